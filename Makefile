@@ -1,0 +1,121 @@
+# make bench    set up what is missing, build what the quick scenario needs, measure, show table and report
+# make test     build everything and run every test        make lint    formatters and linters, changing nothing
+# make all      set up and build everything                make wheel   the package, into dist/
+# make conformance TRANSPORT=NAME   the one suite that every adapter passes, for one transport or for all
+# make benches  hopmeter against bare programs, as ratios (benches/, docs/speed.md)
+# make format   let the formatters have their way          make clean   remove what was built (not results/)
+#
+# HOPMETER_CACHE=DIR   share what Cargo builds and uv downloads between clones
+# SCENARIO=NAME        what `make bench` measures (default: quick)
+# PYTHON=COMMAND       the Python that .venv is made with (3.11 or newer)
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := bench
+.DELETE_ON_ERROR:
+.PHONY: bench benches conformance test test-rust test-cpp test-python lint lint-rust lint-python lint-cpp lint-shell format all wheel clean
+
+SCENARIO ?= quick
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := build/stamps
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+ifdef HOPMETER_CACHE
+export CARGO_TARGET_DIR ?= $(abspath $(HOPMETER_CACHE))/cargo
+export UV_CACHE_DIR ?= $(abspath $(HOPMETER_CACHE))/uv
+endif
+
+# What testing and linting need beyond the libraries that transports name in their manifests.
+LINT_PACKAGES := clang-format shellcheck
+TEST_PACKAGES := chromium chromium-driver ninja-build
+
+INSTRUMENT := Cargo.toml Cargo.lock $(shell find instrument -name '*.rs' -o -name Cargo.toml)
+# Outside the workspace, so that Cargo does not see it.
+TEMPLATE := transports/_template/rust/src/main.rs
+CPP := $(shell find cpp transports benches conformance tests \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' \) \
+	-not -name abi.h 2>/dev/null)
+SHELL_FILES := .ci/run $(shell find setup benches conformance tests -name '*.sh' 2>/dev/null)
+
+bench: $(STAMPS)/use
+	hopmeter build --needed-for $(SCENARIO) --system-packages
+	hopmeter run $(SCENARIO)
+
+all: $(STAMPS)/develop
+	hopmeter build --system-packages
+
+test: test-rust test-cpp test-python
+
+test-rust: $(STAMPS)/develop
+	cargo test --release --workspace --exclude hopmeter-python
+
+test-cpp: all
+	cmake -S . -B build/cpp -DCMAKE_BUILD_TYPE=Release -Wno-dev >build/cpp.log || { cat build/cpp.log; exit 1; }
+	cmake --build build/cpp
+	ctest --test-dir build/cpp --output-on-failure --no-tests=error
+
+test-python: all
+	python -m hopmeter.build.system $(TEST_PACKAGES)
+	setup/multicast.sh
+	pytest -m "not together" $(PYTEST)
+	pytest -m together -n logical conformance $(PYTEST)
+
+conformance: $(STAMPS)/develop
+	pytest conformance $(if $(TRANSPORT),-k $(TRANSPORT)) $(PYTEST)
+
+BENCHES := recording callback sockets zeromq chain
+
+# Each is measured even where another has missed its limit.
+benches: all
+	missed=(); for name in $(BENCHES); do python benches/$$name.py || missed+=($$name); done; \
+	[ $${#missed[@]} = 0 ] || { echo "missed: $${missed[*]}"; exit 1; }
+
+lint: lint-rust lint-python lint-cpp lint-shell
+
+lint-rust: $(STAMPS)/develop
+	cargo fmt --check
+	rustfmt --check --edition 2021 $(TEMPLATE)
+	cargo clippy --release --workspace --all-targets -- -D warnings
+
+lint-python: $(STAMPS)/develop
+	ruff format --check .
+	ruff check .
+	mypy
+
+lint-cpp lint-shell: $(STAMPS)/lint-packages
+
+lint-cpp:
+	$(if $(CPP),clang-format --dry-run -Werror $(CPP))
+
+lint-shell:
+	shellcheck $(SHELL_FILES)
+
+format: $(STAMPS)/develop $(STAMPS)/lint-packages
+	cargo fmt
+	rustfmt --edition 2021 $(TEMPLATE)
+	ruff check --fix --quiet . || true
+	ruff format .
+	$(if $(CPP),clang-format -i $(CPP))
+
+wheel: $(STAMPS)/develop
+	hopmeter build --system-packages --language rust
+	python -m hopmeter.build.stage
+	maturin build --release --strip --out dist --interpreter $(PYO3_PYTHON)
+
+# Two states of the environment: for using hopmeter, and with all that developing it needs on top.
+$(STAMPS)/use: pyproject.toml $(INSTRUMENT) setup/environment.sh
+	[ -e $(STAMPS)/develop ] && setup/environment.sh dev || setup/environment.sh
+	mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/develop: pyproject.toml $(INSTRUMENT) setup/environment.sh
+	setup/environment.sh dev
+	mkdir -p $(STAMPS) && touch $@ $(STAMPS)/use
+
+$(STAMPS)/lint-packages: $(STAMPS)/develop
+	python -m hopmeter.build.system --required $(LINT_PACKAGES)
+	touch $@
+
+clean:
+	rm -rf build dist hopmeter/_data $(VENV) .pytest_cache .ruff_cache .mypy_cache
+	rm -f hopmeter/_instrument*.so
+	$(if $(HOPMETER_CACHE),,cargo clean)

@@ -1,0 +1,58 @@
+# The CMake package for C++ adapters. Works from a checkout and from an installed package: headers and cmake/ lie side
+# by side in both, and the instrument's static library is where HOPMETER_LIBRARY says, beside them, or where Cargo
+# builds it.
+#
+#   find_package(hopmeter REQUIRED)
+#   hopmeter_add_node(zeromq zeromq.cpp)        # makes hopmeter-node-zeromq-cpp
+
+get_filename_component(_hopmeter_root "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
+
+find_library(HOPMETER_LIBRARY NAMES libhopmeter.a NO_DEFAULT_PATH DOC "The instrument's static library"
+  PATHS "${_hopmeter_root}/lib" "$ENV{CARGO_TARGET_DIR}/release" "${_hopmeter_root}/../target/release")
+if(NOT HOPMETER_LIBRARY)
+  message(FATAL_ERROR "libhopmeter.a is nowhere to be found: run `cargo build --release -p hopmeter-c` in the checkout, "
+    "or say where it is with -DHOPMETER_LIBRARY=FILE")
+endif()
+
+if(NOT TARGET hopmeter::hopmeter)
+  find_package(Threads REQUIRED)
+  add_library(hopmeter::hopmeter STATIC IMPORTED)
+  set_target_properties(hopmeter::hopmeter PROPERTIES
+    IMPORTED_LOCATION "${HOPMETER_LIBRARY}"
+    INTERFACE_INCLUDE_DIRECTORIES "${_hopmeter_root}/include"
+    INTERFACE_COMPILE_FEATURES cxx_std_20
+    INTERFACE_LINK_LIBRARIES "Threads::Threads;${CMAKE_DL_LIBS};m")
+endif()
+
+# Makes the executable of a transport's C++ adapter. Optimisation does not depend on the caller: a node that was
+# measured without it would be a wrong number.
+function(hopmeter_add_node NAME)
+  set(node "hopmeter-node-${NAME}-cpp")
+  add_executable(${node} ${ARGN})
+  target_link_libraries(${node} PRIVATE hopmeter::hopmeter)
+  set_target_properties(${node} PROPERTIES CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
+  target_compile_options(${node} PRIVATE -O3 -Wall -Wextra)
+
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+  string(JOIN " " flags ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}} -O3 -std=c++20)
+  target_compile_definitions(${node} PRIVATE
+    "HOPMETER_TRANSPORT=\"${NAME}\""
+    "HOPMETER_COMPILER=\"${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}, ${CMAKE_SYSTEM_PROCESSOR}\""
+    "HOPMETER_FLAGS=\"${flags}\"")
+endfunction()
+
+# Finds a library by pkg-config, as PkgConfig::NAME. Where it is missing, an adapter that is built alone stops with the
+# remedy; where all are built, it is left out.
+macro(hopmeter_find_library NAME MODULE REMEDY)
+  find_package(PkgConfig QUIET)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(${NAME} QUIET IMPORTED_TARGET ${MODULE})
+  endif()
+  if(NOT ${NAME}_FOUND)
+    if(PROJECT_IS_TOP_LEVEL)
+      message(FATAL_ERROR "${MODULE} is missing (or pkg-config is): ${REMEDY}")
+    endif()
+    message(STATUS "${PROJECT_NAME} is left out, for ${MODULE} is missing (or pkg-config is): ${REMEDY}")
+    return()
+  endif()
+endmacro()

@@ -1,0 +1,399 @@
+/* The C ABI of hopmeter's instrument. Made by instrument/c/build.rs from instrument/c/src: change it there.
+ * C++ adapters include hopmeter.hpp instead. */
+
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/// The version of this interface: node and library must agree.
+#define HOPMETER_ABI_VERSION 1
+
+/// The length of a frame's header.
+#define HOPMETER_HEADER_BYTES 64
+
+/// The length of a label, which carries a header in the text of a typed message.
+#define HOPMETER_LABEL_BYTES 56
+
+/// The adapter did it; a send was accepted.
+#define HOPMETER_ACCEPTED 0
+
+/// The transport could not take the frame without waiting.
+#define HOPMETER_BUSY 1
+
+/// It failed, and `Error.put` was called before returning. Also the count that a failed poll answers.
+#define HOPMETER_FAILED -1
+
+/// How a receiver waits.
+typedef enum HopmeterWait {
+  HOPMETER_WAIT_SPIN = 0,
+  HOPMETER_WAIT_BLOCK = 1,
+  HOPMETER_WAIT_CALLBACK = 2,
+} HopmeterWait;
+
+/// What a payload stands for.
+typedef enum HopmeterPayloadKind {
+  HOPMETER_PAYLOAD_KIND_TIMING = 0,
+  HOPMETER_PAYLOAD_KIND_BYTES = 1,
+  HOPMETER_PAYLOAD_KIND_IMAGE = 2,
+} HopmeterPayloadKind;
+
+/// The settings of the manifest; read with `hopmeter_setting_*`.
+typedef struct HopmeterSettings HopmeterSettings;
+
+/// UTF-8 of a known length, not terminated; what does not decode is replaced.
+typedef struct HopmeterText {
+  const char *data;
+  size_t bytes;
+} HopmeterText;
+
+/// Where the one that fails says why. Both texts are copied; an empty remedy is none.
+typedef struct HopmeterError {
+  void *context;
+  void (*put)(void *context, struct HopmeterText what, struct HopmeterText remedy);
+} HopmeterError;
+
+/// Bytes of a whole frame, header first, that live until `release`, which may come from any thread and after the
+/// subscriber is gone. No `release` means that keeping failed.
+typedef struct HopmeterKept {
+  void *handle;
+  const uint8_t *data;
+  size_t bytes;
+  void (*release)(void *handle);
+} HopmeterKept;
+
+/// A received frame, lent until the function that it is given to returns.
+typedef struct HopmeterReceived {
+  /// Of any length: what arrives may be foreign.
+  const uint8_t *header;
+  size_t header_bytes;
+  const uint8_t *payload;
+  size_t payload_bytes;
+  /// The transport's own message, handed back in `forward` of the same adapter; may be null.
+  const void *native;
+  /// Keeps the bytes of `native` beyond the call; may be null.
+  struct HopmeterKept (*keep)(const void *native);
+} HopmeterReceived;
+
+/// A frame to be filled: 64 bytes of header and the payload, each in a place of its own.
+typedef struct HopmeterFrameMut {
+  uint8_t *header;
+  uint8_t *payload;
+  size_t payload_bytes;
+} HopmeterFrameMut;
+
+/// Where a text is answered to; it is copied.
+typedef struct HopmeterTextOut {
+  void *context;
+  void (*put)(void *context, struct HopmeterText text);
+} HopmeterTextOut;
+
+/// Everything an adapter is told when it is opened. Valid until the transport is closed.
+typedef struct HopmeterSetup {
+  /// Names this run on this machine; anything created outside `directory` carries it in its name.
+  struct HopmeterText run;
+  /// A private folder of this trial with a short path, for socket files.
+  struct HopmeterText directory;
+  enum HopmeterWait wait;
+  /// Where the transport's daemon listens; empty without one.
+  struct HopmeterText daemon;
+  enum HopmeterPayloadKind payload;
+  /// The size of an image in pixels; 0 where it is none.
+  uint32_t width;
+  uint32_t height;
+  /// The largest frame, header included, that will be sent over any link.
+  size_t frame_bytes;
+  const struct HopmeterSettings *settings;
+} HopmeterSetup;
+
+/// One hop: one end binds it, the others connect to the address it gave.
+typedef struct HopmeterLink {
+  /// Unique on this machine, of `[a-z0-9_]` only.
+  struct HopmeterText name;
+  /// Where the binding end is; empty while it binds.
+  struct HopmeterText address;
+  /// How many receivers connect before the first message.
+  uint32_t receivers;
+} HopmeterLink;
+
+/// Writes one frame. Called at most once per send, on the caller's thread, as late as possible: it stamps the time.
+typedef struct HopmeterFill {
+  void *context;
+  void (*call)(void *context, struct HopmeterFrameMut frame);
+} HopmeterFill;
+
+/// A payload in the caller's memory. Whoever it is passed to owes exactly one `release`, from any thread.
+typedef struct HopmeterShared {
+  void *context;
+  const uint8_t *data;
+  size_t bytes;
+  void (*release)(void *context);
+} HopmeterShared;
+
+/// The sending end of a pubsub link. Used from one thread at a time, which may change between calls.
+typedef struct HopmeterPublisherCalls {
+  void (*close)(void *object);
+  /// Where receivers find this end. May be null: the link's name is enough.
+  void (*address)(void *object, const struct HopmeterTextOut *out);
+  /// Sends one frame of 64 + `payload_bytes` that `fill` writes. Does not wait unless the manifest says so.
+  int32_t (*send)(void *object, size_t payload_bytes, struct HopmeterFill fill, const struct HopmeterError *error);
+  /// Sends a payload from memory the caller owns. May be null.
+  int32_t (*send_parts)(void *object,
+                        const uint8_t *header,
+                        struct HopmeterShared payload,
+                        const struct HopmeterError *error);
+  /// Sends a received frame on, unaltered. May be null: a copy is sent.
+  int32_t (*forward)(void *object, const struct HopmeterReceived *received, const struct HopmeterError *error);
+} HopmeterPublisherCalls;
+
+typedef struct HopmeterPublisher {
+  void *object;
+  const struct HopmeterPublisherCalls *calls;
+} HopmeterPublisher;
+
+/// Takes received frames of a poll.
+typedef struct HopmeterTake {
+  void *context;
+  void (*call)(void *context, const struct HopmeterReceived *received);
+} HopmeterTake;
+
+/// A receiving end that is polled. Used from one thread at a time.
+typedef struct HopmeterSubscriberCalls {
+  void (*close)(void *object);
+  /// Hands over what has arrived and answers how many. `spin` looks once; `block` sleeps until something arrives or
+  /// about the timeout has passed.
+  int64_t (*poll)(void *object, int64_t timeout_ns, struct HopmeterTake take, const struct HopmeterError *error);
+} HopmeterSubscriberCalls;
+
+typedef struct HopmeterSubscriber {
+  void *object;
+  const struct HopmeterSubscriberCalls *calls;
+} HopmeterSubscriber;
+
+/// Takes received frames on a thread of the transport, one at a time. Whoever it is passed to owes exactly one
+/// `release`, also when `subscribe` fails, and no `call` after it.
+typedef struct HopmeterOnFrame {
+  void *context;
+  void (*call)(void *context, const struct HopmeterReceived *received);
+  void (*release)(void *context);
+} HopmeterOnFrame;
+
+/// A receiving end that is called. `close` returns when no call is running, and none comes after.
+typedef struct HopmeterSubscriptionCalls {
+  void (*close)(void *object);
+} HopmeterSubscriptionCalls;
+
+typedef struct HopmeterSubscription {
+  void *object;
+  const struct HopmeterSubscriptionCalls *calls;
+} HopmeterSubscription;
+
+/// Answers one request. The one given to a handler is lent until the handler returns and never closed; one that
+/// `defer` answered is closed by the instrument.
+typedef struct HopmeterReplierCalls {
+  void (*close)(void *object);
+  /// Sends the reply; the rules of a publisher's `send`.
+  int32_t (*reply)(void *object, size_t payload_bytes, struct HopmeterFill fill, const struct HopmeterError *error);
+  /// A replier to use later and from any thread; its object is null where there is none. May be null.
+  struct HopmeterReplier (*defer)(void *object);
+} HopmeterReplierCalls;
+
+typedef struct HopmeterReplier {
+  void *object;
+  const struct HopmeterReplierCalls *calls;
+} HopmeterReplier;
+
+/// Takes requests of a poll. It may block.
+typedef struct HopmeterHandle {
+  void *context;
+  void (*call)(void *context, const struct HopmeterReceived *received, struct HopmeterReplier replier);
+} HopmeterHandle;
+
+/// Takes requests on a thread of the transport; the rules of [`OnFrame`]. It may block.
+typedef struct HopmeterOnRequest {
+  void *context;
+  void (*call)(void *context, const struct HopmeterReceived *received, struct HopmeterReplier replier);
+  void (*release)(void *context);
+} HopmeterOnRequest;
+
+/// The answering end of an rpc link. Used from one thread at a time.
+typedef struct HopmeterServerCalls {
+  void (*close)(void *object);
+  /// Where clients find this end. May be null: the link's name is enough.
+  void (*address)(void *object, const struct HopmeterTextOut *out);
+  /// Hands over the requests that have come; the rules of a subscriber's `poll`.
+  int64_t (*poll)(void *object, int64_t timeout_ns, struct HopmeterHandle handle, const struct HopmeterError *error);
+  /// Has requests handled on a thread of the transport from now on. The subscription is closed before the server;
+  /// between, the server is not used. May be null.
+  int32_t (*serve)(void *object,
+                   struct HopmeterOnRequest on_request,
+                   struct HopmeterSubscription *out,
+                   const struct HopmeterError *error);
+} HopmeterServerCalls;
+
+typedef struct HopmeterServer {
+  void *object;
+  const struct HopmeterServerCalls *calls;
+} HopmeterServer;
+
+/// The asking end of an rpc link. Used from one thread at a time.
+typedef struct HopmeterClientCalls {
+  void (*close)(void *object);
+  /// Starts a call; the rules of a publisher's `send`.
+  int32_t (*start)(void *object, size_t payload_bytes, struct HopmeterFill fill, const struct HopmeterError *error);
+  /// Starts a call with a received request. May be null: a copy is sent.
+  int32_t (*forward)(void *object, const struct HopmeterReceived *received, const struct HopmeterError *error);
+  /// Hands over the replies that have come; the rules of a subscriber's `poll`.
+  int64_t (*poll)(void *object, int64_t timeout_ns, struct HopmeterTake take, const struct HopmeterError *error);
+} HopmeterClientCalls;
+
+typedef struct HopmeterClient {
+  void *object;
+  const struct HopmeterClientCalls *calls;
+} HopmeterClient;
+
+/// Where facts are answered to, one call each; they are copied.
+typedef struct HopmeterFactsOut {
+  void *context;
+  void (*put)(void *context, struct HopmeterText name, struct HopmeterText value);
+} HopmeterFactsOut;
+
+/// One transport in one process; its functions are called from the threads of all participants.
+typedef struct HopmeterTransportCalls {
+  void (*close)(void *object);
+  /// The library's version as it reports it itself.
+  void (*version)(void *object, const struct HopmeterTextOut *out);
+  /// Binds the sending end of a pubsub link. May wait. May be null.
+  int32_t (*publisher)(void *object,
+                       const struct HopmeterLink *link,
+                       struct HopmeterPublisher *out,
+                       const struct HopmeterError *error);
+  /// Connects a receiving end that is polled. May wait. May be null.
+  int32_t (*subscriber)(void *object,
+                        const struct HopmeterLink *link,
+                        struct HopmeterSubscriber *out,
+                        const struct HopmeterError *error);
+  /// Connects a receiving end that is called; frames may come before it returns. May wait. May be null.
+  int32_t (*subscribe)(void *object,
+                       const struct HopmeterLink *link,
+                       struct HopmeterOnFrame on_frame,
+                       struct HopmeterSubscription *out,
+                       const struct HopmeterError *error);
+  /// Binds the answering end of an rpc link. May wait. May be null.
+  int32_t (*server)(void *object,
+                    const struct HopmeterLink *link,
+                    struct HopmeterServer *out,
+                    const struct HopmeterError *error);
+  /// Connects the asking end of an rpc link. May wait. May be null.
+  int32_t (*client)(void *object,
+                    const struct HopmeterLink *link,
+                    struct HopmeterClient *out,
+                    const struct HopmeterError *error);
+  /// What is only known after the last message. May be null.
+  void (*facts)(void *object, const struct HopmeterFactsOut *out);
+} HopmeterTransportCalls;
+
+typedef struct HopmeterTransport {
+  void *object;
+  const struct HopmeterTransportCalls *calls;
+} HopmeterTransport;
+
+/// What an adapter hands to `hopmeter_main`. The strings are terminated and live as long as the process.
+typedef struct HopmeterAdapter {
+  /// `HOPMETER_ABI_VERSION` of the header it was compiled with.
+  uint32_t abi;
+  /// The transport's name in its manifest.
+  const char *transport;
+  const char *compiler;
+  const char *flags;
+  /// The library's version, before anything is opened.
+  void (*version)(const struct HopmeterTextOut *out);
+  /// Opens the transport for one trial.
+  int32_t (*open)(const struct HopmeterSetup *setup, struct HopmeterTransport *out, const struct HopmeterError *error);
+} HopmeterAdapter;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/// Reads a setting that is true or false.
+///
+/// # Safety
+/// All pointers are valid; `settings` is the one of the adapter's setup.
+int32_t hopmeter_setting_bool(const struct HopmeterSettings *settings,
+                              const char *name,
+                              bool *out,
+                              const struct HopmeterError *error);
+
+/// Reads a setting that is a whole number.
+///
+/// # Safety
+/// All pointers are valid; `settings` is the one of the adapter's setup.
+int32_t hopmeter_setting_integer(const struct HopmeterSettings *settings,
+                                 const char *name,
+                                 int64_t *out,
+                                 const struct HopmeterError *error);
+
+/// Reads a setting that is a number.
+///
+/// # Safety
+/// All pointers are valid; `settings` is the one of the adapter's setup.
+int32_t hopmeter_setting_double(const struct HopmeterSettings *settings,
+                                const char *name,
+                                double *out,
+                                const struct HopmeterError *error);
+
+/// Reads a setting that is a text, which lives as long as the settings.
+///
+/// # Safety
+/// All pointers are valid; `settings` is the one of the adapter's setup.
+int32_t hopmeter_setting_text(const struct HopmeterSettings *settings,
+                              const char *name,
+                              struct HopmeterText *out,
+                              const struct HopmeterError *error);
+
+/// Copies a received frame into one that is to be sent, and counts the copy. The header of `received` has 64 bytes, and
+/// the payloads are of one length.
+///
+/// # Safety
+/// Both are lent for the call.
+void hopmeter_copy(const struct HopmeterReceived *received, struct HopmeterFrameMut frame);
+
+/// Writes what of a header goes into the text of a message: `HOPMETER_LABEL_BYTES` of ASCII, not terminated.
+///
+/// # Safety
+/// `header` has `HOPMETER_HEADER_BYTES`, `out` has room for a label.
+void hopmeter_label(const uint8_t *header, uint8_t *out);
+
+/// Writes the header that a message carried; a text that is no label gives one that every receiver refuses.
+///
+/// # Safety
+/// `label` has `label_bytes`, `out` has room for a header.
+void hopmeter_header_of(const uint8_t *label, size_t label_bytes, int64_t sent_ns, size_t payload_bytes, uint8_t *out);
+
+/// The number of the message that a header belongs to.
+///
+/// # Safety
+/// `header` has `HOPMETER_HEADER_BYTES`.
+uint64_t hopmeter_seq_of(const uint8_t *header);
+
+/// When the message that a header belongs to was sent, in nanoseconds.
+///
+/// # Safety
+/// `header` has `HOPMETER_HEADER_BYTES`.
+int64_t hopmeter_sent_of(const uint8_t *header);
+
+/// Runs the node: reads its command line, takes part in the trial, answers the exit status.
+///
+/// # Safety
+/// `argv` holds `argc` terminated strings; `adapter` is valid as long as the process lives.
+int hopmeter_main(int argc, const char *const *argv, const struct HopmeterAdapter *adapter);
+
+/// The version of the instrument: what an adapter reports that has no library behind it.
+const char *hopmeter_version(void);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus

@@ -1,0 +1,241 @@
+/// The adapter contract: what a transport offers to the instrument. An adapter moves frames; it knows no role, no
+/// clock and no statistic. Every method may throw, best an `Error` with a remedy, but for destructors and those that
+/// only tell (`address`, `version`, `facts`, `defer`): an exception from them ends the process.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "hopmeter/error.hpp"
+#include "hopmeter/frame.hpp"
+
+namespace hopmeter {
+
+/// How a receiver waits.
+enum class Wait { spin = HOPMETER_WAIT_SPIN, block = HOPMETER_WAIT_BLOCK, callback = HOPMETER_WAIT_CALLBACK };
+
+/// What a payload stands for: the small message without padding, any bytes, or pixels of three bytes each.
+enum class PayloadKind {
+  timing = HOPMETER_PAYLOAD_KIND_TIMING,
+  bytes = HOPMETER_PAYLOAD_KIND_BYTES,
+  image = HOPMETER_PAYLOAD_KIND_IMAGE
+};
+
+/// Everything an adapter is told when it is opened. A light view, valid as long as the transport lives.
+class Setup {
+ public:
+  explicit Setup(const HopmeterSetup* raw) noexcept : raw_(raw) {}
+
+  /// Names this run on this machine; anything an adapter creates outside `directory` carries it in its name.
+  std::string run() const { return detail::string(raw_->run); }
+  /// A private folder of this trial with a short path, for socket files; the launcher removes it.
+  std::string directory() const { return detail::string(raw_->directory); }
+  Wait wait() const noexcept { return static_cast<Wait>(raw_->wait); }
+  /// Where the transport's daemon (a broker, a master) listens, as the manifest words it; empty without one.
+  std::string daemon() const { return detail::string(raw_->daemon); }
+  /// What the frames' payloads stand for, by which typed carriage picks its message.
+  PayloadKind payload() const noexcept { return static_cast<PayloadKind>(raw_->payload); }
+  /// The size of an image in pixels; 0 where it is none.
+  std::uint32_t width() const noexcept { return raw_->width; }
+  std::uint32_t height() const noexcept { return raw_->height; }
+  /// The largest frame, header included, that will be sent over any link.
+  std::size_t frame_bytes() const noexcept { return raw_->frame_bytes; }
+
+  /// A setting of the manifest by name: `bool`, any integer, any floating-point type or `std::string`. Throws where
+  /// the manifest does not name it or its value is of another type.
+  template <class Value>
+  Value setting(const char* name) const {
+    if constexpr (std::same_as<Value, bool>)
+      return read<bool>(hopmeter_setting_bool, name);
+    else if constexpr (std::integral<Value>)
+      return integer<Value>(name);
+    else if constexpr (std::floating_point<Value>)
+      return static_cast<Value>(read<double>(hopmeter_setting_double, name));
+    else
+      return detail::string(read<HopmeterText>(hopmeter_setting_text, name));
+  }
+
+ private:
+  template <class Raw, class Get>
+  Raw read(Get get, const char* name) const {
+    Raw value{};
+    detail::demand([&](const HopmeterError* error) { return get(raw_->settings, name, &value, error); });
+    return value;
+  }
+
+  template <class Value>
+  Value integer(const char* name) const {
+    const auto value = read<std::int64_t>(hopmeter_setting_integer, name);
+    if (!std::in_range<Value>(value)) throw Error("the setting `" + std::string(name) + "` is out of range");
+    return static_cast<Value>(value);
+  }
+
+  const HopmeterSetup* raw_;
+};
+
+/// One hop: exactly one end binds it (a publisher or a server), the others connect to the address it gave.
+struct Link {
+  /// Unique on this machine, of `[a-z0-9_]` only: usable as a topic, key, service or file name.
+  std::string name;
+  /// Where the binding end is to be found, in the transport's own words; empty while it binds.
+  std::string address;
+  /// How many receivers connect before the first message.
+  std::uint32_t receivers;
+};
+
+/// How long a blocking poll may sleep.
+using Timeout = std::chrono::nanoseconds;
+
+/// The sending end of a pubsub link. Used from one thread at a time, which may change between calls.
+class Publisher {
+ public:
+  virtual ~Publisher() = default;
+
+  /// Where receivers find this end. By default its link's name is enough, and this is empty.
+  virtual std::string address() const { return {}; }
+
+  /// Sends one frame of `header_bytes + payload_bytes` that `fill` writes into memory the transport lends. Does not
+  /// wait unless the manifest says `send = "blocking"`. `busy` may be answered before or after `fill` was called; the
+  /// frame is then gone and the role offers it again.
+  virtual Sent send(std::size_t payload_bytes, Fill fill) = 0;
+
+  /// Sends a payload from memory the caller owns; destroy `payload` when the transport is done with the bytes. This
+  /// default copies it (`parts = false` in the manifest).
+  virtual Sent send_parts(std::span<const std::byte, header_bytes> header, Shared payload);
+
+  /// Sends a received frame on, unaltered. This default copies it into a fresh loan (`forward = "copy"` in the
+  /// manifest); an adapter that can pass on a reference overrides it and says `forward = "move"`.
+  virtual Sent forward(const Received& received);
+};
+
+/// A receiving end that is polled. Used from one thread at a time.
+class Subscriber {
+ public:
+  virtual ~Subscriber() = default;
+
+  /// Hands over what has arrived, at least one frame if any is there; answers how many. With `spin` it looks once and
+  /// returns; with `block` it sleeps in the transport until something arrives or about `timeout` has passed (early
+  /// returns are fine, overruns of up to 100 ms too). The bytes are valid until `take` returns.
+  virtual std::size_t poll(Timeout timeout, Take take) = 0;
+};
+
+/// A receiving end that is called. Destroying it ends the calls for certain: it returns when none is running.
+class Subscription {
+ public:
+  virtual ~Subscription() = default;
+};
+
+/// The asking end of an rpc link. Used from one thread at a time.
+class Client {
+ public:
+  virtual ~Client() = default;
+
+  /// Starts a call; the same rules as `Publisher::send`.
+  virtual Sent start(std::size_t payload_bytes, Fill fill) = 0;
+
+  /// Starts a call with a received request, unaltered.
+  virtual Sent forward(const Received& received);
+
+  /// Hands over the replies that have come; the same rules as `Subscriber::poll`.
+  virtual std::size_t poll(Timeout timeout, Take take) = 0;
+};
+
+template <class End>
+class Owned;
+
+/// Answers one request.
+class Replier {
+ public:
+  virtual ~Replier() = default;
+
+  /// Sends the reply; the same rules as `Publisher::send`.
+  virtual Sent reply(std::size_t payload_bytes, Fill fill) = 0;
+
+  /// A replier to use later and from any thread, where the manifest says `reply = "deferred"`. May not throw.
+  virtual Owned<Replier> defer() noexcept;
+};
+
+template <class End>
+struct Bridge;
+
+namespace detail {
+template <class Ours>
+HopmeterReplier borrow(Ours& replier) noexcept;
+}
+
+/// Takes the requests of one poll; valid until `poll` returns. It may block and may call other servers.
+class Handle {
+ public:
+  explicit Handle(HopmeterHandle raw) noexcept : raw_(raw) {}
+
+  /// `replier` is borrowed until this returns.
+  template <std::derived_from<Replier> Ours>
+  void operator()(const Received& received, Ours& replier) const {
+    raw_.call(raw_.context, &received.raw(), detail::borrow(replier));
+  }
+
+ private:
+  HopmeterHandle raw_;
+};
+
+/// Like `OnFrame` for requests. May block, so the transport gives each served link a thread or executor of its own.
+class OnRequest : public Owner<HopmeterOnRequest> {
+ public:
+  using Owner::Owner;
+  template <std::derived_from<Replier> Ours>
+  void operator()(const Received& received, Ours& replier) const {
+    raw_.call(raw_.context, &received.raw(), detail::borrow(replier));
+  }
+};
+
+/// The answering end of an rpc link. Used from one thread at a time.
+class Server {
+ public:
+  virtual ~Server() = default;
+
+  /// Where clients find this end; see `Publisher::address`.
+  virtual std::string address() const { return {}; }
+
+  /// Hands over the requests that have come; the same rules as `Subscriber::poll`.
+  virtual std::size_t poll(Timeout timeout, Handle handle) = 0;
+
+  /// Has requests handled on the transport's own thread from now on (`callback`). This server outlives the
+  /// subscription and is not used meanwhile.
+  virtual Owned<Subscription> serve(OnRequest on_request);
+};
+
+/// What is only known after the fact, such as the path the bytes really took: (`path`, `shared memory`).
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+/// One transport in one process. Shared by all participants of the node; methods are called from their threads, each
+/// on the core its participant is pinned to, so threads that a transport starts inherit that pinning.
+///
+/// An adapter derives from it, takes a `const Setup&` in its constructor, and has a `static std::string version()`:
+/// the library's version as the library itself reports it.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  /// Binds the sending end of a pubsub link. May wait.
+  virtual Owned<Publisher> publisher(const Link& link);
+  /// Connects a receiving end that is polled (`spin`, `block`). May wait.
+  virtual Owned<Subscriber> subscriber(const Link& link);
+  /// Connects a receiving end that is called (`callback`). May wait; frames may arrive before it returns.
+  virtual Owned<Subscription> subscribe(const Link& link, OnFrame on_frame);
+  /// Binds the answering end of an rpc link. May wait.
+  virtual Owned<Server> server(const Link& link);
+  /// Connects the asking end of an rpc link. May wait.
+  virtual Owned<Client> client(const Link& link);
+  /// Called once, after the last message.
+  virtual Facts facts() { return {}; }
+};
+
+}  // namespace hopmeter

@@ -1,0 +1,51 @@
+/// The C++20 face of hopmeter's instrument. An adapter is a class that derives from `hopmeter::Transport`
+/// (contract.hpp says what it owes), and its node is one line:
+///
+///     int main(int argc, char** argv) { return hopmeter::run<Zeromq>(argc, argv); }
+#pragma once
+
+#include <concepts>
+
+#include "hopmeter/bridge.hpp"
+
+// CMake's hopmeter_add_node() gives all three.
+#ifndef HOPMETER_TRANSPORT
+#define HOPMETER_TRANSPORT "unnamed"
+#endif
+#ifndef HOPMETER_COMPILER
+#define HOPMETER_COMPILER __VERSION__
+#endif
+#ifndef HOPMETER_FLAGS
+#define HOPMETER_FLAGS "unknown"
+#endif
+
+namespace hopmeter {
+
+/// A class that can be run as a node.
+template <class Ours>
+concept Adapter = std::derived_from<Ours, Transport> && std::constructible_from<Ours, const Setup&> && requires {
+  { Ours::version() } -> std::convertible_to<std::string>;
+};
+
+/// The adapter as the instrument sees it.
+template <Adapter Ours>
+inline constexpr HopmeterAdapter adapter{
+    .abi = HOPMETER_ABI_VERSION,
+    .transport = HOPMETER_TRANSPORT,
+    .compiler = HOPMETER_COMPILER,
+    .flags = HOPMETER_FLAGS,
+    .version = [](const HopmeterTextOut* out) noexcept { detail::put(out, Ours::version()); },
+    .open =
+        [](const HopmeterSetup* setup, HopmeterTransport* out, const HopmeterError* error) {
+          return detail::opened<Transport>(error, out,
+                                           [&] { return Owned<Transport>(std::make_unique<Ours>(Setup(setup))); });
+        },
+};
+
+/// Runs the node: reads its command line, takes part in the trial, answers the exit status.
+template <Adapter Ours>
+int run(int argc, char** argv) {
+  return hopmeter_main(argc, argv, &adapter<Ours>);
+}
+
+}  // namespace hopmeter

@@ -1,0 +1,60 @@
+/// Typed carriage: how a header travels in the fields of a real message. A message has a number, a time and a text;
+/// the text is a label of fixed length in ASCII that carries the rest.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "hopmeter/frame.hpp"
+
+namespace hopmeter {
+
+/// The length of a label.
+inline constexpr std::size_t label_bytes = HOPMETER_LABEL_BYTES;
+
+/// A label, for the text of a message.
+struct Label : std::array<char, label_bytes> {
+  operator std::string_view() const noexcept { return {data(), size()}; }
+};
+
+/// A header of the frame that a message carried.
+using Header = std::array<std::byte, header_bytes>;
+
+namespace detail {
+
+inline const std::uint8_t* raw(std::span<const std::byte, header_bytes> header) noexcept {
+  return reinterpret_cast<const std::uint8_t*>(header.data());
+}
+
+}  // namespace detail
+
+/// What of a header goes into the text of a message.
+inline Label label(std::span<const std::byte, header_bytes> header) noexcept {
+  Label text;
+  hopmeter_label(detail::raw(header), reinterpret_cast<std::uint8_t*>(text.data()));
+  return text;
+}
+
+/// The header that a message carried; a text that is no label gives one that every receiver refuses as malformed. The
+/// intended time does not travel: the sent time stands in its place, and the source has recorded it.
+inline Header header_of(std::string_view label, std::int64_t sent_ns, std::size_t payload_bytes) noexcept {
+  Header header;
+  hopmeter_header_of(reinterpret_cast<const std::uint8_t*>(label.data()), label.size(), sent_ns, payload_bytes,
+                     reinterpret_cast<std::uint8_t*>(header.data()));
+  return header;
+}
+
+/// The number of the message.
+inline std::uint64_t seq_of(std::span<const std::byte, header_bytes> header) noexcept {
+  return hopmeter_seq_of(detail::raw(header));
+}
+
+/// When it was sent, in nanoseconds.
+inline std::int64_t sent_of(std::span<const std::byte, header_bytes> header) noexcept {
+  return hopmeter_sent_of(detail::raw(header));
+}
+
+}  // namespace hopmeter

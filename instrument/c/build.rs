@@ -1,0 +1,17 @@
+//! Writes the C header from the sources, so that both can never differ.
+
+use std::path::PathBuf;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    println!("cargo:rerun-if-changed=src");
+    println!("cargo:rerun-if-changed=cbindgen.toml");
+    let here = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?);
+    let header = here.join("../../cpp/include/hopmeter/abi.h");
+    let config = cbindgen::Config::from_file(here.join("cbindgen.toml"))?;
+    let sources = ["src/abi.rs", "src/calls.rs", "src/settings.rs", "src/frames.rs", "src/typed.rs", "src/entry.rs"]
+        .map(|file| here.join(file));
+    let builder = sources.into_iter().fold(cbindgen::Builder::new(), |builder, file| builder.with_src(file));
+    // Leaves the file alone where nothing changed, so that C++ is not compiled again for nothing.
+    builder.with_config(config).generate()?.write_to_file(header);
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! What an adapter offers, as tables of functions: `contract.rs` of the instrument, in C.
+//!
+//! Every table goes with an object. `close` ends the object's life; nothing is called after it. Functions that may be
+//! null are marked; the instrument then does what the contract says by default.
+
+use std::ffi::{c_char, c_void};
+
+use crate::abi::{Error, FactsOut, Fill, Handle, Link, OnFrame, OnRequest, Received, Setup, Shared, Take, TextOut};
+
+/// One transport in one process; its functions are called from the threads of all participants.
+#[repr(C)]
+pub struct TransportCalls {
+    pub close: extern "C" fn(object: *mut c_void),
+    /// The library's version as it reports it itself.
+    pub version: extern "C" fn(object: *mut c_void, out: *const TextOut),
+    /// Binds the sending end of a pubsub link. May wait. May be null.
+    pub publisher:
+        Option<extern "C" fn(object: *mut c_void, link: *const Link, out: *mut Publisher, error: *const Error) -> i32>,
+    /// Connects a receiving end that is polled. May wait. May be null.
+    pub subscriber:
+        Option<extern "C" fn(object: *mut c_void, link: *const Link, out: *mut Subscriber, error: *const Error) -> i32>,
+    /// Connects a receiving end that is called; frames may come before it returns. May wait. May be null.
+    pub subscribe: Option<
+        extern "C" fn(
+            object: *mut c_void,
+            link: *const Link,
+            on_frame: OnFrame,
+            out: *mut Subscription,
+            error: *const Error,
+        ) -> i32,
+    >,
+    /// Binds the answering end of an rpc link. May wait. May be null.
+    pub server:
+        Option<extern "C" fn(object: *mut c_void, link: *const Link, out: *mut Server, error: *const Error) -> i32>,
+    /// Connects the asking end of an rpc link. May wait. May be null.
+    pub client:
+        Option<extern "C" fn(object: *mut c_void, link: *const Link, out: *mut Client, error: *const Error) -> i32>,
+    /// What is only known after the last message. May be null.
+    pub facts: Option<extern "C" fn(object: *mut c_void, out: *const FactsOut)>,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Transport {
+    pub object: *mut c_void,
+    pub calls: *const TransportCalls,
+}
+
+/// The sending end of a pubsub link. Used from one thread at a time, which may change between calls.
+#[repr(C)]
+pub struct PublisherCalls {
+    pub close: extern "C" fn(object: *mut c_void),
+    /// Where receivers find this end. May be null: the link's name is enough.
+    pub address: Option<extern "C" fn(object: *mut c_void, out: *const TextOut)>,
+    /// Sends one frame of 64 + `payload_bytes` that `fill` writes. Does not wait unless the manifest says so.
+    pub send: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
+    /// Sends a payload from memory the caller owns. May be null.
+    pub send_parts:
+        Option<extern "C" fn(object: *mut c_void, header: *const u8, payload: Shared, error: *const Error) -> i32>,
+    /// Sends a received frame on, unaltered. May be null: a copy is sent.
+    pub forward: Option<extern "C" fn(object: *mut c_void, received: *const Received, error: *const Error) -> i32>,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Publisher {
+    pub object: *mut c_void,
+    pub calls: *const PublisherCalls,
+}
+
+/// A receiving end that is polled. Used from one thread at a time.
+#[repr(C)]
+pub struct SubscriberCalls {
+    pub close: extern "C" fn(object: *mut c_void),
+    /// Hands over what has arrived and answers how many. `spin` looks once; `block` sleeps until something arrives or
+    /// about the timeout has passed.
+    pub poll: extern "C" fn(object: *mut c_void, timeout_ns: i64, take: Take, error: *const Error) -> i64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Subscriber {
+    pub object: *mut c_void,
+    pub calls: *const SubscriberCalls,
+}
+
+/// A receiving end that is called. `close` returns when no call is running, and none comes after.
+#[repr(C)]
+pub struct SubscriptionCalls {
+    pub close: extern "C" fn(object: *mut c_void),
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Subscription {
+    pub object: *mut c_void,
+    pub calls: *const SubscriptionCalls,
+}
+
+/// The asking end of an rpc link. Used from one thread at a time.
+#[repr(C)]
+pub struct ClientCalls {
+    pub close: extern "C" fn(object: *mut c_void),
+    /// Starts a call; the rules of a publisher's `send`.
+    pub start: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
+    /// Starts a call with a received request. May be null: a copy is sent.
+    pub forward: Option<extern "C" fn(object: *mut c_void, received: *const Received, error: *const Error) -> i32>,
+    /// Hands over the replies that have come; the rules of a subscriber's `poll`.
+    pub poll: extern "C" fn(object: *mut c_void, timeout_ns: i64, take: Take, error: *const Error) -> i64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Client {
+    pub object: *mut c_void,
+    pub calls: *const ClientCalls,
+}
+
+/// The answering end of an rpc link. Used from one thread at a time.
+#[repr(C)]
+pub struct ServerCalls {
+    pub close: extern "C" fn(object: *mut c_void),
+    /// Where clients find this end. May be null: the link's name is enough.
+    pub address: Option<extern "C" fn(object: *mut c_void, out: *const TextOut)>,
+    /// Hands over the requests that have come; the rules of a subscriber's `poll`.
+    pub poll: extern "C" fn(object: *mut c_void, timeout_ns: i64, handle: Handle, error: *const Error) -> i64,
+    /// Has requests handled on a thread of the transport from now on. The subscription is closed before the server;
+    /// between, the server is not used. May be null.
+    pub serve: Option<
+        extern "C" fn(object: *mut c_void, on_request: OnRequest, out: *mut Subscription, error: *const Error) -> i32,
+    >,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Server {
+    pub object: *mut c_void,
+    pub calls: *const ServerCalls,
+}
+
+/// Answers one request. The one given to a handler is lent until the handler returns and never closed; one that
+/// `defer` answered is closed by the instrument.
+#[repr(C)]
+pub struct ReplierCalls {
+    pub close: extern "C" fn(object: *mut c_void),
+    /// Sends the reply; the rules of a publisher's `send`.
+    pub reply: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
+    /// A replier to use later and from any thread; its object is null where there is none. May be null.
+    pub defer: Option<extern "C" fn(object: *mut c_void) -> Replier>,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Replier {
+    pub object: *mut c_void,
+    pub calls: *const ReplierCalls,
+}
+
+/// What an adapter hands to `hopmeter_main`. The strings are terminated and live as long as the process.
+#[repr(C)]
+pub struct Adapter {
+    /// `HOPMETER_ABI_VERSION` of the header it was compiled with.
+    pub abi: u32,
+    /// The transport's name in its manifest.
+    pub transport: *const c_char,
+    pub compiler: *const c_char,
+    pub flags: *const c_char,
+    /// The library's version, before anything is opened.
+    pub version: extern "C" fn(out: *const TextOut),
+    /// Opens the transport for one trial.
+    pub open: extern "C" fn(setup: *const Setup, out: *mut Transport, error: *const Error) -> i32,
+}
+
+// SAFETY: the ABI says that the strings live as long as the process; nobody writes to them.
+unsafe impl Sync for Adapter {}

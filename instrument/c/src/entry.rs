@@ -1,0 +1,65 @@
+//! Where a node in C++ begins.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use hopmeter_instrument::contract::{Setup, Transport};
+use hopmeter_instrument::{Result, node};
+
+use crate::abi::ABI_VERSION;
+use crate::calls::Adapter;
+use crate::text::answered;
+use crate::transport::CTransport;
+
+/// Runs the node: reads its command line, takes part in the trial, answers the exit status.
+///
+/// # Safety
+/// `argv` holds `argc` terminated strings; `adapter` is valid as long as the process lives.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hopmeter_main(argc: c_int, argv: *const *const c_char, adapter: *const Adapter) -> c_int {
+    // SAFETY: the caller's promise.
+    let adapter = unsafe { &*adapter };
+    if adapter.abi != ABI_VERSION {
+        eprintln!(
+            "hopmeter: the node was compiled with headers of version {}, the library has {ABI_VERSION} (run `hopmeter build`)",
+            adapter.abi
+        );
+        return 1;
+    }
+    let arguments: Vec<String> = (1..usize::try_from(argc).unwrap_or(0))
+        // SAFETY: the caller's promise.
+        .map(|at| unsafe { terminated(*argv.add(at)) })
+        .collect();
+    c_int::from(run(adapter, arguments) != ExitCode::SUCCESS)
+}
+
+/// The version of the instrument: what an adapter reports that has no library behind it.
+#[unsafe(no_mangle)]
+pub extern "C" fn hopmeter_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+fn run(adapter: &Adapter, arguments: Vec<String>) -> ExitCode {
+    // SAFETY: the ABI says that the strings live as long as the process.
+    let [transport, compiler, flags] =
+        [adapter.transport, adapter.compiler, adapter.flags].map(|text| unsafe { terminated(text) });
+    let open = |setup: &Setup| -> Result<Arc<dyn Transport>> { Ok(Arc::new(CTransport::open(adapter, setup)?)) };
+    let version = || answered(|out| (adapter.version)(out));
+    let host = node::Host {
+        transport: &transport,
+        language: "c++",
+        compiler,
+        flags,
+        version: &version,
+        open: &open,
+        around: |body| body(),
+    };
+    node::run(&host, arguments.into_iter())
+}
+
+/// # Safety
+/// `text` is a terminated string.
+unsafe fn terminated(text: *const c_char) -> String {
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}

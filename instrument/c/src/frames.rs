@@ -1,0 +1,110 @@
+//! Received frames across the border, both ways.
+
+use std::ffi::c_void;
+
+use hopmeter_instrument::contract::{FrameMut, Keep, Received, Sent, copy_on};
+
+use crate::abi;
+use crate::text::slice;
+
+/// The adapter's own message; only handed back to the adapter that it came from, as a node has only one.
+struct Native(*const c_void);
+
+/// A frame that the adapter received, as the instrument takes it.
+pub struct CReceived<'a> {
+    raw: &'a abi::Received,
+    native: Native,
+}
+
+impl<'a> CReceived<'a> {
+    pub fn new(raw: &'a abi::Received) -> Self {
+        Self { raw, native: Native(raw.native) }
+    }
+
+    /// Shows it to one of the instrument's closures.
+    pub fn show(&self, take: impl FnOnce(Received<'_>)) {
+        take(Received {
+            header: slice(self.raw.header, self.raw.header_bytes),
+            payload: slice(self.raw.payload, self.raw.payload_bytes),
+            native: (!self.raw.native.is_null()).then_some(&self.native as _),
+            keep: self.raw.keep.is_some().then_some(self as _),
+        });
+    }
+
+    fn copied(&self) -> Vec<u8> {
+        let header = slice(self.raw.header, self.raw.header_bytes);
+        [header, slice(self.raw.payload, self.raw.payload_bytes)].concat()
+    }
+}
+
+impl Keep for CReceived<'_> {
+    fn keep(&self) -> Box<dyn AsRef<[u8]> + Send> {
+        match self.raw.keep.map(|keep| CKept(keep(self.raw.native))) {
+            Some(kept) if kept.0.release.is_some() => Box::new(kept),
+            _ => Box::new(self.copied()),
+        }
+    }
+}
+
+/// Bytes that the adapter keeps for us.
+struct CKept(abi::Kept);
+
+// SAFETY: the ABI says that kept bytes may be released on any thread.
+unsafe impl Send for CKept {}
+
+impl AsRef<[u8]> for CKept {
+    fn as_ref(&self) -> &[u8] {
+        slice(self.0.data, self.0.bytes)
+    }
+}
+
+impl Drop for CKept {
+    fn drop(&mut self) {
+        if let Some(release) = self.0.release {
+            release(self.0.handle);
+        }
+    }
+}
+
+/// A frame on its way back to the adapter, to be forwarded.
+pub fn lend(received: &Received<'_>) -> abi::Received {
+    let native = received.native.and_then(|native| native.downcast_ref::<Native>());
+    abi::Received {
+        header: received.header.as_ptr(),
+        header_bytes: received.header.len(),
+        payload: received.payload.as_ptr(),
+        payload_bytes: received.payload.len(),
+        native: native.map_or(std::ptr::null(), |native| native.0),
+        keep: None,
+    }
+}
+
+/// Copies a received frame into one that is to be sent, and counts the copy. The header of `received` has 64 bytes, and
+/// the payloads are of one length.
+///
+/// # Safety
+/// Both are lent for the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hopmeter_copy(received: *const abi::Received, frame: abi::FrameMut) {
+    // SAFETY: the caller's promise.
+    let (received, frame) = unsafe { (&*received, frame_mut(&frame)) };
+    CReceived::new(received).show(|received| {
+        let copied = copy_on(&received, |_, fill| {
+            fill(frame);
+            Ok(Sent::Accepted)
+        });
+        debug_assert!(copied.is_ok(), "filling does not fail");
+    });
+}
+
+/// A frame to be filled, as the instrument takes it.
+///
+/// # Safety
+/// Its two places are lent to the caller alone.
+pub unsafe fn frame_mut(frame: &abi::FrameMut) -> FrameMut<'_> {
+    let payload = match frame.payload_bytes {
+        0 => &mut [],
+        bytes => unsafe { std::slice::from_raw_parts_mut(frame.payload, bytes) },
+    };
+    FrameMut { header: unsafe { &mut *frame.header.cast::<[u8; abi::HEADER_BYTES]>() }, payload }
+}

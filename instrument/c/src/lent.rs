@@ -1,0 +1,114 @@
+//! The instrument's closures, lent to an adapter for one call or given to it for a subscription.
+//!
+//! A panic in a lent closure is caught at the border and goes on once the adapter has returned. A panic in a closure
+//! that was given away has nowhere to go on, so the process aborts with its message on stderr.
+
+use std::any::Any;
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use hopmeter_instrument::contract::{Fill, Handle, OnFrame, OnRequest, Shared, Take};
+
+use crate::abi;
+use crate::calls;
+use crate::frames::{CReceived, frame_mut};
+use crate::rpc::CReplier;
+
+/// A closure that is lent for a call, with the panic that it ended in.
+pub struct Lent<F> {
+    closure: F,
+    panicked: Option<Box<dyn Any + Send>>,
+}
+
+impl<F> Lent<F> {
+    /// Lends `closure` to `call`, as a context for one of the functions below.
+    pub fn during<T>(closure: F, call: impl FnOnce(*mut c_void) -> T) -> T {
+        let mut lent = Self { closure, panicked: None };
+        let answer = call((&raw mut lent).cast());
+        match lent.panicked {
+            Some(panic) => resume_unwind(panic),
+            None => answer,
+        }
+    }
+
+    /// # Safety
+    /// `context` comes from [`Lent::during`] of the same type, and that call is still running.
+    unsafe fn enter(context: *mut c_void, act: impl FnOnce(&mut F)) {
+        let lent = unsafe { &mut *context.cast::<Self>() };
+        if lent.panicked.is_none() {
+            lent.panicked = catch_unwind(AssertUnwindSafe(|| act(&mut lent.closure))).err();
+        }
+    }
+}
+
+/// Lends a fill.
+pub fn lend_fill<T>(fill: Fill<'_>, call: impl FnOnce(abi::Fill) -> T) -> T {
+    Lent::during(fill, |context| call(abi::Fill { context, call: call_fill }))
+}
+
+extern "C" fn call_fill(context: *mut c_void, frame: abi::FrameMut) {
+    // SAFETY: the context is a lent fill; the frame's two places are the adapter's and lent to this call alone.
+    unsafe { Lent::<Fill<'_>>::enter(context, |fill| fill(frame_mut(&frame))) }
+}
+
+/// Lends a take.
+pub fn lend_take<T>(take: Take<'_>, call: impl FnOnce(abi::Take) -> T) -> T {
+    Lent::during(take, |context| call(abi::Take { context, call: call_take }))
+}
+
+extern "C" fn call_take(context: *mut c_void, received: *const abi::Received) {
+    // SAFETY: the context is a lent take; `received` is lent to this call.
+    unsafe { Lent::<Take<'_>>::enter(context, |take| CReceived::new(&*received).show(take)) }
+}
+
+/// Lends a handler of requests.
+pub fn lend_handle<T>(handle: Handle<'_>, call: impl FnOnce(abi::Handle) -> T) -> T {
+    Lent::during(handle, |context| call(abi::Handle { context, call: call_handle }))
+}
+
+extern "C" fn call_handle(context: *mut c_void, received: *const abi::Received, replier: calls::Replier) {
+    // SAFETY: the context is a lent handler; `received` and `replier` are lent to this call.
+    unsafe {
+        Lent::<Handle<'_>>::enter(context, |handle| {
+            CReceived::new(&*received).show(|received| handle(received, &mut CReplier::borrowed(replier)));
+        });
+    }
+}
+
+/// Gives a callback away.
+pub fn give_on_frame(on_frame: OnFrame) -> abi::OnFrame {
+    abi::OnFrame { context: give(on_frame), call: call_on_frame, release: release::<OnFrame> }
+}
+
+extern "C" fn call_on_frame(context: *mut c_void, received: *const abi::Received) {
+    // SAFETY: the context is a given callback that is not entered concurrently; `received` is lent to this call.
+    let (on_frame, received) = unsafe { (&mut *context.cast::<OnFrame>(), &*received) };
+    CReceived::new(received).show(on_frame);
+}
+
+/// Gives a handler of requests away.
+pub fn give_on_request(on_request: OnRequest) -> abi::OnRequest {
+    abi::OnRequest { context: give(on_request), call: call_on_request, release: release::<OnRequest> }
+}
+
+extern "C" fn call_on_request(context: *mut c_void, received: *const abi::Received, replier: calls::Replier) {
+    // SAFETY: as in `call_on_frame`.
+    let (on_request, received) = unsafe { (&mut *context.cast::<OnRequest>(), &*received) };
+    CReceived::new(received).show(|received| on_request(received, &mut CReplier::borrowed(replier)));
+}
+
+/// Gives a payload's owner away.
+pub fn give_shared(payload: &Shared) -> abi::Shared {
+    let bytes = (**payload).as_ref();
+    let (data, length) = (bytes.as_ptr(), bytes.len());
+    abi::Shared { context: give(payload.clone()), data, bytes: length, release: release::<Shared> }
+}
+
+fn give<T>(owned: T) -> *mut c_void {
+    Box::into_raw(Box::new(owned)).cast()
+}
+
+extern "C" fn release<T>(context: *mut c_void) {
+    // SAFETY: the context comes from `give` of the same type, and the ABI says that it is released once.
+    drop(unsafe { Box::from_raw(context.cast::<T>()) });
+}

@@ -1,0 +1,19 @@
+//! The C ABI of the instrument: an adapter in C++ (or anything else that speaks C) hands over tables of functions and
+//! runs in the same roles, on the same clock and recorder, as one in Rust. `cpp/include/hopmeter/abi.h` is made from
+//! [`abi`], [`calls`], [`settings`], [`frames`] and [`entry`].
+
+pub mod abi;
+pub mod calls;
+pub mod entry;
+pub mod frames;
+mod lent;
+mod owned;
+mod pubsub;
+mod rpc;
+pub mod settings;
+mod text;
+mod transport;
+mod typed;
+
+#[cfg(test)]
+mod tests;

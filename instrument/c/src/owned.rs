@@ -1,0 +1,39 @@
+//! An object of the adapter with its table of functions, closed when it is dropped.
+
+/// Declares an owner of one kind of end.
+macro_rules! owned {
+    ($name:ident, $raw:ty, $calls:ty) => {
+        pub struct $name($raw);
+
+        // SAFETY: the ABI says that an end is used from one thread at a time, which may change.
+        unsafe impl Send for $name {}
+
+        impl $name {
+            /// Takes over an end that the adapter has just opened.
+            pub fn adopt(raw: $raw) -> hopmeter_instrument::Result<Box<Self>> {
+                if raw.object.is_null() || raw.calls.is_null() {
+                    let what = concat!("the adapter gave nothing where a ", stringify!($name), " was asked for");
+                    return Err(hopmeter_instrument::Error::new(what.replace(" C", " ")));
+                }
+                Ok(Box::new(Self(raw)))
+            }
+
+            fn object(&self) -> *mut std::ffi::c_void {
+                self.0.object
+            }
+
+            fn calls(&self) -> &'static $calls {
+                // SAFETY: the ABI says that tables live as long as the process.
+                unsafe { &*self.0.calls }
+            }
+        }
+
+        impl Drop for $name {
+            fn drop(&mut self) {
+                (self.calls().close)(self.object());
+            }
+        }
+    };
+}
+
+pub(crate) use owned;

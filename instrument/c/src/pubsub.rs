@@ -1,0 +1,58 @@
+//! Publishers and subscribers of an adapter, as the instrument sees them.
+
+use std::time::Duration;
+
+use hopmeter_instrument::contract::{self, Fill, Received, Shared, Take};
+use hopmeter_instrument::frame::HEADER_BYTES;
+use hopmeter_instrument::{Result, Sent};
+
+use crate::lent::{give_shared, lend_fill, lend_take};
+use crate::owned::owned;
+use crate::{calls, frames, text};
+
+owned!(CPublisher, calls::Publisher, calls::PublisherCalls);
+owned!(CSubscriber, calls::Subscriber, calls::SubscriberCalls);
+owned!(CSubscription, calls::Subscription, calls::SubscriptionCalls);
+
+impl contract::Publisher for CPublisher {
+    fn address(&self) -> String {
+        self.calls().address.map_or_else(String::new, |address| text::answered(|out| address(self.object(), out)))
+    }
+
+    fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        let (object, send) = (self.object(), self.calls().send);
+        lend_fill(fill, |fill| text::sent(|error| send(object, payload_bytes, fill, error)))
+    }
+
+    fn send_parts(&mut self, header: &[u8; HEADER_BYTES], payload: &Shared) -> Result<Sent> {
+        match self.calls().send_parts {
+            Some(send) => text::sent(|error| send(self.object(), header.as_ptr(), give_shared(payload), error)),
+            None => {
+                contract::copy_on(&Received { payload: (**payload).as_ref(), ..Received::split(header) }, |n, fill| {
+                    self.send(n, fill)
+                })
+            }
+        }
+    }
+
+    fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
+        match self.calls().forward {
+            Some(forward) => text::sent(|error| forward(self.object(), &frames::lend(received), error)),
+            None => contract::copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill)),
+        }
+    }
+}
+
+impl contract::Subscriber for CSubscriber {
+    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
+        let (object, poll) = (self.object(), self.calls().poll);
+        lend_take(take, |take| text::count(|error| poll(object, nanoseconds(timeout), take, error)))
+    }
+}
+
+impl contract::Subscription for CSubscription {}
+
+/// A timeout as it crosses the border.
+pub fn nanoseconds(timeout: Duration) -> i64 {
+    i64::try_from(timeout.as_nanos()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,87 @@
+//! How an adapter reads its settings. Each function answers `HOPMETER_ACCEPTED` and writes `out`, or
+//! `HOPMETER_FAILED` and says why in `error`; `name` is terminated.
+
+use std::ffi::{CStr, c_char};
+
+use hopmeter_instrument::{Error, Result};
+
+use crate::abi::{self, Settings, Text};
+use crate::text::tell;
+
+/// Reads a setting that is true or false.
+///
+/// # Safety
+/// All pointers are valid; `settings` is the one of the adapter's setup.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hopmeter_setting_bool(
+    settings: *const Settings,
+    name: *const c_char,
+    out: *mut bool,
+    error: *const abi::Error,
+) -> i32 {
+    unsafe { answer(out, error, (*settings).0.setting(&named(name))) }
+}
+
+/// Reads a setting that is a whole number.
+///
+/// # Safety
+/// All pointers are valid; `settings` is the one of the adapter's setup.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hopmeter_setting_integer(
+    settings: *const Settings,
+    name: *const c_char,
+    out: *mut i64,
+    error: *const abi::Error,
+) -> i32 {
+    unsafe { answer(out, error, (*settings).0.setting(&named(name))) }
+}
+
+/// Reads a setting that is a number.
+///
+/// # Safety
+/// All pointers are valid; `settings` is the one of the adapter's setup.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hopmeter_setting_double(
+    settings: *const Settings,
+    name: *const c_char,
+    out: *mut f64,
+    error: *const abi::Error,
+) -> i32 {
+    unsafe { answer(out, error, (*settings).0.setting(&named(name))) }
+}
+
+/// Reads a setting that is a text, which lives as long as the settings.
+///
+/// # Safety
+/// All pointers are valid; `settings` is the one of the adapter's setup.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hopmeter_setting_text(
+    settings: *const Settings,
+    name: *const c_char,
+    out: *mut Text,
+    error: *const abi::Error,
+) -> i32 {
+    unsafe { answer(out, error, text(&*settings, &named(name))) }
+}
+
+fn text(settings: &Settings, name: &str) -> Result<Text> {
+    match settings.0.settings.get(name).and_then(|value| value.as_str()) {
+        Some(text) => Ok(Text::lend(text)),
+        // Only to say what is wrong: a missing setting and one of another type each have their own words.
+        None => settings.0.setting::<String>(name).and(Err(Error::new(format!("the setting `{name}` is no text")))),
+    }
+}
+
+unsafe fn named(name: *const c_char) -> String {
+    unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
+}
+
+unsafe fn answer<T>(out: *mut T, error: *const abi::Error, value: Result<T>) -> i32 {
+    match value {
+        Ok(value) => {
+            unsafe { out.write(value) };
+            abi::ACCEPTED
+        }
+        Err(failed) => tell(error, &failed),
+    }
+}

@@ -1,0 +1,96 @@
+//! Texts and errors across the border.
+
+use std::ffi::{c_char, c_void};
+
+use hopmeter_instrument::{Error, Result, Sent};
+
+use crate::abi::{self, Text};
+
+impl Text {
+    /// Lends a text for a call.
+    pub fn lend(text: &str) -> Self {
+        Self { data: text.as_ptr().cast::<c_char>(), bytes: text.len() }
+    }
+
+    /// Copies what the other side lent.
+    pub fn copied(self) -> String {
+        String::from_utf8_lossy(slice(self.data.cast(), self.bytes)).into_owned()
+    }
+}
+
+/// Bytes that the other side lent; an empty span may come with a null pointer.
+pub fn slice<'a>(data: *const u8, bytes: usize) -> &'a [u8] {
+    if bytes == 0 {
+        return &[];
+    }
+    // SAFETY: the ABI says that `data` points to `bytes` bytes, lent for the call in which this is used.
+    unsafe { std::slice::from_raw_parts(data, bytes) }
+}
+
+/// Asks for one text.
+pub fn answered(ask: impl FnOnce(*const abi::TextOut)) -> String {
+    extern "C" fn put(context: *mut c_void, text: Text) {
+        // SAFETY: the context is the `String` below, which outlives the call.
+        *unsafe { &mut *context.cast::<String>() } = text.copied();
+    }
+    let mut answer = String::new();
+    ask(&abi::TextOut { context: (&raw mut answer).cast(), put });
+    answer
+}
+
+/// Asks for any number of facts.
+pub fn facts(ask: impl FnOnce(*const abi::FactsOut)) -> Vec<(String, String)> {
+    type Facts = Vec<(String, String)>;
+    extern "C" fn put(context: *mut c_void, name: Text, value: Text) {
+        // SAFETY: the context is the vector below, which outlives the call.
+        unsafe { &mut *context.cast::<Facts>() }.push((name.copied(), value.copied()));
+    }
+    let mut all = Facts::new();
+    ask(&abi::FactsOut { context: (&raw mut all).cast(), put });
+    all
+}
+
+/// Calls a function that may fail and keeps what it says then. Costs nothing where it does not fail.
+pub fn attempt<T>(call: impl FnOnce(*const abi::Error) -> T) -> (T, impl FnOnce() -> Error) {
+    extern "C" fn put(context: *mut c_void, what: Text, remedy: Text) {
+        let error = Error::new(what.copied());
+        let remedy = remedy.copied();
+        let error = if remedy.is_empty() { error } else { error.remedy(remedy) };
+        // SAFETY: the context is the option below, which outlives the call.
+        *unsafe { &mut *context.cast::<Option<Error>>() } = Some(error);
+    }
+    let mut told: Option<Error> = None;
+    let answer = call(&abi::Error { context: (&raw mut told).cast(), put });
+    (answer, move || told.unwrap_or_else(|| Error::new("the adapter failed without saying why")))
+}
+
+/// The answer of a function that opens something.
+pub fn done(call: impl FnOnce(*const abi::Error) -> i32) -> Result<()> {
+    match attempt(call) {
+        (abi::ACCEPTED, _) => Ok(()),
+        (_, error) => Err(error()),
+    }
+}
+
+/// The answer of a send.
+pub fn sent(call: impl FnOnce(*const abi::Error) -> i32) -> Result<Sent> {
+    match attempt(call) {
+        (abi::ACCEPTED, _) => Ok(Sent::Accepted),
+        (abi::BUSY, _) => Ok(Sent::Busy),
+        (_, error) => Err(error()),
+    }
+}
+
+/// The answer of a poll.
+pub fn count(call: impl FnOnce(*const abi::Error) -> i64) -> Result<usize> {
+    let (answer, error) = attempt(call);
+    usize::try_from(answer).map_err(|_| error())
+}
+
+/// Reports to the adapter.
+pub fn tell(out: *const abi::Error, error: &Error) -> i32 {
+    // SAFETY: the ABI says that `out` is lent for the call.
+    let out = unsafe { &*out };
+    (out.put)(out.context, Text::lend(&error.what_text()), Text::lend(error.remedy_text().unwrap_or_default()));
+    abi::FAILED
+}

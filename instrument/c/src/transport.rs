@@ -1,0 +1,142 @@
+//! An adapter's transport, as the instrument sees it.
+
+use std::ffi::c_void;
+
+use hopmeter_instrument::contract::{
+    Client, Link, OnFrame, Publisher, Server, Setup, Subscriber, Subscription, Transport,
+};
+use hopmeter_instrument::spec::{PayloadKind, Wait};
+use hopmeter_instrument::{Error, Result};
+
+use crate::abi::{self, Text};
+use crate::lent::give_on_frame;
+use crate::pubsub::{CPublisher, CSubscriber, CSubscription};
+use crate::rpc::{CClient, CServer};
+use crate::{calls, text};
+
+/// A transport that an adapter opened, and what it was told, which it may look at as long as it lives.
+pub struct CTransport {
+    raw: calls::Transport,
+    _told: Box<Told>,
+}
+
+// SAFETY: the ABI says that a transport is called from the threads of all participants.
+unsafe impl Send for CTransport {}
+unsafe impl Sync for CTransport {}
+
+/// The setup, at a place that does not move.
+struct Told {
+    setup: abi::Setup,
+    _settings: Box<abi::Settings>,
+}
+
+impl Told {
+    fn new(setup: &Setup) -> Result<Box<Self>> {
+        let settings = Box::new(abi::Settings(setup.clone()));
+        let kept = &settings.0;
+        let directory =
+            kept.directory.to_str().ok_or_else(|| Error::new("the trial's folder has a name that is no UTF-8"))?;
+        let (payload, width, height) = payload(kept.payload);
+        let setup = abi::Setup {
+            run: Text::lend(&kept.run),
+            directory: Text::lend(directory),
+            wait: wait(kept.wait),
+            daemon: Text::lend(&kept.daemon),
+            payload,
+            width,
+            height,
+            frame_bytes: kept.frame_bytes,
+            settings: &raw const *settings,
+        };
+        Ok(Box::new(Self { setup, _settings: settings }))
+    }
+}
+
+fn wait(wait: Wait) -> abi::Wait {
+    match wait {
+        Wait::Spin => abi::Wait::Spin,
+        Wait::Block => abi::Wait::Block,
+        Wait::Callback => abi::Wait::Callback,
+    }
+}
+
+fn payload(kind: PayloadKind) -> (abi::PayloadKind, u32, u32) {
+    match kind {
+        PayloadKind::Timing => (abi::PayloadKind::Timing, 0, 0),
+        PayloadKind::Bytes => (abi::PayloadKind::Bytes, 0, 0),
+        PayloadKind::Image { width, height } => (abi::PayloadKind::Image, width, height),
+    }
+}
+
+/// Opens an end by the adapter's function for it, where it has one.
+macro_rules! open {
+    ($self:ident, $end:ident, $raw:ident, $owner:ident, $link:ident $(, $more:expr)?) => {{
+        let open = $self.calls().$end.ok_or_else(|| Error::unsupported(stringify!($end), &$link.name))?;
+        let mut raw = calls::$raw { object: std::ptr::null_mut(), calls: std::ptr::null() };
+        text::done(|error| open($self.raw.object, &lend($link), $($more,)? &mut raw, error))?;
+        Ok($owner::adopt(raw)?)
+    }};
+}
+
+impl CTransport {
+    /// Opens an adapter's transport.
+    ///
+    /// # Errors
+    /// What the adapter says.
+    pub fn open(adapter: &calls::Adapter, setup: &Setup) -> Result<Self> {
+        let told = Told::new(setup)?;
+        let mut raw = calls::Transport { object: std::ptr::null_mut(), calls: std::ptr::null() };
+        text::done(|error| (adapter.open)(&told.setup, &mut raw, error))?;
+        if raw.object.is_null() || raw.calls.is_null() {
+            return Err(Error::new("the adapter opened nothing"));
+        }
+        Ok(Self { raw, _told: told })
+    }
+
+    fn calls(&self) -> &'static calls::TransportCalls {
+        // SAFETY: the ABI says that tables live as long as the process.
+        unsafe { &*self.raw.calls }
+    }
+}
+
+impl Drop for CTransport {
+    fn drop(&mut self) {
+        (self.calls().close)(self.raw.object);
+    }
+}
+
+impl Transport for CTransport {
+    fn version(&self) -> String {
+        text::answered(|out| (self.calls().version)(self.raw.object, out))
+    }
+
+    fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
+        open!(self, publisher, Publisher, CPublisher, link)
+    }
+
+    fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
+        open!(self, subscriber, Subscriber, CSubscriber, link)
+    }
+
+    fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
+        open!(self, subscribe, Subscription, CSubscription, link, give_on_frame(on_frame))
+    }
+
+    fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
+        open!(self, server, Server, CServer, link)
+    }
+
+    fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
+        open!(self, client, Client, CClient, link)
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        let ask =
+            |facts: extern "C" fn(*mut c_void, *const abi::FactsOut)| text::facts(|out| facts(self.raw.object, out));
+        self.calls().facts.map_or_else(Vec::new, ask)
+    }
+}
+
+fn lend(link: &Link) -> abi::Link {
+    abi::Link { name: Text::lend(&link.name), address: Text::lend(&link.address), receivers: link.receivers }
+}

@@ -1,0 +1,55 @@
+//! Typed carriage for C++: `hopmeter_instrument::typed` across the border.
+
+use hopmeter_instrument::typed;
+
+use crate::abi::{HEADER_BYTES, LABEL_BYTES};
+use crate::text::slice;
+
+const _: () = assert!(LABEL_BYTES == typed::LABEL_BYTES);
+
+/// Writes what of a header goes into the text of a message: `HOPMETER_LABEL_BYTES` of ASCII, not terminated.
+///
+/// # Safety
+/// `header` has `HOPMETER_HEADER_BYTES`, `out` has room for a label.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hopmeter_label(header: *const u8, out: *mut u8) {
+    // SAFETY: the caller's promise.
+    unsafe { out.cast::<[u8; LABEL_BYTES]>().write(typed::label(&*header.cast::<[u8; HEADER_BYTES]>())) }
+}
+
+/// Writes the header that a message carried; a text that is no label gives one that every receiver refuses.
+///
+/// # Safety
+/// `label` has `label_bytes`, `out` has room for a header.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hopmeter_header_of(
+    label: *const u8,
+    label_bytes: usize,
+    sent_ns: i64,
+    payload_bytes: usize,
+    out: *mut u8,
+) {
+    let header = typed::header_of(slice(label, label_bytes), sent_ns, payload_bytes);
+    // SAFETY: the caller's promise.
+    unsafe { out.cast::<[u8; HEADER_BYTES]>().write(header) }
+}
+
+/// The number of the message that a header belongs to.
+///
+/// # Safety
+/// `header` has `HOPMETER_HEADER_BYTES`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hopmeter_seq_of(header: *const u8) -> u64 {
+    // SAFETY: the caller's promise.
+    typed::seq_of(unsafe { &*header.cast::<[u8; HEADER_BYTES]>() })
+}
+
+/// When the message that a header belongs to was sent, in nanoseconds.
+///
+/// # Safety
+/// `header` has `HOPMETER_HEADER_BYTES`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hopmeter_sent_of(header: *const u8) -> i64 {
+    // SAFETY: the caller's promise.
+    typed::sent_of(unsafe { &*header.cast::<[u8; HEADER_BYTES]>() })
+}

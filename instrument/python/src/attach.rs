@@ -1,0 +1,58 @@
+//! Taking and giving back the interpreter lock (GIL) from the instrument's own threads.
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+thread_local! {
+    static ANCHOR: Anchor = Anchor::new();
+    static MARK: u8 = const { 0 };
+}
+
+/// Runs `work` with the interpreter lock held.
+///
+/// The first call on a thread makes it known to the interpreter for the rest of its life; without this, CPython
+/// would allocate and destroy a thread state for every single message.
+pub fn attach<R>(work: impl for<'py> FnOnce(Python<'py>) -> R) -> R {
+    // It fails only while the thread is ending; then each call pays for a state of its own.
+    let _ = ANCHOR.try_with(|_| ());
+    Python::attach(work)
+}
+
+/// A number that no other living thread has.
+pub fn this_thread() -> usize {
+    MARK.with(|mark| std::ptr::from_ref(mark) as usize)
+}
+
+/// Keeps a thread known to the interpreter.
+struct Anchor {
+    ours: bool,
+}
+
+impl Anchor {
+    fn new() -> Self {
+        // SAFETY: both may be called from any thread while the interpreter lives, with or without the lock.
+        let ours = unsafe { ffi::PyGILState_GetThisThreadState() }.is_null();
+        if ours {
+            // SAFETY: `Ensure` takes the lock and counts one use, which stays; `SaveThread` gives only the lock back.
+            unsafe {
+                ffi::PyGILState_Ensure();
+                ffi::PyEval_SaveThread();
+            }
+        }
+        Self { ours }
+    }
+}
+
+impl Drop for Anchor {
+    fn drop(&mut self) {
+        // SAFETY: the thread ends, so nothing of it holds the lock. The first `Release` takes back the use counted
+        // just before and keeps the lock, the second takes back that of `new` and with it the thread's state.
+        unsafe {
+            if self.ours && ffi::Py_IsInitialized() != 0 {
+                ffi::PyGILState_Ensure();
+                ffi::PyGILState_Release(ffi::PyGILState_STATE::PyGILState_LOCKED);
+                ffi::PyGILState_Release(ffi::PyGILState_STATE::PyGILState_UNLOCKED);
+            }
+        }
+    }
+}

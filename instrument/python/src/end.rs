@@ -1,0 +1,54 @@
+//! An object that an adapter made, whatever its kind.
+
+use hopmeter_instrument::{Error, Result};
+use pyo3::prelude::*;
+
+use crate::attach::attach;
+use crate::failure::failure;
+
+/// An object of the adapter's: closed when it is dropped, and named in every error.
+pub struct End {
+    pub object: Py<PyAny>,
+    close: Py<PyAny>,
+    pub what: String,
+}
+
+impl End {
+    /// # Errors
+    /// When the object cannot be closed.
+    pub fn new(object: Bound<'_, PyAny>, what: String) -> Result<Self> {
+        let close = method_of(&object, "close", &what)?;
+        Ok(Self { object: object.unbind(), close, what })
+    }
+
+    pub fn method(&self, py: Python<'_>, name: &str) -> Result<Py<PyAny>> {
+        method_of(self.object.bind(py), name, &self.what)
+    }
+
+    pub fn address(&self) -> String {
+        attach(|py| self.object.getattr(py, "address").and_then(|address| address.extract(py)).unwrap_or_default())
+    }
+
+    /// Says which method of which end an exception came from.
+    pub fn raised<T>(&self, py: Python<'_>, method: &str, result: PyResult<T>) -> Result<T> {
+        result.map_err(|raised| failure(py, &format!("the adapter's {} ({method})", self.what), &raised))
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        attach(|py| {
+            if let Err(failed) = self.raised(py, "close", self.close.call0(py)) {
+                eprintln!("{failed}");
+            }
+        });
+    }
+}
+
+fn method_of(object: &Bound<'_, PyAny>, name: &str, what: &str) -> Result<Py<PyAny>> {
+    let method = object.getattr(name).ok().filter(|method| method.is_callable());
+    method.map(Bound::unbind).ok_or_else(|| {
+        Error::new(format!("the adapter's {what} has no method `{name}`"))
+            .remedy("give it the methods that hopmeter/node/contract.py lists")
+    })
+}

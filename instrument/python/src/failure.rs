@@ -1,0 +1,35 @@
+//! Python exceptions as the instrument's errors.
+
+use hopmeter_instrument::Error;
+use pyo3::prelude::*;
+
+/// What the adapter was doing, with the exception as its cause: the traceback, or, where the exception has a `remedy`
+/// (`hopmeter.node.contract.AdapterError`), the words that it was given.
+pub fn failure(py: Python<'_>, doing: &str, raised: &PyErr) -> Error {
+    match raised.value(py).getattr("remedy").and_then(|remedy| remedy.extract::<String>()) {
+        Ok(remedy) => told(py, doing, raised).remedy(remedy),
+        Err(_) => Error::new(format!("{doing} raised {}", first_line(raised))).because(traceback(py, raised)),
+    }
+}
+
+fn told(py: Python<'_>, doing: &str, raised: &PyErr) -> Error {
+    let error = Error::new(format!("{doing}: {}", raised.value(py)));
+    match raised.cause(py) {
+        Some(cause) => error.because(cause.value(py).to_string()),
+        None => error,
+    }
+}
+
+fn first_line(raised: &PyErr) -> String {
+    raised.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+fn traceback(py: Python<'_>, raised: &PyErr) -> String {
+    let lines = py
+        .import("traceback")
+        .and_then(|module| {
+            module.call_method1("format_exception", (raised.get_type(py), raised.value(py), raised.traceback(py)))
+        })
+        .and_then(|lines| lines.extract::<Vec<String>>());
+    lines.map_or_else(|_| raised.to_string(), |lines| lines.concat().trim_end().to_owned())
+}

@@ -1,0 +1,106 @@
+//! `fill`: how an adapter has the instrument write a frame.
+
+use hopmeter_instrument::contract::{Fill, FrameMut, Sent};
+use hopmeter_instrument::frame::HEADER_BYTES;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::PyBool;
+
+use crate::call::{Known, call2};
+use crate::lent::Slot;
+use crate::view::View;
+
+/// A frame to be written, for one call of `send`, `start` or `reply`.
+struct Order {
+    fill: Fill<'static>,
+    payload_bytes: usize,
+    filled: bool,
+}
+
+/// Carries the method `fill` that adapters are given; one per sending end.
+#[pyclass(frozen, module = "hopmeter._instrument")]
+struct Filler {
+    order: Slot<Order>,
+}
+
+#[pymethods]
+impl Filler {
+    /// Writes the frame into one writable buffer of 64 + payload_bytes, or into two: header and payload.
+    #[pyo3(signature = (frame, payload = None, /))]
+    fn fill<'py>(&self, frame: &Bound<'py, PyAny>, payload: Option<&Bound<'py, PyAny>>) -> PyResult<()> {
+        let mut order = self.order.borrow().ok_or_else(out_of_place)?;
+        let order = order.get();
+        if order.filled {
+            return Err(PyRuntimeError::new_err("fill may be called only once for a message"));
+        }
+        match payload {
+            None => order.fill_whole(&mut View::writable(frame, HEADER_BYTES + order.payload_bytes, "frame")?),
+            Some(payload) => order.fill_parts(
+                &mut View::writable(frame, HEADER_BYTES, "header")?,
+                &mut View::writable(payload, order.payload_bytes, "payload")?,
+            ),
+        }
+        Ok(())
+    }
+}
+
+fn out_of_place() -> PyErr {
+    PyRuntimeError::new_err("fill belongs to the call it was given to: on the same thread, and not after it returned")
+}
+
+impl Order {
+    fn fill_whole(&mut self, frame: &mut View<'_>) {
+        self.filled = true;
+        (self.fill)(FrameMut::split(frame.bytes_mut()));
+    }
+
+    fn fill_parts(&mut self, header: &mut View<'_>, payload: &mut View<'_>) {
+        self.filled = true;
+        if let Ok(header) = header.bytes_mut().try_into() {
+            (self.fill)(FrameMut { header, payload: payload.bytes_mut() });
+        }
+    }
+}
+
+/// Calls an adapter's sending method with a `fill` that is made once.
+pub struct Sending {
+    filler: Py<Filler>,
+    fill: Py<PyAny>,
+    length: Known<usize>,
+}
+
+impl Sending {
+    pub fn new(py: Python<'_>) -> PyResult<Self> {
+        let filler = Py::new(py, Filler { order: Slot::default() })?;
+        let fill = filler.getattr(py, "fill")?;
+        Ok(Self { filler, fill, length: Known::new(py, 0)? })
+    }
+
+    /// Offers one frame through `method(payload_bytes, fill) -> bool`.
+    ///
+    /// # Errors
+    /// What the adapter raises, and `TypeError` or `RuntimeError` when it breaks the contract.
+    pub fn send(&mut self, method: &Bound<'_, PyAny>, payload_bytes: usize, fill: Fill<'_>) -> PyResult<Sent> {
+        // SAFETY: the slot lends it for this call only, so its shorter life is never outlived.
+        let fill = unsafe { std::mem::transmute::<Fill<'_>, Fill<'static>>(fill) };
+        let mut order = Order { fill, payload_bytes, filled: false };
+        let length = self.length.object(method.py(), payload_bytes)?;
+        let filler = self.filler.get();
+        let answer = filler.order.lend(&mut order, || call2(method, length, self.fill.bind(method.py())))?;
+        sent(&answer, order.filled)
+    }
+}
+
+fn sent(answer: &Bound<'_, PyAny>, filled: bool) -> PyResult<Sent> {
+    match (answer.cast::<PyBool>().map(|accepted| accepted.is_true()), filled) {
+        (Ok(true), true) => Ok(Sent::Accepted),
+        (Ok(false), _) => Ok(Sent::Busy),
+        (Ok(true), false) => Err(PyRuntimeError::new_err("answered True without having called fill")),
+        (Err(_), _) => Err(not_a_bool(answer)),
+    }
+}
+
+/// What to say to an adapter that answers anything but True (accepted) or False (busy).
+pub fn not_a_bool(answer: &Bound<'_, PyAny>) -> PyErr {
+    PyTypeError::new_err(format!("must answer True (accepted) or False (busy), not {answer:?}"))
+}

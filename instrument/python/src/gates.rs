@@ -1,0 +1,125 @@
+//! `on_frame` and `on_request`: how an adapter that is called by its library hands over what has arrived.
+
+use std::sync::Mutex;
+
+use hopmeter_instrument::contract::{OnFrame, OnRequest, Subscription};
+use pyo3::PyClass;
+use pyo3::prelude::*;
+use pyo3::pyclass::boolean_struct::True;
+use pyo3::pyclass_init::PyClassInitializer;
+use pyo3::sync::MutexExt;
+
+use crate::end::End;
+use crate::fill::Sending;
+use crate::server::PyServer;
+use crate::take::{Detach, Reply, request_parts, with_received};
+
+/// Carries the method `on_frame` that adapters call from a thread of their library.
+#[pyclass(frozen, module = "hopmeter._instrument")]
+pub struct FrameGate {
+    pub role: Mutex<Option<OnFrame>>,
+    pub detach: Detach,
+}
+
+#[pymethods]
+impl FrameGate {
+    /// Hands over one frame, as `take` does; after the end was closed it is not looked at any more.
+    #[pyo3(signature = (frame, payload = None, /, *, native = None))]
+    fn on_frame<'py>(
+        &self,
+        frame: &Bound<'py, PyAny>,
+        payload: Option<&Bound<'py, PyAny>>,
+        native: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let py = frame.py();
+        // Waiting for the lock while holding the interpreter's could stop whoever has it: this gives the latter away.
+        let mut role = self.role.lock_py_attached(py).unwrap_or_else(|broken| broken.into_inner());
+        let Some(on_frame) = role.as_mut() else { return Ok(()) };
+        with_received(frame, payload, native, |received| self.detach.run(py, || on_frame(received)))
+    }
+}
+
+/// Carries the method `on_request` that adapters call from a thread of their library.
+#[pyclass(frozen, module = "hopmeter._instrument")]
+pub struct RequestGate {
+    pub role: Mutex<Option<(OnRequest, Sending)>>,
+    pub detach: Detach,
+}
+
+#[pymethods]
+impl RequestGate {
+    /// Hands over one request, as `handle` does; after the end was closed it is not looked at any more.
+    #[pyo3(signature = (frame, second, third = None, /))]
+    fn on_request<'py>(
+        &self,
+        frame: &Bound<'py, PyAny>,
+        second: &Bound<'py, PyAny>,
+        third: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<()> {
+        let (py, (payload, reply)) = (frame.py(), request_parts(second, third));
+        let mut role = self.role.lock_py_attached(py).unwrap_or_else(|broken| broken.into_inner());
+        let Some((on_request, sending)) = role.as_mut() else { return Ok(()) };
+        let mut replier = Reply { sending, reply: reply.clone().unbind() };
+        with_received(frame, payload, None, |received| {
+            self.detach.run(py, || on_request(received, &mut replier));
+        })
+    }
+}
+
+/// A gate whose role can be taken away for good. Waits for a call that is under way, so the interpreter lock must not
+/// be held meanwhile.
+pub trait Gated: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> + Send + Sync {
+    fn shut(&self);
+}
+
+impl Gated for FrameGate {
+    fn shut(&self) {
+        drop(self.role.lock().unwrap_or_else(|broken| broken.into_inner()).take());
+    }
+}
+
+impl Gated for RequestGate {
+    fn shut(&self) {
+        drop(self.role.lock().unwrap_or_else(|broken| broken.into_inner()).take());
+    }
+}
+
+/// Makes a gate, has the adapter open an end that calls it, and answers both.
+///
+/// # Errors
+/// What the adapter raises.
+pub fn called<'py, G: Gated>(
+    py: Python<'py>,
+    gate: G,
+    method: &str,
+    open: impl FnOnce(Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<(Bound<'py, PyAny>, Py<G>)> {
+    let gate = Py::new(py, gate)?;
+    let end = open(gate.bind(py).as_any().getattr(method)?)?;
+    Ok((end, gate))
+}
+
+/// A receiving end that is called.
+///
+/// The adapter's `close` need not wait for a call that is under way: the gate does, whatever the library promises.
+pub struct Called<G: Gated> {
+    end: Option<End>,
+    gate: Py<G>,
+    /// What the end was made from; closed after it.
+    _server: Option<Box<PyServer>>,
+}
+
+impl<G: Gated> Called<G> {
+    pub fn new(end: End, gate: Py<G>, server: Option<Box<PyServer>>) -> Self {
+        Self { end: Some(end), gate, _server: server }
+    }
+}
+
+impl<G: Gated> Subscription for Called<G> {}
+
+impl<G: Gated> Drop for Called<G> {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        self.gate.get().shut();
+    }
+}

@@ -1,0 +1,65 @@
+//! Closures of the instrument, lent to Python for as long as one call into the adapter lasts.
+
+use std::ptr::{NonNull, null_mut};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
+
+use crate::attach::this_thread;
+
+/// The place where a Python callable finds the closure it stands for.
+///
+/// Python may keep the callable and use it at any time and on any thread; it finds the closure only during the call
+/// it was lent for, on the thread that lent it, and not from within itself. Everything happens with the interpreter
+/// lock held, and the closure belongs to one thread, so the order of the atomics does not matter.
+pub struct Slot<T> {
+    lent: AtomicPtr<T>,
+    thread: AtomicUsize,
+}
+
+impl<T> Default for Slot<T> {
+    fn default() -> Self {
+        Self { lent: AtomicPtr::new(null_mut()), thread: AtomicUsize::new(0) }
+    }
+}
+
+impl<T> Slot<T> {
+    /// Lends `value` while `call` runs.
+    pub fn lend<R>(&self, value: &mut T, call: impl FnOnce() -> R) -> R {
+        self.thread.store(this_thread(), Relaxed);
+        let _until_the_end = Restore { slot: self, to: self.lent.swap(value, Relaxed) };
+        call()
+    }
+
+    /// What is lent right now to this thread, if anything.
+    pub fn borrow(&self) -> Option<Borrowed<'_, T>> {
+        if self.thread.load(Relaxed) != this_thread() {
+            return None;
+        }
+        let at = NonNull::new(self.lent.swap(null_mut(), Relaxed))?;
+        Some(Borrowed { at, _then: Restore { slot: self, to: at.as_ptr() } })
+    }
+}
+
+/// Exclusive use of what is lent; nobody else finds it meanwhile.
+pub struct Borrowed<'a, T> {
+    at: NonNull<T>,
+    _then: Restore<'a, T>,
+}
+
+impl<T> Borrowed<'_, T> {
+    pub fn get(&mut self) -> &mut T {
+        // SAFETY: `lend` is still running on this thread, and its pointer was taken out of the slot.
+        unsafe { self.at.as_mut() }
+    }
+}
+
+/// Puts the former content back, also when the call between panics.
+struct Restore<'a, T> {
+    slot: &'a Slot<T>,
+    to: *mut T,
+}
+
+impl<T> Drop for Restore<'_, T> {
+    fn drop(&mut self) {
+        self.slot.lent.store(self.to, Relaxed);
+    }
+}

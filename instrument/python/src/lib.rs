@@ -1,0 +1,68 @@
+//! The instrument as the Python module `hopmeter._instrument`.
+//!
+//! Adapters written in Python are objects; here they are put behind the instrument's contract, so that a Python node
+//! paces, stamps, records and counts with the same code as any other. The interpreter lock is held while Python runs
+//! and given away while the instrument waits.
+
+mod attach;
+mod call;
+mod end;
+mod ends;
+mod failure;
+mod fill;
+mod gates;
+mod lent;
+mod probes;
+mod server;
+mod take;
+mod transport;
+mod typed;
+mod view;
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use hopmeter_instrument::contract::Setup;
+use hopmeter_instrument::node::{self, Host};
+use pyo3::prelude::*;
+
+use crate::take::Detach;
+use crate::transport::PyTransport;
+
+/// Runs a node with an adapter written in Python; answers its exit code.
+///
+/// open(setup) makes the adapter's Transport, version() tells the library's version; both are called when they are
+/// needed, so that a failure is reported as any other. `facts` go into the result. `works` says that relays or
+/// servers have work to do, during which other threads of the interpreter may run. `arguments` are the node's.
+#[pyfunction]
+fn run(
+    py: Python<'_>,
+    transport: &str,
+    open: Py<PyAny>,
+    version: Py<PyAny>,
+    facts: BTreeMap<String, String>,
+    works: bool,
+    arguments: Vec<String>,
+) -> u8 {
+    let tell = || transport::version(&version);
+    let open = |setup: &Setup| PyTransport::open(&open, &version, setup, Detach(works), &facts);
+    let host = Host {
+        transport,
+        language: "python",
+        compiler: format!("Python {}", Python::version_str().replace('\n', " ")),
+        flags: String::new(),
+        version: &tell,
+        open: &open,
+        // A thread that calls Python is kept known to the interpreter by `attach`, whoever started it.
+        around: |body| body(),
+    };
+    let code = py.detach(|| node::run(&host, arguments.into_iter()));
+    u8::from(code != ExitCode::SUCCESS)
+}
+
+#[pymodule]
+fn _instrument(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    probes::register(module)?;
+    typed::register(module)
+}

@@ -1,0 +1,84 @@
+//! What the machine and the instrument do, measured for `hopmeter doctor` and before every run.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hopmeter_instrument::{Error, clock, cost, noise};
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// Adds the probes to the module.
+///
+/// # Errors
+/// When the module refuses.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(noise_probe, module)?)?;
+    module.add_function(wrap_pyfunction!(sleep_errors, module)?)?;
+    module.add_function(wrap_pyfunction!(clock_quality, module)?)?;
+    module.add_function(wrap_pyfunction!(recording_cost, module)?)
+}
+
+/// Watches one core (None: wherever the scheduler puts the thread) for some seconds:
+/// {core, watched_ns, longest_ns, gaps, gaps_ns}, a gap being over 10 us.
+#[pyfunction]
+#[pyo3(signature = (core, seconds))]
+fn noise_probe(py: Python<'_>, core: Option<u32>, seconds: f64) -> PyResult<Bound<'_, PyDict>> {
+    let duration = duration(seconds)?;
+    let seen = py.detach(|| noise::probe(core, duration)).map_err(refused)?;
+    let answer = PyDict::new(py);
+    answer.set_item("core", seen.core)?;
+    answer.set_item("watched_ns", seen.watched_ns)?;
+    answer.set_item("longest_ns", seen.longest_ns)?;
+    answer.set_item("gaps", seen.gaps)?;
+    answer.set_item("gaps_ns", seen.gaps_ns)?;
+    Ok(answer)
+}
+
+/// How much later than asked sleeping threads go on; one {asked_ns, sleeps, p50_ns, max_ns} for each (seconds, sleeps).
+#[pyfunction]
+#[pyo3(signature = (asked, core = None))]
+fn sleep_errors(py: Python<'_>, asked: Vec<(f64, usize)>, core: Option<u32>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    asked.into_iter().map(|(seconds, sleeps)| sleep_error(py, core, seconds, sleeps)).collect()
+}
+
+fn sleep_error(py: Python<'_>, core: Option<u32>, seconds: f64, sleeps: usize) -> PyResult<Bound<'_, PyDict>> {
+    let duration = duration(seconds)?;
+    let seen = py.detach(|| noise::sleep_error(core, duration, sleeps)).map_err(refused)?;
+    let answer = PyDict::new(py);
+    answer.set_item("asked_ns", seen.asked_ns)?;
+    answer.set_item("sleeps", seen.sleeps)?;
+    answer.set_item("p50_ns", seen.p50_ns)?;
+    answer.set_item("max_ns", seen.max_ns)?;
+    Ok(answer)
+}
+
+/// What reading the clock costs and its smallest step: {cost_ns, resolution_ns}.
+#[pyfunction]
+fn clock_quality(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let seen = py.detach(clock::measure_quality);
+    let answer = PyDict::new(py);
+    answer.set_item("cost_ns", seen.cost_ns)?;
+    answer.set_item("resolution_ns", seen.resolution_ns)?;
+    Ok(answer)
+}
+
+/// What the instrument costs: {clock_ns, message_ns}, the latter for two clock readings and one record. Needs a
+/// folder in which a file of some megabytes may exist for a moment.
+#[pyfunction]
+fn recording_cost(py: Python<'_>, directory: PathBuf) -> PyResult<Bound<'_, PyDict>> {
+    let seen = py.detach(|| cost::measure(&directory)).map_err(refused)?;
+    let answer = PyDict::new(py);
+    answer.set_item("clock_ns", seen.clock_ns)?;
+    answer.set_item("message_ns", seen.message_ns)?;
+    Ok(answer)
+}
+
+fn duration(seconds: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|cause| pyo3::exceptions::PyValueError::new_err(format!("{seconds} is no time to watch for: {cause}")))
+}
+
+fn refused(error: Error) -> PyErr {
+    PyOSError::new_err(error.to_string())
+}

@@ -1,0 +1,154 @@
+//! `take` and `handle`: how an adapter that is polled hands over what has arrived.
+
+use std::any::Any;
+
+use hopmeter_instrument::contract::{Handle, Received, Replier, Sent, Take};
+use hopmeter_instrument::{Error, Result, contract};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::attach::attach;
+use crate::failure::failure;
+use crate::fill::Sending;
+use crate::lent::Slot;
+use crate::view::View;
+
+/// Whether the interpreter lock is given away while a role has a frame: only where its work may wait, since giving
+/// it away costs every message a little, and a Python program would keep it.
+#[derive(Clone, Copy)]
+pub struct Detach(pub bool);
+
+impl Detach {
+    pub fn run(self, py: Python<'_>, role: impl FnOnce()) {
+        if self.0 {
+            let role = SameThread(role);
+            py.detach(move || role.run());
+        } else {
+            role();
+        }
+    }
+}
+
+/// What `detach` runs it runs at once and on this thread, so nothing is really sent anywhere.
+struct SameThread<F>(F);
+// SAFETY: see above.
+unsafe impl<F> Send for SameThread<F> {}
+
+impl<F: FnOnce()> SameThread<F> {
+    fn run(self) {
+        (self.0)();
+    }
+}
+
+/// Borrows the parts of a frame from Python for as long as `role` needs them.
+pub fn with_received(
+    frame: &Bound<'_, PyAny>,
+    payload: Option<&Bound<'_, PyAny>>,
+    native: Option<Py<PyAny>>,
+    role: impl FnOnce(Received<'_>),
+) -> PyResult<()> {
+    let first = View::readable(frame)?;
+    let second = payload.map(View::readable).transpose()?;
+    let received = match &second {
+        None => Received::split(first.bytes()),
+        Some(second) => Received { header: first.bytes(), payload: second.bytes(), native: None, keep: None },
+    };
+    role(Received { native: native.as_ref().map(|native| native as &dyn Any), ..received });
+    Ok(())
+}
+
+fn out_of_place(name: &str, end: &str) -> PyErr {
+    PyRuntimeError::new_err(format!("{name} belongs to the call of {end} it was given to: same thread, not afterwards"))
+}
+
+/// A role that takes frames while it polls.
+pub struct Taking {
+    pub take: Take<'static>,
+    pub count: usize,
+}
+
+/// Carries the method `take` that adapters are given; one per polled end.
+#[pyclass(frozen, module = "hopmeter._instrument")]
+pub struct Taker {
+    pub slot: Slot<Taking>,
+    pub detach: Detach,
+}
+
+#[pymethods]
+impl Taker {
+    /// Hands over one frame: one buffer, or header and payload.
+    #[pyo3(signature = (frame, payload = None, /, *, native = None))]
+    fn take<'py>(
+        &self,
+        frame: &Bound<'py, PyAny>,
+        payload: Option<&Bound<'py, PyAny>>,
+        native: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let mut taking = self.slot.borrow().ok_or_else(|| out_of_place("take", "poll"))?;
+        let taking = taking.get();
+        taking.count += 1;
+        with_received(frame, payload, native, |received| {
+            self.detach.run(frame.py(), || (taking.take)(received));
+        })
+    }
+}
+
+/// A role that answers requests while it polls.
+pub struct Handling {
+    pub handle: Handle<'static>,
+    pub sending: &'static mut Sending,
+    pub count: usize,
+}
+
+/// Carries the method `handle` that adapters are given; one per polled server.
+#[pyclass(frozen, module = "hopmeter._instrument")]
+pub struct Handler {
+    pub slot: Slot<Handling>,
+    pub detach: Detach,
+}
+
+#[pymethods]
+impl Handler {
+    /// Hands over one request, as one buffer or as header and payload, and `reply(payload_bytes, fill) -> bool`.
+    #[pyo3(signature = (frame, second, third = None, /))]
+    fn handle<'py>(
+        &self,
+        frame: &Bound<'py, PyAny>,
+        second: &Bound<'py, PyAny>,
+        third: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<()> {
+        let (payload, reply) = request_parts(second, third);
+        let mut handling = self.slot.borrow().ok_or_else(|| out_of_place("handle", "poll"))?;
+        let Handling { handle, sending, count } = handling.get();
+        *count += 1;
+        let mut replier = Reply { sending, reply: reply.clone().unbind() };
+        with_received(frame, payload, None, |received| {
+            self.detach.run(frame.py(), || handle(received, &mut replier));
+        })
+    }
+}
+
+pub fn request_parts<'a, 'py>(
+    second: &'a Bound<'py, PyAny>,
+    third: Option<&'a Bound<'py, PyAny>>,
+) -> (Option<&'a Bound<'py, PyAny>>, &'a Bound<'py, PyAny>) {
+    match third {
+        None => (None, second),
+        Some(reply) => (Some(second), reply),
+    }
+}
+
+/// The adapter's `reply`, for one request.
+pub struct Reply<'a> {
+    pub sending: &'a mut Sending,
+    pub reply: Py<PyAny>,
+}
+
+impl Replier for Reply<'_> {
+    fn reply(&mut self, payload_bytes: usize, fill: contract::Fill<'_>) -> Result<Sent> {
+        attach(|py| {
+            let sent = self.sending.send(self.reply.bind(py), payload_bytes, fill);
+            sent.map_err(|raised| -> Error { failure(py, "the adapter's reply", &raised) })
+        })
+    }
+}

@@ -1,0 +1,183 @@
+//! An adapter written in Python, behind the instrument's trait.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use hopmeter_instrument::contract::{
+    Client, Link, OnFrame, Publisher, Server, Setup, Subscriber, Subscription, Transport,
+};
+use hopmeter_instrument::spec::{PayloadKind, Wait};
+use hopmeter_instrument::{Error, Result};
+use pyo3::prelude::*;
+
+use crate::attach::attach;
+use crate::end::End;
+use crate::ends::{PyClient, PyPublisher, PySubscriber};
+use crate::failure::failure;
+use crate::gates::{Called, FrameGate, called};
+use crate::server::PyServer;
+use crate::take::Detach;
+
+/// `hopmeter_instrument::contract::Setup` as Python sees it.
+#[pyclass(frozen, get_all, name = "Setup", module = "hopmeter._instrument")]
+struct PySetup {
+    run: String,
+    directory: String,
+    wait: &'static str,
+    daemon: String,
+    payload: &'static str,
+    width: u32,
+    height: u32,
+    settings: Py<PyAny>,
+    frame_bytes: usize,
+}
+
+/// `hopmeter_instrument::contract::Link` as Python sees it.
+#[pyclass(frozen, get_all, name = "Link", module = "hopmeter._instrument")]
+struct PyLink {
+    name: String,
+    address: String,
+    receivers: u32,
+}
+
+impl PySetup {
+    fn new(py: Python<'_>, setup: &Setup) -> PyResult<Self> {
+        let settings = serde_json::Value::Object(setup.settings.clone()).to_string();
+        let (payload, width, height) = payload(setup.payload);
+        Ok(Self {
+            run: setup.run.clone(),
+            directory: setup.directory.to_string_lossy().into_owned(),
+            wait: word(setup.wait),
+            daemon: setup.daemon.clone(),
+            payload,
+            width,
+            height,
+            settings: py.import("json")?.call_method1("loads", (settings,))?.unbind(),
+            frame_bytes: setup.frame_bytes,
+        })
+    }
+}
+
+fn word(wait: Wait) -> &'static str {
+    match wait {
+        Wait::Spin => "spin",
+        Wait::Block => "block",
+        Wait::Callback => "callback",
+    }
+}
+
+fn payload(kind: PayloadKind) -> (&'static str, u32, u32) {
+    match kind {
+        PayloadKind::Timing => ("timing", 0, 0),
+        PayloadKind::Bytes => ("bytes", 0, 0),
+        PayloadKind::Image { width, height } => ("image", width, height),
+    }
+}
+
+/// The library's version, as the adapter tells it.
+pub fn version(tell: &Py<PyAny>) -> String {
+    attach(|py| {
+        let version = tell.call0(py).and_then(|version| version.extract::<String>(py));
+        version.unwrap_or_else(|raised| format!("unknown: {raised}"))
+    })
+}
+
+/// An adapter's `Transport` object.
+pub struct PyTransport {
+    end: End,
+    version: Py<PyAny>,
+    detach: Detach,
+    /// What the node itself has to say, such as the interpreter's version.
+    facts: BTreeMap<String, String>,
+}
+
+impl PyTransport {
+    /// # Errors
+    /// What the adapter raises.
+    pub fn open(
+        open: &Py<PyAny>,
+        version: &Py<PyAny>,
+        setup: &Setup,
+        detach: Detach,
+        facts: &BTreeMap<String, String>,
+    ) -> Result<Arc<dyn Transport>> {
+        attach(|py| {
+            let opened = PySetup::new(py, setup).and_then(|setup| open.bind(py).call1((setup,)));
+            let object = opened.map_err(|raised| failure(py, "opening the adapter's Transport", &raised))?;
+            let end = End::new(object, "Transport".to_owned())?;
+            Ok(Arc::new(Self { end, version: version.clone_ref(py), detach, facts: facts.clone() })
+                as Arc<dyn Transport>)
+        })
+    }
+
+    /// Has the adapter open one end; `open` gets the method that does so and the link.
+    fn open_end<'py, T>(
+        &self,
+        py: Python<'py>,
+        method: &str,
+        link: &Link,
+        open: impl FnOnce(&Bound<'py, PyAny>, Bound<'py, PyLink>) -> PyResult<(Bound<'py, PyAny>, T)>,
+    ) -> Result<(End, T)> {
+        let object = self.end.object.bind(py);
+        let opener = object.getattr(method).map_err(|_| Error::unsupported(method, &link.name))?;
+        let Link { name, address, receivers } = link.clone();
+        let opened = Bound::new(py, PyLink { name, address, receivers }).and_then(|link| open(&opener, link));
+        let (end, more) = self.end.raised(py, &format!("{method} of link {}", link.name), opened)?;
+        Ok((End::new(end, format!("{method} of link {}", link.name))?, more))
+    }
+
+    fn plain_end(&self, py: Python<'_>, method: &str, link: &Link) -> Result<End> {
+        let (end, ()) = self.open_end(py, method, link, |opener, link| Ok((opener.call1((link,))?, ())))?;
+        Ok(end)
+    }
+
+    fn adapter_facts(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
+        let object = self.end.object.bind(py);
+        if !object.hasattr("facts")? {
+            return Ok(Vec::new());
+        }
+        let items = object.call_method0("facts")?.call_method0("items")?;
+        items.try_iter()?.map(|item| item?.extract()).collect()
+    }
+}
+
+impl Transport for PyTransport {
+    fn version(&self) -> String {
+        version(&self.version)
+    }
+
+    fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
+        attach(|py| Ok(Box::new(PyPublisher::new(py, self.plain_end(py, "publisher", link)?)?) as _))
+    }
+
+    fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
+        attach(|py| Ok(Box::new(PySubscriber::new(py, self.plain_end(py, "subscriber", link)?, self.detach)?) as _))
+    }
+
+    fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
+        attach(|py| {
+            let gate = FrameGate { role: Mutex::new(Some(on_frame)), detach: self.detach };
+            let (end, gate) = self.open_end(py, "subscribe", link, |opener, link| {
+                called(py, gate, "on_frame", |on_frame| opener.call1((link, on_frame)))
+            })?;
+            Ok(Box::new(Called::new(end, gate, None)) as _)
+        })
+    }
+
+    fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
+        attach(|py| Ok(Box::new(PyServer::new(py, self.plain_end(py, "server", link)?, self.detach)?) as _))
+    }
+
+    fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
+        attach(|py| Ok(Box::new(PyClient::new(py, self.plain_end(py, "client", link)?, self.detach)?) as _))
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        let told = attach(|py| {
+            let told = self.adapter_facts(py);
+            self.end.raised(py, "facts", told)
+        });
+        let told = told.unwrap_or_else(|failed| vec![("facts".to_owned(), failed.to_string())]);
+        self.facts.clone().into_iter().chain(told).collect()
+    }
+}

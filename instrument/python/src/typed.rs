@@ -1,0 +1,55 @@
+//! Typed carriage for Python: `hopmeter_instrument::typed` for adapters.
+
+use hopmeter_instrument::frame::HEADER_BYTES;
+use hopmeter_instrument::typed;
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+
+/// Adds the functions to the module.
+///
+/// # Errors
+/// When the module refuses.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(label, module)?)?;
+    module.add_function(wrap_pyfunction!(header_of, module)?)?;
+    module.add_function(wrap_pyfunction!(seq_of, module)?)?;
+    module.add_function(wrap_pyfunction!(sent_of, module)?)
+}
+
+/// What of a header goes into the text of a message: 56 characters of ASCII.
+#[pyfunction]
+fn label<'py>(py: Python<'py>, header: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+    let label = typed::label(&bytes(py, header)?);
+    // A label is ASCII, so nothing of it is lost.
+    Ok(PyString::new(py, &String::from_utf8_lossy(&label)))
+}
+
+/// The header that a message carried (64 bytes); a text that is no label gives one that every receiver refuses.
+#[pyfunction]
+fn header_of<'py>(py: Python<'py>, label: &str, sent_ns: i64, payload_bytes: usize) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, &typed::header_of(label.as_bytes(), sent_ns, payload_bytes))
+}
+
+/// The number of the message that a header belongs to.
+#[pyfunction]
+fn seq_of(py: Python<'_>, header: &Bound<'_, PyAny>) -> PyResult<u64> {
+    Ok(typed::seq_of(&bytes(py, header)?))
+}
+
+/// When the message that a header belongs to was sent, in nanoseconds.
+#[pyfunction]
+fn sent_of(py: Python<'_>, header: &Bound<'_, PyAny>) -> PyResult<i64> {
+    Ok(typed::sent_of(&bytes(py, header)?))
+}
+
+fn bytes(py: Python<'_>, header: &Bound<'_, PyAny>) -> PyResult<[u8; HEADER_BYTES]> {
+    let mut bytes = [0; HEADER_BYTES];
+    let buffer = PyBuffer::<u8>::get(header)?;
+    if buffer.len_bytes() != HEADER_BYTES {
+        return Err(PyValueError::new_err(format!("a header has {HEADER_BYTES} bytes, not {}", buffer.len_bytes())));
+    }
+    buffer.copy_to_slice(py, &mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,66 @@
+//! Bytes of Python objects (bytes, bytearray, memoryview, numpy arrays, frames of libraries), used in place.
+
+use std::marker::PhantomData;
+use std::os::raw::c_int;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+/// The contiguous bytes of an object that has the buffer protocol. While it lives the object cannot move or free them.
+pub struct View<'py> {
+    buffer: ffi::Py_buffer,
+    attached: PhantomData<Python<'py>>,
+}
+
+impl<'py> View<'py> {
+    /// # Errors
+    /// `TypeError` or `BufferError`, as the object puts it.
+    pub fn readable(object: &Bound<'py, PyAny>) -> PyResult<Self> {
+        Self::get(object, ffi::PyBUF_SIMPLE)
+    }
+
+    /// # Errors
+    /// As [`View::readable`], also when the bytes are read-only, and when there are not exactly `bytes` of them.
+    pub fn writable(object: &Bound<'py, PyAny>, bytes: usize, part: &str) -> PyResult<Self> {
+        let view = Self::get(object, ffi::PyBUF_WRITABLE)?;
+        let given = view.bytes().len();
+        if given == bytes {
+            return Ok(view);
+        }
+        Err(PyValueError::new_err(format!("fill needs {bytes} bytes for the {part}, the buffer has {given}")))
+    }
+
+    fn get(object: &Bound<'py, PyAny>, flags: c_int) -> PyResult<Self> {
+        let mut buffer = ffi::Py_buffer::new();
+        // SAFETY: the lock is held, as `object` proves; `buffer` is empty and outlives the call.
+        if unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &raw mut buffer, flags) } != 0 {
+            return Err(PyErr::fetch(object.py()));
+        }
+        Ok(Self { buffer, attached: PhantomData })
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        if self.buffer.len == 0 {
+            return &[];
+        }
+        // SAFETY: a simple buffer is `len` contiguous bytes that stay in place until it is released.
+        unsafe { std::slice::from_raw_parts(self.buffer.buf.cast(), self.buffer.len as usize) }
+    }
+
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        debug_assert_eq!(self.buffer.readonly, 0);
+        if self.buffer.len == 0 {
+            return &mut [];
+        }
+        // SAFETY: as above, and it was asked for as writable.
+        unsafe { std::slice::from_raw_parts_mut(self.buffer.buf.cast(), self.buffer.len as usize) }
+    }
+}
+
+impl Drop for View<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the lock is held for 'py, and `get` filled the buffer.
+        unsafe { ffi::PyBuffer_Release(&raw mut self.buffer) }
+    }
+}

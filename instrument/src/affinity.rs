@@ -1,0 +1,89 @@
+//! Where a thread runs and with what right: pinning, SCHED_FIFO, locked memory.
+
+use crate::error::{Error, Result};
+
+/// Pins the calling thread to one core; threads it starts later inherit this.
+///
+/// # Errors
+/// When the core does not exist or is not allowed to this process.
+pub fn pin(core: u32) -> Result<()> {
+    pin_among(&[core])
+}
+
+/// Lets the calling thread, and threads it starts later, run on these cores only; on all where none is named.
+///
+/// # Errors
+/// When none of the cores exists or is allowed to this process.
+pub fn pin_among(cores: &[u32]) -> Result<()> {
+    if cores.is_empty() {
+        return Ok(());
+    }
+    // SAFETY: `set` is a plain bit set of the size given; CPU_SET ignores cores beyond it.
+    let refused = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        for core in cores {
+            libc::CPU_SET(*core as usize, &mut set);
+        }
+        libc::sched_setaffinity(0, std::mem::size_of_val(&set), &set)
+    };
+    match refused {
+        0 => Ok(()),
+        _ => Err(Error::system(format!("pinning to core {}", list(cores)))
+            .remedy("choose cores this process may use (`taskset -p $$` shows them)")),
+    }
+}
+
+fn list(cores: &[u32]) -> String {
+    cores.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Makes the calling thread, and threads it starts, real-time (SCHED_FIFO).
+///
+/// # Errors
+/// Without the right to it.
+pub fn go_real_time(priority: u32) -> Result<()> {
+    let parameter = libc::sched_param { sched_priority: priority as i32 };
+    // SAFETY: the parameter lives across the call.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) } {
+        0 => Ok(()),
+        _ => Err(Error::system(format!("taking SCHED_FIFO priority {priority}"))
+            .remedy("run as root, raise the limit `rtprio` in /etc/security/limits.conf, or leave `fifo` out")),
+    }
+}
+
+/// Keeps all memory of this process, present and future, in RAM.
+///
+/// # Errors
+/// Without the right to it.
+pub fn lock_memory() -> Result<()> {
+    // SAFETY: no pointers involved.
+    match unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) } {
+        0 => Ok(()),
+        _ => Err(Error::system("locking memory (mlockall)")
+            .remedy("raise the limit `memlock` (`ulimit -l unlimited`), or leave `mlock` out")),
+    }
+}
+
+/// Asks for timers as exact as the kernel can (the default slack is 50 us).
+pub fn sharpen_timers() {
+    // SAFETY: no pointers involved; a refusal costs precision only, which the pacing error shows.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+}
+
+/// Ends this process when its parent ends. The control channel's end does the same; this is for a node that hangs.
+pub fn die_with_parent() {
+    // SAFETY: no pointers involved.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_core_that_does_not_exist_is_an_error_with_a_remedy() {
+        let error = pin(1000).expect_err("there is no core 1000");
+        assert!(error.to_string().contains("core 1000"), "{error}");
+        assert!(error.remedy_text().is_some());
+    }
+}

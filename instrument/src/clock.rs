@@ -1,0 +1,67 @@
+//! The one clock: CLOCK_MONOTONIC in nanoseconds, the same for every process of this host.
+
+use std::mem::MaybeUninit;
+
+/// Now, in nanoseconds since boot.
+#[inline]
+pub fn now_ns() -> i64 {
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the pointer is to writable memory of the right type, and CLOCK_MONOTONIC cannot fail on Linux.
+    let time = unsafe {
+        libc::clock_gettime(libc::CLOCK_MONOTONIC, time.as_mut_ptr());
+        time.assume_init()
+    };
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+/// Sleeps until an absolute time; a signal does not cut it short.
+pub fn sleep_until(deadline_ns: i64) {
+    let until = libc::timespec { tv_sec: deadline_ns / 1_000_000_000, tv_nsec: deadline_ns % 1_000_000_000 };
+    // SAFETY: `until` is a valid timespec and no remainder is asked for.
+    while unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &until, std::ptr::null_mut()) }
+        == libc::EINTR
+    {}
+}
+
+/// Spins until an absolute time and answers the first reading at or after it.
+#[inline]
+pub fn spin_until(deadline_ns: i64) -> i64 {
+    loop {
+        let now = now_ns();
+        if now >= deadline_ns {
+            return now;
+        }
+        std::hint::spin_loop();
+    }
+}
+
+/// What the clock itself costs here, measured.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub struct ClockQuality {
+    /// Nanoseconds one reading takes, the median of many batches.
+    pub cost_ns: f64,
+    /// The smallest step seen between two readings that differ.
+    pub resolution_ns: i64,
+}
+
+/// Measures cost and resolution; takes a few milliseconds.
+pub fn measure_quality() -> ClockQuality {
+    const BATCH: i64 = 1000;
+    let mut costs: Vec<f64> = (0..50).map(|_| batch_cost(BATCH)).collect();
+    costs.sort_by(f64::total_cmp);
+    let resolution_ns = (0..2000).filter_map(|_| step()).min().unwrap_or(i64::MAX);
+    ClockQuality { cost_ns: costs[costs.len() / 2], resolution_ns }
+}
+
+fn batch_cost(readings: i64) -> f64 {
+    let begin = now_ns();
+    for _ in 0..readings {
+        std::hint::black_box(now_ns());
+    }
+    (now_ns() - begin) as f64 / readings as f64
+}
+
+fn step() -> Option<i64> {
+    let (first, second) = (now_ns(), now_ns());
+    (second > first).then_some(second - first)
+}

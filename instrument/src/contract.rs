@@ -1,0 +1,283 @@
+//! The adapter contract: what a transport offers to the instrument.
+//!
+//! An adapter moves frames. It knows no role, no clock and no statistic; the instrument knows no transport.
+//! Every method says who owns the bytes, whether it may wait, and from which thread it is called.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::frame::HEADER_BYTES;
+use crate::spec::{PayloadKind, Wait};
+
+/// The frame as the sender fills it: two parts, each a place of its own.
+///
+/// Raw carriage lays them side by side in one buffer ([`FrameMut::split`]); typed carriage hands over a header on
+/// its stack and the payload field of its message, and maps the header to the message's fields afterwards.
+pub struct FrameMut<'a> {
+    pub header: &'a mut [u8; HEADER_BYTES],
+    pub payload: &'a mut [u8],
+}
+
+impl<'a> FrameMut<'a> {
+    /// Raw carriage: the first 64 bytes are the header, the rest is the payload.
+    ///
+    /// # Panics
+    /// When `whole` is shorter than a header: the adapter lent less than it was asked for.
+    pub fn split(whole: &'a mut [u8]) -> Self {
+        let (header, payload) = whole.split_at_mut(HEADER_BYTES);
+        Self { header: header.try_into().expect("split at the header's length"), payload }
+    }
+}
+
+/// Writes one frame into memory that the transport lends. Called at most once per send, on the caller's thread;
+/// stamps the sent time last, so an adapter calls it as late as it can.
+pub type Fill<'a> = &'a mut dyn FnMut(FrameMut<'_>);
+
+/// A received frame, borrowed: valid until the callback it was given to returns.
+#[derive(Clone, Copy)]
+pub struct Received<'a> {
+    /// The header's bytes; of any length, since what arrives may be foreign. The instrument checks it.
+    pub header: &'a [u8],
+    pub payload: &'a [u8],
+    /// The transport's own message, for a [`Publisher::forward`] of the same transport that moves instead of copying.
+    pub native: Option<&'a dyn Any>,
+    /// How to keep the bytes beyond the callback, where the transport can.
+    pub keep: Option<&'a dyn Keep>,
+}
+
+impl<'a> Received<'a> {
+    /// Raw carriage: header and payload side by side.
+    pub fn split(whole: &'a [u8]) -> Self {
+        let (header, payload) = whole.split_at(whole.len().min(HEADER_BYTES));
+        Self { header, payload, native: None, keep: None }
+    }
+
+    /// The same frame with the transport's own message attached.
+    pub fn with_native(self, native: &'a dyn Any) -> Self {
+        Self { native: Some(native), ..self }
+    }
+
+    /// The same frame with a way to keep it beyond the callback.
+    pub fn with_keep(self, keep: &'a dyn Keep) -> Self {
+        Self { keep: Some(keep), ..self }
+    }
+}
+
+/// Extends the life of received bytes without copying them.
+pub trait Keep {
+    /// A handle whose bytes are the whole frame, header first; dropping it gives the memory back. It may be dropped
+    /// on any thread, also after the subscriber is gone.
+    fn keep(&self) -> Box<dyn AsRef<[u8]> + Send>;
+}
+
+/// What a transport said to a frame. A frame that it silently drops later is loss, and measured as such.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// The transport took the frame.
+    Accepted,
+    /// It could not without waiting (queue full, no free slot). The role offers the same message again.
+    Busy,
+}
+
+/// Memory the caller owns and lends until the last clone is dropped (send by parts).
+pub type Shared = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// Takes received frames; the bytes are only borrowed.
+pub type Take<'a> = &'a mut dyn FnMut(Received<'_>);
+
+/// A callback that the transport enters on a thread of its own. Never entered concurrently for one subscription,
+/// never entered again once the [`Subscription`] has been dropped, and dropped with it.
+pub type OnFrame = Box<dyn FnMut(Received<'_>) + Send>;
+
+/// Like [`OnFrame`] for requests. May block, so the transport gives each served link a thread or executor of its own.
+pub type OnRequest = Box<dyn FnMut(Received<'_>, &mut dyn Replier) + Send>;
+
+/// Everything an adapter is told when it is opened.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Names this run on this machine; anything an adapter creates outside `directory` carries it in its name.
+    pub run: String,
+    /// A private folder of this trial with a short path, for socket files; the launcher removes it.
+    pub directory: PathBuf,
+    pub wait: Wait,
+    /// Where the transport's daemon (a broker, a master) listens, as the manifest words it; empty without one.
+    pub daemon: String,
+    /// What the frames' payloads stand for, by which typed carriage picks its message.
+    pub payload: PayloadKind,
+    /// Every setting of the manifest, defaults filled in.
+    pub settings: serde_json::Map<String, serde_json::Value>,
+    /// The largest frame, header included, that will be sent over any link.
+    pub frame_bytes: usize,
+}
+
+impl Setup {
+    /// A setting by name, in the type the adapter wants.
+    ///
+    /// # Errors
+    /// When the manifest does not name the setting or its value is of another type.
+    pub fn setting<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T> {
+        let value = self.settings.get(name).ok_or_else(|| {
+            Error::new(format!("the setting `{name}` is unknown")).remedy("name it under [settings] in transport.toml")
+        })?;
+        serde_json::from_value(value.clone()).map_err(|cause| {
+            Error::new(format!("the setting `{name}` = {value} is not what the adapter expects")).because(cause)
+        })
+    }
+}
+
+/// One hop: exactly one end binds it (a publisher or a server), the others connect to the address it gave.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Unique on this machine, of `[a-z0-9_]` only: usable as a topic, key, service or file name.
+    pub name: String,
+    /// Where the binding end is to be found, in the transport's own words; empty while it binds.
+    pub address: String,
+    /// How many receivers connect before the first message.
+    pub receivers: u32,
+}
+
+/// One transport in one process. Shared by all participants of the node; methods are called from their threads, each
+/// on the core its participant is pinned to, so threads that a transport starts inherit that pinning.
+pub trait Transport: Send + Sync {
+    /// The library's version as the library itself reports it, not as the manifest pins it.
+    fn version(&self) -> String;
+
+    /// Binds the sending end of a pubsub link. May wait.
+    fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
+        Err(Error::unsupported("publisher", &link.name))
+    }
+
+    /// Connects a receiving end that is polled (`spin`, `block`). May wait.
+    fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
+        Err(Error::unsupported("subscriber", &link.name))
+    }
+
+    /// Connects a receiving end that is called (`callback`). May wait; frames may arrive before it returns.
+    fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
+        drop(on_frame);
+        Err(Error::unsupported("subscribe", &link.name))
+    }
+
+    /// Binds the answering end of an rpc link. May wait.
+    fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
+        Err(Error::unsupported("server", &link.name))
+    }
+
+    /// Connects the asking end of an rpc link. May wait.
+    fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
+        Err(Error::unsupported("client", &link.name))
+    }
+
+    /// What is only known after the fact, such as the path the bytes really took: (`path`, `shared memory`).
+    /// Called once, after the last message.
+    fn facts(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+}
+
+/// The sending end of a pubsub link. Used from one thread at a time, which may change between calls.
+pub trait Publisher: Send {
+    /// Where receivers find this end. By default its link's name is enough, and this is empty.
+    fn address(&self) -> String {
+        String::new()
+    }
+
+    /// Sends one frame of `HEADER_BYTES + payload_bytes` that `fill` writes into memory the transport lends.
+    /// Does not wait unless the manifest says `send = "blocking"`. `Busy` may be answered before or after `fill`
+    /// was called; the frame is then gone and the role offers it again.
+    fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
+
+    /// Sends a payload from memory the caller owns; the transport drops its clone when it is done with the bytes.
+    fn send_parts(&mut self, header: &[u8; HEADER_BYTES], payload: &Shared) -> Result<Sent> {
+        let bytes = (**payload).as_ref();
+        self.send(bytes.len(), &mut |frame| {
+            frame.header.copy_from_slice(header);
+            frame.payload.copy_from_slice(bytes);
+        })
+    }
+
+    /// Sends a received frame on, unaltered. This default copies it into a fresh loan (`forward = "copy"` in the
+    /// manifest); an adapter that can pass on a reference overrides it and says `forward = "move"`.
+    fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
+        copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill))
+    }
+}
+
+thread_local! {
+    static COPIES: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How many payloads [`copy_on`] has copied on this thread: what `copies_per_hop` counts.
+pub fn copies_made() -> u64 {
+    COPIES.get()
+}
+
+/// Sends a copy of a received frame through `send`.
+pub fn copy_on(received: &Received<'_>, send: impl FnOnce(usize, Fill<'_>) -> Result<Sent>) -> Result<Sent> {
+    send(received.payload.len(), &mut |frame| {
+        COPIES.set(COPIES.get() + 1);
+        frame.header.copy_from_slice(received.header);
+        frame.payload.copy_from_slice(received.payload);
+    })
+}
+
+/// A receiving end that is polled. Used from one thread at a time.
+pub trait Subscriber: Send {
+    /// Hands over what has arrived, at least one frame if any is there; answers how many. With `spin` it looks once
+    /// and returns; with `block` it sleeps in the transport until something arrives or about `timeout` has passed
+    /// (early returns are fine, overruns of up to 100 ms too). The bytes are valid until `take` returns.
+    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize>;
+}
+
+/// A receiving end that is called. Dropping it ends the calls for certain: it returns when none is running.
+pub trait Subscription: Send {}
+
+/// The asking end of an rpc link. Used from one thread at a time.
+pub trait Client: Send {
+    /// Starts a call; the same rules as [`Publisher::send`].
+    fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
+
+    /// Starts a call with a received request, unaltered.
+    fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
+        copy_on(received, |payload_bytes, fill| self.start(payload_bytes, fill))
+    }
+
+    /// Hands over the replies that have come; the same rules as [`Subscriber::poll`].
+    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize>;
+}
+
+/// How a server sees requests when it is polled.
+pub type Handle<'a> = &'a mut dyn FnMut(Received<'_>, &mut dyn Replier);
+
+/// The answering end of an rpc link. Used from one thread at a time.
+pub trait Server: Send {
+    /// Where clients find this end; see [`Publisher::address`].
+    fn address(&self) -> String {
+        String::new()
+    }
+
+    /// Hands over the requests that have come; the same rules as [`Subscriber::poll`]. The handler may block and may
+    /// call other servers before it answers.
+    fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize>;
+
+    /// Turns this end into one that is called on the transport's own thread (`callback`).
+    fn serve(self: Box<Self>, on_request: OnRequest) -> Result<Box<dyn Subscription>> {
+        drop(on_request);
+        Err(Error::new("this transport's servers are polled, not called").remedy("use wait = \"block\" or \"spin\""))
+    }
+}
+
+/// Answers one request.
+pub trait Replier {
+    /// Sends the reply; the same rules as [`Publisher::send`].
+    fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
+
+    /// A handle to answer later and from any thread, where the manifest says `reply = "deferred"`.
+    fn defer(&mut self) -> Option<Box<dyn Replier + Send>> {
+        None
+    }
+}

@@ -1,0 +1,134 @@
+//! The control channel: JSON lines between launcher and node. Silent between `go` and `done`.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::{FromRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Mutex;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::ClockQuality;
+use crate::error::{Context, Error, Result};
+use crate::resources::Resources;
+
+/// What the launcher says.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(tag = "say", rename_all = "lowercase")]
+pub enum Order {
+    /// Where the binding ends of all links are to be found.
+    Connect { links: BTreeMap<String, String> },
+    /// Send probes until `Proved`.
+    Probe,
+    /// Every branch of the flow has reported the same probe.
+    Proved { flow: u32 },
+    /// The schedule starts then.
+    Go { start_ns: i64 },
+    /// Close everything and exit.
+    End,
+}
+
+/// What a node says.
+#[derive(Debug, Serialize)]
+#[serde(tag = "say", rename_all = "lowercase")]
+pub enum Report {
+    Bound { links: BTreeMap<String, String>, version: String, pid: u32, clock: ClockQuality },
+    Ready,
+    Probed { participant: u32, flow: u32, probe: u64 },
+    Quiet { flow: u32 },
+    Done { participants: Vec<Tally>, resources: Resources, facts: BTreeMap<String, String> },
+    Failed { error: String, remedy: Option<String> },
+}
+
+impl Report {
+    pub fn failed(error: &Error) -> Self {
+        Self::Failed { error: error.what_text(), remedy: error.remedy_text().map(str::to_owned) }
+    }
+}
+
+/// What one participant counted, messages after warm-up only.
+#[derive(Clone, Debug, Default, Serialize, PartialEq, Eq)]
+pub struct Tally {
+    pub id: u32,
+    pub role: String,
+    /// Handed to the transport and accepted.
+    pub sent: u64,
+    pub received: u64,
+    /// Refused until the deadline, so never sent.
+    pub abandoned: u64,
+    /// How often the transport refused.
+    pub busy: u64,
+    pub malformed: u64,
+    pub foreign: u64,
+    /// Samples that did not fit into the recorder.
+    pub unrecorded: u64,
+    /// Payloads whose checksum was compared, and those that did not match.
+    pub content_checks: u64,
+    pub content_errors: u64,
+    /// Copies of a payload that the instrument made (relays of transports that cannot move).
+    pub copies: u64,
+    /// How often a relay's or server's work took over 100 us more than it should have.
+    pub late_work: u64,
+    /// Time between the stamp and the return of send, all messages together: what a blocking transport holds a sender.
+    pub send_ns: i64,
+    /// Time this participant spun to be punctual: the instrument's CPU, not the transport's.
+    pub pacing_ns: i64,
+    /// The schedule ended by time, before all messages were sent.
+    pub limit_reached: bool,
+    /// The first and the last measured message at this place.
+    pub first_ns: i64,
+    pub last_ns: i64,
+}
+
+/// The node's end of the channel.
+pub struct Control {
+    writer: Mutex<UnixStream>,
+}
+
+impl Control {
+    /// Takes over the inherited descriptor.
+    ///
+    /// # Errors
+    /// When it is no open socket.
+    pub fn open(fd: RawFd) -> Result<(Self, impl Iterator<Item = Result<Order>>)> {
+        // SAFETY: F_GETFD only looks whether the descriptor is open.
+        if unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
+            return Err(Error::system(format!("opening the control channel (descriptor {fd})"))
+                .remedy("nodes are started by `hopmeter run`, not by hand"));
+        }
+        // SAFETY: the launcher passed this descriptor to us alone, and it is open.
+        let stream = unsafe { UnixStream::from_raw_fd(fd) };
+        let reader = BufReader::new(stream.try_clone().context("duplicating the control channel")?);
+        let orders = reader
+            .lines()
+            .map_while(std::result::Result::ok)
+            .map(|line| serde_json::from_str(&line).context(format!("understanding the order `{line}`")));
+        Ok((Self { writer: Mutex::new(stream) }, orders))
+    }
+
+    /// Says one thing. A launcher that is gone is no error here: the reading side ends the node.
+    pub fn say(&self, report: &Report) {
+        let mut line = serde_json::to_vec(report).unwrap_or_default();
+        line.push(b'\n');
+        let mut writer = self.writer.lock().unwrap_or_else(|broken| broken.into_inner());
+        let _ = writer.write_all(&line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_are_read_as_the_launcher_writes_them() {
+        let order: Order = serde_json::from_str(r#"{"say":"go","start_ns":5}"#).expect("an order");
+        assert_eq!(order, Order::Go { start_ns: 5 });
+        assert!(serde_json::from_str::<Order>(r#"{"say":"dance"}"#).is_err());
+    }
+
+    #[test]
+    fn reports_carry_their_name() {
+        let text = serde_json::to_string(&Report::Probed { participant: 1, flow: 0, probe: 2 }).expect("JSON");
+        assert_eq!(text, r#"{"say":"probed","participant":1,"flow":0,"probe":2}"#);
+    }
+}

@@ -1,0 +1,66 @@
+//! What the instrument itself costs: who measures the meter?
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::clock;
+use crate::error::Result;
+use crate::recorder::{Record, Recorder};
+
+const BATCHES: usize = 50;
+const BATCH: u64 = 2_000;
+
+/// Nanoseconds that seeing one message takes, each the median of many batches.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq)]
+pub struct Cost {
+    /// One reading of the clock.
+    pub clock_ns: f64,
+    /// Keeping one message: two readings of the clock and one record.
+    pub message_ns: f64,
+}
+
+/// Measures it; takes a few milliseconds and, for that time, a file of some megabytes in `directory`.
+///
+/// # Errors
+/// When the file cannot be made there.
+pub fn measure(directory: &Path) -> Result<Cost> {
+    let clock_ns = clock::measure_quality().cost_ns;
+    let scratch = Scratch(directory.join(format!("cost-{}-{}", std::process::id(), clock::now_ns())));
+    let mut recorder = Recorder::create(&scratch.0, 0, BATCHES as u64 * BATCH)?;
+    let mut costs: Vec<f64> = (0..BATCHES).map(|_| batch_ns(&mut recorder)).collect();
+    costs.sort_by(f64::total_cmp);
+    Ok(Cost { clock_ns, message_ns: costs[BATCHES / 2] })
+}
+
+fn batch_ns(recorder: &mut Recorder) -> f64 {
+    let begin_ns = clock::now_ns();
+    for seq in 0..BATCH {
+        let arrived_ns = clock::now_ns();
+        recorder.push(Record { arrived_ns, forwarded_ns: clock::now_ns(), ..Record::of(seq) });
+    }
+    (clock::now_ns() - begin_ns) as f64 / BATCH as f64
+}
+
+/// Goes with the measurement, however that ends.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Nothing is lost when it stays: the folder is a temporary one.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_costs_more_than_its_two_readings_and_nothing_is_left_behind() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cost = measure(folder.path()).expect("measured");
+        assert!(cost.clock_ns > 0.0 && cost.message_ns > cost.clock_ns, "{cost:?}");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 0);
+    }
+}

@@ -1,0 +1,52 @@
+//! Request and reply over two pubsub links, one each way, for transports that have no calls of their own.
+
+use std::time::Duration;
+
+use crate::contract::*;
+use crate::error::Result;
+
+/// A client whose requests go out on one link and whose replies come in on the other.
+pub struct DuplexClient {
+    pub requests: Box<dyn Publisher>,
+    pub replies: Box<dyn Subscriber>,
+}
+
+impl Client for DuplexClient {
+    fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        self.requests.send(payload_bytes, fill)
+    }
+
+    fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
+        self.requests.forward(received)
+    }
+
+    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
+        self.replies.poll(timeout, take)
+    }
+}
+
+/// A server that is polled for requests on one link and answers on the other.
+pub struct DuplexServer {
+    pub requests: Box<dyn Subscriber>,
+    pub replies: Box<dyn Publisher>,
+}
+
+impl Server for DuplexServer {
+    fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
+        let replies = &mut self.replies;
+        self.requests.poll(timeout, &mut |received| handle(received, &mut Answer(replies.as_mut())))
+    }
+}
+
+/// Turns a handler of requests into a callback of the requests' link.
+pub fn on_request_frame(mut on_request: OnRequest, mut replies: Box<dyn Publisher>) -> OnFrame {
+    Box::new(move |received| on_request(received, &mut Answer(replies.as_mut())))
+}
+
+struct Answer<'a>(&'a mut dyn Publisher);
+
+impl Replier for Answer<'_> {
+    fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        self.0.send(payload_bytes, fill)
+    }
+}

@@ -1,0 +1,92 @@
+//! One error type: what failed, why, and what to do about it.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+/// The result of everything that can fail here.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What failed, with its cause and the remedy where one is known.
+#[derive(Debug)]
+pub struct Error {
+    what: String,
+    remedy: Option<String>,
+    cause: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl Error {
+    pub fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), remedy: None, cause: None }
+    }
+
+    /// An operating-system call that failed just now, with `errno` as its cause.
+    pub fn system(what: impl Into<String>) -> Self {
+        Self::new(what).because(std::io::Error::last_os_error())
+    }
+
+    /// An end that the adapter does not offer, though the plan asked for it.
+    pub fn unsupported(end: &str, link: &str) -> Self {
+        Self::new(format!("the adapter offers no {end} (asked for link {link})"))
+            .remedy("let transport.toml list only the patterns and waits that the adapter has")
+    }
+
+    pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = Some(remedy.into());
+        self
+    }
+
+    pub fn because(mut self, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.cause = Some(cause.into());
+        self
+    }
+
+    /// Puts what was being done before what failed.
+    pub fn within(mut self, doing: impl fmt::Display) -> Self {
+        self.what = format!("{doing}: {}", self.what);
+        self
+    }
+
+    /// What to do about it, if known.
+    pub fn remedy_text(&self) -> Option<&str> {
+        self.remedy.as_deref()
+    }
+
+    /// The failure with all its causes, without the remedy.
+    pub fn what_text(&self) -> String {
+        let mut text = self.what.clone();
+        let mut cause = self.source();
+        while let Some(inner) = cause {
+            text.push_str(": ");
+            text.push_str(&inner.to_string());
+            cause = inner.source();
+        }
+        text
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}", self.what_text())?;
+        match &self.remedy {
+            Some(remedy) => write!(out, " ({remedy})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.cause.as_deref().map(|cause| cause as _)
+    }
+}
+
+/// Adds what was being done to an error of any library.
+pub trait Context<T> {
+    fn context(self, doing: impl fmt::Display) -> Result<T>;
+}
+
+impl<T, E: Into<Box<dyn StdError + Send + Sync>>> Context<T> for std::result::Result<T, E> {
+    fn context(self, doing: impl fmt::Display) -> Result<T> {
+        self.map_err(|cause| Error::new(doing.to_string()).because(cause))
+    }
+}

@@ -1,0 +1,149 @@
+//! The 64-byte header that every frame carries, little-endian, and what is refused.
+
+use std::fmt;
+
+/// The size of the header on the wire.
+pub const HEADER_BYTES: usize = 64;
+/// `HOPM`.
+pub const MAGIC: u32 = u32::from_le_bytes(*b"HOPM");
+/// The version of the header's layout.
+pub const FRAME_VERSION: u16 = 1;
+
+/// Marks of a frame; unknown marks make it malformed.
+pub mod flags {
+    /// Sent before `go` to prove that a branch delivers; never a sample.
+    pub const PROBE: u16 = 1;
+    /// Sent after `go` but before measuring; never a sample.
+    pub const WARMUP: u16 = 2;
+    /// The last message of the flow.
+    pub const LAST: u16 = 4;
+    /// `checksum` holds the CRC-32C of the payload.
+    pub const CHECKSUM: u16 = 8;
+    /// All of them.
+    pub const KNOWN: u16 = 15;
+}
+
+/// Where `sent_ns` lies, so that it can be stamped alone, last.
+const SENT_AT: usize = 40;
+
+/// The header, decoded. Offsets: magic 0, version 4, flags 6, run 8, flow 16, reserved 20, seq 24, intended 32,
+/// sent 40, length 48, checksum 56, reserved 60.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    pub flags: u16,
+    /// The run this frame belongs to; frames of another run are foreign.
+    pub run: u64,
+    /// The pair within the cell.
+    pub flow: u32,
+    /// Counts from 0 for samples, for probes and for warm-up each.
+    pub seq: u64,
+    /// When the schedule wanted it sent (nanoseconds, CLOCK_MONOTONIC).
+    pub intended_ns: i64,
+    /// When it was handed to the transport.
+    pub sent_ns: i64,
+    /// The payload's length in bytes.
+    pub length: u64,
+    /// CRC-32C of the payload where `CHECKSUM` is set, else 0.
+    pub checksum: u32,
+}
+
+/// Why bytes are not a frame of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// Not a frame, another version, or cut short: a transport that mangles.
+    Malformed,
+    /// A sound frame of another run or flow: a topic that is shared by mistake.
+    Foreign,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Malformed => "malformed frame",
+            Self::Foreign => "frame of another run",
+        })
+    }
+}
+
+impl Header {
+    /// Writes all fields.
+    pub fn write(&self, out: &mut [u8; HEADER_BYTES]) {
+        out[0..4].copy_from_slice(&MAGIC.to_le_bytes());
+        out[4..6].copy_from_slice(&FRAME_VERSION.to_le_bytes());
+        out[6..8].copy_from_slice(&self.flags.to_le_bytes());
+        out[8..16].copy_from_slice(&self.run.to_le_bytes());
+        out[16..20].copy_from_slice(&self.flow.to_le_bytes());
+        out[20..24].copy_from_slice(&[0; 4]);
+        out[24..32].copy_from_slice(&self.seq.to_le_bytes());
+        out[32..40].copy_from_slice(&self.intended_ns.to_le_bytes());
+        out[40..48].copy_from_slice(&self.sent_ns.to_le_bytes());
+        out[48..56].copy_from_slice(&self.length.to_le_bytes());
+        out[56..60].copy_from_slice(&self.checksum.to_le_bytes());
+        out[60..64].copy_from_slice(&[0; 4]);
+    }
+
+    /// Writes the sent time alone, into a header that is complete but for it.
+    pub fn stamp_sent(out: &mut [u8; HEADER_BYTES], sent_ns: i64) {
+        out[SENT_AT..SENT_AT + 8].copy_from_slice(&sent_ns.to_le_bytes());
+    }
+
+    /// Reads and checks a header and the length of its payload.
+    ///
+    /// # Errors
+    /// [`Refused::Malformed`] for anything but a whole frame of this version.
+    pub fn read(bytes: &[u8], payload_bytes: usize) -> Result<Self, Refused> {
+        let bytes: &[u8; HEADER_BYTES] = bytes.try_into().map_err(|_| Refused::Malformed)?;
+        let header = Self::fields(bytes);
+        let sound = word32(bytes, 0) == MAGIC
+            && word16(bytes, 4) == FRAME_VERSION
+            && header.flags & !flags::KNOWN == 0
+            && word32(bytes, 20) == 0
+            && word32(bytes, 60) == 0
+            && header.length == payload_bytes as u64;
+        if sound { Ok(header) } else { Err(Refused::Malformed) }
+    }
+
+    /// Reads a header and refuses one of another run or flow.
+    ///
+    /// # Errors
+    /// See [`Refused`].
+    pub fn accept(bytes: &[u8], payload_bytes: usize, run: u64, flow: u32) -> Result<Self, Refused> {
+        let header = Self::read(bytes, payload_bytes)?;
+        if header.run == run && header.flow == flow { Ok(header) } else { Err(Refused::Foreign) }
+    }
+
+    /// Every field as it stands, whether or not the header is sound.
+    pub(crate) fn fields(bytes: &[u8; HEADER_BYTES]) -> Self {
+        Self {
+            flags: word16(bytes, 6),
+            run: word64(bytes, 8),
+            flow: word32(bytes, 16),
+            seq: word64(bytes, 24),
+            intended_ns: word64(bytes, 32) as i64,
+            sent_ns: word64(bytes, 40) as i64,
+            length: word64(bytes, 48),
+            checksum: word32(bytes, 56),
+        }
+    }
+
+    pub fn is(&self, flag: u16) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// Whether this message counts: it was sent after `go` and after warm-up.
+    pub fn is_sample(&self) -> bool {
+        !self.is(flags::PROBE | flags::WARMUP)
+    }
+}
+
+fn word16(bytes: &[u8; HEADER_BYTES], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn word32(bytes: &[u8; HEADER_BYTES], at: usize) -> u32 {
+    u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
+}
+
+fn word64(bytes: &[u8; HEADER_BYTES], at: usize) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
+}

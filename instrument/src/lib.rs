@@ -1,0 +1,26 @@
+//! The one measuring instrument of hopmeter. It knows no transport by name; adapters implement [`contract`].
+
+pub mod affinity;
+pub mod clock;
+pub mod contract;
+mod control;
+pub mod cost;
+mod duplex;
+pub mod error;
+pub mod frame;
+pub mod node;
+pub mod noise;
+pub mod pacer;
+pub mod payload;
+mod puppet;
+pub mod recorder;
+mod resources;
+mod roles;
+pub mod spec;
+mod stage;
+pub mod typed;
+mod until;
+pub mod version;
+
+pub use contract::*;
+pub use error::{Context, Error, Result};

@@ -1,0 +1,294 @@
+//! A node: one process that hosts one or more participants and speaks the control channel.
+
+use std::collections::BTreeMap;
+use std::os::fd::RawFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use serde::Serialize;
+
+use crate::affinity;
+use crate::clock;
+use crate::contract::{Setup, Transport};
+use crate::control::{Control, Order, Report};
+use crate::error::{Error, Result};
+use crate::frame::HEADER_BYTES;
+use crate::puppet;
+use crate::resources::Meter;
+use crate::roles::{self, Desk, Progress};
+use crate::spec::{Participant, Spec};
+use crate::stage::Stage;
+
+/// What a language brings to a node: its transport, and how a thread of it begins and ends.
+pub struct Host<'a> {
+    pub transport: &'a str,
+    pub language: &'a str,
+    /// Compiler and flags the adapter was built with; interpreter for Python.
+    pub compiler: String,
+    pub flags: String,
+    pub version: &'a (dyn Fn() -> String + Sync),
+    pub open: &'a (dyn Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync),
+    /// Wraps everything that runs on a participant's thread (Python keeps its thread state alive around it).
+    pub around: fn(&mut dyn FnMut()),
+}
+
+/// `main` of a node written in Rust.
+pub fn main(
+    transport: &str,
+    language: &str,
+    open: impl Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync,
+    version: impl Fn() -> String + Sync,
+) -> ExitCode {
+    let host = Host {
+        transport,
+        language,
+        compiler: env!("HOPMETER_RUSTC").to_owned(),
+        flags: env!("HOPMETER_FLAGS").to_owned(),
+        version: &version,
+        open: &open,
+        around: |body| body(),
+    };
+    run(&host, std::env::args().skip(1))
+}
+
+/// Runs a node with its arguments (without the program's name).
+pub fn run(host: &Host<'_>, arguments: impl Iterator<Item = String>) -> ExitCode {
+    let outcome = Arguments::parse(arguments).and_then(|arguments| match arguments {
+        Arguments::Describe => describe(host),
+        Arguments::Measure { spec, control_fd } => measure(host, &spec, control_fd),
+        Arguments::Puppet { control_fd } => play(host, control_fd),
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("hopmeter node {} ({}): {error}", host.transport, host.language);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+enum Arguments {
+    Describe,
+    Measure { spec: PathBuf, control_fd: RawFd },
+    Puppet { control_fd: RawFd },
+}
+
+impl Arguments {
+    fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
+        let usage = || {
+            Error::new("usage: --describe | --spec FILE --control-fd N | --puppet --control-fd N")
+                .remedy("nodes are started by `hopmeter run`, not by hand")
+        };
+        let (mut spec, mut control_fd, mut puppet) = (None, None, false);
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--describe" => return Ok(Self::Describe),
+                "--puppet" => puppet = true,
+                "--spec" => spec = arguments.next().map(PathBuf::from),
+                "--control-fd" => control_fd = arguments.next().and_then(|fd| fd.parse().ok()),
+                _ => return Err(usage()),
+            }
+        }
+        match (spec, control_fd) {
+            (None, Some(control_fd)) if puppet => Ok(Self::Puppet { control_fd }),
+            (Some(spec), Some(control_fd)) if !puppet => Ok(Self::Measure { spec, control_fd }),
+            _ => Err(usage()),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Description<'a> {
+    transport: &'a str,
+    language: &'a str,
+    version: String,
+    instrument: &'a str,
+    compiler: &'a str,
+    flags: &'a str,
+}
+
+fn describe(host: &Host<'_>) -> Result<()> {
+    let description = Description {
+        transport: host.transport,
+        language: host.language,
+        version: (host.version)(),
+        instrument: env!("CARGO_PKG_VERSION"),
+        compiler: &host.compiler,
+        flags: &host.flags,
+    };
+    println!("{}", serde_json::to_string(&description).map_err(|cause| Error::new("describing").because(cause))?);
+    Ok(())
+}
+
+fn measure(host: &Host<'_>, spec: &std::path::Path, control_fd: RawFd) -> Result<()> {
+    affinity::die_with_parent();
+    let (control, orders) = Control::open(control_fd)?;
+    let control = Arc::new(control);
+    let stage = Arc::new(Stage::default());
+    let heard = stage.clone();
+    std::thread::spawn(move || hear(&heard, orders));
+    let outcome = Spec::read(spec).and_then(|spec| Node { host, spec: &spec, control: &control, stage: &stage }.run());
+    if let Err(error) = &outcome {
+        control.say(&Report::failed(error));
+    }
+    outcome
+}
+
+/// Plays the puppet of the conformance suite on a thread that the host has prepared.
+fn play(host: &Host<'_>, control_fd: RawFd) -> Result<()> {
+    affinity::die_with_parent();
+    let mut outcome = Ok(());
+    (host.around)(&mut || outcome = puppet::play(host, control_fd));
+    outcome
+}
+
+/// Takes in the launcher's orders; when the channel closes the launcher is gone, and so is this node.
+fn hear(stage: &Stage, orders: impl Iterator<Item = Result<Order>>) {
+    for order in orders {
+        match order {
+            Ok(Order::End) => {
+                stage.hear(Order::End);
+                return;
+            }
+            Ok(order) => stage.hear(order),
+            Err(error) => {
+                eprintln!("{error}");
+                break;
+            }
+        }
+    }
+    // SAFETY: ends the process at once; destructors of libraries could wait for peers that are gone too.
+    unsafe { libc::_exit(1) };
+}
+
+struct Node<'a> {
+    host: &'a Host<'a>,
+    spec: &'a Spec,
+    control: &'a Arc<Control>,
+    stage: &'a Arc<Stage>,
+}
+
+impl Node<'_> {
+    fn run(&self) -> Result<()> {
+        self.prepare_process()?;
+        let transport = (self.host.open)(&self.setup())?;
+        let meter = Arc::new(Meter::default());
+        std::thread::scope(|scope| {
+            let (say, progress) = channel();
+            for me in &self.spec.participants {
+                let (say, transport, meter) = (say.clone(), transport.clone(), meter.clone());
+                scope.spawn(move || self.participate(me, transport.as_ref(), &meter, say));
+            }
+            drop(say);
+            let outcome = self.lead(&progress, transport.as_ref(), &meter);
+            if let Err(error) = &outcome {
+                self.give_up(error);
+            }
+        });
+        Ok(())
+    }
+
+    /// Says what failed and ends at once: other participants may wait for what will never come.
+    fn give_up(&self, error: &Error) -> ! {
+        self.control.say(&Report::failed(error));
+        eprintln!("hopmeter node {} ({}): {error}", self.host.transport, self.host.language);
+        // SAFETY: as in `hear`.
+        unsafe { libc::_exit(1) }
+    }
+
+    /// Before any thread exists, so that all inherit it.
+    fn prepare_process(&self) -> Result<()> {
+        affinity::sharpen_timers();
+        let cores: Vec<_> = self.spec.participants.iter().filter_map(|me| me.core).collect();
+        affinity::pin_among(&cores)?;
+        if self.spec.mlock {
+            affinity::lock_memory()?;
+        }
+        if self.spec.fifo > 0 {
+            affinity::go_real_time(self.spec.fifo)?;
+        }
+        Ok(())
+    }
+
+    fn setup(&self) -> Setup {
+        Setup {
+            run: self.spec.run.clone(),
+            directory: self.spec.directory.clone(),
+            wait: self.spec.wait,
+            daemon: self.spec.daemon.clone(),
+            payload: self.spec.payload,
+            settings: self.spec.settings.clone(),
+            frame_bytes: HEADER_BYTES + self.spec.payload_bytes,
+        }
+    }
+
+    /// Gathers what the participants report into what the node says.
+    fn lead(&self, progress: &Receiver<Progress>, transport: &dyn Transport, meter: &Meter) -> Result<()> {
+        let all = self.spec.participants.len();
+        let mut links = BTreeMap::new();
+        let (mut bound, mut ready) = (0, 0);
+        let mut tallies = Vec::new();
+        while tallies.len() < all {
+            let gone = |_| Error::new("a participant ended without a word");
+            match progress.recv().map_err(gone)? {
+                Progress::Bound(addresses) => {
+                    links.extend(addresses);
+                    bound += 1;
+                    if bound == all {
+                        self.say_bound(std::mem::take(&mut links), transport);
+                    }
+                }
+                Progress::Ready => {
+                    ready += 1;
+                    if ready == all {
+                        self.control.say(&Report::Ready);
+                    }
+                }
+                Progress::Done(tally) => tallies.push((*tally)?),
+            }
+        }
+        let resources = meter.end();
+        tallies.sort_by_key(|tally| tally.id);
+        let facts = transport.facts().into_iter().collect();
+        self.control.say(&Report::Done { participants: tallies, resources, facts });
+        Ok(())
+    }
+
+    fn say_bound(&self, links: BTreeMap<String, String>, transport: &dyn Transport) {
+        let clock = clock::measure_quality();
+        self.control.say(&Report::Bound { links, version: transport.version(), pid: std::process::id(), clock });
+    }
+
+    /// One participant's thread, from binding its ends to closing them.
+    fn participate(&self, me: &Participant, transport: &dyn Transport, meter: &Arc<Meter>, say: Sender<Progress>) {
+        let name = format!("participant {} ({:?}, {} {})", me.id, me.role, self.host.transport, self.host.language);
+        (self.host.around)(&mut || {
+            let taken = catch_unwind(AssertUnwindSafe(|| self.take_role(me, transport, meter, say.clone())));
+            let taken = taken.unwrap_or_else(|_| Err(Error::new("panicked; the log has the place")));
+            let (tally, ends) = match taken {
+                Ok((tally, ends)) => (Ok(tally), ends),
+                Err(error) => (Err(error.within(&name)), Vec::new()),
+            };
+            let _ = say.send(Progress::Done(Box::new(tally)));
+            self.stage.wait_for_end();
+            drop(ends);
+        });
+    }
+
+    fn take_role(
+        &self,
+        me: &Participant,
+        transport: &dyn Transport,
+        meter: &Arc<Meter>,
+        node: Sender<Progress>,
+    ) -> Result<(crate::control::Tally, roles::OpenEnds)> {
+        if let Some(core) = me.core {
+            affinity::pin(core)?;
+        }
+        let (control, stage) = (self.control, self.stage);
+        roles::take(&Desk { spec: self.spec, me, run: self.spec.run_id()?, transport, stage, meter, control, node })
+    }
+}

@@ -1,0 +1,131 @@
+//! What this machine does to a thread that wants a core for itself, and how late it wakes one that sleeps.
+//!
+//! No hop can be steadier than this, whatever carries the message.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::{affinity, clock};
+
+/// A gap between two readings of the clock that no message would go unnoticed through.
+pub const GAP_NS: i64 = 10_000;
+
+/// What a thread that only reads the clock saw on one core.
+#[derive(Clone, Copy, Debug, Default, Serialize, PartialEq)]
+pub struct Noise {
+    /// The core it was pinned to; none where it went wherever the scheduler put it.
+    pub core: Option<u32>,
+    pub watched_ns: i64,
+    /// The longest time between two readings.
+    pub longest_ns: i64,
+    /// Gaps over 10 us, and the time they took together.
+    pub gaps: u64,
+    pub gaps_ns: i64,
+}
+
+/// Reads the clock without pause for the given time, on a thread of its own.
+///
+/// # Errors
+/// When the core may not be used or the thread cannot be started.
+pub fn probe(core: Option<u32>, duration: Duration) -> Result<Noise> {
+    on_a_thread(core, move || watch(duration.as_nanos() as i64)).map(|noise| Noise { core, ..noise })
+}
+
+fn watch(duration_ns: i64) -> Noise {
+    let begin_ns = clock::now_ns();
+    let mut noise = Noise::default();
+    let mut last_ns = begin_ns;
+    while last_ns - begin_ns < duration_ns {
+        let now_ns = clock::now_ns();
+        noise.note(now_ns - last_ns);
+        last_ns = now_ns;
+    }
+    Noise { watched_ns: last_ns - begin_ns, ..noise }
+}
+
+impl Noise {
+    #[inline]
+    fn note(&mut self, gap_ns: i64) {
+        self.longest_ns = self.longest_ns.max(gap_ns);
+        if gap_ns > GAP_NS {
+            self.gaps += 1;
+            self.gaps_ns += gap_ns;
+        }
+    }
+}
+
+/// How much later than asked a sleeping thread went on.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq)]
+pub struct SleepError {
+    pub asked_ns: i64,
+    pub sleeps: usize,
+    pub p50_ns: i64,
+    pub max_ns: i64,
+}
+
+/// Sleeps `sleeps` times for `asked`, with the timers as sharp as nodes have them, on a thread of its own.
+///
+/// # Errors
+/// When the core may not be used or the thread cannot be started.
+pub fn sleep_error(core: Option<u32>, asked: Duration, sleeps: usize) -> Result<SleepError> {
+    let asked_ns = asked.as_nanos() as i64;
+    let mut late_ns = on_a_thread(core, move || {
+        affinity::sharpen_timers();
+        (0..sleeps.max(1)).map(|_| lateness_ns(asked_ns)).collect::<Vec<_>>()
+    })?;
+    late_ns.sort_unstable();
+    let (p50_ns, max_ns) = (late_ns[late_ns.len() / 2], late_ns[late_ns.len() - 1]);
+    Ok(SleepError { asked_ns, sleeps: late_ns.len(), p50_ns, max_ns })
+}
+
+fn lateness_ns(asked_ns: i64) -> i64 {
+    let due_ns = clock::now_ns() + asked_ns;
+    clock::sleep_until(due_ns);
+    clock::now_ns() - due_ns
+}
+
+/// Pinning and sharp timers stay with the thread, so the caller's own is left as it was.
+fn on_a_thread<T: Send + 'static>(core: Option<u32>, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    let pinned = move || core.map_or(Ok(()), affinity::pin).map(|()| work());
+    let thread = std::thread::Builder::new()
+        .name("noise".into())
+        .spawn(pinned)
+        .map_err(|cause| Error::new("starting a thread to watch the machine").because(cause))?;
+    thread.join().unwrap_or_else(|_| Err(Error::new("the thread that watched the machine panicked")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_gaps_over_ten_microseconds_count_but_the_longest_is_always_known() {
+        let mut noise = Noise::default();
+        for gap_ns in [25, GAP_NS, GAP_NS + 1, 50_000, 30] {
+            noise.note(gap_ns);
+        }
+        assert_eq!((noise.gaps, noise.gaps_ns, noise.longest_ns), (2, GAP_NS + 50_001, 50_000));
+    }
+
+    #[test]
+    fn the_probe_watches_as_long_as_asked() {
+        let noise = probe(None, Duration::from_millis(20)).expect("a probe");
+        assert!(noise.watched_ns >= 20_000_000, "{noise:?}");
+        assert!(noise.longest_ns > 0, "{noise:?}");
+    }
+
+    #[test]
+    fn a_core_that_does_not_exist_is_an_error_and_not_a_quiet_core() {
+        let error = probe(Some(1000), Duration::from_millis(1)).expect_err("there is no core 1000");
+        assert!(error.to_string().contains("core 1000"), "{error}");
+    }
+
+    #[test]
+    fn nobody_wakes_before_the_time_asked() {
+        let error = sleep_error(None, Duration::from_micros(100), 5).expect("five sleeps");
+        assert_eq!((error.asked_ns, error.sleeps), (100_000, 5));
+        assert!(0 <= error.p50_ns && error.p50_ns <= error.max_ns, "{error:?}");
+    }
+}

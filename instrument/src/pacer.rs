@@ -1,0 +1,119 @@
+//! When the next message is due: an absolute schedule that never drifts with the work done between messages.
+
+use crate::clock;
+use crate::spec::{Pace, PaceKind};
+
+/// Deals out intended times, message by message.
+pub struct Pacer {
+    pace: Pace,
+    start_ns: i64,
+    next: u64,
+    poisson_ns: f64,
+    random: Random,
+    spun_ns: i64,
+}
+
+impl Pacer {
+    pub fn new(pace: Pace, start_ns: i64) -> Self {
+        Self { pace, start_ns, next: 0, poisson_ns: 0.0, random: Random(pace.seed), spun_ns: 0 }
+    }
+
+    /// When the next message is due. Without a schedule (`closed`, `max`) it is due now.
+    pub fn next_ns(&mut self) -> i64 {
+        let index = self.next;
+        self.next += 1;
+        match self.pace.kind {
+            PaceKind::Open => self.start_ns + self.offset_ns(index),
+            PaceKind::Burst => {
+                let burst = u64::from(self.pace.burst.max(1));
+                self.start_ns + self.offset_ns(index / burst * burst)
+            }
+            PaceKind::Poisson => {
+                let due_ns = self.start_ns + self.poisson_ns as i64;
+                self.poisson_ns += self.random.exponential() * 1e9 / self.pace.rate_hz;
+                due_ns
+            }
+            PaceKind::Closed | PaceKind::Max => clock::now_ns().max(self.start_ns),
+        }
+    }
+
+    fn offset_ns(&self, index: u64) -> i64 {
+        (index as f64 * 1e9 / self.pace.rate_hz).round() as i64
+    }
+
+    /// Waits for an intended time: sleeps, then spins for the last stretch (not at all where `spin_ns` is 0).
+    pub fn wait_for(&mut self, due_ns: i64) {
+        let now_ns = clock::now_ns();
+        if due_ns - now_ns > self.pace.spin_ns {
+            clock::sleep_until(due_ns - self.pace.spin_ns);
+        }
+        if self.pace.spin_ns > 0 {
+            let begun_ns = clock::now_ns();
+            self.spun_ns += clock::spin_until(due_ns) - begun_ns;
+        }
+    }
+
+    /// The time spent spinning so far: CPU that is the instrument's and not the transport's.
+    pub fn spun_ns(&self) -> i64 {
+        self.spun_ns
+    }
+}
+
+/// SplitMix64: small, seeded, and good enough to space messages.
+struct Random(u64);
+
+impl Random {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut word = self.0;
+        word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((word ^ (word >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn exponential(&mut self) -> f64 {
+        -(1.0 - self.uniform()).ln()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pace(kind: PaceKind, rate_hz: f64, burst: u32) -> Pace {
+        Pace { kind, rate_hz, burst, spin_ns: 0, seed: 7 }
+    }
+
+    #[test]
+    fn open_schedule_is_absolute_and_does_not_accumulate_rounding() {
+        let mut pacer = Pacer::new(pace(PaceKind::Open, 3.0, 1), 1000);
+        let times: Vec<i64> = (0..4).map(|_| pacer.next_ns()).collect();
+        assert_eq!(times, [1000, 333_334_333, 666_667_667, 1_000_001_000]);
+    }
+
+    #[test]
+    fn bursts_share_one_intended_time() {
+        let mut pacer = Pacer::new(pace(PaceKind::Burst, 1000.0, 3), 0);
+        let times: Vec<i64> = (0..7).map(|_| pacer.next_ns()).collect();
+        assert_eq!(times, [0, 0, 0, 3_000_000, 3_000_000, 3_000_000, 6_000_000]);
+    }
+
+    #[test]
+    fn poisson_gaps_have_the_rate_as_their_mean_and_repeat_with_the_seed() {
+        let times = |_| {
+            let mut pacer = Pacer::new(pace(PaceKind::Poisson, 1000.0, 1), 0);
+            (0..20_000).map(|_| pacer.next_ns()).collect::<Vec<_>>()
+        };
+        let first = times(0);
+        assert_eq!(first, times(1));
+        let mean_ns = *first.last().expect("20,000 times") as f64 / 19_999.0;
+        assert!((mean_ns - 1e6).abs() < 3e4, "mean gap {mean_ns} ns");
+    }
+
+    #[test]
+    fn waiting_never_ends_before_the_intended_time() {
+        let due_ns = clock::now_ns() + 2_000_000;
+        Pacer::new(Pace { spin_ns: 100_000, ..pace(PaceKind::Open, 1.0, 1) }, 0).wait_for(due_ns);
+        assert!(clock::now_ns() >= due_ns);
+    }
+}

@@ -1,0 +1,48 @@
+//! The frames a puppet writes, and what it says of those it sees.
+
+use serde_json::{Value, json};
+
+use crate::clock;
+use crate::contract::{FrameMut, Received};
+use crate::frame::{HEADER_BYTES, Header, flags};
+use crate::payload;
+
+/// The header of a checksummed frame; the checksum itself comes with the content.
+fn header(run: u64, seq: u64, payload_bytes: usize) -> Header {
+    Header {
+        flags: flags::CHECKSUM,
+        run,
+        flow: 0,
+        seq,
+        intended_ns: clock::now_ns(),
+        sent_ns: clock::now_ns(),
+        length: payload_bytes as u64,
+        checksum: 0,
+    }
+}
+
+/// Writes a whole frame.
+pub fn write(run: u64, seq: u64, frame: FrameMut<'_>) {
+    let mut header = header(run, seq, frame.payload.len());
+    payload::fill(seq, frame.payload);
+    header.checksum = payload::checksum(frame.payload);
+    header.write(frame.header);
+}
+
+/// A whole frame in memory of its own.
+pub fn made(run: u64, seq: u64, payload_bytes: usize) -> ([u8; HEADER_BYTES], Vec<u8>) {
+    let (mut header, mut payload) = ([0; HEADER_BYTES], vec![0; payload_bytes]);
+    write(run, seq, FrameMut { header: &mut header, payload: &mut payload });
+    (header, payload)
+}
+
+/// A frame as the suite sees it: its seq, its length, and whether its content is what was sent.
+pub fn seen(received: &Received<'_>) -> Value {
+    match Header::read(received.header, received.payload.len()) {
+        Err(refused) => json!({ "refused": refused.to_string() }),
+        Ok(header) => {
+            let whole = payload::checksum(received.payload) == header.checksum;
+            json!({ "seq": header.seq, "payload_bytes": received.payload.len(), "whole": whole })
+        }
+    }
+}

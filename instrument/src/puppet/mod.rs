@@ -1,0 +1,122 @@
+//! A node that does what it is told, end by end and frame by frame: what the conformance suite plays with.
+//!
+//! One JSON command a line on the control channel, one JSON answer each: `{"ok":…}` or `{"error":…,"remedy":…}`.
+//! Unlike a measuring node it takes no role; it proves what an adapter does with content, order, sizes and closing.
+
+mod ends;
+mod frames;
+mod words;
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::{FromRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::contract::{Setup, Transport};
+use crate::error::{Context, Error, Result};
+use crate::node::Host;
+
+use ends::End;
+use words::{Command, Opening};
+
+/// Plays the puppet until it is told to exit or the channel closes.
+///
+/// # Errors
+/// When the channel cannot be used or the transport does not open.
+pub fn play(host: &Host<'_>, control_fd: RawFd) -> Result<()> {
+    // SAFETY: the descriptor was passed to this process for this purpose alone.
+    let mut channel = unsafe { UnixStream::from_raw_fd(control_fd) };
+    let reader = BufReader::new(channel.try_clone().context("duplicating the control channel")?);
+    let mut puppet: Option<Puppet> = None;
+    for line in reader.lines().map_while(std::result::Result::ok) {
+        let answer = match &mut puppet {
+            None => open(host, &line).map(|opened| {
+                puppet = Some(opened);
+                json!({ "opened": host.transport })
+            }),
+            Some(puppet) => puppet.obey(&line),
+        };
+        let answer = answer.map_or_else(
+            |error| json!({ "error": error.what_text(), "remedy": error.remedy_text() }),
+            |value| json!({ "ok": value }),
+        );
+        writeln!(channel, "{answer}").context("answering")?;
+    }
+    Ok(())
+}
+
+fn open(host: &Host<'_>, line: &str) -> Result<Puppet> {
+    let opening: Opening = serde_json::from_str(line).context(format!("understanding `{line}`"))?;
+    let run = opening.run_id()?;
+    let setup = Setup {
+        run: opening.run,
+        directory: opening.directory,
+        wait: opening.wait,
+        daemon: opening.daemon,
+        payload: opening.payload,
+        settings: opening.settings,
+        frame_bytes: opening.frame_bytes,
+    };
+    Ok(Puppet { run, transport: (host.open)(&setup)?, setup, ends: HashMap::new() })
+}
+
+/// Its fields are dropped in this order: a transport goes after its ends, as in a measuring node.
+struct Puppet {
+    ends: HashMap<String, End>,
+    transport: Arc<dyn Transport>,
+    run: u64,
+    setup: Setup,
+}
+
+impl Puppet {
+    fn obey(&mut self, line: &str) -> Result<Value> {
+        let command: Command = serde_json::from_str(line).context(format!("understanding `{line}`"))?;
+        match command {
+            Command::Open { end, name, link } => {
+                let opened = End::open(end, self.transport.as_ref(), self.setup.wait, &link.into())?;
+                let address = opened.address();
+                self.ends.insert(name, opened);
+                Ok(json!({ "address": address }))
+            }
+            Command::Send { name, frames } => {
+                let run = self.run;
+                self.end(&name)?.send(run, &frames)
+            }
+            Command::Receive { name, count, within_ms } => self.end(&name)?.receive(count, within_ms),
+            Command::Forward { from, to, count, within_ms } => self.forward(&from, &to, count, within_ms),
+            Command::Serve { name, count, within_ms } => self.end(&name)?.serve(count, within_ms),
+            Command::Keep { name, within_ms } => self.end(&name)?.keep(within_ms),
+            Command::Close { name } => {
+                let end = self.ends.remove(&name).ok_or_else(|| unknown(&name))?;
+                drop(end);
+                Ok(json!({}))
+            }
+            Command::Facts => Ok(json!(self.transport.facts())),
+            Command::Census => Ok(census()),
+        }
+    }
+
+    fn end(&mut self, name: &str) -> Result<&mut End> {
+        self.ends.get_mut(name).ok_or_else(|| unknown(name))
+    }
+
+    fn forward(&mut self, from: &str, to: &str, count: u64, within_ms: u64) -> Result<Value> {
+        let mut publisher = self.ends.remove(to).ok_or_else(|| unknown(to))?;
+        let forwarded = self.end(from).and_then(|source| source.forward(&mut publisher, count, within_ms));
+        self.ends.insert(to.to_owned(), publisher);
+        forwarded
+    }
+}
+
+fn unknown(name: &str) -> Error {
+    Error::new(format!("no end is called `{name}`"))
+}
+
+/// What this process holds: open descriptors and threads.
+fn census() -> Value {
+    let count = |folder: &str| std::fs::read_dir(folder).map(|entries| entries.count()).unwrap_or(0);
+    json!({ "descriptors": count("/proc/self/fd"), "threads": count("/proc/self/task") })
+}

@@ -1,0 +1,114 @@
+//! What a puppet can be told.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use crate::contract::Link;
+use crate::error::{Context, Result};
+use crate::spec::{PayloadKind, Wait};
+
+/// The first line: how the transport is opened.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Opening {
+    pub run: String,
+    pub directory: PathBuf,
+    pub wait: Wait,
+    #[serde(default)]
+    pub daemon: String,
+    #[serde(default)]
+    pub payload: PayloadKind,
+    pub settings: serde_json::Map<String, serde_json::Value>,
+    pub frame_bytes: usize,
+}
+
+impl Opening {
+    pub fn run_id(&self) -> Result<u64> {
+        u64::from_str_radix(&self.run, 16).context(format!("the run id `{}`", self.run))
+    }
+}
+
+/// The kinds of ends.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EndKind {
+    Publisher,
+    /// Polled or called, as the opening's `wait` says.
+    Subscriber,
+    Server,
+    Client,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkWords {
+    pub name: String,
+    #[serde(default)]
+    pub address: String,
+    pub receivers: u32,
+}
+
+impl From<LinkWords> for Link {
+    fn from(words: LinkWords) -> Self {
+        Self { name: words.name, address: words.address, receivers: words.receivers }
+    }
+}
+
+/// Frames `seq`, `seq + 1`, … with checksummed content.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FrameWords {
+    pub seq: u64,
+    pub count: u64,
+    pub payload_bytes: usize,
+    /// How long a refused frame is offered again; 0 offers each once.
+    pub within_ms: u64,
+    /// Send by parts, from memory of the caller.
+    #[serde(default)]
+    pub parts: bool,
+}
+
+/// One command.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Command {
+    Open {
+        end: EndKind,
+        name: String,
+        link: LinkWords,
+    },
+    /// By a publisher; by a client these are requests.
+    Send {
+        name: String,
+        frames: FrameWords,
+    },
+    /// By a subscriber; by a client these are replies.
+    Receive {
+        name: String,
+        count: u64,
+        within_ms: u64,
+    },
+    Forward {
+        from: String,
+        to: String,
+        count: u64,
+        within_ms: u64,
+    },
+    /// Answers requests with what they carry.
+    Serve {
+        name: String,
+        count: u64,
+        within_ms: u64,
+    },
+    /// Keeps one frame beyond its callback, receives another, and checks the first.
+    Keep {
+        name: String,
+        within_ms: u64,
+    },
+    Close {
+        name: String,
+    },
+    Facts,
+    Census,
+}

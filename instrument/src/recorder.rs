@@ -1,0 +1,204 @@
+//! Where samples go: fixed-size records in memory that was mapped and touched before `go`.
+//!
+//! Recording never waits, never allocates and never fails; what does not fit is counted. The file is reserved on disk
+//! at the start, so a full disk is told before anything was measured, and written at the end, so the kernel's
+//! write-back disturbs no measurement.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Context, Error, Result};
+
+/// The size of one record, in memory and in the file.
+pub const RECORD_BYTES: usize = 64;
+/// Where the records start in the file.
+pub const HEAD_BYTES: usize = 4096;
+/// A time that does not apply.
+pub const NONE_NS: i64 = i64::MIN;
+
+/// One message seen at one place. Times are CLOCK_MONOTONIC nanoseconds or [`NONE_NS`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    pub seq: u64,
+    pub participant: u32,
+    /// The server's index in scatter, else 0.
+    pub copy: u32,
+    pub intended_ns: i64,
+    pub sent_ns: i64,
+    pub arrived_ns: i64,
+    pub forwarded_ns: i64,
+    pub encoded_ns: i64,
+    pub decoded_ns: i64,
+}
+
+impl Record {
+    /// A record of `seq` in which no time applies yet. The recorder fills in the participant.
+    pub fn of(seq: u64) -> Self {
+        Self {
+            seq,
+            participant: 0,
+            copy: 0,
+            intended_ns: NONE_NS,
+            sent_ns: NONE_NS,
+            arrived_ns: NONE_NS,
+            forwarded_ns: NONE_NS,
+            encoded_ns: NONE_NS,
+            decoded_ns: NONE_NS,
+        }
+    }
+}
+
+/// Records of one participant. Used by one thread at a time.
+pub struct Recorder {
+    records: Mapping,
+    count: usize,
+    unrecorded: u64,
+    participant: u32,
+    file: File,
+    path: PathBuf,
+}
+
+impl Recorder {
+    /// Reserves memory and disk for `capacity` records.
+    ///
+    /// # Errors
+    /// When the file exists or cannot be made, or when disk or memory do not suffice.
+    pub fn create(path: &Path, participant: u32, capacity: u64) -> Result<Self> {
+        let doing = || format!("reserving {capacity} samples in {}", path.display());
+        let file = File::create_new(path).context(doing())?;
+        let bytes = capacity as usize * RECORD_BYTES;
+        // SAFETY: the descriptor is open for writing.
+        let refused = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, (HEAD_BYTES + bytes) as libc::off_t) };
+        if refused != 0 {
+            return Err(Error::new(doing()).because(std::io::Error::from_raw_os_error(refused)).remedy(
+                "free disk space where the results go, give another place with --out, or measure fewer messages",
+            ));
+        }
+        let records = Mapping::of(capacity as usize).map_err(|error| error.within(doing()))?;
+        Ok(Self { records, count: 0, unrecorded: 0, participant, file, path: path.to_owned() })
+    }
+
+    /// Keeps a record, or counts it where there is no room left.
+    #[inline]
+    pub fn push(&mut self, record: Record) {
+        if self.count == self.records.capacity {
+            self.unrecorded += 1;
+            return;
+        }
+        // SAFETY: `count` is below the capacity of the mapping.
+        unsafe { self.records.first.add(self.count).write(Record { participant: self.participant, ..record }) };
+        self.count += 1;
+    }
+
+    /// How many did not fit.
+    pub fn unrecorded(&self) -> u64 {
+        self.unrecorded
+    }
+
+    /// Writes the file: head, then the records, and nothing behind them.
+    ///
+    /// # Errors
+    /// When writing fails; the disk was reserved, so this is a failing disk.
+    pub fn finish(mut self) -> Result<()> {
+        let doing = format!("writing {} samples to {}", self.count, self.path.display());
+        // SAFETY: the first `count` records were written by `push`, and Record has no padding.
+        let bytes = unsafe { std::slice::from_raw_parts(self.records.first.cast::<u8>(), self.count * RECORD_BYTES) };
+        self.file.write_all_at(bytes, HEAD_BYTES as u64).context(&doing)?;
+        self.file.set_len((HEAD_BYTES + bytes.len()) as u64).context(&doing)?;
+        self.file.write_all(&self.head()).context(&doing)
+    }
+
+    /// The head goes last: a file without it was not finished.
+    fn head(&self) -> [u8; HEAD_BYTES] {
+        let mut head = [0; HEAD_BYTES];
+        head[0..8].copy_from_slice(b"HMSAMPLE");
+        head[8..12].copy_from_slice(&1u32.to_le_bytes());
+        head[12..16].copy_from_slice(&(RECORD_BYTES as u32).to_le_bytes());
+        head[16..20].copy_from_slice(&self.participant.to_le_bytes());
+        head[24..32].copy_from_slice(&(self.count as u64).to_le_bytes());
+        head[32..40].copy_from_slice(&self.unrecorded.to_le_bytes());
+        head
+    }
+}
+
+/// Anonymous memory with every page present.
+struct Mapping {
+    first: *mut Record,
+    capacity: usize,
+}
+
+// SAFETY: the mapping is owned by this value alone.
+unsafe impl Send for Mapping {}
+
+impl Mapping {
+    fn of(capacity: usize) -> Result<Self> {
+        let bytes = (capacity * RECORD_BYTES).max(1);
+        // SAFETY: a fresh anonymous mapping, at an address the kernel chooses.
+        let first = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE,
+                -1,
+                0,
+            )
+        };
+        if first == libc::MAP_FAILED {
+            return Err(Error::system(format!("mapping {bytes} bytes")).remedy("measure fewer messages per trial"));
+        }
+        Ok(Self { first: first.cast(), capacity })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: exactly what was mapped, and nobody else holds it.
+        unsafe { libc::munmap(self.first.cast(), (self.capacity * RECORD_BYTES).max(1)) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_counted_and_the_file_holds_the_rest() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("samples");
+        let mut recorder = Recorder::create(&path, 3, 2).expect("a recorder");
+        for seq in 0..5 {
+            recorder.push(Record { arrived_ns: 10 + seq as i64, ..Record::of(seq) });
+        }
+        assert_eq!(recorder.unrecorded(), 3);
+        recorder.finish().expect("written");
+        let bytes = std::fs::read(&path).expect("the file");
+        assert_eq!(bytes.len(), HEAD_BYTES + 2 * RECORD_BYTES);
+        assert_eq!(&bytes[0..8], b"HMSAMPLE");
+        assert_eq!(bytes[24], 2);
+        assert_eq!(bytes[32], 3);
+        assert_eq!(bytes[HEAD_BYTES + RECORD_BYTES], 1, "the second record's seq");
+        assert_eq!(bytes[HEAD_BYTES + 8], 3, "the participant");
+    }
+
+    #[test]
+    fn a_file_that_exists_is_not_overwritten() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("samples");
+        std::fs::write(&path, "mine").expect("written");
+        let error = Recorder::create(&path, 0, 1).err().expect("refused");
+        assert!(error.to_string().contains("samples"), "{error}");
+        assert_eq!(std::fs::read(&path).expect("still there"), b"mine");
+    }
+
+    #[test]
+    fn more_than_the_disk_holds_is_refused_with_a_remedy() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let error = Recorder::create(&folder.path().join("samples"), 0, 1 << 50).err().expect("refused");
+        assert!(error.remedy_text().is_some_and(|remedy| remedy.contains("--out")), "{error}");
+    }
+}

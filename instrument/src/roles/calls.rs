@@ -1,0 +1,189 @@
+//! Ends of rpc links, native or duplex, and the relay that calls the next server before it answers.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::contract::{Client, Link, Publisher, Received, Replier, Sent, Server, Subscription, copy_on};
+use crate::control::Tally;
+use crate::duplex::{DuplexClient, DuplexServer, on_request_frame};
+use crate::error::{Error, Result};
+use crate::frame::Header;
+use crate::spec::{Rpc, Wait};
+use crate::until::Patience;
+
+use super::ends::{LONGEST_BLOCK, Lent, listen, pump, until_drained};
+use super::server::{Answerer, Onward};
+use super::{Desk, OpenEnds};
+
+/// The asking end, half open: what it binds exists, what it connects does not yet.
+pub struct ClientEnd {
+    id: String,
+    requests: Option<Box<dyn Publisher>>,
+}
+
+impl ClientEnd {
+    /// Binds what a client binds: nothing, or the request link of a duplex.
+    ///
+    /// # Errors
+    /// What the adapter says.
+    pub fn bind(desk: &Desk<'_>, id: &str, bound: &mut BTreeMap<String, String>) -> Result<Self> {
+        let requests = match desk.spec.rpc {
+            Rpc::Native => None,
+            Rpc::Duplex => Some(bind_publisher(desk, format!("{id}.request"), bound)?),
+        };
+        Ok(Self { id: id.to_owned(), requests })
+    }
+
+    /// Opens the rest, once all links are bound.
+    ///
+    /// # Errors
+    /// What the adapter says.
+    pub fn connect(self, desk: &Desk<'_>) -> Result<Box<dyn Client>> {
+        match self.requests {
+            None => desk.transport.client(&desk.link_to_connect(&self.id)?),
+            Some(requests) => {
+                let replies = desk.transport.subscriber(&desk.link_to_connect(&format!("{}.reply", self.id))?)?;
+                Ok(Box::new(DuplexClient { requests, replies }))
+            }
+        }
+    }
+}
+
+/// The answering end, half open.
+pub enum ServerEnd {
+    Native(Box<dyn Server>),
+    Duplex { id: String, replies: Box<dyn Publisher> },
+}
+
+impl ServerEnd {
+    /// Binds what a server binds.
+    ///
+    /// # Errors
+    /// What the adapter says.
+    pub fn bind(desk: &Desk<'_>, id: &str, bound: &mut BTreeMap<String, String>) -> Result<Self> {
+        match desk.spec.rpc {
+            Rpc::Native => {
+                let server = desk.transport.server(&desk.link_to_bind(id)?)?;
+                bound.insert(id.to_owned(), server.address());
+                Ok(Self::Native(server))
+            }
+            Rpc::Duplex => {
+                let replies = bind_publisher(desk, format!("{id}.reply"), bound)?;
+                Ok(Self::Duplex { id: id.to_owned(), replies })
+            }
+        }
+    }
+
+    fn connect(self, desk: &Desk<'_>) -> Result<Box<dyn Server>> {
+        match self {
+            Self::Native(server) => Ok(server),
+            Self::Duplex { id, replies } => {
+                let requests = desk.transport.subscriber(&request_link(desk, &id)?)?;
+                Ok(Box::new(DuplexServer { requests, replies }))
+            }
+        }
+    }
+
+    fn serve(self, desk: &Desk<'_>, mut lent: Lent<Answerer>) -> Result<Box<dyn Subscription>> {
+        let on_request = Box::new(move |received: Received<'_>, replier: &mut dyn Replier| {
+            if let Some(answerer) = lent.get() {
+                answerer.answer(received, replier);
+            }
+        });
+        match self {
+            Self::Native(server) => server.serve(on_request),
+            Self::Duplex { id, replies } => {
+                desk.transport.subscribe(&request_link(desk, &id)?, on_request_frame(on_request, replies))
+            }
+        }
+    }
+
+    /// Answers requests in the way the cell waits until the time is up; says ready when it listens.
+    ///
+    /// # Errors
+    /// When the transport fails.
+    pub fn run(self, desk: &Desk<'_>, mut answerer: Answerer) -> Result<(Tally, OpenEnds)> {
+        let until = answerer.until();
+        if desk.spec.wait == Wait::Callback {
+            let (lent, returned) = Lent::new(answerer);
+            let subscription = self.serve(desk, lent)?;
+            desk.say_ready();
+            listen(desk, &until, || {
+                until.sleep();
+                Ok(())
+            })?;
+            drop(subscription);
+            let home = returned.recv_timeout(Duration::from_secs(10));
+            return home.map_err(|_| Error::new("the transport kept its callback after it was closed"))?.settle(None);
+        }
+        let mut server = self.connect(desk)?;
+        desk.say_ready();
+        listen(desk, &until, || {
+            pump(desk.spec.wait, &until, |timeout| {
+                server.poll(timeout, &mut |received, replier| answerer.answer(received, replier))
+            })
+        })?;
+        answerer.settle(Some(Box::new(server)))
+    }
+}
+
+fn request_link(desk: &Desk<'_>, id: &str) -> Result<Link> {
+    desk.link_to_connect(&format!("{id}.request"))
+}
+
+fn bind_publisher(desk: &Desk<'_>, id: String, bound: &mut BTreeMap<String, String>) -> Result<Box<dyn Publisher>> {
+    let publisher = desk.transport.publisher(&desk.link_to_bind(&id)?)?;
+    bound.insert(id, publisher.address());
+    Ok(publisher)
+}
+
+/// Takes the role of a relay in rpc: a server that is a client of the next one.
+///
+/// # Errors
+/// See [`super::take`].
+pub fn run_relay(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
+    let (Some(from), Some(to)) = (desk.me.inputs.first(), desk.me.outputs.first()) else {
+        return Err(Error::new("a relay needs a link it serves and one it calls"));
+    };
+    let mut bound = BTreeMap::new();
+    let server = ServerEnd::bind(desk, from, &mut bound)?;
+    let client = ClientEnd::bind(desk, to, &mut bound)?;
+    desk.say_bound(bound);
+    let onward = Onward { client: client.connect(desk)?, wait: desk.spec.wait, patience: desk.spec.patience() };
+    server.run(desk, Answerer::new(desk, until_drained(desk.spec.drain_ns), Some(onward))?)
+}
+
+/// Polls a client until the reply to `seq` has been handed to `take`, or patience is over; false then.
+///
+/// # Errors
+/// When the transport fails.
+pub fn await_reply(
+    client: &mut dyn Client,
+    wait: Wait,
+    mut patience: Patience,
+    seq: u64,
+    mut take: impl FnMut(&Received<'_>),
+) -> Result<bool> {
+    let mut come = false;
+    while let Some(left) = patience.left(LONGEST_BLOCK) {
+        let timeout = if wait == Wait::Spin { Duration::ZERO } else { left };
+        client.poll(timeout, &mut |received| {
+            take(&received);
+            let header = Header::read(received.header, received.payload.len());
+            come |= header.is_ok_and(|header| header.seq == seq);
+        })?;
+        if come {
+            return Ok(true);
+        }
+        patience.looked_in_vain();
+    }
+    Ok(false)
+}
+
+/// Answers with a copy of a frame.
+///
+/// # Errors
+/// When the transport fails.
+pub fn reply_with(received: &Received<'_>, replier: &mut dyn Replier) -> Result<Sent> {
+    copy_on(received, |payload_bytes, fill| replier.reply(payload_bytes, fill))
+}

@@ -1,0 +1,132 @@
+//! The client: asks, waits for the reply, records both.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::clock;
+use crate::contract::Client;
+use crate::control::Tally;
+use crate::error::{Error, Result};
+use crate::frame::{Header, flags};
+use crate::recorder::{Record, Recorder};
+use crate::spec::Wait;
+use crate::until::Patience;
+
+use super::calls::{ClientEnd, await_reply};
+use super::emit::{Emitter, Offered};
+use super::ends::until_drained;
+use super::gate::Gate;
+use super::schedule::{Call, Schedule};
+use super::{Desk, OpenEnds};
+
+/// Takes the role of a client with one call under way at a time.
+///
+/// # Errors
+/// See [`super::take`].
+pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
+    let id = desk.me.outputs.first().ok_or_else(|| Error::new("a client needs a link to call"))?;
+    let mut bound = BTreeMap::new();
+    let end = ClientEnd::bind(desk, id, &mut bound)?;
+    desk.say_bound(bound);
+    let mut asker = Asker::new(desk, end.connect(desk)?);
+    let mut recorder = desk.recorder()?;
+    desk.say_ready();
+    desk.prove(|probe| asker.probe(probe))?;
+    let tally = measure(desk, &mut asker, &mut recorder)?;
+    recorder.finish()?;
+    Ok((tally, vec![Box::new(asker.client)]))
+}
+
+fn measure(desk: &Desk<'_>, asker: &mut Asker, recorder: &mut Recorder) -> Result<Tally> {
+    let mut limit_reached = false;
+    let schedule = Schedule::new(desk, desk.stage.wait_for_go());
+    let spun_ns = schedule.run(desk, |call| {
+        limit_reached = call.cut_short;
+        let record = asker.ask(call)?;
+        if call.is_sample() {
+            recorder.push(record);
+        }
+        Ok(asker.lead_ns())
+    })?;
+    let pacing_ns = spun_ns + asker.emitter.spun_ns();
+    Ok(Tally { unrecorded: recorder.unrecorded(), limit_reached, pacing_ns, ..asker.gate.tally.clone() })
+}
+
+/// One client end and all it takes to ask with it.
+pub struct Asker {
+    pub client: Box<dyn Client>,
+    pub gate: Gate,
+    emitter: Emitter,
+    wait: Wait,
+    patience: Duration,
+}
+
+impl Asker {
+    pub fn new(desk: &Desk<'_>, client: Box<dyn Client>) -> Self {
+        let gate = Gate::new(desk, until_drained(desk.spec.drain_ns));
+        let (wait, patience) = (desk.spec.wait, desk.spec.patience());
+        Self { client, gate, emitter: Emitter::new(desk), wait, patience }
+    }
+
+    /// See [`Emitter::lead_ns`].
+    pub fn lead_ns(&self) -> i64 {
+        self.emitter.lead_ns()
+    }
+
+    /// Asks a probe and reports it when the reply has come.
+    ///
+    /// # Errors
+    /// When the transport fails.
+    pub fn probe(&mut self, probe: u64) -> Result<()> {
+        if let Some(header) = self.try_probe(probe)? {
+            self.gate.say_probed(&header);
+        }
+        Ok(())
+    }
+
+    /// Asks a probe; answers its header when the reply has come.
+    ///
+    /// # Errors
+    /// When the transport fails.
+    pub fn try_probe(&mut self, probe: u64) -> Result<Option<Header>> {
+        let header = self.emitter.header(probe, flags::PROBE, clock::now_ns());
+        let asked = self.exchange(header, Duration::from_millis(500))?;
+        Ok(asked.and_then(|(_, arrived_ns)| arrived_ns).map(|_| header))
+    }
+
+    /// Asks and waits; the record has no sent time where the request was abandoned, and no arrival where no reply came.
+    ///
+    /// # Errors
+    /// When the transport fails.
+    pub fn ask(&mut self, call: Call) -> Result<Record> {
+        let header = self.emitter.header(call.seq, call.marks, call.intended_ns);
+        let asked = self.exchange(header, self.patience)?;
+        let mut record = Record { intended_ns: call.intended_ns, ..Record::of(call.seq) };
+        if let Some((sent_ns, arrived_ns)) = asked {
+            record.sent_ns = sent_ns;
+            record.arrived_ns = arrived_ns.unwrap_or(record.arrived_ns);
+        }
+        if call.is_sample() {
+            self.gate.tally.sent += u64::from(asked.is_some());
+            self.gate.tally.abandoned += u64::from(asked.is_none());
+        }
+        Ok(record)
+    }
+
+    /// Sends a request and waits for its reply: (sent, arrived), or nothing where it was refused to the end.
+    fn exchange(&mut self, header: Header, patience: Duration) -> Result<Option<(i64, Option<i64>)>> {
+        let client = self.client.as_mut();
+        let offered = self.emitter.offer(header, &mut self.gate.tally.busy, |bytes, fill| client.start(bytes, fill))?;
+        let Offered::Sent(sent_ns) = offered else { return Ok(None) };
+        let gate = &mut self.gate;
+        let mut arrived_ns = None;
+        await_reply(client, self.wait, Patience::new(patience), header.seq, |reply| {
+            let Some(arrival) = gate.admit(reply) else { return };
+            if arrival.header.seq == header.seq && arrival.header.is_sample() == header.is_sample() {
+                arrived_ns.get_or_insert(arrival.arrived_ns);
+            }
+            gate.count(&arrival, reply);
+        })?;
+        Ok(Some((sent_ns, arrived_ns)))
+    }
+}

@@ -1,0 +1,102 @@
+//! What every role works with: its orders, its transport, and how it talks to the launcher.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use crate::contract::{Link, Transport};
+use crate::control::{Control, Report, Tally};
+use crate::error::{Error, Result};
+use crate::recorder::Recorder;
+use crate::resources::Meter;
+use crate::spec::{Participant, Spec};
+use crate::stage::Stage;
+
+/// What a participant tells its node.
+pub enum Progress {
+    /// Its binding ends exist at these addresses.
+    Bound(BTreeMap<String, String>),
+    /// All its ends are open.
+    Ready,
+    /// It measured; or it failed.
+    Done(Box<Result<Tally>>),
+}
+
+/// The working place of one participant.
+pub struct Desk<'a> {
+    pub spec: &'a Spec,
+    pub me: &'a Participant,
+    pub run: u64,
+    pub transport: &'a dyn Transport,
+    pub stage: &'a Stage,
+    pub meter: &'a std::sync::Arc<Meter>,
+    pub control: &'a std::sync::Arc<Control>,
+    pub node: Sender<Progress>,
+}
+
+impl Desk<'_> {
+    /// The link as its binding end sees it.
+    ///
+    /// # Errors
+    /// When the spec does not list it.
+    pub fn link_to_bind(&self, id: &str) -> Result<Link> {
+        let link = self.listed(id)?;
+        Ok(Link { name: link.name.clone(), address: String::new(), receivers: link.receivers })
+    }
+
+    /// The link as its connecting ends see it; waits until it is bound.
+    ///
+    /// # Errors
+    /// When the spec does not list it or nobody bound it.
+    pub fn link_to_connect(&self, id: &str) -> Result<Link> {
+        self.stage.connected_link(id, self.listed(id)?)
+    }
+
+    fn listed(&self, id: &str) -> Result<&crate::spec::LinkSpec> {
+        self.spec.links.get(id).ok_or_else(|| Error::new(format!("the spec lists no link {id}")))
+    }
+
+    /// Reports the addresses of this participant's binding ends (also when it has none).
+    pub fn say_bound(&self, addresses: BTreeMap<String, String>) {
+        let _ = self.node.send(Progress::Bound(addresses));
+    }
+
+    pub fn say_ready(&self) {
+        let _ = self.node.send(Progress::Ready);
+    }
+
+    /// The recorder for this participant's samples.
+    ///
+    /// # Errors
+    /// When memory or disk do not suffice.
+    pub fn recorder(&self) -> Result<Recorder> {
+        Recorder::create(&self.me.samples, self.me.id, self.me.capacity)
+    }
+
+    /// A tally with nothing counted yet.
+    pub fn tally(&self) -> Tally {
+        let role = format!("{:?}", self.me.role).to_lowercase();
+        Tally { id: self.me.id, role, ..Tally::default() }
+    }
+
+    /// Sends probes, one at a time, until every branch of this flow is proved to deliver.
+    ///
+    /// # Errors
+    /// When sending one fails.
+    pub fn prove(&self, mut send_probe: impl FnMut(u64) -> Result<()>) -> Result<()> {
+        self.stage.wait_for_probing();
+        for probe in 0.. {
+            send_probe(probe)?;
+            if self.stage.proved_within(self.me.flow, Duration::from_millis(20)) {
+                break;
+            }
+        }
+        self.control.say(&Report::Quiet { flow: self.me.flow });
+        Ok(())
+    }
+
+    /// When receivers stop at the latest.
+    pub fn last_deadline_ns(&self, start_ns: i64) -> i64 {
+        start_ns + self.spec.limit_ns + self.spec.drain_ns
+    }
+}

@@ -1,0 +1,144 @@
+//! Opening a receiving end in the way the cell waits, and running it until its time is up.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+use crate::contract::{Link, Received, Subscriber, Subscription, Transport};
+use crate::error::{Error, Result};
+use crate::spec::Wait;
+use crate::until::Until;
+
+/// How often a spinning receiver looks before it reads the clock again.
+const LOOKS_PER_CLOCK: usize = 64;
+/// How many polls that brought something a blocked receiver makes before it reads the clock again.
+const POLLS_PER_CLOCK: usize = 16;
+/// How long a blocked receiver sleeps before it looks at its deadline again.
+pub const LONGEST_BLOCK: Duration = Duration::from_millis(100);
+
+/// Something that takes frames: a sink, a relay.
+pub trait Taker: Send + 'static {
+    fn take(&mut self, received: Received<'_>);
+}
+
+/// A receiving end together with its taker, polled or called.
+pub enum Inbox<T: Taker> {
+    Pull { subscriber: Box<dyn Subscriber>, taker: T },
+    Push { subscription: Box<dyn Subscription>, returned: Receiver<T> },
+}
+
+impl<T: Taker> Inbox<T> {
+    /// Connects to a link in the way the cell waits.
+    ///
+    /// # Errors
+    /// What the adapter says.
+    pub fn connect(transport: &dyn Transport, link: &Link, wait: Wait, taker: T) -> Result<Self> {
+        match wait {
+            Wait::Spin | Wait::Block => Ok(Self::Pull { subscriber: transport.subscriber(link)?, taker }),
+            Wait::Callback => {
+                let (mut lent, returned) = Lent::new(taker);
+                let subscription = transport.subscribe(link, Box::new(move |received| lent.take(received)))?;
+                Ok(Self::Push { subscription, returned })
+            }
+        }
+    }
+
+    /// Receives until the time is up; answers the taker and, where polled, the end that may still be needed.
+    ///
+    /// # Errors
+    /// When the transport fails.
+    pub fn run(self, wait: Wait, until: &Until) -> Result<(T, Option<Box<dyn Subscriber>>)> {
+        match self {
+            Self::Pull { mut subscriber, mut taker } => {
+                pump(wait, until, |timeout| subscriber.poll(timeout, &mut |received| taker.take(received)))?;
+                Ok((taker, Some(subscriber)))
+            }
+            Self::Push { subscription, returned } => {
+                until.sleep();
+                drop(subscription);
+                let taker = returned.recv_timeout(Duration::from_secs(10)).map_err(|_| {
+                    Error::new("the transport kept its callback after the subscription was closed")
+                        .remedy("let the adapter drop the callback with its subscription")
+                })?;
+                Ok((taker, None))
+            }
+        }
+    }
+}
+
+/// Polls until the time is up.
+pub fn pump(wait: Wait, until: &Until, mut poll: impl FnMut(Duration) -> Result<usize>) -> Result<()> {
+    while let Some(left) = until.left(LONGEST_BLOCK) {
+        if wait == Wait::Spin {
+            for _ in 0..LOOKS_PER_CLOCK {
+                poll(Duration::ZERO)?;
+                std::hint::spin_loop();
+            }
+        } else {
+            // A stream of messages needs no clock: only when none has come may the time be up.
+            for _ in 0..POLLS_PER_CLOCK {
+                if poll(left)? == 0 {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A taker that lives in a callback and comes back when the callback is dropped.
+pub struct Lent<T: Send> {
+    taker: Option<T>,
+    home: SyncSender<T>,
+}
+
+impl<T: Send> Lent<T> {
+    pub fn new(taker: T) -> (Self, Receiver<T>) {
+        let (home, returned) = sync_channel(1);
+        (Self { taker: Some(taker), home }, returned)
+    }
+
+    /// The taker; it is only gone once this is dropped.
+    pub fn get(&mut self) -> Option<&mut T> {
+        self.taker.as_mut()
+    }
+}
+
+impl<T: Taker> Lent<T> {
+    fn take(&mut self, received: Received<'_>) {
+        if let Some(taker) = self.get() {
+            taker.take(received);
+        }
+    }
+}
+
+impl<T: Send> Drop for Lent<T> {
+    fn drop(&mut self) {
+        if let Some(taker) = self.taker.take() {
+            let _ = self.home.send(taker);
+        }
+    }
+}
+
+/// A deadline for a receiver that starts to listen before `go`.
+pub fn until_drained(drain_ns: i64) -> Arc<Until> {
+    Arc::new(Until::forever(drain_ns))
+}
+
+/// Runs a receiver while a second thread waits for `go` and sets the deadline.
+///
+/// # Errors
+/// What `receive` answers.
+pub fn listen<R>(desk: &super::Desk<'_>, until: &Until, receive: impl FnOnce() -> Result<R>) -> Result<R> {
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            if let Some(start_ns) = desk.stage.wait_for_go_or(|| until.is_over()) {
+                until.at_most(desk.last_deadline_ns(start_ns));
+            }
+        });
+        let received = receive();
+        until.at_most(0);
+        desk.stage.wake();
+        received
+    })
+}

@@ -1,0 +1,101 @@
+//! What every receiver does first with a frame: check it, count it, tell probes and warm-up from samples.
+
+use std::sync::Arc;
+
+use crate::clock;
+use crate::contract::Received;
+use crate::control::{Control, Report, Tally};
+use crate::frame::{Header, Refused, flags};
+use crate::payload;
+use crate::resources::Meter;
+use crate::spec::Touch;
+use crate::until::Until;
+
+use super::Desk;
+
+/// A frame of this flow, with the time it arrived.
+pub struct Arrival {
+    pub header: Header,
+    pub arrived_ns: i64,
+}
+
+/// Lets the frames of one flow in, and counts what it lets in and what it refuses.
+pub struct Gate {
+    run: u64,
+    flow: u32,
+    read_payload: bool,
+    meter: Arc<Meter>,
+    control: Arc<Control>,
+    until: Arc<Until>,
+    pub tally: Tally,
+}
+
+impl Gate {
+    pub fn new(desk: &Desk<'_>, until: Arc<Until>) -> Self {
+        Self {
+            run: desk.run,
+            flow: desk.me.flow,
+            read_payload: desk.spec.touch == Touch::WriteRead,
+            meter: desk.meter.clone(),
+            control: desk.control.clone(),
+            until,
+            tally: desk.tally(),
+        }
+    }
+
+    /// Stamps a frame's arrival and checks its header; with `touch = "write+read"` the payload is read before.
+    #[inline]
+    pub fn admit(&mut self, received: &Received<'_>) -> Option<Arrival> {
+        if self.read_payload {
+            payload::read_all(received.payload);
+        }
+        let arrived_ns = clock::now_ns();
+        match Header::accept(received.header, received.payload.len(), self.run, self.flow) {
+            Ok(header) => Some(Arrival { header, arrived_ns }),
+            Err(refused) => self.refuse(refused),
+        }
+    }
+
+    #[cold]
+    fn refuse(&mut self, refused: Refused) -> Option<Arrival> {
+        match refused {
+            Refused::Malformed => self.tally.malformed += 1,
+            Refused::Foreign => self.tally.foreign += 1,
+        }
+        None
+    }
+
+    /// Counts a sample; called after it was recorded and passed on, so that nothing here is in an interval.
+    #[inline]
+    pub fn count(&mut self, arrival: &Arrival, received: &Received<'_>) {
+        if arrival.header.is_sample() {
+            self.tally.received += 1;
+            if self.tally.first_ns == 0 {
+                self.tally.first_ns = arrival.arrived_ns;
+            }
+            self.tally.last_ns = arrival.arrived_ns;
+            self.meter.begin();
+        }
+        if arrival.header.is(flags::CHECKSUM | flags::LAST) {
+            self.check_content(arrival, received);
+        }
+    }
+
+    #[cold]
+    fn check_content(&mut self, arrival: &Arrival, received: &Received<'_>) {
+        if arrival.header.is(flags::CHECKSUM) {
+            self.tally.content_checks += 1;
+            self.tally.content_errors += u64::from(payload::checksum(received.payload) != arrival.header.checksum);
+        }
+        if arrival.header.is(flags::LAST) {
+            self.until.drain(arrival.arrived_ns);
+        }
+    }
+
+    /// Tells the launcher that a probe came through.
+    #[cold]
+    pub fn say_probed(&self, header: &Header) {
+        let (participant, flow) = (self.tally.id, self.flow);
+        self.control.say(&Report::Probed { participant, flow, probe: header.seq });
+    }
+}

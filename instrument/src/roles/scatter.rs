@@ -1,0 +1,122 @@
+//! Scatter: one request to each of N servers at once, then all replies are gathered.
+//!
+//! Every server has a lane, a thread with a client of its own, so that a slow server delays no other's reply and every
+//! client waits in the way the transport offers. What handing over to the lanes costs shows in `sent` minus `intended`.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use crate::control::Tally;
+use crate::error::{Error, Result};
+use crate::recorder::{Record, Recorder};
+
+use super::calls::ClientEnd;
+use super::client::Asker;
+use super::schedule::{Call, Schedule};
+use super::{Desk, OpenEnds};
+
+/// Takes the role of a client that asks several servers at once.
+///
+/// # Errors
+/// See [`super::take`].
+pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
+    let mut bound = BTreeMap::new();
+    let ends: Result<Vec<_>> = desk.me.outputs.iter().map(|id| ClientEnd::bind(desk, id, &mut bound)).collect();
+    let ends = ends?;
+    desk.say_bound(bound);
+    let askers: Result<Vec<_>> = ends.into_iter().map(|end| Ok(Asker::new(desk, end.connect(desk)?))).collect();
+    let mut askers = askers?;
+    let mut recorder = desk.recorder()?;
+    desk.say_ready();
+    desk.prove(|probe| probe_all(&mut askers, probe))?;
+    let (tally, askers) = measure(desk, askers, &mut recorder)?;
+    recorder.finish()?;
+    Ok((tally, askers.into_iter().map(|asker| Box::new(asker.client) as _).collect()))
+}
+
+/// One probe to every server; reported when all have answered it.
+fn probe_all(askers: &mut [Asker], probe: u64) -> Result<()> {
+    let mut proved = None;
+    for asker in askers.iter_mut() {
+        proved = asker.try_probe(probe)?;
+        if proved.is_none() {
+            return Ok(());
+        }
+    }
+    if let (Some(asker), Some(header)) = (askers.first(), proved) {
+        asker.gate.say_probed(&header);
+    }
+    Ok(())
+}
+
+/// The main thread's end of one lane.
+struct Lane {
+    calls: SyncSender<Call>,
+    records: Receiver<Result<Record>>,
+}
+
+fn measure(desk: &Desk<'_>, askers: Vec<Asker>, recorder: &mut Recorder) -> Result<(Tally, Vec<Asker>)> {
+    let start_ns = desk.stage.wait_for_go();
+    let (mut limit_reached, mut pacing_ns) = (false, 0);
+    let askers = std::thread::scope(|scope| -> Result<Vec<Asker>> {
+        let mut lanes = Vec::new();
+        let mut threads = Vec::new();
+        for (index, asker) in askers.into_iter().enumerate() {
+            let (calls, to_make) = sync_channel(1);
+            let (made, records) = sync_channel(1);
+            threads.push(scope.spawn(move || serve_lane(asker, index as u32, &to_make, &made)));
+            lanes.push(Lane { calls, records });
+        }
+        pacing_ns = Schedule::new(desk, start_ns).run(desk, |call| {
+            limit_reached = call.cut_short;
+            gather(&lanes, call, recorder)?;
+            Ok(0)
+        })?;
+        drop(lanes);
+        let broken = |_| Error::new("a scatter lane panicked");
+        threads.into_iter().map(|thread| thread.join().map_err(broken)).collect()
+    })?;
+    let tally = Tally { unrecorded: recorder.unrecorded(), limit_reached, pacing_ns, ..sum(desk.tally(), &askers) };
+    Ok((tally, askers))
+}
+
+fn serve_lane(mut asker: Asker, copy: u32, calls: &Receiver<Call>, made: &SyncSender<Result<Record>>) -> Asker {
+    while let Ok(call) = calls.recv() {
+        let record = asker.ask(call).map(|record| Record { copy, ..record });
+        if made.send(record).is_err() {
+            break;
+        }
+    }
+    asker
+}
+
+fn gather(lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()> {
+    let gone = || Error::new("a scatter lane ended early");
+    for lane in lanes {
+        lane.calls.send(call).map_err(|_| gone())?;
+    }
+    for lane in lanes {
+        let record = lane.records.recv().map_err(|_| gone())??;
+        if call.is_sample() {
+            recorder.push(record);
+        }
+    }
+    Ok(())
+}
+
+/// All lanes' counts as those of one client.
+fn sum(tally: Tally, askers: &[Asker]) -> Tally {
+    askers.iter().map(|asker| &asker.gate.tally).fold(tally, |all, one| Tally {
+        sent: all.sent + one.sent,
+        received: all.received + one.received,
+        abandoned: all.abandoned + one.abandoned,
+        busy: all.busy + one.busy,
+        malformed: all.malformed + one.malformed,
+        foreign: all.foreign + one.foreign,
+        content_checks: all.content_checks + one.content_checks,
+        content_errors: all.content_errors + one.content_errors,
+        first_ns: one.first_ns,
+        last_ns: all.last_ns.max(one.last_ns),
+        ..all
+    })
+}

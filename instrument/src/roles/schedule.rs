@@ -1,0 +1,78 @@
+//! The schedule of a source or client: warm-up first, then the messages, until the time is over.
+
+use crate::clock;
+use crate::error::Result;
+use crate::frame::flags;
+use crate::pacer::Pacer;
+use crate::spec::PaceKind;
+
+use super::Desk;
+
+/// One message or call as the schedule wants it.
+#[derive(Clone, Copy)]
+pub struct Call {
+    pub seq: u64,
+    pub marks: u16,
+    pub intended_ns: i64,
+    /// The schedule's time is over: this is the last.
+    pub cut_short: bool,
+}
+
+impl Call {
+    pub fn is_sample(&self) -> bool {
+        self.marks & flags::WARMUP == 0
+    }
+}
+
+/// When which call is due: warm-up first, then the messages, until the time is over.
+pub struct Schedule {
+    start_ns: i64,
+    pacer: Pacer,
+    scheduled: bool,
+    lead_ns: i64,
+    spun_in_warmup_ns: i64,
+}
+
+impl Schedule {
+    pub fn new(desk: &Desk<'_>, start_ns: i64) -> Self {
+        let scheduled = !matches!(desk.spec.pace.kind, PaceKind::Closed | PaceKind::Max);
+        Self { start_ns, pacer: Pacer::new(desk.spec.pace, start_ns), scheduled, lead_ns: 0, spun_in_warmup_ns: 0 }
+    }
+
+    /// Waits for each call's time and makes it; `call` answers how much earlier the next one wants to begin, to have its
+    /// payload written when it is due. Answers how long it spun while measuring, which is no cost of the transport.
+    ///
+    /// # Errors
+    /// What `call` answers.
+    pub fn run(mut self, desk: &Desk<'_>, mut call: impl FnMut(Call) -> Result<i64>) -> Result<i64> {
+        clock::sleep_until(self.start_ns - 1_000_000);
+        for index in 0..desk.spec.warmup + desk.spec.messages {
+            if index == desk.spec.warmup {
+                desk.meter.begin();
+                self.spun_in_warmup_ns = self.pacer.spun_ns();
+            }
+            let due = self.next(desk, index);
+            self.lead_ns = call(due)?;
+            if due.cut_short {
+                break;
+            }
+        }
+        Ok(self.pacer.spun_ns() - self.spun_in_warmup_ns)
+    }
+
+    /// Waits for the time of message `index`, counted from the first of warm-up.
+    fn next(&mut self, desk: &Desk<'_>, index: u64) -> Call {
+        let spec = desk.spec;
+        let due_ns = self.pacer.next_ns();
+        let cut_short = due_ns.max(clock::now_ns()) - self.start_ns >= spec.limit_ns;
+        self.pacer.wait_for(due_ns - self.lead_ns);
+        let warming = index < spec.warmup;
+        let last = cut_short || index + 1 == spec.warmup + spec.messages;
+        Call {
+            seq: if warming { index } else { index - spec.warmup },
+            marks: if warming { flags::WARMUP } else { 0 } | if last { flags::LAST } else { 0 },
+            intended_ns: if self.scheduled { due_ns } else { clock::now_ns() },
+            cut_short,
+        }
+    }
+}

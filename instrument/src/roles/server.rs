@@ -1,0 +1,155 @@
+//! The server: records a request's arrival, works (or asks the next server), and answers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock;
+use crate::contract::{Client, Received, Replier, Sent, copies_made};
+use crate::control::Tally;
+use crate::error::{Error, Result};
+use crate::frame::{HEADER_BYTES, Header};
+use crate::recorder::{Record, Recorder};
+use crate::spec::{Reply, Wait};
+use crate::until::{Patience, Until};
+
+use super::calls::{ServerEnd, await_reply, reply_with};
+use super::emit::insist;
+use super::ends::until_drained;
+use super::gate::Gate;
+use super::work::Worker;
+use super::{Desk, OpenEnds};
+
+/// Takes the role of the last server.
+///
+/// # Errors
+/// See [`super::take`].
+pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
+    let id = desk.me.inputs.first().ok_or_else(|| Error::new("a server needs a link to serve"))?;
+    let mut bound = BTreeMap::new();
+    let end = ServerEnd::bind(desk, id, &mut bound)?;
+    desk.say_bound(bound);
+    end.run(desk, Answerer::new(desk, until_drained(desk.spec.drain_ns), None)?)
+}
+
+/// The next server of a relay, and how it is asked.
+pub struct Onward {
+    pub client: Box<dyn Client>,
+    pub wait: Wait,
+    pub patience: Duration,
+}
+
+/// Answers requests; lives in the server's poll loop or in its callback.
+pub struct Answerer {
+    gate: Gate,
+    recorder: Recorder,
+    worker: Worker,
+    onward: Option<Onward>,
+    reply: Reply,
+    busy_ns: i64,
+    until: Arc<Until>,
+    failure: Option<Error>,
+}
+
+impl Answerer {
+    /// # Errors
+    /// When memory or disk for the samples do not suffice.
+    pub fn new(desk: &Desk<'_>, until: Arc<Until>, onward: Option<Onward>) -> Result<Self> {
+        Ok(Self {
+            gate: Gate::new(desk, until.clone()),
+            recorder: desk.recorder()?,
+            worker: Worker::new(desk.me.work),
+            onward,
+            reply: desk.spec.reply,
+            busy_ns: desk.spec.busy_ns,
+            until,
+            failure: None,
+        })
+    }
+
+    pub fn until(&self) -> Arc<Until> {
+        self.until.clone()
+    }
+
+    /// Handles one request: `forwarded` is stamped right before the next call, or before the answer of the last.
+    pub fn answer(&mut self, received: Received<'_>, replier: &mut dyn Replier) {
+        let Some(arrival) = self.gate.admit(&received) else { return };
+        self.worker.work();
+        let copied = copies_made();
+        let forwarded_ns = clock::now_ns();
+        let answered = match self.onward {
+            Some(_) => self.ask_onward(&arrival.header, &received, replier),
+            None => self.answer_now(&received, replier),
+        };
+        let answered = answered.unwrap_or_else(|error| {
+            self.failure.get_or_insert(error);
+            false
+        });
+        if arrival.header.is_sample() {
+            self.gate.tally.copies += copies_made() - copied;
+            self.gate.tally.sent += u64::from(answered);
+            self.gate.tally.abandoned += u64::from(!answered);
+            let arrived_ns = arrival.arrived_ns;
+            self.recorder.push(Record { arrived_ns, forwarded_ns, ..Record::of(arrival.header.seq) });
+        }
+        self.gate.count(&arrival, &received);
+    }
+
+    fn answer_now(&mut self, received: &Received<'_>, replier: &mut dyn Replier) -> Result<bool> {
+        let reply = self.reply;
+        insist(self.busy_ns, &mut self.gate.tally.busy, || match reply {
+            Reply::Echo => reply_with(received, replier),
+            Reply::Header => reply_header(received, replier),
+        })
+    }
+
+    fn ask_onward(&mut self, header: &Header, received: &Received<'_>, replier: &mut dyn Replier) -> Result<bool> {
+        let Some(onward) = &mut self.onward else { return Ok(false) };
+        let busy = &mut self.gate.tally.busy;
+        if !insist(self.busy_ns, busy, || onward.client.forward(received))? {
+            return Ok(false);
+        }
+        let mut answered = Ok(false);
+        await_reply(onward.client.as_mut(), onward.wait, Patience::new(onward.patience), header.seq, |reply| {
+            if answers(reply, header) {
+                answered = insist(self.busy_ns, busy, || reply_with(reply, replier));
+            }
+        })?;
+        answered
+    }
+
+    /// # Errors
+    /// When answering failed or the samples cannot be written.
+    pub fn settle(self, end: Option<Box<dyn std::any::Any + Send>>) -> Result<(Tally, OpenEnds)> {
+        if let Some(failure) = self.failure {
+            return Err(failure.within("answering"));
+        }
+        let mut tally = self.gate.tally;
+        tally.unrecorded = self.recorder.unrecorded();
+        tally.late_work = self.worker.late;
+        self.recorder.finish()?;
+        let mut ends: OpenEnds = Vec::new();
+        ends.extend(self.onward.map(|onward| Box::new(onward.client) as _));
+        ends.extend(end);
+        Ok((tally, ends))
+    }
+}
+
+/// Whether a frame is the reply to this very request: a late reply to an earlier one, of another phase, is not.
+fn answers(reply: &Received<'_>, request: &Header) -> bool {
+    let same = |header: Header| header.seq == request.seq && header.is_sample() == request.is_sample();
+    Header::read(reply.header, reply.payload.len()).is_ok_and(same)
+}
+
+/// Answers with the header alone: its length and checksum are those of an empty payload.
+fn reply_header(received: &Received<'_>, replier: &mut dyn Replier) -> Result<Sent> {
+    let Ok(mut header) = Header::read(received.header, received.payload.len()) else {
+        return Err(Error::new("the request's header changed while it was answered"));
+    };
+    header.length = 0;
+    header.checksum = 0;
+    replier.reply(0, &mut |frame| {
+        let out: &mut [u8; HEADER_BYTES] = frame.header;
+        header.write(out);
+    })
+}

@@ -1,0 +1,59 @@
+//! The sink: records when each message arrives.
+
+use std::collections::BTreeMap;
+
+use crate::contract::Received;
+use crate::control::Tally;
+use crate::error::{Error, Result};
+use crate::frame::flags;
+use crate::recorder::{Record, Recorder};
+
+use super::ends::{Inbox, Taker, listen, until_drained};
+use super::gate::Gate;
+use super::{Desk, OpenEnds};
+
+/// Takes the role of a sink.
+///
+/// # Errors
+/// See [`super::take`].
+pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
+    let id = desk.me.inputs.first().ok_or_else(|| Error::new("a sink needs a link to receive from"))?;
+    let until = until_drained(desk.spec.drain_ns);
+    let sink = Sink { gate: Gate::new(desk, until.clone()), recorder: desk.recorder()? };
+    desk.say_bound(BTreeMap::new());
+    let inbox = Inbox::connect(desk.transport, &desk.link_to_connect(id)?, desk.spec.wait, sink)?;
+    desk.say_ready();
+    let (sink, end) = listen(desk, &until, || inbox.run(desk.spec.wait, &until))?;
+    let tally = sink.settle()?;
+    Ok((tally, end.map(|end| Box::new(end) as _).into_iter().collect()))
+}
+
+struct Sink {
+    gate: Gate,
+    recorder: Recorder,
+}
+
+impl Taker for Sink {
+    fn take(&mut self, received: Received<'_>) {
+        let Some(arrival) = self.gate.admit(&received) else { return };
+        let header = &arrival.header;
+        if header.is_sample() {
+            let (intended_ns, sent_ns) = (header.intended_ns, header.sent_ns);
+            let arrived_ns = arrival.arrived_ns;
+            self.recorder.push(Record { intended_ns, sent_ns, arrived_ns, ..Record::of(header.seq) });
+        }
+        self.gate.count(&arrival, &received);
+        if header.is(flags::PROBE) {
+            self.gate.say_probed(header);
+        }
+    }
+}
+
+impl Sink {
+    fn settle(self) -> Result<Tally> {
+        let mut tally = self.gate.tally;
+        tally.unrecorded = self.recorder.unrecorded();
+        self.recorder.finish()?;
+        Ok(tally)
+    }
+}

@@ -1,0 +1,121 @@
+//! Where a trial stands, as the participants of a node see it: they wait here for the launcher's next word.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+use crate::contract::Link;
+use crate::control::Order;
+use crate::error::{Error, Result};
+use crate::spec::LinkSpec;
+
+/// The launcher's words so far.
+#[derive(Default)]
+pub struct Stage {
+    words: Mutex<Words>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Words {
+    addresses: Option<BTreeMap<String, String>>,
+    probing: bool,
+    proved: BTreeSet<u32>,
+    start_ns: Option<i64>,
+    ended: bool,
+}
+
+impl Stage {
+    /// Takes in what the launcher said.
+    pub fn hear(&self, order: Order) {
+        let mut words = self.words();
+        match order {
+            Order::Connect { links } => words.addresses = Some(links),
+            Order::Probe => words.probing = true,
+            Order::Proved { flow } => drop(words.proved.insert(flow)),
+            Order::Go { start_ns } => words.start_ns = Some(start_ns),
+            Order::End => words.ended = true,
+        }
+        self.changed.notify_all();
+    }
+
+    fn words(&self) -> MutexGuard<'_, Words> {
+        self.words.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+
+    fn wait_for<T>(&self, mut answer: impl FnMut(&Words) -> Option<T>) -> T {
+        let mut words = self.words();
+        loop {
+            if let Some(answer) = answer(&words) {
+                return answer;
+            }
+            words = self.changed.wait(words).unwrap_or_else(|broken| broken.into_inner());
+        }
+    }
+
+    /// Waits until all binding ends exist, and answers the link to connect to.
+    ///
+    /// # Errors
+    /// When nobody bound the link.
+    pub fn connected_link(&self, id: &str, link: &LinkSpec) -> Result<Link> {
+        let address = self.wait_for(|words| words.addresses.as_ref().map(|all| all.get(id).cloned()));
+        let address = address.ok_or_else(|| Error::new(format!("nobody bound the link {id}")))?;
+        Ok(Link { name: link.name.clone(), address, receivers: link.receivers })
+    }
+
+    /// Waits until probing is asked for.
+    pub fn wait_for_probing(&self) {
+        self.wait_for(|words| words.probing.then_some(()));
+    }
+
+    /// Whether the flow is proved, waiting a little for it to be.
+    pub fn proved_within(&self, flow: u32, patience: Duration) -> bool {
+        let words = self.words();
+        let unproved = |words: &mut Words| !words.proved.contains(&flow);
+        let waited = self.changed.wait_timeout_while(words, patience, unproved);
+        let (words, _) = waited.unwrap_or_else(|broken| broken.into_inner());
+        words.proved.contains(&flow)
+    }
+
+    /// Waits for `go` and answers the start of the schedule.
+    pub fn wait_for_go(&self) -> i64 {
+        self.wait_for(|words| words.start_ns)
+    }
+
+    /// Waits for `go`, but no longer than until `over` is true after a [`Stage::wake`].
+    pub fn wait_for_go_or(&self, over: impl Fn() -> bool) -> Option<i64> {
+        self.wait_for(|words| if over() { Some(None) } else { words.start_ns.map(Some) })
+    }
+
+    /// Lets everyone who waits look again.
+    pub fn wake(&self) {
+        drop(self.words());
+        self.changed.notify_all();
+    }
+
+    /// Waits until everything may be closed.
+    pub fn wait_for_end(&self) {
+        self.wait_for(|words| words.ended.then_some(()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_that_nobody_bound_is_an_error() {
+        let stage = Stage::default();
+        stage.hear(Order::Connect { links: BTreeMap::new() });
+        let link = LinkSpec { name: "x".into(), receivers: 1 };
+        assert!(stage.connected_link("l0", &link).is_err());
+    }
+
+    #[test]
+    fn only_the_proved_flow_is_proved() {
+        let stage = Stage::default();
+        stage.hear(Order::Proved { flow: 1 });
+        assert!(stage.proved_within(1, Duration::ZERO));
+        assert!(!stage.proved_within(0, Duration::ZERO));
+    }
+}

@@ -1,0 +1,105 @@
+//! How long a receiver listens: until its drain is over after the last message, or the trial's time is up.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+
+use crate::clock;
+
+/// A deadline that is set at `go` and comes closer with the last message.
+pub struct Until {
+    deadline_ns: AtomicI64,
+    drain_ns: i64,
+    lock: Mutex<()>,
+    nearer: Condvar,
+}
+
+impl Until {
+    /// No deadline yet.
+    pub fn forever(drain_ns: i64) -> Self {
+        Self { deadline_ns: AtomicI64::new(i64::MAX), drain_ns, lock: Mutex::new(()), nearer: Condvar::new() }
+    }
+
+    /// It ends then at the latest.
+    pub fn at_most(&self, deadline_ns: i64) {
+        self.deadline_ns.fetch_min(deadline_ns, Ordering::Relaxed);
+        drop(self.lock.lock());
+        self.nearer.notify_all();
+    }
+
+    /// The last message came: only stragglers are waited for.
+    #[cold]
+    pub fn drain(&self, now_ns: i64) {
+        self.at_most(now_ns + self.drain_ns);
+    }
+
+    /// The time left, at most `cap`; none when it is over.
+    pub fn left(&self, cap: Duration) -> Option<Duration> {
+        let left_ns = self.deadline_ns.load(Ordering::Relaxed).saturating_sub(clock::now_ns());
+        (left_ns > 0).then(|| Duration::from_nanos(left_ns as u64).min(cap))
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.left(Duration::ZERO).is_none()
+    }
+
+    /// Sleeps until it is over.
+    pub fn sleep(&self) {
+        let mut guard = self.lock.lock().unwrap_or_else(|broken| broken.into_inner());
+        while let Some(left) = self.left(Duration::from_secs(3600)) {
+            guard = self.nearer.wait_timeout(guard, left).unwrap_or_else(|broken| broken.into_inner()).0;
+        }
+    }
+}
+
+/// How long one message is waited for. The clock is only read after a look that was in vain, so that a message that
+/// comes at the first look is not kept waiting by us.
+pub struct Patience {
+    left: Duration,
+    deadline_ns: Option<i64>,
+}
+
+impl Patience {
+    pub fn new(patience: Duration) -> Self {
+        Self { left: patience, deadline_ns: None }
+    }
+
+    /// How long the next look may take, at most `cap`; none when it is over.
+    pub fn left(&self, cap: Duration) -> Option<Duration> {
+        (!self.left.is_zero()).then(|| self.left.min(cap))
+    }
+
+    /// After a look that brought nothing. It counts from the end of the first such look on.
+    pub fn looked_in_vain(&mut self) {
+        let now_ns = clock::now_ns();
+        let deadline_ns = *self.deadline_ns.get_or_insert(now_ns + self.left.as_nanos() as i64);
+        self.left = Duration::from_nanos((deadline_ns - now_ns).max(0) as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_ends_after_looks_in_vain_for_that_long() {
+        let begun_ns = clock::now_ns();
+        let mut patience = Patience::new(Duration::from_millis(5));
+        while let Some(left) = patience.left(Duration::from_millis(1)) {
+            assert!(left <= Duration::from_millis(1));
+            patience.looked_in_vain();
+        }
+        assert!(clock::now_ns() - begun_ns >= 5_000_000);
+    }
+
+    #[test]
+    fn the_last_message_brings_the_end_nearer_but_never_farther() {
+        let until = Until::forever(1_000_000);
+        assert_eq!(until.left(Duration::from_secs(1)), Some(Duration::from_secs(1)));
+        until.at_most(clock::now_ns() + 60_000_000_000);
+        until.drain(clock::now_ns());
+        until.at_most(clock::now_ns() + 60_000_000_000);
+        until.sleep();
+        assert_eq!(until.left(Duration::from_secs(1)), None);
+    }
+}

@@ -1,0 +1,50 @@
+//! Recording a message allocates nothing: counted by the allocator itself. Alone in its program, since every allocation
+//! of the process counts.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hopmeter_instrument::clock;
+use hopmeter_instrument::recorder::{Record, Recorder};
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+struct Counting;
+
+// SAFETY: everything is the system allocator's; it is only counted.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+fn allocations_of(act: impl FnOnce()) -> usize {
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    act();
+    ALLOCATIONS.load(Ordering::Relaxed) - before
+}
+
+fn main() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut recorder = Recorder::create(&folder.path().join("samples"), 0, 10_000).expect("a recorder");
+    assert!(allocations_of(|| drop(std::hint::black_box(vec![0u8; 100]))) > 0, "an allocation is noticed");
+    // Twice as many as there is room for: what does not fit is counted, and allocates nothing either.
+    let allocations = allocations_of(|| {
+        for seq in 0..20_000 {
+            let arrived_ns = clock::now_ns();
+            recorder.push(Record { arrived_ns, forwarded_ns: clock::now_ns(), ..Record::of(seq) });
+        }
+    });
+    assert_eq!(allocations, 0, "recording allocated");
+    assert_eq!(recorder.unrecorded(), 10_000);
+}
