@@ -1,0 +1,159 @@
+"""One row of `cells.parquet` from the trials of a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hopmeter.analysis import resources
+from hopmeter.analysis.figures import CHAIN
+from hopmeter.analysis.pace import SHARE
+from hopmeter.analysis.percentiles import summary
+from hopmeter.analysis.trial import PACING, Counts, Measured, judged, measure, tallied
+from hopmeter.launch.result import TrialResult
+from hopmeter.plan.cell import Cell
+from hopmeter.store import RunFolder
+from hopmeter.store.columns import CELLS, FIGURES
+from hopmeter.store.disk import StoreError
+
+QUICK_TRIALS = 5
+"""With fewer, a cell is a quick look."""
+
+SAME_NAME = (
+    *("transport", "language", "pattern", "placement", "wait", "cores", "payload", "payload_bytes", "frame_bytes"),
+    *("touch", "codec", "pace", "rate_hz", "relays", "sinks", "pairs", "messages", "warmup", "work", "profile"),
+    *("ranked", "trials", "floor", "floor_reason", "search"),
+)
+"""Columns that repeat the cell."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A trial and what its samples say; nothing where it is not good."""
+
+    result: TrialResult
+    measured: Measured | None
+
+
+def analyse(cell: Cell, trials: Sequence[TrialResult], folder: RunFolder) -> dict[str, Any]:
+    """The row of a cell; every column is there. A trial whose samples are missing or broken counts as failed.
+
+    `floor_us` and `times_floor` need the other cells: `analyse_run` fills them in.
+    """
+    return row(cell, [examine(cell, trial, folder) for trial in trials], folder)
+
+
+def examine(cell: Cell, trial: TrialResult, folder: RunFolder) -> Judged:
+    """Measures one trial."""
+    trial = judged(trial)
+    if not trial.good:
+        return Judged(trial, None)
+    if not trial.samples:
+        return Judged(replace(trial, good=False, reason="nothing was recorded"), None)
+    try:
+        return Judged(trial, measure(cell, folder.path / trial.samples))
+    except StoreError as error:
+        return Judged(replace(trial, good=False, reason=error.what, remedy=error.remedy), None)
+
+
+def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, Any]:
+    """The row of a cell from its examined trials."""
+    good = [each for each in trials if each.measured]
+    columns = dict.fromkeys(CELLS.names) | _asked(cell) | {"trials_good": len(good), "warnings": []}
+    columns |= _status(cell, trials)
+    if trials:
+        columns["content_errors"] = sum(tallied(each.result, "content_errors") for each in trials)
+    if good:
+        measured = [each.measured for each in good if each.measured]
+        results = [each.result for each in good]
+        columns |= _counts(cell, results, measured) | _latencies(cell, measured)
+        columns |= resources.resources(results, sum(each.counts.messages for each in measured))
+        columns |= resources.cpu_percent([folder.cpu_path(cell.id, each.trial) for each in results])
+        columns["warnings"] = resources.fallbacks(results)
+    return columns
+
+
+def _asked(cell: Cell) -> dict[str, Any]:
+    columns = {name: getattr(cell, name) for name in SAME_NAME}
+    forward = cell.forward if cell.relays else None
+    return columns | {"cell": cell.id, "forward": forward, "quick": cell.trials < QUICK_TRIALS}
+
+
+def _status(cell: Cell, trials: Sequence[Judged]) -> dict[str, Any]:
+    good = [each.measured for each in trials if each.measured]
+    if cell.dropped:
+        return {"status": "dropped", "reason": cell.dropped}
+    if not trials:
+        return {"status": "dropped", "reason": "not measured: the run ended before it"}
+    failures = "; ".join(dict.fromkeys(_reason(each.result) for each in trials if not each.measured))
+    if not good:
+        return {"status": "failed", "reason": failures}
+    overload = _overload(good)
+    failed = f"{len(trials) - len(good)} of {len(trials)} trials failed: {failures}" if failures else ""
+    return {"status": "saturated" if overload else "ok", "reason": "; ".join(filter(None, [overload, failed])) or None}
+
+
+def _reason(trial: TrialResult) -> str:
+    return f"{trial.reason} ({trial.remedy})" if trial.remedy else trial.reason
+
+
+def _overload(trials: Sequence[Measured]) -> str:
+    """Why these figures are a queue's and not a latency; empty where they are not. Docs/method.md has the rules."""
+    counts = _pooled(trials)
+    found = []
+    if counts.lost > (1 - SHARE) * counts.expected:
+        found.append(f"{counts.lost / counts.expected:.1%} of the messages were lost")
+    if _most(trials, "behind"):
+        paces = [pace for trial in trials for pace in trial.paces]
+        rates = [min(filter(None, (getattr(pace, name) for pace in paces))) for name in ("achieved_hz", "asked_hz")]
+        found.append(f"the source reached {rates[0]:.4g} of {rates[1]:.4g} Hz")
+    if _most(trials, "backlog"):
+        found.append("messages waited longer and longer")
+    return "; ".join(found)
+
+
+def _most(trials: Sequence[Measured], fault: str) -> bool:
+    """Whether a fault is that of the cell and not of one trial: it shows in half of them or more."""
+    faulty = sum(any(getattr(pace, fault) for pace in trial.paces) for trial in trials)
+    return 2 * faulty >= len(trials)
+
+
+def _pooled(trials: Sequence[Measured]) -> Counts:
+    return sum((each.counts for each in trials), Counts())
+
+
+def _counts(cell: Cell, results: Sequence[TrialResult], trials: Sequence[Measured]) -> dict[str, Any]:
+    counts = _pooled(trials)
+    rates = [trial.achieved_hz for trial in trials if trial.achieved_hz]
+    seconds = sum(max(pace.seconds for pace in trial.paces) for trial in trials)
+    names = ("sent", "received", "lost", "duplicated", "reordered", "abandoned", "stray", "trimmed")
+    told = ("busy", "malformed", "foreign", "unrecorded")
+    return {
+        **{name: getattr(counts, name) for name in names},
+        **{name: sum(tallied(each, name) for each in results) for name in told},
+        "achieved_hz": sum(rates) / len(rates) if rates else None,
+        "achieved_mb_s": counts.received * cell.frame_bytes / 1e6 / seconds if seconds else None,
+        "copies_per_hop": resources.copies_per_hop(results),
+        "send_mean_us": resources.send_mean_us(results),
+        "library_version": resources.library_version(results),
+        "path": resources.path(results),
+    }
+
+
+def _latencies(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
+    columns: dict[str, Any] = {"negative": sum(_negative(trial) for trial in trials)}
+    for name in FIGURES:
+        columns |= summary(name, [trial.latencies.get(name, []) for trial in trials])
+    chain = summary(CHAIN, [trial.latencies.get(CHAIN, []) for trial in trials])
+    for each in ("p50", "p90"):
+        whole = chain.get(f"{CHAIN}_{each}_us")
+        columns[f"chain_per_hop_{each}_us"] = None if whole is None else whole / cell.hops
+    pacing = summary(PACING, [trial.latencies.get(PACING, []) for trial in trials])
+    columns |= {f"{PACING}_{each}_us": pacing.get(f"{PACING}_{each}_us") for each in ("p50", "p99")}
+    return columns
+
+
+def _negative(trial: Measured) -> int:
+    """Samples that arrived before they left, in whatever figure; they stay in."""
+    return sum(int((piece < 0).sum()) for name in FIGURES for piece in trial.latencies.get(name, []))

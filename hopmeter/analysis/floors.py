@@ -1,0 +1,39 @@
+"""Every figure as a multiple of the cheapest way this machine has to do the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hopmeter.plan.cell import Cell
+
+
+def headline(cell: Cell) -> str:
+    """The figure a cell is ranked by: what its user waits for, from when it was due where there is a schedule."""
+    if cell.pace == "closed":
+        return "roundtrip"
+    return "service" if cell.pace == "max" else "response"
+
+
+def set_floor(cell: Cell, row: dict[str, Any], rows: Mapping[str, dict[str, Any]]) -> None:
+    """Fills in `floor_us`, `times_floor` and `floor_reason` from the p50 of the floor's row."""
+    floor = rows.get(cell.floor or "")
+    if floor is None:
+        row["floor_reason"] = cell.floor_reason or "the run has no floor for this cell"
+        return
+    column = f"{headline(cell)}_p50_us"
+    usable = floor["status"] == "ok" and floor[column] is not None
+    if not usable:
+        row["floor_reason"] = f"the floor {cell.floor} is {floor['status']}: {floor['reason'] or 'too few samples'}"
+        return
+    row["floor_us"], row["floor_reason"] = floor[column], None
+    if row[column] is not None and floor[column] > 0:
+        row["times_floor"] = row[column] / floor[column]
+
+
+def set_floors(cells: Iterable[Cell], rows: Iterable[dict[str, Any]]) -> None:
+    """Fills in the floors of all rows of a run."""
+    by_id = {row["cell"]: row for row in rows}
+    for cell in cells:
+        if not cell.dropped:
+            set_floor(cell, by_id[cell.id], by_id)

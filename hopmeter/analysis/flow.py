@@ -1,0 +1,104 @@
+"""One flow of a trial, message by message: when it was due, sent, and where it arrived when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hopmeter.analysis.arrivals import Arrivals, Times, earliest, latest, preferring
+from hopmeter.plan.cell import Cell
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a relay, sink or server saw, by message."""
+
+    arrivals: Arrivals
+    arrived: Times
+    forwarded: Times
+    decoded: Times | None
+    refused: int
+    """Messages that it could not pass on or answer."""
+
+
+@dataclass(frozen=True)
+class Lane:
+    """What a source or client recorded, by message. A scatter client has a lane for each server."""
+
+    intended: Times
+    sent: Times
+    encoded: Times | None
+    replies: Arrivals
+    """What came back to it; nothing where it is the source of a chain."""
+    replied: Times
+    decoded: Times | None
+    offered: int
+    """Messages offered to the transport."""
+    abandoned: int
+    """Of those, the ones that were refused to the end."""
+
+    @property
+    def left(self) -> Times:
+        """When the message was handed over: after encoding, where there is a codec."""
+        return self.sent if self.encoded is None else preferring(self.encoded, self.sent)
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One source or client with everything that it talks to."""
+
+    cell: Cell
+    lanes: list[Lane]
+    relays: list[Place] = field(default_factory=list)
+    ends: list[Place] = field(default_factory=list)
+    """Sinks or servers; none in a ring."""
+
+    @property
+    def messages(self) -> int:
+        """Messages recorded at the source."""
+        return len(self.lanes[0].intended)
+
+    @property
+    def one_way(self) -> bool:
+        """Whether it ends at sinks, and not where it began."""
+        return self.cell.pattern == "pubsub" and self.cell.pace != "closed"
+
+    @property
+    def intended(self) -> Times:
+        """When each message was due."""
+        return self.lanes[0].intended
+
+    @property
+    def sent(self) -> Times:
+        """When each message was sent; in scatter the first of its requests."""
+        return earliest([lane.sent for lane in self.lanes])
+
+    @property
+    def done(self) -> Times:
+        """When each message had reached all it was for, or all its replies were back; decoded if there is a codec."""
+        if self.one_way:
+            return latest([_decoded(end.arrived, end.decoded) for end in self.ends])
+        return latest([_decoded(lane.replied, lane.decoded) for lane in self.lanes])
+
+    @property
+    def deliveries(self) -> list[Arrivals]:
+        """What counts as received: arrivals at the sinks, or replies."""
+        return [end.arrivals for end in self.ends] if self.one_way else [lane.replies for lane in self.lanes]
+
+    @property
+    def expected(self) -> int:
+        """How many deliveries there should have been."""
+        return sum(lane.offered for lane in self.lanes) * (len(self.ends) if self.one_way else 1)
+
+    def hops(self) -> list[tuple[Times, Times]]:
+        """(arrived, left) of every hop, from the source on; the last place has one for each sink or server."""
+        lefts = [self.lanes[0].left, *(relay.forwarded for relay in self.relays)]
+        chain = [(relay.arrived, left) for relay, left in zip(self.relays, lefts, strict=False)]
+        if self.cell.pattern == "scatter":
+            return [(end.arrived, lane.left) for end, lane in zip(self.ends, self.lanes, strict=True)]
+        if not self.ends:
+            return [*chain, (self.lanes[0].replied, lefts[-1])]
+        return [*chain, *((end.arrived, lefts[-1]) for end in self.ends)]
+
+
+def _decoded(arrived: Times, decoded: Times | None) -> Times:
+    return arrived if decoded is None else preferring(decoded, arrived)

@@ -1,0 +1,80 @@
+"""Whether a trial kept up with what was asked of it. Overload is not latency; docs/method.md has the three rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from hopmeter.analysis.arrivals import Times, minus
+from hopmeter.analysis.flow import Flow
+from hopmeter.store.samples import NONE_NS
+
+SCHEDULED = ("open", "poisson", "burst")
+"""Paces that ask for a rate; `closed` and `max` take what they get."""
+SHARE = 0.99
+"""Of the asked rate that must be reached, at the source and at the end."""
+PARTS = 5
+"""A growing backlog is looked for between fifths of a trial."""
+LEAST = 20
+"""Messages below which a trend is no trend."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How one flow was paced in one trial."""
+
+    achieved_hz: float | None
+    """Messages accepted by the transport each second."""
+    asked_hz: float | None
+    """Messages due each second by the schedule itself, so that the luck of `poisson` is in it."""
+    behind: bool
+    """The source fell behind its schedule for good."""
+    backlog: bool
+    """Messages waited longer and longer."""
+    seconds: float
+    """From when the first message was due to the last arrival."""
+
+
+def paced(flow: Flow) -> Pace:
+    """The pace of a flow."""
+    sent, intended, done = flow.sent, flow.intended, flow.done
+    known, due = sent[sent != NONE_NS], intended[intended != NONE_NS]
+    begun_ns = int(due.min()) if len(due) else 0
+    achieved_hz, span_ns = _rate(known, begun_ns)
+    asked_hz, asked_ns = _rate(due, begun_ns)
+    scheduled = flow.cell.pace in SCHEDULED and len(known) >= LEAST
+    behind = scheduled and _behind(achieved_hz, asked_hz, _medians(sent, intended), asked_ns)
+    backlog = scheduled and _backlog(_medians(done, intended), asked_ns, len(due))
+    seconds = max(span_ns, int(done.max(initial=begun_ns)) - begun_ns) / 1e9
+    return Pace(achieved_hz, asked_hz if scheduled else None, behind, backlog, seconds)
+
+
+def _rate(times: Times, begun_ns: int) -> tuple[float | None, int]:
+    """From when the first message was due: one that begins late and catches up is not faster than was asked."""
+    span = int(times.max()) - begun_ns if len(times) > 1 else 0
+    return ((len(times) - 1) * 1e9 / span if span else None), span
+
+
+def _medians(end: Times, start: Times) -> list[float]:
+    """The median delay of each fifth of the messages; empty where a fifth has none."""
+    fifths = zip(np.array_split(end, PARTS), np.array_split(start, PARTS), strict=True)
+    delays = [minus(*fifth) for fifth in fifths]
+    return [float(np.median(each)) for each in delays] if all(len(each) for each in delays) else []
+
+
+def _behind(achieved_hz: float | None, asked_hz: float | None, lateness: list[float], asked_ns: int) -> bool:
+    """Too slow, and late at the end by as much: one late message at the very end is not a lower rate."""
+    if achieved_hz is None or asked_hz is None or not lateness:
+        return False
+    return achieved_hz < SHARE * asked_hz and lateness[-1] > (1 - SHARE) * asked_ns
+
+
+def _backlog(responses: list[float], asked_ns: int, messages: int) -> bool:
+    """From fifth to fifth never shorter, and in all longer by 1 % of the schedule and by one message's turn."""
+    if not responses:
+        return False
+    growth = responses[-1] - responses[0]
+    steady = all(later >= earlier for earlier, later in pairwise(responses))
+    return steady and growth > max((1 - SHARE) * asked_ns, asked_ns / max(messages - 1, 1))

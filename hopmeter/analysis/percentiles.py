@@ -1,0 +1,129 @@
+"""Percentiles of raw samples, and how sure they are. docs/method.md says why they are made this way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+PERMILLE = {"p50": 500, "p90": 900, "p99": 990, "p999": 999}
+BEYOND = 10
+"""A percentile with fewer samples beyond it is not resolved."""
+LEAST_TRIALS = 3
+"""Fewer say nothing about the spread between trials."""
+CONFIDENCE = 0.95
+
+Nanoseconds = NDArray[np.int64]
+
+
+def resolved(count: int, permille: int) -> bool:
+    """Whether enough samples lie beyond a percentile."""
+    return count * (1000 - permille) >= BEYOND * 1000
+
+
+def resolvable(count: int) -> int:
+    """The least number of samples that resolves what `count` of them resolve."""
+    needed = [math.ceil(BEYOND * 1000 / (1000 - permille)) for permille in PERMILLE.values()]
+    return max((need for need in needed if need <= count), default=0)
+
+
+def _position(count: int, permille: int) -> tuple[int, float]:
+    """Index and fraction of the median-unbiased quantile (Hyndman and Fan's type 8)."""
+    share = permille / 1000
+    place = (count + 1 / 3) * share + 1 / 3 - 1
+    index = min(max(int(place), 0), count - 1)
+    return index, min(max(place - index, 0.0), 1.0)
+
+
+def quantiles(values: Nanoseconds, permilles: Iterable[int]) -> list[float | None]:
+    """Percentiles, None where not resolved. Reorders `values`, which spares a copy of what may be large."""
+    count = len(values)
+    places = [_position(count, each) if resolved(count, each) else None for each in permilles]
+    kept = sorted({min(index + step, count - 1) for index, _ in filter(None, places) for step in (0, 1)})
+    if kept:
+        values.partition(kept)
+    return [None if place is None else _between(values, *place) for place in places]
+
+
+def _between(values: Nanoseconds, index: int, fraction: float) -> float:
+    lower = float(values[index])
+    upper = float(values[min(index + 1, len(values) - 1)])
+    return lower + fraction * (upper - lower)
+
+
+@lru_cache(maxsize=256)
+def _factor(trials: int) -> float:
+    """Half the width of the interval in standard deviations of one trial."""
+    return float(stdtrit(trials - 1, (1 + CONFIDENCE) / 2)) / math.sqrt(trials)
+
+
+def interval(
+    per_trial: Sequence[float | None], point: float | None, positive: bool = True
+) -> tuple[float, float] | None:
+    """The 95 % interval of a pooled percentile from the spread of the trials' own; None without ground for one.
+
+    Student's t about the trials' mean, on logarithms where all samples are `positive`; stretched on its one side by as
+    much as the pooled percentile lies beside that mean, since the difference is a bias that can be seen. That the
+    percentiles alone are positive is no ground for logarithms: of samples about zero they may be so by chance.
+    """
+    known = [each for each in per_trial if each is not None]
+    if point is None or len(known) < LEAST_TRIALS or len(known) < len(per_trial):
+        return None
+    if positive:
+        low, high = _about([math.log(each) for each in known], math.log(point))
+        return math.exp(low), math.exp(high)
+    return _about(known, point)
+
+
+def _about(values: Sequence[float], point: float) -> tuple[float, float]:
+    mean = math.fsum(values) / len(values)
+    spread = math.sqrt(math.fsum((each - mean) ** 2 for each in values) / (len(values) - 1))
+    half = _factor(len(values)) * spread
+    return min(mean, point) - half, max(mean, point) + half
+
+
+def summary(name: str, trials: Sequence[Sequence[Nanoseconds]]) -> dict[str, Any]:
+    """The columns of one figure from the pieces that each good trial has of it; empty where there is no sample."""
+    pieces = [piece for trial in trials for piece in trial]
+    pooled = np.concatenate(pieces) if pieces else np.empty(0, np.int64)
+    if not len(pooled):
+        return {}
+    per_trial = _of_trials(pooled, [sum(len(piece) for piece in trial) for trial in trials])
+    points = dict(zip(PERMILLE, quantiles(pooled, PERMILLE.values()), strict=True))
+    columns: dict[str, Any] = {f"{name}_count": len(pooled)}
+    moments, lowest = _moments(pooled), int(pooled.min())
+    for statistic, value in (moments | points).items():
+        columns[f"{name}_{statistic}_us"] = _us(value)
+    for place, bounded in enumerate(("p50", "p99")):
+        own = [each[place] for each in per_trial]
+        bounds = interval(own, points[bounded], positive=lowest > 0) or (None, None)
+        columns[f"{name}_{bounded}_low_us"], columns[f"{name}_{bounded}_high_us"] = map(_us, bounds)
+    return columns
+
+
+def _of_trials(pooled: Nanoseconds, counts: Sequence[int]) -> list[list[float | None]]:
+    """p50 and p99 of each trial. Its samples lie together, and their order within it does not matter."""
+    ends = np.cumsum(counts)
+    return [quantiles(pooled[end - count : end], (500, 990)) for end, count in zip(ends, counts, strict=True)]
+
+
+def _moments(values: Nanoseconds) -> dict[str, float | None]:
+    mean = float(values.mean())
+    deviation = math.sqrt(_squares(values, mean) / (len(values) - 1)) if len(values) > 1 else None
+    return {"mean": mean, "std": deviation, "min": float(values.min()), "max": float(values.max())}
+
+
+def _squares(values: Nanoseconds, mean: float) -> float:
+    """In stretches, since the whole as floating point would be a second copy."""
+    stretch = 1 << 18
+    parts = (values[first : first + stretch] - mean for first in range(0, len(values), stretch))
+    return math.fsum(float(np.dot(part, part)) for part in parts)
+
+
+def _us(value: float | None) -> float | None:
+    return None if value is None else value / 1000

@@ -1,0 +1,126 @@
+"""From the samples of a trial to its flows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopmeter.analysis.arrivals import Arrivals, Times
+from hopmeter.analysis.flow import Flow, Lane, Place
+from hopmeter.plan.cell import Cell
+from hopmeter.plan.topology import Participant, topology
+from hopmeter.store.disk import StoreError
+from hopmeter.store.samples import NONE_NS, Samples
+
+Columns = dict[str, Times]
+NOTHING: Times = np.empty(0, np.int64)
+SPARSE = 1 << 20
+"""Seqs may skip this much before a source's samples are taken for damaged: arrays are as long as the highest seq."""
+
+
+def flows(cell: Cell, samples: Samples) -> Iterator[Flow]:
+    """The flows of a trial, one after the other so that only one is in memory.
+
+    Raises StoreError where the samples are damaged or of nobody in this cell.
+    """
+    participants = topology(cell).participants
+    strangers = set(samples.participants) - {each.id for each in participants}
+    if strangers:
+        raise _implausible(samples, f"participant {min(strangers)} is not in the cell {cell.id}")
+    for number in range(cell.pairs):
+        yield _flow(cell, samples, [each for each in participants if each.flow == number])
+
+
+def _flow(cell: Cell, samples: Samples, participants: list[Participant]) -> Flow:
+    origin, others = participants[0], participants[1:]
+    lanes = _lanes(cell, samples, origin.id)
+    relays = [_place(cell, samples, each, lanes[0]) for each in others if each.role == "relay"]
+    ends = [each for each in others if each.role != "relay"]
+    of_lane = lanes if cell.pattern == "scatter" else lanes * len(ends)
+    places = [_place(cell, samples, each, lane) for each, lane in zip(ends, of_lane, strict=True)]
+    return Flow(cell, lanes, relays, places)
+
+
+def _lanes(cell: Cell, samples: Samples, origin: int) -> list[Lane]:
+    if cell.pattern == "pubsub" and cell.pace != "closed":
+        return [_source(cell, samples, origin)]
+    rows = samples.of(origin, "seq", "copy", "intended_ns", "sent_ns", "arrived_ns", *_codec(cell))
+    if cell.pattern == "pubsub":
+        came_back = rows["arrived_ns"] != NONE_NS
+        return [_lane(samples, _where(rows, ~came_back), _where(rows, came_back))]
+    count = cell.sinks if cell.pattern == "scatter" else 1
+    lanes = [_where(rows, rows["copy"] == number) for number in range(count)]
+    messages = max(_messages(samples, lane["seq"]) for lane in lanes)
+    return [_lane(samples, lane, _where(lane, lane["arrived_ns"] != NONE_NS), messages) for lane in lanes]
+
+
+def _source(cell: Cell, samples: Samples, origin: int) -> Lane:
+    encoded = [name for name in _codec(cell) if name == "encoded_ns"]
+    rows = samples.of(origin, "seq", "intended_ns", "sent_ns", *encoded)
+    return _lane(samples, rows, {})
+
+
+def _codec(cell: Cell) -> list[str]:
+    """Columns that only a codec fills."""
+    return [] if cell.codec == "none" else ["encoded_ns", "decoded_ns"]
+
+
+def _where(rows: Columns, chosen: NDArray[np.bool_]) -> Columns:
+    return {name: values[chosen] for name, values in rows.items()}
+
+
+def _lane(samples: Samples, asked: Columns, back: Columns, messages: int = 0) -> Lane:
+    messages = messages or _messages(samples, asked["seq"])
+    offers = Arrivals(asked["seq"], messages)
+    if offers.duplicated or offers.stray:
+        raise _implausible(samples, "the source recorded a message twice")
+    replies = Arrivals(back.get("seq", NOTHING), messages)
+    return Lane(
+        intended=offers.by_message(asked["intended_ns"]),
+        sent=offers.by_message(asked["sent_ns"]),
+        encoded=_optional(offers, asked.get("encoded_ns")),
+        replies=replies,
+        replied=replies.by_message(back["arrived_ns"]) if back else NOTHING,
+        decoded=_optional(replies, back.get("decoded_ns")),
+        offered=len(asked["seq"]),
+        abandoned=int((asked["sent_ns"] == NONE_NS).sum()),
+    )
+
+
+def _messages(samples: Samples, seqs: Times) -> int:
+    """How many messages there were, by the highest seq; a source records them all, abandoned ones too."""
+    if not len(seqs):
+        return 0
+    lowest, highest = int(seqs.min()), int(seqs.max())
+    if lowest < 0 or highest >= len(seqs) + SPARSE:
+        raise _implausible(samples, f"the source recorded {len(seqs)} messages, with seqs from {lowest} to {highest}")
+    return highest + 1
+
+
+def _place(cell: Cell, samples: Samples, who: Participant, lane: Lane) -> Place:
+    passes_on = who.role != "sink"
+    names = ["arrived_ns", *(["forwarded_ns"] if passes_on else []), *_decoding(cell, who)]
+    rows = samples.of(who.id, "seq", *names)
+    arrivals = Arrivals(rows["seq"], len(lane.intended))
+    forwarded = rows.get("forwarded_ns")
+    return Place(
+        arrivals=arrivals,
+        arrived=arrivals.by_message(rows["arrived_ns"]),
+        forwarded=NOTHING if forwarded is None else arrivals.by_message(forwarded),
+        decoded=_optional(arrivals, rows.get("decoded_ns")),
+        refused=0 if forwarded is None else int((forwarded == NONE_NS).sum()),
+    )
+
+
+def _decoding(cell: Cell, who: Participant) -> list[str]:
+    return ["decoded_ns"] if who.role == "sink" and _codec(cell) else []
+
+
+def _optional(arrivals: Arrivals, times: Times | None) -> Times | None:
+    return None if times is None else arrivals.by_message(times)
+
+
+def _implausible(samples: Samples, what: str) -> StoreError:
+    return StoreError(f"the samples {samples.path} are damaged: {what}", "measure the trial again")

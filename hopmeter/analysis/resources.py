@@ -1,0 +1,90 @@
+"""What a message cost besides time: CPU, switches, memory, bytes over the loopback device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from hopmeter.analysis.trial import tallied
+from hopmeter.launch.result import TrialResult
+
+SENDERS = ("source", "client", "relay")
+
+
+def resources(trials: Sequence[TrialResult], messages: int) -> dict[str, Any]:
+    """The columns of the good trials. `messages` is what their sources recorded in all."""
+    if not messages or not any(_readings(trial) for trial in trials):
+        return {}
+    # What a source spun to be punctual is the instrument's CPU; a program that just sends would not spend it.
+    pacing_us = sum(tallied(trial, "pacing_ns") for trial in trials) / 1000
+    cpu_us = max(0.0, _sum(trials, "user_us") + _sum(trials, "system_us") - pacing_us)
+    return {
+        "cpu_us_per_message": cpu_us / messages,
+        "voluntary_switches_per_message": _sum(trials, "voluntary_switches") / messages,
+        "involuntary_switches_per_message": _sum(trials, "involuntary_switches") / messages,
+        "loopback_bytes_per_message": sum(_loopback(trial) for trial in trials) / messages,
+        "rss_peak_mb": max(_total(trial, "rss_peak_bytes") for trial in trials) / 1e6,
+    }
+
+
+def _readings(trial: TrialResult) -> list[dict[str, Any]]:
+    return [node["resources"] for node in trial.nodes if node.get("resources")]
+
+
+def _total(trial: TrialResult, name: str) -> int:
+    return sum(each.get(name, 0) for each in _readings(trial))
+
+
+def _sum(trials: Sequence[TrialResult], name: str) -> int:
+    return sum(_total(trial, name) for trial in trials)
+
+
+def _loopback(trial: TrialResult) -> int:
+    """The device is one for all nodes, so each of them saw the bytes of all: the one that saw most looked longest."""
+    return max((each.get("loopback_bytes", 0) for each in _readings(trial)), default=0)
+
+
+def copies_per_hop(trials: Sequence[TrialResult]) -> float | None:
+    """Copies of a payload that the instrument had to make, for each message handed over."""
+    sent = sum(tallied(trial, "sent", SENDERS) for trial in trials)
+    return sum(tallied(trial, "copies") for trial in trials) / sent if sent else None
+
+
+def send_mean_us(trials: Sequence[TrialResult]) -> float | None:
+    """How long a source was held by a send, from its stamp to its return, on average."""
+    sent = sum(tallied(trial, "sent", ("source",)) for trial in trials)
+    return sum(tallied(trial, "send_ns", ("source",)) for trial in trials) / sent / 1000 if sent else None
+
+
+def library_version(trials: Sequence[TrialResult]) -> str | None:
+    """What the libraries say of themselves; several where languages differ."""
+    said = (node.get("version") for trial in trials for node in trial.nodes)
+    return ", ".join(dict.fromkeys(str(each) for each in said if each)) or None
+
+
+def path(trials: Sequence[TrialResult]) -> str | None:
+    """Which way the transport says the bytes went, where it does."""
+    said = (node.get("facts", {}).get("path") for trial in trials for node in trial.nodes)
+    return ", ".join(dict.fromkeys(str(each) for each in said if each)) or None
+
+
+def fallbacks(trials: Sequence[TrialResult]) -> list[str]:
+    """What the transports did otherwise than asked, in their own words: UDP in place of shared memory."""
+    said = (node.get("facts", {}).get("fallback") for trial in trials for node in trial.nodes)
+    return list(dict.fromkeys(str(each) for each in said if each))
+
+
+def cpu_percent(files: Sequence[Path]) -> dict[str, Any]:
+    """The columns of CPU sampled over time: the nodes' means, summed. Empty where it was not sampled."""
+    tables = [pq.read_table(file) for file in files if file.exists()]
+    rows = [row for table in tables for row in table.to_pylist() if row["role"] != "launcher"]
+    if not rows:
+        return {}
+    percents: dict[int, list[float]] = {}
+    for row in rows:
+        percents.setdefault(row["pid"], []).append(row["percent"])
+    means = sum(sum(each) / len(each) for each in percents.values())
+    return {"cpu_percent_mean": means / len(tables), "cpu_samples": len(rows)}

@@ -1,0 +1,48 @@
+"""All rows of a run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from hopmeter.analysis.cell import Judged, examine, row
+from hopmeter.analysis.floors import set_floors
+from hopmeter.analysis.percentiles import quantiles
+from hopmeter.analysis.search import set_highest
+from hopmeter.scenario.search import Search
+from hopmeter.store import RunFolder
+
+
+def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
+    """The rows of all cells of a run; a broken trial or cell keeps no other from its row.
+
+    What the samples say of each trial goes to the folder, for `trials.parquet`.
+    """
+    cells, rows = folder.cells, []
+    for cell in cells:
+        examined = [examine(cell, trial, folder) for trial in folder.trials_of(cell.id)]
+        rows.append(row(cell, examined, folder))
+        for each in examined:
+            folder.judge(each.result, _figures(each))
+    set_floors(cells, rows)
+    if asked := folder.about.get("scenario", {}).get("search"):
+        set_highest(Search.model_validate(asked), cells, rows)
+    return rows
+
+
+def _figures(trial: Judged) -> dict[str, Any]:
+    if trial.measured is None:
+        return {}
+    counts = asdict(trial.measured.counts) | {"lost": trial.measured.counts.lost}
+    figures = {name: counts[name] for name in ("sent", "received", "lost", "duplicated", "reordered", "abandoned")}
+    figures["achieved_hz"] = trial.measured.achieved_hz
+    for name in ("response", "service", "roundtrip"):
+        figures |= _percentiles(name, trial.measured.latencies.get(name, []))
+    return figures
+
+
+def _percentiles(name: str, pieces: list[Any]) -> dict[str, float | None]:
+    found = quantiles(np.concatenate(pieces), (500, 990)) if pieces else [None, None]
+    return {f"{name}_{each}_us": value and value / 1000 for each, value in zip(("p50", "p99"), found, strict=True)}

@@ -1,0 +1,78 @@
+"""What the steps of a search for the highest rate say: which rates held, and why others did not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hopmeter.analysis.cell import analyse
+from hopmeter.plan.cell import Cell
+from hopmeter.plan.search import bracket, further, next_rate
+from hopmeter.scenario import Scenario
+from hopmeter.scenario.search import Search
+from hopmeter.store import RunFolder
+
+Row = Mapping[str, Any]
+
+
+def why_not(row: Row, search: Search) -> str:
+    """Why a rate does not hold; empty where it does."""
+    if row["status"] != "ok":
+        return str(row["reason"] or row["status"])
+    if row["trials_good"] < row["trials"]:
+        return str(row["reason"])
+    if row["lost"]:
+        return f"{row['lost']} of {row['lost'] + row['received']} messages were lost"
+    # Too few messages for a p99 have to arrive within the bound all.
+    name = "p99" if row["response_p99_us"] is not None else "max"
+    took = row[f"response_{name}_us"]
+    if took is None or took > search.bound_us:
+        return f"{name} was {took:.4g} us" if took is not None else "nothing arrived"
+    return ""
+
+
+class Hunt:
+    """The searches of a run that goes on."""
+
+    def __init__(self, scenario: Scenario, search: Search, folder: RunFolder) -> None:
+        self._scenario, self._search, self._folder = scenario, search, folder
+        self._rows: dict[str, Row] = {}
+
+    def next_cells(self) -> list[Cell]:
+        """A further step of every search that is not over."""
+        found = (self._next(steps) for steps in by_search(self._folder.cells).values())
+        return [cell for cell in found if cell]
+
+    def _next(self, steps: Sequence[Cell]) -> Cell | None:
+        rows = [self._row(step) for step in steps]
+        held = {step.rate_hz or 0.0: not why_not(row, self._search) for step, row in zip(steps, rows, strict=True)}
+        if not any(held.values()) and rows[-1]["status"] == "failed":
+            return None  # it is broken and not too slow; a lower rate would only fail again
+        rate = next_rate(self._search, held)
+        return None if rate is None else further(self._scenario, steps, rate)
+
+    def _row(self, cell: Cell) -> Row:
+        if cell.id not in self._rows:
+            self._rows[cell.id] = analyse(cell, self._folder.trials_of(cell.id), self._folder)
+        return self._rows[cell.id]
+
+
+def by_search(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
+    """The steps of every search, in the order in which they were taken."""
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        if cell.search and not cell.dropped:
+            found.setdefault(cell.search, []).append(cell)
+    return found
+
+
+def set_highest(search: Search, cells: Iterable[Cell], rows: Iterable[dict[str, Any]]) -> None:
+    """Fills in `search_failed`, and `highest_rate_hz` with its bracket for all steps of a search alike."""
+    by_id = {row["cell"]: row for row in rows}
+    for steps in by_search(cells).values():
+        own = [by_id[step.id] for step in steps if by_id[step.id]["status"] != "dropped"]
+        for row in own:
+            row["search_failed"] = why_not(row, search) or None
+        found = bracket({row["rate_hz"]: row["search_failed"] is None for row in own})
+        for row in own:
+            row["highest_rate_hz"], row["lowest_failing_hz"] = found.holds_hz, found.fails_hz

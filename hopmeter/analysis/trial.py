@@ -1,0 +1,111 @@
+"""One trial measured from its raw samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hopmeter.analysis.arrivals import minus
+from hopmeter.analysis.figures import Pieces, latencies, trim
+from hopmeter.analysis.flow import Flow
+from hopmeter.analysis.pace import SCHEDULED, Pace, paced
+from hopmeter.analysis.reading import flows
+from hopmeter.launch.result import TrialResult
+from hopmeter.plan.cell import Cell
+from hopmeter.store.disk import StoreError
+from hopmeter.store.samples import Samples
+
+PACING = "pacing_error"
+"""Sent minus intended."""
+
+
+@dataclass
+class Counts:
+    """Messages of a trial, all flows together. docs/metrics.md defines each."""
+
+    sent: int = 0
+    received: int = 0
+    expected: int = 0
+    duplicated: int = 0
+    reordered: int = 0
+    abandoned: int = 0
+    stray: int = 0
+    trimmed: int = 0
+    messages: int = 0
+    """Recorded at the sources, a scatter's requests once."""
+
+    @property
+    def lost(self) -> int:
+        """What should have arrived and did not, abandoned messages too."""
+        return self.expected - self.received
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(**{name: getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__})
+
+
+@dataclass
+class Measured:
+    """What the samples of one trial say."""
+
+    counts: Counts = field(default_factory=Counts)
+    latencies: Pieces = field(default_factory=dict)
+    paces: list[Pace] = field(default_factory=list)
+
+    @property
+    def achieved_hz(self) -> float | None:
+        """The mean over its flows."""
+        rates = [pace.achieved_hz for pace in self.paces if pace.achieved_hz]
+        return sum(rates) / len(rates) if rates else None
+
+
+def measure(cell: Cell, path: Path) -> Measured:
+    """Measures a trial from its samples.
+
+    Raises StoreError where they are missing or damaged.
+    """
+    trial = Measured()
+    for flow in flows(cell, Samples(path)):
+        trial.counts += _counts(flow)
+        trial.paces.append(paced(flow))
+        pieces = latencies(flow)
+        if cell.pace in SCHEDULED:
+            pieces[PACING] = [minus(flow.sent, flow.intended)]
+        for name, each in pieces.items():
+            trial.latencies.setdefault(name, []).extend(each)
+    if not trial.counts.messages:
+        raise StoreError(f"the samples {path} hold no message of a source", "measure the trial again")
+    return trial
+
+
+def _counts(flow: Flow) -> Counts:
+    offered = sum(lane.offered for lane in flow.lanes)
+    abandoned = sum(lane.abandoned for lane in flow.lanes)
+    deliveries = flow.deliveries
+    return Counts(
+        sent=offered - abandoned,
+        received=sum(each.received for each in deliveries),
+        expected=flow.expected,
+        duplicated=sum(each.duplicated for each in deliveries),
+        reordered=sum(each.reordered for each in deliveries),
+        abandoned=abandoned + sum(each.refused for each in (*flow.relays, *flow.ends)),
+        stray=sum(each.stray for each in deliveries),
+        trimmed=2 * trim(flow.messages),
+        messages=flow.lanes[0].offered,
+    )
+
+
+def judged(result: TrialResult) -> TrialResult:
+    """The trial as the analysis takes it: one whose payloads arrived altered is not good."""
+    wrong = tallied(result, "content_errors")
+    if not result.good or not wrong:
+        return result
+    return replace(result, good=False, reason=f"{wrong} payloads did not arrive as they were sent")
+
+
+def tallied(result: TrialResult, name: str, roles: Iterable[str] = ()) -> int:
+    """A count that the participants of a trial kept, summed over all of them or over those of some roles."""
+    wanted = set(roles)
+    participants: list[dict[str, Any]] = [each for node in result.nodes for each in node.get("participants", [])]
+    return sum(each.get(name, 0) for each in participants if not wanted or each.get("role") in wanted)

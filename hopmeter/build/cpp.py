@@ -1,0 +1,70 @@
+"""C++ adapters: built by CMake against the instrument's static library, in a checkout or from an installed package."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hopmeter.build.command import BuildError, run_logged
+from hopmeter.build.rust import replace
+
+
+@dataclass(frozen=True)
+class Kit:
+    """What a C++ node is built with: the folder of hopmeterConfig.cmake, the library it shall link, and where the
+    shared libraries of transports are."""
+
+    cmake: Path
+    library: Path
+    nodes: Sequence[Path]
+
+
+def build(name: str, source: Path, kit: Kit, folder: Path, node: Path, log: Path) -> None:
+    """Builds the node of one transport in `folder` and puts it at `node`."""
+    _leave_other_source(folder, source)
+    remedy = f"mend {source}, then `hopmeter build {name} --language c++`"
+    run_logged([*_configure(source, kit, folder)], log, remedy=remedy)
+    run_logged([_cmake(), "--build", folder, "--config", "Release", "--parallel"], log, remedy=remedy)
+    replace(_built(folder, node.name), node)
+
+
+def _configure(source: Path, kit: Kit, folder: Path) -> list[str | Path]:
+    # A folder that was configured keeps its generator: another one would be an error.
+    generator = ["-G", "Ninja"] if shutil.which("ninja") and not (folder / "CMakeCache.txt").exists() else []
+    return [
+        _cmake(),
+        "-S",
+        source,
+        "-B",
+        folder,
+        *generator,
+        "-DCMAKE_BUILD_TYPE=Release",
+        f"-Dhopmeter_DIR={kit.cmake}",
+        f"-DHOPMETER_LIBRARY={kit.library}",
+        f"-DHOPMETER_NODES={';'.join(map(str, kit.nodes))}",
+    ]
+
+
+def _leave_other_source(folder: Path, source: Path) -> None:
+    """Installations share the user's cache, and CMake refuses a folder that was configured for another source."""
+    cached = folder / "CMakeCache.txt"
+    if cached.exists() and f"CMAKE_HOME_DIRECTORY:INTERNAL={source}\n" not in cached.read_text():
+        shutil.rmtree(folder)
+
+
+def _cmake() -> str:
+    found = shutil.which("cmake")
+    if found is None:
+        raise BuildError(
+            "there is no CMake here", "install cmake and a C++ compiler (Debian: cmake g++), then run this again"
+        )
+    return found
+
+
+def _built(folder: Path, name: str) -> Path:
+    for place in (folder / name, folder / "Release" / name):
+        if place.exists():
+            return place
+    raise BuildError(f"CMake built no {name} in {folder}", f"let the CMakeLists.txt have a target `{name}`")

@@ -1,0 +1,82 @@
+"""Puts what the wheel carries beyond Python modules into `hopmeter/_data`: nodes, adapters, scenarios, the C++ kit.
+
+`python -m hopmeter.build.stage`, in a checkout, after `hopmeter build --language rust`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from hopmeter import places
+from hopmeter.build import rust
+from hopmeter.build.command import BuildError
+
+SOURCES = ("transport.toml", "README.md", "python", "cpp", "idl", "include")
+"""What of a transport's folder travels. Rust travels as the node that was built from it."""
+CLUTTER = shutil.ignore_patterns("__pycache__", "*.pyc", "build", ".*")
+
+
+def stage(checkout: Path, data: Path) -> list[str]:
+    """Fills `data` anew; answers the names of the nodes that it holds."""
+    shutil.rmtree(data, ignore_errors=True)
+    _copy_transports(checkout / "transports", data / "transports")
+    shutil.copytree(checkout / "scenarios", data / "scenarios", ignore=CLUTTER)
+    _copy_kit(checkout, data)
+    return _copy_nodes(checkout / "build/nodes", data / "nodes")
+
+
+def _copy_transports(source: Path, target: Path) -> None:
+    for folder in sorted(source.iterdir()):
+        for part in SOURCES:
+            if (folder / part).is_dir():
+                shutil.copytree(folder / part, target / folder.name / part, ignore=CLUTTER)
+            elif (folder / part).is_file():
+                (target / folder.name).mkdir(parents=True, exist_ok=True)
+                shutil.copy2(folder / part, target / folder.name / part)
+
+
+def _copy_kit(checkout: Path, data: Path) -> None:
+    """What a C++ adapter is built with: header, CMake package, static library."""
+    for part in ("include", "cmake"):
+        shutil.copytree(checkout / "cpp" / part, data / "cpp" / part, ignore=CLUTTER)
+    (data / "cpp/lib").mkdir()
+    library = rust.build_library(checkout, checkout / "build/logs/library.log")
+    shutil.copy2(library, data / "cpp/lib" / library.name)
+    _strip(data / "cpp/lib" / library.name)
+
+
+def _copy_nodes(source: Path, target: Path) -> list[str]:
+    target.mkdir(parents=True)
+    nodes = sorted([*source.glob("hopmeter-node-*-rust"), *source.glob("lib*.so")])
+    for node in nodes:
+        shutil.copy2(node, target / node.name)
+        _strip(target / node.name)
+    return [node.name for node in nodes]
+
+
+def _strip(built: Path) -> None:
+    """Leaves out what only a debugger reads: three quarters of the size."""
+    if shutil.which("strip"):
+        subprocess.run(["strip", "--strip-debug", str(built)], check=True)
+
+
+def main() -> int:
+    """The entry for the Makefile."""
+    checkout = places.checkout()
+    if checkout is None:
+        print("this is no checkout of hopmeter: there is nothing to package", file=sys.stderr)
+        return 2
+    try:
+        nodes = stage(checkout, checkout / "hopmeter/_data")
+    except BuildError as error:
+        print(f"{error.what}\n{error.detail}\n  {error.remedy}", file=sys.stderr)
+        return 1
+    print(f"staged {len(nodes)} nodes: {' '.join(nodes)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+"""`hopmeter new transport`: a copy of `transports/_template` under another name, in the languages asked for."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from hopmeter.errors import UsageError
+
+FOLDERS = {"rust": "rust", "c++": "cpp", "python": "python"}
+WORD = "parcel"
+"""What the template calls itself, in file names and in text."""
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+def create(name: str, languages: Sequence[str], template: Path, transports: Path) -> Path:
+    """Makes `transports/NAME`; answers the folder."""
+    folder = transports / name
+    if NAME.fullmatch(name) is None:
+        raise UsageError(
+            f"`{name}` is no name for a transport", "use small letters and digits, with single dashes between words"
+        )
+    if unknown := [language for language in languages if language not in FOLDERS]:
+        raise UsageError(f"`{unknown[0]}` is no language here", f"choose from {', '.join(FOLDERS)}")
+    if folder.exists():
+        raise UsageError(f"{folder} is already there", "choose another name, or remove it")
+    _copy(template, folder, languages)
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        _rename(file, name)
+    _keep_languages(folder / "transport.toml", languages)
+    return folder
+
+
+def _copy(template: Path, folder: Path, languages: Sequence[str]) -> None:
+    left_out = [part for language, part in FOLDERS.items() if language not in languages]
+    shutil.copytree(template, folder, ignore=shutil.ignore_patterns(*left_out, "__pycache__", "target", "build"))
+
+
+def _rename(file: Path, name: str) -> None:
+    title = "".join(word.capitalize() for word in name.split("-"))
+    text = file.read_text().replace(WORD, name).replace(WORD.capitalize(), title)
+    file.write_text(text)
+    if WORD in file.name:
+        file.rename(file.with_name(file.name.replace(WORD, name)))
+
+
+def _keep_languages(manifest: Path, languages: Sequence[str]) -> None:
+    """Drops the sections of languages that were not asked for."""
+    sections = re.split(r"(?m)^(?=\[)", manifest.read_text())
+    kept = [section for section in sections if _language(section) in (None, *languages)]
+    manifest.write_text("".join(kept))
+
+
+def _language(section: str) -> str | None:
+    found = re.match(r'\[languages\."?([^"\]]+)"?\]', section)
+    return found[1] if found else None

@@ -1,0 +1,105 @@
+"""`hopmeter build`: builds or installs the adapters of transports."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from hopmeter.build import system
+from hopmeter.build.needs import needed_for
+from hopmeter.build.targets import Target, chosen
+from hopmeter.build.work import Outcome, build_one, log_of
+
+
+def build(
+    transports: Annotated[
+        list[str] | None, typer.Argument(metavar="[TRANSPORT]...", help="Which; all by default.", show_default=False)
+    ] = None,
+    language: Annotated[
+        list[str] | None, typer.Option(help="rust, c++ or python; may be given again or listed with commas.")
+    ] = None,
+    scenario: Annotated[
+        str, typer.Option("--needed-for", metavar="SCENARIO", help="Only what this scenario needs.")
+    ] = "",
+    system_packages: Annotated[
+        bool,
+        typer.Option("--system-packages", help="Install missing packages of the system, where no password is asked."),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line for each adapter.")] = False,
+) -> None:
+    """Build the adapters: Rust with Cargo, C++ with CMake, Python with the packages it needs."""
+    languages = [word for words in language or () for word in words.split(",") if word]
+    targets = needed_for(scenario) if scenario else chosen(transports or (), languages)
+    console = Console(stderr=as_json)
+    if not transports:
+        targets = _brought(console, targets)
+    if system_packages:
+        system.install(package for target in targets for package in target.offer.apt)
+    _announce(console, targets)
+    outcomes = [_build(console, target, as_json) for target in targets]
+    _summarise(console, outcomes)
+    if _failed(outcomes, bool(scenario), named=bool(transports)):
+        raise typer.Exit(1)
+
+
+def _brought(console: Console, targets: list[Target]) -> list[Target]:
+    """Without those that only a user could bring, and has not."""
+    absent = [target.title for target in targets if not target.offer.is_installed]
+    if absent:
+        console.print(f"not installed here, passed over: {', '.join(absent)}", highlight=False, soft_wrap=True)
+    return [target for target in targets if target.offer.is_installed]
+
+
+def _failed(outcomes: list[Outcome], for_scenario: bool, named: bool) -> bool:
+    """A scenario goes on with what there is; all adapters are fine without those that the system has no library for;
+    what was named has to be built."""
+    if for_scenario:
+        return bool(outcomes) and not any(outcome.good for outcome in outcomes)
+    return any(not outcome.good and (named or not outcome.missing) for outcome in outcomes)
+
+
+def _announce(console: Console, targets: list[Target]) -> None:
+    console.print(
+        f"building {len(targets)} adapters: {', '.join(target.title for target in targets)}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    if heavy := [target.title for target in targets if target.offer.heavy]:
+        console.print(
+            f"[yellow]{', '.join(heavy)}: some minutes the first time[/yellow]", highlight=False, soft_wrap=True
+        )
+
+
+def _build(console: Console, target: Target, as_json: bool) -> Outcome:
+    with console.status(f"{target.title}: see {log_of(target)}"):
+        outcome = build_one(target)
+    if as_json:
+        print(json.dumps(outcome.as_json()), flush=True)
+    mark = "[green]✓[/green]" if outcome.good else "[red]✗[/red]"
+    said = outcome.version if outcome.good else f"[red]{escape(outcome.error)}[/red]"
+    console.print(f"{mark} {target.title:<22} {outcome.seconds:6.1f} s  {said}", highlight=False, soft_wrap=True)
+    if outcome.detail:
+        console.print(escape(outcome.detail), style="dim", highlight=False, soft_wrap=True)
+    if outcome.remedy:
+        console.print(f"  → {escape(outcome.remedy)}", highlight=False, soft_wrap=True)
+    return outcome
+
+
+def _summarise(console: Console, outcomes: list[Outcome]) -> None:
+    """One line gets all that is missing, however many adapters want it."""
+    missing = sorted({package for outcome in outcomes for package in outcome.missing})
+    if missing:
+        console.print(
+            f"\nwithout packages of the system some adapters are left out:\n  {system.line_for(missing)}",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog="Example: hopmeter build zeromq --language c++,python")(build)

@@ -1,0 +1,59 @@
+"""`hopmeter doctor`: what this machine does to a measurement, and what to do about it."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hopmeter.doctor.advice import Finding
+
+STYLES = {"good": "green", "note": "yellow", "hurts": "bold red", "unknown": "dim"}
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, with everything that was seen.")] = False,
+    floors: Annotated[bool, typer.Option(help="Measure the floors too, where memory and shm are built.")] = True,
+) -> None:
+    """Examine this machine: settings, noise of each core, sleep, the instrument's own cost, the floors.
+
+    Takes about a second for each core and some more for the floors.
+    """
+    # Loading the probes takes longer than --help should.
+    from hopmeter.doctor.examination import STEPS, examine
+
+    console = Console(stderr=as_json)
+    parts = []
+    for name in STEPS:
+        if name == "floors" and not floors:
+            continue
+        with console.status(STEPS[name][0]):
+            parts.append(examine(name))
+        if not as_json:
+            _print(console, name, parts[-1].findings)
+    if as_json:
+        seen = {part.name: part.seen for part in parts}
+        print(json.dumps({**seen, "findings": [finding for part in parts for finding in part.findings]}))
+
+
+def _print(console: Console, name: str, findings: list[Finding]) -> None:
+    table = Table(
+        title=name, title_justify="left", title_style="bold", box=None, show_header=False, padding=(0, 2, 0, 0)
+    )
+    table.add_column(style="cyan", min_width=20)
+    table.add_column(min_width=7)
+    table.add_column(overflow="fold")
+    for finding in findings:
+        style = STYLES[finding["level"]]
+        remedy = f"\n[italic]→ {finding['remedy']}[/italic]" if finding["remedy"] else ""
+        table.add_row(finding["subject"], f"[{style}]{finding['level']}[/{style}]", finding["says"] + remedy)
+    console.print(table)
+    console.print()
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog="Example: hopmeter doctor --no-floors")(doctor)

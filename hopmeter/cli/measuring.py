@@ -1,0 +1,175 @@
+"""What `hopmeter run` does, step by step: plan, measure, analyse, show."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from hopmeter import manifest, places, plan, scenario
+from hopmeter.cli import table
+from hopmeter.cli.main import INTERRUPTED
+from hopmeter.errors import HopmeterError, UsageError
+from hopmeter.launch import ground
+from hopmeter.plan import Cell, Plan
+from hopmeter.plan.cores import Machine
+from hopmeter.plan.expand import World
+from hopmeter.toml_files import checked
+
+NOTHING_TO_RUN = 2
+SOME_FAILED = 1
+
+
+def planned(asked: str, given: Mapping[str, Any], settings: Sequence[str], seed: int | None) -> tuple[Plan, World]:
+    """The scenario with what the command line replaces, as cells."""
+    path = scenario.find(asked)
+    wanted, toml = scenario.load(path)
+    world = this_world()
+    if given or settings:
+        wanted = scenario.replaced(toml, given, settings, world.manifests)
+    return plan.make(path.stem, wanted, world, seed), world
+
+
+def this_world() -> World:
+    """What there is and what is ready, here and now."""
+    known = manifest.every()
+    return World(known, manifest.readiness_of_all(known.values()), Machine.here())
+
+
+def shown(made: Plan, console: Console, as_json: bool) -> int:
+    """The cells without measuring them."""
+    if as_json:
+        for cell in made.cells:
+            print(json.dumps({**cell.as_json(), "cell": cell.id, "status": "dropped" if cell.dropped else "planned"}))
+    else:
+        table.print_plan(console, made)
+    return 0 if made.runnable else NOTHING_TO_RUN
+
+
+def measured(
+    made: Plan, world: World, out: Path | None, command: Sequence[str], console: Console, as_json: bool
+) -> int:
+    """A new run."""
+    from hopmeter.launch.about import about
+    from hopmeter.store.run import RunFolder
+
+    if not any(cell.ranked or cell.transport in _named(made) for cell in made.runnable):
+        _print_dropped(console, made.cells, as_json)
+        raise UsageError("no cell of this scenario can be measured here", _remedy(made))
+    final = out or places.results() / f"{datetime.now():%Y-%m-%dT%H%M%S}-{made.name}"
+    _tell_swept(console)
+    folder = RunFolder.create(final.parent, final.name, about(made, world, command))
+    return _executed(made, world, folder, console, as_json)
+
+
+def _named(made: Plan) -> set[str]:
+    """Transports that were asked for by name; an unranked one counts then."""
+    return {name for ask in scenario.asks(made.scenario) for name in ask.axes["transport"]}
+
+
+def _remedy(made: Plan) -> str:
+    reasons = [cell.dropped for cell in made.cells if cell.dropped]
+    unready = sorted({cell.transport for cell in made.cells if "hopmeter build" in cell.dropped})
+    if unready and len(unready) == len({cell.transport for cell in made.cells if cell.dropped}):
+        return f"hopmeter build {' '.join(unready)}"
+    return f"for example: {reasons[0]}" if reasons else "give it at least one transport"
+
+
+def resumed(asked: Path, console: Console, as_json: bool) -> int:
+    """Goes on with a run: the cells, the order and the seed are those it was planned with."""
+    from hopmeter.store.run import RunFolder
+
+    _tell_swept(console)
+    folder = RunFolder.resume(asked)
+    about = folder.about
+    wanted = checked(scenario.Scenario, about["scenario"], f"{asked}/run.json")
+    made = Plan(about["scenario_name"], wanted, folder.cells, about["seed"])
+    world = this_world()
+    _check_still_ready(made, world)
+    return _executed(made, world, folder, console, as_json)
+
+
+def _check_still_ready(made: Plan, world: World) -> None:
+    from hopmeter.plan.rules import languages
+
+    for cell in made.runnable:
+        for language in languages(cell):
+            state = world.ready.get((cell.transport, language))
+            if state is None or not state.ready:
+                raise UsageError(
+                    f"{cell.transport} ({language}) was ready when this run began and is not now",
+                    f"hopmeter build {cell.transport}",
+                )
+
+
+def _tell_swept(console: Console) -> None:
+    for directory in ground.sweep():
+        console.print(f"cleaned up after a run that was killed: {directory}", style="dim", markup=False)
+
+
+def _executed(made: Plan, world: World, folder: Any, console: Console, as_json: bool) -> int:
+    from hopmeter.analysis.run import analyse_run
+    from hopmeter.analysis.search import Hunt
+    from hopmeter.launch.run import Executor
+
+    search = made.scenario.search
+    further = Hunt(made.scenario, search, folder).next_cells if search else list
+    complete = Executor(made, world, folder, Console(stderr=True, highlight=False), further).run(folder.trials)
+    rows = analyse_run(folder)
+    if complete:
+        folder.finish(rows)
+        report = _reported(folder.path, console)
+    else:
+        folder.write_tables(rows)
+        report = None
+    _print(folder, rows, console, as_json)
+    _print_where(console, folder.path, report, complete)
+    if not complete:
+        return INTERRUPTED
+    return SOME_FAILED if any(row["status"] == "failed" for row in rows) else 0
+
+
+def _reported(path: Path, console: Console) -> Path | None:
+    """The report, as a courtesy: figures that were measured are not lost because they could not be drawn."""
+    from hopmeter import report
+
+    try:
+        report.write([path], path / "report.html")
+    except (HopmeterError, OSError, ValueError, RuntimeError, KeyError, TypeError) as failed:
+        console.print(f"no report: {failed}; try `hopmeter report {path}`", style="yellow", markup=False)
+        return None
+    return path / "report.html"
+
+
+def _print(folder: Any, rows: list[dict[str, Any]], console: Console, as_json: bool) -> None:
+    from hopmeter.report import source
+
+    if as_json:
+        for row in rows:
+            print(json.dumps(row, allow_nan=False))
+    else:
+        table.print_run(console, source.read(folder.path))
+
+
+def _print_dropped(console: Console, cells: list[Cell], as_json: bool) -> None:
+    if as_json:
+        for cell in cells:
+            if cell.dropped:
+                print(json.dumps({**cell.as_json(), "cell": cell.id, "status": "dropped", "reason": cell.dropped}))
+    else:
+        table.print_dropped(console, [(cell.as_json(), cell.dropped) for cell in cells if cell.dropped])
+
+
+def _print_where(console: Console, path: Path, report: Path | None, complete: bool) -> None:
+    console.print()
+    if not complete:
+        console.print(f"interrupted; what is finished is in {path}", markup=False, soft_wrap=True)
+        console.print(f"go on with: hopmeter run --resume {path}", markup=False, soft_wrap=True)
+        return
+    console.print(f"run     {path}", markup=False, soft_wrap=True)
+    if report:
+        console.print(f"report  {report}", markup=False, soft_wrap=True)

@@ -1,0 +1,52 @@
+"""`hopmeter new transport NAME`: a folder to start from, which works as it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from hopmeter import places
+from hopmeter.build.template import FOLDERS, create
+from hopmeter.errors import UsageError
+
+new = typer.Typer(no_args_is_help=True, help="Make something new from a template.")
+
+
+@new.callback()
+def _new() -> None:
+    """Make something new from a template."""
+
+
+@new.command(epilog="Example: hopmeter new transport my-bus --language rust,python")
+def transport(
+    name: Annotated[str, typer.Argument(help="Its folder's name: small letters, digits and dashes.")],
+    language: Annotated[
+        list[str] | None,
+        typer.Option(help="rust, c++ or python; may be given again or listed with commas. All by default."),
+    ] = None,
+) -> None:
+    """Copy the template: an adapter that builds and passes conformance as it stands."""
+    languages = [word for words in language or () for word in words.split(",") if word] or _possible()
+    folder = create(name, languages, _template(), places.transport_folders()[0])
+    print(folder)
+    Console(stderr=True).print(f"next: hopmeter build {name}, then docs/adding-a-transport.md")
+
+
+def _possible() -> list[str]:
+    """Rust adapters are built in a checkout only."""
+    return [language for language in FOLDERS if language != "rust" or places.checkout()]
+
+
+def _template() -> Path:
+    for folder in places.transport_folders():
+        if (folder / "_template").is_dir():
+            return folder / "_template"
+    raise UsageError("the template is missing from this installation", "install hopmeter again")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.add_typer(new, name="new")

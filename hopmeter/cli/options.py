@@ -1,0 +1,38 @@
+"""The options of `hopmeter run` as what replaces parts of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hopmeter.errors import UsageError
+
+NUMBERS: dict[str, Callable[[str], Any]] = {"rate": float, "relays": int, "sinks": int, "pairs": int, "burst": int}
+"""Axes that are no words."""
+KINDS = {float: "number", int: "whole number"}
+
+
+def given(axes: Mapping[str, str | None], scalars: Mapping[str, Any]) -> dict[str, Any]:
+    """What was given of both, as a scenario file would hold it."""
+    if scalars.get("messages") is not None and scalars.get("duration") is not None:
+        raise UsageError("--messages and --duration say the same thing twice", "keep one")
+    lists = {name: listed(name, text) for name, text in axes.items() if text is not None}
+    return {**lists, **{name: value for name, value in scalars.items() if value is not None}}
+
+
+def listed(name: str, text: str) -> list[Any]:
+    """`10,100` as [10.0, 100.0]; a list of cores such as `0,1` is one value."""
+    if name == "cores" and text[:1].isdigit():
+        return [text]
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not words:
+        raise UsageError(f"--{name} is empty", "leave it out for the scenario's own")
+    return [_parsed(name, word) for word in words]
+
+
+def _parsed(name: str, word: str) -> Any:
+    parse = NUMBERS.get(name, str)
+    try:
+        return parse(word)
+    except ValueError as cause:
+        raise UsageError(f'--{name}: "{word}" is no {KINDS[parse]}') from cause  # type: ignore[index]

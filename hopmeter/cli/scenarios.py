@@ -1,0 +1,45 @@
+"""`hopmeter scenarios`: which questions there are."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("scenarios", epilog="Example: hopmeter scenarios --schema > scenario.schema.json")(scenarios)
+
+
+def scenarios(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    schema: Annotated[bool, typer.Option("--schema", help="The JSON Schema of a scenario file, for editors.")] = False,
+) -> None:
+    """List the scenarios with the question each asks."""
+    from hopmeter.scenario import files
+
+    if schema:
+        print(schema_text(), end="")
+        return
+    known = {name: files.load(path)[0] for name, path in files.every().items()}
+    if as_json:
+        for name, scenario in known.items():
+            print(json.dumps({"scenario": name, "title": scenario.title, "question": scenario.question}))
+        return
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, scenario in known.items():
+        table.add_row(name, scenario.question)
+    Console(highlight=False).print(table)
+
+
+def schema_text() -> str:
+    """The schema as scenarios/scenario.schema.json holds it."""
+    from hopmeter.scenario import files
+
+    return json.dumps(files.schema(), indent=2) + "\n"

@@ -1,0 +1,188 @@
+"""The table in the terminal: who is fast under which conditions, as far as the intervals resolve it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from hopmeter.plan import Cell, Plan
+from hopmeter.report import words
+from hopmeter.report.grouping import Group, groups
+from hopmeter.report.ranking import Place, places
+from hopmeter.report.source import Row, Run
+
+NAMES = ("", "transport", "language")
+FIGURES = ("p50 µs", "p99 µs", "×floor", "CPU µs")
+SHOWN_ANYWAY = {"response_p50_us", "response_p99_us", "times_floor", "cpu_us_per_message", "lost", "status"}
+Facts = dict[str, Any]
+
+
+def print_run(console: Console, run: Run) -> None:
+    """The tables of a run, one for each set of rows that may be compared."""
+    console.print()
+    console.print(Text(run.text("question"), style="bold"))
+    for group in groups([run]):
+        _print_group(console, group, [each for each in run.about.get("columns") or [] if each not in SHOWN_ANYWAY])
+    if any(group.measured for group in groups([run])):
+        _print_legend(console, run)
+    print_dropped(console, [(row.cell.as_json(), str(row["reason"])) for row in run.rows if row["status"] == "dropped"])
+
+
+def _print_group(console: Console, group: Group, asked: Sequence[str]) -> None:
+    """One table; `asked` are the columns that the scenario asks for besides."""
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 1 if asked else 2, 0, 0))
+    for head in NAMES:
+        table.add_column(head, no_wrap=True)
+    for head in (*FIGURES, *map(_head, asked), "lost", "trials"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("", overflow="fold")
+    known = {id(place.row): place for place in places(group)}
+    for row in group.rows:
+        table.add_row(*_line(row, known.get(id(row)), asked), style=_style(row))
+    chips = [chip for chip in group.chips if chip not in group.title]
+    console.print()
+    console.print(Text(f"{group.title}  ", style="bold cyan") + Text(", ".join(chips), style="dim"))
+    console.print(table)
+
+
+def _head(column: str) -> str:
+    """A column of the results as a short heading: `chain_per_hop_p50_us` is `hop p50 µs`."""
+    word = column.removeprefix("chain_per_").removesuffix("_us").replace("_mb_s", " MB/s").replace("_hz", " Hz")
+    first, _, rest = word.replace("_", " ").partition(" ")
+    return f"{first}\n{rest}{' µs' if column.endswith('_us') else ''}"
+
+
+def _value(value: Any) -> str:
+    return words.number(value) if isinstance(value, int | float) else str(value or words.NOTHING)
+
+
+def _line(row: Row, place: Place | None, asked: Sequence[str]) -> list[str]:
+    if not row.ok:
+        return ["", *_names(row), *[""] * (len(FIGURES) + len(asked)), _lost(row), _trials(row), _trouble(row)]
+    return [
+        place.text if place else "",
+        *_names(row),
+        _middle(row),
+        words.number(row.figure("p99")),
+        words.number(row["times_floor"]),
+        words.number(row["cpu_us_per_message"]),
+        *(_value(row[column]) for column in asked),
+        _lost(row),
+        _trials(row),
+        "" if row.candidate else "floor" if row["transport"] in ("memory", "shm") else "not ranked",
+    ]
+
+
+def _names(row: Row) -> list[str]:
+    """The transport, with its settings where they are not the default, and the language."""
+    return [" ".join(words.distinct([str(row["transport"]), str(row["profile"] or "")])), str(row["language"])]
+
+
+def _middle(row: Row) -> str:
+    """p50 and how far its interval reaches to the farther side."""
+    p50, low, high = row.p50, row.figure("p50_low"), row.figure("p50_high")
+    if p50 is None or low is None or high is None:
+        return f"{words.number(p50)}      "
+    return f"{words.number(p50)} ±{words.number(max(p50 - low, high - p50), 2):>5}"
+
+
+def _lost(row: Row) -> str:
+    return words.percent(row.loss) if row["sent"] else words.NOTHING
+
+
+def _trials(row: Row) -> str:
+    return f"{row['trials_good'] or 0}/{row['trials'] or 0}"
+
+
+def _trouble(row: Row) -> str:
+    return f"{row['status']}: {row['reason']}" if row["reason"] else str(row["status"])
+
+
+def _style(row: Row) -> str:
+    if row["status"] == "failed":
+        return "red"
+    if not row.ok:
+        return "yellow"
+    return "" if row.candidate else "dim"
+
+
+def _print_legend(console: Console, run: Run) -> None:
+    said = [
+        "± reaches to the farther end of the 95 % interval; rows that share a place are not told apart;",
+        f"{words.NOTHING} is not resolved: too few messages or trials.",
+    ]
+    if run.quick:
+        said.append("This is a quick look: few, short trials. Decide on a longer run.")
+    console.print()
+    console.print(Text(" ".join(said), style="dim"))
+
+
+def print_plan(console: Console, made: Plan) -> None:
+    """The cells that would be measured, and those that would not."""
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    shown = _varying(made.runnable)
+    for head in ("cell", *shown, "floor"):
+        table.add_column(head.replace("rate_hz", "rate"), overflow="fold", no_wrap=head in ("cell", "floor"))
+    for cell in made.runnable:
+        table.add_row(
+            cell.id,
+            *(_word(getattr(cell, name)) for name in shown),
+            cell.floor or words.NOTHING,
+            style="" if cell.ranked else "dim",
+        )
+    console.print(table)
+    trials = sum(cell.trials for cell in made.runnable)
+    console.print(
+        f"\n{words.plural(len(made.runnable), 'cell')}, {words.plural(trials, 'trial')}, "
+        f"at least {made.seconds:.0f} s; seed {made.seed}"
+    )
+    for reason in words.distinct(cell.floor_reason for cell in made.runnable):
+        console.print(Text(reason, style="yellow"))
+    print_dropped(console, [(cell.as_json(), cell.dropped) for cell in made.cells if cell.dropped])
+
+
+ALWAYS = ("transport", "language")
+AXES = (
+    "profile",
+    "pattern",
+    "placement",
+    "wait",
+    "cores",
+    "payload",
+    "touch",
+    "pace",
+    "rate_hz",
+    "relays",
+    "sinks",
+    "pairs",
+    "work",
+    "messages",
+    "trials",
+)
+
+
+def _varying(cells: Sequence[Cell]) -> list[str]:
+    """What tells cells apart; the rest goes without saying."""
+    return [*ALWAYS, *(name for name in AXES if len({getattr(cell, name) for cell in cells}) > 1)]
+
+
+def _word(value: object) -> str:
+    if value is None:
+        return words.NOTHING
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def print_dropped(console: Console, dropped: Iterable[tuple[Facts, str]]) -> None:
+    """What is not measured, once for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for cell, reason in dropped:
+        reasons.setdefault(reason, []).append(f"{cell['transport']} ({cell['language']})")
+    if reasons:
+        console.print("\n[bold]dropped[/bold]")
+    for reason, cells in reasons.items():
+        many = f"{words.listed(words.distinct(cells))}, {words.plural(len(cells), 'cell')}"
+        console.print(Text(f"  {many}: {reason}"), soft_wrap=False)

@@ -1,0 +1,57 @@
+"""`hopmeter transports`: what exists, what is ready here, and how to get what is not."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hopmeter.manifest import Manifest, Readiness
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("transports", epilog="Example: hopmeter transports --json")(transports)
+
+
+def transports(
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object a line for each transport and language.")
+    ] = False,
+) -> None:
+    """List transports: which are ready here, in which languages, and the command that gets the others."""
+    from hopmeter import manifest
+
+    known = manifest.every()
+    ready = manifest.readiness_of_all(known.values())
+    if as_json:
+        for state in ready.values():
+            print(json.dumps(state.as_json()))
+        return
+    console = Console(highlight=False)
+    console.print(_table(known, ready))
+    _print_missing(console, ready)
+
+
+def _table(known: dict[str, Manifest], ready: dict[tuple[str, str], Readiness]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("transport", "language", "", "library", "waits", "patterns"):
+        table.add_column(column, overflow="fold")
+    for name, one in known.items():
+        for language, offer in one.offers.items():
+            state = ready[name, language]
+            mark = "[green]ready[/green]" if state.ready else "[yellow]not ready[/yellow]"
+            library = state.version if state.ready else f"[dim]{offer.library}[/dim]"
+            table.add_row(name, language, mark, library, " ".join(offer.waits), " ".join(offer.patterns))
+    return table
+
+
+def _print_missing(console: Console, ready: dict[tuple[str, str], Readiness]) -> None:
+    missing = [state for state in ready.values() if not state.ready]
+    if missing:
+        console.print("\n[bold]not ready[/bold]")
+    for state in missing:
+        console.print(f"  {state.transport} ({state.language}): {state.missing}\n    → {state.get}", markup=False)

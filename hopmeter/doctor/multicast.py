@@ -1,0 +1,51 @@
+"""Whether UDP multicast comes back to this machine itself, as LCM and DDS need it: tried, not guessed."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import struct
+from contextlib import closing
+
+LOOPBACK = "lo"
+NONE = "none"
+PATIENCE_S = 0.2
+IP_PKTINFO = 8
+"""As Linux numbers it; the socket module has no name for it yet."""
+
+
+def multicast() -> str:
+    """The device by which messages to a group come back, or `none` where none does."""
+    group = f"239.255.{secrets.randbelow(256)}.{secrets.randbelow(256)}"
+    try:
+        with closing(_member(group)) as member, closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender:
+            # It never leaves this machine.
+            sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
+            sender.sendto(b"hopmeter", member.getsockname())
+            _, ancillary, _, _ = member.recvmsg(64, 256)
+    except OSError:
+        return NONE
+    return _device(ancillary)
+
+
+def _member(group: str) -> socket.socket:
+    """A socket that has joined the group where the system thinks best, as the middlewares do."""
+    member = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        member.settimeout(PATIENCE_S)
+        member.setsockopt(socket.IPPROTO_IP, IP_PKTINFO, 1)
+        member.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group) + bytes(4))
+        member.bind((group, 0))
+    except OSError:
+        member.close()
+        raise
+    return member
+
+
+def _device(ancillary: list[tuple[int, int, bytes]]) -> str:
+    """The device that the kernel names beside a message."""
+    for level, kind, told in ancillary:
+        if (level, kind) == (socket.IPPROTO_IP, IP_PKTINFO):
+            (index,) = struct.unpack_from("=i", told)
+            return socket.if_indextoname(index)
+    return NONE

@@ -1,0 +1,1 @@
+"""Executing a plan: fresh nodes for every trial, and nothing of them left afterwards."""

@@ -1,0 +1,92 @@
+"""Processes by number and start time: a number alone may have passed to somebody else."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def die_with_launcher() -> None:
+    """Called in a new process before its program starts: the kernel kills it when the launcher is gone."""
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def start_ticks(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot; None where there is no such process."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    # The name of the program may contain spaces and brackets; what follows its last bracket does not.
+    return int(text.rpartition(")")[2].split()[19])
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a child is gone; it is not reaped by asking, so its number stays its own."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a process has used since it started, all its living threads together."""
+
+    cpu_ns: int = 0
+    voluntary_switches: int = 0
+    involuntary_switches: int = 0
+    rss_peak_bytes: int = 0
+
+    def since(self, before: Reading) -> dict[str, int]:
+        """What was used in between, in the words of a node's `resources`. User and system are not told apart."""
+        return {
+            "user_us": max(0, self.cpu_ns - before.cpu_ns) // 1000,
+            "system_us": 0,
+            "voluntary_switches": max(0, self.voluntary_switches - before.voluntary_switches),
+            "involuntary_switches": max(0, self.involuntary_switches - before.involuntary_switches),
+            "rss_peak_bytes": self.rss_peak_bytes,
+        }
+
+
+def reading(pid: int) -> Reading:
+    """What /proc says of a process; its clock ticks are too coarse for a trial, what the scheduler counted is not."""
+    folder = Path(f"/proc/{pid}")
+    tasks = [_task(task) for task in folder.glob("task/*")]
+    cpu_ns, voluntary, involuntary = (sum(task[at] for task in tasks) for at in range(3))
+    return Reading(cpu_ns, voluntary, involuntary, _status(folder, "VmHWM") * 1024)
+
+
+def _task(folder: Path) -> tuple[int, int, int]:
+    """Nanoseconds on a core, voluntary and involuntary switches of one thread."""
+    try:
+        cpu_ns = int((folder / "schedstat").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        cpu_ns = 0
+    return cpu_ns, _status(folder, "voluntary_ctxt_switches"), _status(folder, "nonvoluntary_ctxt_switches")
+
+
+def _status(folder: Path, name: str) -> int:
+    try:
+        lines = (folder / "status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith(f"{name}:")), 0)
+
+
+def boot_id() -> str:
+    """Tells one boot of this machine from another."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def kill_group(pid: int) -> None:
+    """Ends a process that leads its own group, and all it has started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)

@@ -1,0 +1,39 @@
+"""What one trial left behind, as the launcher hands it to the store and the analysis."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass
+class TrialResult:
+    """One execution of a cell. A failed trial is kept, with its reason.
+
+    `nodes` are the nodes' `done` messages in node order (see docs/internals.md), each with `version`, `language` and
+    `clock` from its `bound` added. `start_ns` is `go` on CLOCK_MONOTONIC.
+    """
+
+    cell: str
+    trial: int
+    good: bool
+    reason: str = ""
+    remedy: str = ""
+    order: int = 0
+    """Position in the shuffled order of the run."""
+    start_ns: int = 0
+    wall_s: float = 0.0
+    steal_us: float = 0.0
+    """CPU time the hypervisor gave to others during the trial, all cores together."""
+    nodes: list[dict[str, Any]] = field(default_factory=list)
+    samples: str = ""
+    """The Parquet file, relative to the run folder; empty where nothing was recorded."""
+
+    def as_json(self) -> dict[str, Any]:
+        """One line of `trials.jsonl`."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> TrialResult:
+        """The reverse of `as_json`."""
+        return cls(**row)

@@ -1,0 +1,113 @@
+"""A whole run: every trial in its turn, what it left into the run folder, and whatever happens, an orderly end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from hopmeter.launch.alarm import Alarm
+from hopmeter.launch.failure import InterruptedRunError
+from hopmeter.launch.ground import Ground
+from hopmeter.launch.order import Turn, turns
+from hopmeter.launch.progress import RunProgress
+from hopmeter.launch.result import TrialResult
+from hopmeter.launch.trial import Work, executed
+from hopmeter.plan import Cell, Plan
+from hopmeter.plan.expand import World
+from hopmeter.plan.rules import languages
+from hopmeter.store.run import RunFolder
+
+HOPELESS = 2
+"""A cell that failed so often, and never succeeded, is not tried again: each try may take a timeout."""
+
+NOT_TRIED = "not tried again"
+
+
+@dataclass
+class Executor:
+    """Works through the turns of a plan."""
+
+    plan: Plan
+    world: World
+    folder: RunFolder
+    console: Console
+    further: Callable[[], list[Cell]] = list
+    """Cells that follow from what the trials so far have shown; none where all were planned."""
+
+    def run(self, done: Sequence[TrialResult] = ()) -> bool:
+        """Executes what is not done yet; False where it was interrupted. What is finished is in the folder."""
+        finished = {(result.cell, result.trial) for result in done}
+        todo = [
+            turn for turn in turns(self.plan.runnable, self.plan.seed) if (turn.cell.id, turn.trial) not in finished
+        ]
+        self._bad = Counter(result.cell for result in done if not result.good)
+        self._good = Counter(result.cell for result in done if result.good)
+        self._reasons = {result.cell: result.reason for result in done if not result.good}
+        self.folder.logs.mkdir(exist_ok=True)
+        with Alarm() as alarm, Ground() as ground:
+            try:
+                self._work_through(todo, ground, alarm)
+                while todo := self._further():
+                    self._work_through(todo, ground, alarm)
+            except InterruptedRunError:
+                return False
+            return True
+
+    def _further(self) -> list[Turn]:
+        """The turns of cells that were not planned before."""
+        cells = self.further()
+        if cells:
+            self.plan = replace(self.plan, cells=[*self.plan.cells, *cells])
+            self.folder.note(cells=[cell.as_json() for cell in self.plan.cells])
+        before = len(self.folder.trials)
+        return [
+            replace(turn, order=turn.order + before) for turn in turns(cells, self.plan.seed + len(self.plan.cells))
+        ]
+
+    def _work_through(self, todo: Sequence[Turn], ground: Ground, alarm: Alarm) -> None:
+        with RunProgress(self.console, todo) as progress:
+            for turn in todo:
+                alarm.check()
+                progress.begin(turn)
+                self._take(turn, ground, alarm, progress)
+                progress.end(turn)
+
+    def _take(self, turn: Turn, ground: Ground, alarm: Alarm, progress: RunProgress) -> None:
+        if self._is_hopeless(turn):
+            reason = f"{NOT_TRIED} after {HOPELESS} failures: {self._reasons[turn.cell.id]}"
+            self._add(TrialResult(turn.cell.id, turn.trial, good=False, reason=reason, order=turn.order), [], progress)
+            return
+        with executed(self._work(turn), ground, alarm) as outcome:
+            self._add(outcome.result, outcome.raw_files if outcome.result.good else [], progress)
+
+    def _is_hopeless(self, turn: Turn) -> bool:
+        return self._bad[turn.cell.id] >= HOPELESS and not self._good[turn.cell.id]
+
+    def _work(self, turn: Turn) -> Work:
+        cell = turn.cell
+        return Work(
+            cell=cell,
+            trial=turn.trial,
+            order=turn.order,
+            seed=turn.seed,
+            manifest=self.world.manifests[cell.transport],
+            ready={language: self.world.ready[cell.transport, language] for language in languages(cell)},
+            logs=self.folder.logs,
+            cpu=self.folder.cpu_path(cell.id, turn.trial) if self.plan.scenario.sample_cpu else None,
+        )
+
+    def _add(self, result: TrialResult, raw_files: list[Path], progress: RunProgress) -> None:
+        kept = self.folder.add_trial(result, raw_files)
+        (self._good if kept.good else self._bad)[kept.cell] += 1
+        if kept.good or kept.reason.startswith(NOT_TRIED):
+            return
+        self._reasons.setdefault(kept.cell, kept.reason)
+        progress.note(f"{kept.cell} trial {kept.trial}: {kept.reason}{_so(kept.remedy)}")
+
+
+def _so(remedy: str) -> str:
+    return f" ({remedy})" if remedy else ""

@@ -1,0 +1,209 @@
+"""One trial: fresh nodes, the conversation of docs/internals.md, and their certain end."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hopmeter.launch.alarm import Alarm
+from hopmeter.launch.aside import aside
+from hopmeter.launch.control import Control
+from hopmeter.launch.cpu import CpuSampler, stolen_us
+from hopmeter.launch.daemon import Daemon
+from hopmeter.launch.daemon import Ground as DaemonGround
+from hopmeter.launch.failure import TrialFailedError
+from hopmeter.launch.ground import Ground, new_run_id, remove_leftovers
+from hopmeter.launch.node import Node, Start
+from hopmeter.launch.result import TrialResult
+from hopmeter.manifest import Manifest, Readiness
+from hopmeter.plan.cell import Cell
+from hopmeter.plan.spec import Place, node_specs
+from hopmeter.plan.topology import topology
+
+LEAD_NS = 30_000_000
+"""From `go` to the start of the schedule: long enough for every node to have heard it."""
+CALL_S = 10.0
+"""How long the instrument's clients wait for a reply that does not come."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """One trial to do, and what with."""
+
+    cell: Cell
+    trial: int
+    order: int
+    seed: int
+    manifest: Manifest
+    ready: dict[str, Readiness]
+    """By language."""
+    logs: Path
+    cpu: Path | None = None
+    """Where CPU samples go, if any are taken."""
+
+    @property
+    def name(self) -> str:
+        """How files of this trial are called."""
+        return f"{self.cell.id}-{self.trial}"
+
+
+@dataclass
+class Outcome:
+    """A trial's result, and the raw samples for as long as its folder exists."""
+
+    result: TrialResult
+    raw_files: list[Path]
+
+
+@contextmanager
+def executed(work: Work, ground: Ground, alarm: Alarm) -> Iterator[Outcome]:
+    """Executes a trial; its raw samples exist until this is left. Raises only where the whole run ends."""
+    folder, run = ground.trial(), new_run_id()
+    outcome = Outcome(TrialResult(work.cell.id, work.trial, good=False, order=work.order), [])
+    leftovers = [pattern.replace("{run}", run) for pattern in work.manifest.leftovers]
+    ground.keep((), leftovers)
+    began, stolen = time.monotonic(), stolen_us()
+    try:
+        try:
+            _run(work, ground, alarm, _place(work, folder, run), leftovers, outcome)
+            outcome.result.good = True
+        except TrialFailedError as failed:
+            outcome.result.reason, outcome.result.remedy = failed.reason, failed.remedy
+        outcome.result.wall_s = time.monotonic() - began
+        outcome.result.steal_us = stolen_us() - stolen
+        outcome.raw_files = sorted(folder.glob("*.raw"), key=lambda path: int(path.stem))
+        yield outcome
+    finally:
+        remove_leftovers(leftovers, run)
+        shutil.rmtree(folder, ignore_errors=True)
+        ground.keep((), ())
+
+
+def _place(work: Work, folder: Path, run: str) -> Place:
+    ends = folder / "s"
+    ends.mkdir(mode=0o700)
+    adapters = {"python": work.manifest.folder / "python"}
+    return Place(run, work.trial, work.seed, directory=ends, samples=folder, adapters=adapters)
+
+
+def _run(work: Work, ground: Ground, alarm: Alarm, place: Place, leftovers: list[str], outcome: Outcome) -> None:
+    with ExitStack() as ends:
+        nodes: list[Node] = []
+        daemon = _daemon(work, place)
+        if daemon is not None:
+            ends.enter_context(daemon)
+            ground.keep([daemon.pid], leftovers)
+            place = replace(place, daemon=daemon.address)
+        for start in _starts(work, place, daemon.environment if daemon else {}):
+            node = Node(start)
+            ends.callback(node.close)
+            nodes.append(node)
+        ground.keep([*([daemon.pid] if daemon else []), *(node.pid for node in nodes)], leftovers)
+        control = Control(nodes, alarm, daemon)
+        ends.callback(control.close)
+        with aside(work.cell.core_list):
+            _converse(work, control, outcome.result, daemon)
+
+
+def _daemon(work: Work, place: Place) -> Daemon | None:
+    """The transport's daemon, on the core that follows those of the participants."""
+    told, cell = work.manifest.daemon, work.cell
+    if told is None:
+        return None
+    after = len(topology(cell).participants)
+    core = cell.core_list[after % len(cell.core_list)] if cell.core_list else None
+    log = work.logs / f"{work.name}-daemon.log"
+    return Daemon(told, DaemonGround(place.run, place.directory / "daemon", cell.settings, log, core))
+
+
+def _starts(work: Work, place: Place, environment: Mapping[str, str]) -> Iterator[Start]:
+    for language, spec in node_specs(work.cell, place):
+        roles = "+".join(dict.fromkeys(participant["role"] for participant in spec["participants"]))
+        number = spec["node"]
+        yield Start(
+            name=f"node {number} ({work.cell.transport} {language}, {roles})",
+            language=language,
+            command=work.ready[language].command,
+            spec=spec,
+            spec_file=place.samples / f"node{number}.json",
+            log=work.logs / f"{work.name}-{number}.log",
+            environment=environment,
+        )
+
+
+def _converse(work: Work, control: Control, result: TrialResult, daemon: Daemon | None) -> None:
+    cell = work.cell
+    control.expect("bound", cell.timeout_s)
+    links = {link: address for node in control.nodes for link, address in node.said["bound"].get("links", {}).items()}
+    control.say({"say": "connect", "links": links})
+    control.expect("ready", cell.timeout_s)
+    _prove(cell, control)
+    before = daemon.reading() if daemon else None
+    result.start_ns = time.monotonic_ns() + LEAD_NS
+    control.say({"say": "go", "start_ns": result.start_ns})
+    _measure(work, control)
+    result.nodes = [_done(node) for node in control.nodes]
+    if daemon is not None and before is not None:
+        daemon.check()
+        result.nodes.append(_served(daemon, daemon.reading().since(before)))
+    control.say({"say": "end"})
+    control.wait_for_exits(cell.timeout_s)
+
+
+def _prove(cell: Cell, control: Control) -> None:
+    """Lets sources probe until every branch of every flow has reported the same probe."""
+    shape = topology(cell)
+    missing = {flow: shape.provers(cell, flow) for flow in range(cell.pairs)}
+    seen: dict[tuple[int, int], set[int]] = {}
+    quiet: set[int] = set()
+
+    def heed(_: Node, message: dict[str, Any]) -> None:
+        flow = message.get("flow", -1)
+        if message["say"] == "quiet":
+            quiet.add(flow)
+        if message["say"] != "probed" or flow not in missing:
+            return
+        reporters = seen.setdefault((flow, message["probe"]), set())
+        reporters.add(message["participant"])
+        if missing[flow] <= reporters:
+            del missing[flow]
+            control.say({"say": "proved", "flow": flow})
+
+    control.say({"say": "probe"})
+    control.listen(lambda: not missing, cell.timeout_s, "probed", heed)
+    control.listen(lambda: len(quiet) == cell.pairs, cell.timeout_s, "quiet", heed)
+
+
+def _measure(work: Work, control: Control) -> None:
+    """Waits for the end of the schedule. Nothing is sent meanwhile, and nothing looked at but who has ended."""
+    cell = work.cell
+    calls = 0.0 if cell.pattern == "pubsub" else CALL_S
+    patience_s = LEAD_NS / 1e9 + cell.limit_s + cell.drain_s + cell.busy_s + calls + cell.timeout_s
+    sampler = CpuSampler(control.nodes) if work.cpu else None
+    if sampler:
+        sampler.sample()
+    control.expect("done", patience_s, tick=sampler.sample if sampler else None)
+    if sampler and work.cpu:
+        sampler.write(work.cpu)
+
+
+def _served(daemon: Daemon, used: dict[str, int]) -> dict[str, Any]:
+    """The daemon's row: what it used from `go` until all were done counts into the cell like a node's."""
+    facts = {"daemon": daemon.title}
+    return {"participants": [], "resources": used, "facts": facts, "version": daemon.version(), "pid": daemon.pid}
+
+
+def _done(node: Node) -> dict[str, Any]:
+    bound = node.said["bound"]
+    return {
+        **node.said["done"],
+        "version": bound.get("version", ""),
+        "clock": bound.get("clock", {}),
+        "pid": bound.get("pid"),
+        "language": node.language,
+    }

@@ -1,0 +1,58 @@
+"""The broker, master or other daemon that a transport cannot do without: what starts it, and what proves it serves."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from hopmeter.manifest.strict import Strict
+
+LINE = "line: "
+SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+"""Where daemons live that are not on everybody's PATH."""
+
+
+class Daemon(Strict):
+    """`[daemon]` of a manifest. Its texts may contain `{port}` (a free one), `{directory}` (private), `{run}`, and any
+    setting's name in braces."""
+
+    title: str
+    """How messages and results call it."""
+    command: Annotated[list[str], Field(min_length=1)]
+    apt: list[str] = []
+    version: list[str] = []
+    """A command whose first line of output tells its version."""
+    ready: str
+    """What proves that it serves: `port`, that it accepts a connection; `line: TEXT`, a line it printed."""
+    address: str = ""
+    """What the adapters are told."""
+    single: bool = False
+    """Whether a machine has room for one only, so that nothing else with it may run at the same time."""
+    files: dict[str, str] = {}
+    """What is written into its folder before it starts, by name."""
+    environment: dict[str, str] = {}
+    """For itself and for the nodes."""
+
+    @model_validator(mode="after")
+    def _ready_is_known(self) -> Daemon:
+        if self.ready != "port" and not self.line.strip():
+            raise ValueError(f'ready = "{self.ready}" is neither "port" nor "line: TEXT"')
+        return self
+
+    @property
+    def line(self) -> str:
+        """What a line must contain; empty where a port proves it."""
+        return self.ready.removeprefix(LINE) if self.ready.startswith(LINE) else ""
+
+    @property
+    def program(self) -> str | None:
+        """Where it is on this machine; None where it is not installed."""
+        return found(self.command[0])
+
+
+def found(program: str) -> str | None:
+    """Where a program is, daemons' folders included."""
+    return shutil.which(program, path=os.pathsep.join([os.environ.get("PATH", os.defpath), *SYSTEM_FOLDERS]))

@@ -1,0 +1,53 @@
+"""Finding transports: a glob over folders, no list anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from hopmeter import places, toml_files
+from hopmeter.errors import UsageError
+from hopmeter.manifest.model import Manifest
+
+
+def every(folders: Iterable[Path] | None = None) -> dict[str, Manifest]:
+    """All transports by name."""
+    return {path.parent.name: load(path) for path in places.manifests(folders)}
+
+
+def load(path: Path) -> Manifest:
+    """One manifest; `UsageError` says what is wrong with it."""
+    manifest = toml_files.checked(Manifest, toml_files.read(path), str(path))
+    if manifest.name != path.parent.name:
+        raise UsageError(
+            f'{path}: name = "{manifest.name}" is not its folder\'s name, "{path.parent.name}"', "make them the same"
+        )
+    manifest._folder = path.parent
+    return manifest
+
+
+GROUPS: dict[str, Callable[[Manifest], bool]] = {
+    "all": lambda manifest: manifest.ranked,
+    "direct": lambda manifest: manifest.ranked and manifest.daemon is None,
+}
+"""Words that stand for many transports: all that can be ranked, and those of them that need no broker or daemon."""
+
+
+def selected(words: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:
+    """The transports that names and words for groups stand for; `UsageError` for a name that is none."""
+    known = every() if manifests is None else manifests
+    found: dict[str, Manifest] = {}
+    for word in words:
+        group = GROUPS.get(word)
+        found |= {name: each for name, each in known.items() if group(each)} if group else named([word], known)
+    return found
+
+
+def named(names: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:
+    """Those transports; `UsageError` for a name that is none, with the nearest that is one."""
+    known = every() if manifests is None else manifests
+    wanted = list(names)
+    for name in wanted:
+        if name not in known:
+            raise UsageError(f"transport {toml_files.one_of(name, known)}")
+    return {name: known[name] for name in wanted}

@@ -1,0 +1,102 @@
+"""Which Python runs the nodes of a transport: hopmeter's own, one with packages of the transport's own, or the
+system's."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+from hopmeter import places
+from hopmeter.manifest.model import Offer
+
+OLDEST = (3, 11)
+"""What the instrument is built for."""
+PATIENCE_S = 20
+ABOUT = (
+    "import json, site, sys; "
+    "print(json.dumps([sys.version_info[:2], sys.prefix != sys.base_prefix, site.getsitepackages()]))"
+)
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A Python, and the folders that its packages are installed in."""
+
+    program: Path
+    packages: tuple[Path, ...]
+
+    @property
+    def command(self) -> list[str]:
+        """How it runs a node."""
+        # -P: a file of the user's working folder must not stand in for a module of a library.
+        if self.program == Path(sys.executable):
+            return [sys.executable, "-P", "-m", "hopmeter.node"]
+        return [str(self.program), "-P", str(places.PACKAGE / "node/start.py")]
+
+
+class NoPythonError(Exception):
+    """The Python that a transport needs is not here."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(what)
+        self.remedy = remedy
+
+
+def interpreter(offer: Offer) -> Interpreter | None:
+    """The one for a transport's Python; None where `hopmeter build` has yet to make it. `NoPythonError` where nothing
+    but the user can get it."""
+    if offer.interpreter == "system":
+        return system()
+    if offer.environment == "own":
+        return own(offer.transport)
+    return Interpreter(Path(sys.executable), (Path(sysconfig.get_path("purelib")),))
+
+
+def folder(transport: str) -> Path:
+    """Where the environment of a transport lies that has one."""
+    tree = places.checkout()
+    return (tree / "build" if tree else places.cache()) / "environments" / transport
+
+
+def own(transport: str) -> Interpreter | None:
+    """The Python of a transport's own environment, if it was made."""
+    program = folder(transport) / "bin/python"
+    packages = tuple(sorted(folder(transport).glob("lib/python*/site-packages")))
+    return Interpreter(program, packages) if os.access(program, os.X_OK) else None
+
+
+@functools.cache
+def system() -> Interpreter:
+    """The Python that packages of the system are made for: on the standard path, and no virtual environment."""
+    found = "the system has no python3"
+    for place in (os.confstr("CS_PATH") or os.defpath).split(os.pathsep):
+        about = _about(Path(place) / "python3")
+        if about is None or about[1]:
+            continue
+        version, _, packages = about
+        if version >= OLDEST:
+            return Interpreter(Path(place) / "python3", tuple(map(Path, packages)))
+        found = f"the system's Python is {_dotted(version)}, and nodes need {_dotted(OLDEST)}"
+    remedy = f"install the system's own python3, {_dotted(OLDEST)} or newer (Debian 12 and Ubuntu 24.04 have one)"
+    raise NoPythonError(found, remedy)
+
+
+def _about(program: Path) -> tuple[tuple[int, ...], bool, list[str]] | None:
+    """Its version, whether it is a virtual environment's, and where its packages are; None where it does not run."""
+    try:
+        asked = [str(program), "-I", "-c", ABOUT]
+        said = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=PATIENCE_S).stdout
+        version, virtual, packages = json.loads(said)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None
+    return tuple(version), bool(virtual), list(packages)
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))

@@ -1,0 +1,206 @@
+"""The manifest of a transport, `transport.toml`: what it offers, in each language, and its settings."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+
+from hopmeter.manifest.daemon import Daemon
+from hopmeter.manifest.owned import Owned
+from hopmeter.manifest.strict import Strict
+from hopmeter.toml_files import one_of
+
+Language = Literal["rust", "c++", "python"]
+Wait = Literal["spin", "block", "callback"]
+Placement = Literal["thread", "process"]
+Pattern = Literal["pubsub", "rpc"]
+Value = bool | int | float | str
+
+LANGUAGES: tuple[Language, ...] = ("rust", "c++", "python")
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+
+
+class Setting(Strict):
+    """One setting of a transport: its default, and what else it may be."""
+
+    default: Value
+    help: str
+    choices: list[str] | None = None
+    min: float | None = None
+    max: float | None = None
+
+    @model_validator(mode="after")
+    def _default_is_allowed(self) -> Setting:
+        self.checked(self.default)
+        return self
+
+    def checked(self, value: Value) -> Value:
+        """The value in the default's type; `ValueError` says what is allowed."""
+        value = float(value) if isinstance(self.default, float) and type(value) is int else value
+        if type(value) is not type(self.default):
+            raise ValueError(f"{value!r} is no {_kind(self.default)}, as the default {self.default!r} is")
+        if self.choices is not None and value not in self.choices:
+            raise ValueError(one_of(value, self.choices))
+        if self.min is not None and not isinstance(value, str) and value < self.min:
+            raise ValueError(f"{value} is below the least allowed, {self.min:g}")
+        if self.max is not None and not isinstance(value, str) and value > self.max:
+            raise ValueError(f"{value} is above the most allowed, {self.max:g}")
+        return value
+
+    def parsed(self, word: str) -> Value:
+        """A value as it is typed on the command line; `ValueError` says what is allowed."""
+        if isinstance(self.default, bool):
+            words = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
+            if word.lower() not in words:
+                raise ValueError(one_of(word, ["true", "false"]))
+            return words[word.lower()]
+        try:
+            return self.checked(type(self.default)(word))
+        except ValueError as cause:
+            raise ValueError(
+                str(cause)
+                if "allowed" in str(cause) or "one of" in str(cause)
+                else f'"{word}" is no {_kind(self.default)}'
+            ) from cause
+
+
+def _kind(value: Value) -> str:
+    return {"bool": "true or false", "int": "whole number", "float": "number", "str": "word"}[type(value).__name__]
+
+
+class LanguagePart(Strict):
+    """A transport in one language: what its library is, how to get it, and where it differs from the others."""
+
+    waits: Annotated[list[Wait], Field(min_length=1)]
+    library: str
+    pip: list[str] = []
+    apt: list[str] = []
+    heavy: bool = False
+    user: Owned | None = None
+    """Who must have it, where no registry does."""
+    environment: Literal["own"] | None = None
+    """For Python: its packages conflict with others', so they get an environment for themselves."""
+    interpreter: Literal["system"] | None = None
+    """For Python: its packages are the system's, so that its nodes run on the system's Python."""
+    patterns: list[Pattern] | None = None
+    placements: list[Placement] | None = None
+    loan: bool | None = None
+    parts: bool | None = None
+    forward: Literal["copy", "move"] | None = None
+    send: Literal["nonblocking", "blocking"] | None = None
+    keep: bool | None = None
+
+
+class Offer(BaseModel):
+    """What a transport offers in one language, everything resolved."""
+
+    model_config = ConfigDict(frozen=True)
+
+    transport: str
+    language: Language
+    waits: list[Wait]
+    placements: list[Placement]
+    patterns: list[str]
+    loan: bool
+    parts: bool
+    forward: str
+    send: str
+    keep: bool
+    library: str
+    pip: list[str]
+    apt: list[str]
+    heavy: bool
+    user: Owned | None = None
+    environment: str | None = None
+    interpreter: str | None = None
+
+    @property
+    def is_installed(self) -> bool:
+        """False only for what the user would have to bring and has not."""
+        return self.user is None or self.user.is_here
+
+
+class Manifest(Strict):
+    """A whole `transport.toml`."""
+
+    name: Name
+    title: str
+    summary: str
+    placements: Annotated[list[Placement], Field(min_length=1)]
+    patterns: Annotated[list[Pattern], Field(min_length=1)]
+    rpc: Literal["native", "duplex"] | None = None
+    send: Literal["nonblocking", "blocking"]
+    loan: bool = False
+    parts: bool = False
+    forward: Literal["copy", "move"] = "copy"
+    keep: bool = False
+    reply: Literal["inline", "deferred"] | None = None
+    carriage: Literal["raw", "typed"] = "raw"
+    max_payload_bytes: Annotated[int, Field(gt=0)]
+    ranked: bool = True
+    cross_language: bool = True
+    leftovers: list[str] = []
+    languages: Annotated[dict[Language, LanguagePart], Field(min_length=1)]
+    daemon: Daemon | None = None
+    settings: dict[str, Setting] = {}
+
+    _folder: Path = PrivateAttr(default=Path())
+
+    @model_validator(mode="after")
+    def _rpc_is_explained(self) -> Manifest:
+        if ("rpc" in self.patterns) != (self.rpc is not None):
+            raise ValueError('rpc = "native" or "duplex" belongs where patterns list "rpc", and only there')
+        if self.reply is not None and self.rpc != "native":
+            raise ValueError('reply = "inline" or "deferred" belongs to rpc = "native" only')
+        return self
+
+    @model_validator(mode="after")
+    def _leftovers_are_ours(self) -> Manifest:
+        for pattern in self.leftovers:
+            if "{run}" not in pattern or not pattern.startswith("/"):
+                raise ValueError(
+                    f'leftovers: "{pattern}" must be a whole path that contains {{run}}, '
+                    "so that nobody else's files match"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _environments_are_for_python(self) -> Manifest:
+        for language, part in self.languages.items():
+            if language != "python" and (part.environment or part.interpreter):
+                raise ValueError(f'{language}: "environment" and "interpreter" are for Python only')
+            if part.interpreter and (part.environment or part.pip):
+                raise ValueError('interpreter = "system" takes packages of the system: no environment and no pip list')
+        return self
+
+    @property
+    def folder(self) -> Path:
+        """Where the transport lies."""
+        return self._folder
+
+    @cached_property
+    def offers(self) -> dict[str, Offer]:
+        """What it offers by language, in the order of `LANGUAGES`."""
+        return {word: self._offer(word) for word in LANGUAGES if word in self.languages}
+
+    def _offer(self, language: Language) -> Offer:
+        part = self.languages[language]
+        own: dict[str, Any] = {name: getattr(part, name) for name in OVERRIDES}
+        own = {name: getattr(self, name) if value is None else value for name, value in own.items()}
+        own["patterns"] = [*own["patterns"], *(["scatter"] if "rpc" in own["patterns"] else [])]
+        plain = {name: getattr(part, name) for name in PLAIN}
+        plain["apt"] = [*plain["apt"], *(self.daemon.apt if self.daemon else [])]
+        return Offer(transport=self.name, language=language, **own, **plain)
+
+    def settled(self, given: dict[str, Value]) -> dict[str, Value]:
+        """Every setting, with what is given in place of the default."""
+        return {name: given.get(name, setting.default) for name, setting in self.settings.items()}
+
+
+PLAIN = ("waits", "library", "pip", "apt", "heavy", "user", "environment", "interpreter")
+"""What only a language has."""
+OVERRIDES = ("patterns", "placements", "loan", "parts", "forward", "send", "keep")
+"""What a language may have otherwise than the transport."""

@@ -1,0 +1,180 @@
+"""Whether a transport's node runs here in a language. The node itself is asked; its answer is kept until it changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hopmeter import places
+from hopmeter.manifest.interpreter import NoPythonError, interpreter
+from hopmeter.manifest.model import Manifest
+
+PATIENCE_S = 30
+NOT_BUILT = "it is not built"
+NOT_INSTALLED = "it is not installed here"
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """What stands between a person and a measurement with this transport in this language; nothing, if it is ready."""
+
+    transport: str
+    language: str
+    ready: bool
+    version: str = ""
+    missing: str = ""
+    get: str = ""
+    command: tuple[str, ...] = ()
+    """How its node is started."""
+    about: dict[str, Any] = field(default_factory=dict)
+    """What the node says of itself: compiler, flags, instrument."""
+
+    def as_json(self) -> dict[str, Any]:
+        """A line of `hopmeter transports --json`."""
+        return {
+            "transport": self.transport,
+            "language": self.language,
+            "ready": self.ready,
+            "version": self.version or None,
+            "missing": self.missing or None,
+            "get": self.get or None,
+        }
+
+
+def readiness_of_all(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Readiness]:
+    """Every language of these transports; nodes are asked at the same time."""
+    pairs = [(manifest, language) for manifest in manifests for language in manifest.offers]
+    with ThreadPoolExecutor(max_workers=max(2, os.cpu_count() or 2)) as pool:
+        answers = pool.map(lambda pair: readiness(*pair), pairs)
+        return {(answer.transport, answer.language): answer for answer in answers}
+
+
+def readiness(manifest: Manifest, language: str) -> Readiness:
+    """One transport in one language."""
+    user = manifest.offers[language].user
+    if user is not None and not user.is_here:
+        return Readiness(manifest.name, language, ready=False, missing=NOT_INSTALLED, get=user.remedy)
+    try:
+        command = node_command(manifest, language)
+    except NoPythonError as none:
+        return Readiness(manifest.name, language, ready=False, missing=str(none), get=none.remedy)
+    if command is None:
+        return _unready(manifest, language, NOT_BUILT)
+    if manifest.daemon is not None and manifest.daemon.program is None:
+        return _unready(manifest, language, f"{manifest.daemon.title} is not installed")
+    describe = [*command, "--describe"]
+    if language == "python":
+        describe += ["--adapter", str(manifest.folder / "python")]
+    mark = _mark(_depends_on(manifest, language, command))
+    about = _remembered(manifest, language, mark)
+    if about is None:
+        try:
+            about = _ask(describe)
+        except UndescribedError as failed:
+            return _unready(manifest, language, str(failed))
+        _remember(manifest, language, mark, about)
+    return Readiness(
+        manifest.name, language, ready=True, version=str(about.get("version", "")), command=tuple(command), about=about
+    )
+
+
+def node_command(manifest: Manifest, language: str) -> list[str] | None:
+    """How the node is started, without its arguments; None where it is not built. `NoPythonError` where the system
+    lacks the Python that it runs on."""
+    if language == "python":
+        found = interpreter(manifest.offers[language])
+        return found.command if found else None
+    node = places.node(manifest.name, language)
+    return [str(node)] if node else None
+
+
+def environment() -> dict[str, str]:
+    """What nodes are started with: they find this very package, and no library starts threads of its own to compute."""
+    tree = places.checkout()
+    paths = [str(tree)] if tree else []
+    if os.environ.get("PYTHONPATH"):
+        paths.append(os.environ["PYTHONPATH"])
+    found = {"PYTHONPATH": os.pathsep.join(paths)} if paths else {}
+    return {**os.environ, "OMP_NUM_THREADS": "1", **found}
+
+
+def _unready(manifest: Manifest, language: str, missing: str) -> Readiness:
+    return Readiness(manifest.name, language, ready=False, missing=missing, get=f"hopmeter build {manifest.name}")
+
+
+class UndescribedError(Exception):
+    """A node that did not say what it is; the text says why."""
+
+
+def _ask(command: Sequence[str]) -> dict[str, Any]:
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PATIENCE_S,
+            env=environment(),
+            check=False,
+        )
+    except subprocess.TimeoutExpired as cause:
+        raise UndescribedError(f"its node did not say within {PATIENCE_S} s what it is") from cause
+    except OSError as cause:
+        raise UndescribedError(f"its node does not start: {cause.strerror}") from cause
+    if done.returncode != 0:
+        said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+        raise UndescribedError(said[-1] if said else f"its node ends with {done.returncode} and says nothing")
+    try:
+        return dict(json.loads(done.stdout.splitlines()[-1]))
+    except (ValueError, IndexError, TypeError) as cause:
+        raise UndescribedError("its node says something else than what it is") from cause
+
+
+def _depends_on(manifest: Manifest, language: str, command: Sequence[str]) -> list[Path]:
+    """What an answer depends on; a Python adapter also on what is installed beside it."""
+    if language != "python":
+        return [Path(command[0])]
+    here = manifest.folder / "python"
+    shared = manifest.folder.parent.glob("_*/python/*.py")
+    instrument = places.PACKAGE.glob("_instrument*.so")
+    found = interpreter(manifest.offers[language])
+    packages = found.packages if found else ()
+    return [Path(command[0]), *packages, *sorted(here.rglob("*.py")), *sorted(shared), *sorted(instrument)]
+
+
+def _mark(paths: Iterable[Path]) -> list[list[str | int]]:
+    return [[str(path), path.stat().st_mtime_ns, path.stat().st_size] for path in paths if path.exists()]
+
+
+def _memory(manifest: Manifest, language: str) -> Path:
+    # Two environments on one machine have libraries of their own.
+    place = zlib.crc32(f"{manifest.folder} {sys.prefix}".encode())
+    return places.cache() / "describe" / f"{manifest.name}-{places.language_word(language)}-{place}.json"
+
+
+def _remembered(manifest: Manifest, language: str, mark: list[list[str | int]]) -> dict[str, Any] | None:
+    try:
+        kept = json.loads(_memory(manifest, language).read_text())
+        return dict(kept["about"]) if kept["mark"] == mark else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _remember(manifest: Manifest, language: str, mark: list[list[str | int]], about: dict[str, Any]) -> None:
+    path = _memory(manifest, language)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_suffix(f".{os.getpid()}")
+        beside.write_text(json.dumps({"mark": mark, "about": about}))
+        beside.replace(path)
+    except OSError:
+        pass  # a cache that cannot be written only costs the next command some time

@@ -1,0 +1,93 @@
+"""What a Python node does: read which adapter the spec wants, and run it in the instrument."""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from hopmeter import _instrument
+from hopmeter.node.contract import AdapterError
+from hopmeter.node.loading import transport_class, transport_name
+
+
+def run(arguments: list[str]) -> int:
+    """Runs the node that `--spec FILE --control-fd N` or `--describe --adapter DIR` asks for; answers its exit code."""
+    spec = _read_spec(_value(arguments, "--spec"))
+    folder = Path(spec.get("adapter") or _value(arguments, "--adapter") or ".")
+    collects = spec.get("settings", {}).get("gc", "on") != "off"
+
+    if "--describe" in arguments and not _loads(folder):
+        return 1
+
+    def open_transport(setup: Any) -> Any:
+        transport = transport_class(folder)(setup)
+        _settle_collector(collects)
+        return transport
+
+    return _instrument.run(
+        spec.get("transport") or transport_name(folder),
+        open_transport,
+        lambda: transport_class(folder).version(),
+        _facts(collects),
+        _works(spec),
+        _without(arguments, "--adapter"),
+    )
+
+
+def _loads(folder: Path) -> bool:
+    """Whether the adapter can be loaded here; says why not."""
+    try:
+        transport_class(folder).version()
+    except AdapterError as failed:
+        print(f"{failed} ({failed.remedy})", file=sys.stderr)
+        return False
+    return True
+
+
+def _settle_collector(collects: bool) -> None:
+    """Takes everything loaded so far out of the garbage collector's sight, so that it has next to nothing to look at.
+
+    It stays on, as in the programs whose messages these would be; the setting `gc` = `off` of a transport that offers
+    it stops it for good.
+    """
+    gc.collect()
+    gc.freeze()
+    if not collects:
+        gc.disable()
+
+
+def _facts(collects: bool) -> dict[str, str]:
+    """What a reader of the result must know about this interpreter."""
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    return {"python": f"{sys.implementation.name} {version}", "gc": "on, frozen at start" if collects else "off"}
+
+
+def _works(spec: dict[str, Any]) -> bool:
+    """Whether a relay or server has work to do, during which other threads of the interpreter may run."""
+    return any(participant["work"]["kind"] != "none" for participant in spec.get("participants", ()))
+
+
+def _read_spec(path: str | None) -> dict[str, Any]:
+    """The spec, or nothing if it cannot be read: the instrument reads it too, and knows how to complain."""
+    try:
+        return dict(json.loads(Path(path).read_bytes())) if path else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def _value(arguments: list[str], name: str) -> str | None:
+    for at, argument in enumerate(arguments[:-1]):
+        if argument == name:
+            return arguments[at + 1]
+    return None
+
+
+def _without(arguments: list[str], name: str) -> list[str]:
+    """The arguments without `name` and its value."""
+    if name not in arguments:
+        return arguments
+    at = arguments.index(name)
+    return arguments[:at] + arguments[at + 2 :]

@@ -1,0 +1,85 @@
+"""A cell: one fully determined configuration."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One fully determined configuration, as `run.json` keeps it and `cells.parquet` repeats it.
+
+    `language` is source>relay>sink, shortened to one word where all are the same. `core_list` holds the cores that
+    participant i takes at i modulo its length; empty means unpinned. Times are nanoseconds, sizes bytes.
+    """
+
+    id: str
+    transport: str
+    language: str
+    pattern: str
+    placement: str
+    wait: str
+    cores: str
+    payload: str
+    payload_bytes: int
+    touch: str
+    codec: str
+    pace: str
+    rate_hz: float | None
+    relays: int
+    sinks: int
+    pairs: int = 1
+    messages: int = 1000
+    warmup: int = 0
+    trials: int = 5
+    work: str = "none"
+    reply: str = "echo"
+    checksum: bool = False
+    profile: str = ""
+    """Settings that differ from the manifest's defaults, as `name=value name=value`; empty for the default profile."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Every setting, resolved."""
+    core_list: tuple[int, ...] = ()
+    spin_us: float = 50.0
+    burst: int = 1
+    limit_s: float = 60.0
+    drain_s: float = 0.2
+    busy_s: float = 1.0
+    timeout_s: float = 20.0
+    """How long a node may take for each step of its start and its end."""
+    rpc: str = "duplex"
+    """How rpc is carried: the transport's own calls (`native`), or two pubsub links."""
+    fifo: int = 0
+    mlock: bool = False
+    forward: str = "copy"
+    send: str = "nonblocking"
+    floor: str | None = None
+    """The id of the cell that is this one's floor, measured in the same run."""
+    floor_reason: str = ""
+    """Why there is no floor."""
+    ranked: bool = True
+    """False for floors added by the planner and for transports that are no candidates (`synthetic`)."""
+    search: str = ""
+    """The id of the first cell of the search for the highest rate that this one is a step of; empty without one."""
+    dropped: str = ""
+    """Why this cell is not measured; empty where it is."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The cell as `run.json` holds it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Cell:
+        """A cell as `run.json` holds it; the reverse of `as_json`."""
+        return cls(**{**row, "core_list": tuple(row["core_list"])})
+
+    @property
+    def frame_bytes(self) -> int:
+        """What travels: the 64-byte header and the payload."""
+        return 64 + self.payload_bytes
+
+    @property
+    def hops(self) -> int:
+        """Hops from the source to the last receiver; a ring of n relays has n + 1 too."""
+        return self.relays + 1

@@ -1,0 +1,94 @@
+"""Which cores a cell takes, by the word the scenario has for it; never one that the launcher itself may not use."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+SYSTEM = Path("/sys/devices/system")
+
+
+class NoCoresError(Exception):
+    """These cores are not to be had here; the text says why."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The cores that may be used, and what the kernel says about how they lie."""
+
+    allowed: tuple[int, ...]
+    siblings: tuple[tuple[int, ...], ...] = ()
+    """Groups of logical cores of one physical core."""
+    memories: tuple[tuple[int, ...], ...] = ()
+    """The cores of each memory node."""
+
+    @classmethod
+    def here(cls) -> Machine:
+        """This machine."""
+        cores = SYSTEM.glob("cpu/cpu[0-9]*/topology/thread_siblings_list")
+        return cls(
+            tuple(sorted(os.sched_getaffinity(0))),
+            _groups(sorted(cores)),
+            _groups(sorted(SYSTEM.glob("node/node[0-9]*/cpulist"))),
+        )
+
+    def chosen(self, word: str) -> tuple[int, ...]:
+        """The list that participants take in turn; empty is unpinned."""
+        if word == "free":
+            return ()
+        if word == "same":
+            return self.allowed[-1:]
+        if word[0].isdigit():
+            return self._listed(word)
+        return {"cross": self._cross, "sibling": self._sibling, "numa": self._numa}[word]()
+
+    def _listed(self, word: str) -> tuple[int, ...]:
+        cores = tuple(int(core) for core in word.split(","))
+        absent = sorted(set(cores) - set(self.allowed))
+        if absent:
+            raise NoCoresError(f"core {absent[0]} may not be used here; {_spoken(self.allowed)} may")
+        return cores
+
+    def _cross(self) -> tuple[int, ...]:
+        """Two physical cores; the last ones, since interrupts prefer the first."""
+        for first in reversed(self.allowed):
+            apart = [core for core in self.allowed if core < first and not self._one_core(core, first)]
+            if apart:
+                return apart[-1], first
+        raise NoCoresError("there is only one core to use here; `--cores same` or `free` does without a second")
+
+    def _sibling(self) -> tuple[int, ...]:
+        for group in self.siblings:
+            usable = [core for core in group if core in self.allowed]
+            if len(usable) > 1:
+                return usable[0], usable[1]
+        raise NoCoresError("the kernel shows no two threads of one core here")
+
+    def _numa(self) -> tuple[int, ...]:
+        ends = [[core for core in group if core in self.allowed] for group in self.memories]
+        usable = [group for group in ends if group]
+        if len(usable) < 2:
+            raise NoCoresError("there is only one memory node here")
+        return usable[0][0], usable[-1][0]
+
+    def _one_core(self, one: int, other: int) -> bool:
+        return any(one in group and other in group for group in self.siblings)
+
+
+def _groups(paths: list[Path]) -> tuple[tuple[int, ...], ...]:
+    return tuple(dict.fromkeys(parsed(path.read_text()) for path in paths))
+
+
+def parsed(text: str) -> tuple[int, ...]:
+    """`0-2,5` as the kernel writes lists of cores."""
+    cores: list[int] = []
+    for part in text.strip().split(","):
+        first, _, last = part.partition("-")
+        if first:
+            cores.extend(range(int(first), int(last or first) + 1))
+    return tuple(cores)
+
+
+def _spoken(cores: tuple[int, ...]) -> str:
+    return ", ".join(map(str, cores))

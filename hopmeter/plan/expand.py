@@ -1,0 +1,219 @@
+"""The product of a scenario's axes: every cell it asks for, possible or not."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hopmeter.errors import UsageError
+from hopmeter.manifest import Manifest, Readiness, named, selected
+from hopmeter.plan.cell import Cell
+from hopmeter.plan.cores import Machine, NoCoresError
+from hopmeter.scenario import Ask, Scenario, amounts
+from hopmeter.toml_files import one_of
+
+PATIENCE_S = 30.0
+"""How long `closed` and `max` go on at most where only messages are given."""
+MOST_MESSAGES = 2_000_000
+"""What a trial of a given duration keeps room for where there is no rate."""
+UNPACED = ("closed", "max")
+
+
+@dataclass(frozen=True)
+class World:
+    """What a plan is made from besides the scenario."""
+
+    manifests: Mapping[str, Manifest]
+    ready: Mapping[tuple[str, str], Readiness]
+    machine: Machine
+
+
+def expanded(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:
+    """The cells of one case, without ids; what cannot be because of its cores is dropped already."""
+    names = (
+        "pattern",
+        "placement",
+        "wait",
+        "cores",
+        "payload",
+        "touch",
+        "codec",
+        "pace",
+        "rate",
+        "relays",
+        "sinks",
+        "pairs",
+        "work",
+        "burst",
+    )
+    transports = _transports(ask, world)
+    for values in itertools.product(*(ask.axes[name] for name in names)):
+        axes = dict(zip(names, values, strict=True))
+        for manifest in transports:
+            for language in _languages(manifest, ask.axes["language"], world):
+                for settings in _settings(manifest, ask):
+                    yield _cell(scenario, ask, manifest, language, settings, axes, world.machine)
+
+
+def _transports(ask: Ask, world: World) -> list[Manifest]:
+    _check_settings(ask, world)
+    return list(selected(ask.axes["transport"], dict(world.manifests)).values())
+
+
+def _check_settings(ask: Ask, world: World) -> None:
+    for name, settings in ask.settings.items():
+        manifest = named([name], dict(world.manifests))[name]
+        for key, values in settings.items():
+            if key not in manifest.settings:
+                raise UsageError(f"settings.{name}: {one_of(key, manifest.settings)}")
+            for value in values:
+                try:
+                    manifest.settings[key].checked(value)
+                except ValueError as cause:
+                    raise UsageError(f"settings.{name}.{key}: {cause}") from cause
+
+
+def _languages(manifest: Manifest, asked: list[str], world: World) -> list[str]:
+    offered = list(manifest.offers)
+    found: list[str] = []
+    for word in asked:
+        if word == "one":
+            found.append(preferred(manifest, world.ready))
+        elif word == "each":
+            found += offered
+        elif word == "pairs":
+            found += [f"{one}>{other}" if one != other else one for one in offered for other in offered]
+        else:
+            found.append(word)
+    return list(dict.fromkeys(found))
+
+
+def preferred(manifest: Manifest, ready: Mapping[tuple[str, str], Readiness]) -> str:
+    """The language that adds least of its own: what is ready before what is not, compiled before interpreted."""
+
+    def effort(language: str) -> tuple[bool, bool]:
+        state = ready.get((manifest.name, language))
+        return not (state and state.ready), manifest.offers[language].heavy and not (state and state.ready)
+
+    return min(manifest.offers, key=effort)
+
+
+def _settings(manifest: Manifest, ask: Ask) -> Iterator[dict[str, Any]]:
+    given = ask.settings.get(manifest.name, {})
+    for values in itertools.product(*given.values()):
+        chosen = dict(zip(given, values, strict=True))
+        yield {name: manifest.settings[name].checked(value) for name, value in chosen.items()}
+
+
+def _cell(
+    scenario: Scenario,
+    ask: Ask,
+    manifest: Manifest,
+    language: str,
+    given: dict[str, Any],
+    axes: dict[str, Any],
+    machine: Machine,
+) -> Cell:
+    parts = language_parts(language, axes["relays"])
+    offer = manifest.offers.get(parts[0])
+    relay = manifest.offers.get(parts[1] if axes["relays"] else parts[0])
+    core_list, no_cores = _cores(machine, axes["cores"])
+    return Cell(
+        id="",
+        transport=manifest.name,
+        language=joined(parts),
+        pattern=axes["pattern"],
+        placement=_placement(axes["placement"], manifest, parts),
+        wait=axes["wait"],
+        cores=axes["cores"],
+        payload=axes["payload"],
+        payload_bytes=amounts.payload_bytes(axes["payload"]),
+        touch=axes["touch"],
+        codec=axes["codec"],
+        pace=axes["pace"],
+        relays=axes["relays"],
+        sinks=axes["sinks"],
+        pairs=axes["pairs"],
+        work=axes["work"],
+        burst=axes["burst"] if axes["pace"] == "burst" else 1,
+        trials=ask.trials,
+        profile=_profile(manifest, given),
+        settings=manifest.settled(given),
+        core_list=core_list,
+        dropped=no_cores,
+        forward=relay.forward if relay else "copy",
+        send=offer.send if offer else manifest.send,
+        rpc=manifest.rpc or "duplex",
+        ranked=manifest.ranked,
+        **length(ask, axes),
+        **_manner(scenario),
+    )
+
+
+def _manner(scenario: Scenario) -> dict[str, Any]:
+    """What holds for all cells of a scenario."""
+    return {
+        "reply": scenario.reply,
+        "checksum": scenario.checksum,
+        "spin_us": scenario.spin_us,
+        "drain_s": amounts.seconds(scenario.drain),
+        "busy_s": amounts.seconds(scenario.busy),
+        "timeout_s": amounts.seconds(scenario.timeout),
+        "fifo": scenario.fifo,
+        "mlock": scenario.mlock,
+    }
+
+
+def length(ask: Ask, axes: Mapping[str, Any]) -> dict[str, Any]:
+    """How many messages, and how long they may take at most."""
+    rate = None if axes["pace"] in UNPACED else axes["rate"]
+    span = amounts.seconds(ask.duration) if ask.duration else None
+    if ask.messages is not None:
+        messages = ask.messages
+    else:
+        messages = min(MOST_MESSAGES, max(ask.least, round((span or 0) * (rate or 1_000_000))))
+    warmup = max(2, min(1000, messages // 10)) if ask.warmup is None else ask.warmup
+    limit = (span or PATIENCE_S) if rate is None else 1.5 * (messages + warmup) / rate + 3
+    return {"rate_hz": rate, "messages": messages, "warmup": warmup, "limit_s": limit}
+
+
+def _cores(machine: Machine, word: str) -> tuple[tuple[int, ...], str]:
+    try:
+        return machine.chosen(word), ""
+    except NoCoresError as absent:
+        return (), f"cores {word}: {absent}"
+
+
+def _placement(word: str, manifest: Manifest, parts: tuple[str, str, str]) -> str:
+    if word != "apart":
+        return word
+    offer = manifest.offers.get(parts[0])
+    placements = offer.placements if offer else manifest.placements
+    return "process" if "process" in placements else "thread"
+
+
+def _profile(manifest: Manifest, given: dict[str, Any]) -> str:
+    return " ".join(
+        f"{name}={_word(value)}" for name, value in sorted(given.items()) if value != manifest.settings[name].default
+    )
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def language_parts(language: str, relays: int) -> tuple[str, str, str]:
+    """Source, relays and sink; relays speak the source's language where only two are named."""
+    parts = language.split(">")
+    if len(parts) == 1:
+        return parts[0], parts[0], parts[0]
+    return parts[0], parts[1] if len(parts) == 3 and relays else parts[0], parts[-1]
+
+
+def joined(parts: tuple[str, str, str]) -> str:
+    """One word where all are the same."""
+    if len(set(parts)) == 1:
+        return parts[0]
+    return ">".join(parts) if parts[1] != parts[0] else f"{parts[0]}>{parts[2]}"

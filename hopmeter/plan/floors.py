@@ -1,0 +1,106 @@
+"""Floors: the cheapest way this machine has to do the same hop, measured in the same run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hopmeter.plan.cell import Cell
+from hopmeter.plan.expand import World
+from hopmeter.plan.rules import why_not
+
+FLOORS = {"thread": "memory", "process": "shm"}
+LANGUAGE = "rust"
+NO_FLOORS = "a search compares rates, which have no floor"
+SAME = (
+    "pattern",
+    "placement",
+    "wait",
+    "cores",
+    "payload",
+    "touch",
+    "codec",
+    "pace",
+    "rate_hz",
+    "relays",
+    "sinks",
+    "pairs",
+    "work",
+    "burst",
+    "reply",
+    "fifo",
+    "mlock",
+    "messages",
+    "warmup",
+    "limit_s",
+)
+"""A floor agrees with its cells in all of these."""
+
+
+def with_floors(cells: list[Cell], world: World) -> list[Cell]:
+    """The cells, and unranked floors for those whose floor was not among them."""
+    floors = {_key(cell): cell for cell in cells if _is_floor(cell) and not cell.dropped}
+    added: dict[tuple[Any, ...], Cell] = {}
+    reasons: dict[tuple[Any, ...], str] = {}
+    for cell in cells:
+        key = _key(cell)
+        if cell.dropped or key in floors or key in reasons:
+            continue
+        candidate = _floor_of(cell, world)
+        reason = candidate if isinstance(candidate, str) else why_not(candidate, world)
+        if reason:
+            reasons[key] = f"no floor: {reason}"
+        elif isinstance(candidate, Cell):
+            floors[key] = added[key] = candidate
+    numbered = _numbered([*cells, *added.values()])
+    ids = {_key(cell): cell.id for cell in numbered if _is_floor(cell) and not cell.dropped}
+    return [_pointed(cell, ids, reasons) for cell in numbered]
+
+
+def without_floors(cells: list[Cell]) -> list[Cell]:
+    """The first cells of searches: rates are compared there, and not latencies."""
+    numbered = _numbered(cells)
+    return [replace(cell, search=cell.id, floor_reason=NO_FLOORS) for cell in numbered]
+
+
+def _key(cell: Cell) -> tuple[Any, ...]:
+    return tuple(getattr(cell, name) for name in SAME)
+
+
+def _is_floor(cell: Cell) -> bool:
+    return cell.transport == FLOORS.get(cell.placement) and cell.language == LANGUAGE and not cell.profile
+
+
+def _floor_of(cell: Cell, world: World) -> Cell | str:
+    manifest = world.manifests.get(FLOORS[cell.placement])
+    if manifest is None or LANGUAGE not in manifest.offers:
+        return f"there is no transport {FLOORS[cell.placement]} in {LANGUAGE} here"
+    offer = manifest.offers[LANGUAGE]
+    return replace(
+        cell,
+        transport=manifest.name,
+        language=LANGUAGE,
+        profile="",
+        ranked=False,
+        rpc=manifest.rpc or "duplex",
+        settings=manifest.settled({}),
+        forward=offer.forward,
+        send=offer.send,
+    )
+
+
+def _numbered(cells: list[Cell]) -> list[Cell]:
+    width = len(str(len(cells)))
+    return [replace(cell, id=_id(number, width, cell)) for number, cell in enumerate(cells, 1)]
+
+
+def _id(number: int, width: int, cell: Cell) -> str:
+    language = cell.language.replace("c++", "cpp").replace(">", "-")
+    return f"c{number:0{width}}-{cell.transport}-{language}"
+
+
+def _pointed(cell: Cell, ids: dict[tuple[Any, ...], str], reasons: dict[tuple[Any, ...], str]) -> Cell:
+    if cell.dropped:
+        return cell
+    floor = ids.get(_key(cell))
+    return replace(cell, floor=floor, floor_reason="" if floor else reasons.get(_key(cell), ""))

@@ -1,0 +1,57 @@
+"""The plan of a run: its cells with what is dropped and why, and its seed."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hopmeter.plan.cell import Cell
+from hopmeter.plan.expand import World, expanded
+from hopmeter.plan.floors import with_floors, without_floors
+from hopmeter.plan.rules import why_not
+from hopmeter.scenario import Scenario, asks
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be measured."""
+
+    name: str
+    scenario: Scenario
+    cells: list[Cell]
+    seed: int
+
+    @property
+    def runnable(self) -> list[Cell]:
+        """The cells that can be."""
+        return [cell for cell in self.cells if not cell.dropped]
+
+    @property
+    def seconds(self) -> float:
+        """About how long the schedule takes, without starts and ends."""
+        return sum(cell.trials * scheduled_s(cell) for cell in self.runnable)
+
+
+def scheduled_s(cell: Cell) -> float:
+    """How long a trial's messages take, as planned."""
+    if cell.rate_hz is None:
+        return min(cell.limit_s, 2.0)
+    return (cell.messages + cell.warmup) / cell.rate_hz + cell.drain_s
+
+
+def make(name: str, scenario: Scenario, world: World, seed: int | None = None) -> Plan:
+    """Every cell the scenario asks for, floors added, what cannot be dropped with its reason."""
+    asked = [cell for ask in asks(scenario) for cell in expanded(scenario, ask, world)]
+    judged = [replace(cell, dropped=why_not(cell, world)) for cell in _distinct(asked)]
+    chosen = scenario.seed if seed is None else seed
+    cells = without_floors(judged) if scenario.search else with_floors(judged, world)
+    return Plan(name, scenario, cells, secrets.randbits(32) if chosen is None else chosen)
+
+
+def _distinct(cells: list[Cell]) -> list[Cell]:
+    """Cases may overlap, and `closed` has no rates to differ in."""
+    kept: dict[Any, Cell] = {}
+    for cell in cells:
+        kept.setdefault(repr(replace(cell, id="")), cell)
+    return list(kept.values())

@@ -1,0 +1,101 @@
+"""What cannot be, and why. The first rule that speaks drops the cell; what it says is shown, never hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hopmeter.manifest import Manifest
+from hopmeter.manifest.readiness import NOT_BUILT
+from hopmeter.plan.cell import Cell
+from hopmeter.plan.expand import World, language_parts
+
+Rule = Callable[[Cell, Manifest, World], str]
+"""Says why a cell cannot be, or nothing."""
+
+
+def why_not(cell: Cell, world: World) -> str:
+    """Why this cell cannot be measured here; empty where it can."""
+    manifest = world.manifests[cell.transport]
+    answers = (rule(cell, manifest, world) for rule in RULES)
+    return cell.dropped or next((answer for answer in answers if answer), "")
+
+
+def languages(cell: Cell) -> list[str]:
+    """The languages that take part, each once."""
+    source, relay, sink = language_parts(cell.language, cell.relays)
+    return list(dict.fromkeys([source, relay, sink] if cell.relays else [source, sink]))
+
+
+def _language(cell: Cell, manifest: Manifest, _: World) -> str:
+    absent = [word for word in languages(cell) if word not in manifest.offers]
+    return f"{cell.transport} has no adapter in {absent[0]} (it has {', '.join(manifest.offers)})" if absent else ""
+
+
+def _mixture(cell: Cell, manifest: Manifest, _: World) -> str:
+    if len(languages(cell)) == 1:
+        return ""
+    if cell.placement == "thread":
+        return "one process speaks one language; mixed languages need placement process"
+    return "" if manifest.cross_language else f"languages of {cell.transport} cannot talk to each other"
+
+
+def _offered(cell: Cell, manifest: Manifest, _: World) -> str:
+    for language in languages(cell):
+        offer = manifest.offers[language]
+        for axis, listed in (("pattern", offer.patterns), ("placement", offer.placements), ("wait", offer.waits)):
+            value = getattr(cell, axis)
+            if value not in listed:
+                return f"{cell.transport} ({language}) offers no {axis} {value} (it offers {', '.join(listed)})"
+    return ""
+
+
+def _shape(cell: Cell, *_: object) -> str:
+    if cell.pattern == "pubsub" and cell.pace == "closed":
+        if not cell.relays:
+            return "closed pubsub is a ring and needs at least one relay; --relays 1 gives the round trip"
+        if cell.sinks > 1:
+            return "closed pubsub is a ring: its source is its only receiver"
+    if cell.pattern == "rpc" and cell.sinks > 1:
+        return "a call has one server; several at once are the pattern scatter"
+    if cell.pattern == "scatter" and cell.relays:
+        return "scatter has no relays: the client asks every server itself"
+    return ""
+
+
+def _size(cell: Cell, manifest: Manifest, _: World) -> str:
+    if cell.payload_bytes <= manifest.max_payload_bytes:
+        return ""
+    return f"{cell.payload_bytes} bytes are more than {cell.transport} carries ({manifest.max_payload_bytes})"
+
+
+def participants(cell: Cell) -> int:
+    """How many roles a cell has, all pairs together."""
+    last = 0 if cell.pattern == "pubsub" and cell.pace == "closed" else cell.sinks
+    return cell.pairs * (1 + cell.relays + last)
+
+
+def _spinning(cell: Cell, _: Manifest, world: World) -> str:
+    cores = len(set(cell.core_list) or set(world.machine.allowed))
+    threads = participants(cell)
+    if cell.wait != "spin" or threads <= cores:
+        return ""
+    return f"{threads} spinning threads on {cores} core{'s' if cores > 1 else ''} would measure the scheduler"
+
+
+def _built(cell: Cell, _: Manifest, world: World) -> str:
+    for language in languages(cell):
+        state = world.ready.get((cell.transport, language))
+        if state is None or not state.ready:
+            missing, get = (state.missing, state.get) if state else (NOT_BUILT, "")
+            what = "is not built" if missing == NOT_BUILT else f"is not ready: {missing}"
+            return f"{cell.transport} ({language}) {what}; {_remedy(cell, get)}"
+    return ""
+
+
+def _remedy(cell: Cell, get: str) -> str:
+    """A command is to be run; what only a user can bring has a sentence of its own."""
+    command = get or f"hopmeter build {cell.transport}"
+    return f"run `{command}`" if command.startswith("hopmeter ") else command
+
+
+RULES: tuple[Rule, ...] = (_language, _mixture, _offered, _shape, _size, _spinning, _built)

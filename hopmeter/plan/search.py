@@ -1,0 +1,75 @@
+"""Which rate a search tries next, from what the rates so far have shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hopmeter.plan.cell import Cell
+from hopmeter.plan.expand import length
+from hopmeter.scenario import Ask, Scenario, asks
+from hopmeter.scenario.search import Search
+
+Verdicts = Mapping[float, bool]
+"""By rate: whether it held."""
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """The highest rate lies from `holds_hz` on and below `fails_hz`; None where no rate has shown it."""
+
+    holds_hz: float | None
+    fails_hz: float | None
+
+
+def bracket(verdicts: Verdicts) -> Bracket:
+    """The careful reading where noise disagrees: what holds above a rate that failed does not count."""
+    fails = min((rate for rate, held in verdicts.items() if not held), default=None)
+    holds = [rate for rate, held in verdicts.items() if held and (fails is None or rate < fails)]
+    return Bracket(max(holds, default=None), fails)
+
+
+def next_rate(search: Search, verdicts: Verdicts) -> float | None:
+    """None where the search is over."""
+    if not verdicts:
+        return search.start
+    known = bracket(verdicts)
+    if known.fails_hz is None:
+        rate = min((known.holds_hz or search.start) * search.factor, search.highest)
+    elif known.holds_hz is None:
+        rate = max(known.fails_hz / search.factor, search.lowest)
+    else:
+        rate = _between(search, known.holds_hz, known.fails_hz)
+    rate = _round(rate)
+    return None if rate in verdicts else rate
+
+
+def _between(search: Search, holds_hz: float, fails_hz: float) -> float:
+    """Halfway on a logarithmic scale, or where it is fine enough an end that was tried."""
+    finest = search.factor ** (0.5**search.refine)
+    # Rates are rounded, so a bracket that is as fine as asked may be a little wider.
+    return holds_hz if fails_hz / holds_hz < finest * 1.001 else math.sqrt(holds_hz * fails_hz)
+
+
+def _round(rate: float) -> float:
+    """Four digits; a person has to read them."""
+    return float(f"{rate:.4g}")
+
+
+def further(scenario: Scenario, steps: Sequence[Cell], rate: float) -> Cell:
+    """The next cell of a search: as the first, at another rate."""
+    first = steps[0]
+    at_rate = length(_ask(scenario, first), {"pace": first.pace, "rate": rate})
+    return replace(first, id=f"{first.search}-{len(steps) + 1}", **at_rate)
+
+
+def _ask(scenario: Scenario, cell: Cell) -> Ask:
+    """The case that a cell is of."""
+    found = asks(scenario)
+    return next((ask for ask in found if _is_of(cell, ask)), found[0])
+
+
+def _is_of(cell: Cell, ask: Ask) -> bool:
+    words = ("pattern", "wait", "cores", "payload", "relays", "sinks", "pairs", "work")
+    return all(getattr(cell, word) in ask.axes[word] for word in words)

@@ -1,0 +1,118 @@
+"""The spec files of a trial; instrument/src/spec.rs defines them, field by field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hopmeter.plan.cell import Cell
+from hopmeter.plan.topology import Participant, topology
+from hopmeter.scenario import amounts
+
+FORMAT = 1
+SPARE_SAMPLES = 4096
+"""Room beyond two samples a message, for duplicates of short trials."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where and as which trial a cell is executed."""
+
+    run: str
+    """16 hexadecimal digits that nothing else on this machine has."""
+    trial: int
+    seed: int
+    """Of what is drawn at random in this trial."""
+    directory: Path
+    samples: Path
+    adapters: dict[str, Path]
+    """The folder of the Python adapter, by language."""
+    daemon: str = ""
+    """Where the transport's daemon listens, where it has one."""
+
+
+def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
+    """Each node's language and what it is told."""
+    shape = topology(cell)
+    links = {
+        each: {"name": f"{place.run}_{each.replace('.', '_')}", "receivers": many} for each, many in shape.links.items()
+    }
+    specs = []
+    for number, hosted in enumerate(shape.nodes(cell.placement)):
+        language = hosted[0].language
+        adapter = place.adapters.get(language)
+        spec = {
+            **_common(cell, place),
+            "node": number,
+            "adapter": str(adapter) if adapter else None,
+            "participants": [_participant(cell, place, each) for each in hosted],
+            "links": links,
+        }
+        specs.append((language, spec))
+    return specs
+
+
+def _common(cell: Cell, place: Place) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "run": place.run,
+        "cell": cell.id,
+        "trial": place.trial,
+        "transport": cell.transport,
+        "settings": cell.settings,
+        "directory": str(place.directory),
+        "daemon": place.daemon,
+        "pattern": cell.pattern,
+        "wait": cell.wait,
+        "payload": amounts.payload(cell.payload),
+        "payload_bytes": cell.payload_bytes,
+        "touch": cell.touch,
+        "pace": _pace(cell, place),
+        "messages": cell.messages,
+        "warmup": cell.warmup,
+        "limit_ns": _ns(cell.limit_s),
+        "drain_ns": _ns(cell.drain_s),
+        "busy_ns": _ns(cell.busy_s),
+        "checksum": cell.checksum,
+        "rpc": cell.rpc,
+        "reply": cell.reply,
+        "fifo": cell.fifo,
+        "mlock": cell.mlock,
+    }
+
+
+def _pace(cell: Cell, place: Place) -> dict[str, Any]:
+    return {
+        "kind": cell.pace,
+        "rate_hz": cell.rate_hz or 0.0,
+        "burst": cell.burst,
+        "spin_ns": round(cell.spin_us * 1000),
+        "seed": place.seed,
+    }
+
+
+def _participant(cell: Cell, place: Place, one: Participant) -> dict[str, Any]:
+    core = cell.core_list[one.id % len(cell.core_list)] if cell.core_list else None
+    worker = one.role in ("relay", "server")
+    return {
+        "id": one.id,
+        "role": one.role,
+        "flow": one.flow,
+        "core": core,
+        "in": list(one.inputs),
+        "out": list(one.outputs),
+        "work": amounts.work(cell.work if worker else "none"),
+        "samples": str(place.samples / f"{one.id}.raw"),
+        "capacity": capacity(cell),
+    }
+
+
+def capacity(cell: Cell) -> int:
+    """Samples a participant keeps room for: a duplicate of each message, and each reply of a scatter."""
+    each = cell.sinks if cell.pattern == "scatter" else 1
+    return 2 * each * cell.messages + SPARE_SAMPLES
+
+
+def _ns(value_s: float) -> int:
+    return round(value_s * 1e9)

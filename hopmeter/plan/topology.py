@@ -1,0 +1,92 @@
+"""Who talks to whom: a cell's participants and links, and which node hosts whom (see docs/internals.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hopmeter.plan.cell import Cell
+from hopmeter.plan.expand import language_parts
+
+
+@dataclass(frozen=True)
+class Participant:
+    """One role, and the links it receives from and sends to."""
+
+    id: int
+    role: str
+    flow: int
+    language: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Topology:
+    """All participants of a cell, and how many receivers each link has."""
+
+    participants: tuple[Participant, ...]
+    links: dict[str, int]
+
+    def nodes(self, placement: str) -> list[tuple[Participant, ...]]:
+        """Who shares a process with whom."""
+        if placement == "thread":
+            return [self.participants]
+        return [(participant,) for participant in self.participants]
+
+    def provers(self, cell: Cell, flow: int) -> frozenset[int]:
+        """Whose reports prove a flow: its sinks; where replies or the ring come back to it, its source."""
+        ours = [each for each in self.participants if each.flow == flow]
+        sinks = [each.id for each in ours if each.role == "sink"]
+        return frozenset(sinks if cell.pattern == "pubsub" and sinks else [ours[0].id])
+
+
+def topology(cell: Cell) -> Topology:
+    """The topology of a cell, every pair of it."""
+    participants: list[Participant] = []
+    links: dict[str, int] = {}
+    for flow in range(cell.pairs):
+        roles = _roles(cell)
+        first = len(participants)
+        for place, (role, inputs, outputs) in enumerate(roles):
+            language = _language(cell, role)
+            named = (tuple(_link(flow, link) for link in inputs), tuple(_link(flow, link) for link in outputs))
+            participants.append(Participant(first + place, role, flow, language, *named))
+        links |= _links(cell, flow)
+    return Topology(tuple(participants), links)
+
+
+Role = tuple[str, list[int], list[int]]
+
+
+def _roles(cell: Cell) -> list[Role]:
+    if cell.pattern == "scatter":
+        servers: list[Role] = [("server", [link], []) for link in range(cell.sinks)]
+        return [("client", [], list(range(cell.sinks))), *servers]
+    relays: list[Role] = [("relay", [link], [link + 1]) for link in range(cell.relays)]
+    if cell.pattern == "rpc":
+        return [("client", [], [0]), *relays, ("server", [cell.relays], [])]
+    if cell.pace == "closed":
+        return [("source", [cell.relays], [0]), *relays]
+    return [("source", [], [0]), *relays, *[("sink", [cell.relays], []) for _ in range(cell.sinks)]]
+
+
+def _language(cell: Cell, role: str) -> str:
+    source, relay, sink = language_parts(cell.language, cell.relays)
+    return {"source": source, "client": source, "relay": relay}.get(role, sink)
+
+
+def _link(flow: int, number: int) -> str:
+    return f"l{number}" if flow == 0 else f"f{flow}.l{number}"
+
+
+def _links(cell: Cell, flow: int) -> dict[str, int]:
+    """Links by id; a call that is carried as duplex takes two."""
+    many = cell.sinks if cell.pattern == "scatter" else cell.relays + 1
+    ids = [_link(flow, number) for number in range(many)]
+    if cell.pattern != "pubsub":
+        if cell.rpc == "duplex":
+            return {f"{each}.{way}": 1 for each in ids for way in ("request", "reply")}
+        return dict.fromkeys(ids, 1)
+    receivers = dict.fromkeys(ids, 1)
+    receivers[ids[-1]] = 1 if cell.pace == "closed" else cell.sinks
+    return receivers

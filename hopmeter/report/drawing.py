@@ -1,0 +1,137 @@
+"""What figures have in common: who wears which colour, logarithmic axes of latency, legends that fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from hopmeter.report import theme
+from hopmeter.report.source import Row, Run
+
+LATENCY = (
+    "datum.value < 0.9999 ? format(datum.value * 1e3, '.3~r') + ' ns'"
+    " : datum.value < 999.9 ? format(datum.value, '.3~r') + ' µs'"
+    " : datum.value < 999900 ? format(datum.value / 1e3, '.3~r') + ' ms'"
+    " : format(datum.value / 1e6, '.3~r') + ' s'"
+)
+"""A tick of a latency axis in the unit a person would say it in; the values are microseconds."""
+PLAIN = "datum.value < 1000 ? format(datum.value, '.3~r') : format(datum.value, ',')"
+LETTER = 6.3
+"""The mean width of a letter in a figure."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of one group: a chart, what it shows, and how to read it."""
+
+    name: str
+    title: str
+    caption: str
+    chart: alt.TopLevelMixin
+    alternative: str
+    """What a person learns who cannot see it."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """A colour for each transport and a dash for each language and profile, the same through the whole report."""
+
+    transports: tuple[str, ...]
+    variants: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, runs: Sequence[Run]) -> Style:
+        """Given out by name, so that the same transports look the same in the next report."""
+        rows = [row for run in runs for row in run.measured]
+        variants = sorted(
+            {_variant(row) for row in rows}, key=lambda variant: (bool(variant[1]), _language(variant[0]))
+        )
+        return cls(tuple(sorted({str(row["transport"]) for row in rows})), tuple(variants))
+
+    def place(self, row: Row) -> tuple[int, int]:
+        """(colour, dash)."""
+        turn, colour = divmod(self.transports.index(str(row["transport"])), len(theme.SERIES))
+        return colour, (turn + self.variants.index(_variant(row))) % len(theme.DASHES)
+
+    def colour(self, named: Mapping[str, Row], legend: alt.Legend | None = None) -> alt.Color:
+        """The colour channel over a column `series` that holds the names of rows."""
+        shades = [theme.SERIES[self.place(row)[0]] for row in named.values()]
+        return alt.Color("series:N", scale=alt.Scale(domain=list(named), range=shades), legend=legend, sort=None)
+
+    def dash(self, named: Mapping[str, Row], legend: alt.Legend | None = None) -> alt.StrokeDash:
+        """The dash channel over the same column; with the same legend it melts into that of the colour."""
+        dashes = [theme.DASHES[self.place(row)[1]] for row in named.values()]
+        return alt.StrokeDash("series:N", scale=alt.Scale(domain=list(named), range=dashes), legend=legend, sort=None)
+
+
+def _variant(row: Row) -> tuple[str, str]:
+    return str(row["language"]), str(row["profile"] or "")
+
+
+def _language(name: str) -> tuple[int, str]:
+    known = ("rust", "c++", "python")
+    return known.index(name) if name in known else len(known), name
+
+
+def framed(chart: Any, height: float) -> alt.TopLevelMixin:
+    """A chart as wide as every other, names of its axes included."""
+    fitted: alt.TopLevelMixin = chart.properties(
+        width=theme.WIDTH, height=height, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
+    )
+    return fitted
+
+
+def legend(labels: Sequence[str]) -> alt.Legend | None:
+    """Above the figure, in as many columns as fit; none for a single series."""
+    if len(labels) < 2:
+        return None
+    columns = max(1, int(theme.WIDTH // (max(map(len, labels)) * LETTER + 46)))
+    return alt.Legend(columns=min(columns, len(labels)), symbolType="stroke", symbolOpacity=1, title=None)
+
+
+def ticks(low: float, high: float, room: int) -> list[float]:
+    """At most `room` round values between two positive ones, on a logarithmic axis."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        found = [step * 10.0**power for power in decades for step in steps if low <= step * 10.0**power <= high]
+        if 3 <= len(found) <= room:
+            return found
+    whole = [10.0**power for power in decades if low <= 10.0**power <= high]
+    return whole[:: math.ceil(len(whole) / room)] if len(whole) > 1 else _fine(low, high, room)
+
+
+def _fine(low: float, high: float, room: int) -> list[float]:
+    """Less than a decade: evenly spaced round values."""
+    for step in (step * 10.0**power for power in range(-6, 9) for step in (1, 2, 5)):
+        first = math.ceil(low / step)
+        if (many := math.floor(high / step) - first + 1) <= min(room, 6):
+            return [round((first + place) * step, 9) for place in range(many)]
+    return []
+
+
+def span(values: Iterable[float | None], margin: float = 1.12) -> tuple[float, float] | None:
+    """The ends of a logarithmic axis that holds all positive values; None where there are none."""
+    positive = [value for value in values if value is not None and value > 0 and math.isfinite(value)]
+    return (min(positive) / margin, max(positive) * margin) if positive else None
+
+
+def log_axis(ends: tuple[float, float], title: str, room: int, expression: str = LATENCY) -> dict[str, Any]:
+    """The `scale` and `axis` arguments of a channel."""
+    return {
+        "scale": alt.Scale(type="log", domain=list(ends), nice=False, zero=False),
+        "axis": alt.Axis(values=ticks(*ends, room), labelExpr=expression, title=title, labelOverlap=False),
+    }
+
+
+def table(rows: list[dict[str, Any]]) -> alt.InlineData:
+    """Rows as data that stand inside the chart."""
+    return alt.InlineData(values=[{key: _short(value) for key, value in row.items()} for row in rows])
+
+
+def _short(value: Any) -> Any:
+    """Four digits are more than a figure can show."""
+    return float(f"{value:.5g}") if isinstance(value, float) else value

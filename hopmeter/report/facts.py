@@ -1,0 +1,101 @@
+"""Machine, versions and the instrument's own cost, as pairs of words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from hopmeter.report import words
+from hopmeter.report.source import Run
+
+Facts = list[tuple[str, str]]
+
+MACHINE = (
+    ("cpu_model", "Processor"),
+    ("architecture", "Architecture"),
+    ("cores", "Cores"),
+    ("smt", "SMT"),
+    ("virtualisation", "Virtual machine"),
+    ("distribution", "System"),
+    ("kernel", "Kernel"),
+    ("preemption", "Preemption"),
+    ("governor", "Governor"),
+    ("turbo", "Turbo"),
+    ("idle_driver", "Idle driver"),
+    ("idle_exit_us", "Deepest idle exit, µs"),
+    ("isolated_cores", "Isolated cores"),
+    ("clock_source", "Clock source"),
+    ("thp", "Huge pages"),
+    ("container", "Container"),
+    ("cgroup_cpus", "CPU quota"),
+    ("load", "Load before the run"),
+    ("steal_percent", "Stolen since boot, %"),
+)
+"""What a reader asks first; the rest is in run.json."""
+
+
+def machine(run: Run) -> Facts:
+    """The machine, where it is known."""
+    known = run.part("machine")
+    return [(name, str(known[key])) for key, name in MACHINE if known.get(key) not in (None, "", "unknown")]
+
+
+def noise(run: Run) -> Facts:
+    """What each core did to a thread that wanted it, before the run."""
+    return [
+        (
+            f"Core {core['core']}",
+            f"away for up to {words.microseconds(core['longest_us'])}, "
+            f"{words.number(core['gaps_per_s'])} times a second over 10{words.THIN}µs",
+        )
+        for core in run.part("noise").get("cores", [])
+    ]
+
+
+def versions(runs: Sequence[Run]) -> Facts:
+    """hopmeter and every library that took part."""
+    own = [("hopmeter", version) for version in words.distinct(run.text("hopmeter") for run in runs)]
+    rows = [row for run in runs for row in run.measured if row["library_version"]]
+    seen = words.distinct(f"{row['transport']} ({row['language']})\t{row['library_version']}" for row in rows)
+    return own + [_pair(each) for each in sorted(seen)]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("\t")
+    return name, value
+
+
+def builds(run: Run) -> Facts:
+    """Compilers and flags of the nodes, those alike together."""
+    alike: dict[str, list[str]] = {}
+    for name, how in run.part("builds").items():
+        alike.setdefault(str(how), []).append(name)
+    return [(words.listed(names), how) for how, names in alike.items()]
+
+
+def instrument(run: Run) -> Facts:
+    """Who measures the meter: what it takes itself, which is in every figure."""
+    own = run.part("instrument")
+    named = (
+        ("clock_ns", "Reading the clock", "ns"),
+        ("clock_step_ns", "Clock's smallest step", "ns"),
+        ("message_ns", "Recording a message", "ns"),
+    )
+    facts = [
+        (name, f"{words.number(own[key])}{words.THIN}{unit}") for key, name, unit in named if own.get(key) is not None
+    ]
+    for column, name in (("pacing_error_p50_us", "Pacing error, median"), ("pacing_error_p99_us", "Pacing error, p99")):
+        ends = _ends(row[column] for row in run.measured if row.ok)
+        if ends:
+            facts.append((name, ends))
+    return facts
+
+
+def _ends(values: Iterable[Any]) -> str:
+    """The least and the greatest over all cells."""
+    known = sorted(value for value in values if value is not None)
+    if not known:
+        return ""
+    if known[0] == known[-1]:
+        return words.microseconds(known[0])
+    return f"{words.number(known[0])} to {words.microseconds(known[-1])} over the cells"

@@ -1,0 +1,108 @@
+"""One condition swept while all others stand still: rate, size, relays, sinks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import altair as alt
+
+from hopmeter.report import words
+from hopmeter.report.drawing import PLAIN, Figure, Style, framed, legend, log_axis, span, table
+from hopmeter.report.grouping import CONDITIONS, Group
+from hopmeter.report.ranking import bounds
+from hopmeter.report.source import Row
+
+ORDER = 70
+HEIGHT = 260
+STEPS = 3
+"""Fewer values are no sweep."""
+MARKED = 5
+"""Up to so many values stand on the axis themselves."""
+AXES = {
+    "rate_hz": "messages per second",
+    "payload_bytes": "payload, bytes",
+    "relays": "relays",
+    "sinks": "sinks",
+    "pairs": "pairs at once",
+}
+TITLES = {
+    "rate_hz": "Against the rate",
+    "payload_bytes": "Against the size",
+    "relays": "Against the number of relays",
+    "sinks": "Against the number of sinks",
+    "pairs": "Against the number of pairs",
+}
+
+
+def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
+    """A figure for every condition that takes several values with all others equal."""
+    for axis in AXES:
+        for number, family in enumerate(_families(groups, axis), 1):
+            figure = _figure(axis, number, family, style)
+            if figure is not None:
+                yield figure
+
+
+def _families(groups: Sequence[Group], axis: str) -> list[list[Group]]:
+    """Groups that differ in this condition alone."""
+    aside = {axis, "payload"} if axis == "payload_bytes" else {axis}
+    found: dict[tuple[Any, ...], list[Group]] = {}
+    for group in groups:
+        if group.conditions[axis] is not None:
+            found.setdefault(tuple(group.conditions[key] for key in CONDITIONS if key not in aside), []).append(group)
+    return [family for family in found.values() if len({group.conditions[axis] for group in family}) >= STEPS]
+
+
+def _figure(axis: str, number: int, family: list[Group], style: Style) -> Figure | None:
+    pairs = [(group, row) for group in family for row in group.measured if row.candidate]
+    ends = span((value for _, row in pairs for value in (row.p50, *(bounds(row) or ()))), margin=1.3)
+    if ends is None:
+        return None
+    return Figure(
+        f"sweep-{axis}-{number}".replace("_", "-"),
+        TITLES[axis],
+        f"Median and its 95 % interval; {', '.join(family[0].told(except_for=axis))}. "
+        "Rows that could not keep up are left out.",
+        _chart(axis, pairs, style, ends),
+        f"Medians against {AXES[axis]} for {words.plural(len({group.label(row) for group, row in pairs}), 'row')}.",
+    )
+
+
+def _datum(axis: str, group: Group, row: Row) -> dict[str, Any]:
+    low, high = bounds(row) or (row.p50, row.p50)
+    name = group.label(row)
+    return {
+        "series": name,
+        "at": float(group.conditions[axis]),
+        "us": row.p50,
+        "low": low,
+        "high": high,
+        "tip": f"{name}, {group.conditions[axis]:g}: {words.microseconds(row.p50)}",
+    }
+
+
+def _chart(axis: str, pairs: list[tuple[Group, Row]], style: Style, ends: tuple[float, float]) -> alt.TopLevelMixin:
+    data = [_datum(axis, group, row) for group, row in pairs]
+    named = {group.label(row): row for group, row in pairs}
+    shown = legend(list(named))
+    base = alt.Chart(table(data)).encode(x=_x(axis, [datum["at"] for datum in data]), description="tip:N")
+    y: dict[str, Any] = log_axis(ends, "", 7)
+    colour = style.colour(named, shown)
+    line = base.mark_line().encode(y=alt.Y("us:Q", **y), color=colour, strokeDash=style.dash(named, shown))
+    reach = base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(y=alt.Y("low:Q", **y), y2="high:Q", color=colour)
+    dots = base.mark_point(filled=True, size=36, opacity=1).encode(y=alt.Y("us:Q", **y), color=colour)
+    return framed(alt.layer(reach, line, dots), HEIGHT)
+
+
+def _x(axis: str, values: list[float]) -> alt.X:
+    """Logarithmic where the values span more than a few steps; `relays` starts at 0, where no logarithm is."""
+    title, known = AXES[axis], sorted(set(values))
+    if known[0] <= 0 or known[-1] / known[0] < 8:
+        return alt.X(
+            "at:Q", axis=alt.Axis(values=known, title=title), scale=alt.Scale(zero=False, nice=False, padding=14)
+        )
+    x: dict[str, Any] = log_axis((known[0] / 1.15, known[-1] * 1.15), title, 6, PLAIN)
+    if len(known) <= MARKED:
+        x["axis"].values = known
+    return alt.X("at:Q", **x)

@@ -1,0 +1,213 @@
+"""Comparable groups: rows that answer the same question under the same conditions, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from hopmeter.report import words
+from hopmeter.report.source import Row, Run
+
+CONDITIONS = (
+    "pattern",
+    "placement",
+    "wait",
+    "cores",
+    "payload",
+    "payload_bytes",
+    "touch",
+    "codec",
+    "pace",
+    "rate_hz",
+    "relays",
+    "sinks",
+    "pairs",
+    "work",
+    "reply",
+    "burst",
+    "fifo",
+    "mlock",
+)
+"""A figure is compared only with one that agrees in all of these."""
+
+QUIET = {
+    "codec": "none",
+    "pairs": 1,
+    "work": "none",
+    "sinks": 1,
+    "relays": 0,
+    "pace": "open",
+    "reply": "echo",
+    "burst": 1,
+    "fifo": 0,
+    "mlock": False,
+}
+"""What goes without saying."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows under the same conditions, fastest first."""
+
+    conditions: dict[str, Any]
+    rows: tuple[Row, ...]
+    number: int = 0
+    varied: tuple[str, ...] = ()
+    """The conditions in which the report's groups differ from each other."""
+
+    @property
+    def id(self) -> str:
+        """The anchor of its section."""
+        return f"group-{self.number}"
+
+    @property
+    def measured(self) -> list[Row]:
+        """Rows with a latency that may be shown: also that of floors and of what is not ranked."""
+        return [row for row in self.rows if row.ok]
+
+    @property
+    def ranked(self) -> list[Row]:
+        """The candidates, fastest first."""
+        return [row for row in self.measured if row.candidate]
+
+    @property
+    def broken(self) -> list[Row]:
+        """Rows without a latency that counts."""
+        return [row for row in self.rows if not row.ok]
+
+    @cached_property
+    def labels(self) -> dict[int, str]:
+        """The shortest name of each row that no other row of the group has; by `id` of the row object."""
+        return _labels(self.rows)
+
+    def label(self, row: Row) -> str:
+        """The name of a row within its group."""
+        return self.labels[id(row)]
+
+    def named(self, rows: Iterable[Row]) -> dict[str, Row]:
+        """Rows by their names."""
+        return {self.label(row): row for row in rows}
+
+    @property
+    def title(self) -> str:
+        """What sets this group apart: `64 B at 1 000 Hz, 20 relays`."""
+        said = words.distinct(_said(key, self.conditions) for key in ("relays", "sinks", "pairs"))
+        varied = words.distinct(_said(key, self.conditions) for key in self.varied if key not in SPOKEN)
+        return ", ".join([f"{_said('payload', self.conditions)} {_tempo(self.conditions)}", *said, *varied])
+
+    def told(self, except_for: str) -> list[str]:
+        """All conditions but one, a word or two each."""
+        aside = {except_for, "payload"} if except_for == "payload_bytes" else {except_for}
+        tempo = [] if except_for == "rate_hz" else [_tempo(self.conditions)]
+        said = [
+            _said(key, self.conditions) for key in CONDITIONS if key not in {"payload_bytes", "rate_hz", "pace"} | aside
+        ]
+        return words.distinct([*said, *tempo])
+
+    @property
+    def chips(self) -> list[str]:
+        """The other conditions, a word or two each."""
+        return words.distinct(_said(key, self.conditions) for key in CONDITIONS if key not in SPOKEN | set(self.varied))
+
+
+SPOKEN = {"payload", "payload_bytes", "rate_hz", "pace", "relays", "sinks", "pairs"}
+
+
+def groups(runs: Sequence[Run]) -> list[Group]:
+    """All rows of all runs that were measured, by their conditions."""
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    for run in runs:
+        for row in run.measured:
+            found.setdefault(tuple(row[key] for key in CONDITIONS), []).append(row)
+    varied = tuple(key for place, key in enumerate(CONDITIONS) if len({key_[place] for key_ in found}) > 1)
+    ordered = sorted(found.items(), key=_rank)
+    return [
+        Group(dict(zip(CONDITIONS, key, strict=True)), tuple(sorted(rows, key=_place)), number, varied)
+        for number, (key, rows) in enumerate(ordered, 1)
+    ]
+
+
+FIRST = ("payload_bytes", "rate_hz", "relays", "sinks", "pairs")
+"""Small messages and low rates come first, whatever else differs."""
+
+
+def _rank(item: tuple[tuple[Any, ...], list[Row]]) -> list[tuple[int, float, str]]:
+    conditions = dict(zip(CONDITIONS, item[0], strict=True))
+    return [_order(conditions[key]) for key in (*FIRST, *CONDITIONS)]
+
+
+def _order(value: Any) -> tuple[int, float, str]:
+    return (0, float(value), "") if isinstance(value, int | float) else (1, 0.0, str(value))
+
+
+def _place(row: Row) -> tuple[bool, bool, bool, float]:
+    return not row.ok, row.p50 is None, not row.candidate, row.p50 or 0.0
+
+
+def _said(key: str, conditions: dict[str, Any]) -> str:
+    """One condition in words; empty where it goes without saying."""
+    value = conditions[key]
+    if value is None or QUIET.get(key) == value:
+        return ""
+    said = _SAYINGS.get(key)
+    return said(value, conditions) if said else f"{key} {value}"
+
+
+def _payload(value: Any, conditions: dict[str, Any]) -> str:
+    size = words.payload_bytes(conditions["payload_bytes"] or 0)
+    kind, _, shape = str(value).partition(":")
+    named = {"bytes": "", "timing": "timing message"}.get(
+        kind, " ".join(words.distinct([kind, shape.replace("x", "×")]))
+    )
+    return ", ".join(words.distinct([named, size if conditions["payload_bytes"] or not named else ""]))
+
+
+def _cores(value: Any, _: dict[str, Any]) -> str:
+    return {
+        "same": "one core",
+        "cross": "across cores",
+        "sibling": "sibling threads of one core",
+        "free": "not pinned",
+    }.get(str(value), f"cores {value}")
+
+
+_SAYINGS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
+    "pattern": lambda value, _: str(value),
+    "placement": lambda value, _: {"thread": "threads of one process", "process": "a process each"}.get(
+        value, str(value)
+    ),
+    "wait": lambda value, _: f"wait {value}",
+    "cores": _cores,
+    "payload": _payload,
+    "touch": lambda value, _: f"touch {value}",
+    "relays": lambda value, _: words.plural(value, "relay"),
+    "sinks": lambda value, _: words.plural(value, "sink"),
+    "pairs": lambda value, _: words.plural(value, "pair"),
+    "fifo": lambda value, _: f"SCHED_FIFO {value}",
+    "mlock": lambda *_: "memory locked",
+}
+
+
+def _tempo(conditions: dict[str, Any]) -> str:
+    pace, rate = conditions["pace"], words.rate(conditions["rate_hz"])
+    plain = {"closed": "one at a time", "max": "as fast as it goes"}.get(str(pace))
+    return plain or (f"at {rate}" if pace in (None, "open") else f"at {rate} ({pace})")
+
+
+def _labels(rows: Sequence[Row]) -> dict[int, str]:
+    """The transport, and whatever else differs between the rows."""
+    differing = [part for part in ("language", "profile", "run") if len({_said_of(row, part) for row in rows}) > 1]
+    names = {id(row): _name(row, ["transport", *differing]) for row in rows}
+    if len(set(names.values())) < len(rows):
+        names = {id(row): _name(row, ["transport", *differing, "cell"]) for row in rows}
+    return names
+
+
+def _name(row: Row, parts: Sequence[str]) -> str:
+    return " ".join(words.distinct(_said_of(row, part) for part in parts))
+
+
+def _said_of(row: Row, part: str) -> str:
+    return row.run.name if part == "run" else str(row[part] or "")

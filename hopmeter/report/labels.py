@@ -1,0 +1,101 @@
+"""Puts names beside dots so that they cover neither each other nor a dot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+LETTER, LINE = 6.3, 13.0
+DOT = 6.0
+"""Half of what a dot takes, with a little air."""
+
+Side = Literal["left", "right", "center"]
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """The area of a plot with two logarithmic axes, in its own units and in pixels."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    width: float
+    height: float
+
+    def pixel(self, x: float, y: float) -> tuple[float, float]:
+        """Where a point lies, from the upper left corner."""
+        return _share(x, self.x) * self.width, (1 - _share(y, self.y)) * self.height
+
+
+def _share(value: float, ends: tuple[float, float]) -> float:
+    return math.log(value / ends[0]) / math.log(ends[1] / ends[0])
+
+
+@dataclass(frozen=True)
+class Label:
+    """A name, the dot it belongs to, and how far from it it stands."""
+
+    text: str
+    x: float
+    y: float
+    align: Side
+    dx: float
+    dy: float
+
+
+CHOICES: tuple[tuple[Side, float, float], ...] = (
+    ("left", 10.0, 0.0),
+    ("right", -10.0, 0.0),
+    ("center", 0.0, -14.0),
+    ("center", 0.0, 15.0),
+    ("left", 8.0, -12.0),
+    ("left", 8.0, 13.0),
+    ("right", -8.0, -12.0),
+    ("right", -8.0, 13.0),
+    ("left", 10.0, -25.0),
+    ("left", 10.0, 26.0),
+    ("right", -10.0, -25.0),
+    ("right", -10.0, 26.0),
+)
+"""Where a name may stand, best first."""
+
+
+def place(dots: Sequence[tuple[str, float, float]], plot: Plot) -> list[Label]:
+    """A label a dot; the first place that covers nothing, or else the one that covers least."""
+    taken = [_around(*plot.pixel(x, y)) for _, x, y in dots]
+    labels = []
+    for text, x, y in dots:
+        label, box = min(_tries(text, x, y, plot), key=lambda each: _cost(each[1], taken, plot))
+        taken.append(box)
+        labels.append(label)
+    return labels
+
+
+def _around(x: float, y: float) -> Box:
+    return x - DOT, y - DOT, x + DOT, y + DOT
+
+
+def _tries(text: str, x: float, y: float, plot: Plot) -> list[tuple[Label, Box]]:
+    across, down = plot.pixel(x, y)
+    wide = len(text) * LETTER
+    starts = {"left": 0.0, "right": -wide, "center": -wide / 2}
+    found = []
+    for align, dx, dy in CHOICES:
+        left, middle = across + dx + starts[align], down + dy
+        found.append((Label(text, x, y, align, dx, dy), (left, middle - LINE / 2, left + wide, middle + LINE / 2)))
+    return found
+
+
+def _cost(box: Box, taken: Sequence[Box], plot: Plot) -> float:
+    """The area that is covered, or lies outside the plot."""
+    inside = _common(box, (0, 0, plot.width, plot.height))
+    whole = (box[2] - box[0]) * (box[3] - box[1])
+    return sum(_common(box, other) for other in taken) + 3 * (whole - inside)
+
+
+def _common(one: Box, other: Box) -> float:
+    wide = min(one[2], other[2]) - max(one[0], other[0])
+    high = min(one[3], other[3]) - max(one[1], other[1])
+    return wide * high if wide > 0 and high > 0 else 0.0

@@ -1,0 +1,215 @@
+"""What the template shows, in words: nothing is computed in the template itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from hopmeter.report import words
+from hopmeter.report.grouping import Group
+from hopmeter.report.ranking import Place, bounds, places
+from hopmeter.report.source import Row, Run
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the ranking table."""
+
+    row: Row
+    name: str
+    place: str
+    ties: str
+    p50: str
+    interval: str
+    p99: str
+    p999: str
+    floor: str
+    bar: float
+    """Its share of the longest bar, in percent."""
+    cpu: str
+    loss: str
+    copies: str
+    status: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """One comparable group."""
+
+    group: Group
+    lines: list[Line]
+    measure: str
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Cells that gave nothing, or less than planned, for the same reason."""
+
+    names: str
+    many: int
+    kind: str
+    reason: str
+
+
+LONGEST_REASON = 140
+"""Letters of a reason that fit under a name."""
+MEASURES = {
+    "response": "Response: from the moment a message was due to its arrival.",
+    "roundtrip": "Round trip: from sending a message to its coming back; not halved.",
+    "service": "Service: from the moment a message was sent to its arrival.",
+}
+
+
+def title(runs: Sequence[Run]) -> str:
+    """The name of the browser's tab."""
+    return f"hopmeter: {words.listed(words.distinct(scenario(run) for run in runs))}"
+
+
+def scenario(run: Run) -> str:
+    """The scenario's name."""
+    known = run.about.get("scenario")
+    named = known.get("name") if isinstance(known, dict) else known
+    return str(run.about.get("scenario_name") or named or run.name)
+
+
+def question(runs: Sequence[Run]) -> str:
+    """What was asked."""
+    asked = words.distinct(str(run.text("question") or run.part("scenario").get("question") or "") for run in runs)
+    return " ".join(asked) or f"What does a hop cost? ({title(runs)})"
+
+
+def masthead(runs: Sequence[Run]) -> list[str]:
+    """Scenario, when, how much, seed."""
+    cells = sum(len(run.measured) for run in runs)
+    trials = sum(len(run.trials) for run in runs)
+    return words.distinct(
+        [
+            words.listed(words.distinct(scenario(run) for run in runs)),
+            words.listed(words.distinct(when(run) for run in runs)),
+            f"{words.plural(cells, 'cell')}, {words.plural(trials, 'trial')}",
+            f"seed {words.listed(seeds)}" if (seeds := words.distinct(run.text("seed") for run in runs)) else "",
+        ]
+    )
+
+
+def when(run: Run) -> str:
+    """The start of the run in the clock of its machine."""
+    started = run.text("started")
+    try:
+        at = datetime.fromisoformat(started)
+    except ValueError:
+        return started
+    return f"{at.day} {at:%B %Y, %H:%M} {at.tzname() or ''}".strip()
+
+
+def section(group: Group) -> Section:
+    """The table of a group: candidates and floors by latency, then what has none."""
+    known = {id(place.row): place for place in places(group)}
+    longest = max((row["times_floor"] or 0 for row in group.measured), default=0)
+    lines = [_line(group, row, known.get(id(row)), longest) for row in group.rows]
+    return Section(
+        group, lines, " ".join(MEASURES[name] for name in words.distinct(row.headline for row in group.measured))
+    )
+
+
+def _line(group: Group, row: Row, place: Place | None, longest: float) -> Line:
+    floor = row["times_floor"] if row.ok else None  # a queue is no multiple of anything
+    return Line(
+        row=row,
+        name=group.label(row),
+        place=place.text if place else "",
+        ties=_ties(group, place),
+        p50=words.number(row.p50),
+        interval=words.interval(*(bounds(row) or (None, None))),
+        p99=_tail(row, "p99"),
+        p999=_tail(row, "p999"),
+        floor=words.times(floor),
+        bar=100 * floor / longest if floor and longest else 0.0,
+        cpu=words.number(row["cpu_us_per_message"]),
+        loss=words.percent(row.loss),
+        copies=words.NOTHING if row["copies_per_hop"] is None else f"{row['copies_per_hop']:.3g}",
+        status=str(row["status"]),
+        note=_note(row),
+    )
+
+
+def _ties(group: Group, place: Place | None) -> str:
+    """The rows it may change places with; nothing where there is no interval to say so."""
+    if place is None or place.best is None:
+        return ""
+    names = [group.label(other) for other in place.ties]
+    return words.listed(names) if len(names) <= 3 else words.plural(len(names), "other")
+
+
+def _tail(row: Row, column: str) -> str:
+    if row.p50 is None:
+        return words.NOTHING
+    value = row.figure(column)
+    return "not resolved" if value is None else words.number(value)
+
+
+def _note(row: Row) -> str:
+    """What stands small under a name."""
+    good, all_trials = row["trials_good"], row["trials"]
+    return ", ".join(
+        words.distinct(
+            [
+                str(row["profile"] or ""),
+                "" if row.candidate else "floor, not ranked" if row.is_floor else "not ranked",
+                f"{good} of {all_trials} trials good" if good != all_trials else "",
+                _shortly(str(row["reason"] or "")) if row["status"] != "ok" else "",
+            ]
+        )
+    )
+
+
+def _shortly(reason: str) -> str:
+    """The whole of it stands under what was not measured."""
+    return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1].rstrip()}…"
+
+
+def missing(runs: Sequence[Run]) -> list[Missing]:
+    """Dropped cells, failed cells and failed trials, those with the same reason together."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for run in runs:
+        for row in run.rows:
+            if row["status"] in ("dropped", "failed"):
+                found.setdefault((str(row["status"]), str(row["reason"] or "no reason was recorded")), []).append(
+                    _cell(row)
+                )
+        _add_trials(run, found)
+    return [
+        Missing(_shortened(cells), len(cells), kind, reason)
+        for (kind, reason), cells in sorted(found.items(), reverse=True)
+    ]
+
+
+def _add_trials(run: Run, found: dict[tuple[str, str], list[str]]) -> None:
+    failed = {row.id for row in run.rows if row["status"] == "failed"}
+    named = {row.id: row for row in run.rows}
+    for trial in run.trials:
+        if not trial.get("good") and trial["cell"] not in failed and trial["cell"] in named:
+            reason = str(trial.get("reason") or "no reason was recorded")
+            found.setdefault(("trial failed", reason), []).append(
+                f"{_cell(named[trial['cell']])}, trial {trial['trial']}"
+            )
+
+
+def _cell(row: Row) -> str:
+    return ", ".join(
+        words.distinct(
+            [
+                f"{row['transport']} ({row['language']})",
+                str(row["payload"] or ""),
+                words.rate(row["rate_hz"]) if row["rate_hz"] else "",
+                str(row["wait"] or ""),
+            ]
+        )
+    )
+
+
+def _shortened(cells: list[str]) -> str:
+    shown = words.distinct(cells)
+    return "; ".join(shown if len(shown) <= 4 else [*shown[:4], words.plural(len(shown) - 4, "more", "more")])

@@ -1,0 +1,74 @@
+"""Charts as files, and as SVG that stands inside the page: small, and in the page's colours."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import vl_convert
+
+from hopmeter.report import theme
+from hopmeter.report.drawing import Figure
+
+PNG_SCALE = 3
+"""430 pixels become 1290: sharp on paper too."""
+
+NOISE = (
+    (re.compile(r' (?:aria-roledescription|pointer-events|stroke-miterlimit|xmlns:xlink|version)="[^"]*"'), ""),
+    (re.compile(r' aria-hidden="true"| role="graphics-(?:object|symbol|document)"| opacity="1"'), ""),
+    (re.compile(r'<path class="(?:background|foreground)"(?: d="[^"]*"| display="none")*/>'), ""),
+    (re.compile(r' aria-label="[^"]*(?:axis titled|legend titled)[^"]*"'), ""),
+    (re.compile(r' class="[^"]*"'), ""),
+    (re.compile(r' font-family="[^"]*"'), ""),
+)
+"""What Vega writes for itself, and the page has no use for."""
+OURS = re.compile(r"(?:group-\d+|sweep)-[a-z0-9-]+\.(?:svg|png)")
+"""The names of figure files."""
+DECIMALS = re.compile(r"(\d+\.\d)\d+")
+EMPTY_GROUP = re.compile(r"<g(?: transform=\"translate\([^)]*\)\")?></g>|<g></g>")
+OPENING = re.compile(r'<svg ([^>]*?)width="([\d.]+)" height="([\d.]+)"([^>]*)>')
+
+
+def specification(figure: Figure) -> dict[str, Any]:
+    """The whole Vega-Lite specification."""
+    chart: dict[str, Any] = figure.chart.to_dict()
+    return {**chart, "config": theme.config()}
+
+
+def svg(figure: Figure) -> str:
+    """A file of its own: light colours on white."""
+    return str(vl_convert.vegalite_to_svg(specification(figure)))
+
+
+def inline(figure: Figure, whole: str, place: str) -> str:
+    """The same for the page; `place` keeps its identifiers apart from those of other figures."""
+    for pattern, instead in NOISE:
+        whole = pattern.sub(instead, whole)
+    whole = DECIMALS.sub(r"\1", whole)
+    while EMPTY_GROUP.search(whole):
+        whole = EMPTY_GROUP.sub("", whole)
+    whole = re.sub(r'(id="|url\(#)clip', rf"\1{place}-clip", whole)
+    for colour, variable in theme.VARIABLES.items():
+        whole = re.sub(rf'"{colour}"', f'"var({variable})"', whole, flags=re.IGNORECASE)
+    whole = whole.replace('fill="white"', 'fill="var(--paper)"')
+    label = f'role="img" aria-label="{_escaped(figure.alternative)}"'
+    return OPENING.sub(rf'<svg {label} class="figure" \4 style="--width:\2px">', whole, count=1)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace("\\", "")
+
+
+def write_files(figure: Figure, whole: str, folder: Path, stem: str) -> None:
+    """`STEM.svg` and `STEM.png`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{stem}.svg").write_text(whole)
+    (folder / f"{stem}.png").write_bytes(vl_convert.vegalite_to_png(specification(figure), scale=PNG_SCALE))
+
+
+def clear_files(folder: Path) -> None:
+    """Removes the figures of an earlier report, and nothing else that may lie there."""
+    for path in folder.glob("*"):
+        if OURS.fullmatch(path.name):
+            path.unlink()

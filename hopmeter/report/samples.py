@@ -1,0 +1,82 @@
+"""The samples behind a row, as the analysis defines them: what the figures show agrees with the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopmeter.analysis.arrivals import minus
+from hopmeter.analysis.figures import latencies, trim
+from hopmeter.analysis.flow import Flow
+from hopmeter.analysis.reading import flows
+from hopmeter.report.source import Row
+from hopmeter.store.disk import StoreError
+from hopmeter.store.samples import NONE_NS, Samples
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One good trial."""
+
+    number: int
+    latency_us: Numbers
+    """The samples of the headline figure, pooled over all flows."""
+    due_s: Numbers
+    """When each message of the first flow was due, in seconds after its first."""
+    took_us: Numbers
+    """What each of these messages took until it was done."""
+    hops_us: tuple[tuple[Numbers, ...], ...]
+    """The samples of each hop, in one array or more."""
+
+
+@lru_cache(maxsize=64)
+def trials(row: Row) -> list[Trial]:
+    """The good trials of a row; one whose samples are gone since has nothing to show."""
+    return list(_trials(row))
+
+
+def _trials(row: Row) -> Iterator[Trial]:
+    for trial in row.trials:
+        if trial["good"] and trial.get("samples"):
+            try:
+                yield _trial(row, trial["trial"], list(flows(row.cell, Samples(row.run.folder / trial["samples"]))))
+            except StoreError:
+                # Said as a warning (surroundings.damaged_samples): the table was made when they were whole.
+                continue
+
+
+def _trial(row: Row, number: int, found: list[Flow]) -> Trial:
+    pieces = [piece for flow in found for piece in latencies(flow).get(row.headline, [])]
+    due, took = _course(row, found[0])
+    hops = [_hops(flow) for flow in found] if row.cell.relays else []
+    return Trial(
+        number,
+        np.concatenate(pieces) / 1e3 if pieces else np.empty(0),
+        due,
+        took,
+        tuple(tuple(arrays for flow in hops for arrays in flow[hop]) for hop in range(row.cell.hops if hops else 0)),
+    )
+
+
+def _course(row: Row, flow: Flow) -> tuple[Numbers, Numbers]:
+    start, done, due = flow.intended if row.headline == "response" else flow.sent, flow.done, flow.intended
+    known = (start != NONE_NS) & (done != NONE_NS) & (due != NONE_NS)
+    if not known.any():
+        return np.empty(0), np.empty(0)
+    return (due[known] - due[known].min()) / 1e9, (done[known] - start[known]) / 1e3
+
+
+def _hops(flow: Flow) -> list[list[Numbers]]:
+    """The last hop has as many arrays as there are sinks."""
+    out = trim(flow.messages)
+    cut = slice(out, flow.messages - out)
+    found: list[list[Numbers]] = [[] for _ in range(flow.cell.hops)]
+    for place, (arrived, left) in enumerate(flow.hops()):
+        found[min(place, flow.cell.hops - 1)].append(minus(arrived[cut], left[cut]) / 1e3)
+    return found

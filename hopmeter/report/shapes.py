@@ -1,0 +1,87 @@
+"""What the figures draw of a cell's samples, already reduced to what a figure can show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopmeter.analysis.percentiles import BEYOND
+from hopmeter.report.samples import Numbers, Trial, trials
+from hopmeter.report.source import Row
+
+BINS = 90
+"""Of a distribution."""
+MOMENTS = 150
+"""Points of the course over time, all trials together."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A stretch of one trial."""
+
+    trial: int
+    at_s: float
+    p50_us: float
+    worst_us: float
+
+
+def hops(row: Row) -> list[tuple[int, float, float]]:
+    """(hop, p50, p90 in µs), from the source on, over all good trials."""
+    found = trials(row)
+    many = min((len(trial.hops_us) for trial in found), default=0)
+    pooled = [np.concatenate([part for trial in found for part in trial.hops_us[hop]]) for hop in range(many)]
+    return [(hop, *np.quantile(each, (0.5, 0.9)).tolist()) for hop, each in enumerate(pooled, 1) if len(each)]
+
+
+def curve(row: Row) -> list[tuple[float, float]]:
+    """(share of messages, latency in µs): every percentile that is resolved, dense towards the tail."""
+    pooled = _pooled(row)
+    if len(pooled) < 2 * BEYOND:
+        return []
+    last = np.log10(len(pooled) / BEYOND)
+    shares = 1 - 10 ** -np.linspace(0, min(last, 3.0), 80)
+    return list(zip(shares.tolist(), np.quantile(pooled, shares).tolist(), strict=True))
+
+
+def distribution(row: Row, ends: tuple[float, float]) -> list[tuple[float, float, float]]:
+    """(from µs, to µs, height between 0 and 1) over bins of equal width on a logarithmic axis."""
+    edges = np.geomspace(*ends, BINS + 1)
+    heights, _ = np.histogram(_pooled(row), edges)
+    tallest = max(int(heights.max()), 1)
+    return [
+        (float(low), float(high), many / tallest) for low, high, many in zip(edges, edges[1:], heights, strict=False)
+    ]
+
+
+def bulk(row: Row) -> tuple[float, float] | None:
+    """Where all but the outermost messages lie."""
+    pooled = _pooled(row)
+    positive = pooled[pooled > 0]
+    return tuple(np.quantile(positive, (0.001, 0.995)).tolist()) if len(positive) else None
+
+
+def course(row: Row) -> list[Moment]:
+    """The middle and the worst message of every stretch of every good trial, in the order of the trials."""
+    found = trials(row)
+    each = max(10, MOMENTS // max(len(found), 1))
+    return [moment for trial in found for moment in _moments(trial, each)]
+
+
+def _moments(trial: Trial, many: int) -> list[Moment]:
+    order = np.argsort(trial.due_s, kind="stable")
+    stretches = np.array_split(order, min(many, len(order))) if len(order) else []
+    return [
+        Moment(
+            trial.number,
+            float(trial.due_s[part].mean()),
+            float(np.median(trial.took_us[part])),
+            float(trial.took_us[part].max()),
+        )
+        for part in stretches
+    ]
+
+
+def _pooled(row: Row) -> Numbers:
+    found = trials(row)
+    return np.concatenate([trial.latency_us for trial in found]) if found else np.empty(0)

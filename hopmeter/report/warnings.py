@@ -1,0 +1,203 @@
+"""What a reader must know before believing a figure, in plain words. One rule a function, found by their marks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hopmeter.report import surroundings, words
+from hopmeter.report.cautions import RULES, Caution, measured, names, rule, sentence
+from hopmeter.report.source import Row, Run
+
+PACING_US = 50.0
+"""How late a source may wake before it is said."""
+SHARED = "shared_memory"
+"""Settings with this in their name ask for it."""
+LEAST_BYTES = 2048.0
+"""Less over the loopback device is a notice and not the payload."""
+
+__all__ = ["RULES", "Caution", "warnings"]
+
+
+def warnings(runs: Sequence[Run]) -> list[Caution]:
+    """Everything found: grave things first, and those of the figures before those of the machine."""
+    rules = sorted(RULES, key=lambda check: check.__module__ == surroundings.__name__)
+    found = [warning for check in rules for warning in check(runs)]
+    return sorted(found, key=lambda warning: not warning.grave)
+
+
+@rule
+def few_trials(runs: Sequence[Run]) -> Iterator[Caution]:
+    """A quick look is no verdict."""
+    if any(run.quick for run in runs):
+        yield Caution(
+            "A quick look",
+            "Fewer than five trials a cell, or short ones. Intervals are wide, tails are thin, and "
+            "an order may flip on the next run. For a verdict, measure five trials or more, and longer ones.",
+        )
+
+
+@rule
+def no_interval(runs: Sequence[Run]) -> Iterator[Caution]:
+    """Without three good trials there is no spread to judge by."""
+    rows = [row for row in measured(runs) if row.ok and row.figure("p50_low") is None]
+    if rows:
+        yield Caution(
+            "No interval",
+            f"{names(rows)}: too few good trials, or too few messages in them, for an interval. "
+            "These rows have no place in the order.",
+        )
+
+
+@rule
+def unresolved(runs: Sequence[Run]) -> Iterator[Caution]:
+    """A percentile needs ten messages beyond it."""
+    for column, name, need in (("p99", "p99", 1000), ("p999", "p99.9", 10000)):
+        rows = [row for row in measured(runs) if row.ok and row.figure(column) is None]
+        if rows:
+            yield Caution(
+                f"{name} is not resolved everywhere",
+                f"{words.plural(len(rows), 'row')} had fewer than ten messages "
+                f"beyond it, which takes about {words.count(need)} messages in all: {names(rows)}.",
+            )
+
+
+@rule
+def saturated(runs: Sequence[Run]) -> Iterator[Caution]:
+    """Overload is not latency."""
+    rows = [row for row in measured(runs) if row["status"] == "saturated"]
+    if rows:
+        yield Caution(
+            "Could not keep up",
+            f"{names(rows)}: the rate that was asked was not reached, or too much was lost. What "
+            "these rows show is a queue, so they are not ranked.",
+            grave=True,
+        )
+
+
+@rule
+def failed_trials(runs: Sequence[Run]) -> Iterator[Caution]:
+    """A cell that stands on fewer trials than planned."""
+    rows = [
+        row for row in measured(runs) if row["status"] != "failed" and (row["trials_good"] or 0) < (row["trials"] or 0)
+    ]
+    if rows:
+        yield Caution(
+            "Some trials failed",
+            f"{names(rows)}: figures come from the good trials alone; the reasons stand under “What was not measured”.",
+            grave=True,
+        )
+
+
+@rule
+def lost(runs: Sequence[Run]) -> Iterator[Caution]:
+    """Percentiles are of what arrived."""
+    rows = [row for row in measured(runs) if row.ok and row["lost"]]
+    if rows:
+        worst = max(rows, key=lambda row: row.loss or 0)
+        yield Caution(
+            "Messages were lost",
+            f"{names(rows)}: latencies are those of the messages that arrived. Most were lost by "
+            f"{names([worst])}: {words.percent(worst.loss)}.",
+            grave=True,
+        )
+
+
+@rule
+def doubled_or_disordered(runs: Sequence[Run]) -> Iterator[Caution]:
+    """Not what most programs expect."""
+    for column, what in (("duplicated", "more than once"), ("reordered", "out of order")):
+        rows = [row for row in measured(runs) if row[column]]
+        if rows:
+            yield Caution(f"Messages arrived {what}", f"{names(rows)}.")
+
+
+@rule
+def refused(runs: Sequence[Run]) -> Iterator[Caution]:
+    """Backpressure is part of the response time."""
+    rows = [row for row in measured(runs) if row.ok and row["busy"]]
+    if rows:
+        yield Caution(
+            "Sends were refused",
+            f"{names(rows)} answered `busy`; the message was offered again, and the time until it "
+            "was taken counts in the response, not in the service time.",
+        )
+
+
+@rule
+def negative_samples(runs: Sequence[Run]) -> Iterator[Caution]:
+    """Arrived before sent: nothing is censored, but nobody should believe it."""
+    rows = [row for row in measured(runs) if row["negative"]]
+    if rows:
+        many = words.count(sum(row["negative"] for row in rows))
+        yield Caution(
+            "Negative latencies",
+            f"{names(rows)}: {many} messages were stamped as arrived before they were sent. The clock cannot be "
+            "compared between cores here, or the transport hands over early; do not trust these rows.",
+            grave=True,
+        )
+
+
+@rule
+def broken_content(runs: Sequence[Run]) -> Iterator[Caution]:
+    """Fast and wrong is wrong."""
+    for column, what in (
+        ("content_errors", "arrived with other bytes than were sent"),
+        ("malformed", "were no frames of hopmeter"),
+        ("foreign", "belonged to another run"),
+        ("unrecorded", "did not fit into the recorder and are missing from the figures"),
+        ("stray", "could not be matched to a message that was sent"),
+    ):
+        rows = [row for row in measured(runs) if row[column]]
+        if rows:
+            many = words.count(sum(row[column] for row in rows))
+            yield Caution(
+                f"{many} messages {what}", f"{names(rows)}.", grave=column in ("content_errors", "unrecorded")
+            )
+
+
+@rule
+def measured_otherwise(runs: Sequence[Run]) -> Iterator[Caution]:
+    """What a transport did otherwise than asked, such as UDP in place of shared memory."""
+    noted: dict[str, list[Row]] = {}
+    for row in measured(runs):
+        for text in row["warnings"] or []:
+            noted.setdefault(str(text), []).append(row)
+    for text, rows in noted.items():
+        yield Caution(sentence(text), f"{names(rows)}.", grave=True)
+
+
+@rule
+def other_path(runs: Sequence[Run]) -> Iterator[Caution]:
+    """Is shared memory really in use? What the transport says, held against what the loopback device counted."""
+    for row in measured(runs):
+        path, loopback = str(row["path"] or ""), row["loopback_bytes_per_message"] or 0.0
+        asked = any(SHARED in name.replace("-", "_") and value is True for name, value in row.cell.settings.items())
+        over_loopback = "shared memory" in path and loopback > max(row.cell.payload_bytes / 2, LEAST_BYTES)
+        if over_loopback or (asked and path and "shared memory" not in path):
+            seen = f"{words.count(loopback)} bytes per message went over the loopback device"
+            yield Caution("The data took another way", f"{names([row])} says “{path}”; {seen}.", grave=True)
+
+
+@rule
+def loose_pacing(runs: Sequence[Run]) -> Iterator[Caution]:
+    """A source that is late inflates every response."""
+    rows = [row for row in measured(runs) if row.ok and (row["pacing_error_p99_us"] or 0) > PACING_US]
+    if rows:
+        yield Caution(
+            "The source was late",
+            f"{names(rows)}: in 1 % of its messages the source itself woke more than "
+            f"{words.number(PACING_US)} µs after they were due. This counts in the response; compare the service time.",
+        )
+
+
+@rule
+def no_floor(runs: Sequence[Run]) -> Iterator[Caution]:
+    """A figure without a floor says nothing about the transport."""
+    rows = [row for row in measured(runs) if row.ok and row.candidate and row["floor_us"] is None]
+    reasons = words.distinct(str(row["floor_reason"] or "") for row in rows)
+    if rows:
+        yield Caution(
+            "No floor",
+            f"{names(rows)} cannot be shown as a multiple of the cheapest way"
+            + (f": {'; '.join(reasons)}." if reasons else "."),
+        )

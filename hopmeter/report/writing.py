@@ -1,0 +1,85 @@
+"""Writes the report: one HTML file that needs nothing else, and its figures as files beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from hopmeter.report import answer, facts, figures, page, rendering, repeat, theme, words
+from hopmeter.report.drawing import Figure, Style
+from hopmeter.report.grouping import Group, groups
+from hopmeter.report.source import Run, read
+from hopmeter.report.warnings import warnings
+from hopmeter.store.disk import replacing, writing
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure as the page holds it."""
+
+    figure: Figure
+    svg: Markup
+    stem: str
+
+
+def write(run_folders: list[Path], out: Path, figure_folder: Path | None = None) -> Path:
+    """Reads runs and writes `out`; figures go as SVG and PNG to `figure_folder`, by default `<out>.figures`.
+
+    The report appears at once or not at all: it is written beside its place and moved there.
+    """
+    runs = [read(folder) for folder in run_folders]
+    folder = figure_folder or out.with_name(f"{out.name}.figures")
+    with writing(folder):
+        rendering.clear_files(folder)
+    text = render(runs, folder)
+    with writing(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(out) as partial:
+        partial.write_text(text)
+    return out
+
+
+def render(runs: Sequence[Run], figure_folder: Path | None = None) -> str:
+    """The page; figures are also written as files where a folder is named."""
+    found = groups(runs)
+    style = Style.of(runs)
+    template = _environment().get_template("report.html.j2")
+    return template.render(
+        runs=runs,
+        title=page.title(runs),
+        question=page.question(runs),
+        quick=any(run.quick for run in runs),
+        masthead=page.masthead(runs),
+        answer=answer.answer(runs, found),
+        sweeps=[_drawn(figure, figure.name, figure_folder) for figure in figures.across(found, style)],
+        sections=[(page.section(group), _figures(group, style, figure_folder)) for group in found],
+        missing=page.missing(runs),
+        warnings=warnings(runs),
+        facts=facts,
+        repeat=repeat,
+        theme=theme,
+        words=words,
+    )
+
+
+def _figures(group: Group, style: Style, folder: Path | None) -> list[Drawn]:
+    return [_drawn(figure, f"{group.id}-{figure.name}", folder) for figure in figures.draw(group, style)]
+
+
+def _drawn(figure: Figure, stem: str, folder: Path | None) -> Drawn:
+    whole = rendering.svg(figure)
+    if folder is not None:
+        with writing(folder / stem):
+            rendering.write_files(figure, whole, folder, stem)
+    return Drawn(figure, Markup(rendering.inline(figure, whole, stem)), stem)
+
+
+def _environment() -> jinja2.Environment:
+    loader = jinja2.PackageLoader("hopmeter.report")
+    return jinja2.Environment(
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )

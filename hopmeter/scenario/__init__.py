@@ -1,0 +1,8 @@
+"""Scenarios: TOML files that ask one question each, and what replaces parts of them on the command line."""
+
+from hopmeter.scenario.files import every, find, load
+from hopmeter.scenario.model import Scenario
+from hopmeter.scenario.replace import replaced
+from hopmeter.scenario.resolve import Ask, asks
+
+__all__ = ["Ask", "Scenario", "asks", "every", "find", "load", "replaced"]

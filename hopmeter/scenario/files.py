@@ -1,0 +1,40 @@
+"""Finding and reading scenarios."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hopmeter import places, toml_files
+from hopmeter.errors import UsageError
+from hopmeter.scenario.model import Scenario
+
+
+def every() -> dict[str, Path]:
+    """The scenarios that come with hopmeter, by name."""
+    return {path.stem: path for path in sorted(places.scenario_folder().glob("*.toml"))}
+
+
+def find(asked: str) -> Path:
+    """A scenario by its name or its path."""
+    if asked.endswith(".toml") or "/" in asked:
+        return Path(asked)
+    known = every()
+    if asked not in known:
+        raise UsageError(f"scenario {toml_files.one_of(asked, known)}", "or name a .toml file")
+    return known[asked]
+
+
+def load(path: Path) -> tuple[Scenario, dict[str, Any]]:
+    """A scenario and the table it was read from; `UsageError` lists everything that is wrong with it."""
+    table = toml_files.read(path)
+    return toml_files.checked(Scenario, table, str(path)), table
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema by which editors complete a scenario."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Scenario.model_json_schema(),
+        "title": "hopmeter scenario",
+    }

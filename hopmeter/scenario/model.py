@@ -1,0 +1,180 @@
+"""What a scenario may say. Every axis takes one value or a list; a list gives a cell for each."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    model_validator,
+)
+from pydantic_core import CoreSchema
+
+from hopmeter.manifest.model import LANGUAGES
+from hopmeter.scenario import amounts
+from hopmeter.scenario.search import Search
+from hopmeter.toml_files import one_of
+
+Item = TypeVar("Item")
+CORES = ("same", "cross", "sibling", "free", "numa")
+CHOICES_OF_LANGUAGE = ("one", "each", "pairs")
+
+
+class OneOrMore:
+    """A list in which a single value may stand alone."""
+
+    @staticmethod
+    def __get_pydantic_json_schema__(core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        several = handler(core)
+        return {"anyOf": [several["items"], {**several, "minItems": 1}]}
+
+
+def _listed(value: object) -> object:
+    return value if isinstance(value, list) else [value]
+
+
+def _filled(value: list[Item]) -> list[Item]:
+    if not value:
+        raise ValueError("the list is empty; leave the key out for its default")
+    return list(dict.fromkeys(value))
+
+
+Axis = Annotated[list[Item], BeforeValidator(_listed), AfterValidator(_filled), OneOrMore]
+
+
+def _language(value: str) -> str:
+    parts = value.split(">")
+    if value not in CHOICES_OF_LANGUAGE and (len(parts) > 3 or any(part not in LANGUAGES for part in parts)):
+        wrong = value if len(parts) == 1 else next((part for part in parts if part not in LANGUAGES), value)
+        raise ValueError(
+            one_of(wrong, [*CHOICES_OF_LANGUAGE, *LANGUAGES, "rust>c++ (source>sink, or with the relays' between)"])
+        )
+    return value
+
+
+def _cores(value: str) -> str:
+    if value not in CORES and not re.fullmatch(r"\d+(,\d+)*", value):
+        raise ValueError(one_of(value, [*CORES, "a list such as 0,1 (participant i takes core i modulo its length)"]))
+    return value
+
+
+def _checked_by(parse: Any) -> Any:
+    def check(value: str) -> str:
+        parse(value)
+        return value
+
+    return AfterValidator(check)
+
+
+Duration = Annotated[str, _checked_by(amounts.nanoseconds), Field(examples=["30s", "500ms"])]
+Count = Annotated[int, Field(ge=1)]
+Setting = bool | int | float | str
+
+
+class Strict(BaseModel):
+    """Unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Axes(Strict):
+    """What a cell is made of. What is not given has its default (see `resolve.DEFAULTS`)."""
+
+    transport: Axis[str] | None = Field(
+        None, description='Names of transports, "all", or "direct": all that need no daemon.'
+    )
+    language: (
+        Axis[Annotated[str, AfterValidator(_language), Field(examples=[*CHOICES_OF_LANGUAGE, *LANGUAGES])]] | None
+    ) = Field(
+        None,
+        description='"one" (the nearest to the machine that is ready), "each", "pairs" (every ordered pair), '
+        "a language, or source>sink.",
+    )
+    pattern: Axis[Literal["pubsub", "rpc", "scatter"]] | None = Field(None, description="How participants talk.")
+    placement: Axis[Literal["thread", "process", "apart"]] | None = Field(
+        None, description='One process, one process each, or "apart": processes where the transport can, else threads.'
+    )
+    wait: Axis[Literal["spin", "block", "callback"]] | None = Field(None, description="How a receiver waits.")
+    cores: Axis[Annotated[str, AfterValidator(_cores), Field(examples=[*CORES, "0,1"])]] | None = Field(
+        None, description="Which cores participants are pinned to."
+    )
+    payload: (
+        Axis[
+            Annotated[
+                str, _checked_by(amounts.payload_bytes), Field(examples=["timing", "bytes:1000", "image:1440x1080"])
+            ]
+        ]
+        | None
+    ) = Field(None, description="What is carried beside the 64-byte header.")
+    touch: Axis[Literal["none", "write", "write+read"]] | None = Field(
+        None, description="What the ends do with the payload."
+    )
+    codec: Axis[Literal["none"]] | None = Field(None, description="Object to frames and back.")
+    pace: Axis[Literal["open", "poisson", "burst", "closed", "max"]] | None = Field(
+        None, description="How the source paces its messages."
+    )
+    rate: Axis[Annotated[float, Field(gt=0)]] | None = Field(
+        None, description="Messages a second; closed and max have none."
+    )
+    relays: Axis[Annotated[int, Field(ge=0, le=1000)]] | None = Field(None, description="Relays between the ends.")
+    sinks: Axis[Annotated[int, Field(ge=1, le=1000)]] | None = Field(
+        None, description="Receivers of the last hop; servers in scatter."
+    )
+    pairs: Axis[Annotated[int, Field(ge=1, le=1000)]] | None = Field(
+        None, description="Independent source-sink pairs at once."
+    )
+    work: Axis[Annotated[str, _checked_by(amounts.work), Field(examples=["none", "sleep:1ms", "spin:30us"])]] | None = (
+        Field(None, description="What a relay or server does per message.")
+    )
+    burst: Axis[Count] | None = Field(None, description="Messages per burst; bursts come at rate / burst.")
+    settings: dict[str, dict[str, Axis[Setting]]] = Field(
+        {}, description="By transport: settings of its manifest; a list is an axis."
+    )
+    messages: Count | None = Field(None, description="Messages measured in each trial.")
+    duration: Duration | None = Field(None, description="How long each trial measures, instead of messages.")
+    warmup: Annotated[int, Field(ge=0)] | None = Field(None, description="Messages sent before those measured.")
+    trials: Count | None = Field(None, description="Executions of each cell, in fresh processes.")
+
+    @model_validator(mode="after")
+    def _one_length(self) -> Axes:
+        if self.messages is not None and self.duration is not None:
+            raise ValueError("messages and duration say the same thing twice; keep one")
+        return self
+
+
+class Case(Axes):
+    """Axes that replace the scenario's for some of its cells."""
+
+
+class Scenario(Axes):
+    """A question, and the cells that answer it."""
+
+    title: str = Field(description="What it is called.")
+    question: str = Field(description="What it asks, as a sentence.")
+    quick: bool = Field(False, description="A quick look: labelled so, and not to be decided on alone.")
+    case: list[Case] = Field([], description="Several sets of cells in one question; each takes the rest from above.")
+    search: Search | None = Field(None, description="Search each cell's highest rate instead of measuring at given ones.")
+    columns: list[str] = Field([], description="Columns of cells.parquet that matter for the question.")
+    seed: Annotated[int, Field(ge=0)] | None = Field(None, description="Of the trials' order; drawn where absent.")
+    spin_us: Annotated[float, Field(ge=0)] = Field(50.0, description="The source's last stretch before each message.")
+    drain: Duration = Field("200ms", description="How long receivers listen for stragglers.")
+    busy: Duration = Field("1s", description="How long a refused message is offered again.")
+    timeout: Duration = Field("20s", description="How long a node may take for each step of its start and its end.")
+    reply: Literal["echo", "header"] = Field("echo", description="What a server sends back.")
+    checksum: bool = Field(False, description="Check every payload, not only those of warm-up and the last.")
+    fifo: Annotated[int, Field(ge=0, le=99)] = Field(0, description="SCHED_FIFO priority; 0 is the ordinary scheduler.")
+    mlock: bool = Field(False, description="Lock all memory of the nodes.")
+    sample_cpu: bool = Field(False, description="Sample each process's CPU every second into cpu/.")
+
+    @model_validator(mode="after")
+    def _searchable(self) -> Scenario:
+        said = [self.search.asks_for(part) for part in (self, *self.case)] if self.search else []
+        if wrong := next(filter(None, said), ""):
+            raise ValueError(wrong)
+        return self

@@ -1,0 +1,101 @@
+"""The command line's word on a scenario: every axis can be given or replaced."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hopmeter.errors import UsageError
+from hopmeter.manifest.discovery import selected
+from hopmeter.manifest.model import Manifest
+from hopmeter.scenario.model import Scenario
+from hopmeter.toml_files import checked, one_of
+
+SOURCE = "the command line"
+Table = dict[str, Any]
+
+
+def replaced(
+    table: Table, given: Mapping[str, Any], settings: Sequence[str], manifests: Mapping[str, Manifest]
+) -> Scenario:
+    """The scenario with the command line's values in place of the file's.
+
+    Where cases differ in an axis, values that some of them have select these cases (`--payload timing` of a scenario
+    that also has an image); other values replace those of every case.
+    """
+    changed = copy.deepcopy(table)
+    for key, value in given.items():
+        _replace(changed, key, value)
+    asked = checked(Scenario, changed, SOURCE)
+    if settings:
+        for name, values in _parsed(settings, _transports(asked, manifests)).items():
+            changed.setdefault("settings", {}).setdefault(name, {}).update(values)
+            for case in changed.get("case", []):
+                _forget(case.get("settings", {}).get(name, {}), values)
+    return checked(Scenario, changed, SOURCE)
+
+
+def _forget(table: Table, names: Mapping[str, Any]) -> None:
+    for name in names:
+        table.pop(name, None)
+
+
+def _replace(table: Table, key: str, value: Any) -> None:
+    cases = table.get("case", [])
+    chosen = [case for case in cases if key in case and _common(case[key], value)]
+    if chosen and all(any(_common(case[key], each) for case in chosen) for each in _listed(value)):
+        # Cases that say nothing of this axis have the scenario's value, which is not what was asked for.
+        table["case"] = [{**case, key: _common(case[key], value)} for case in chosen]
+        return
+    for part in (table, *cases):
+        part.pop(key, None)
+        if key in ("messages", "duration"):
+            part.pop("messages", None)
+            part.pop("duration", None)
+    table[key] = value
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _common(own: Any, asked: Any) -> list[Any]:
+    return [value for value in _listed(own) if value in _listed(asked)]
+
+
+def _transports(scenario: Scenario, manifests: Mapping[str, Manifest]) -> list[Manifest]:
+    words = {word for part in (scenario, *scenario.case) for word in part.transport or []}
+    return list(selected(words or {"all"}, dict(manifests)).values())
+
+
+def _parsed(settings: Sequence[str], manifests: Sequence[Manifest]) -> dict[str, dict[str, list[Any]]]:
+    """`hwm=1,1000` or `zeromq.hwm=1` by transport; a bare name means every transport of the run that has it."""
+    found: dict[str, dict[str, list[Any]]] = {}
+    for text in settings:
+        key, equals, words = text.partition("=")
+        if not equals or not key or not words:
+            raise UsageError(
+                f'--set "{text}" is no setting', "write NAME=VALUE or TRANSPORT.NAME=VALUE, such as hwm=1000"
+            )
+        transport, _, name = key.rpartition(".")
+        owners = [each for each in manifests if name in each.settings and transport in ("", each.name)]
+        if not owners:
+            raise UsageError(_nobody(key, transport, name, manifests))
+        for owner in owners:
+            found.setdefault(owner.name, {})[name] = [_value(owner, name, word) for word in words.split(",")]
+    return found
+
+
+def _nobody(key: str, transport: str, name: str, manifests: Sequence[Manifest]) -> str:
+    listed = sorted({each for manifest in manifests for each in manifest.settings if transport in ("", manifest.name)})
+    if transport and transport not in {manifest.name for manifest in manifests}:
+        return f"--set {key}: transport {one_of(transport, [manifest.name for manifest in manifests])}"
+    return f"--set {key}: setting {one_of(name, listed or ['none: these transports have no settings'])}"
+
+
+def _value(manifest: Manifest, name: str, word: str) -> Any:
+    try:
+        return manifest.settings[name].parsed(word)
+    except ValueError as cause:
+        raise UsageError(f"--set {manifest.name}.{name}: {cause}") from cause

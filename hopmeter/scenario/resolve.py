@@ -1,0 +1,74 @@
+"""A scenario's cases, each with every axis filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hopmeter.scenario.model import Axes, Scenario
+from hopmeter.scenario.search import LEAST_MESSAGES
+
+DEFAULTS: dict[str, list[Any]] = {
+    "transport": ["all"],
+    "language": ["one"],
+    "pattern": ["pubsub"],
+    "placement": ["process"],
+    "wait": ["block"],
+    "cores": ["cross"],
+    "payload": ["timing"],
+    "touch": ["write"],
+    "codec": ["none"],
+    "pace": ["open"],
+    "rate": [1000.0],
+    "relays": [0],
+    "sinks": [1],
+    "pairs": [1],
+    "work": ["none"],
+    "burst": [1],
+}
+TRIALS = 5
+MESSAGES = 1000
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One set of cells: the product of its axes."""
+
+    axes: dict[str, list[Any]]
+    settings: dict[str, dict[str, list[Any]]]
+    messages: int | None
+    duration: str | None
+    warmup: int | None
+    trials: int
+    least: int = 1
+    """Messages of a trial at least, where a duration is given."""
+
+
+def asks(scenario: Scenario) -> list[Ask]:
+    """The scenario's cases, or the scenario itself where it has none."""
+    cases: Sequence[Axes] = scenario.case or [scenario]
+    return [_ask(scenario, case) for case in cases]
+
+
+def _ask(scenario: Scenario, case: Axes) -> Ask:
+    def given(key: str) -> Any:
+        own = getattr(case, key)
+        return getattr(scenario, key) if own is None else own
+
+    axes = {key: given(key) or default for key, default in DEFAULTS.items()}
+    if scenario.search:
+        axes["rate"] = [scenario.search.start]
+    messages, duration = _length(case) or _length(scenario) or (MESSAGES, None)
+    trials = given("trials") or TRIALS
+    least = LEAST_MESSAGES if scenario.search else 1
+    return Ask(axes, _settings(scenario, case), messages, duration, given("warmup"), trials, least)
+
+
+def _length(axes: Axes) -> tuple[int | None, str | None] | None:
+    return None if axes.messages is None and axes.duration is None else (axes.messages, axes.duration)
+
+
+def _settings(scenario: Scenario, case: Axes) -> dict[str, dict[str, list[Any]]]:
+    names = {**scenario.settings, **case.settings}
+    return {name: {**scenario.settings.get(name, {}), **case.settings.get(name, {})} for name in names}

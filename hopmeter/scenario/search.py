@@ -1,0 +1,54 @@
+"""What a scenario may say of a search for the highest rate."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from hopmeter.scenario import amounts
+
+LEAST_MESSAGES = 1000
+"""A trial has so many at least, where the scenario gives a duration: they resolve its p99."""
+
+
+def _duration(text: str) -> str:
+    amounts.nanoseconds(text)
+    return text
+
+
+class Search(BaseModel):
+    """Rates are tried one after the other: up by a factor until one fails, then between the two on either side."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    bound_p99: Annotated[str, AfterValidator(_duration)] = Field(
+        description="A rate holds where 99 % of its messages arrive within this time of when they were due.",
+        examples=["5ms"],
+    )
+    start: Annotated[float, Field(gt=0)] = Field(1000.0, description="The first rate, in messages a second.")
+    factor: Annotated[float, Field(gt=1)] = Field(2.0, description="From one rate to the next.")
+    refine: Annotated[int, Field(ge=0, le=20)] = Field(
+        3, description="How often the bracket is halved, on a logarithmic scale, after a rate has failed."
+    )
+    lowest: Annotated[float, Field(gt=0)] = Field(10.0, description="No rate below this is tried.")
+    highest: Annotated[float, Field(gt=0)] = Field(1_000_000.0, description="No rate above this is tried.")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Search:
+        if not self.lowest <= self.start <= self.highest:
+            raise ValueError("start has to lie between lowest and highest")
+        return self
+
+    @property
+    def bound_us(self) -> float:
+        """The bound in microseconds."""
+        return amounts.nanoseconds(self.bound_p99) / 1000
+
+    def asks_for(self, axes: Any) -> str:
+        """What in a scenario or a case contradicts a search; nothing where it is in order."""
+        if axes.rate is not None:
+            return "rate: a search tries rates by itself; say where it starts with search.start"
+        if axes.pace not in (None, ["open"]):
+            return "pace: a search needs the pace open, which asks for a rate"
+        return ""

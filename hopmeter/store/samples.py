@@ -1,0 +1,179 @@
+"""Raw samples as the nodes write them, and the same as Parquet."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from hopmeter.store.disk import StoreError, replacing
+
+HEAD_BYTES = 4096
+MAGIC = b"HMSAMPLE"
+VERSION = 1
+NONE_NS = np.iinfo(np.int64).min
+"""A time that does not apply, in raw files and in arrays; null in Parquet."""
+
+TIMES = ("intended_ns", "sent_ns", "arrived_ns", "forwarded_ns", "encoded_ns", "decoded_ns")
+RECORD = np.dtype([("seq", "<u8"), ("participant", "<u4"), ("copy", "<u4"), *((name, "<i8") for name in TIMES)])
+SCHEMA = pa.schema(
+    [
+        pa.field("seq", pa.uint64(), nullable=False),
+        pa.field("participant", pa.uint32(), nullable=False),
+        pa.field("copy", pa.uint32(), nullable=False),
+        *(pa.field(name, pa.int64()) for name in TIMES),
+    ]
+)
+ROWS_AT_ONCE = 1 << 20
+"""Rows of a row group; each group is of one participant, so that one can be read without the others."""
+
+Times = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Head:
+    """What the file says about itself."""
+
+    participant: int
+    count: int
+    unrecorded: int
+
+
+def read_head(path: Path) -> Head:
+    """The head of a raw file, checked.
+
+    Raises StoreError when the file is missing, unfinished, of another version, or not as long as it says.
+    """
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError as cause:
+        raise _broken(path, "cannot be read", "the node ended before it wrote them; its log says why") from cause
+    if len(head) < HEAD_BYTES or not any(head[:8]):
+        raise _broken(path, "were never finished", "the node ended while it wrote them; its log says why")
+    magic, version, record_bytes, participant, _, count, unrecorded = struct.unpack_from("<8sIIIIQQ", head)
+    if magic != MAGIC:
+        raise _broken(path, "are not samples: the file begins otherwise")
+    if (version, record_bytes) != (VERSION, RECORD.itemsize):
+        said = f"are of version {version} with records of {record_bytes} bytes"
+        raise _broken(
+            path,
+            f"{said}; this hopmeter reads version {VERSION} with {RECORD.itemsize}",
+            "run `hopmeter build`, so that nodes and hopmeter are of one version",
+        )
+    if size != HEAD_BYTES + count * RECORD.itemsize:
+        holds = (size - HEAD_BYTES) / RECORD.itemsize
+        raise _broken(path, f"hold {holds:g} records, but their head says {count}")
+    return Head(participant, count, unrecorded)
+
+
+def _broken(path: Path, what: str, remedy: str = "measure the trial again; check the disk if it repeats") -> StoreError:
+    return StoreError(f"the samples {path} {what}", remedy)
+
+
+def read_raw(path: Path) -> NDArray[Any]:
+    """The records of a raw file, mapped and not copied, in the order in which they were recorded.
+
+    Raises StoreError as `read_head` does, and where a record is of another participant.
+    """
+    head = read_head(path)
+    if not head.count:
+        return np.empty(0, RECORD)
+    records = np.memmap(path, RECORD, "r", HEAD_BYTES, head.count)
+    if np.any(records["participant"] != head.participant):
+        raise _broken(path, f"of participant {head.participant} hold records of others")
+    return records
+
+
+def write_parquet(raw_files: Iterable[Path], path: Path) -> int:
+    """Gathers the raw files of a trial into one Parquet file; answers how many samples it holds.
+
+    Raises StoreError where a raw file is broken or `path` cannot be written; then nothing is left at `path`.
+    """
+    records = [read_raw(raw) for raw in raw_files]
+    with replacing(path) as temporary, _writer(temporary) as writer:
+        for part in records:
+            for table in _tables(part):
+                writer.write_table(table, row_group_size=ROWS_AT_ONCE)
+    return sum(len(part) for part in records)
+
+
+def _writer(path: Path) -> pq.ParquetWriter:
+    # Times grow steadily, so their differences are small: the file is a fifth of the raw one.
+    encodings = dict.fromkeys(("seq", *TIMES), "DELTA_BINARY_PACKED")
+    return pq.ParquetWriter(path, SCHEMA, compression="lz4", use_dictionary=False, column_encoding=encodings)
+
+
+def _tables(records: NDArray[Any]) -> Iterator[pa.Table]:
+    for first in range(0, len(records), ROWS_AT_ONCE):
+        yield _table(records[first : first + ROWS_AT_ONCE])
+
+
+def _table(records: NDArray[Any]) -> pa.Table:
+    keys = [pa.array(np.ascontiguousarray(records[name])) for name in ("seq", "participant", "copy")]
+    return pa.Table.from_arrays([*keys, *(_nullable(records[name]) for name in TIMES)], schema=SCHEMA)
+
+
+def _nullable(times: Times) -> pa.Array:
+    times = np.ascontiguousarray(times)
+    return pa.array(times, mask=times == NONE_NS)
+
+
+class Samples:
+    """The samples of one trial, read one participant and a few columns at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._file = pq.ParquetFile(path)
+            missing = set(SCHEMA.names) - set(self._file.schema_arrow.names)
+        except (OSError, pa.ArrowException) as cause:
+            raise _broken(path, "cannot be read") from cause
+        if missing:
+            raise _broken(path, f"have no column {', '.join(sorted(missing))}")
+
+    @cached_property
+    def _groups(self) -> dict[int, list[int]]:
+        """Row groups by participant."""
+        meta, column = self._file.metadata, self._file.schema_arrow.get_field_index("participant")
+        groups: dict[int, list[int]] = {}
+        for number in range(meta.num_row_groups):
+            seen = meta.row_group(number).column(column).statistics
+            if seen is None or not seen.has_min_max or seen.min != seen.max:
+                raise _broken(self.path, "were not written by hopmeter: participants share a row group")
+            groups.setdefault(seen.min, []).append(number)
+        return groups
+
+    @property
+    def participants(self) -> list[int]:
+        """Who recorded anything."""
+        return sorted(self._groups)
+
+    def of(self, participant: int, *columns: str) -> dict[str, Times]:
+        """Columns of one participant in the order of recording, NONE_NS where null; empty where it recorded nothing.
+
+        Raises StoreError where the file is damaged.
+        """
+        groups = self._groups.get(participant, [])
+        try:
+            table = self._file.read_row_groups(groups, columns=list(columns))
+        except (OSError, pa.ArrowException) as cause:
+            raise _broken(self.path, "are damaged") from cause
+        return {name: _array(table.column(name)) for name in columns}
+
+
+def _array(column: pa.ChunkedArray) -> Times:
+    if column.null_count == len(column):
+        return np.full(len(column), NONE_NS)
+    filled = column.fill_null(int(NONE_NS)) if column.null_count else column
+    times: Times = filled.to_numpy().astype(np.int64, copy=False)
+    return times
