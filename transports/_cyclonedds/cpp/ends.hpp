@@ -1,0 +1,126 @@
+/// The ends of links: a writer, and readers that are polled or called.
+#pragma once
+
+#include "house.hpp"
+#include "message.hpp"
+
+namespace cyclone {
+
+template <class Message>
+class Writer final : public hopmeter::Publisher {
+ public:
+  Writer(House& house, const hopmeter::Link& link)
+      : outgoing_(house.setup),
+        topic_(house.topic(Message::type, Message::topic(link.name))),
+        writer_(house.writer(*topic_, link)) {}
+
+  hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
+    return write(outgoing_.filled(payload_bytes, fill));
+  }
+
+  hopmeter::Sent forward(const hopmeter::Received& received) override {
+    const auto* sample = received.native<typename Message::Sample>();
+    if (!sample) throw hopmeter::Error("this frame did not come by Cyclone DDS, so it cannot be moved on");
+    return write(*sample);
+  }
+
+ private:
+  hopmeter::Sent write(const typename Message::Sample& sample) {
+    const auto code = dds_write(*writer_, &sample);
+    if (code == DDS_RETCODE_TIMEOUT) return hopmeter::Sent::busy;
+    demand(code, "write a sample");
+    return hopmeter::Sent::accepted;
+  }
+
+  Outgoing<Message> outgoing_;
+  Entity topic_, writer_;
+};
+
+/// Takes the samples of a reader, each with a loan.
+template <class Message>
+class Inbox {
+ public:
+  explicit Inbox(House& house) : house_(house) {}
+
+  /// Hands over the next sample, if there is one.
+  bool take(dds_entity_t reader, const auto& hand_over) {
+    dds_sample_info_t info;
+    do {
+      void* sample = nullptr;
+      const auto taken = demand(dds_take(reader, &sample, &info, 1, 1), "take a sample");
+      if (taken == 0) return false;
+      if (info.valid_data) hand_over_valid(reader, info, sample, hand_over);
+      demand(dds_return_loan(reader, &sample, taken), "take a loan back");
+    } while (!info.valid_data);
+    return true;
+  }
+
+ private:
+  void hand_over_valid(dds_entity_t reader, const dds_sample_info_t& info, const void* sample, const auto& hand_over) {
+    hand<Message>(*static_cast<const typename Message::Sample*>(sample), hand_over);
+    if (info.publication_handle == writer_) return;
+    writer_ = info.publication_handle;
+    house_.note(reader, writer_);
+  }
+
+  House& house_;
+  dds_instance_handle_t writer_ = 0;
+};
+
+template <class Message>
+class Reader final : public hopmeter::Subscriber {
+ public:
+  Reader(House& house, const hopmeter::Link& link)
+      : spins_(house.setup.wait() == hopmeter::Wait::spin),
+        inbox_(house),
+        topic_(house.topic(Message::type, Message::topic(link.name))),
+        reader_(house.reader(*topic_, link)),
+        arrivals_(house.waitset()) {
+    demand(dds_set_status_mask(*reader_, DDS_DATA_AVAILABLE_STATUS), "watch for samples");
+    demand(dds_waitset_attach(*arrivals_, *reader_, 0), "watch for samples");
+  }
+
+  std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
+    if (inbox_.take(*reader_, take)) return 1;
+    if (spins_) return 0;
+    demand(dds_waitset_wait(*arrivals_, nullptr, 0, timeout.count()), "wait for samples");
+    return inbox_.take(*reader_, take);
+  }
+
+ private:
+  bool spins_;
+  Inbox<Message> inbox_;
+  Entity topic_, reader_, arrivals_;
+};
+
+/// Entered by the thread that receives, or within the process by the one that writes; never by two at once.
+template <class Message>
+class Listener final : public hopmeter::Subscription {
+ public:
+  Listener(House& house, const hopmeter::Link& link, hopmeter::OnFrame on_frame)
+      : on_frame_(std::move(on_frame)),
+        inbox_(house),
+        topic_(house.topic(Message::type, Message::topic(link.name))),
+        reader_(house.reader(*topic_, link, listener().get())) {}
+  /// Waits until no call is under way: one that finds its reader half deleted can neither take nor give back.
+  ~Listener() override { dds_set_listener(*reader_, nullptr); }
+
+ private:
+  auto listener() {
+    const auto called = [](dds_entity_t reader, void* self) { static_cast<Listener*>(self)->arrived(reader); };
+    std::unique_ptr<dds_listener_t, decltype(&dds_delete_listener)> listener(dds_create_listener(this),
+                                                                             &dds_delete_listener);
+    dds_lset_data_available(listener.get(), called);
+    return listener;
+  }
+
+  void arrived(dds_entity_t reader) {
+    while (inbox_.take(reader, on_frame_)) continue;
+  }
+
+  hopmeter::OnFrame on_frame_;
+  Inbox<Message> inbox_;
+  Entity topic_, reader_;
+};
+
+}  // namespace cyclone

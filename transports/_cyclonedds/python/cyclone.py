@@ -1,0 +1,161 @@
+"""What the transports over Cyclone DDS share in Python: a node's domain and participant, and the ends of links.
+
+A transport gives its messages: objects of the class `Message` below. ../cpp has the same for C++.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import socket
+import threading
+from typing import Any, Protocol
+
+from cyclonedds.core import DDSStatus, WaitSet
+from cyclonedds.domain import Domain, DomainParticipant
+from cyclonedds.pub import DataWriter
+from cyclonedds.qos import Policy, Qos
+from cyclonedds.sub import DataReader
+from cyclonedds.topic import Topic
+
+from hopmeter.node.contract import AdapterError, Link, Setup
+
+DOMAINS = 99
+"""The ports of lower domains stay below those that the system gives to whoever asks."""
+LARGE_BUFFER_BYTES = 4 << 20
+"""What the profile for large frames asks for."""
+UNLIMITED = -1
+QUEUED_PRIORITY = -1
+"""Cyclone DDS delivers samples of at least priority 0 on the thread that receives, others from a queue."""
+
+
+class Message(Protocol):
+    """One message type: where in it a frame's header and payload are."""
+
+    sample_type: type[Any]
+
+    def topic(self, link: str) -> str: ...
+
+    def written(self, header: bytearray, payload: bytearray) -> Any: ...
+
+    def read(self, sample: Any) -> tuple[bytes, bytes]: ...
+
+
+def version() -> str:
+    return f"cyclonedds {importlib.metadata.version('cyclonedds')}"
+
+
+def configuration(setup: Setup, *, tagged: bool) -> str:
+    """The configuration, as CYCLONEDDS_URI would take it: the loopback device only, peers found without multicast.
+
+    With a tag, processes of other trials in the same domain are not met; nor are those of other makers, which know no
+    tags. Peers are looked for at the ports of a hundred processes; more would reach into the next domain.
+    """
+    large = setup.settings["profile"] == "large"
+    size = "<MaxMessageSize>65500B</MaxMessageSize>" if large else ""
+    tag = f"<Tag>{setup.run}</Tag>" if tagged else ""
+    buffer = f"<Internal><SocketReceiveBufferSize max='{LARGE_BUFFER_BYTES}B'/></Internal>" if large else ""
+    return (
+        "<CycloneDDS><Domain id='any'>"
+        "<General><Interfaces><NetworkInterface address='127.0.0.1' multicast='false'/></Interfaces>"
+        f"<AllowMulticast>false</AllowMulticast>{size}</General>"
+        "<Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>99</MaxAutoParticipantIndex>"
+        f"<Peers><Peer address='127.0.0.1'/></Peers>{tag}</Discovery>"
+        f"{buffer}</Domain></CycloneDDS>"
+    )
+
+
+class House:
+    """What all ends of a node share."""
+
+    def __init__(self, setup: Setup, *, tagged: bool) -> None:
+        self.setup = setup
+        domain = self._number = 1 + int(setup.run[:8], 16) % DOMAINS
+        try:
+            self._domain = Domain(domain, configuration(setup, tagged=tagged))
+            self._participant = DomainParticipant(domain)
+        except Exception as cause:
+            remedy = "see that the loopback device is up and that fewer than 100 processes use this domain"
+            raise AdapterError(f"Cyclone DDS could not take part in domain {domain} on 127.0.0.1", remedy) from cause
+        self._own = self._participant.get_instance_handle()
+        self._ways: set[str] = set()
+        # The binding makes topics of one type from one thread only.
+        self._making = threading.Lock()
+
+    def topic(self, message: Message, link: Link) -> Topic[Any]:
+        with self._making:
+            return Topic(self._participant, message.topic(link.name), message.sample_type)
+
+    def writer(self, topic: Topic[Any], link: Link) -> DataWriter[Any]:
+        priority = [Policy.TransportPriority(QUEUED_PRIORITY)] if self._is_queued(link) else []
+        return DataWriter(self._participant, topic, Qos(*self._policies(), *priority))
+
+    def reader(self, topic: Topic[Any]) -> DataReader[Any]:
+        return DataReader(self._participant, topic, Qos(*self._policies()))
+
+    def arrivals(self, reader: DataReader[Any]) -> WaitSet:
+        reader.set_status_mask(DDSStatus.DataAvailable)
+        arrivals = WaitSet(self._participant)
+        arrivals.attach(reader)
+        return arrivals
+
+    def _is_queued(self, link: Link) -> bool:
+        """Whether samples are queued for a thread that does nothing but call listeners. Those of calls are where
+        servers are called: such a server waits for the next one's reply, which the thread that receives has to bring.
+        """
+        if link.name.endswith("_reply"):
+            return False
+        if self.setup.wait == "callback" and link.name.endswith("_request"):
+            return True
+        return bool(self.setup.settings["delivery"] == "asynchronous")
+
+    def _policies(self) -> list[Any]:
+        settings = self.setup.settings
+        keeps_last = settings["history"] == "keep-last"
+        history = Policy.History.KeepLast(settings["depth"]) if keeps_last else Policy.History.KeepAll
+        reliable = settings["reliability"] == "reliable"
+        volatile = settings["durability"] == "volatile"
+        return [
+            # A writer that may not wait says that it is busy.
+            Policy.Reliability.Reliable(max_blocking_time=0) if reliable else Policy.Reliability.BestEffort,
+            Policy.Durability.Volatile if volatile else Policy.Durability.TransientLocal,
+            history,
+            Policy.DurabilityService(0, history, UNLIMITED, UNLIMITED, UNLIMITED),
+        ]
+
+    def note(self, reader: DataReader[Any], writer: int) -> None:
+        """Notes the way of a sample that a reader has got."""
+        told = reader.get_matched_publication_data(writer)
+        if told is not None:  # else it has left in the meantime
+            within = told.participant_instance_handle == self._own
+            self._ways.add("within the process" if within else "UDP on the loopback device")
+
+    def facts(self) -> dict[str, str]:
+        facts = {"domain": str(self._number), "interface": "lo, 127.0.0.1", "shared_memory": "not used"}
+        if self._ways:
+            facts["path"] = ", ".join(sorted(self._ways))
+        if self.setup.settings["profile"] == "large":
+            facts |= _buffer_facts()
+        return facts
+
+    def close(self) -> None:
+        delete(self._participant, self._domain)
+
+
+def _buffer_facts() -> dict[str, str]:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, LARGE_BUFFER_BYTES)
+        # Linux says twice of what it counts as given, and cuts what is too much without a word.
+        granted = probe.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // 2
+    facts = {"receive_buffer": f"{granted} bytes"}
+    if granted < LARGE_BUFFER_BYTES:
+        facts["fallback"] = (
+            f"the system gives {granted} of {LARGE_BUFFER_BYTES} bytes of receive buffer: "
+            f"run sysctl -w net.core.rmem_max={LARGE_BUFFER_BYTES}"
+        )
+    return facts
+
+
+def delete(*entities: Any) -> None:
+    """Deletes entities now, not when the collector finds them: listeners and their readers refer to each other."""
+    for entity in entities:
+        entity.__del__()

@@ -1,0 +1,34 @@
+/// How one kind of stream socket is addressed: all in which `unix` and `tcp` differ.
+#pragma once
+
+#include "socket.hpp"
+
+namespace streams {
+
+/// A frame with its length before it, as it travels.
+using Message = std::span<const std::byte>;
+
+/// How many receivers may wait to be accepted.
+inline constexpr int waiting_receivers = 128;
+
+/// A listening socket and where receivers find it.
+struct Endpoint {
+  Socket listener;
+  std::string address;
+};
+
+class Family {
+ public:
+  virtual ~Family() = default;
+
+  /// Makes the listening socket of a link.
+  virtual Endpoint listen(const hopmeter::Link& link) const = 0;
+  /// Sets what an accepted connection does not inherit from the listening socket.
+  virtual void accepted(const Socket&) const {}
+  /// Connects a receiver.
+  virtual Socket connect(const std::string& address) const = 0;
+  /// Takes away what `listen` left outside the process.
+  virtual void removed(const std::string&) const noexcept {}
+};
+
+}  // namespace streams

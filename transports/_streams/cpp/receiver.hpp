@@ -1,0 +1,98 @@
+/// The receiving end: one `recv` for a small frame, the rest of a large one straight into its place.
+#pragma once
+
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "family.hpp"
+
+namespace streams {
+
+/// The subscriber of a link.
+class Receiver final : public hopmeter::Subscriber {
+ public:
+  Receiver(Socket connection, bool blocks, std::size_t frame_bytes)
+      : connection_(std::move(connection)),
+        blocks_(blocks),
+        frame_bytes_(frame_bytes),
+        buffer_(std::max(frame_bytes, least_room)) {}
+
+  std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
+    const bool may_wait = blocks_ && timeout > hopmeter::Timeout::zero();
+    if (may_wait) set_timeout(timeout);
+    while (!gone_) {
+      if (!receive(may_wait)) return 0;
+      if (const auto frames = deliver(take); frames != 0) return frames;
+    }
+    // The publisher is gone for good; without this pause the role would ask without end.
+    if (may_wait) std::this_thread::sleep_for(timeout);
+    return 0;
+  }
+
+ private:
+  /// So that small frames that wait together come in one call.
+  static constexpr std::size_t least_room = 65536;
+
+  /// How many bytes the frame at `start` has with its length; 0 while its length is not there.
+  std::size_t message_bytes(std::size_t start) const {
+    if (end_ - start < length_bytes) return 0;
+    const auto length = read_length(buffer_.at(start));
+    if (length > frame_bytes_) {
+      throw Error(
+          "a frame of " + std::to_string(length) + " bytes was announced, the limit is " + std::to_string(frame_bytes_),
+          "something else writes to this socket, or an adapter does not keep to the wire format");
+    }
+    return length_bytes + length;
+  }
+
+  /// Receives all there is, or exactly the rest of a frame that has begun; answers whether anything came.
+  bool receive(bool may_wait) {
+    const auto begun = message_bytes(Buffer::begin);
+    const bool rest = Buffer::begin + begun > end_;
+    const auto room = rest ? Buffer::begin + begun : buffer_.size();
+    const int flags = !may_wait ? MSG_DONTWAIT : rest ? MSG_WAITALL : 0;
+    const auto bytes = ::recv(*connection_, buffer_.at(end_), room - end_, flags);
+    if (bytes > 0) {
+      end_ += static_cast<std::size_t>(bytes);
+      return true;
+    }
+    if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (bytes < 0 && errno != ECONNRESET) throw Error::system("receiving from the socket");
+    gone_ = true;
+    return true;
+  }
+
+  /// Hands over every whole frame, and moves the beginning of the next one, if any, to the front.
+  std::size_t deliver(hopmeter::Take take) {
+    std::size_t frames = 0, start = Buffer::begin;
+    for (std::size_t bytes; (bytes = message_bytes(start)) != 0 && bytes <= end_ - start; start += bytes, ++frames) {
+      const Message message(buffer_.at(start), bytes);
+      take(hopmeter::Received::split(message.subspan(length_bytes)).with_native(&message));
+    }
+    if (start != Buffer::begin) {
+      std::memmove(buffer_.at(Buffer::begin), buffer_.at(start), end_ - start);
+      end_ -= start - Buffer::begin;
+    }
+    return frames;
+  }
+
+  /// SO_RCVTIMEO costs a system call, so it is set only when it changes; of nothing at all it would wait for ever.
+  void set_timeout(hopmeter::Timeout timeout) {
+    timeout = std::max<hopmeter::Timeout>(timeout, std::chrono::milliseconds(1));
+    if (timeout == timeout_) return;
+    connection_.set_timeout(SO_RCVTIMEO, timeout, "SO_RCVTIMEO");
+    timeout_ = timeout;
+  }
+
+  Socket connection_;
+  bool blocks_;
+  std::size_t frame_bytes_;
+  Buffer buffer_;
+  /// Where the bytes received end; the first frame always begins at `Buffer::begin`.
+  std::size_t end_ = Buffer::begin;
+  hopmeter::Timeout timeout_{};
+  bool gone_ = false;
+};
+
+}  // namespace streams

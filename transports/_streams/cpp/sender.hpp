@@ -1,0 +1,62 @@
+/// The sending end: one frame, one `send` for each receiver.
+#pragma once
+
+#include "attendant.hpp"
+
+namespace streams {
+
+/// The publisher of a link.
+class Sender final : public hopmeter::Publisher {
+ public:
+  Sender(const Family& family, const hopmeter::Link& link, std::size_t frame_bytes)
+      : Sender(family, family.listen(link), frame_bytes) {}
+  ~Sender() override { family_.removed(address_); }
+
+  std::string address() const override { return address_; }
+
+  hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
+    const auto length = hopmeter::header_bytes + payload_bytes;
+    if (length > frame_bytes_) {
+      throw Error("a frame of " + std::to_string(length) + " bytes, the limit is " + std::to_string(frame_bytes_),
+                  "frames are limited to the largest that the trial announced");
+    }
+    const std::lock_guard lock(receivers_.mutex);
+    if (!receivers_.are_ready()) return hopmeter::Sent::busy;
+    const std::span message(buffer_.at(Buffer::begin), length_bytes + length);
+    write_length(message.data(), length);
+    fill(message.subspan(length_bytes));
+    return dispatch(message);
+  }
+
+  /// Sends the bytes from where they were received, with the length that stands before them already.
+  hopmeter::Sent forward(const hopmeter::Received& received) override {
+    const auto* message = received.native<Message>();
+    if (!message) throw Error("this frame did not come by a stream socket, so it cannot be moved on");
+    const std::lock_guard lock(receivers_.mutex);
+    return receivers_.are_ready() ? dispatch(*message) : hopmeter::Sent::busy;
+  }
+
+ private:
+  /// Sends a message, and leaves to the attendant what a receiver was too slow for. The mutex is held.
+  hopmeter::Sent dispatch(Message message) {
+    const auto sent = receivers_.send(message);
+    if (receivers_.are_behind()) attendant_.wake();
+    return sent;
+  }
+
+  Sender(const Family& family, Endpoint endpoint, std::size_t frame_bytes)
+      : family_(family),
+        address_(std::move(endpoint.address)),
+        attendant_(family, std::move(endpoint.listener), receivers_),
+        buffer_(frame_bytes),
+        frame_bytes_(frame_bytes) {}
+
+  const Family& family_;
+  std::string address_;
+  Receivers receivers_;
+  Attendant attendant_;
+  Buffer buffer_;
+  std::size_t frame_bytes_;
+};
+
+}  // namespace streams

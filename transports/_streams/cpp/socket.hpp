@@ -1,0 +1,116 @@
+/// Sockets and their options, with errors that name the remedy.
+#pragma once
+
+#include "hopmeter/hopmeter.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+namespace streams {
+
+using hopmeter::Error;
+
+/// A file descriptor, closed when it is destroyed.
+class Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int descriptor) noexcept : descriptor_(descriptor) {}
+  Socket(Socket&& from) noexcept : descriptor_(std::exchange(from.descriptor_, -1)) {}
+  Socket& operator=(Socket&& from) noexcept {
+    std::swap(descriptor_, from.descriptor_);
+    return *this;
+  }
+  ~Socket() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  /// A new stream socket that no child process inherits.
+  static Socket of(int family) {
+    Socket made(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (*made < 0) throw Error::system("making a stream socket");
+    return made;
+  }
+
+  int operator*() const noexcept { return descriptor_; }
+
+  template <class Value>
+  void set(int level, int option, const Value& value, const char* name) const {
+    if (::setsockopt(descriptor_, level, option, &value, sizeof value) != 0) {
+      throw Error::system(std::string("setting ") + name);
+    }
+  }
+
+  /// Sets SO_SNDTIMEO or SO_RCVTIMEO.
+  void set_timeout(int option, hopmeter::Timeout timeout, const char* name) const {
+    const auto us = std::chrono::ceil<std::chrono::microseconds>(timeout).count();
+    set(SOL_SOCKET, option, timeval{us / 1'000'000, us % 1'000'000}, name);
+  }
+
+  /// Sets SO_SNDBUF; 0 leaves the system's default.
+  void set_send_buffer(int bytes) const { set_buffer(SO_SNDBUF, bytes, "send_buffer", "net.core.wmem_max"); }
+
+  /// Sets SO_RCVBUF; 0 leaves the system's default.
+  void set_receive_buffer(int bytes) const { set_buffer(SO_RCVBUF, bytes, "receive_buffer", "net.core.rmem_max"); }
+
+ private:
+  void set_buffer(int option, int bytes, const std::string& setting, const std::string& limit) const {
+    if (bytes == 0) return;
+    set(SOL_SOCKET, option, bytes, setting.c_str());
+    int granted = 0;
+    socklen_t size = sizeof granted;
+    if (::getsockopt(descriptor_, SOL_SOCKET, option, &granted, &size) != 0) throw Error::system("reading " + setting);
+    // Linux grants less without a word, and reports double what it grants, for its own bookkeeping.
+    if (granted / 2 >= bytes) return;
+    const auto asked = std::to_string(bytes);
+    throw Error("the system grants " + std::to_string(granted / 2) + " bytes for " + setting + " = " + asked,
+                "ask for less, or raise the limit: sysctl -w " + limit + "=" + asked);
+  }
+
+  int descriptor_ = -1;
+};
+
+/// What precedes every frame: its length, a little-endian u64 that does not count itself.
+inline constexpr std::size_t length_bytes = 8;
+
+/// Bytes whose frames begin with a header on a cache line of its own: `begin` is where the length stands before it.
+class Buffer {
+ public:
+  static constexpr std::size_t line = 64;
+  static constexpr std::size_t begin = line - length_bytes;
+
+  /// Room for the length and `bytes` more.
+  explicit Buffer(std::size_t bytes)
+      : size_(line + bytes), data_(static_cast<std::byte*>(::operator new (size_, std::align_val_t{line}))) {
+    std::fill_n(data_.get(), size_, std::byte{});
+  }
+
+  std::size_t size() const noexcept { return size_; }
+  std::byte* at(std::size_t offset) const noexcept { return data_.get() + offset; }
+
+ private:
+  struct Delete {
+    void operator()(std::byte* data) const noexcept { ::operator delete (data, std::align_val_t{line}); }
+  };
+  std::size_t size_;
+  std::unique_ptr<std::byte, Delete> data_;
+};
+
+/// The length before a frame. Written byte by byte, which compilers make one store of where the machine's order is it.
+inline void write_length(std::byte* out, std::uint64_t length) noexcept {
+  for (std::size_t at = 0; at < length_bytes; ++at) out[at] = static_cast<std::byte>(length >> (8 * at));
+}
+
+inline std::uint64_t read_length(const std::byte* from) noexcept {
+  std::uint64_t length = 0;
+  for (std::size_t at = 0; at < length_bytes; ++at) length |= std::to_integer<std::uint64_t>(from[at]) << (8 * at);
+  return length;
+}
+
+}  // namespace streams

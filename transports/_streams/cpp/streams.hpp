@@ -1,0 +1,37 @@
+/// Frames over stream sockets: what the `unix` and the `tcp` adapter share. The wire format stands in `../README.md`.
+#pragma once
+
+#include <sys/utsname.h>
+
+#include "receiver.hpp"
+#include "sender.hpp"
+
+namespace streams {
+
+/// A transport of stream sockets of one family, which is made from the setup.
+template <std::derived_from<Family> Ours>
+class Streams : public hopmeter::Transport {
+ public:
+  explicit Streams(const hopmeter::Setup& setup) : setup_(setup), family_(setup) {}
+
+  /// The kernel is the library here.
+  static std::string version() {
+    utsname kernel{};
+    return ::uname(&kernel) == 0 ? std::string("Linux ") + kernel.release : "Linux";
+  }
+
+  hopmeter::Owned<hopmeter::Publisher> publisher(const hopmeter::Link& link) override {
+    return std::make_unique<Sender>(family_, link, setup_.frame_bytes());
+  }
+
+  hopmeter::Owned<hopmeter::Subscriber> subscriber(const hopmeter::Link& link) override {
+    const bool blocks = setup_.wait() == hopmeter::Wait::block;
+    return std::make_unique<Receiver>(family_.connect(link.address), blocks, setup_.frame_bytes());
+  }
+
+ private:
+  hopmeter::Setup setup_;
+  Ours family_;
+};
+
+}  // namespace streams

@@ -1,0 +1,78 @@
+//! Frames over stream sockets: what the `unix` and the `tcp` adapter share. The wire format stands in `../README.md`.
+
+mod attendant;
+mod options;
+mod publisher;
+mod receivers;
+mod subscriber;
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use hopmeter_instrument::spec::Wait;
+use hopmeter_instrument::{Link, Publisher, Result, Setup, Subscriber, Transport};
+
+pub use options::{set_receive_buffer, set_send_buffer, socket};
+
+/// What precedes every frame: its length, a little-endian u64 that does not count itself.
+const LENGTH_BYTES: usize = 8;
+
+/// How one kind of stream socket is addressed: all in which `unix` and `tcp` differ.
+pub trait Family: Send + Sync + 'static {
+    /// Makes the listening socket of a link, and says where receivers find it.
+    fn listen(&self, link: &Link) -> Result<(OwnedFd, String)>;
+
+    /// Sets what an accepted connection does not inherit from the listening socket.
+    fn accepted(&self, connection: &OwnedFd) -> Result<()>;
+
+    /// Connects a receiver.
+    fn connect(&self, address: &str) -> Result<OwnedFd>;
+
+    /// Takes away what `listen` left outside the process.
+    fn removed(&self, _address: &str) {}
+}
+
+/// A transport of stream sockets.
+pub struct Streams<F> {
+    family: Arc<F>,
+    wait: Wait,
+    frame_bytes: usize,
+}
+
+impl<F: Family> Streams<F> {
+    pub fn new(family: F, setup: &Setup) -> Self {
+        Self { family: Arc::new(family), wait: setup.wait, frame_bytes: setup.frame_bytes }
+    }
+}
+
+impl<F: Family> Transport for Streams<F> {
+    fn version(&self) -> String {
+        version()
+    }
+
+    fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
+        Ok(Box::new(publisher::StreamPublisher::open(self.family.clone(), link, self.frame_bytes)?))
+    }
+
+    fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
+        let connection = self.family.connect(&link.address)?;
+        Ok(Box::new(subscriber::StreamSubscriber::new(connection, self.wait, self.frame_bytes)))
+    }
+}
+
+/// The kernel is the library here.
+pub fn version() -> String {
+    format!("Linux {}", rustix::system::uname().release().to_string_lossy())
+}
+
+/// A buffer whose frames begin with a header on a cache line of its own: room for the length and one frame of
+/// `frame_bytes`, or more where `at_least` asks for it; and the offset at which the length is to be written.
+fn frame_buffer(frame_bytes: usize, at_least: usize) -> (Vec<u8>, usize) {
+    const LINE: usize = 64;
+    let buffer = vec![0; (LENGTH_BYTES + frame_bytes).max(at_least) + LINE];
+    let offset = (2 * LINE - LENGTH_BYTES - buffer.as_ptr() as usize % LINE) % LINE;
+    (buffer, offset)
+}
+
+#[cfg(test)]
+mod tests;

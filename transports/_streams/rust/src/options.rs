@@ -1,0 +1,40 @@
+//! Sockets and their buffers, with errors that name the remedy.
+
+use std::os::fd::OwnedFd;
+
+use hopmeter_instrument::{Context, Error, Result};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+
+/// A new stream socket that no child process inherits.
+pub fn socket(family: AddressFamily) -> Result<OwnedFd> {
+    rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None).context("making a stream socket")
+}
+
+/// Sets `SO_SNDBUF`; 0 leaves the system's default.
+pub fn set_send_buffer(socket: &OwnedFd, bytes: usize) -> Result<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    sockopt::set_socket_send_buffer_size(socket, bytes).context("setting SO_SNDBUF")?;
+    let granted = sockopt::socket_send_buffer_size(socket).context("reading SO_SNDBUF")?;
+    refuse_less(bytes, granted, "send_buffer", "net.core.wmem_max")
+}
+
+/// Sets `SO_RCVBUF`; 0 leaves the system's default.
+pub fn set_receive_buffer(socket: &OwnedFd, bytes: usize) -> Result<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    sockopt::set_socket_recv_buffer_size(socket, bytes).context("setting SO_RCVBUF")?;
+    let granted = sockopt::socket_recv_buffer_size(socket).context("reading SO_RCVBUF")?;
+    refuse_less(bytes, granted, "receive_buffer", "net.core.rmem_max")
+}
+
+/// Linux grants less without a word, and reports double what it grants, for its own bookkeeping.
+fn refuse_less(asked: usize, granted: usize, setting: &str, limit: &str) -> Result<()> {
+    if granted >= 2 * asked {
+        return Ok(());
+    }
+    Err(Error::new(format!("the system grants {} bytes for {setting} = {asked}", granted / 2))
+        .remedy(format!("ask for less, or raise the limit: sysctl -w {limit}={asked}")))
+}

@@ -1,0 +1,123 @@
+//! Those who have connected to a publisher, and what each of them has not taken yet.
+
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use hopmeter_instrument::{Context, Error, Result, Sent};
+use rustix::io::Errno;
+use rustix::net::sockopt::{self, Timeout};
+use rustix::net::{SendFlags, send};
+
+/// How long a receiver may take no byte of a message that has begun to leave.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// All that have connected so far.
+#[derive(Default)]
+pub(crate) struct Receivers {
+    connected: Vec<Receiver>,
+    /// How many of them have a backlog.
+    behind: usize,
+    /// Why no more can connect, to be told at the next send.
+    failure: Option<Error>,
+}
+
+struct Receiver {
+    connection: Arc<OwnedFd>,
+    /// The rest of a message that this receiver was too slow for.
+    backlog: Vec<u8>,
+}
+
+impl Receivers {
+    pub(crate) fn admit(&mut self, connection: OwnedFd) -> Result<()> {
+        sockopt::set_socket_timeout(&connection, Timeout::Send, Some(PATIENCE)).context("setting SO_SNDTIMEO")?;
+        self.connected.push(Receiver { connection: Arc::new(connection), backlog: Vec::new() });
+        Ok(())
+    }
+
+    pub(crate) fn fail(&mut self, failure: Error) {
+        self.failure = Some(failure);
+    }
+
+    /// Whether everybody has taken what was sent before; tells once why receivers cannot connect.
+    pub(crate) fn are_ready(&mut self) -> Result<bool> {
+        self.failure.take().map_or(Ok(!self.are_behind()), Err)
+    }
+
+    pub(crate) fn are_behind(&self) -> bool {
+        self.behind > 0
+    }
+
+    /// The connections of those who have a backlog.
+    pub(crate) fn behind(&self) -> Vec<Arc<OwnedFd>> {
+        let behind = self.connected.iter().filter(|receiver| !receiver.backlog.is_empty());
+        behind.map(|receiver| receiver.connection.clone()).collect()
+    }
+
+    /// Sends what is left of an earlier message, without waiting.
+    pub(crate) fn flush(&mut self) {
+        self.connected.retain_mut(|receiver| receiver.backlog.is_empty() || receiver.flush().is_ok());
+        self.count();
+    }
+
+    /// Sends one message to all, or to none and is busy. Those that are gone are forgotten.
+    pub(crate) fn send(&mut self, message: &[u8]) -> Sent {
+        let (mut begun, mut busy) = (false, false);
+        self.connected.retain_mut(|receiver| {
+            if busy {
+                return true;
+            }
+            let answer = receiver.send(message, begun);
+            busy = answer == Ok(false);
+            begun |= answer == Ok(true);
+            answer.is_ok()
+        });
+        self.count();
+        if busy {
+            return Sent::Busy;
+        }
+        Sent::Accepted
+    }
+
+    fn count(&mut self) {
+        self.behind = self.connected.iter().filter(|receiver| !receiver.backlog.is_empty()).count();
+    }
+}
+
+impl Receiver {
+    fn flush(&mut self) -> rustix::io::Result<()> {
+        let sent = send_some(&self.connection, &self.backlog, SendFlags::DONTWAIT)?;
+        self.backlog.drain(..sent);
+        Ok(())
+    }
+
+    /// Answers whether anything has left. Of a message that another receiver has got already, or that has begun to
+    /// leave to this one, everything will leave.
+    fn send(&mut self, message: &[u8], begun: bool) -> rustix::io::Result<bool> {
+        let mut sent = send_some(&self.connection, message, SendFlags::DONTWAIT)?;
+        if sent == 0 && !begun {
+            return Ok(false);
+        }
+        if sent < message.len() {
+            sent += send_some(&self.connection, &message[sent..], SendFlags::empty())?;
+            self.backlog.extend_from_slice(&message[sent..]);
+        }
+        Ok(true)
+    }
+}
+
+/// Sends as much as the socket takes: at once with `DONTWAIT`, else until it has taken nothing for `PATIENCE`.
+fn send_some(connection: &OwnedFd, bytes: &[u8], flags: SendFlags) -> rustix::io::Result<usize> {
+    loop {
+        match send(connection, bytes, flags | SendFlags::NOSIGNAL) {
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => return Ok(0),
+            answer => return answer,
+        }
+    }
+}
+
+/// A panic elsewhere leaves the list whole: it is only ever pushed to and retained from.
+pub(crate) fn lock(receivers: &Mutex<Receivers>) -> MutexGuard<'_, Receivers> {
+    receivers.lock().unwrap_or_else(PoisonError::into_inner)
+}

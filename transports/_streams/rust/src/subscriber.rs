@@ -1,0 +1,141 @@
+//! The receiving end: one `recv` for a small frame, the rest of a large one straight into its place.
+
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use hopmeter_instrument::spec::Wait;
+use hopmeter_instrument::{Context, Error, Received, Result, Subscriber, Take};
+use rustix::io::Errno;
+use rustix::net::sockopt::{self, Timeout};
+use rustix::net::{RecvFlags, recv};
+
+use crate::{LENGTH_BYTES, frame_buffer};
+
+/// The least room to receive into, so that small frames that wait together come in one call.
+const ROOM: usize = 65_536;
+/// `SO_RCVTIMEO` of nothing at all would wait for ever.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+pub(crate) struct StreamSubscriber {
+    connection: OwnedFd,
+    /// Whether a poll may sleep.
+    blocks: bool,
+    frame_bytes: usize,
+    buffer: Vec<u8>,
+    /// Where the first frame in the buffer begins, always the same place, and where the bytes received end.
+    offset: usize,
+    end: usize,
+    /// What `SO_RCVTIMEO` is set to.
+    timeout: Duration,
+    gone: bool,
+}
+
+/// A received frame with its length, as a relay can send it on. Lent for one call of `take`, like the frame itself.
+pub(crate) struct Message(*const [u8]);
+
+impl Message {
+    /// The bytes, for as long as the frame that they were lent with.
+    pub(crate) fn of<'a>(&self, _frame: &'a Received<'_>) -> &'a [u8] {
+        // SAFETY: only `deliver` makes one, of bytes that are borrowed while the frame is, and nobody can keep it.
+        unsafe { &*self.0 }
+    }
+}
+
+/// What one `recv` brought.
+enum Arrived {
+    Bytes,
+    Nothing,
+    End,
+}
+
+impl StreamSubscriber {
+    pub(crate) fn new(connection: OwnedFd, wait: Wait, frame_bytes: usize) -> Self {
+        let (buffer, offset) = frame_buffer(frame_bytes, ROOM);
+        let blocks = wait == Wait::Block;
+        Self { connection, blocks, frame_bytes, buffer, offset, end: offset, timeout: Duration::ZERO, gone: false }
+    }
+
+    /// How many bytes the frame at `start` has with its length, as soon as its length is there.
+    fn message_bytes(&self, start: usize) -> Result<Option<usize>> {
+        let Some(prefix) = self.buffer[start..self.end].first_chunk::<LENGTH_BYTES>() else {
+            return Ok(None);
+        };
+        let length = u64::from_le_bytes(*prefix);
+        if length > self.frame_bytes as u64 {
+            return Err(Error::new(format!(
+                "a frame of {length} bytes was announced, the limit is {}",
+                self.frame_bytes
+            ))
+            .remedy("something else writes to this socket, or an adapter does not keep to the wire format"));
+        }
+        Ok(Some(LENGTH_BYTES + length as usize))
+    }
+
+    /// Receives all there is, or exactly the rest of a frame that has begun.
+    fn receive(&mut self, may_wait: bool) -> Result<Arrived> {
+        let (room, mut flags) = match self.message_bytes(self.offset)? {
+            Some(bytes) if bytes > self.end - self.offset => (self.offset + bytes, RecvFlags::WAITALL),
+            _ => (self.buffer.len(), RecvFlags::empty()),
+        };
+        if !may_wait {
+            flags = RecvFlags::DONTWAIT;
+        }
+        match recv(&self.connection, &mut self.buffer[self.end..room], flags) {
+            Ok((_, 0)) | Err(Errno::CONNRESET) => Ok(Arrived::End),
+            Ok((_, bytes)) => {
+                self.end += bytes;
+                Ok(Arrived::Bytes)
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Ok(Arrived::Nothing),
+            Err(cause) => Err(Error::new("receiving from the socket").because(cause)),
+        }
+    }
+
+    /// Hands over every whole frame, and moves the beginning of the next one, if any, to the front.
+    fn deliver(&mut self, take: Take<'_>) -> Result<usize> {
+        let (mut frames, mut start) = (0, self.offset);
+        while let Some(bytes) = self.message_bytes(start)?.filter(|bytes| *bytes <= self.end - start) {
+            let message = &self.buffer[start..start + bytes];
+            take(Received::split(&message[LENGTH_BYTES..]).with_native(&Message(message)));
+            start += bytes;
+            frames += 1;
+        }
+        if start > self.offset {
+            self.buffer.copy_within(start..self.end, self.offset);
+            self.end -= start - self.offset;
+        }
+        Ok(frames)
+    }
+
+    fn set_timeout(&mut self, timeout: Duration) -> Result<()> {
+        if timeout != self.timeout {
+            let bounded = Some(timeout.max(SHORTEST));
+            sockopt::set_socket_timeout(&self.connection, Timeout::Recv, bounded).context("setting SO_RCVTIMEO")?;
+            self.timeout = timeout;
+        }
+        Ok(())
+    }
+}
+
+impl Subscriber for StreamSubscriber {
+    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
+        let may_wait = self.blocks && !timeout.is_zero();
+        if may_wait {
+            self.set_timeout(timeout)?;
+        }
+        while !self.gone {
+            match self.receive(may_wait)? {
+                Arrived::Nothing => return Ok(0),
+                Arrived::End => self.gone = true,
+                Arrived::Bytes => match self.deliver(take)? {
+                    0 => {}
+                    frames => return Ok(frames),
+                },
+            }
+        }
+        if may_wait {
+            std::thread::sleep(timeout);
+        }
+        Ok(0)
+    }
+}

@@ -1,0 +1,152 @@
+//! What is peculiar to streams: frames cut anywhere, a receiver too slow for what it is sent, strange bytes.
+
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use hopmeter_instrument::frame::HEADER_BYTES;
+use hopmeter_instrument::spec::PayloadKind;
+use hopmeter_instrument::{Context, Sent};
+use rustix::net::{AddressFamily, SocketAddrUnix, bind, connect, listen};
+
+use super::*;
+use crate::subscriber::StreamSubscriber;
+
+const FRAME_BYTES: usize = 100_000;
+
+struct Files(tempfile::TempDir);
+
+impl Family for Files {
+    fn listen(&self, link: &Link) -> Result<(OwnedFd, String)> {
+        let path = self.0.path().join(&link.name);
+        let listener = socket(AddressFamily::UNIX)?;
+        bind(&listener, &SocketAddrUnix::new(&path).context("path")?).context("bind")?;
+        listen(&listener, 8).context("listen")?;
+        Ok((listener, path.display().to_string()))
+    }
+
+    fn accepted(&self, _connection: &OwnedFd) -> Result<()> {
+        Ok(())
+    }
+
+    fn connect(&self, address: &str) -> Result<OwnedFd> {
+        let connection = socket(AddressFamily::UNIX)?;
+        connect(&connection, &SocketAddrUnix::new(address).context("path")?).context("connect")?;
+        Ok(connection)
+    }
+}
+
+fn streams(wait: Wait) -> Streams<Files> {
+    let directory = tempfile::tempdir().unwrap();
+    let setup = Setup {
+        run: "0123456789abcdef".into(),
+        directory: directory.path().into(),
+        wait,
+        daemon: String::new(),
+        payload: PayloadKind::Bytes,
+        settings: serde_json::Map::new(),
+        frame_bytes: FRAME_BYTES,
+    };
+    Streams::new(Files(directory), &setup)
+}
+
+fn link(address: String) -> Link {
+    Link { name: "l0".into(), address, receivers: 1 }
+}
+
+fn send(publisher: &mut dyn Publisher, payload_bytes: usize, mark: u8) -> Sent {
+    publisher
+        .send(payload_bytes, &mut |frame| {
+            frame.header.fill(mark);
+            frame.payload.fill(mark);
+        })
+        .unwrap()
+}
+
+/// Sends until the receiver, who connects on the side, has got the first one.
+fn send_until_received(publisher: &mut dyn Publisher, subscriber: &mut dyn Subscriber) {
+    let begin = Instant::now();
+    loop {
+        send(publisher, 0, 0);
+        if subscriber.poll(Duration::from_millis(20), &mut |_| {}).unwrap() > 0 {
+            return;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(5), "nothing arrived");
+    }
+}
+
+#[test]
+fn frames_cut_anywhere_arrive_whole() {
+    let mut bytes = Vec::new();
+    for mark in 1..=20_u8 {
+        let length = HEADER_BYTES + 37 * usize::from(mark);
+        bytes.extend_from_slice(&(length as u64).to_le_bytes());
+        bytes.extend(std::iter::repeat_n(mark, length));
+    }
+    for piece in [1, 7, 72, 1000, bytes.len()] {
+        let (mut writer, reader) = UnixStream::pair().unwrap();
+        let mut subscriber = StreamSubscriber::new(reader.into(), Wait::Spin, FRAME_BYTES);
+        let mut marks = Vec::new();
+        for part in bytes.chunks(piece) {
+            writer.write_all(part).unwrap();
+            let mut take = |frame: hopmeter_instrument::Received<'_>| {
+                assert_eq!(frame.payload.len(), 37 * usize::from(frame.header[0]));
+                assert!(frame.payload.iter().all(|byte| *byte == frame.header[0]));
+                marks.push(frame.header[0]);
+            };
+            while subscriber.poll(Duration::ZERO, &mut take).unwrap() > 0 {}
+        }
+        assert_eq!(marks, (1..=20).collect::<Vec<u8>>(), "in pieces of {piece}");
+    }
+}
+
+#[test]
+fn an_absurd_length_is_an_error_and_a_short_frame_is_handed_over() {
+    let (mut writer, reader) = UnixStream::pair().unwrap();
+    let mut subscriber = StreamSubscriber::new(reader.into(), Wait::Spin, FRAME_BYTES);
+    writer.write_all(&[3, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3]).unwrap();
+    let mut header_bytes = 0;
+    subscriber.poll(Duration::ZERO, &mut |frame| header_bytes = frame.header.len()).unwrap();
+    assert_eq!(header_bytes, 3);
+    writer.write_all(&u64::MAX.to_le_bytes()).unwrap();
+    assert!(subscriber.poll(Duration::ZERO, &mut |_| {}).is_err());
+}
+
+#[test]
+fn a_slow_receiver_makes_it_busy_and_loses_nothing() {
+    let transport = streams(Wait::Block);
+    let mut publisher = transport.publisher(&link(String::new())).unwrap();
+    let mut subscriber = transport.subscriber(&link(publisher.address())).unwrap();
+    send_until_received(publisher.as_mut(), subscriber.as_mut());
+
+    let mut accepted = 0_u8;
+    while send(publisher.as_mut(), FRAME_BYTES - HEADER_BYTES, accepted + 1) == Sent::Accepted {
+        accepted += 1;
+        assert!(accepted < 200, "never busy");
+    }
+    let mut marks = Vec::new();
+    let begin = Instant::now();
+    while marks.len() < usize::from(accepted) && begin.elapsed() < Duration::from_secs(5) {
+        subscriber
+            .poll(Duration::from_millis(10), &mut |frame| {
+                if frame.header[0] > 0 {
+                    assert!(frame.payload.iter().all(|byte| *byte == frame.header[0]));
+                    marks.push(frame.header[0]);
+                }
+            })
+            .unwrap();
+    }
+    assert_eq!(marks, (1..=accepted).collect::<Vec<u8>>());
+}
+
+#[test]
+fn a_receiver_that_left_does_not_stop_the_others() {
+    let transport = streams(Wait::Block);
+    let mut publisher = transport.publisher(&link(String::new())).unwrap();
+    let mut first = transport.subscriber(&link(publisher.address())).unwrap();
+    let mut second = transport.subscriber(&link(publisher.address())).unwrap();
+    send_until_received(publisher.as_mut(), first.as_mut());
+    drop(first);
+    send_until_received(publisher.as_mut(), second.as_mut());
+    send_until_received(publisher.as_mut(), second.as_mut());
+}

@@ -1,0 +1,125 @@
+"""Parcel in Python; the wire format: ../README.md, the contract: hopmeter/node/contract.py."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import time
+
+from hopmeter.node.contract import AdapterError, Fill, Link, Setup, Take
+
+PATIENCE_S = 5.0
+"""A receiver that takes nothing for so long has stopped, and would otherwise stop the sender with it."""
+
+
+def set_patience(connection: socket.socket, option: int, seconds: float) -> None:
+    """Sets SO_SNDTIMEO or SO_RCVTIMEO; unlike `settimeout` this adds no system call to every message."""
+    whole = int(seconds)
+    value = struct.pack("@ll", whole, max(1, int((seconds - whole) * 1e6)))
+    connection.setsockopt(socket.SOL_SOCKET, option, value)
+
+
+class Publisher:
+    def __init__(self, setup: Setup, link: Link) -> None:
+        # Receivers are told this address; here it is the only way to find this end.
+        self.address = os.path.join(setup.directory, f"{link.name}.sock")
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            self._listener.bind(self.address)
+        except OSError as cause:
+            raise AdapterError(f"cannot bind {self.address}", "let TMPDIR name a folder with a short path") from cause
+        self._listener.listen(setup.settings["backlog"])
+        self._listener.setblocking(False)
+        self._receivers: list[socket.socket] = []
+        # What the path of a message needs is made here, not there.
+        self._buffer = memoryview(bytearray(setup.frame_bytes))
+
+    def send(self, payload_bytes: int, fill: Fill) -> bool:
+        self._accept()
+        frame = self._buffer[: 64 + payload_bytes]
+        # `fill` stamps the time, so it comes as late as it can. A library that lends memory: fill that instead.
+        fill(frame)
+        flags = socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT
+        for receiver in list(self._receivers):
+            try:
+                receiver.send(frame, flags)
+                # Once one receiver has the frame, all must get it: busy now would send it twice.
+                flags = socket.MSG_NOSIGNAL
+            except BlockingIOError:
+                if flags & socket.MSG_DONTWAIT:
+                    return False
+                raise
+            except (BrokenPipeError, ConnectionResetError):
+                # Who receives may die at any time. That is loss, which the instrument counts, and no failure here.
+                self._receivers.remove(receiver)
+                receiver.close()
+        return True
+
+    def _accept(self) -> None:
+        """Lets in who has connected since; a receiver may come at any time."""
+        while True:
+            try:
+                receiver, _ = self._listener.accept()
+            except BlockingIOError:
+                return
+            receiver.setblocking(True)
+            set_patience(receiver, socket.SO_SNDTIMEO, PATIENCE_S)
+            self._receivers.append(receiver)
+
+    def close(self) -> None:
+        for end in (self._listener, *self._receivers):
+            end.close()
+        os.unlink(self.address)
+
+
+class Subscriber:
+    def __init__(self, setup: Setup, link: Link) -> None:
+        self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._connection.connect(link.address)
+        self._blocks = setup.wait == "block"
+        self._timeout_s = 0.0
+        self._buffer = memoryview(bytearray(setup.frame_bytes))
+
+    def poll(self, timeout_s: float, take: Take) -> int:
+        waits = self._blocks and timeout_s > 0
+        if waits and timeout_s != self._timeout_s:
+            set_patience(self._connection, socket.SO_RCVTIMEO, timeout_s)
+            self._timeout_s = timeout_s
+        try:
+            # `spin` looks once and returns. `block` sleeps in the transport itself, never in a loop around it.
+            length = self._connection.recv_into(self._buffer, 0, 0 if waits else socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return 0
+        except ConnectionResetError:
+            length = 0
+        if length == 0:
+            # The sender is gone for good; without this pause the role would ask without end.
+            time.sleep(timeout_s if waits else 0)
+            return 0
+        take(self._buffer[:length])
+        return 1
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class Transport:
+    """One per process. What all ends share (a session, a context, a broker's connection) belongs here."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+
+    @staticmethod
+    def version() -> str:
+        """As the library itself says it, not as the manifest pins it."""
+        return f"Linux {os.uname().release}"
+
+    def publisher(self, link: Link) -> Publisher:
+        return Publisher(self._setup, link)
+
+    def subscriber(self, link: Link) -> Subscriber:
+        return Subscriber(self._setup, link)
+
+    def close(self) -> None:
+        """The ends own all there is."""

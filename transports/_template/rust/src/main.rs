@@ -1,0 +1,171 @@
+//! Parcel: one packet of a Unix socket is one frame. The wire format: ../../README.md.
+//!
+//! The contract that every adapter keeps stands in `instrument/src/contract.rs`.
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hopmeter_instrument::frame::HEADER_BYTES;
+use hopmeter_instrument::spec::Wait;
+use hopmeter_instrument::{
+    Context, Error, Fill, FrameMut, Link, Publisher, Received, Result, Sent, Setup, Subscriber, Take, Transport, node,
+};
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen,
+    recv, send, socket_with,
+};
+
+/// A receiver that takes nothing for so long has stopped, and would otherwise stop the sender with it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// One per process. What all ends share (a session, a context, a broker's connection) belongs here.
+struct ParcelTransport {
+    setup: Setup,
+    backlog: i32,
+}
+
+impl Transport for ParcelTransport {
+    fn version(&self) -> String {
+        version()
+    }
+
+    // Opening may take its time: nothing is measured yet. Whatever the path of a message needs is made here, not there.
+    fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
+        let path = self.setup.directory.join(format!("{}.sock", link.name));
+        let listener = socket(SocketFlags::NONBLOCK)?;
+        bind(&listener, &place(&path)?).context(format!("binding {}", path.display()))?;
+        listen(&listener, self.backlog).context(format!("listening at {}", path.display()))?;
+        Ok(Box::new(Sender { path, listener, receivers: Vec::new(), buffer: vec![0; self.setup.frame_bytes] }))
+    }
+
+    fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
+        let connection = socket(SocketFlags::empty())?;
+        connect(&connection, &place(link.address.as_ref())?).context(format!("connecting to {}", link.address))?;
+        let (blocks, buffer) = (self.setup.wait == Wait::Block, vec![0; self.setup.frame_bytes]);
+        Ok(Box::new(Receiver { connection, blocks, timeout: Duration::ZERO, buffer }))
+    }
+}
+
+struct Sender {
+    path: PathBuf,
+    listener: OwnedFd,
+    receivers: Vec<OwnedFd>,
+    buffer: Vec<u8>,
+}
+
+impl Publisher for Sender {
+    // Receivers are told this address; here it is the only way to find this end.
+    fn address(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        self.accept()?;
+        let frame = &mut self.buffer[..HEADER_BYTES + payload_bytes];
+        // `fill` stamps the time, so it comes as late as it can. A library that lends memory: fill that instead.
+        fill(FrameMut::split(frame));
+        let mut flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        let mut gone = Vec::new();
+        for (index, receiver) in self.receivers.iter().enumerate() {
+            match send(receiver, frame, flags) {
+                // Once one receiver has the frame, all must get it: busy now would send it twice.
+                Ok(_) => flags = SendFlags::NOSIGNAL,
+                Err(Errno::AGAIN) if flags.contains(SendFlags::DONTWAIT) => return Ok(Sent::Busy),
+                Err(Errno::PIPE | Errno::CONNRESET) => gone.push(index),
+                Err(cause) => return Err(Error::new("sending a packet").because(cause)),
+            }
+        }
+        // Who receives may die at any time. That is loss, which the instrument counts, and no failure of this end.
+        for index in gone.into_iter().rev() {
+            self.receivers.swap_remove(index);
+        }
+        Ok(Sent::Accepted)
+    }
+}
+
+impl Sender {
+    /// Lets in who has connected since; a receiver may come at any time.
+    fn accept(&mut self) -> Result<()> {
+        loop {
+            match accept_with(&self.listener, SocketFlags::CLOEXEC) {
+                Ok(receiver) => {
+                    set_socket_timeout(&receiver, Timeout::Send, Some(PATIENCE)).context("setting SO_SNDTIMEO")?;
+                    self.receivers.push(receiver);
+                }
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(cause) => return Err(Error::new("accepting a receiver").because(cause)),
+            }
+        }
+    }
+}
+
+impl Drop for Sender {
+    // Closing is certain: whatever was created is removed, sockets close by themselves.
+    fn drop(&mut self) {
+        let _ = rustix::fs::unlink(&self.path);
+    }
+}
+
+struct Receiver {
+    connection: OwnedFd,
+    blocks: bool,
+    /// What SO_RCVTIMEO is set to; setting it costs a system call, so it is set only when it changes.
+    timeout: Duration,
+    buffer: Vec<u8>,
+}
+
+impl Subscriber for Receiver {
+    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
+        let waits = self.blocks && !timeout.is_zero();
+        if waits && timeout != self.timeout {
+            set_socket_timeout(&self.connection, Timeout::Recv, Some(timeout)).context("setting SO_RCVTIMEO")?;
+            self.timeout = timeout;
+        }
+        // `spin` looks once and returns. `block` sleeps in the transport itself, never in a loop around it.
+        let flags = if waits { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
+        match recv(&self.connection, &mut self.buffer[..], flags) {
+            Ok((_, 0)) | Err(Errno::CONNRESET) => {
+                // The sender is gone for good; without this pause the role would ask without end.
+                std::thread::sleep(if waits { timeout } else { Duration::ZERO });
+                Ok(0)
+            }
+            Ok((_, bytes)) => {
+                take(Received::split(&self.buffer[..bytes]));
+                Ok(1)
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+            Err(cause) => Err(Error::new("receiving a packet").because(cause)),
+        }
+    }
+}
+
+fn socket(flags: SocketFlags) -> Result<OwnedFd> {
+    socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags | SocketFlags::CLOEXEC, None)
+        .context("making a socket")
+}
+
+fn place(path: &std::path::Path) -> Result<SocketAddrUnix> {
+    SocketAddrUnix::new(path).map_err(|cause| {
+        Error::new(format!("{} is no address of a Unix socket, which has at most 107 bytes", path.display()))
+            .remedy("let TMPDIR name a folder with a shorter path")
+            .because(cause)
+    })
+}
+
+/// As the library itself says it, not as Cargo.toml pins it.
+fn version() -> String {
+    format!("Linux {}", rustix::system::uname().release().to_string_lossy())
+}
+
+fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
+    Ok(Arc::new(ParcelTransport { setup: setup.clone(), backlog: setup.setting("backlog")? }))
+}
+
+fn main() -> ExitCode {
+    node::main("parcel", "rust", open, version)
+}

@@ -1,0 +1,53 @@
+/// Cyclone DDS by its C API. The messages are those of ../idl; the rest is in ../../_cyclonedds.
+#include "carrier.hpp"
+#include "hopmeter.h"
+
+using namespace hopmeter;
+
+namespace {
+
+constexpr cyclone::Customs customs{.is_tagged = true};
+
+/// Names of topics begin with a letter, those of links may not.
+std::string topic_of(const std::string& link) { return "hopmeter_" + link; }
+
+struct Timing {
+  using Sample = message_Timing;
+  static constexpr const dds_topic_descriptor_t& type = message_Timing_desc;
+  static std::string topic(const std::string& link) { return topic_of(link); }
+  static void shape(Sample&, const Setup&) {}
+  static auto& text(auto& sample) { return sample.source; }
+  static auto& octets(auto& sample) { return sample.padding; }
+  static void stamp(Sample& sample, std::uint64_t seq, std::int64_t sent_ns) {
+    sample.id = static_cast<std::int64_t>(seq);
+    sample.nanosec = sent_ns;
+  }
+  static std::int64_t sent_ns(const Sample& sample) { return sample.nanosec; }
+};
+
+struct Image {
+  using Sample = message_Image;
+  static constexpr const dds_topic_descriptor_t& type = message_Image_desc;
+  static std::string topic(const std::string& link) { return topic_of(link); }
+  static void shape(Sample& sample, const Setup& setup) { cyclone::set_shape(sample, setup.height(), setup.width()); }
+  static auto& text(auto& sample) { return sample.frame_id; }
+  static auto& octets(auto& sample) { return sample.data; }
+  static void stamp(Sample& sample, std::uint64_t, std::int64_t sent_ns) { cyclone::set_time(sample.stamp, sent_ns); }
+  static std::int64_t sent_ns(const Sample& sample) { return cyclone::nanoseconds(sample.stamp); }
+};
+
+/// Picks the message by what the payload stands for.
+class CycloneDds final : public cyclone::Choice {
+ public:
+  explicit CycloneDds(const Setup& setup) : Choice(carrier(setup)) {}
+
+ private:
+  static std::unique_ptr<Transport> carrier(const Setup& setup) {
+    if (setup.payload() == PayloadKind::image) return std::make_unique<cyclone::Carrier<Image>>(setup, customs);
+    return std::make_unique<cyclone::Carrier<Timing>>(setup, customs);
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return run<CycloneDds>(argc, argv); }

@@ -1,0 +1,88 @@
+"""The messages of ../idl in Python, and where a frame is in them; ../README.md has the table.
+
+The annotations stay real types, not text: Cyclone DDS makes its type support from them.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cyclonedds.idl import IdlStruct
+from cyclonedds.idl.annotations import final
+from cyclonedds.idl.types import byte, int32, int64, sequence, uint32
+
+from hopmeter.node.contract import Setup
+from hopmeter.node.typed import header_of, label, sent_of, seq_of
+
+SECOND_NS = 1_000_000_000
+
+if TYPE_CHECKING:
+    Octets = bytearray | list[int]
+else:
+    # Anything with a length can be sent; what arrives is a list of integers.
+    Octets = sequence[byte]
+
+
+@dataclass
+@final
+class Timing(IdlStruct, typename="message.Timing"):
+    id: int64
+    nanosec: int64
+    source: str
+    padding: Octets
+
+
+@dataclass
+@final
+class Time(IdlStruct, typename="message.Time"):
+    sec: int32
+    nanosec: uint32
+
+
+@dataclass
+@final
+class Image(IdlStruct, typename="message.Image"):
+    stamp: Time
+    frame_id: str
+    height: uint32
+    width: uint32
+    encoding: str
+    is_bigendian: byte
+    step: uint32
+    data: Octets
+
+
+def topic_of(link: str) -> str:
+    """Names of topics begin with a letter, those of links may not."""
+    return f"hopmeter_{link}"
+
+
+class Timings:
+    sample_type = Timing
+
+    def topic(self, link: str) -> str:
+        return topic_of(link)
+
+    def written(self, header: bytearray, payload: bytearray) -> Timing:
+        seq = seq_of(header)
+        number = seq - (seq >> 63 << 64)  # a long long has a sign
+        return Timing(number, sent_of(header), label(header), payload)
+
+    def read(self, sample: Timing) -> tuple[bytes, bytes]:
+        return header_of(sample.source, sample.nanosec, len(sample.padding)), bytes(sample.padding)
+
+
+class Images:
+    sample_type = Image
+
+    def __init__(self, setup: Setup) -> None:
+        self._shape = setup.height, setup.width, "rgb8", 0, 3 * setup.width
+
+    def topic(self, link: str) -> str:
+        return topic_of(link)
+
+    def written(self, header: bytearray, payload: bytearray) -> Image:
+        return Image(Time(*divmod(sent_of(header), SECOND_NS)), label(header), *self._shape, payload)
+
+    def read(self, sample: Image) -> tuple[bytes, bytes]:
+        sent_ns = sample.stamp.sec * SECOND_NS + sample.stamp.nanosec
+        return header_of(sample.frame_id, sent_ns, len(sample.data)), bytes(sample.data)

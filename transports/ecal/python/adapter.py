@@ -1,0 +1,117 @@
+"""Eclipse eCAL in Python; layers, discovery and what is left out: ../README.md."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import time
+from typing import Any
+
+import ecal.nanobind_core as ecal
+import memory_files
+from outgoing import Outgoing
+from services import Client, Server
+
+from hopmeter.node.contract import AdapterError, Fill, Link, Setup, Take
+
+LAYERS = {"shm": "shared memory", "udp": "UDP on the loopback device", "tcp": "TCP on the loopback device"}
+QUIET_S = 0.01
+PARTS = ecal.init.PUBLISHER | ecal.init.SUBSCRIBER | ecal.init.SERVICE
+
+
+class Publisher:
+    address = ""
+
+    def __init__(self, publisher: ecal.Publisher) -> None:
+        self._publisher, self._outgoing = publisher, Outgoing()
+
+    def send(self, payload_bytes: int, fill: Fill) -> bool:
+        return self.forward(self._outgoing.filled(payload_bytes, fill))
+
+    def forward(self, native: bytes) -> bool:
+        self._publisher.send(native)  # false also where nobody listens yet, which is no error of the sender
+        return True
+
+    def close(self) -> None:
+        del self._publisher
+
+
+class Subscription:
+    """Called on eCAL's threads, which hold one lock for all calls of a subscriber."""
+
+    def __init__(self, subscriber: ecal.Subscriber, on_frame: Take, seen: set[str]) -> None:
+        self._subscriber, self._seen = subscriber, seen
+        self._latest = 0.0
+
+        def receive(_topic: Any, _type: Any, data: ecal.ReceiveCallbackData) -> None:
+            frame = data.buffer
+            on_frame(frame, native=frame)
+
+        subscriber.set_receive_callback(receive)
+
+    def _refuse(self, *_received: Any) -> None:
+        self._latest = time.monotonic()
+
+    def close(self) -> None:
+        self._seen |= memory_files.mapped()
+        # Waits for a call that is running. Destroying does not let go of the interpreter, for which a call may be
+        # waiting, so first it has to be quiet.
+        self._subscriber.set_receive_callback(self._refuse)
+        deadline = time.monotonic() + 1
+        time.sleep(QUIET_S)
+        while time.monotonic() - self._latest < QUIET_S and time.monotonic() < deadline:
+            time.sleep(QUIET_S)
+        del self._subscriber
+
+
+class Transport:
+    def __init__(self, setup: Setup) -> None:
+        self._path = LAYERS[setup.settings["layer"]]
+        self._seen: set[str] = set()
+        # Where eCAL would look for a user's configuration and write its own files.
+        os.environ["ECAL_DATA"] = os.environ["ECAL_LOG_DIR"] = setup.directory
+        self._config = configured(setup)
+        if not ecal.initialize(self._config, f"hopmeter_{setup.run}", PARTS):
+            raise AdapterError("eCAL does not start", "look at what it says in the node's log")
+
+    @staticmethod
+    def version() -> str:
+        return f"eCAL {ecal.get_version_string()}, eclipse-ecal {importlib.metadata.version('eclipse-ecal')}"
+
+    def publisher(self, link: Link) -> Publisher:
+        return Publisher(ecal.Publisher(link.name, config=self._config.publisher))
+
+    def subscribe(self, link: Link, on_frame: Take) -> Subscription:
+        return Subscription(ecal.Subscriber(link.name, config=self._config.subscriber), on_frame, self._seen)
+
+    def server(self, link: Link) -> Server:
+        self._path = "TCP of eCAL's services"
+        return Server(link.name)
+
+    def client(self, link: Link) -> Client:
+        self._path = "TCP of eCAL's services"
+        return Client(link.name)
+
+    def facts(self) -> dict[str, str]:
+        return {"path": self._path}
+
+    def close(self) -> None:
+        ecal.finalize()
+        memory_files.remove(self._seen)
+
+
+def configured(setup: Setup) -> ecal.Configuration:
+    """eCAL's own defaults, on ports of this trial, with one layer and what the settings say."""
+    settings, config = setup.settings, ecal.Configuration()
+    port = 20000 + int(setup.run, 16) % 6000 * 2
+    config.registration.local.udp.port = config.registration.network.udp.port = port
+    config.transport_layer.udp.port = port + 1
+    config.registration.registration_refresh = settings["registration_refresh_ms"]
+    for end in (config.publisher, config.subscriber):
+        for layer in LAYERS:
+            getattr(end.layer, layer).enable = layer == settings["layer"]
+    memory = config.publisher.layer.shm
+    memory.acknowledge_timeout_ms = settings["acknowledge_timeout_ms"]
+    memory.memfile_buffer_count = settings["memfile_buffer_count"]
+    memory.zero_copy_mode = settings["zero_copy"]
+    return config

@@ -1,0 +1,63 @@
+//! Which fields of a message take what of a frame.
+
+use bytes::Bytes;
+use hopmeter_instrument::frame::HEADER_BYTES;
+use hopmeter_instrument::spec::PayloadKind;
+use hopmeter_instrument::typed::{header_of, label, sent_of, seq_of};
+use hopmeter_instrument::{Fill, FrameMut, Received};
+
+use crate::wire::{Image, Timing};
+
+/// A frame on its way into a message or out of one. Its payload is the message's own, by reference.
+#[derive(Clone)]
+pub struct Frame {
+    header: [u8; HEADER_BYTES],
+    payload: Bytes,
+}
+
+impl Frame {
+    pub fn written(payload_bytes: usize, fill: Fill<'_>) -> Self {
+        let (mut header, mut payload) = ([0; HEADER_BYTES], vec![0; payload_bytes]);
+        fill(FrameMut { header: &mut header, payload: &mut payload });
+        Self { header, payload: payload.into() }
+    }
+
+    pub fn received(&self) -> Received<'_> {
+        Received { header: &self.header, payload: &self.payload, native: None, keep: None }
+    }
+
+    fn label(&self) -> String {
+        String::from_utf8_lossy(&label(&self.header)).into_owned()
+    }
+
+    fn of(label: &str, sent_ns: i64, payload: Bytes) -> Self {
+        Self { header: header_of(label.as_bytes(), sent_ns, payload.len()), payload }
+    }
+
+    pub fn timing(self) -> Timing {
+        let (id, nanosec, source) = (seq_of(&self.header), sent_of(&self.header), self.label());
+        Timing { id, nanosec, source, padding: self.payload }
+    }
+
+    /// The size of the picture is the cell's.
+    pub fn image(self, kind: PayloadKind) -> Image {
+        let (height, width) = match kind {
+            PayloadKind::Image { width, height } => (height, width),
+            PayloadKind::Timing | PayloadKind::Bytes => (0, 0),
+        };
+        let (nanosec, frame_id) = (sent_of(&self.header), self.label());
+        Image { nanosec, frame_id, height, width, encoding: "rgb8".into(), step: 3 * width, data: self.payload }
+    }
+}
+
+impl From<Timing> for Frame {
+    fn from(message: Timing) -> Self {
+        Self::of(&message.source, message.nanosec, message.padding)
+    }
+}
+
+impl From<Image> for Frame {
+    fn from(message: Image) -> Self {
+        Self::of(&message.frame_id, message.nanosec, message.data)
+    }
+}

@@ -1,0 +1,148 @@
+/// iceoryx: frames are written into chunks of shared memory, and read where they lie. ../README.md tells more.
+#include <iceoryx_posh/popo/listener.hpp>
+#include <iceoryx_posh/popo/untyped_publisher.hpp>
+#include <iceoryx_posh/popo/untyped_subscriber.hpp>
+#include <iceoryx_posh/popo/wait_set.hpp>
+#include <iceoryx_posh/runtime/posh_runtime.hpp>
+#include <iceoryx_versions.hpp>
+
+#include <unistd.h>
+
+#include "hopmeter/hopmeter.hpp"
+
+using namespace hopmeter;
+
+namespace {
+
+/// The header of a frame begins a cache line.
+constexpr std::uint32_t alignment = 64;
+
+iox::capro::ServiceDescription service(const Link& link) {
+  return {"hopmeter", iox::capro::IdString_t(iox::cxx::TruncateToCapacity, link.name.c_str()), "frames"};
+}
+
+/// A chunk as the instrument sees it. It is taken for as long as this lives.
+class Chunk {
+ public:
+  Chunk(iox::popo::UntypedSubscriber& subscriber, const void* payload) : subscriber_(subscriber), payload_(payload) {}
+  Chunk(const Chunk&) = delete;
+  ~Chunk() { subscriber_.release(payload_); }
+
+  Received received() const {
+    const auto bytes = iox::mepoo::ChunkHeader::fromUserPayload(payload_)->userPayloadSize();
+    return Received::split({static_cast<const std::byte*>(payload_), bytes});
+  }
+
+ private:
+  iox::popo::UntypedSubscriber& subscriber_;
+  const void* payload_;
+};
+
+/// Hands over all that waits; answers how many.
+template <class Give>
+std::size_t drain(iox::popo::UntypedSubscriber& subscriber, Give&& give) {
+  std::size_t frames = 0;
+  const void* payload = nullptr;
+  while (!subscriber.take().and_then([&](const void* taken) { payload = taken; }).has_error()) {
+    give(Chunk(subscriber, payload).received());
+    ++frames;
+  }
+  return frames;
+}
+
+iox::popo::SubscriberOptions options(const Setup& setup) {
+  iox::popo::SubscriberOptions options;
+  options.queueCapacity = setup.setting<std::uint64_t>("queue");
+  return options;
+}
+
+class Pub final : public Publisher {
+ public:
+  explicit Pub(const Link& link) : publisher_(service(link)) {}
+
+  /// A frame is written into the chunk that is sent. No chunk is left: busy, until a receiver gives one back.
+  Sent send(std::size_t payload_bytes, Fill fill) override {
+    void* chunk = nullptr;
+    const auto bytes = header_bytes + payload_bytes;
+    const auto lent =
+        publisher_.loan(static_cast<std::uint32_t>(bytes), alignment).and_then([&](void* loan) { chunk = loan; });
+    if (lent.has_error()) return Sent::busy;
+    fill(std::span(static_cast<std::byte*>(chunk), bytes));
+    publisher_.publish(chunk);
+    return Sent::accepted;
+  }
+
+ private:
+  iox::popo::UntypedPublisher publisher_;
+};
+
+class Sub final : public Subscriber {
+ public:
+  Sub(const Setup& setup, const Link& link)
+      : subscriber_(service(link), options(setup)), spins_(setup.wait() == Wait::spin) {
+    if (!spins_) {
+      waits_.attachState(subscriber_, iox::popo::SubscriberState::HAS_DATA).or_else([](auto) {
+        throw Error("attaching a subscriber to its wait set");
+      });
+    }
+  }
+  ~Sub() override {
+    if (!spins_) waits_.detachState(subscriber_, iox::popo::SubscriberState::HAS_DATA);
+  }
+
+  std::size_t poll(Timeout timeout, Take take) override {
+    if (!spins_) waits_.timedWait(iox::units::Duration::fromNanoseconds(timeout.count()));
+    return drain(subscriber_, take);
+  }
+
+ private:
+  iox::popo::UntypedSubscriber subscriber_;
+  iox::popo::WaitSet<> waits_;
+  bool spins_;
+};
+
+/// Called on the thread of a listener of its own.
+class Called final : public Subscription {
+ public:
+  Called(const Setup& setup, const Link& link, OnFrame on_frame)
+      : on_frame_(std::move(on_frame)), subscriber_(service(link), options(setup)) {
+    listener_
+        .attachEvent(subscriber_, iox::popo::SubscriberEvent::DATA_RECEIVED,
+                     iox::popo::createNotificationCallback(Called::take, *this))
+        .or_else([](auto) { throw Error("attaching a subscriber to its listener"); });
+  }
+  ~Called() override { listener_.detachEvent(subscriber_, iox::popo::SubscriberEvent::DATA_RECEIVED); }
+
+ private:
+  static void take(iox::popo::UntypedSubscriber* subscriber, Called* self) {
+    drain(*subscriber, [&](const Received& received) { self->on_frame_(received); });
+  }
+
+  OnFrame on_frame_;
+  iox::popo::UntypedSubscriber subscriber_;
+  iox::popo::Listener listener_;
+};
+
+class Iceoryx final : public Transport {
+ public:
+  explicit Iceoryx(const Setup& setup) : setup_(setup) {
+    const auto name = "hm_" + setup.run() + "_" + std::to_string(::getpid());
+    iox::runtime::PoshRuntime::initRuntime(iox::RuntimeName_t(iox::cxx::TruncateToCapacity, name.c_str()));
+  }
+
+  static std::string version() { return ICEORYX_LATEST_RELEASE_VERSION; }
+
+  Owned<Publisher> publisher(const Link& link) override { return std::make_unique<Pub>(link); }
+  Owned<Subscriber> subscriber(const Link& link) override { return std::make_unique<Sub>(setup_, link); }
+  Owned<Subscription> subscribe(const Link& link, OnFrame on_frame) override {
+    return std::make_unique<Called>(setup_, link, std::move(on_frame));
+  }
+  Facts facts() override { return {{"path", "shared memory of RouDi"}}; }
+
+ private:
+  Setup setup_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return run<Iceoryx>(argc, argv); }

@@ -1,0 +1,60 @@
+//! The trial's own corner of iceoryx2: its files lie in the trial's folder, and its shared memory carries the run in its
+//! names. Nothing of other users of iceoryx2 is seen or touched, and what a killed process leaves can be found.
+
+use std::sync::{Mutex, PoisonError};
+
+use hopmeter_instrument::{Context, Result, Setup};
+use iceoryx2::config::Config;
+use iceoryx2::node::Node;
+use iceoryx2::prelude::{CallbackProgression, FileName, NodeBuilder, Path, SignalHandlingMode, ipc};
+use iceoryx2::testing::remove_global_mgmt_segment;
+
+/// This process in its domain.
+pub struct Domain {
+    config: Config,
+    /// Behind a lock, since iceoryx2's node is not meant for several threads at a time; none only while it is dropped.
+    node: Mutex<Option<Node<ipc::Service>>>,
+}
+
+impl Domain {
+    pub fn enter(setup: &Setup) -> Result<Self> {
+        let config = config(setup)?;
+        let node = NodeBuilder::new()
+            .config(&config)
+            .signal_handling_mode(SignalHandlingMode::Disabled)
+            .create::<ipc::Service>()
+            .context("creating an iceoryx2 node")?;
+        Ok(Self { config, node: Mutex::new(Some(node)) })
+    }
+
+    pub fn with_node<T>(&self, use_it: impl FnOnce(&Node<ipc::Service>) -> T) -> T {
+        let node = self.node.lock().unwrap_or_else(PoisonError::into_inner);
+        use_it(node.as_ref().expect("the node is there until the domain is dropped"))
+    }
+}
+
+fn config(setup: &Setup) -> Result<Config> {
+    let mut config = Config::default();
+    let root = setup.directory.display().to_string();
+    config.global.set_root_path(&Path::try_from(root.as_str()).context(format!("using {root} as iceoryx2's root"))?);
+    config.global.prefix = FileName::try_from(format!("{}_", setup.run).as_str()).context("naming iceoryx2's files")?;
+    Ok(config)
+}
+
+/// iceoryx2 leaves one small segment of each domain behind, where it counts nodes. The last node of this domain takes it
+/// away; of two that leave at once, both may.
+impl Drop for Domain {
+    fn drop(&mut self) {
+        drop(self.node.get_mut().unwrap_or_else(PoisonError::into_inner).take());
+        let mut alone = true;
+        let listed = Node::<ipc::Service>::list(&self.config, |_other| {
+            alone = false;
+            CallbackProgression::Stop
+        });
+        if listed.is_ok() && alone {
+            // SAFETY: the domain belongs to this trial and no other node is left in it. What fails to go now goes with
+            // the run's other leftovers.
+            let _ = unsafe { remove_global_mgmt_segment::<ipc::Service>(&self.config) };
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Both ends of a link. A frame is one slice of bytes, the header first.
+
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hopmeter_instrument::frame::HEADER_BYTES;
+use hopmeter_instrument::{Context, Error, Fill, FrameMut, Publisher, Received, Result, Sent, Subscriber, Take};
+use iceoryx2::port::backpressure_strategy::BackpressureStrategy;
+use iceoryx2::port::listener::Listener;
+use iceoryx2::port::notifier::Notifier;
+use iceoryx2::port::{LoanError, publisher, subscriber};
+use iceoryx2::prelude::{PortFactory, ipc};
+
+use crate::domain::Domain;
+use crate::services::{FrameService, Services};
+
+/// Both ends are used from one thread at a time, as the contract says, though not always from the same.
+///
+/// iceoryx2 keeps the state of an `ipc` port behind an `Rc`, shared by the port and the samples it has lent, and so
+/// calls it bound to a thread. Here no sample outlives the call that lends it, so port and `Rc` only ever move
+/// together. The alternative, `ipc_threadsafe`, takes a lock for each call.
+struct Moving<T>(T);
+
+// SAFETY: see above; the fields of both ends are private, and neither hands out a clone of what is inside. The domain,
+// which they share with others, is made for several threads.
+unsafe impl<T> Send for Moving<T> {}
+
+pub struct LoanPublisher(Moving<Sending>);
+
+struct Sending {
+    publisher: publisher::Publisher<ipc::Service, [u8], ()>,
+    wake: Option<Notifier<ipc::Service>>,
+    /// Asked how many receivers there are when none got a frame.
+    frames: FrameService,
+    /// Left after the ports above it are gone.
+    _domain: Arc<Domain>,
+}
+
+impl LoanPublisher {
+    pub fn open(services: Services, frame_bytes: usize, domain: Arc<Domain>) -> Result<Self> {
+        let publisher = services
+            .frames
+            .publisher_builder()
+            .initial_max_slice_len(frame_bytes)
+            .backpressure_strategy(BackpressureStrategy::DiscardData)
+            .create()
+            .map_err(|cause| {
+                Error::new(format!("creating a publisher of frames of {frame_bytes} bytes"))
+                    .remedy("a publisher reserves all its samples in /dev/shm; see that there is room")
+                    .because(cause)
+            })?;
+        let wake = services.wake.map(|wake| wake.notifier_builder().create()).transpose();
+        let wake = wake.context("creating a notifier")?;
+        Ok(Self(Moving(Sending { publisher, wake, frames: services.frames, _domain: domain })))
+    }
+}
+
+impl Publisher for LoanPublisher {
+    fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        let Sending { publisher, wake, frames, .. } = &self.0.0;
+        let mut sample = match publisher.loan_slice_uninit(HEADER_BYTES + payload_bytes) {
+            Ok(sample) => sample,
+            Err(LoanError::OutOfMemory | LoanError::ExceedsMaxLoans) => return Ok(Sent::Busy),
+            Err(cause) => return Err(Error::new("asking iceoryx2 for a sample").because(cause)),
+        };
+        fill(FrameMut::split(as_bytes(sample.payload_mut())));
+        // SAFETY: shared memory comes zeroed or holds an earlier frame, so every byte has a value, filled or not.
+        let receivers = unsafe { sample.assume_init() }.send().context("sending an iceoryx2 sample")?;
+        if receivers == 0 && frames.dynamic_config().number_of_subscribers() > 0 {
+            return Ok(Sent::Busy);
+        }
+        if let Some(wake) = wake {
+            wake.notify().context("notifying iceoryx2's listeners")?;
+        }
+        Ok(Sent::Accepted)
+    }
+}
+
+/// A lent sample as the bytes that are in it.
+fn as_bytes(sample: &mut [MaybeUninit<u8>]) -> &mut [u8] {
+    // SAFETY: the memory is mapped and has values (see `send`), and u8 has no invalid ones.
+    unsafe { std::slice::from_raw_parts_mut(sample.as_mut_ptr().cast(), sample.len()) }
+}
+
+pub struct LoanSubscriber(Moving<Receiving>);
+
+struct Receiving {
+    subscriber: subscriber::Subscriber<ipc::Service, [u8], ()>,
+    wake: Option<Listener<ipc::Service>>,
+    /// Left after the ports above it are gone.
+    _domain: Arc<Domain>,
+}
+
+impl LoanSubscriber {
+    pub fn open(services: Services, domain: Arc<Domain>) -> Result<Self> {
+        // The listener first: whoever sees the subscriber can wake it.
+        let wake = services.wake.map(|wake| wake.listener_builder().create()).transpose();
+        let wake = wake.context("creating a listener")?;
+        let subscriber = services.frames.subscriber_builder().create().context("creating a subscriber")?;
+        Ok(Self(Moving(Receiving { subscriber, wake, _domain: domain })))
+    }
+}
+
+impl Receiving {
+    fn take_all(&self, take: Take<'_>) -> Result<usize> {
+        let mut frames = 0;
+        while let Some(sample) = self.subscriber.receive().context("receiving from iceoryx2")? {
+            take(Received::split(sample.payload()));
+            frames += 1;
+        }
+        Ok(frames)
+    }
+}
+
+impl Subscriber for LoanSubscriber {
+    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
+        let receiving = &self.0.0;
+        let frames = receiving.take_all(take)?;
+        match &receiving.wake {
+            Some(wake) if frames == 0 => {
+                wake.timed_wait(|_| {}, timeout).context("waiting for an iceoryx2 event")?;
+                receiving.take_all(take)
+            }
+            _ => Ok(frames),
+        }
+    }
+}

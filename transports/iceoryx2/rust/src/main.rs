@@ -1,0 +1,65 @@
+//! iceoryx2: samples lent from shared memory, handed over by reference, without a daemon.
+
+mod domain;
+mod ends;
+mod services;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use hopmeter_instrument::spec::Wait;
+use hopmeter_instrument::{Link, Publisher, Result, Setup, Subscriber, Transport, node};
+use iceoryx2::prelude::{LogLevel, set_log_level};
+use iceoryx2_bb_elementary::package_version::PackageVersion;
+
+use domain::Domain;
+use ends::{LoanPublisher, LoanSubscriber};
+use services::{Limits, Services};
+
+struct Iceoryx2 {
+    domain: Arc<Domain>,
+    limits: Limits,
+    blocks: bool,
+    frame_bytes: usize,
+}
+
+impl Iceoryx2 {
+    fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
+        // What fails comes back as an error; the library's own log would say it twice.
+        set_log_level(LogLevel::Fatal);
+        Ok(Arc::new(Self {
+            domain: Arc::new(Domain::enter(setup)?),
+            limits: Limits::read(setup)?,
+            blocks: setup.wait == Wait::Block,
+            frame_bytes: setup.frame_bytes,
+        }))
+    }
+
+    fn services(&self, link: &Link) -> Result<Services> {
+        self.domain
+            .with_node(|node| Services::open(node, link, &self.limits, self.blocks))
+            .map_err(|failed| failed.within(&link.name))
+    }
+}
+
+impl Transport for Iceoryx2 {
+    fn version(&self) -> String {
+        version()
+    }
+
+    fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
+        Ok(Box::new(LoanPublisher::open(self.services(link)?, self.frame_bytes, self.domain.clone())?))
+    }
+
+    fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
+        Ok(Box::new(LoanSubscriber::open(self.services(link)?, self.domain.clone())?))
+    }
+}
+
+fn version() -> String {
+    PackageVersion::get().to_string()
+}
+
+fn main() -> ExitCode {
+    node::main("iceoryx2", "rust", Iceoryx2::open, version)
+}

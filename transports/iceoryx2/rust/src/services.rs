@@ -1,0 +1,76 @@
+//! The services behind a link: publish-subscribe for its frames and, where receivers block, an event to wake them.
+
+use hopmeter_instrument::{Context, Error, Link, Result, Setup};
+use iceoryx2::node::Node;
+use iceoryx2::prelude::{ServiceName, ipc};
+use iceoryx2::service::port_factory::{event, publish_subscribe};
+use serde::Deserialize;
+
+pub type FrameService = publish_subscribe::PortFactory<ipc::Service, [u8], ()>;
+pub type WakeService = event::PortFactory<ipc::Service>;
+
+/// The settings of `transport.toml`.
+pub struct Limits {
+    buffer: usize,
+    borrowed: usize,
+    full: Full,
+}
+
+/// What happens when a receiver's buffer is full.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum Full {
+    DropOldest,
+    Busy,
+}
+
+impl Limits {
+    pub fn read(setup: &Setup) -> Result<Self> {
+        Ok(Self {
+            buffer: setup.setting("buffer")?,
+            borrowed: setup.setting("borrowed")?,
+            full: setup.setting("full")?,
+        })
+    }
+}
+
+pub struct Services {
+    pub frames: FrameService,
+    pub wake: Option<WakeService>,
+}
+
+impl Services {
+    /// Opens the services of a link or, as the first of its ends, creates them. All ends ask for the same limits, and
+    /// never for less than the library's defaults.
+    pub fn open(node: &Node<ipc::Service>, link: &Link, limits: &Limits, wakes: bool) -> Result<Self> {
+        let name = ServiceName::new(&link.name).context("naming a service")?;
+        let receivers = link.receivers as usize;
+        let frames = node
+            .service_builder(&name)
+            .publish_subscribe::<[u8]>()
+            .max_subscribers(receivers.max(8))
+            .max_nodes((receivers + 1).max(20))
+            .subscriber_max_buffer_size(limits.buffer)
+            .subscriber_max_borrowed_samples(limits.borrowed)
+            .enable_safe_overflow(limits.full == Full::DropOldest)
+            .open_or_create()
+            .map_err(|cause| refused("the publish-subscribe service", cause))?;
+        let wake = wakes.then(|| wake_service(node, &name, receivers)).transpose()?;
+        Ok(Self { frames, wake })
+    }
+}
+
+fn wake_service(node: &Node<ipc::Service>, name: &ServiceName, receivers: usize) -> Result<WakeService> {
+    node.service_builder(name)
+        .event()
+        .max_listeners(receivers.max(16))
+        .max_nodes((receivers + 1).max(36))
+        .open_or_create()
+        .map_err(|cause| refused("the event service", cause))
+}
+
+fn refused(service: &str, cause: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::new(format!("opening {service}"))
+        .remedy("both ends need the same settings and the same version of iceoryx2, and room in /dev/shm")
+        .because(cause)
+}

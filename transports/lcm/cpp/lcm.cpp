@@ -1,0 +1,138 @@
+/// LCM by lcm-cpp: a channel for each link. ../README.md says what is on the wire.
+#include <lcm/lcm-cpp.hpp>
+#include <map>
+#include <mutex>
+
+#include "hopmeter/hopmeter.hpp"
+#include "network.hpp"
+
+using namespace hopmeter;
+
+namespace {
+
+using Instance = std::shared_ptr<lcm::LCM>;
+
+Instance instance(const std::string& url) {
+  auto made = std::make_shared<lcm::LCM>(url);
+  if (!made->good()) throw Error("LCM does not open " + url, multicast_remedy);
+  return made;
+}
+
+class Channel final : public Publisher {
+ public:
+  Channel(const Setup& setup, const Link& link, Instance lcm, std::string address)
+      : name_(link.name), address_(std::move(address)), lcm_(std::move(lcm)), frame_(setup.frame_bytes()) {}
+
+  std::string address() const override { return address_; }
+
+  Sent send(std::size_t payload_bytes, Fill fill) override {
+    const auto frame = std::span(frame_).first(header_bytes + payload_bytes);
+    fill(frame);
+    return publish(frame);
+  }
+
+  /// From where it was received.
+  Sent forward(const Received& received) override {
+    const auto* message = received.native<lcm::ReceiveBuffer>();
+    if (!message) throw Error("this frame did not come by LCM, so it cannot be moved on");
+    return publish({static_cast<const std::byte*>(message->data), message->data_size});
+  }
+
+ private:
+  Sent publish(std::span<const std::byte> frame) {
+    if (lcm_->publish(name_, frame.data(), static_cast<unsigned>(frame.size())) != 0)
+      throw Error::system("publishing on LCM's channel " + name_, multicast_remedy);
+    return Sent::accepted;
+  }
+
+  std::string name_, address_;
+  Instance lcm_;
+  std::vector<std::byte> frame_;
+};
+
+class Listener final : public Subscriber {
+ public:
+  Listener(const Setup& setup, const Link& link, Instance lcm)
+      : lcm_(std::move(lcm)), spins_(setup.wait() == Wait::spin) {
+    // LCM opens its receiving socket and sends itself a message now; subscribing would not tell that it failed.
+    if (lcm_->getFileno() < 0) throw Error("LCM receives nothing at " + link.address, multicast_remedy);
+    subscription_ = lcm_->subscribe(link.name, &Listener::receive, this);
+    subscription_->setQueueCapacity(setup.setting<int>("queue"));
+  }
+  ~Listener() override { lcm_->unsubscribe(subscription_); }
+
+  std::size_t poll(Timeout timeout, Take take) override {
+    take_ = &take;
+    count_ = 0;
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(timeout);
+    if (lcm_->handleTimeout(spins_ ? 0 : static_cast<int>(wait.count())) < 0)
+      throw Error::system("receiving from LCM", multicast_remedy);
+    take_ = nullptr;
+    return count_;
+  }
+
+ private:
+  void receive(const lcm::ReceiveBuffer* message, const std::string&) {
+    if (!take_) return;
+    const auto* bytes = static_cast<const std::byte*>(message->data);
+    (*take_)(Received::split({bytes, message->data_size}).with_native(message));
+    ++count_;
+  }
+
+  Instance lcm_;
+  lcm::Subscription* subscription_ = nullptr;
+  const Take* take_ = nullptr;
+  std::size_t count_ = 0;
+  bool spins_;
+};
+
+class Lcm final : public Transport {
+ public:
+  explicit Lcm(const Setup& setup) : setup_(setup), in_memory_(setup.setting<std::string>("provider") == "memq") {}
+
+  static std::string version() {
+    return "liblcm " + std::to_string(LCM_MAJOR_VERSION) + "." + std::to_string(LCM_MINOR_VERSION) + "." +
+           std::to_string(LCM_MICRO_VERSION);
+  }
+
+  Owned<Publisher> publisher(const Link& link) override {
+    if (in_memory_) return std::make_unique<Channel>(setup_, link, queue(link), "memq://");
+    const bool of_link = setup_.setting<std::string>("group") == "link";
+    const auto url = Group(of_link ? link.name : setup_.run()).url();
+    return std::make_unique<Channel>(setup_, link, instance(url), url);
+  }
+
+  Owned<Subscriber> subscriber(const Link& link) override {
+    if (in_memory_) return std::make_unique<Listener>(setup_, link, found(link));
+    const auto url = link.address + "&recv_buf_size=" + std::to_string(setup_.setting<int>("recv_buf_size"));
+    return std::make_unique<Listener>(setup_, link, instance(url));
+  }
+
+  Facts facts() override { return in_memory_ ? Facts{{"path", "memory of the process"}} : network_facts(setup_); }
+
+ private:
+  /// A queue in memory is one instance that both ends of a link share.
+  Instance queue(const Link& link) {
+    if (link.receivers > 1) throw Error("LCM's memq has one receiver for each link", "use --set provider=udpm");
+    auto made = instance("memq://");
+    const std::lock_guard lock(mutex_);
+    queues_[link.name] = made;
+    return made;
+  }
+
+  Instance found(const Link& link) {
+    const std::lock_guard lock(mutex_);
+    auto shared = queues_[link.name].lock();
+    if (!shared) throw Error("LCM's memq joins ends of one process only", "use --placement thread");
+    return shared;
+  }
+
+  Setup setup_;
+  bool in_memory_;
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<lcm::LCM>> queues_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return run<Lcm>(argc, argv); }

@@ -1,0 +1,116 @@
+"""LCM in Python: a channel for each link. ../README.md says what is on the wire."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.metadata
+import math
+from typing import Any
+
+from lcm import LCM
+from network import REMEDY, facts, group
+
+from hopmeter.node.contract import AdapterError, Fill, Link, Setup, Take
+
+
+def opened(url: str) -> LCM:
+    try:
+        return LCM(url)
+    except RuntimeError as cause:
+        raise AdapterError(f"LCM does not open {url}", REMEDY) from cause
+
+
+class Publisher:
+    def __init__(self, lcm: LCM, channel: str, address: str) -> None:
+        self.address = address
+        self._lcm, self._channel = lcm, channel
+        self._frame: Any = (ctypes.c_ubyte * 0)()
+
+    def send(self, payload_bytes: int, fill: Fill) -> bool:
+        length = 64 + payload_bytes
+        if len(self._frame) != length:
+            # Writable for `fill`, and the one writable buffer whose bytes LCM's binding takes without a copy.
+            self._frame = (ctypes.c_ubyte * length)()
+        fill(self._frame)
+        return self.forward(self._frame)
+
+    def forward(self, native: Any) -> bool:
+        try:
+            self._lcm.publish(self._channel, native)
+        except OSError as cause:
+            raise AdapterError(f"publishing on LCM's channel {self._channel}", REMEDY) from cause
+        return True
+
+    def close(self) -> None:
+        del self._lcm
+
+
+class Subscriber:
+    def __init__(self, lcm: LCM, link: Link, setup: Setup) -> None:
+        self._lcm = lcm
+        self._spins = setup.wait == "spin"
+        self._take: Take | None = None
+        self._count = 0
+        # LCM opens its receiving socket and sends itself a message now; subscribing would not tell that it failed.
+        if lcm.fileno() < 0:
+            raise AdapterError(f"LCM receives nothing at {link.address}", REMEDY)
+        self._subscription = lcm.subscribe(link.name, self._receive)
+        self._subscription.set_queue_capacity(setup.settings["queue"])
+
+    def _receive(self, _channel: str, frame: bytes) -> None:
+        if self._take is not None:
+            self._take(frame, native=frame)
+            self._count += 1
+
+    def poll(self, timeout_s: float, take: Take) -> int:
+        self._take, self._count = take, 0
+        self._lcm.handle_timeout(0 if self._spins else math.ceil(timeout_s * 1000))
+        self._take = None
+        return self._count
+
+    def close(self) -> None:
+        self._lcm.unsubscribe(self._subscription)
+        del self._lcm
+
+
+class Transport:
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._in_memory = setup.settings["provider"] == "memq"
+        self._queues: dict[str, LCM] = {}
+
+    @staticmethod
+    def version() -> str:
+        return f"lcm {importlib.metadata.version('lcm')}"
+
+    def publisher(self, link: Link) -> Publisher:
+        if self._in_memory:
+            return Publisher(self._queue(link), link.name, "memq://")
+        host, port = group(link.name if self._setup.settings["group"] == "link" else self._setup.run)
+        url = f"udpm://{host}:{port}?ttl=0"
+        return Publisher(opened(url), link.name, url)
+
+    def subscriber(self, link: Link) -> Subscriber:
+        if self._in_memory:
+            return Subscriber(self._found(link), link, self._setup)
+        url = f"{link.address}&recv_buf_size={self._setup.settings['recv_buf_size']}"
+        return Subscriber(opened(url), link, self._setup)
+
+    def _queue(self, link: Link) -> LCM:
+        """A queue in memory is one instance that both ends of a link share."""
+        if link.receivers > 1:
+            raise AdapterError("LCM's memq has one receiver for each link", "use --set provider=udpm")
+        self._queues[link.name] = opened("memq://")
+        return self._queues[link.name]
+
+    def _found(self, link: Link) -> LCM:
+        try:
+            return self._queues.pop(link.name)
+        except KeyError as cause:
+            raise AdapterError("LCM's memq joins ends of one process only", "use --placement thread") from cause
+
+    def facts(self) -> dict[str, str]:
+        return {"path": "memory of the process"} if self._in_memory else facts(self._setup)
+
+    def close(self) -> None:
+        self._queues.clear()

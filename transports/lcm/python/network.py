@@ -1,0 +1,40 @@
+"""Where a link's messages go, and what the machine makes of it. ../README.md says how addresses are chosen."""
+
+from __future__ import annotations
+
+import socket
+
+from hopmeter.node.contract import Setup
+
+REMEDY = "run `ip link set lo multicast on` and `ip route add 224.0.0.0/4 dev lo` as root, or look at `hopmeter doctor`"
+
+
+def group(name: str) -> tuple[str, int]:
+    """A multicast group of this machine's own range and a port below the ephemeral ones, the same for the same name."""
+    mixed = 2166136261
+    for letter in name.encode():
+        mixed = (mixed ^ letter) * 16777619 & 0xFFFFFFFF  # FNV-1a
+    return f"239.255.{mixed >> 24}.{mixed >> 16 & 255}", 20000 + (mixed & 0xFFFF) % 12000
+
+
+def facts(setup: Setup) -> dict[str, str]:
+    """The path that messages took, and what is otherwise than asked."""
+    asked = setup.settings["recv_buf_size"]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as kernel:
+        kernel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, asked)
+        granted = kernel.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // 2  # the kernel doubles what is asked
+        kernel.connect(group(setup.run))
+        source = kernel.getsockname()[0]
+    # Addresses of the loopback device may be too narrow for a group; then there is none.
+    is_loopback = source.startswith("127.") or source == "0.0.0.0"
+    fallbacks = []
+    if not is_loopback:
+        fallbacks.append(f"multicast is looped back at the device of {source}, in its small packets: {REMEDY}")
+    if granted < asked:
+        fallbacks.append(
+            f"the kernel grants {granted} of the {asked} bytes of `recv_buf_size`, so large messages may be lost: "
+            f"run sysctl -w net.core.rmem_max={asked}"
+        )
+    path = "loopback device" if is_loopback else f"device of {source}"
+    told = {"path": f"UDP multicast, {path}"}
+    return {**told, "fallback": "; ".join(fallbacks)} if fallbacks else told

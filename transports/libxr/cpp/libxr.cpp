@@ -1,0 +1,165 @@
+/// LibXR's topics: frames are published as objects of one type, on the publisher's thread. ../README.md tells more.
+#include <unordered_map>
+
+#include "channel.hpp"
+
+using namespace hopmeter;
+
+namespace {
+
+std::uint32_t milliseconds(Timeout timeout) {
+  return static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count());
+}
+
+class Pub final : public Publisher {
+ public:
+  explicit Pub(Channel& channel) : channel_(channel), frame_(std::make_unique<Frame>()) {}
+
+  Sent send(std::size_t payload_bytes, Fill fill) override {
+    if (!channel_.has_room()) return Sent::busy;
+    frame_->bytes = header_bytes + payload_bytes;
+    fill(std::span(frame_->data).first(frame_->bytes));
+    return channel_.send(*frame_);
+  }
+
+  /// LibXR wants an object that could be changed, and changes none.
+  Sent forward(const Received& received) override {
+    const auto* frame = received.native<Frame>();
+    return frame ? channel_.send(const_cast<Frame&>(*frame)) : Publisher::forward(received);
+  }
+
+ private:
+  Channel& channel_;
+  std::unique_ptr<Frame> frame_;
+};
+
+/// A SyncSubscriber: LibXR copies a frame to its place and wakes whoever waits.
+class Sync final : public Subscriber, private Inbox {
+  using Native = LibXR::Topic::SyncSubscriber<Frame>;
+
+ public:
+  explicit Sync(Channel& channel) : channel_(channel), place_(channel.place()), native_(channel.topic(), place_) {
+    channel_.add(*this);
+  }
+  ~Sync() override { channel_.remove(*this); }
+
+  std::size_t poll(Timeout timeout, Take take) override {
+    if (!is_ok(native_.Wait(milliseconds(timeout)))) return 0;
+    take(place_.received());
+    is_free_.store(true, std::memory_order_release);
+    return 1;
+  }
+
+ private:
+  bool has_room() const override { return has_room(native_); }
+  void expect() override { is_free_.store(false, std::memory_order_relaxed); }
+
+  template <class Subscriber>
+  bool has_room(const Subscriber& native) const {
+    if constexpr (KnowsItWaits<Subscriber>)
+      return is_waiting(native);
+    else
+      return is_free_.load(std::memory_order_acquire);
+  }
+
+  Channel& channel_;
+  Frame& place_;
+  Native native_;
+  std::atomic<bool> is_free_ = true;
+};
+
+/// A callback that copies each frame into a queue, and LibXR's semaphore for who waits: a SyncSubscriber for more
+/// than one frame.
+class Queued final : public Subscriber, private Inbox {
+ public:
+  Queued(Channel& channel, std::size_t queue) : channel_(channel), gate_(channel.gate()), ring_(queue) {
+    channel_.add(*this);
+    gate_.open([this](const Frame& frame) { push(frame); });
+  }
+  ~Queued() override {
+    gate_.close();
+    channel_.remove(*this);
+  }
+
+  std::size_t poll(Timeout timeout, Take take) override {
+    if (!is_ok(filled_.Wait(milliseconds(timeout)))) return 0;
+    take(ring_[first_]->received());
+    first_ = (first_ + 1) % ring_.size();
+    length_.fetch_sub(1, std::memory_order_release);
+    return 1;
+  }
+
+ private:
+  bool has_room() const override { return length_.load(std::memory_order_acquire) < ring_.size(); }
+
+  /// There is room: the one publisher of the link has asked.
+  void push(const Frame& frame) {
+    auto& place = ring_[next_];
+    if (!place) place = std::make_unique<Frame>();
+    *place = frame;
+    next_ = (next_ + 1) % ring_.size();
+    length_.fetch_add(1, std::memory_order_release);
+    filled_.Post();
+  }
+
+  Channel& channel_;
+  Gate& gate_;
+  /// Frames are made when first needed.
+  std::vector<std::unique_ptr<Frame>> ring_;
+  std::size_t first_ = 0, next_ = 0;
+  std::atomic<std::size_t> length_ = 0;
+  LibXR::Semaphore filled_;
+};
+
+/// Called by LibXR itself.
+class Called final : public Subscription {
+ public:
+  Called(Channel& channel, OnFrame on_frame) : on_frame_(std::move(on_frame)), gate_(channel.gate()) {
+    gate_.open([this](const Frame& frame) { on_frame_(frame.received()); });
+  }
+  ~Called() override { gate_.close(); }
+
+ private:
+  OnFrame on_frame_;
+  Gate& gate_;
+};
+
+class LibXr final : public Transport {
+ public:
+  explicit LibXr(const Setup& setup) : setup_(setup), is_sync_(setup.setting<std::string>("subscriber") == "sync") {}
+
+  static std::string version() {
+    const std::string commit = LIBXR_COMMIT;
+    const auto* topics = SizedTopic<LibXR::Topic> ? "topics of any size" : "topics of one size";
+    return "LibXR " + (commit.empty() ? "of an unknown commit" : commit) + ", " + topics;
+  }
+
+  Owned<Publisher> publisher(const Link& link) override { return std::make_unique<Pub>(channel(link)); }
+  Owned<Subscriber> subscriber(const Link& link) override {
+    if (is_sync_) return std::make_unique<Sync>(channel(link));
+    return std::make_unique<Queued>(channel(link), setup_.setting<std::size_t>("queue"));
+  }
+  Owned<Subscription> subscribe(const Link& link, OnFrame on_frame) override {
+    return std::make_unique<Called>(channel(link), std::move(on_frame));
+  }
+  Facts facts() override {
+    const bool is_called = setup_.wait() == Wait::callback;
+    return {{"path", is_called ? "memory of this process, by reference" : "memory of this process, one copy"}};
+  }
+
+ private:
+  /// Either end may come first.
+  Channel& channel(const Link& link) {
+    const std::lock_guard lock(mutex_);
+    return channels_.try_emplace(link.name, link.name).first->second;
+  }
+
+  Setup setup_;
+  bool is_sync_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, Channel> channels_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return run<LibXr>(argc, argv); }

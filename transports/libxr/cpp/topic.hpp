@@ -1,0 +1,69 @@
+/// What differs between the generations of LibXR's topics, and what travels on them.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstring>
+#include <message.hpp>
+#include <semaphore.hpp>
+#include <type_traits>
+
+#include "hopmeter/hopmeter.hpp"
+
+/// The one type of all topics: LibXR wants a type of fixed size. Only the part in use is ever written or copied, so a
+/// small frame costs no more than a small type would.
+struct Frame {
+  static constexpr std::size_t room = hopmeter::header_bytes + (16 << 20);
+
+  Frame() {}  // leaves the memory untouched
+  Frame(const Frame& from) { *this = from; }
+  Frame& operator=(const Frame& from) {
+    std::memcpy(static_cast<void*>(this), &from, from.used());
+    return *this;
+  }
+
+  std::size_t used() const noexcept { return offsetof(Frame, data) + bytes; }
+  hopmeter::Received received() const noexcept {
+    return hopmeter::Received::split(std::span(data).first(bytes)).with_native(this);
+  }
+
+  std::size_t bytes = 0;
+  alignas(64) std::array<std::byte, room> data;
+};
+
+/// Topics up to the spring of 2026 may cache, and take any part of their type.
+template <class Topic>
+concept SizedTopic = requires(Topic topic, Frame& frame) {
+  Topic::template CreateTopic<Frame>("", nullptr, false, false, false);
+  topic.Publish(static_cast<void*>(&frame), frame.used());
+};
+
+/// What a callback is handed.
+template <class Topic>
+using Bytes = std::conditional_t<SizedTopic<Topic>, LibXR::RawData&, const LibXR::ConstRawData&>;
+
+/// Publishes a frame: to all subscribers, on this thread.
+template <class Topic>
+void publish(Topic& topic, Frame& frame) {
+  if constexpr (SizedTopic<Topic>)
+    topic.Publish(static_cast<void*>(&frame), frame.used());
+  else
+    topic.Publish(frame);
+}
+
+/// Where the codes stand differs, too.
+bool is_ok(auto code) noexcept { return code == decltype(code)::OK; }
+
+/// Whether a synchronous subscriber knows that it waits. Where it does, a frame that comes otherwise is dropped; where
+/// it does not, a frame is written over the one before it.
+template <class Subscriber>
+concept KnowsItWaits = requires(Subscriber subscriber) {
+  subscriber.block_->data_.wait_state;
+};
+
+template <class Subscriber>
+bool is_waiting(const Subscriber& subscriber) {
+  auto& block = subscriber.block_->data_;
+  return block.wait_state.load() == std::remove_reference_t<decltype(block)>::WAITING;
+}

@@ -1,0 +1,114 @@
+/// Frames handed over within one process: a direct call, or a bounded queue. The same as ../rust, which explains it.
+#include <unordered_map>
+
+#include "channel.hpp"
+
+using namespace hopmeter;
+
+namespace memory {
+namespace {
+
+/// A reference of its own, for `Received::keep`.
+class KeptFrame final : public Kept {
+ public:
+  explicit KeptFrame(Frame frame) : frame_(std::move(frame)) {}
+  std::span<const std::byte> bytes() const noexcept override { return *frame_; }
+  static std::unique_ptr<Kept> keep(const void* native) {
+    return std::make_unique<KeptFrame>(*static_cast<const Frame*>(native));
+  }
+
+ private:
+  Frame frame_;
+};
+
+/// A frame as receivers see it: borrowed, with the reference attached that `forward` and `keep` need.
+Received lend(const Frame& frame) { return Received::split(*frame).with_native(&frame).with_keep<KeptFrame::keep>(); }
+
+class Sender final : public Publisher {
+ public:
+  Sender(std::shared_ptr<Channel> channel, std::size_t queue) : channel_(std::move(channel)), pool_(queue + 2) {}
+
+  Sent send(std::size_t payload_bytes, Fill fill) override {
+    if (!channel_->has_room()) return Sent::busy;
+    Frame* frame = pool_.take(payload_bytes);
+    if (!frame) return Sent::busy;
+    fill(std::span(**frame));
+    channel_->hand_over(*frame, lend(*frame));
+    return Sent::accepted;
+  }
+
+  Sent forward(const Received& received) override {
+    const auto* frame = received.native<Frame>();
+    if (!frame) return Publisher::forward(received);
+    if (!channel_->has_room()) return Sent::busy;
+    channel_->hand_over(*frame, received.with_keep<KeptFrame::keep>());
+    return Sent::accepted;
+  }
+
+ private:
+  std::shared_ptr<Channel> channel_;
+  Pool pool_;
+};
+
+class Receiver final : public Subscriber {
+ public:
+  Receiver(std::shared_ptr<Channel> channel, std::size_t queue) : channel_(std::move(channel)), queue_(queue) {
+    channel_->add(queue_);
+  }
+  ~Receiver() override { channel_->remove(queue_); }
+
+  std::size_t poll(Timeout timeout, Take take) override {
+    const Frame frame = queue_.pop(timeout);
+    if (!frame) return 0;
+    take(lend(frame));
+    return 1;
+  }
+
+ private:
+  std::shared_ptr<Channel> channel_;
+  Queue queue_;
+};
+
+class Called final : public Subscription {
+ public:
+  Called(std::shared_ptr<Channel> channel, OnFrame on_frame)
+      : channel_(std::move(channel)), call_(channel_->add(std::move(on_frame))) {}
+  // Removing takes the channel's lock, so no call is running when this returns.
+  ~Called() override { channel_->remove(call_); }
+
+ private:
+  std::shared_ptr<Channel> channel_;
+  Channel::Call call_;
+};
+
+class Memory final : public Transport {
+ public:
+  explicit Memory(const Setup& setup) : queue_(setup.setting<std::size_t>("queue")) {}
+
+  static std::string version() { return hopmeter_version(); }
+
+  Owned<Publisher> publisher(const Link& link) override { return std::make_unique<Sender>(channel(link), queue_); }
+  Owned<Subscriber> subscriber(const Link& link) override { return std::make_unique<Receiver>(channel(link), queue_); }
+  Owned<Subscription> subscribe(const Link& link, OnFrame on_frame) override {
+    return std::make_unique<Called>(channel(link), std::move(on_frame));
+  }
+  Facts facts() override { return {{"path", "memory of this process"}}; }
+
+ private:
+  /// Either end may come first.
+  std::shared_ptr<Channel> channel(const Link& link) {
+    const std::lock_guard lock(mutex_);
+    auto& channel = channels_[link.name];
+    if (!channel) channel = std::make_shared<Channel>();
+    return channel;
+  }
+
+  std::size_t queue_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::shared_ptr<Channel>> channels_;
+};
+
+}  // namespace
+}  // namespace memory
+
+int main(int argc, char** argv) { return hopmeter::run<memory::Memory>(argc, argv); }

@@ -1,0 +1,121 @@
+//! One link: the callbacks and the queues of its receivers.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use hopmeter_instrument::OnFrame;
+
+use crate::lend;
+use crate::pool::Frame;
+
+/// The receivers of one link.
+#[derive(Default)]
+pub struct Channel {
+    receivers: Mutex<Receivers>,
+}
+
+#[derive(Default)]
+pub struct Receivers {
+    calls: Vec<(u64, OnFrame)>,
+    queues: Vec<Arc<Queue>>,
+    next_id: u64,
+}
+
+impl Channel {
+    fn receivers(&self) -> MutexGuard<'_, Receivers> {
+        self.receivers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn add_call(&self, on_frame: OnFrame) -> u64 {
+        let mut receivers = self.receivers();
+        receivers.next_id += 1;
+        let id = receivers.next_id;
+        receivers.calls.push((id, on_frame));
+        id
+    }
+
+    pub fn remove_call(&self, id: u64) {
+        self.receivers().calls.retain(|(other, _)| *other != id);
+    }
+
+    pub fn add_queue(&self, queue: Arc<Queue>) {
+        self.receivers().queues.push(queue);
+    }
+
+    pub fn remove_queue(&self, queue: &Arc<Queue>) {
+        self.receivers().queues.retain(|other| !Arc::ptr_eq(other, queue));
+    }
+
+    /// The receivers, held for one sending: no callback is removed while it may be called.
+    pub fn hold(&self) -> Held<'_> {
+        Held(self.receivers())
+    }
+}
+
+/// The receivers of a link while a frame is sent to them.
+pub struct Held<'a>(MutexGuard<'a, Receivers>);
+
+impl Held<'_> {
+    /// Whether every queue takes one more. Only the one publisher of a link adds, so this stays true until it does.
+    pub fn has_room(&self) -> bool {
+        self.0.queues.iter().all(|queue| queue.has_room())
+    }
+
+    /// Calls the callbacks, on this thread, and puts a reference into every queue.
+    #[inline]
+    pub fn hand_over(&mut self, frame: &Frame) {
+        for (_, on_frame) in &mut self.0.calls {
+            on_frame(lend(frame));
+        }
+        for queue in &self.0.queues {
+            queue.push(frame.clone());
+        }
+    }
+}
+
+/// A bounded queue of references. Its length stands outside the lock, so that a spinning receiver does not take it.
+pub struct Queue {
+    frames: Mutex<VecDeque<Frame>>,
+    length: AtomicUsize,
+    limit: usize,
+    filled: Condvar,
+}
+
+impl Queue {
+    pub fn of(limit: usize) -> Self {
+        let frames = Mutex::new(VecDeque::with_capacity(limit));
+        Self { frames, length: AtomicUsize::new(0), limit, filled: Condvar::new() }
+    }
+
+    fn has_room(&self) -> bool {
+        self.length.load(Ordering::Acquire) < self.limit
+    }
+
+    fn push(&self, frame: Frame) {
+        let mut frames = self.frames();
+        frames.push_back(frame);
+        self.length.store(frames.len(), Ordering::Release);
+        drop(frames);
+        self.filled.notify_one();
+    }
+
+    /// The oldest frame; sleeps for it where a timeout is given, and only looks where it is zero.
+    pub fn pop(&self, timeout: Duration) -> Option<Frame> {
+        if timeout.is_zero() && self.length.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        let mut frames = self.frames();
+        if frames.is_empty() && !timeout.is_zero() {
+            frames = self.filled.wait_timeout(frames, timeout).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let frame = frames.pop_front();
+        self.length.store(frames.len(), Ordering::Release);
+        frame
+    }
+
+    fn frames(&self) -> MutexGuard<'_, VecDeque<Frame>> {
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

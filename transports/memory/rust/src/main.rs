@@ -1,0 +1,169 @@
+//! The reference adapter: frames handed over within one process.
+//!
+//! An adapter answers four questions, and this one answers each in the simplest way there is:
+//!
+//! | question | here |
+//! |---|---|
+//! | How do the two ends of a link find each other? | by its name, in a map of [`Channel`]s |
+//! | Where is a frame written before it is sent? | in a pooled buffer ([`Pool`]) |
+//! | How does a receiver wait? | not at all (called), or at a queue (polled) |
+//! | When is memory used again? | when the last reference to the buffer is gone |
+//!
+//! `channel.rs` and `pool.rs` hold the mechanism; this file is the contract.
+
+mod channel;
+mod pool;
+
+use std::collections::HashMap;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hopmeter_instrument::{
+    Error, Fill, Keep, Link, OnFrame, Publisher, Received, Result, Sent, Setup, Subscriber, Subscription, Take,
+    Transport, copy_on, node,
+};
+
+use crate::channel::{Channel, Queue};
+use crate::pool::{Frame, Pool};
+
+/// `main` of an adapter is one line: its name, its language, how it opens, and the version of what it adapts.
+fn main() -> ExitCode {
+    node::main("memory", "rust", |setup| Ok(Arc::new(Memory::open(setup)?)), || env!("CARGO_PKG_VERSION").to_owned())
+}
+
+/// One per process, shared by all participants: whatever the ends of a link have in common lives here.
+struct Memory {
+    channels: Mutex<HashMap<String, Arc<Channel>>>,
+    queue: usize,
+}
+
+impl Memory {
+    /// Settings come from the manifest, already checked against it; `setting` only gives them a type.
+    fn open(setup: &Setup) -> Result<Self> {
+        Ok(Self { channels: Mutex::default(), queue: setup.setting("queue")? })
+    }
+
+    /// Either end may come first.
+    fn channel(&self, link: &Link) -> Arc<Channel> {
+        let mut channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
+        channels.entry(link.name.clone()).or_default().clone()
+    }
+}
+
+impl Transport for Memory {
+    fn version(&self) -> String {
+        env!("CARGO_PKG_VERSION").to_owned()
+    }
+
+    fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
+        Ok(Box::new(MemoryPublisher { channel: self.channel(link), pool: Pool::of(self.queue + 2) }))
+    }
+
+    fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
+        let (channel, queue) = (self.channel(link), Arc::new(Queue::of(self.queue)));
+        channel.add_queue(queue.clone());
+        Ok(Box::new(MemorySubscriber { channel, queue }))
+    }
+
+    fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
+        let channel = self.channel(link);
+        let id = channel.add_call(on_frame);
+        Ok(Box::new(MemorySubscription { channel, id }))
+    }
+
+    /// Only what cannot be known beforehand, or is worth proving, belongs here.
+    fn facts(&self) -> Vec<(String, String)> {
+        vec![("path".to_owned(), "memory of this process".to_owned())]
+    }
+}
+
+struct MemoryPublisher {
+    channel: Arc<Channel>,
+    pool: Pool,
+}
+
+impl Publisher for MemoryPublisher {
+    /// `fill` stamps the sent time as its last act, so it is called as late as possible: the frame is at hand, the
+    /// receivers are held and known to have room, and all that follows is the sending.
+    fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        let mut receivers = self.channel.hold();
+        if !receivers.has_room() {
+            return Ok(Sent::Busy);
+        }
+        let Some(mut frame) = self.pool.take(payload_bytes) else { return Ok(Sent::Busy) };
+        fill(frame.parts_mut().ok_or_else(|| Error::new("the pool lent a frame that is in use"))?);
+        receivers.hand_over(&frame);
+        self.pool.give_back(frame);
+        Ok(Sent::Accepted)
+    }
+
+    /// A frame that came from this transport is passed on by reference; its header and payload are not touched.
+    fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
+        let Some(frame) = received.native.and_then(|native| native.downcast_ref::<Frame>()) else {
+            return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill));
+        };
+        let mut receivers = self.channel.hold();
+        if !receivers.has_room() {
+            return Ok(Sent::Busy);
+        }
+        receivers.hand_over(frame);
+        Ok(Sent::Accepted)
+    }
+}
+
+struct MemorySubscriber {
+    channel: Arc<Channel>,
+    queue: Arc<Queue>,
+}
+
+impl Subscriber for MemorySubscriber {
+    /// `take` borrows the frame; the reference is dropped, and with it the buffer given back, when it has returned.
+    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
+        match self.queue.pop(timeout) {
+            Some(frame) => {
+                take(lend(&frame));
+                Ok(1)
+            }
+            None => Ok(0),
+        }
+    }
+}
+
+impl Drop for MemorySubscriber {
+    fn drop(&mut self) {
+        self.channel.remove_queue(&self.queue);
+    }
+}
+
+struct MemorySubscription {
+    channel: Arc<Channel>,
+    id: u64,
+}
+
+impl Subscription for MemorySubscription {}
+
+/// Closing is certain: removing the callback takes the channel's lock, so no call is running when this returns.
+impl Drop for MemorySubscription {
+    fn drop(&mut self) {
+        self.channel.remove_call(self.id);
+    }
+}
+
+/// A frame as receivers see it: borrowed, with the reference attached that `forward` and `keep` need.
+fn lend(frame: &Frame) -> Received<'_> {
+    let (header, payload) = frame.parts();
+    Received { header, payload, native: Some(frame), keep: Some(frame) }
+}
+
+impl Keep for Frame {
+    fn keep(&self) -> Box<dyn AsRef<[u8]> + Send> {
+        Box::new(self.clone())
+    }
+}
+
+impl AsRef<[u8]> for Frame {
+    fn as_ref(&self) -> &[u8] {
+        self.whole()
+    }
+}

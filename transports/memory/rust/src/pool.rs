@@ -1,0 +1,102 @@
+//! Buffers that come back when the last reference to them is gone.
+
+use std::sync::Arc;
+
+use hopmeter_instrument::FrameMut;
+use hopmeter_instrument::frame::HEADER_BYTES;
+
+/// A reference to one frame: header and payload in one buffer.
+#[derive(Clone, Default)]
+pub struct Frame(Arc<Vec<u8>>);
+
+impl Frame {
+    pub fn whole(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub fn parts(&self) -> (&[u8], &[u8]) {
+        self.0.split_at(HEADER_BYTES)
+    }
+
+    /// The frame for writing, where this is the only reference to it.
+    pub fn parts_mut(&mut self) -> Option<FrameMut<'_>> {
+        Arc::get_mut(&mut self.0).map(|bytes| FrameMut::split(bytes))
+    }
+
+    fn is_unused(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
+
+    fn resize(&mut self, bytes: usize) -> Option<()> {
+        Arc::get_mut(&mut self.0).map(|buffer| buffer.resize(bytes, 0))
+    }
+}
+
+/// At most `limit` frames, made when first needed, so a short queue of large images takes little memory.
+pub struct Pool {
+    frames: Vec<Frame>,
+    made: usize,
+    limit: usize,
+    next: usize,
+}
+
+impl Pool {
+    pub fn of(limit: usize) -> Self {
+        Self { frames: Vec::with_capacity(limit), made: 0, limit, next: 0 }
+    }
+
+    /// A frame that nobody else refers to, with room for the payload; none while all are in use.
+    pub fn take(&mut self, payload_bytes: usize) -> Option<Frame> {
+        let mut frame = self.unused()?;
+        let bytes = HEADER_BYTES + payload_bytes;
+        if frame.whole().len() != bytes {
+            frame.resize(bytes)?;
+        }
+        Some(frame)
+    }
+
+    /// Keeps a reference to a frame that was sent, to find it again once the receivers are done with it.
+    pub fn give_back(&mut self, frame: Frame) {
+        self.frames.push(frame);
+    }
+
+    fn unused(&mut self) -> Option<Frame> {
+        // The frame used last is warm in the cache, and with a direct call it is always free again.
+        let warm = self.frames.last().is_some_and(Frame::is_unused);
+        if warm {
+            return self.frames.pop();
+        }
+        match self.any_unused() {
+            Some(at) => Some(self.frames.swap_remove(at)),
+            None if self.made < self.limit => {
+                self.made += 1;
+                Some(Frame::default())
+            }
+            None => None,
+        }
+    }
+
+    fn any_unused(&mut self) -> Option<usize> {
+        let all = self.frames.len();
+        let mut order = (0..all).map(|step| (self.next + step) % all);
+        let found = order.find(|at| self.frames[*at].is_unused())?;
+        self.next = found;
+        Some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_lent_again_only_when_its_last_reference_is_gone() {
+        let mut pool = Pool::of(1);
+        let frame = pool.take(8).expect("the first frame");
+        let held = frame.clone();
+        pool.give_back(frame);
+        assert!(pool.take(8).is_none(), "the only frame is still referred to");
+        drop(held);
+        assert_eq!(pool.take(100).expect("free again").whole().len(), HEADER_BYTES + 100);
+    }
+}

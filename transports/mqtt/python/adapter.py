@@ -1,0 +1,125 @@
+"""MQTT by paho-mqtt: topics through a broker. ../README.md says what is on the wire."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from typing import Any
+
+from paho.mqtt.client import MQTT_ERR_QUEUE_SIZE, MQTT_ERR_SUCCESS, Client, MQTTMessage, error_string
+from paho.mqtt.enums import CallbackAPIVersion
+
+from hopmeter.node.contract import AdapterError, Fill, Link, Setup, Take
+
+HEADER_BYTES = 64
+KEEP_ALIVE_S = 600
+
+
+def demand(code: int, doing: str) -> None:
+    """Raises what the library says where it refuses."""
+    if code != MQTT_ERR_SUCCESS:
+        raise AdapterError(f"{doing}: {error_string(code)}", "read the daemon's log")
+
+
+class Publisher:
+    """paho's thread writes what the socket does not take at once, and acknowledges."""
+
+    def __init__(self, client: Client, topic: str, qos: int) -> None:
+        self.address = ""
+        self._client, self._topic, self._qos = client, topic, qos
+        self._client.loop_start()
+
+    def send(self, payload_bytes: int, fill: Fill) -> bool:
+        frame = bytearray(HEADER_BYTES + payload_bytes)
+        fill(frame)
+        return self._publish(frame)
+
+    def forward(self, native: bytes) -> bool:
+        """Sends the bytes from where they were received."""
+        return self._publish(native)
+
+    def _publish(self, frame: Any) -> bool:
+        code = self._client.publish(self._topic, frame, self._qos).rc
+        if code == MQTT_ERR_QUEUE_SIZE:
+            return False
+        demand(code, "publishing at mosquitto")
+        return True
+
+    def close(self) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
+
+
+class Subscriber:
+    """The connection's work is done by whoever polls."""
+
+    def __init__(self, client: Client, topic: str, qos: int) -> None:
+        self._client, self._frames = client, 0
+        self._take: Take | None = None
+        client.on_message = self._on_message
+        demand(client.subscribe(topic, qos)[0], "subscribing at mosquitto")
+
+    def _on_message(self, _client: Client, _data: Any, message: MQTTMessage) -> None:
+        if self._take is not None:
+            self._take(message.payload, native=message.payload)
+            self._frames += 1
+
+    def poll(self, timeout_s: float, take: Take) -> int:
+        self._take, self._frames = take, 0
+        demand(self._client.loop(timeout_s), "receiving from mosquitto")
+        self._take = None
+        return self._frames
+
+    def close(self) -> None:
+        self._client.on_message = None
+        self._client.disconnect()
+        # Without a thread of paho's, only its loop closes the socket.
+        while self._client.socket() is not None and self._client.loop(0.1) == MQTT_ERR_SUCCESS:
+            pass
+
+
+class Called:
+    """Called on paho's own thread."""
+
+    def __init__(self, client: Client, topic: str, qos: int, on_frame: Take) -> None:
+        self._client = client
+        client.on_message = lambda _client, _data, message: on_frame(message.payload, native=message.payload)
+        demand(client.subscribe(topic, qos)[0], "subscribing at mosquitto")
+        client.loop_start()
+
+    def close(self) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
+
+
+class Transport:
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._qos = setup.settings["qos"]
+
+    @staticmethod
+    def version() -> str:
+        return importlib.metadata.version("paho-mqtt")
+
+    def _connected(self) -> Client:
+        """A connection of an end's own."""
+        client = Client(CallbackAPIVersion.VERSION2)
+        client.suppress_exceptions = False
+        client.max_inflight_messages_set(self._setup.settings["inflight"])
+        host, _, port = self._setup.daemon.partition(":")
+        demand(client.connect(host, int(port), KEEP_ALIVE_S), "connecting to mosquitto")
+        return client
+
+    def publisher(self, link: Link) -> Publisher:
+        return Publisher(self._connected(), link.name, self._qos)
+
+    def subscriber(self, link: Link) -> Subscriber:
+        return Subscriber(self._connected(), link.name, self._qos)
+
+    def subscribe(self, link: Link, on_frame: Take) -> Called:
+        return Called(self._connected(), link.name, self._qos, on_frame)
+
+    def facts(self) -> dict[str, str]:
+        return {"path": "TCP through mosquitto"}
+
+    def close(self) -> None:
+        """Every end has closed its own connection."""

@@ -1,0 +1,165 @@
+//! MQTT by rumqttc: topics through a broker. `../README.md` says what is on the wire.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use hopmeter_instrument::frame::HEADER_BYTES;
+use hopmeter_instrument::{
+    Context, Error, Fill, FrameMut, Link, Publisher, Received, Result, Sent, Setup, Subscriber, Take, Transport, node,
+    version,
+};
+use rumqttc::{
+    Client, ClientError, Connection, Event, MqttOptions, NetworkOptions, Outgoing, Packet, QoS, RecvTimeoutError,
+};
+
+/// Messages that wait for the connection's thread; beyond it is `busy`.
+const QUEUE: usize = 64;
+/// Beyond the payload: a packet's own header, and its topic.
+const ENVELOPE_BYTES: usize = 1024;
+
+struct Mqtt {
+    host: String,
+    port: u16,
+    nodelay: bool,
+    qos: QoS,
+    inflight: u16,
+    frame_bytes: usize,
+    receivers: AtomicU64,
+}
+
+impl Mqtt {
+    fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
+        let (host, port) =
+            setup.daemon.split_once(':').ok_or_else(|| Error::new("the broker's address has no port"))?;
+        let qos = match setup.setting::<u8>("qos")? {
+            0 => QoS::AtMostOnce,
+            1 => QoS::AtLeastOnce,
+            _ => QoS::ExactlyOnce,
+        };
+        Ok(Arc::new(Self {
+            host: host.into(),
+            port: port.parse().context("the broker's port")?,
+            nodelay: setup.setting("nodelay")?,
+            qos,
+            inflight: setup.setting("inflight")?,
+            frame_bytes: setup.frame_bytes,
+            receivers: AtomicU64::new(0),
+        }))
+    }
+
+    /// A connection of an end's own; it does nothing until it is looked at.
+    fn connect(&self, id: String) -> (Client, Connection) {
+        let mut options = MqttOptions::new(id, &self.host, self.port);
+        let packet_bytes = self.frame_bytes + ENVELOPE_BYTES;
+        options.set_keep_alive(Duration::from_secs(600)).set_max_packet_size(packet_bytes, packet_bytes);
+        options.set_inflight(if self.inflight == 0 { u16::MAX } else { self.inflight });
+        let (client, mut connection) = Client::new(options, QUEUE);
+        let mut network = NetworkOptions::new();
+        network.set_tcp_nodelay(self.nodelay);
+        connection.eventloop.set_network_options(network);
+        (client, connection)
+    }
+}
+
+impl Transport for Mqtt {
+    fn version(&self) -> String {
+        library()
+    }
+
+    fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
+        let (client, connection) = self.connect(format!("{}.out", link.name));
+        let spawned = std::thread::Builder::new().name("mqtt".into()).spawn(move || attend(connection));
+        let thread = spawned.context("starting the thread of an MQTT connection")?;
+        Ok(Box::new(Sending { client, topic: link.name.clone(), qos: self.qos, thread: Some(thread) }))
+    }
+
+    fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
+        // The broker drops a client when another comes with its name.
+        let number = self.receivers.fetch_add(1, Ordering::Relaxed);
+        let id = format!("{}.in.{}.{number}", link.name, std::process::id());
+        let (client, connection) = self.connect(id);
+        client.subscribe(&link.name, self.qos).context("subscribing at mosquitto")?;
+        Ok(Box::new(Receiving { _client: client, connection }))
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        vec![("path".into(), "TCP through mosquitto".into())]
+    }
+}
+
+/// Writes what the client has queued, until it disconnects or the broker is gone; then every send fails.
+fn attend(mut connection: Connection) {
+    for event in connection.iter() {
+        if matches!(event, Err(_) | Ok(Event::Outgoing(Outgoing::Disconnect))) {
+            return;
+        }
+    }
+}
+
+struct Sending {
+    client: Client,
+    topic: String,
+    qos: QoS,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Publisher for Sending {
+    /// The library wants a buffer of its own for each message.
+    fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        let mut frame = vec![0; HEADER_BYTES + payload_bytes];
+        fill(FrameMut::split(&mut frame));
+        match self.client.try_publish(&self.topic, self.qos, false, frame) {
+            Ok(()) => Ok(Sent::Accepted),
+            Err(ClientError::TryRequest(_)) if self.is_served() => Ok(Sent::Busy),
+            Err(cause) => Err(Error::new("publishing at mosquitto").because(cause)),
+        }
+    }
+}
+
+impl Sending {
+    fn is_served(&self) -> bool {
+        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        while self.is_served() && self.client.try_disconnect().is_err() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // It only ends by being told to; there is nothing to learn from it.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+struct Receiving {
+    /// The subscription lasts as long as it.
+    _client: Client,
+    connection: Connection,
+}
+
+impl Subscriber for Receiving {
+    /// What the connection does besides, such as acknowledging, happens here too.
+    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
+        match self.connection.recv_timeout(timeout) {
+            Ok(Ok(Event::Incoming(Packet::Publish(message)))) => {
+                take(Received::split(&message.payload));
+                Ok(1)
+            }
+            Ok(Ok(_)) | Err(RecvTimeoutError::Timeout) => Ok(0),
+            Ok(Err(cause)) => Err(Error::new("receiving from mosquitto").because(cause)),
+            Err(RecvTimeoutError::Disconnected) => Err(Error::new("the connection to mosquitto has ended")),
+        }
+    }
+}
+
+fn library() -> String {
+    version::locked(include_str!("../../../../Cargo.lock"), "rumqttc")
+}
+
+fn main() -> ExitCode {
+    node::main("mqtt", "rust", Mqtt::open, library)
+}

@@ -1,0 +1,159 @@
+"""NATS by nats-py: subjects through a broker. ../README.md says what is on the wire.
+
+nats-py lives in an event loop. Every end has a connection and a loop of its own, which runs on the thread of its
+participant while it sends or waits. A callback would run inside such a loop, where a relay could not enter the next:
+none is offered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import nats
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+
+from hopmeter.node.contract import Fill, Handle, Link, Setup, Take
+
+HEADER_BYTES = 64
+R = TypeVar("R")
+
+
+class Connection:
+    """A connection and the loop it lives in."""
+
+    def __init__(self, address: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        self.nats = self.run(nats.connect(f"nats://{address}", pending_size=1 << 28))
+
+    def run(self, work: Coroutine[Any, Any, R]) -> R:
+        return self._loop.run_until_complete(work)
+
+    def publish(self, subject: str, reply: str, payload_bytes: int, fill: Fill) -> bool:
+        """The loop only runs while we are in it, so we stay until the broker has answered a ping behind the message."""
+        frame = bytearray(HEADER_BYTES + payload_bytes)
+        fill(frame)
+        self.run(self.put(subject, frame, reply))
+        return True
+
+    async def put(self, subject: str, frame: Any, reply: str = "") -> None:
+        await self.nats.publish(subject, frame, reply=reply)
+        # A ping is written at once; the message only when nats-py's own task has had its turn.
+        await asyncio.sleep(0)
+        await self.nats.flush()
+
+    def subscribe(self, subject: str) -> Subscription:
+        async def subscribed() -> Subscription:
+            # Only the number of messages bounds the queue, as it does in the other languages.
+            subscription = await self.nats.subscribe(subject, pending_msgs_limit=65_536, pending_bytes_limit=0)
+            await self.nats.flush()
+            return subscription
+
+        return self.run(subscribed())
+
+    def next(self, subscription: Subscription, timeout_s: float) -> Msg | None:
+        """The next message in time; that nobody listens, as the broker says itself, is none."""
+        try:
+            message = self.run(subscription.next_msg(timeout_s))
+        except nats.errors.TimeoutError:
+            return None
+        return None if message.headers else message
+
+    def close(self) -> None:
+        self.run(self.nats.close())
+        self._loop.close()
+
+
+class End:
+    """What all polled ends have."""
+
+    def __init__(self, transport: Transport, link: Link) -> None:
+        self.address, self.subject = "", link.name
+        self.connection = Connection(transport.broker)
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+class Publisher(End):
+    def send(self, payload_bytes: int, fill: Fill) -> bool:
+        return self.connection.publish(self.subject, "", payload_bytes, fill)
+
+    def forward(self, native: bytes) -> bool:
+        self.connection.run(self.connection.put(self.subject, native))
+        return True
+
+
+class Subscriber(End):
+    def __init__(self, transport: Transport, link: Link) -> None:
+        super().__init__(transport, link)
+        self._messages = self.connection.subscribe(self.subject)
+
+    def poll(self, timeout_s: float, take: Take) -> int:
+        message = self.connection.next(self._messages, timeout_s)
+        if message is None:
+            return 0
+        take(message.data, native=message.data)
+        return 1
+
+
+class Client(End):
+    """The replies of all calls come to one inbox."""
+
+    def __init__(self, transport: Transport, link: Link) -> None:
+        super().__init__(transport, link)
+        self._inbox = self.connection.nats.new_inbox()
+        self._replies = self.connection.subscribe(self._inbox)
+
+    def start(self, payload_bytes: int, fill: Fill) -> bool:
+        return self.connection.publish(self.subject, self._inbox, payload_bytes, fill)
+
+    def poll(self, timeout_s: float, take: Take) -> int:
+        reply = self.connection.next(self._replies, timeout_s)
+        if reply is None:
+            return 0
+        take(reply.data)
+        return 1
+
+
+class Server(End):
+    def __init__(self, transport: Transport, link: Link) -> None:
+        super().__init__(transport, link)
+        self._requests = self.connection.subscribe(self.subject)
+
+    def poll(self, timeout_s: float, handle: Handle) -> int:
+        request = self.connection.next(self._requests, timeout_s)
+        if request is None:
+            return 0
+        handle(request.data, lambda size, fill: self.connection.publish(request.reply, "", size, fill))
+        return 1
+
+
+class Transport:
+    def __init__(self, setup: Setup) -> None:
+        self.broker = setup.daemon
+
+    @staticmethod
+    def version() -> str:
+        return importlib.metadata.version("nats-py")
+
+    def publisher(self, link: Link) -> Publisher:
+        return Publisher(self, link)
+
+    def subscriber(self, link: Link) -> Subscriber:
+        return Subscriber(self, link)
+
+    def server(self, link: Link) -> Server:
+        return Server(self, link)
+
+    def client(self, link: Link) -> Client:
+        return Client(self, link)
+
+    def facts(self) -> dict[str, str]:
+        return {"path": "TCP through nats-server"}
+
+    def close(self) -> None:
+        """Every end has closed its own connection."""

@@ -1,0 +1,50 @@
+//! Frames as NATS carries them: the payload of a message, header first.
+
+use std::collections::VecDeque;
+
+use bytes::{Bytes, BytesMut};
+use hopmeter_instrument::frame::HEADER_BYTES;
+use hopmeter_instrument::{Fill, FrameMut, Received};
+
+/// How many buffers are looked through for one that the connection has let go.
+const BUFFERS: usize = 64;
+
+/// Buffers that come back when the connection has written them.
+#[derive(Default)]
+pub struct Frames {
+    lent: VecDeque<Bytes>,
+}
+
+impl Frames {
+    /// A frame in a buffer of its own, ready to be sent.
+    pub fn written(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Bytes {
+        let mut buffer = self.buffer(HEADER_BYTES + payload_bytes);
+        fill(FrameMut::split(&mut buffer));
+        let frame = buffer.freeze();
+        self.lent.push_back(frame.clone());
+        frame
+    }
+
+    fn buffer(&mut self, bytes: usize) -> BytesMut {
+        let mut buffer = match self.lent.pop_front().map(Bytes::try_into_mut) {
+            Some(Ok(free)) => free,
+            Some(Err(in_use)) if self.lent.len() < BUFFERS => {
+                self.lent.push_front(in_use);
+                BytesMut::new()
+            }
+            Some(Err(_)) | None => BytesMut::new(),
+        };
+        buffer.resize(bytes, 0);
+        buffer
+    }
+}
+
+/// A message as the instrument sees it; a relay passes its bytes on by reference.
+pub fn received(payload: &Bytes) -> Received<'_> {
+    Received::split(payload).with_native(payload)
+}
+
+/// The bytes of a received frame, for sending them on; none where it came from elsewhere.
+pub fn passed_on(received: &Received<'_>) -> Option<Bytes> {
+    received.native.and_then(|native| native.downcast_ref::<Bytes>()).cloned()
+}

@@ -1,0 +1,70 @@
+//! nng by its Rust crate: PUB and SUB or PUSH and PULL, REQ and REP. ../README.md says what is on the wire.
+
+mod calls;
+mod inbox;
+mod sockets;
+mod topics;
+
+use std::ffi::CStr;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use hopmeter_instrument::{
+    Client, Link, OnFrame, Publisher, Result, Server, Setup, Subscriber, Subscription, Transport, node,
+};
+
+use calls::{Answering, Asking};
+use inbox::Called;
+use sockets::Endpoint;
+use topics::{Polled, Sending, receiver};
+
+struct Nng {
+    setup: Setup,
+    endpoint: Endpoint,
+}
+
+impl Nng {
+    fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
+        Ok(Arc::new(Self { endpoint: setup.setting("endpoint")?, setup: setup.clone() }))
+    }
+}
+
+impl Transport for Nng {
+    fn version(&self) -> String {
+        version()
+    }
+
+    fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
+        Ok(Box::new(Sending::open(&self.setup, link)?))
+    }
+
+    fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
+        Ok(Box::new(Polled::open(&self.setup, link)?))
+    }
+
+    fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
+        Ok(Box::new(Called::open(receiver(&self.setup, link)?, on_frame)?))
+    }
+
+    fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
+        Ok(Box::new(Answering::open(&self.setup, link)?))
+    }
+
+    fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
+        Ok(Box::new(Asking::open(&self.setup, link)?))
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        vec![("path".into(), self.endpoint.path().into())]
+    }
+}
+
+fn version() -> String {
+    // SAFETY: nng answers a string that lives as long as the program.
+    let version = unsafe { CStr::from_ptr(nng::ffi::nng_version()) };
+    format!("libnng {}", version.to_string_lossy())
+}
+
+fn main() -> ExitCode {
+    node::main("nng", "rust", Nng::open, version)
+}

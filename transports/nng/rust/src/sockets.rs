@@ -1,0 +1,94 @@
+//! Sockets that bind, connect and send.
+
+use std::time::Duration;
+
+use hopmeter_instrument::error::Context;
+use hopmeter_instrument::frame::HEADER_BYTES;
+use hopmeter_instrument::{Error, Fill, FrameMut, Link, Result, Sent, Setup};
+use nng::options::transport::tcp::BoundPort;
+use nng::options::{Options, RecvMaxSize, SendTimeout};
+use nng::{Listener, Message, Protocol, Socket};
+use serde::Deserialize;
+
+/// How the ends of a link reach each other.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Endpoint {
+    Ipc,
+    Tcp,
+    Inproc,
+}
+
+impl Endpoint {
+    /// Which way the bytes take.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Ipc => "Unix sockets",
+            Self::Tcp => "tcp on the loopback device",
+            Self::Inproc => "memory of this process",
+        }
+    }
+
+    fn url(self, setup: &Setup, link: &Link) -> String {
+        match self {
+            Self::Ipc => format!("ipc://{}/{}.nng", setup.directory.display(), link.name),
+            Self::Tcp => "tcp://127.0.0.1:0".into(),
+            Self::Inproc => of_process() + &link.name,
+        }
+    }
+}
+
+fn of_process() -> String {
+    format!("inproc://hopmeter/{}/", std::process::id())
+}
+
+pub fn open(protocol: Protocol) -> Result<Socket> {
+    let socket = Socket::new(protocol).context("opening a socket of nng")?;
+    // nng closes connections that bring more than this, 1 MiB unless told; 0 is without limit.
+    socket.set_opt::<RecvMaxSize>(0).context("lifting the limit of received messages")?;
+    Ok(socket)
+}
+
+/// Binds a socket; answers its address.
+pub fn bind(socket: &Socket, setup: &Setup, link: &Link) -> Result<String> {
+    let endpoint: Endpoint = setup.setting("endpoint")?;
+    let url = endpoint.url(setup, link);
+    let listener = Listener::new(socket, &url).map_err(|cause| {
+        Error::new(format!("listening at {url}"))
+            .remedy("let TMPDIR name a folder with a shorter path, if this one is longer than 100 characters")
+            .because(cause)
+    })?;
+    let Endpoint::Tcp = endpoint else { return Ok(url) };
+    let port = listener.get_opt::<BoundPort>().context("asking nng for its port")?;
+    Ok(format!("tcp://127.0.0.1:{port}"))
+}
+
+/// Waits until the socket is connected; nng itself connects again later, should that be needed.
+pub fn connect(socket: &Socket, link: &Link) -> Result<()> {
+    if link.address.starts_with("inproc:") && !link.address.starts_with(&of_process()) {
+        let what = format!("inproc reaches only ends of one process, and the other end of {} is outside", link.name);
+        return Err(Error::new(what).remedy("use placement = \"thread\", or endpoint = \"ipc\""));
+    }
+    socket.dial(&link.address).context(format_args!("connecting to {}", link.address))
+}
+
+/// Limits how long sending may wait, where it waits at all.
+pub fn limit_sending(socket: &Socket, longest: Duration) -> Result<()> {
+    socket.set_opt::<SendTimeout>(Some(longest)).context("limiting replies")
+}
+
+/// A frame in nng's memory.
+pub fn frame(payload_bytes: usize, fill: Fill<'_>) -> Message {
+    let mut message = Message::with_zeros(HEADER_BYTES + payload_bytes);
+    fill(FrameMut::split(&mut message));
+    message
+}
+
+/// Sends a frame; busy where nng says that it would have to wait, or has waited for too long.
+pub fn sent(answer: std::result::Result<(), (Message, nng::Error)>) -> Result<Sent> {
+    match answer {
+        Ok(()) => Ok(Sent::Accepted),
+        Err((_frame, nng::Error::TryAgain | nng::Error::TimedOut)) => Ok(Sent::Busy),
+        Err((_frame, cause)) => Err(Error::new("sending with nng").because(cause)),
+    }
+}

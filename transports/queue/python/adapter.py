@@ -1,0 +1,56 @@
+"""What Python's standard library offers to move a message; kinds and wire formats: ../README.md."""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+from piped import PipePublisher, PipeSubscriber
+from queues import QueuePublisher, QueueSubscriber, SimpleQueueSubscriber
+from segments import SegmentPublisher, SegmentSubscriber
+from threads import Channels, ThreadPublisher, ThreadSubscriber
+
+from hopmeter.node.contract import AdapterError, Link, Setup
+
+KINDS: dict[str, tuple[Any, Any]] = {
+    "pipe": (PipePublisher, PipeSubscriber),
+    "queue": (QueuePublisher, QueueSubscriber),
+    "simple_queue": (QueuePublisher, SimpleQueueSubscriber),
+    "shared_memory": (SegmentPublisher, SegmentSubscriber),
+    "thread_queue": (ThreadPublisher, ThreadSubscriber),
+    "thread_simple_queue": (ThreadPublisher, ThreadSubscriber),
+}
+BARE = ("pipe", "shared_memory")
+PATHS = {
+    "pipe": "Unix sockets",
+    "queue": "a pipe, written by a thread of the queue's",
+    "simple_queue": "a pipe",
+    "shared_memory": "shared memory, with Unix sockets as the bell",
+}
+
+
+class Transport:
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._kind = setup.settings["kind"]
+        if setup.settings["content"] == "bytes" and self._kind not in BARE:
+            remedy = 'leave content = "object", or use kind = pipe or shared_memory'
+            raise AdapterError(f"kind = {self._kind} carries objects, not bare bytes", remedy)
+        self._publisher, self._subscriber = KINDS[self._kind]
+        self._more = (Channels(setup),) if self._kind.startswith("thread_") else ()
+
+    @staticmethod
+    def version() -> str:
+        return f"{platform.python_implementation()} {platform.python_version()}"
+
+    def publisher(self, link: Link) -> Any:
+        return self._publisher(self._setup, link, *self._more)
+
+    def subscriber(self, link: Link) -> Any:
+        return self._subscriber(self._setup, link, *self._more)
+
+    def facts(self) -> dict[str, str]:
+        return {"path": PATHS.get(self._kind, "memory of this process")}
+
+    def close(self) -> None:
+        """The ends own all there is."""

@@ -1,0 +1,169 @@
+"""The ends of multiprocessing's connections, made so that nobody waits for ever for a peer that does nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import select
+import socket
+import struct
+import threading
+from collections import deque
+from multiprocessing.connection import Connection
+from typing import Any
+
+from hopmeter.node.contract import Take
+
+PATIENCE_S = 0.1
+GONE = (BrokenPipeError, ConnectionResetError)
+
+
+class Writer(Connection):
+    """A sending end that waits a moment for room only, and leaves the rest of a message to a thread.
+
+    `insists` is for a sender that is a thread already: it waits until there is room or nobody insists any more.
+    """
+
+    def __init__(self, end: Connection[Any, Any], insists: bool = False) -> None:
+        super().__init__(os.dup(end.fileno()))
+        end.close()
+        os.set_blocking(self.fileno(), False)
+        self._room = select.poll()
+        self._room.register(self.fileno(), select.POLLOUT)
+        self._backlog: deque[memoryview] = deque()
+        self._lock = threading.Lock()
+        self._finisher: threading.Thread | None = None
+        self._closing = False
+        self.insists = insists
+        self.gone = False
+
+    @property
+    def behind(self) -> bool:
+        """Whether the receiver has not yet taken what was sent last."""
+        return bool(self._backlog)
+
+    def _send(self, buf: Any, write: Any = None) -> None:
+        """The way of every message that there is room for is one `os.write`, as in the class above."""
+        if not self._backlog:
+            with contextlib.suppress(BlockingIOError, *GONE):
+                buf = buf[os.write(self.fileno(), buf) :]
+        if buf:
+            super()._send(buf, self._write)  # type: ignore[misc]
+
+    def _write(self, handle: int, data: Any) -> int:
+        """What `os.write` does, of which multiprocessing asks that it takes at least something at once."""
+        with self._lock:
+            if self._backlog:
+                self._backlog.append(memoryview(bytes(data)))
+                return len(data)
+        try:
+            return self._offer(handle, data) or (0 if self._has_room() else self._leave(data))
+        except GONE:
+            self.gone = True
+            if self.insists:
+                raise
+            return len(data)
+
+    def _offer(self, handle: int, data: Any) -> int:
+        try:
+            return os.write(handle, data)
+        except BlockingIOError:
+            return 0
+
+    def _has_room(self) -> bool:
+        while not (ready := self._room.poll(PATIENCE_S * 1000)) and self.insists:
+            pass
+        return bool(ready)
+
+    def _leave(self, data: Any) -> int:
+        if self._closing:
+            raise BrokenPipeError(errno.EPIPE, "the receiver takes nothing, and the sender closes")
+        self._backlog.append(memoryview(bytes(data)))
+        self._finisher = threading.Thread(target=self._finish, name="backlog", daemon=True)
+        self._finisher.start()
+        return len(data)
+
+    def _finish(self) -> None:
+        """Sends the backlog as the receiver takes it, whether or not anything is sent after it."""
+        while self._backlog and not self._closing:
+            if self._room.poll(PATIENCE_S * 1000):
+                self._advance()
+
+    def _advance(self) -> None:
+        try:
+            sent = self._offer(self.fileno(), self._backlog[0])
+        except GONE:
+            self.gone = True
+            sent = len(self._backlog[0])
+        with self._lock:
+            self._backlog[0] = self._backlog[0][sent:]
+            if not self._backlog[0]:
+                self._backlog.popleft()
+
+    def stop(self) -> None:
+        """Nobody waits in this end any more than a moment."""
+        self._closing, self.insists = True, False
+
+    def close(self) -> None:
+        self.stop()
+        if self._finisher is not None:
+            self._finisher.join()
+        super().close()
+
+
+class Reader(Connection):
+    """The receiving end of a socket, as `multiprocessing.Pipe()` gives it: `recv` sleeps in the socket for a while."""
+
+    def __init__(self, end: Connection[Any, Any], spins: bool) -> None:
+        super().__init__(os.dup(end.fileno()))
+        end.close()
+        os.set_blocking(self.fileno(), not spins)
+        self._spins = spins
+        self._patience_s = -1.0
+        self._begun = False
+
+    def arrives(self, timeout_s: float) -> None:
+        """What comes next is the beginning of a message; `BlockingIOError` says that none came in time."""
+        self._begun = False
+        if not self._spins and timeout_s != self._patience_s:
+            whole = int(timeout_s)
+            patience = struct.pack("@ll", whole, max(1, int((timeout_s - whole) * 1e6)))
+            with socket.socket(fileno=os.dup(self.fileno())) as same:
+                same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, patience)
+            self._patience_s = timeout_s
+
+    def _recv(self, size: int, read: Any = None) -> Any:
+        return super()._recv(size, self._read)  # type: ignore[misc]
+
+    def _read(self, handle: int, size: int) -> bytes:
+        while True:
+            try:
+                came = os.read(handle, size)
+            except BlockingIOError:
+                if not self._begun:
+                    raise
+            else:
+                self._begun = True
+                return came
+
+
+class Subscriber:
+    """A receiving end that is polled; kinds differ in how they receive one message."""
+
+    def __init__(self, spins: bool) -> None:
+        self._spins = spins
+        self._over = threading.Event()
+
+    def poll(self, timeout_s: float, take: Take) -> int:
+        try:
+            return self._receive(0 if self._spins else timeout_s, take)
+        except (EOFError, ConnectionResetError):
+            self._over.wait(0 if self._spins else timeout_s)  # without this pause the role would ask without end
+            return 0
+
+    def _receive(self, timeout_s: float, take: Take) -> int:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self._over.set()

@@ -1,0 +1,55 @@
+"""`multiprocessing.Pipe()`: a connection of Unix sockets, for objects or for bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from multiprocessing.connection import Client, Connection
+from typing import Any
+
+from ends import Reader, Subscriber, Writer
+from publishing import Publisher
+
+from hopmeter.node.contract import Link, Setup, Take
+
+
+class PipeOutlet:
+    def __init__(self, writer: Writer, bare: bool) -> None:
+        self._writer = writer
+        self.put: Callable[[Any], None] = writer.send_bytes if bare else writer.send
+
+    @property
+    def full(self) -> bool:
+        return self._writer.behind
+
+    @property
+    def gone(self) -> bool:
+        return self._writer.gone
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class PipePublisher(Publisher):
+    def admitted(self, connection: Connection[Any, Any]) -> PipeOutlet:
+        return PipeOutlet(Writer(connection), self._bare)
+
+
+class PipeSubscriber(Subscriber):
+    def __init__(self, setup: Setup, link: Link) -> None:
+        super().__init__(setup.wait == "spin")
+        self._reader = Reader(Client(link.address, "AF_UNIX"), self._spins)
+        bare = setup.settings["content"] == "bytes"
+        self._next: Callable[[], Any] = self._reader.recv_bytes if bare else self._reader.recv
+
+    def _receive(self, timeout_s: float, take: Take) -> int:
+        self._reader.arrives(timeout_s)
+        try:
+            message = self._next()
+        except BlockingIOError:
+            return 0
+        take(message, native=message)
+        return 1
+
+    def close(self) -> None:
+        super().close()
+        self._reader.close()

@@ -1,0 +1,108 @@
+"""Publishers between processes: how receivers come in, and one outlet for each of them."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import deque
+from multiprocessing.connection import Client, Connection, Listener
+from pathlib import Path
+from typing import Any, Protocol
+
+from hopmeter.node.contract import Fill, Link, Setup
+
+WAITING_BYTES = 256 << 20
+
+
+class Outlet(Protocol):
+    """The way to one receiver."""
+
+    @property
+    def full(self) -> bool: ...
+    @property
+    def gone(self) -> bool: ...
+    def put(self, message: Any) -> None: ...
+    def close(self) -> None: ...
+
+
+def most_waiting(setup: Setup) -> int:
+    """How many frames may wait in a queue without a limit of its own before the answer is busy."""
+    return max(4, int(WAITING_BYTES // setup.frame_bytes))
+
+
+class Reception:
+    """A listener of multiprocessing's in the private folder, and the thread that lets receivers in.
+
+    Queues are made for children that inherit them; nodes are nobody's children, so they meet here.
+    """
+
+    def __init__(self, setup: Setup, link: Link) -> None:
+        self.address = str(Path(setup.directory, f"{link.name}.mp"))
+        self.setup, self.link = setup, link
+        self._listener = Listener(self.address, "AF_UNIX", backlog=128)
+        self._arrived: deque[Outlet] = deque()
+        self._outlets: list[Outlet] = []
+        self._closing = False
+        self._thread = threading.Thread(target=self._accept, name="accept", daemon=True)
+        self._thread.start()
+
+    def admitted(self, connection: Connection[Any, Any]) -> Outlet:
+        raise NotImplementedError
+
+    def _accept(self) -> None:
+        while True:
+            connection = self._listener.accept()
+            if self._closing:
+                return connection.close()
+            with contextlib.suppress(OSError, EOFError):  # who leaves while coming in has never been here
+                self._arrived.append(self.admitted(connection))
+
+    def outlets(self) -> list[Outlet]:
+        """Everybody who is here now."""
+        if any(outlet.gone for outlet in self._outlets):
+            for outlet in self._outlets:
+                if outlet.gone:
+                    outlet.close()
+            self._outlets = [outlet for outlet in self._outlets if not outlet.gone]
+        while self._arrived:
+            self._outlets.append(self._arrived.popleft())
+        return self._outlets
+
+    def close(self) -> None:
+        self._closing = True
+        Client(self.address, "AF_UNIX").close()  # `accept` has no other way to end
+        self._thread.join()
+        self._listener.close()
+        for outlet in (*self._outlets, *self._arrived):
+            outlet.close()
+
+
+class Publisher(Reception):
+    """Sends one message to each outlet. A message of bytes is read where it was written; an object must be new each
+    time, since a queue may look at it later."""
+
+    def __init__(self, setup: Setup, link: Link) -> None:
+        self._buffer = memoryview(bytearray(setup.frame_bytes))
+        self._frame = self._buffer
+        self._bare = setup.settings["content"] == "bytes"
+        super().__init__(setup, link)
+
+    def send(self, payload_bytes: int, fill: Fill) -> bool:
+        outlets = self.outlets()
+        if any(outlet.full for outlet in outlets):
+            return False
+        if len(self._frame) != 64 + payload_bytes:
+            self._frame = self._buffer[: 64 + payload_bytes]
+        fill(self._frame)
+        message = self._frame if self._bare else bytes(self._frame)
+        for outlet in outlets:
+            outlet.put(message)
+        return True
+
+    def forward(self, native: bytes) -> bool:
+        outlets = self.outlets()
+        if any(outlet.full for outlet in outlets):
+            return False
+        for outlet in outlets:
+            outlet.put(native)
+        return True

@@ -1,0 +1,154 @@
+"""`multiprocessing.Queue` and `SimpleQueue`, the real ones: built from a pipe whose reading end was handed over, and a
+semaphore that both processes open by its name."""
+
+from __future__ import annotations
+
+import _multiprocessing  # type: ignore[import-not-found]
+import multiprocessing
+import os
+from collections.abc import Callable
+from itertools import count
+from multiprocessing import reduction
+from multiprocessing.connection import Client, Connection, Pipe, wait
+from multiprocessing.queues import Queue, SimpleQueue
+from multiprocessing.synchronize import BoundedSemaphore
+from queue import Empty
+from typing import Any
+
+from ends import Subscriber, Writer
+from publishing import Publisher, most_waiting
+
+from hopmeter.node.contract import Link, Setup, Take
+
+SEMAPHORE = 1
+GREETING_S = 5
+_LOCKS = multiprocessing.get_context("fork")  # its locks leave no name behind
+
+
+def places(name: str, most: int, new: bool) -> BoundedSemaphore:
+    """The free places of a queue, counted by a semaphore of that name."""
+    made = BoundedSemaphore.__new__(BoundedSemaphore)
+    if new:
+        _multiprocessing.SemLock(SEMAPHORE, most, most, name, False)
+    made.__setstate__((0, SEMAPHORE, most, name))  # type: ignore[attr-defined]
+    return made
+
+
+def queue_of(end: Connection[Any, Any], most: int, free: BoundedSemaphore) -> Queue[bytes]:
+    """A queue as a child would get it, but for the other end's half, which stays with the other end."""
+    made: Queue[bytes] = Queue.__new__(Queue)
+    state = (True, most, end, end, _LOCKS.Lock(), _LOCKS.Lock(), free, os.getpid())
+    made.__setstate__(state)  # type: ignore[arg-type]
+    return made
+
+
+def simple_queue_of(end: Connection[Any, Any]) -> SimpleQueue[bytes]:
+    made: SimpleQueue[bytes] = SimpleQueue.__new__(SimpleQueue)
+    made.__setstate__((end, end, _LOCKS.Lock(), _LOCKS.Lock()))  # type: ignore[arg-type]
+    return made
+
+
+class QueueOutlet:
+    def __init__(self, writer: Writer, most: int, free: BoundedSemaphore, limit: int) -> None:
+        self._writer = writer
+        self._queue = queue_of(writer, most, free)
+        self._limit = min(most, limit)
+        self.put: Callable[[bytes], None] = self._queue.put_nowait
+
+    @property
+    def full(self) -> bool:
+        return self._queue.qsize() >= self._limit
+
+    @property
+    def gone(self) -> bool:
+        return self._writer.gone
+
+    def close(self) -> None:
+        """What the queue's thread has not written yet is written as long as the receiver takes it."""
+        self._queue.close()
+        self._writer.stop()
+        self._queue.join_thread()
+        self._writer.close()
+
+
+class SimpleQueueOutlet:
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self.put: Callable[[bytes], None] = simple_queue_of(writer).put
+
+    @property
+    def full(self) -> bool:
+        return self._writer.behind
+
+    @property
+    def gone(self) -> bool:
+        return self._writer.gone
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class QueuePublisher(Publisher):
+    """Hands the reading end of a fresh pipe to each receiver."""
+
+    _numbers = count()
+
+    def admitted(self, connection: Connection[Any, Any]) -> QueueOutlet | SimpleQueueOutlet:
+        reader, writer = Pipe(duplex=False)
+        with connection, reader:
+            reduction.send_handle(connection, reader.fileno(), 0)
+            if self.setup.settings["kind"] == "simple_queue":
+                return SimpleQueueOutlet(Writer(writer))
+            most = self.setup.settings["maxsize"] or _multiprocessing.SemLock.SEM_VALUE_MAX
+            free = self._agreed(connection, most)
+        return QueueOutlet(Writer(writer, insists=True), most, free, most_waiting(self.setup))
+
+    def _agreed(self, connection: Connection[Any, Any], most: int) -> BoundedSemaphore:
+        """A semaphore that the receiver has opened too; its name is needed no longer then."""
+        name = f"/{self.setup.run}_{os.getpid()}_{next(self._numbers)}"
+        free = places(name, most, new=True)
+        try:
+            connection.send((name, most))
+            if not connection.poll(GREETING_S):
+                raise EOFError(f"a receiver of {self.link.name} did not answer")
+            connection.recv()
+        finally:
+            _multiprocessing.sem_unlink(name)
+        return free
+
+
+class QueueSubscriber(Subscriber):
+    def __init__(self, setup: Setup, link: Link) -> None:
+        super().__init__(setup.wait == "spin")
+        with Client(link.address, "AF_UNIX") as connection:
+            self._reader: Connection[Any, Any] = Connection(reduction.recv_handle(connection), writable=False)
+            self._open(connection)
+
+    def _open(self, connection: Connection[Any, Any]) -> None:
+        name, most = connection.recv()
+        self._queue = queue_of(self._reader, most, places(name, most, new=False))
+        connection.send(True)
+
+    def _receive(self, timeout_s: float, take: Take) -> int:
+        try:
+            message = self._queue.get(not self._spins, timeout_s)
+        except Empty:
+            return 0
+        take(message, native=message)
+        return 1
+
+    def close(self) -> None:
+        super().close()
+        self._reader.close()
+
+
+class SimpleQueueSubscriber(QueueSubscriber):
+    def _open(self, connection: Connection[Any, Any]) -> None:
+        self._simple = simple_queue_of(self._reader)
+
+    def _receive(self, timeout_s: float, take: Take) -> int:
+        if not wait([self._reader], timeout_s):  # `get` itself has no timeout
+            return 0
+        message = self._simple.get()
+        take(message, native=message)
+        return 1

@@ -1,0 +1,97 @@
+"""`queue.Queue` and `queue.SimpleQueue`: an object's reference goes from one thread to another."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from typing import Any
+
+from ends import Subscriber
+from publishing import most_waiting
+
+from hopmeter.node.contract import AdapterError, Fill, Link, Setup, Take
+
+AnyQueue = queue.Queue[Any] | queue.SimpleQueue[Any]
+
+
+class Channels:
+    """The links of this process, each with a queue for every receiver."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._queues: dict[str, list[AnyQueue]] = {}
+        self._lock = threading.Lock()
+
+    def opened(self, link: Link) -> list[AnyQueue]:
+        with self._lock:
+            return self._queues.setdefault(link.name, [])
+
+    def joined(self, link: Link) -> tuple[list[AnyQueue], AnyQueue]:
+        with self._lock:
+            if link.name not in self._queues:
+                kind = self._setup.settings["kind"]
+                remedy = "use --placement thread, or a kind of multiprocessing's: pipe, queue, shared_memory"
+                raise AdapterError(f"kind = {kind} does not leave a process, and the sender is in another", remedy)
+            mine = self._new()
+            self._queues[link.name].append(mine)
+            return self._queues[link.name], mine
+
+    def _new(self) -> AnyQueue:
+        if self._setup.settings["kind"] == "thread_simple_queue":
+            return queue.SimpleQueue()
+        return queue.Queue(self._setup.settings["maxsize"])
+
+    def forget(self, link: Link) -> None:
+        with self._lock:
+            del self._queues[link.name]
+
+
+class ThreadPublisher:
+    """Each message is a new object, as the receivers keep it for as long as they want."""
+
+    address = ""
+
+    def __init__(self, setup: Setup, link: Link, channels: Channels) -> None:
+        self._link, self._channels = link, channels
+        self._queues = channels.opened(link)
+        maxsize = setup.settings["maxsize"] if setup.settings["kind"] == "thread_queue" else 0
+        self._limit = min(maxsize or most_waiting(setup), most_waiting(setup))
+
+    def send(self, payload_bytes: int, fill: Fill) -> bool:
+        if self._is_full():
+            return False
+        message = bytearray(64 + payload_bytes)
+        fill(message)
+        return self._put(message)
+
+    def forward(self, native: bytearray) -> bool:
+        return not self._is_full() and self._put(native)
+
+    def _is_full(self) -> bool:
+        return any(each.qsize() >= self._limit for each in self._queues)
+
+    def _put(self, message: bytearray) -> bool:
+        for each in tuple(self._queues):
+            each.put(message)
+        return True
+
+    def close(self) -> None:
+        self._channels.forget(self._link)
+
+
+class ThreadSubscriber(Subscriber):
+    def __init__(self, setup: Setup, link: Link, channels: Channels) -> None:
+        super().__init__(setup.wait == "spin")
+        self._all, self._queue = channels.joined(link)
+
+    def _receive(self, timeout_s: float, take: Take) -> int:
+        try:
+            message = self._queue.get(not self._spins, timeout_s)
+        except queue.Empty:
+            return 0
+        take(message, native=message)
+        return 1
+
+    def close(self) -> None:
+        super().close()
+        self._all.remove(self._queue)

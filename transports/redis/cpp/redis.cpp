@@ -1,0 +1,134 @@
+/// Redis by hiredis: channels through a broker. ../README.md says what is on the wire.
+#include <hiredis/hiredis.h>
+#include <poll.h>
+
+#include "hopmeter/hopmeter.hpp"
+
+using namespace hopmeter;
+
+namespace {
+
+struct Freed {
+  void operator()(redisContext* context) const noexcept { redisFree(context); }
+  void operator()(redisReply* reply) const noexcept { freeReplyObject(reply); }
+};
+using Context = std::unique_ptr<redisContext, Freed>;
+using Reply = std::unique_ptr<redisReply, Freed>;
+
+/// A connection to the broker.
+class Connection {
+ public:
+  explicit Connection(const Setup& setup) {
+    const auto daemon = setup.daemon();
+    const auto space = daemon.find(' '), colon = daemon.find(':');
+    if (setup.setting<std::string>("endpoint") == "unix")
+      context_.reset(redisConnectUnix(daemon.substr(space + 1).c_str()));
+    else
+      context_.reset(redisConnect(daemon.substr(0, colon).c_str(), std::stoi(daemon.substr(colon + 1))));
+    if (!context_) throw Error("connecting to redis-server: out of memory");
+    demand(context_->err == 0, "connecting to redis-server at " + daemon);
+  }
+
+  /// PUBLISH, which the broker answers; the call waits for that, as hiredis does.
+  Sent publish(const std::string& channel, std::span<const std::byte> frame) {
+    const Reply reply(static_cast<redisReply*>(
+        redisCommand(context_.get(), "PUBLISH %b %b", channel.data(), channel.size(), frame.data(), frame.size())));
+    demand(reply != nullptr, "publishing at redis-server");
+    if (reply->type == REDIS_REPLY_ERROR) throw Error(std::string("publishing at redis-server: ") + reply->str);
+    return Sent::accepted;
+  }
+
+  void subscribe(const std::string& channel) {
+    const Reply reply(static_cast<redisReply*>(redisCommand(context_.get(), "SUBSCRIBE %s", channel.c_str())));
+    demand(reply != nullptr, "subscribing at redis-server");
+  }
+
+  /// The next reply in time. hiredis gives a connection up when its own timeout is over, so the waiting is poll's.
+  Reply next(Timeout timeout) {
+    auto reply = read();
+    pollfd readable{context_->fd, POLLIN, 0};
+    const timespec patience{timeout.count() / 1'000'000'000, timeout.count() % 1'000'000'000};
+    while (!reply && ppoll(&readable, 1, &patience, nullptr) > 0) {
+      demand(redisBufferRead(context_.get()) == REDIS_OK, "receiving from redis-server");
+      reply = read();
+    }
+    return reply;
+  }
+
+ private:
+  void demand(bool good, const std::string& doing) const {
+    if (!good) throw Error(doing + ": " + context_->errstr);
+  }
+
+  Reply read() {
+    void* reply = nullptr;
+    demand(redisGetReplyFromReader(context_.get(), &reply) == REDIS_OK, "understanding redis-server");
+    return Reply(static_cast<redisReply*>(reply));
+  }
+
+  Context context_;
+};
+
+class Pub final : public Publisher {
+ public:
+  Pub(const Setup& setup, const Link& link) : connection_(setup), channel_(link.name) {}
+  Sent send(std::size_t payload_bytes, Fill fill) override {
+    frame_.resize(header_bytes + payload_bytes);
+    fill(std::span(frame_));
+    return connection_.publish(channel_, frame_);
+  }
+  /// Sends the bytes from where they were received.
+  Sent forward(const Received& received) override {
+    const auto& whole = *received.native<std::span<const std::byte>>();
+    return connection_.publish(channel_, whole);
+  }
+
+ private:
+  Connection connection_;
+  std::string channel_;
+  std::vector<std::byte> frame_;
+};
+
+class Sub final : public Subscriber {
+ public:
+  Sub(const Setup& setup, const Link& link) : connection_(setup), spins_(setup.wait() == Wait::spin) {
+    connection_.subscribe(link.name);
+  }
+
+  /// A message is an array: the word `message`, the channel, the frame.
+  std::size_t poll(Timeout timeout, Take take) override {
+    const auto reply = connection_.next(spins_ ? Timeout::zero() : timeout);
+    if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements != 3) return 0;
+    const auto& frame = *reply->element[2];
+    const std::span whole(reinterpret_cast<const std::byte*>(frame.str), frame.len);
+    take(Received::split(whole).with_native(&whole));
+    return 1;
+  }
+
+ private:
+  Connection connection_;
+  bool spins_;
+};
+
+class Redis final : public Transport {
+ public:
+  explicit Redis(const Setup& setup) : setup_(setup) {}
+
+  static std::string version() {
+    return std::to_string(HIREDIS_MAJOR) + "." + std::to_string(HIREDIS_MINOR) + "." + std::to_string(HIREDIS_PATCH);
+  }
+
+  Owned<Publisher> publisher(const Link& link) override { return std::make_unique<Pub>(setup_, link); }
+  Owned<Subscriber> subscriber(const Link& link) override { return std::make_unique<Sub>(setup_, link); }
+  Facts facts() override {
+    const bool is_unix = setup_.setting<std::string>("endpoint") == "unix";
+    return {{"path", is_unix ? "Unix socket through redis-server" : "TCP through redis-server"}};
+  }
+
+ private:
+  Setup setup_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return run<Redis>(argc, argv); }

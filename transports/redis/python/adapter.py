@@ -1,0 +1,78 @@
+"""Redis by redis-py: channels through a broker. ../README.md says what is on the wire."""
+
+from __future__ import annotations
+
+import importlib.metadata
+
+import redis
+
+from hopmeter.node.contract import Fill, Link, Setup, Take
+
+HEADER_BYTES = 64
+
+
+class Publisher:
+    """PUBLISH, which the broker answers; the call waits for that, as redis-py does."""
+
+    def __init__(self, client: redis.Redis, channel: str) -> None:
+        self.address = ""
+        self._client, self._channel = client, channel
+
+    def send(self, payload_bytes: int, fill: Fill) -> bool:
+        frame = bytearray(HEADER_BYTES + payload_bytes)
+        fill(frame)
+        return self.forward(memoryview(frame))
+
+    def forward(self, native: bytes | memoryview) -> bool:
+        """Sends the bytes from where they were received."""
+        self._client.publish(self._channel, native)
+        return True
+
+    def close(self) -> None:
+        self._client.close()
+
+
+class Subscriber:
+    def __init__(self, client: redis.Redis, channel: str) -> None:
+        self._client, self._messages = client, client.pubsub(ignore_subscribe_messages=True)
+        self._messages.subscribe(channel)
+
+    def poll(self, timeout_s: float, take: Take) -> int:
+        message = self._messages.get_message(timeout=timeout_s)
+        if message is None:
+            return 0
+        take(message["data"], native=message["data"])
+        return 1
+
+    def close(self) -> None:
+        self._messages.close()
+        self._client.close()
+
+
+class Transport:
+    def __init__(self, setup: Setup) -> None:
+        self._tcp, self._unix = setup.daemon.split(" ")
+        self._endpoint = setup.settings["endpoint"]
+
+    @staticmethod
+    def version() -> str:
+        return importlib.metadata.version("redis")
+
+    def _client(self) -> redis.Redis:
+        """A connection of an end's own, made at its first command."""
+        if self._endpoint == "unix":
+            return redis.Redis(unix_socket_path=self._unix)
+        host, _, port = self._tcp.partition(":")
+        return redis.Redis(host, int(port))
+
+    def publisher(self, link: Link) -> Publisher:
+        return Publisher(self._client(), link.name)
+
+    def subscriber(self, link: Link) -> Subscriber:
+        return Subscriber(self._client(), link.name)
+
+    def facts(self) -> dict[str, str]:
+        return {"path": "Unix socket through redis-server" if self._endpoint == "unix" else "TCP through redis-server"}
+
+    def close(self) -> None:
+        """Every end has closed its own connection."""

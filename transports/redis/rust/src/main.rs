@@ -1,0 +1,120 @@
+//! Redis by redis-rs: channels through a broker. `../README.md` says what is on the wire.
+
+use std::mem::ManuallyDrop;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hopmeter_instrument::frame::HEADER_BYTES;
+use hopmeter_instrument::{
+    Context, Error, Fill, FrameMut, Link, Publisher, Received, Result, Sent, Setup, Subscriber, Take, Transport, node,
+    version,
+};
+use redis::{Connection, PubSub};
+
+struct Redis {
+    client: redis::Client,
+    path: String,
+}
+
+impl Redis {
+    fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
+        let (tcp, unix) =
+            setup.daemon.split_once(' ').ok_or_else(|| Error::new("the broker's address is incomplete"))?;
+        let is_unix = setup.setting::<String>("endpoint")? == "unix";
+        let place = if is_unix { format!("redis+unix://{unix}") } else { format!("redis://{tcp}") };
+        let client = redis::Client::open(place.as_str()).context(format!("understanding the address {place}"))?;
+        let path = if is_unix { "Unix socket through redis-server" } else { "TCP through redis-server" };
+        Ok(Arc::new(Self { client, path: path.into() }))
+    }
+
+    fn connect(&self) -> Result<Connection> {
+        self.client.get_connection().context("connecting to redis-server")
+    }
+}
+
+impl Transport for Redis {
+    fn version(&self) -> String {
+        library()
+    }
+
+    fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
+        Ok(Box::new(Sending { connection: self.connect()?, channel: link.name.clone(), frame: Vec::new() }))
+    }
+
+    fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
+        let mut connection = self.connect()?;
+        subscribed(&mut connection).subscribe(&link.name).context("subscribing at redis-server")?;
+        Ok(Box::new(Receiving { connection, timeout: None }))
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        vec![("path".into(), self.path.clone())]
+    }
+}
+
+/// PUBLISH, which the broker answers; the call waits for that, as redis-rs does.
+struct Sending {
+    connection: Connection,
+    channel: String,
+    frame: Vec<u8>,
+}
+
+fn publish(connection: &mut Connection, channel: &str, frame: &[u8]) -> Result<Sent> {
+    redis::cmd("PUBLISH").arg(channel).arg(frame).exec(connection).context("publishing at redis-server")?;
+    Ok(Sent::Accepted)
+}
+
+impl Publisher for Sending {
+    fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        self.frame.resize(HEADER_BYTES + payload_bytes, 0);
+        fill(FrameMut::split(&mut self.frame));
+        publish(&mut self.connection, &self.channel, &self.frame)
+    }
+
+    /// Sends the bytes from where they were received.
+    fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
+        let whole = received.native.and_then(|native| native.downcast_ref::<redis::Msg>());
+        let whole = whole.ok_or_else(|| Error::new("this frame did not come by Redis, so it cannot be moved on"))?;
+        publish(&mut self.connection, &self.channel, whole.get_payload_bytes())
+    }
+}
+
+/// What redis-rs has for subscriptions borrows its connection, and unsubscribes when it is dropped: it is taken anew for
+/// each use and never dropped. It holds nothing else, as long as nothing is subscribed while messages come.
+fn subscribed(connection: &mut Connection) -> ManuallyDrop<PubSub<'_>> {
+    ManuallyDrop::new(connection.as_pubsub())
+}
+
+struct Receiving {
+    connection: Connection,
+    /// What the socket's timeout is set to.
+    timeout: Option<Duration>,
+}
+
+impl Subscriber for Receiving {
+    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
+        // A socket's timeout of nothing at all would wait for ever.
+        let timeout = Some(timeout.max(Duration::from_millis(1)));
+        if timeout != self.timeout {
+            self.connection.set_read_timeout(timeout).context("setting a socket's timeout")?;
+            self.timeout = timeout;
+        }
+        match subscribed(&mut self.connection).get_message() {
+            Ok(message) => {
+                take(Received::split(message.get_payload_bytes()).with_native(&message));
+                Ok(1)
+            }
+            Err(cause) if cause.is_timeout() => Ok(0),
+            Err(cause) => Err(Error::new("receiving from redis-server").because(cause)),
+        }
+    }
+}
+
+fn library() -> String {
+    version::locked(include_str!("../../../../Cargo.lock"), "redis")
+}
+
+fn main() -> ExitCode {
+    node::main("redis", "rust", Redis::open, library)
+}

@@ -1,0 +1,70 @@
+"""Frames in messages of ROS: which field takes what of a frame's header stands in ../README.md."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from hopmeter.node.contract import AdapterError, Fill, Setup
+from hopmeter.node.typed import header_of, label, sent_of
+
+SECOND_NS = 1_000_000_000
+
+
+def put_ros1_first() -> None:
+    """ROS 2 has packages of the same names, and its set-up puts them on PYTHONPATH; only ROS 1 has a rospy."""
+    found = find_spec("rospy")
+    if found is not None and found.origin is not None:
+        sys.path.insert(0, str(Path(found.origin).parents[1]))
+
+
+put_ros1_first()
+
+import rospy  # noqa: E402
+from sensor_msgs.msg import Image  # noqa: E402
+from std_msgs.msg import Header  # noqa: E402
+
+
+def service_of(name: str, message: type[Any]) -> type[Any]:
+    """The service `T it --- T it`: T's own bytes are on the wire, so T itself can be its request and its response, and
+    nothing has to be generated. The sum is what genmsg computes for that text."""
+    text = f"{message._md5sum} it".encode()
+    return type(
+        name,
+        (),
+        {
+            "_type": f"hopmeter/{name}",
+            "_md5sum": hashlib.md5(text + text, usedforsecurity=False).hexdigest(),
+            "_request_class": message,
+            "_response_class": message,
+        },
+    )
+
+
+class Carrier:
+    """The message that a trial's payload stands for."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._width, self._height = setup.width, setup.height
+        self.is_timing = setup.payload == "timing"
+        self.message = Header if self.is_timing else Image
+        self.service = service_of("CarryTiming" if self.is_timing else "CarryImage", self.message)
+
+    def written(self, payload_bytes: int, fill: Fill) -> Any:
+        """Has a frame written into a fresh message."""
+        if self.is_timing and payload_bytes:
+            raise AdapterError("std_msgs/Header has no field for a payload", "ask for the payload `bytes`")
+        header, payload = bytearray(64), bytearray(payload_bytes)
+        fill(header, payload)
+        fields = Header(0, rospy.Time(*divmod(sent_of(header), SECOND_NS)), label(header))
+        if self.is_timing:
+            return fields
+        return Image(fields, self._height, self._width, "rgb8", 0, 3 * self._width, payload)
+
+    def read(self, message: Any) -> tuple[bytes, bytes]:
+        """The frame that a message carries: header and payload."""
+        fields, payload = (message, b"") if self.is_timing else (message.header, message.data)
+        return header_of(fields.frame_id, fields.stamp.to_nsec(), len(payload)), payload

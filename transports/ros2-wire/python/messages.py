@@ -1,0 +1,97 @@
+"""The messages of ../idl in Python, and where a frame is in them; ../README.md has the table.
+
+The annotations stay real types, not text: Cyclone DDS makes its type support from them.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cyclonedds.idl import IdlStruct
+from cyclonedds.idl.annotations import final
+from cyclonedds.idl.types import int32, sequence, uint8, uint32
+
+from hopmeter.node.contract import AdapterError, Setup
+from hopmeter.node.typed import header_of, label, sent_of
+
+SECOND_NS = 1_000_000_000
+
+if TYPE_CHECKING:
+    Octets = bytearray | list[int]
+else:
+    # Anything with a length can be sent; what arrives is a list of integers.
+    Octets = sequence[uint8]
+
+
+@dataclass
+@final
+class Time(IdlStruct, typename="builtin_interfaces.msg.dds_.Time_"):
+    sec: int32
+    nanosec: uint32
+
+
+@dataclass
+@final
+class Header(IdlStruct, typename="std_msgs.msg.dds_.Header_"):
+    stamp: Time
+    frame_id: str
+
+
+@dataclass
+@final
+class Image(IdlStruct, typename="sensor_msgs.msg.dds_.Image_"):
+    header: Header
+    height: uint32
+    width: uint32
+    encoding: str
+    is_bigendian: uint8
+    step: uint32
+    data: Octets
+
+
+def topic_of(link: str) -> str:
+    return f"rt/hopmeter_{link}"
+
+
+def stamped(header: bytearray) -> Header:
+    return Header(Time(*divmod(sent_of(header), SECOND_NS)), label(header))
+
+
+def frame_header(header: Header, payload_bytes: int) -> bytes:
+    sent_ns = header.stamp.sec * SECOND_NS + header.stamp.nanosec
+    return header_of(header.frame_id, sent_ns, payload_bytes)
+
+
+class Headers:
+    """std_msgs/Header: a time and a text, and nowhere to put a payload."""
+
+    sample_type = Header
+
+    def topic(self, link: str) -> str:
+        return topic_of(link)
+
+    def written(self, header: bytearray, payload: bytearray) -> Header:
+        if payload:
+            what = f"this message has no field for a payload of {len(payload)} bytes"
+            raise AdapterError(what, "ask for the payload `bytes`, or for timing without padding")
+        return stamped(header)
+
+    def read(self, sample: Header) -> tuple[bytes, bytes]:
+        return frame_header(sample, 0), b""
+
+
+class Images:
+    """sensor_msgs/Image. Bytes that are no picture have height and width 0."""
+
+    sample_type = Image
+
+    def __init__(self, setup: Setup) -> None:
+        self._shape = setup.height, setup.width, "rgb8", 0, 3 * setup.width
+
+    def topic(self, link: str) -> str:
+        return topic_of(link)
+
+    def written(self, header: bytearray, payload: bytearray) -> Image:
+        return Image(stamped(header), *self._shape, payload)
+
+    def read(self, sample: Image) -> tuple[bytes, bytes]:
+        return frame_header(sample.header, len(sample.data)), bytes(sample.data)

@@ -1,0 +1,166 @@
+"""The ring of libhopmeter_shm.so as two Python classes; ../cpp/hopmeter_shm.h says what its functions do."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from ctypes import c_char_p, c_int, c_int64, c_uint32, c_uint64, c_void_p
+from typing import Any
+
+from hopmeter import places
+from hopmeter.node.contract import AdapterError
+
+LIBRARY = "libhopmeter_shm.so"
+HEADER_BYTES = 64
+NOTHING = -1
+SLOT_BITS = 16
+SLOT_MASK = (1 << SLOT_BITS) - 1
+REMEMBERED_VIEWS = 8192
+READ, WRITE = 0x100, 0x200  # PyBUF_READ, PyBUF_WRITE
+
+FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
+    "version": (c_char_p, []),
+    "error": (c_char_p, []),
+    "remedy": (c_char_p, []),
+    "producer_open": (c_void_p, [c_char_p, c_uint32, c_uint64, c_int]),
+    "producer_address": (c_char_p, [c_void_p]),
+    "producer_frame": (c_void_p, [c_void_p, c_uint32]),
+    "producer_reserve": (c_int64, [c_void_p, c_uint64]),
+    "producer_publish": (None, [c_void_p, c_uint64]),
+    "producer_close": (None, [c_void_p]),
+    "consumer_connect": (c_void_p, [c_char_p, c_char_p, c_int]),
+    "consumer_frame": (c_void_p, [c_void_p, c_uint32]),
+    "consumer_claim": (c_int64, [c_void_p]),
+    "consumer_release": (None, [c_void_p]),
+    "consumer_sleep": (None, [c_void_p, c_uint64]),
+    "consumer_interrupt": (None, [c_void_p]),
+    "consumer_close": (None, [c_void_p]),
+}
+
+view_of = ctypes.pythonapi.PyMemoryView_FromMemory
+view_of.restype, view_of.argtypes = ctypes.py_object, [c_void_p, ctypes.c_ssize_t, c_int]
+
+
+class Functions:
+    """The library's functions, by their names without `hopmeter_shm_`."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        for name, (result, arguments) in FUNCTIONS.items():
+            function = getattr(library, f"hopmeter_shm_{name}")
+            function.restype, function.argtypes = result, arguments
+            setattr(self, name, function)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        raise AttributeError(name)
+
+
+@functools.cache
+def library() -> tuple[Functions, Functions]:
+    """The same functions twice: those that keep the interpreter's lock, which is cheaper, and those that give it away
+    while they wait."""
+    path = next((folder / LIBRARY for folder in places.node_folders() if (folder / LIBRARY).exists()), None)
+    if path is None:
+        raise AdapterError(f"{LIBRARY} is not built", "run `hopmeter build shm --language rust`")
+    return Functions(ctypes.PyDLL(str(path))), Functions(ctypes.CDLL(str(path)))
+
+
+def version() -> str:
+    """What the library says it is."""
+    return str(library()[0].version().decode())
+
+
+class Views:
+    """Buffers over the frames of a ring, made once for each slot and length."""
+
+    def __init__(self, frame: Callable[[int], int], flags: int) -> None:
+        self._first = frame(0)
+        self._distance = frame(1) - self._first
+        self._flags = flags
+        self._views: dict[int, memoryview] = {}
+
+    def of(self, word: int) -> memoryview:
+        """The frame of a claim: the slot in its low bits, the payload's length above."""
+        view = self._views.get(word)
+        return self._new(word) if view is None else view
+
+    def _new(self, word: int) -> memoryview:
+        if len(self._views) >= REMEMBERED_VIEWS:
+            self._views.clear()
+        at = self._first + (word & SLOT_MASK) * self._distance
+        view: memoryview = view_of(at, HEADER_BYTES + (word >> SLOT_BITS), self._flags)
+        self._views[word] = view
+        return view
+
+
+class Producer:
+    """The sending end."""
+
+    def __init__(self, link: str, slots: int, payload_bytes: int, drop_oldest: bool) -> None:
+        self._quick, self._slow = library()
+        opened = self._slow.producer_open(link.encode(), slots, payload_bytes, drop_oldest)
+        if opened is None:
+            raise failure()
+        self._handle = c_void_p(opened)
+        self.address: str = self._quick.producer_address(self._handle).decode()
+        self._reserve, self._publish = self._quick.producer_reserve, self._quick.producer_publish
+        self._frame_of = Views(functools.partial(self._quick.producer_frame, self._handle), WRITE).of
+
+    def send(self, payload_bytes: int, fill: Callable[[memoryview], None]) -> bool:
+        """Has the next frame written and publishes it; False if no slot is free."""
+        slot = self._reserve(self._handle, payload_bytes)
+        if slot < 0:
+            if slot == NOTHING:
+                return False
+            raise failure()
+        fill(self._frame_of(payload_bytes << SLOT_BITS | slot))
+        self._publish(self._handle, payload_bytes)
+        return True
+
+    def close(self) -> None:
+        """Closes the ring."""
+        self._slow.producer_close(self._handle)
+
+
+class Consumer:
+    """A receiving end."""
+
+    def __init__(self, address: str, link: str, may_sleep: bool) -> None:
+        self._quick, self._slow = library()
+        connected = self._slow.consumer_connect(address.encode(), link.encode(), may_sleep)
+        if connected is None:
+            raise failure()
+        self._handle = c_void_p(connected)
+        self._claim, self._release = self._quick.consumer_claim, self._quick.consumer_release
+        self._sleep = self._slow.consumer_sleep
+        self._frame_of = Views(functools.partial(self._quick.consumer_frame, self._handle), READ).of
+
+    def drain(self, most: int, take: Callable[[memoryview], None]) -> int:
+        """Hands over what is there, up to `most` frames; answers how many."""
+        for count in range(most):
+            claim = self._claim(self._handle)  # releases the one before
+            if claim < 0:
+                if claim == NOTHING:
+                    return count
+                raise failure()
+            take(self._frame_of(claim))
+        self._release(self._handle)
+        return most
+
+    def sleep(self, timeout_s: float) -> None:
+        """Sleeps until a frame is there, the time is over or it is interrupted."""
+        self._sleep(self._handle, int(timeout_s * 1e9))
+
+    def interrupt(self) -> None:
+        """Ends the sleep of another thread, for good."""
+        self._quick.consumer_interrupt(self._handle)
+
+    def close(self) -> None:
+        """Leaves the ring."""
+        self._slow.consumer_close(self._handle)
+
+
+def failure() -> AdapterError:
+    """The library's own words for what just failed on this thread."""
+    functions, _ = library()
+    return AdapterError(functions.error().decode(), functions.remedy().decode())

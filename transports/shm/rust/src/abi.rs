@@ -1,0 +1,206 @@
+//! The ring for C++ and Python: `cpp/hopmeter_shm.h` describes these functions to their callers.
+//!
+//! Handles are boxes; every function answers an error by a value that says so and keeps its text for
+//! [`hopmeter_shm_error`] on the same thread.
+
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::time::Duration;
+
+use hopmeter_instrument::{Context, Error, Result};
+
+use crate::consumer::{Consumer, Interrupter};
+use crate::producer::{Options, Producer, WhenFull};
+
+const NOTHING: i64 = -1;
+const FAILED: i64 = -2;
+/// A claim answers the slot in the low bits and the payload's length above.
+const SLOT_BITS: u32 = 16;
+
+thread_local! {
+    /// What failed, and what to do about it.
+    static LAST_ERROR: RefCell<(CString, CString)> = RefCell::default();
+}
+
+fn note(error: &Error) {
+    let texts = (c_text(&error.what_text()), c_text(error.remedy_text().unwrap_or_default()));
+    LAST_ERROR.with(|last| last.replace(texts));
+}
+
+fn c_text(text: &str) -> CString {
+    CString::new(text.replace('\0', " ")).unwrap_or_default()
+}
+
+fn or_null<T>(result: Result<T>) -> *mut T {
+    match result {
+        Ok(value) => Box::into_raw(Box::new(value)),
+        Err(error) => {
+            note(&error);
+            std::ptr::null_mut()
+        }
+    }
+}
+
+/// # Safety
+/// `text` is a string that ends in a zero.
+unsafe fn text<'a>(text: *const c_char) -> Result<&'a str> {
+    CStr::from_ptr(text).to_str().context("a name handed to the ring")
+}
+
+/// What the ring is, and of which version.
+#[no_mangle]
+pub extern "C" fn hopmeter_shm_version() -> *const c_char {
+    concat!("hopmeter-shm ", env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+/// The text of this thread's last failure; valid until its next one.
+#[no_mangle]
+pub extern "C" fn hopmeter_shm_error() -> *const c_char {
+    LAST_ERROR.with(|last| last.borrow().0.as_ptr())
+}
+
+/// What to do about it, or nothing; valid as long.
+#[no_mangle]
+pub extern "C" fn hopmeter_shm_remedy() -> *const c_char {
+    LAST_ERROR.with(|last| last.borrow().1.as_ptr())
+}
+
+/// A producer with its address as C wants it.
+pub struct SharedProducer {
+    producer: Producer,
+    address: CString,
+}
+
+/// # Safety
+/// `link` is a string that ends in a zero.
+#[no_mangle]
+pub unsafe extern "C" fn hopmeter_shm_producer_open(
+    link: *const c_char,
+    slots: u32,
+    payload_bytes: u64,
+    drop_oldest: c_int,
+) -> *mut SharedProducer {
+    let when_full = if drop_oldest == 0 { WhenFull::Busy } else { WhenFull::DropOldest };
+    or_null(text(link).and_then(|link| {
+        let producer = Producer::open(link, &Options { slots, payload_bytes, when_full })?;
+        let address = CString::new(producer.address()).context("the ring's address")?;
+        Ok(SharedProducer { producer, address })
+    }))
+}
+
+/// # Safety
+/// `producer` was opened and is not closed; so for all functions that take one.
+#[no_mangle]
+pub unsafe extern "C" fn hopmeter_shm_producer_address(producer: *const SharedProducer) -> *const c_char {
+    (*producer).address.as_ptr()
+}
+
+/// # Safety
+/// As [`hopmeter_shm_producer_address`].
+#[no_mangle]
+pub unsafe extern "C" fn hopmeter_shm_producer_frame(producer: *const SharedProducer, slot: u32) -> *mut u8 {
+    (*producer).producer.frame_at(slot as u16)
+}
+
+/// # Safety
+/// As [`hopmeter_shm_producer_address`]; used by one thread at a time.
+#[no_mangle]
+pub unsafe extern "C" fn hopmeter_shm_producer_reserve(producer: *mut SharedProducer, payload_bytes: u64) -> i64 {
+    let producer = &mut (*producer).producer;
+    match producer.reserve(payload_bytes as usize) {
+        Ok(true) => i64::from(producer.slot()),
+        Ok(false) => NOTHING,
+        Err(error) => {
+            note(&error);
+            FAILED
+        }
+    }
+}
+
+/// # Safety
+/// As [`hopmeter_shm_producer_reserve`], which has just answered a slot for this length.
+#[no_mangle]
+pub unsafe extern "C" fn hopmeter_shm_producer_publish(producer: *mut SharedProducer, payload_bytes: u64) {
+    (*producer).producer.publish(payload_bytes as usize);
+}
+
+/// # Safety
+/// `producer` was opened, and is not used after this; null is allowed.
+#[no_mangle]
+pub unsafe extern "C" fn hopmeter_shm_producer_close(producer: *mut SharedProducer) {
+    if !producer.is_null() {
+        drop(Box::from_raw(producer));
+    }
+}
+
+/// A consumer, and what ends its sleep from another thread.
+pub struct SharedConsumer {
+    consumer: Consumer,
+    interrupter: Interrupter,
+}
+
+/// # Safety
+/// `address` and `link` are strings that end in a zero.
+#[no_mangle]
+pub unsafe extern "C" fn hopmeter_shm_consumer_connect(
+    address: *const c_char,
+    link: *const c_char,
+    may_sleep: c_int,
+) -> *mut SharedConsumer {
+    or_null(text(address).and_then(|address| {
+        let consumer = Consumer::connect(address, text(link)?, may_sleep != 0)?;
+        let interrupter = consumer.interrupter();
+        Ok(SharedConsumer { consumer, interrupter })
+    }))
+}
+
+/// # Safety
+/// `consumer` was connected and is not closed; so for all functions that take one.
+#[no_mangle]
+pub unsafe extern "C" fn hopmeter_shm_consumer_frame(consumer: *const SharedConsumer, slot: u32) -> *const u8 {
+    (*consumer).consumer.frame_at(slot as u16)
+}
+
+/// # Safety
+/// As [`hopmeter_shm_consumer_frame`]; used by one thread at a time.
+#[no_mangle]
+pub unsafe extern "C" fn hopmeter_shm_consumer_claim(consumer: *mut SharedConsumer) -> i64 {
+    match (*consumer).consumer.claim() {
+        Ok(Some(claimed)) => (claimed.payload_bytes as i64) << SLOT_BITS | i64::from(claimed.slot),
+        Ok(None) => NOTHING,
+        Err(error) => {
+            note(&error);
+            FAILED
+        }
+    }
+}
+
+/// # Safety
+/// As [`hopmeter_shm_consumer_claim`].
+#[no_mangle]
+pub unsafe extern "C" fn hopmeter_shm_consumer_release(consumer: *mut SharedConsumer) {
+    (*consumer).consumer.release();
+}
+
+/// # Safety
+/// As [`hopmeter_shm_consumer_claim`]; only [`hopmeter_shm_consumer_interrupt`] may be called meanwhile.
+#[no_mangle]
+pub unsafe extern "C" fn hopmeter_shm_consumer_sleep(consumer: *const SharedConsumer, timeout_ns: u64) {
+    (*consumer).consumer.sleep(Duration::from_nanos(timeout_ns));
+}
+
+/// # Safety
+/// As [`hopmeter_shm_consumer_frame`]; from any thread.
+#[no_mangle]
+pub unsafe extern "C" fn hopmeter_shm_consumer_interrupt(consumer: *const SharedConsumer) {
+    (*consumer).interrupter.interrupt();
+}
+
+/// # Safety
+/// `consumer` was connected, and is not used after this; null is allowed.
+#[no_mangle]
+pub unsafe extern "C" fn hopmeter_shm_consumer_close(consumer: *mut SharedConsumer) {
+    if !consumer.is_null() {
+        drop(Box::from_raw(consumer));
+    }
+}

@@ -1,0 +1,180 @@
+//! Lets consumers in and notices when they leave or die; a thread of the producer's process that sleeps otherwise.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use hopmeter_instrument::{Context, Error, Result};
+use rustix::event::{self, EventfdFlags, PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::net::{self, SocketFlags};
+
+use crate::handshake::{self, Reply, Request};
+use crate::producer::WhenFull;
+use crate::registry::Registry;
+use crate::segment::Segment;
+
+/// Connections that have asked for nothing yet, or were refused and have not left; more wait in the kernel's queue.
+const MAX_CONNECTIONS: usize = 128;
+
+/// The running thread; dropping this ends it.
+pub struct Admission {
+    address: String,
+    stop: Arc<OwnedFd>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Admission {
+    pub fn open(link: &str, segment: Arc<Segment>, registry: Arc<Registry>, when_full: WhenFull) -> Result<Self> {
+        let (listener, address) = handshake::listen()?;
+        let stop = Arc::new(event::eventfd(0, EventfdFlags::CLOEXEC).context("making an eventfd")?);
+        let desk = Desk { link: link.to_owned(), segment, registry, when_full, listener, guests: Vec::new() };
+        let signal = stop.clone();
+        let thread = std::thread::Builder::new()
+            .name("shm-admission".into())
+            .spawn(move || desk.attend(&signal))
+            .context("starting the thread that admits consumers")?;
+        Ok(Self { address, stop, thread: Some(thread) })
+    }
+
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+}
+
+impl Drop for Admission {
+    fn drop(&mut self) {
+        // An eventfd takes the first write always; the thread ends at it.
+        let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
+        if let Some(thread) = self.thread.take() {
+            // It cannot be helped here if that thread panicked; its message is in the log.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A connection: silent so far, or seated.
+struct Guest {
+    connection: OwnedFd,
+    /// Readable once the process is dead.
+    process: Option<OwnedFd>,
+    seat: Option<usize>,
+}
+
+/// Where consumers are received.
+struct Desk {
+    link: String,
+    segment: Arc<Segment>,
+    registry: Arc<Registry>,
+    when_full: WhenFull,
+    listener: OwnedFd,
+    guests: Vec<Guest>,
+}
+
+/// What a look at all connections showed: indices of guests who spoke or closed, and of guests who died.
+struct Events {
+    stop: bool,
+    arrival: bool,
+    spoke: Vec<bool>,
+}
+
+impl Desk {
+    fn attend(mut self, stop: &OwnedFd) {
+        loop {
+            match self.wait(stop) {
+                Ok(events) if events.stop => return,
+                Ok(events) => self.handle(&events),
+                Err(Errno::INTR) => {}
+                // Nobody is admitted any more and no death noticed; what is connected goes on.
+                Err(cause) => return eprintln!("shm: link {}: waiting for consumers failed: {cause}", self.link),
+            }
+        }
+    }
+
+    fn wait(&self, stop: &OwnedFd) -> rustix::io::Result<Events> {
+        let room = self.guests.len() < MAX_CONNECTIONS;
+        let listening = if room { PollFlags::IN } else { PollFlags::empty() };
+        let mut fds = vec![PollFd::new(stop, PollFlags::IN), PollFd::new(&self.listener, listening)];
+        for guest in &self.guests {
+            let process = guest.process.as_ref().unwrap_or(&guest.connection);
+            fds.extend([&guest.connection, process].map(|fd| PollFd::new(fd, PollFlags::IN)));
+        }
+        event::poll(&mut fds, None)?;
+        let happened: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let spoke = happened[2..].chunks(2).map(|either| either[0] || either[1]).collect();
+        Ok(Events { stop: happened[0], arrival: happened[1], spoke })
+    }
+
+    fn handle(&mut self, events: &Events) {
+        let mut spoke = events.spoke.iter();
+        let guests = std::mem::take(&mut self.guests);
+        self.guests = guests
+            .into_iter()
+            .filter_map(|guest| if spoke.next() == Some(&true) { self.hear(guest) } else { Some(guest) })
+            .collect();
+        if events.arrival {
+            self.welcome();
+        }
+    }
+
+    fn welcome(&mut self) {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        // Whoever is gone again before being accepted wanted nothing.
+        if let Ok(connection) = net::accept_with(&self.listener, flags) {
+            self.guests.push(Guest { connection, process: None, seat: None });
+        }
+    }
+
+    /// A seated guest has nothing to say: it leaves or is dead. Another one asks to be let in.
+    fn hear(&self, guest: Guest) -> Option<Guest> {
+        match guest.seat {
+            Some(seat) => {
+                self.registry.vacate(seat);
+                None
+            }
+            None => self.admit(guest),
+        }
+    }
+
+    fn admit(&self, guest: Guest) -> Option<Guest> {
+        let (bytes, process) =
+            handshake::receive(guest.connection.as_fd()).ok().filter(|(bytes, _)| !bytes.is_empty())?;
+        match self.check(&guest, &bytes).and_then(|request| self.seat(&request)) {
+            Ok(seat) => self.let_in(Guest { process, seat: Some(seat), ..guest }, seat),
+            Err(error) => {
+                let refusal = Reply::Refused(error.to_string()).encode();
+                // It may have left without waiting for the answer.
+                let _ = handshake::send(guest.connection.as_fd(), &refusal, None);
+                None
+            }
+        }
+    }
+
+    fn check(&self, guest: &Guest, bytes: &[u8]) -> Result<Request> {
+        handshake::check_user(guest.connection.as_fd())?;
+        let request = Request::decode(bytes)?;
+        if request.link == self.link {
+            return Ok(request);
+        }
+        Err(Error::new(format!("this is link {}, not {}", self.link, request.link)))
+    }
+
+    fn seat(&self, request: &Request) -> Result<usize> {
+        self.registry
+            .seat(request.may_sleep)
+            .ok_or_else(|| Error::new("all 64 seats are taken").remedy("let fewer receivers share one link"))
+    }
+
+    fn let_in(&self, guest: Guest, seat: usize) -> Option<Guest> {
+        let geometry = *self.segment.geometry();
+        let welcome = Reply::Welcome { geometry, when_full: self.when_full, seat: seat as u32 }.encode();
+        match handshake::send(guest.connection.as_fd(), &welcome, Some(self.segment.file())) {
+            Ok(()) => Some(guest),
+            Err(_) => {
+                // It left while it was being seated.
+                self.registry.vacate(seat);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! A receiving end: looks at the slot its next message will be in.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use hopmeter_instrument::frame::HEADER_BYTES;
+use hopmeter_instrument::{Error, Result};
+
+use crate::handshake;
+use crate::layout::{Cursor, Geometry, Meta, Position};
+use crate::producer::WhenFull;
+use crate::segment::Segment;
+
+/// One of a ring's receiving ends. Dropping it leaves the ring.
+pub struct Consumer {
+    segment: Arc<Segment>,
+    seat: usize,
+    when_full: WhenFull,
+    /// Where the next message will be. With `DropOldest` the producer may move the cursor on, and this is a copy.
+    next: Position,
+    /// Where to go on once the message being read is released.
+    after: Option<Position>,
+    stop: Arc<AtomicBool>,
+    /// Its closing tells the producer that this end has left.
+    _connection: OwnedFd,
+}
+
+/// A message being read: its slot and its length.
+#[derive(Clone, Copy, Debug)]
+pub struct Claimed {
+    pub slot: u16,
+    pub payload_bytes: usize,
+}
+
+impl Consumer {
+    /// Connects to the ring of `link` at `address`. Its first message is the first that is sent after this.
+    /// `may_sleep` says whether [`Self::sleep`] will be used; without, the producer never looks for sleepers.
+    ///
+    /// # Errors
+    /// When nobody is there, the ring is full of consumers, or what is there is not the publisher of `link`.
+    pub fn connect(address: &str, link: &str, may_sleep: bool) -> Result<Self> {
+        let ticket = handshake::ask(address, link, may_sleep)?;
+        let segment = Arc::new(Segment::attach(ticket.memory, ticket.geometry)?);
+        let next = load(segment.cursor(ticket.seat));
+        checked(next.slot, segment.geometry())?;
+        let stop = Arc::default();
+        let (seat, when_full) = (ticket.seat, ticket.when_full);
+        Ok(Self { segment, seat, when_full, next, after: None, stop, _connection: ticket.connection })
+    }
+
+    /// Hands the next message to `take` if it is there; whether it was. The bytes are valid until `take` returns.
+    ///
+    /// # Errors
+    /// When the publisher's words make no sense.
+    #[inline]
+    pub fn receive(&mut self, take: impl FnOnce(&[u8], &[u8])) -> Result<bool> {
+        let Some(claimed) = self.claim()? else { return Ok(false) };
+        let (header, payload) = self.frame(claimed);
+        take(header, payload);
+        self.release();
+        Ok(true)
+    }
+
+    /// Claims the next message if it is there; it stays readable until [`Self::release`] or the next claim.
+    ///
+    /// # Errors
+    /// As [`Self::receive`].
+    #[inline]
+    pub fn claim(&mut self) -> Result<Option<Claimed>> {
+        self.release();
+        match self.when_full {
+            WhenFull::Busy => self.claim_undisturbed(),
+            WhenFull::DropOldest => self.claim_contested(),
+        }
+    }
+
+    /// Gives the claimed message's slot back.
+    #[inline]
+    pub fn release(&mut self) {
+        let Some(after) = self.after.take() else { return };
+        let cursor = self.segment.cursor(self.seat);
+        match self.when_full {
+            WhenFull::Busy => cursor.position.store(after.pack(), Ordering::Release),
+            WhenFull::DropOldest => drop(cursor.position.fetch_and(!Position::HOLDING, Ordering::Release)),
+        }
+        self.next = after;
+    }
+
+    /// Sleeps until a message is there, the time is over, or an [`Interrupter`] calls. May return early.
+    pub fn sleep(&self, timeout: Duration) {
+        self.segment.bell().sleep(timeout, || self.is_ready() || self.is_stopped());
+    }
+
+    /// Whether an [`Interrupter`] has called.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    /// A handle that ends another thread's [`Self::sleep`] for good.
+    pub fn interrupter(&self) -> Interrupter {
+        Interrupter { segment: self.segment.clone(), stop: self.stop.clone() }
+    }
+
+    /// The address of a slot's frame: 64 bytes of header, then the payload.
+    pub fn frame_at(&self, slot: u16) -> *const u8 {
+        self.segment.frame_at(slot)
+    }
+
+    pub fn geometry(&self) -> &Geometry {
+        self.segment.geometry()
+    }
+
+    #[inline]
+    fn frame(&self, claimed: Claimed) -> (&[u8], &[u8]) {
+        let frame = self.frame_at(claimed.slot);
+        // SAFETY: `described` checked that the frame lies within its slot, and while it is claimed nobody writes it.
+        unsafe { std::slice::from_raw_parts(frame, HEADER_BYTES + claimed.payload_bytes) }.split_at(HEADER_BYTES)
+    }
+
+    /// With `Busy` a slot stays as it is until this end's cursor is past it: looking is claiming.
+    #[inline]
+    fn claim_undisturbed(&mut self) -> Result<Option<Claimed>> {
+        let slot = self.segment.slot(self.next.slot);
+        if slot.seq.load(Ordering::Acquire) != self.next.seq {
+            return Ok(None);
+        }
+        let meta = Meta::unpack(slot.meta.load(Ordering::Relaxed));
+        self.claimed(self.next, meta).map(Some)
+    }
+
+    /// With `DropOldest` the producer may take the slot away until this end's cursor says that it holds it. Both
+    /// change the cursor by compare-and-swap, so one of them wins, and the loser sees it.
+    #[inline]
+    fn claim_contested(&mut self) -> Result<Option<Claimed>> {
+        let cursor = self.segment.cursor(self.seat);
+        loop {
+            let now = load(cursor);
+            let slot = self.segment.slot(checked(now.slot, self.geometry())?);
+            let seq = slot.seq.load(Ordering::Acquire);
+            if seq < now.seq {
+                return Ok(None);
+            }
+            // Torn if the slot has been taken away meanwhile; then the swap below fails.
+            let meta = Meta::unpack(slot.meta.load(Ordering::Relaxed));
+            if seq == now.seq && hold(cursor, now, meta.next) {
+                return self.claimed(now, meta).map(Some);
+            }
+        }
+    }
+
+    #[inline]
+    fn claimed(&mut self, at: Position, meta: Meta) -> Result<Claimed> {
+        if meta.payload_bytes > self.geometry().payload_bytes {
+            return Err(mangled(format!("a payload of {} bytes", meta.payload_bytes)));
+        }
+        let slot = checked(meta.next, self.geometry())?;
+        self.after = Some(Position { seq: at.seq + 1, slot, holding: false });
+        Ok(Claimed { slot: at.slot, payload_bytes: meta.payload_bytes as usize })
+    }
+
+    fn is_ready(&self) -> bool {
+        let next = match self.when_full {
+            WhenFull::Busy => self.next,
+            WhenFull::DropOldest => load(self.segment.cursor(self.seat)),
+        };
+        u32::from(next.slot) >= self.geometry().slots
+            || self.segment.slot(next.slot).seq.load(Ordering::Acquire) >= next.seq
+    }
+}
+
+/// Says in the cursor that the message at `now` is being read and which is next; whether the producer let us.
+#[inline]
+fn hold(cursor: &Cursor, now: Position, following: u16) -> bool {
+    cursor.held.store(u32::from(now.slot), Ordering::Release);
+    let holding = Position { seq: now.seq + 1, slot: following, holding: true };
+    cursor.position.compare_exchange(now.pack(), holding.pack(), Ordering::AcqRel, Ordering::Relaxed).is_ok()
+}
+
+fn load(cursor: &Cursor) -> Position {
+    Position::unpack(cursor.position.load(Ordering::Acquire))
+}
+
+#[inline]
+fn checked(slot: u16, geometry: &Geometry) -> Result<u16> {
+    if u32::from(slot) < geometry.slots { Ok(slot) } else { Err(mangled(format!("slot {slot}"))) }
+}
+
+fn mangled(what: String) -> Error {
+    Error::new(format!("the publisher's ring names {what}, which it does not have"))
+        .remedy("run `hopmeter build shm` so that all nodes are of one version")
+}
+
+/// Ends a consumer's sleep from another thread.
+pub struct Interrupter {
+    segment: Arc<Segment>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Interrupter {
+    /// From now on the consumer does not sleep. Other consumers of the ring may wake for nothing, once.
+    pub fn interrupt(&self) {
+        self.stop.store(true, Ordering::SeqCst);
+        self.segment.bell().wake_all();
+    }
+}

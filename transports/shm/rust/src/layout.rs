@@ -1,0 +1,166 @@
+//! What lies where in the segment, and the words that both sides read and write.
+
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use hopmeter_instrument::{Error, Result};
+
+/// Consumers of one ring; their seats fit one word of bits.
+pub const MAX_CONSUMERS: usize = 64;
+/// One slot is always kept ready as the next, so one more is needed to send at all.
+pub const MIN_SLOTS: u32 = 2;
+/// Keeps a slot's index within the 16 bits that words have for it.
+pub const MAX_SLOTS: u32 = 4096;
+/// Keeps a length within the 48 bits that words have for it, and far from overflow.
+pub const MAX_PAYLOAD_BYTES: u64 = 1 << 40;
+
+/// Two cache lines: what one side writes shares neither a line nor an adjacent-line prefetch with anything else.
+pub const PAIR: usize = 128;
+/// Where a frame's header lies in its slot: the line beside the publication, so that a prefetch of pairs gets both.
+pub const HEADER_AT: usize = 64;
+/// Where a frame's payload lies in its slot.
+pub const PAYLOAD_AT: usize = 128;
+/// The control part is this long at least; it is mapped in whole pages.
+pub const CONTROL_BYTES: usize = PAIR + MAX_CONSUMERS * PAIR;
+
+const SLOT_BITS: u32 = 16;
+const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
+
+/// The start of a slot: what a consumer looks at until its message is there.
+#[repr(C, align(64))]
+pub struct SlotHead {
+    /// The number of the message in this slot; written last, which publishes it. 0 is none yet.
+    pub seq: AtomicU64,
+    /// [`Meta`] of that message.
+    pub meta: AtomicU64,
+}
+
+/// The futex that sleeping consumers share.
+#[repr(C, align(128))]
+pub struct BellWord(pub AtomicU32);
+
+/// Where a consumer is; a line of its own.
+#[repr(C, align(128))]
+pub struct Cursor {
+    /// A [`Position`].
+    pub position: AtomicU64,
+    /// The slot being read while `position` says holding.
+    pub held: AtomicU32,
+}
+
+/// A message's payload length, and the slot that the message after it will be in.
+#[derive(Clone, Copy)]
+pub struct Meta {
+    pub payload_bytes: u64,
+    pub next: u16,
+}
+
+impl Meta {
+    pub fn pack(self) -> u64 {
+        self.payload_bytes << SLOT_BITS | u64::from(self.next)
+    }
+
+    pub fn unpack(word: u64) -> Self {
+        Self { payload_bytes: word >> SLOT_BITS, next: (word & SLOT_MASK) as u16 }
+    }
+}
+
+/// The message a consumer waits for, the slot it will be in, and whether an earlier one is still being read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    pub seq: u64,
+    pub slot: u16,
+    pub holding: bool,
+}
+
+impl Position {
+    pub const HOLDING: u64 = 1;
+
+    pub fn pack(self) -> u64 {
+        self.seq << (SLOT_BITS + 1) | u64::from(self.slot) << 1 | u64::from(self.holding)
+    }
+
+    pub fn unpack(word: u64) -> Self {
+        Self { seq: word >> (SLOT_BITS + 1), slot: (word >> 1 & SLOT_MASK) as u16, holding: word & Self::HOLDING != 0 }
+    }
+}
+
+/// The sizes of a segment, as the producer tells them to a consumer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    pub slots: u32,
+    /// The largest payload.
+    pub payload_bytes: u64,
+    /// From one slot to the next.
+    pub stride: u64,
+    /// Where the slots begin.
+    pub control_bytes: u64,
+}
+
+impl Geometry {
+    /// The sizes for `slots` slots of payloads up to `payload_bytes`.
+    ///
+    /// # Errors
+    /// When a number is outside its limits.
+    pub fn new(slots: u32, payload_bytes: u64) -> Result<Self> {
+        if !(MIN_SLOTS..=MAX_SLOTS).contains(&slots) {
+            return Err(Error::new(format!("a ring of {slots} slots is not possible"))
+                .remedy(format!("set `slots` between {MIN_SLOTS} and {MAX_SLOTS}")));
+        }
+        if payload_bytes > MAX_PAYLOAD_BYTES {
+            return Err(Error::new(format!("a payload of {payload_bytes} bytes is beyond {MAX_PAYLOAD_BYTES}"))
+                .remedy("use a smaller payload"));
+        }
+        let page = rustix::param::page_size() as u64;
+        let control_bytes = (CONTROL_BYTES as u64).next_multiple_of(page);
+        Ok(Self { slots, payload_bytes, stride: stride(payload_bytes), control_bytes })
+    }
+
+    /// The length of the whole segment.
+    pub fn bytes(&self) -> u64 {
+        let slots = u64::from(self.slots) * self.stride;
+        self.control_bytes + slots.next_multiple_of(rustix::param::page_size() as u64)
+    }
+
+    /// Whether these sizes are the ones this version would have chosen: anything else is foreign.
+    pub fn is_sound(&self) -> bool {
+        Self::new(self.slots, self.payload_bytes).is_ok_and(|own| own == *self)
+    }
+}
+
+/// An odd number of line pairs: slots of a power of two would all fall into the same few sets of the cache.
+fn stride(payload_bytes: u64) -> u64 {
+    let pairs = (PAYLOAD_AT as u64 + payload_bytes).div_ceil(PAIR as u64);
+    (pairs | 1) * PAIR as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_keep_what_they_are_given() {
+        let position = Position { seq: (1 << 47) - 1, slot: u16::MAX, holding: true };
+        assert_eq!(Position::unpack(position.pack()), position);
+        let meta = Meta::unpack(Meta { payload_bytes: MAX_PAYLOAD_BYTES, next: 4095 }.pack());
+        assert_eq!((meta.payload_bytes, meta.next), (MAX_PAYLOAD_BYTES, 4095));
+    }
+
+    #[test]
+    fn slots_hold_their_payload_and_spread_over_cache_sets() {
+        for payload in [0, 1, 64, 128, 4096, 4_666_000] {
+            let sizes = Geometry::new(16, payload).unwrap();
+            assert!(sizes.stride >= PAYLOAD_AT as u64 + payload);
+            assert_eq!(sizes.stride / PAIR as u64 % 2, 1);
+            assert!(sizes.bytes() >= sizes.control_bytes + 16 * sizes.stride);
+        }
+    }
+
+    #[test]
+    fn sizes_of_another_making_are_not_sound() {
+        let sizes = Geometry::new(4, 100).unwrap();
+        assert!(sizes.is_sound());
+        assert!(!Geometry { stride: sizes.stride - 128, ..sizes }.is_sound());
+        assert!(!Geometry { control_bytes: 0, ..sizes }.is_sound());
+        assert!(!Geometry { slots: 0, ..sizes }.is_sound());
+    }
+}

@@ -1,0 +1,161 @@
+//! The Rust adapter: the ring of `lib.rs` as hopmeter's contract wants it.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use hopmeter_instrument::{
+    Context, Error, Fill, FrameMut, Link, OnFrame, Publisher, Received, Result, Sent, Setup, Subscriber, Subscription,
+    Take, Transport, frame::HEADER_BYTES, node, spec::Wait,
+};
+use hopmeter_shm::{Consumer, Interrupter, Options, Producer, WhenFull};
+
+/// How long a called end sleeps at most; its interrupter wakes it earlier.
+const NAP: Duration = Duration::from_secs(1);
+
+fn main() -> ExitCode {
+    node::main("shm", "rust", |setup| Ok(Arc::new(Shm::open(setup)?)), version)
+}
+
+fn version() -> String {
+    format!("hopmeter-shm {}", env!("CARGO_PKG_VERSION"))
+}
+
+struct Shm {
+    options: Options,
+    sleeps: bool,
+}
+
+impl Shm {
+    fn open(setup: &Setup) -> Result<Self> {
+        let payload_bytes = setup.frame_bytes.saturating_sub(HEADER_BYTES) as u64;
+        let options = Options { slots: setup.setting("slots")?, payload_bytes, when_full: when_full(setup)? };
+        Ok(Self { options, sleeps: setup.wait != Wait::Spin })
+    }
+
+    fn consumer(&self, link: &Link, sleeps: bool) -> Result<Consumer> {
+        Consumer::connect(&link.address, &link.name, sleeps)
+    }
+}
+
+fn when_full(setup: &Setup) -> Result<WhenFull> {
+    match setup.setting::<String>("when_full")?.as_str() {
+        "busy" => Ok(WhenFull::Busy),
+        "drop_oldest" => Ok(WhenFull::DropOldest),
+        other => Err(Error::new(format!("when_full = \"{other}\" is unknown")).remedy("use busy or drop_oldest")),
+    }
+}
+
+impl Transport for Shm {
+    fn version(&self) -> String {
+        version()
+    }
+
+    fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
+        Ok(Box::new(Sending(Producer::open(&link.name, &self.options)?)))
+    }
+
+    fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
+        let consumer = self.consumer(link, self.sleeps)?;
+        Ok(Box::new(Polled { consumer, sleeps: self.sleeps, at_once: self.options.slots }))
+    }
+
+    fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
+        Ok(Box::new(Called::start(self.consumer(link, true)?, on_frame)?))
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        vec![("path".into(), "shared memory (memfd)".into())]
+    }
+}
+
+struct Sending(Producer);
+
+impl Publisher for Sending {
+    fn address(&self) -> String {
+        self.0.address().to_owned()
+    }
+
+    fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        let Some(mut loan) = self.0.loan(payload_bytes)? else { return Ok(Sent::Busy) };
+        let (header, payload) = loan.frame();
+        fill(FrameMut { header, payload });
+        loan.publish();
+        Ok(Sent::Accepted)
+    }
+}
+
+struct Polled {
+    consumer: Consumer,
+    sleeps: bool,
+    /// What a poll hands over at most, so that it ends even where the sender is faster.
+    at_once: u32,
+}
+
+impl Polled {
+    fn drain(&mut self, take: Take<'_>) -> Result<usize> {
+        let mut count = 0;
+        while count < self.at_once as usize && self.consumer.receive(|header, payload| take(whole(header, payload)))? {
+            count += 1;
+        }
+        Ok(count)
+    }
+}
+
+impl Subscriber for Polled {
+    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
+        let count = self.drain(take)?;
+        if count > 0 || !self.sleeps {
+            return Ok(count);
+        }
+        self.consumer.sleep(timeout);
+        self.drain(take)
+    }
+}
+
+fn whole<'a>(header: &'a [u8], payload: &'a [u8]) -> Received<'a> {
+    Received { header, payload, native: None, keep: None }
+}
+
+/// A thread that sleeps in the ring and calls.
+struct Called {
+    interrupter: Interrupter,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Called {
+    fn start(consumer: Consumer, on_frame: OnFrame) -> Result<Self> {
+        let interrupter = consumer.interrupter();
+        let thread = std::thread::Builder::new()
+            .name("shm-callback".into())
+            .spawn(move || {
+                if let Err(error) = call(consumer, on_frame) {
+                    eprintln!("shm: no more calls: {error}");
+                }
+            })
+            .context("starting the thread that calls")?;
+        Ok(Self { interrupter, thread: Some(thread) })
+    }
+}
+
+impl Subscription for Called {}
+
+impl Drop for Called {
+    fn drop(&mut self) {
+        self.interrupter.interrupt();
+        if let Some(thread) = self.thread.take() {
+            // A panic of the callback is in the log already.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn call(mut consumer: Consumer, mut on_frame: OnFrame) -> Result<()> {
+    while !consumer.is_stopped() {
+        if !consumer.receive(|header, payload| on_frame(whole(header, payload)))? {
+            consumer.sleep(NAP);
+        }
+    }
+    Ok(())
+}

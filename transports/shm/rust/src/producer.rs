@@ -1,0 +1,232 @@
+//! The sending end: lends the next free slot, publishes it, and finds out which slots are free again.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use hopmeter_instrument::frame::HEADER_BYTES;
+use hopmeter_instrument::{Error, Result};
+
+use crate::admission::Admission;
+use crate::layout::{Geometry, Meta, Position};
+use crate::registry::Registry;
+use crate::segment::Segment;
+
+/// Slots at least this large are taken back as soon as they are free, so that large frames go round in as few slots,
+/// and so as much cache, as possible. Smaller ones are taken back many at a time, for a cache miss on the consumers'
+/// cursors would be a large part of their hop.
+const LARGE_SLOT_BYTES: u64 = 16 << 10;
+
+/// What happens when every slot holds a message that somebody has yet to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenFull {
+    /// The producer is refused.
+    Busy,
+    /// The oldest message that nobody is reading is lost to those who have not read it.
+    DropOldest,
+}
+
+/// How a ring is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    pub slots: u32,
+    /// The largest payload that will be sent.
+    pub payload_bytes: u64,
+    pub when_full: WhenFull,
+}
+
+/// The one sending end of a ring. Dropping it closes the ring; consumers keep what they have mapped until they leave.
+pub struct Producer {
+    segment: Arc<Segment>,
+    registry: Arc<Registry>,
+    admission: Admission,
+    when_full: WhenFull,
+    large: bool,
+    /// The number and the slot of the message to be sent next.
+    seq: u64,
+    slot: u16,
+    /// Slots nobody needs; the one freed last, warmest in the caches, at the end.
+    free: Vec<u16>,
+    /// Slots published and not known to be free, oldest first: those of `oldest`, `oldest + 1`, ….
+    in_flight: VecDeque<u16>,
+    oldest: u64,
+    /// Slots of dropped messages that somebody was still reading.
+    parked: Vec<u16>,
+}
+
+impl Producer {
+    /// Makes a ring and lets consumers of `link` in.
+    ///
+    /// # Errors
+    /// When the options are impossible, or memory, a socket or a thread cannot be had.
+    pub fn open(link: &str, options: &Options) -> Result<Self> {
+        let segment = Arc::new(Segment::create(Geometry::new(options.slots, options.payload_bytes)?)?);
+        let (seq, slot) = (1, 0);
+        let registry = Arc::new(Registry::new(segment.clone(), Position { seq, slot, holding: false }));
+        let admission = Admission::open(link, segment.clone(), registry.clone(), options.when_full)?;
+        let slots = options.slots as usize;
+        Ok(Self {
+            large: segment.geometry().stride >= LARGE_SLOT_BYTES,
+            segment,
+            registry,
+            admission,
+            when_full: options.when_full,
+            seq,
+            slot,
+            free: (1..options.slots as u16).rev().collect(),
+            in_flight: VecDeque::with_capacity(slots),
+            oldest: seq,
+            parked: Vec::with_capacity(slots),
+        })
+    }
+
+    /// Where consumers connect.
+    pub fn address(&self) -> &str {
+        self.admission.address()
+    }
+
+    /// How many consumers are connected.
+    pub fn consumers(&self) -> u32 {
+        self.registry.consumers()
+    }
+
+    /// Lends the next slot for a frame; None when all are needed. Never waits. A loan that is not published is void.
+    ///
+    /// # Errors
+    /// When the payload is larger than the ring was made for.
+    #[inline]
+    pub fn loan(&mut self, payload_bytes: usize) -> Result<Option<Loan<'_>>> {
+        Ok(self.reserve(payload_bytes)?.then_some(Loan { producer: self, payload_bytes }))
+    }
+
+    /// The slot of the loan, for callers that cannot hold a [`Loan`].
+    pub fn slot(&self) -> u16 {
+        self.slot
+    }
+
+    /// The address of a slot's frame.
+    pub fn frame_at(&self, slot: u16) -> *mut u8 {
+        self.segment.frame_at(slot)
+    }
+
+    pub fn geometry(&self) -> &Geometry {
+        self.segment.geometry()
+    }
+
+    /// The first half of [`Self::loan`]: whether a frame can be sent.
+    ///
+    /// # Errors
+    /// As [`Self::loan`].
+    #[inline]
+    pub fn reserve(&mut self, payload_bytes: usize) -> Result<bool> {
+        if payload_bytes as u64 > self.segment.geometry().payload_bytes {
+            return Err(self.too_large(payload_bytes));
+        }
+        Ok(self.secure_following())
+    }
+
+    /// The second half of [`Self::loan`]: publishes the reserved slot, which holds a whole frame.
+    ///
+    /// # Panics
+    /// When nothing was reserved.
+    #[inline]
+    pub fn publish(&mut self, payload_bytes: usize) {
+        let following = self.free.pop().expect("reserve() answered true");
+        let slot = self.segment.slot(self.slot);
+        let meta = Meta { payload_bytes: payload_bytes as u64, next: following };
+        slot.meta.store(meta.pack(), Ordering::Relaxed);
+        slot.seq.store(self.seq, Ordering::Release);
+        if self.registry.somebody_may_sleep() {
+            self.segment.bell().ring();
+        }
+        self.advance(following);
+    }
+
+    #[inline]
+    fn advance(&mut self, following: u16) {
+        self.in_flight.push_back(self.slot);
+        self.seq += 1;
+        self.slot = following;
+        self.registry.set_head(self.head());
+    }
+
+    /// A message can be sent only when the slot of the one after it is known: publishing names it.
+    #[inline]
+    fn secure_following(&mut self) -> bool {
+        if self.large || self.free.is_empty() {
+            self.take_back();
+        }
+        !self.free.is_empty() || (self.when_full == WhenFull::DropOldest && self.drop_oldest())
+    }
+
+    /// Frees the slots that everybody is past.
+    fn take_back(&mut self) {
+        let audience = self.registry.audience();
+        let (free, dropping) = (&mut self.free, self.when_full == WhenFull::DropOldest);
+        self.parked.retain(|&slot| audience.holds(slot) || keep_out(free, slot));
+        let behind = audience.behind(self.seq);
+        while self.oldest < behind {
+            let Some(slot) = self.in_flight.pop_front() else { break };
+            self.oldest += 1;
+            let list = if dropping && audience.holds(slot) { &mut self.parked } else { &mut *free };
+            list.push(slot);
+        }
+    }
+
+    /// Frees the slot of the oldest message that nobody is reading; whether there is one.
+    fn drop_oldest(&mut self) -> bool {
+        let audience = self.registry.audience();
+        while let Some(slot) = self.in_flight.pop_front() {
+            let successor = self.in_flight.front().copied().unwrap_or(self.slot);
+            audience.skip(self.oldest, Position { seq: self.oldest + 1, slot: successor, holding: false });
+            self.oldest += 1;
+            if !audience.holds(slot) {
+                self.free.push(slot);
+                return true;
+            }
+            self.parked.push(slot);
+        }
+        false
+    }
+
+    fn head(&self) -> Position {
+        Position { seq: self.seq, slot: self.slot, holding: false }
+    }
+
+    fn too_large(&self, payload_bytes: usize) -> Error {
+        let limit = self.segment.geometry().payload_bytes;
+        Error::new(format!("a payload of {payload_bytes} bytes is beyond the ring's limit of {limit} bytes"))
+            .remedy("open the link for the largest frame that will be sent")
+    }
+}
+
+/// Moves a slot to the free ones; answers that it is to be kept no longer.
+fn keep_out(free: &mut Vec<u16>, slot: u16) -> bool {
+    free.push(slot);
+    false
+}
+
+/// A slot lent for writing.
+pub struct Loan<'a> {
+    producer: &'a mut Producer,
+    payload_bytes: usize,
+}
+
+impl Loan<'_> {
+    /// The frame's two parts, to be written in full: they hold what an earlier message left.
+    #[inline]
+    pub fn frame(&mut self) -> (&mut [u8; HEADER_BYTES], &mut [u8]) {
+        let frame = self.producer.frame_at(self.producer.slot);
+        // SAFETY: the slot is free, so only this loan reaches its bytes; `reserve` checked that the payload fits.
+        unsafe {
+            let payload = std::slice::from_raw_parts_mut(frame.add(HEADER_BYTES), self.payload_bytes);
+            (&mut *frame.cast(), payload)
+        }
+    }
+
+    /// Hands the frame over to all consumers.
+    #[inline]
+    pub fn publish(self) {
+        self.producer.publish(self.payload_bytes);
+    }
+}

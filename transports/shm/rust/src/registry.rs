@@ -1,0 +1,123 @@
+//! Who reads the ring, and how far each has come: the producer's side of the cursors.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::thread::{MembarrierCommand, membarrier};
+
+use crate::layout::{Cursor, MAX_CONSUMERS, Position};
+use crate::segment::Segment;
+
+/// Shared by the producer's thread and the thread that admits consumers; private to the producer's process.
+pub struct Registry {
+    segment: Arc<Segment>,
+    /// The seats taken, a bit each. Under a lock that the producer takes only to look for free slots.
+    live: Mutex<u64>,
+    /// Those of them that may sleep; read on every publication.
+    sleepers: AtomicU64,
+    /// The [`Position`] of the next message; written on every publication, read when a consumer joins.
+    head: AtomicU64,
+}
+
+impl Registry {
+    pub fn new(segment: Arc<Segment>, head: Position) -> Self {
+        // Without it `seat` falls back on the consumers' bounded sleep.
+        let _ = membarrier(MembarrierCommand::RegisterPrivateExpedited);
+        Self { segment, live: Mutex::new(0), sleepers: AtomicU64::new(0), head: AtomicU64::new(head.pack()) }
+    }
+
+    /// Gives a new consumer a seat, its cursor at the next message; None when all are taken.
+    ///
+    /// The producer frees slots under the same lock, so it either has published no more than the head read here when
+    /// it last freed some, or will see this cursor when it next does.
+    pub fn seat(&self, may_sleep: bool) -> Option<usize> {
+        let mut live = self.lock();
+        let seat = (!*live).trailing_zeros() as usize;
+        if seat >= MAX_CONSUMERS {
+            return None;
+        }
+        self.segment.cursor(seat).position.store(self.head.load(Ordering::Acquire), Ordering::Release);
+        *live |= 1 << seat;
+        if may_sleep {
+            self.sleepers.fetch_or(1 << seat, Ordering::SeqCst);
+            // From here on the producer's thread knows of the sleeper: a publication before is visible to it, one
+            // after rings the bell.
+            let _ = membarrier(MembarrierCommand::PrivateExpedited);
+        }
+        Some(seat)
+    }
+
+    /// Takes a seat back: its consumer has left or died, and holds nothing any more.
+    pub fn vacate(&self, seat: usize) {
+        *self.lock() &= !(1 << seat);
+        self.sleepers.fetch_and(!(1 << seat), Ordering::SeqCst);
+    }
+
+    /// How many consumers there are.
+    pub fn consumers(&self) -> u32 {
+        self.lock().count_ones()
+    }
+
+    #[inline]
+    pub fn set_head(&self, head: Position) {
+        self.head.store(head.pack(), Ordering::Release);
+    }
+
+    #[inline]
+    pub fn somebody_may_sleep(&self) -> bool {
+        self.sleepers.load(Ordering::Relaxed) != 0
+    }
+
+    /// The consumers as they are now; none joins while this lives.
+    pub fn audience(&self) -> Audience<'_> {
+        Audience { segment: &self.segment, live: self.lock() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, u64> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The live consumers' cursors.
+pub struct Audience<'a> {
+    segment: &'a Segment,
+    live: MutexGuard<'a, u64>,
+}
+
+impl Audience<'_> {
+    /// The first message that somebody has yet to finish (or, where slots are held apart, to begin); `head` if none.
+    pub fn behind(&self, head: u64) -> u64 {
+        self.cursors().map(|cursor| load(cursor).seq).min().map_or(head, |first| first.min(head))
+    }
+
+    /// Whether somebody is reading this slot right now.
+    pub fn holds(&self, slot: u16) -> bool {
+        self.cursors().any(|cursor| load(cursor).holding && cursor.held.load(Ordering::Acquire) == u32::from(slot))
+    }
+
+    /// Moves everybody who still waits for `seq` on to what follows it; who is reading goes on reading.
+    pub fn skip(&self, seq: u64, following: Position) {
+        self.cursors().for_each(|cursor| skip_one(cursor, seq, following));
+    }
+
+    fn cursors(&self) -> impl Iterator<Item = &Cursor> {
+        let mut live = *self.live;
+        std::iter::from_fn(move || {
+            let seat = live.trailing_zeros() as usize;
+            live &= live.wrapping_sub(1);
+            (seat < MAX_CONSUMERS).then(|| self.segment.cursor(seat))
+        })
+    }
+}
+
+fn load(cursor: &Cursor) -> Position {
+    Position::unpack(cursor.position.load(Ordering::Acquire))
+}
+
+fn skip_one(cursor: &Cursor, seq: u64, following: Position) {
+    // Fails only where the consumer is already past it.
+    let _ = cursor.position.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
+        let now = Position::unpack(word);
+        (now.seq <= seq).then(|| Position { holding: now.holding, ..following }.pack())
+    });
+}

@@ -1,0 +1,60 @@
+//! How much memory there is to reserve.
+//!
+//! The kernel reserves shared memory page by page and, where it runs out on the way, may kill a process instead of
+//! answering "no". So a request that cannot fit is refused before it is made.
+
+use std::fs;
+use std::path::Path;
+
+/// The bytes that can still be had: the least of what the machine and each of this process's memory groups has left.
+/// None where the kernel does not tell.
+pub fn left() -> Option<u64> {
+    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| machine_left(&text));
+    machine.into_iter().chain(group_left()).min()
+}
+
+fn machine_left(meminfo: &str) -> Option<u64> {
+    Some(field(meminfo, "MemAvailable:")? * 1024)
+}
+
+/// Walks from this process's memory group up to the root; a limit may stand at every level.
+fn group_left() -> Option<u64> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let root = Path::new("/sys/fs/cgroup");
+    root.join(own).ancestors().take_while(|at| at.starts_with(root)).filter_map(one_group_left).min()
+}
+
+fn one_group_left(group: &Path) -> Option<u64> {
+    let limit = number(&group.join("memory.max"))?;
+    let used = number(&group.join("memory.current"))?;
+    let kept = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
+    // Pages of files that the kernel drops when asked; counted as used until then.
+    let droppable = field(&kept, "inactive_file ").unwrap_or(0) + field(&kept, "active_file ").unwrap_or(0);
+    Some(limit.saturating_sub(used.saturating_sub(droppable)))
+}
+
+fn number(file: &Path) -> Option<u64> {
+    fs::read_to_string(file).ok()?.trim().parse().ok()
+}
+
+fn field(text: &str, name: &str) -> Option<u64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machine_tells_what_is_left() {
+        assert_eq!(machine_left("MemTotal: 9 kB\nMemAvailable:   2048 kB\n"), Some(2 << 20));
+        assert!(left().is_some_and(|bytes| bytes > 1 << 20));
+    }
+
+    #[test]
+    fn a_group_without_a_limit_does_not_count() {
+        assert_eq!(one_group_left(Path::new("/proc/self")), None);
+    }
+}

@@ -1,0 +1,193 @@
+//! Both ends of a link: the sending end carries out the plan, the receiving end hands over what is due.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use hopmeter_instrument::clock::now_ns;
+use hopmeter_instrument::frame::{HEADER_BYTES, Header, flags};
+use hopmeter_instrument::spec::Wait;
+use hopmeter_instrument::{
+    Context, Fill, FrameMut, OnFrame, Publisher, Received, Result, Sent, Subscriber, Subscription, Take,
+};
+
+use crate::plan::Plan;
+use crate::queue::Queue;
+
+/// The queues of all receivers of a link.
+#[derive(Default)]
+pub struct Receivers(Mutex<Vec<Arc<Queue>>>);
+
+impl Receivers {
+    /// Adds a receiver; it gets what is sent from now on.
+    pub fn join(&self) -> Arc<Queue> {
+        let queue = Arc::new(Queue::default());
+        self.all().push(queue.clone());
+        queue
+    }
+
+    fn leave(&self, queue: &Arc<Queue>) {
+        self.all().retain(|other| !Arc::ptr_eq(other, queue));
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<Arc<Queue>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub struct SyntheticPublisher {
+    plan: Plan,
+    receivers: Arc<Receivers>,
+    /// When the link is free again, where its rate is limited.
+    free_ns: i64,
+    /// The sample that waits for its successor.
+    overtaken: Option<Planned>,
+}
+
+/// A frame and how often it is delivered.
+struct Planned {
+    frame: Arc<Vec<u8>>,
+    copies: usize,
+}
+
+impl SyntheticPublisher {
+    pub fn new(plan: Plan, receivers: Arc<Receivers>) -> Self {
+        Self { plan, receivers, free_ns: 0, overtaken: None }
+    }
+
+    fn is_full(&self) -> bool {
+        self.receivers.all().iter().any(|queue| queue.len() >= self.plan.queue)
+    }
+
+    /// When a frame that is sent now and travels for `delay_ns` is due.
+    fn due_ns(&mut self, delay_ns: i64) -> i64 {
+        let now = now_ns();
+        if self.plan.max_rate_hz <= 0.0 {
+            return now + delay_ns;
+        }
+        self.free_ns = self.free_ns.max(now) + (1e9 / self.plan.max_rate_hz) as i64;
+        self.free_ns + delay_ns
+    }
+
+    fn deliver(&self, due_ns: i64, travelling: &Planned) {
+        for queue in self.receivers.all().iter() {
+            for _ in 0..travelling.copies {
+                queue.push(due_ns, travelling.frame.clone());
+            }
+        }
+    }
+
+    /// A frame that the plan says nothing about: a probe, one of warm-up, or none of the instrument's.
+    fn send_unplanned(&mut self, frame: Vec<u8>) {
+        let due_ns = self.due_ns(0);
+        self.deliver(due_ns, &Planned { frame: Arc::new(frame), copies: 1 });
+    }
+
+    fn send_planned(&mut self, header: &Header, mut frame: Vec<u8>) {
+        let seq = header.seq;
+        if self.plan.corrupts(seq) && frame.len() > HEADER_BYTES {
+            let last = frame.len() - 1;
+            frame[last] ^= 0xFF;
+        }
+        let due_ns = self.due_ns(self.plan.delay_ns(seq));
+        let copies = if self.plan.loses(seq) { 0 } else { 1 + usize::from(self.plan.duplicates(seq)) };
+        let travelling = Planned { frame: Arc::new(frame), copies };
+        // A sample that overtakes one is not itself overtaken, and the last one has no successor.
+        if self.overtaken.is_none() && self.plan.reorders(seq) && !header.is(flags::LAST) {
+            self.overtaken = Some(travelling);
+            return;
+        }
+        self.deliver(due_ns, &travelling);
+        if let Some(overtaken) = self.overtaken.take() {
+            self.deliver(due_ns, &overtaken);
+        }
+    }
+}
+
+impl Publisher for SyntheticPublisher {
+    fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        if self.is_full() {
+            return Ok(Sent::Busy);
+        }
+        let mut frame = vec![0; HEADER_BYTES + payload_bytes];
+        fill(FrameMut::split(&mut frame));
+        match Header::read(&frame[..HEADER_BYTES], payload_bytes).ok().filter(Header::is_sample) {
+            Some(header) => {
+                self.send_planned(&header, frame);
+                // After it has left, so that this sample is on time and those behind it are not.
+                if self.plan.stalls(header.seq) {
+                    std::thread::sleep(Duration::from_millis(self.plan.stall_ms));
+                }
+            }
+            None => self.send_unplanned(frame),
+        }
+        Ok(Sent::Accepted)
+    }
+}
+
+pub struct SyntheticSubscriber {
+    queue: Arc<Queue>,
+    receivers: Arc<Receivers>,
+    wait: Wait,
+}
+
+impl SyntheticSubscriber {
+    pub fn new(receivers: Arc<Receivers>, wait: Wait) -> Self {
+        Self { queue: receivers.join(), receivers, wait }
+    }
+}
+
+impl Subscriber for SyntheticSubscriber {
+    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
+        if self.wait == Wait::Block {
+            self.queue.wait(timeout);
+        }
+        let mut frames = 0;
+        while let Some(frame) = self.queue.pop() {
+            take(Received::split(&frame));
+            frames += 1;
+        }
+        Ok(frames)
+    }
+}
+
+impl Drop for SyntheticSubscriber {
+    fn drop(&mut self) {
+        self.receivers.leave(&self.queue);
+    }
+}
+
+/// A thread of the transport's own that waits for frames and calls.
+pub struct SyntheticSubscription {
+    queue: Arc<Queue>,
+    receivers: Arc<Receivers>,
+    caller: Option<JoinHandle<()>>,
+}
+
+impl SyntheticSubscription {
+    pub fn start(receivers: Arc<Receivers>, mut on_frame: OnFrame) -> Result<Self> {
+        let queue = receivers.join();
+        let incoming = queue.clone();
+        let call_all = move || {
+            while incoming.wait(Duration::from_secs(1)) {
+                while let Some(frame) = incoming.pop() {
+                    on_frame(Received::split(&frame));
+                }
+            }
+        };
+        let caller = std::thread::Builder::new().name("synthetic".into()).spawn(call_all);
+        Ok(Self { queue, receivers, caller: Some(caller.context("starting a thread to call receivers")?) })
+    }
+}
+
+impl Subscription for SyntheticSubscription {}
+
+impl Drop for SyntheticSubscription {
+    fn drop(&mut self) {
+        self.receivers.leave(&self.queue);
+        self.queue.close();
+        if let Some(caller) = self.caller.take() {
+            let _ = caller.join();
+        }
+    }
+}

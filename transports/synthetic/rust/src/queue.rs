@@ -1,0 +1,90 @@
+//! Frames on their way to one receiver, ordered by when they are due.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use hopmeter_instrument::clock::{now_ns, spin_until};
+
+/// How long before a frame is due sleeping turns into spinning: sleeping is never exact to the microsecond, and an
+/// inexact delay would be no known truth.
+const SPIN_NS: i64 = 200_000;
+
+/// A frame on its way; sorted by when it is due, then by when it was sent.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Travelling {
+    due_ns: i64,
+    order: u64,
+    frame: Arc<Vec<u8>>,
+}
+
+#[derive(Default)]
+struct State {
+    travelling: BinaryHeap<Reverse<Travelling>>,
+    sent: u64,
+    closed: bool,
+}
+
+#[derive(Default)]
+pub struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Queue {
+    pub fn len(&self) -> usize {
+        self.lock().travelling.len()
+    }
+
+    pub fn push(&self, due_ns: i64, frame: Arc<Vec<u8>>) {
+        let mut state = self.lock();
+        let order = state.sent;
+        state.sent += 1;
+        state.travelling.push(Reverse(Travelling { due_ns, order, frame }));
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// The next frame if it is due.
+    pub fn pop(&self) -> Option<Arc<Vec<u8>>> {
+        let mut state = self.lock();
+        let first = state.travelling.peek()?;
+        if first.0.due_ns > now_ns() {
+            return None;
+        }
+        state.travelling.pop().map(|first| first.0.frame)
+    }
+
+    /// Sleeps until a frame is due, `timeout` has passed or the queue is closed; what is pushed meanwhile may be due
+    /// earlier than all else. Answers whether the queue is still open.
+    pub fn wait(&self, timeout: Duration) -> bool {
+        let end_ns = now_ns().saturating_add(timeout.as_nanos() as i64);
+        let mut state = self.lock();
+        while !state.closed {
+            let due_ns = state.travelling.peek().map_or(i64::MAX, |first| first.0.due_ns);
+            let now = now_ns();
+            if now >= end_ns.min(due_ns) {
+                break;
+            }
+            if due_ns <= end_ns && due_ns - now <= SPIN_NS {
+                drop(state);
+                spin_until(due_ns);
+                state = self.lock();
+                continue;
+            }
+            let sleep = Duration::from_nanos((end_ns.min(due_ns.saturating_sub(SPIN_NS)) - now) as u64);
+            state = self.changed.wait_timeout(state, sleep).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        !state.closed
+    }
+
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,59 @@
+"""TCP on the loopback device in Python; the frames and how they are sent: ../../_streams/README.md."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import sys
+from pathlib import Path
+
+from hopmeter.node.contract import AdapterError, Link, Setup
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "_streams" / "python"))
+from streams import Publisher, Subscriber, set_buffer
+
+HOST = "127.0.0.1"
+
+
+class Transport:
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+
+    @staticmethod
+    def version() -> str:
+        kernel = os.uname()
+        return f"{kernel.sysname} {kernel.release}"
+
+    def publisher(self, link: Link) -> Publisher:
+        listener = self._socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._bind(listener, self._setup.settings["port"])
+        listener.listen(128)
+        return Publisher(self._setup, listener, f"{HOST}:{listener.getsockname()[1]}")
+
+    def _bind(self, listener: socket.socket, port: int) -> None:
+        try:
+            listener.bind((HOST, port))
+        except OSError as cause:
+            if cause.errno != errno.EADDRINUSE:
+                raise
+            remedy = "use `--set port=0`, which takes a free port, or end the program that has it"
+            raise AdapterError(f"port {port} of {HOST} is taken", remedy) from cause
+
+    def subscriber(self, link: Link) -> Subscriber:
+        host, port = link.address.rsplit(":", 1)
+        connection = self._socket()
+        connection.connect((host, int(port)))
+        return Subscriber(self._setup, connection)
+
+    def _socket(self) -> socket.socket:
+        settings = self._setup.settings
+        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        set_buffer(made, socket.SO_SNDBUF, settings["send_buffer"], "net.core.wmem_max")
+        set_buffer(made, socket.SO_RCVBUF, settings["receive_buffer"], "net.core.rmem_max")
+        return made
+
+    def close(self) -> None:
+        """The ends own all there is."""

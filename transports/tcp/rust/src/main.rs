@@ -1,0 +1,76 @@
+//! TCP on the loopback device, without Nagle's delay.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use hopmeter_instrument::{Context, Error, Link, Result, Setup, Transport, node};
+use hopmeter_streams::{Family, Streams, set_receive_buffer, set_send_buffer, socket};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, bind, connect, getsockname, listen, sockopt};
+
+/// How many receivers may wait to be accepted.
+const WAITING_RECEIVERS: i32 = 128;
+
+struct Tcp {
+    port: u16,
+    send_buffer: usize,
+    receive_buffer: usize,
+}
+
+impl Tcp {
+    /// Buffers are set before the connection exists, since TCP fixes its window scale with it; accepted connections
+    /// inherit all options from the listening socket.
+    fn socket(&self) -> Result<OwnedFd> {
+        let socket = socket(AddressFamily::INET)?;
+        sockopt::set_tcp_nodelay(&socket, true).context("setting TCP_NODELAY")?;
+        set_send_buffer(&socket, self.send_buffer)?;
+        set_receive_buffer(&socket, self.receive_buffer)?;
+        Ok(socket)
+    }
+}
+
+impl Family for Tcp {
+    fn listen(&self, _link: &Link) -> Result<(OwnedFd, String)> {
+        let listener = self.socket()?;
+        // A fixed port can be bound again while connections of an earlier trial linger.
+        sockopt::set_socket_reuseaddr(&listener, true).context("setting SO_REUSEADDR")?;
+        bind(&listener, &SocketAddr::from((Ipv4Addr::LOCALHOST, self.port)))
+            .map_err(|cause| taken(self.port, cause))?;
+        listen(&listener, WAITING_RECEIVERS).map_err(|cause| taken(self.port, cause))?;
+        let bound = getsockname(&listener).context("asking which port was bound")?;
+        let bound = SocketAddr::try_from(bound).context("asking which port was bound")?;
+        Ok((listener, bound.to_string()))
+    }
+
+    fn accepted(&self, _connection: &OwnedFd) -> Result<()> {
+        Ok(())
+    }
+
+    fn connect(&self, address: &str) -> Result<OwnedFd> {
+        let place: SocketAddr = address.parse().context(format!("understanding the address {address}"))?;
+        let connection = self.socket()?;
+        connect(&connection, &place).context(format!("connecting to {address}"))?;
+        Ok(connection)
+    }
+}
+
+fn taken(port: u16, cause: Errno) -> Error {
+    Error::new(format!("binding port {port} of 127.0.0.1"))
+        .remedy("use port = 0, which takes a free one")
+        .because(cause)
+}
+
+fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
+    let tcp = Tcp {
+        port: setup.setting("port")?,
+        send_buffer: setup.setting("send_buffer")?,
+        receive_buffer: setup.setting("receive_buffer")?,
+    };
+    Ok(Arc::new(Streams::new(tcp, setup)))
+}
+
+fn main() -> ExitCode {
+    node::main("tcp", "rust", open, hopmeter_streams::version)
+}

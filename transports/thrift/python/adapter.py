@@ -1,0 +1,160 @@
+"""Apache Thrift in Python; messages, sockets and settings: ../README.md."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import math
+import select
+import time
+from pathlib import Path
+
+from channel import Channel, Stack, left
+from hopmeter_idl import Exchange
+from hopmeter_idl.ttypes import Image, Timing, Unanswered
+from messages import Messages, read
+from thrift.transport.TTransport import TTransportException
+
+from hopmeter.node.contract import Fill, Handle, Link, Setup, Take
+
+
+class Client:
+    """The generated client, whose calls consist of a sending and a receiving half."""
+
+    def __init__(self, setup: Setup, channel: Channel) -> None:
+        self._channel, self._messages = channel, Messages(setup)
+        calls = Exchange.Client(channel.protocol)
+        self._ask, self._hear = (getattr(calls, f"{half}_{self._messages.method}") for half in ("send", "recv"))
+        self._readable = select.poll()
+        self._readable.register(channel.handle, select.POLLIN)
+        self._gone = False
+
+    def start(self, payload_bytes: int, fill: Fill) -> bool:
+        request = self._messages.write(payload_bytes, fill)
+        try:
+            if not self._gone:
+                self._ask(request)
+        except TTransportException as error:
+            self._part(error)  # the request is lost, as everything sent to nobody is
+        return True
+
+    def poll(self, timeout_s: float, take: Take) -> int:
+        if self._gone:
+            time.sleep(timeout_s)  # without this pause the role would ask without end
+            return 0
+        if not self._channel.buffered() and not self._readable.poll(math.ceil(timeout_s * 1000)):
+            return 0
+        try:
+            reply = self._hear()
+        except Unanswered:
+            return 0
+        except TTransportException as error:
+            self._part(error)
+            return 0
+        take(*read(reply))
+        return 1
+
+    def _part(self, error: TTransportException) -> None:
+        if not left(error):
+            raise error
+        self._gone = True
+
+    def close(self) -> None:
+        self._channel.close()
+
+
+class Server:
+    """Thrift's loop for one connection, over all that the server has, on the caller's thread: the library's own
+    servers cannot be told to end."""
+
+    def __init__(self, setup: Setup, stack: Stack, link: Link) -> None:
+        self._stack, self._messages = stack, Messages(setup)
+        self._listener = stack.listener(link)
+        bound = self._listener.handle.getsockname()
+        self.address = bound if stack.unix else f"{bound[0]}:{bound[1]}"
+        self._clients: dict[int, Channel] = {}
+        self._readable = select.poll()
+        self._readable.register(self._listener.handle, select.POLLIN)
+
+    def poll(self, timeout_s: float, handle: Handle) -> int:
+        answering = Answering(self._messages, handle)
+        processor = Exchange.Processor(answering)
+        for place, _ in self._readable.poll(math.ceil(timeout_s * 1000)):
+            if place in self._clients:
+                self._answer(place, processor)
+            else:
+                self._accept()
+        return answering.handed_over
+
+    def _accept(self) -> None:
+        channel = Channel(self._stack, self._listener.accept())
+        self._clients[channel.handle.fileno()] = channel
+        self._readable.register(channel.handle, select.POLLIN)
+
+    def _answer(self, place: int, processor: Exchange.Processor) -> None:
+        """Answers what a client has asked. A client that has left leaves the list."""
+        channel = self._clients[place]
+        try:
+            processor.process(channel.protocol, channel.protocol)
+            while channel.buffered():
+                processor.process(channel.protocol, channel.protocol)
+        except TTransportException as error:
+            if not left(error):
+                raise
+            self._readable.unregister(place)
+            self._clients.pop(place).close()
+
+    def close(self) -> None:
+        self._listener.close()
+        for channel in self._clients.values():
+            channel.close()
+        if self._stack.unix:
+            Path(self.address).unlink(missing_ok=True)  # Thrift leaves it
+
+
+class Answering:
+    """The service's handler: what the processor calls with a request."""
+
+    def __init__(self, messages: Messages, handle: Handle) -> None:
+        self._messages, self._handle = messages, handle
+        self.handed_over = 0
+
+    def timing(self, request: Timing) -> Timing | Image:
+        answer: list[Timing | Image] = []
+
+        def reply(payload_bytes: int, fill: Fill) -> bool:
+            answer.append(self._messages.write(payload_bytes, fill))
+            return True
+
+        self.handed_over += 1
+        self._handle(*read(request), reply)
+        if not answer:
+            raise Unanswered
+        return answer[0]
+
+    image = timing
+
+
+class Transport:
+    def __init__(self, setup: Setup) -> None:
+        self._setup, self._stack = setup, Stack(setup)
+
+    @staticmethod
+    def version() -> str:
+        return f"thrift {importlib.metadata.version('thrift')}"
+
+    def server(self, link: Link) -> Server:
+        return Server(self._setup, self._stack, link)
+
+    def client(self, link: Link) -> Client:
+        return Client(self._setup, self._stack.connect(link))
+
+    def facts(self) -> dict[str, str]:
+        facts = {"path": "Unix sockets" if self._stack.unix else "TCP on the loopback device"}
+        try:
+            import thrift.protocol.fastbinary  # noqa: F401  (its presence is the fact)
+        except ImportError:
+            facts["fallback"] = "messages were packed in Python, for Thrift's C extension `fastbinary` is missing"
+        return facts
+
+    def close(self) -> None:
+        """The ends own all there is."""

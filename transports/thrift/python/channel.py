@@ -1,0 +1,86 @@
+"""Connections: a socket, and Thrift's transport and protocol over it as the settings say."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
+from thrift.protocol.TCompactProtocol import TCompactProtocolAccelerated
+from thrift.protocol.TProtocol import DEFAULT_STRING_LENGTH_LIMIT, TProtocolBase
+from thrift.transport.TSocket import TServerSocket, TSocket
+from thrift.transport.TTransport import (
+    DEFAULT_MAX_FRAME_SIZE,
+    TBufferedTransport,
+    TFramedTransport,
+    TTransportException,
+)
+
+from hopmeter.node.contract import Link, Setup
+
+HOST = "127.0.0.1"
+MESSAGE_BYTES = 4096
+"""What a message adds to the frame it carries: names of the call and the fields' tags, generously."""
+
+
+class Stack:
+    """What the settings make of every connection. Thrift's own limits hold, but for larger frames."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._settings = setup.settings
+        self._directory = setup.directory
+        self._largest = setup.frame_bytes + MESSAGE_BYTES
+        self.unix = setup.settings["endpoint"] == "unix"
+
+    def transport(self, under: TSocket) -> TBufferedTransport | TFramedTransport:
+        if self._settings["transport"] == "framed":
+            return TFramedTransport(under, max(self._largest, DEFAULT_MAX_FRAME_SIZE))
+        return TBufferedTransport(under, self._settings["buffer"] or TBufferedTransport.DEFAULT_BUFFER)
+
+    def protocol(self, transport: TBufferedTransport | TFramedTransport) -> TProtocolBase:
+        kinds = {"binary": TBinaryProtocolAccelerated, "compact": TCompactProtocolAccelerated}
+        limit = max(self._largest, DEFAULT_STRING_LENGTH_LIMIT)
+        return kinds[self._settings["protocol"]](transport, string_length_limit=limit)
+
+    def listener(self, link: Link) -> TServerSocket:
+        if self.unix:
+            bound = TServerSocket(unix_socket=str(Path(self._directory, f"{link.name}.thrift")))
+        else:
+            bound = TServerSocket(HOST, 0)
+        bound.listen()
+        if not self.unix:
+            bound.handle.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # its connections inherit it
+        return bound
+
+    def connect(self, link: Link) -> Channel:
+        if self.unix:
+            connection = TSocket(unix_socket=link.address)
+        else:
+            host, port = link.address.rsplit(":", 1)
+            connection = TSocket(host, int(port))
+        connection.open()
+        if not self.unix:
+            connection.handle.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return Channel(self, connection)
+
+
+class Channel:
+    """One connection."""
+
+    def __init__(self, stack: Stack, connection: TSocket) -> None:
+        self.handle: socket.socket = connection.handle
+        self._transport = stack.transport(connection)
+        self.protocol = stack.protocol(self._transport)
+
+    def buffered(self) -> bool:
+        """Whether bytes of another message were read together with the last one."""
+        ahead = self._transport.cstringio_buf
+        return bool(ahead.tell() < len(ahead.getvalue()))
+
+    def close(self) -> None:
+        self.handle.close()
+
+
+def left(error: TTransportException) -> bool:
+    """Whether this is what a peer that has left causes, which is no failure of this end."""
+    return error.type == TTransportException.END_OF_FILE or isinstance(error.inner, ConnectionError)

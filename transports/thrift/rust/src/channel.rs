@@ -1,0 +1,197 @@
+//! Connections: a socket, and Thrift's transport and protocol over it as the settings say.
+
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+use hopmeter_instrument::{Context, Result, Setup};
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use thrift::protocol::{
+    TBinaryInputProtocol, TBinaryOutputProtocol, TCompactInputProtocol, TCompactOutputProtocol, TInputProtocol,
+    TOutputProtocol,
+};
+use thrift::transport::{
+    TBufferedReadTransport, TBufferedWriteTransport, TFramedReadTransport, TFramedWriteTransport, TReadTransport,
+    TWriteTransport,
+};
+
+/// What the settings make of every connection.
+#[derive(Clone, Copy)]
+pub struct Stack {
+    framed: bool,
+    compact: bool,
+    /// Bytes of the buffered transport's buffers; 0 leaves the library's own.
+    buffer: usize,
+}
+
+impl Stack {
+    /// # Errors
+    /// When the manifest does not name the settings.
+    pub fn of(setup: &Setup) -> Result<Self> {
+        Ok(Self {
+            framed: setup.setting::<String>("transport")? == "framed",
+            compact: setup.setting::<String>("protocol")? == "compact",
+            buffer: setup.setting("buffer")?,
+        })
+    }
+
+    fn reads(&self, source: Source) -> Box<dyn TReadTransport + Send> {
+        match (self.framed, self.buffer) {
+            (true, _) => Box::new(TFramedReadTransport::new(source)),
+            (false, 0) => Box::new(TBufferedReadTransport::new(source)),
+            (false, bytes) => Box::new(TBufferedReadTransport::with_capacity(bytes, source)),
+        }
+    }
+
+    fn writes(&self, sink: Sink) -> Box<dyn TWriteTransport + Send> {
+        match (self.framed, self.buffer) {
+            (true, _) => Box::new(TFramedWriteTransport::new(sink)),
+            (false, 0) => Box::new(TBufferedWriteTransport::new(sink)),
+            (false, bytes) => Box::new(TBufferedWriteTransport::with_capacity(bytes, sink)),
+        }
+    }
+
+    fn input(&self, reads: Counted) -> Box<dyn TInputProtocol + Send> {
+        match self.compact {
+            true => Box::new(TCompactInputProtocol::new(reads)),
+            // Like the other languages', it also takes messages without a version.
+            false => Box::new(TBinaryInputProtocol::new(reads, false)),
+        }
+    }
+
+    fn output(&self, writes: Box<dyn TWriteTransport + Send>) -> Box<dyn TOutputProtocol + Send> {
+        match self.compact {
+            true => Box::new(TCompactOutputProtocol::new(writes)),
+            false => Box::new(TBinaryOutputProtocol::new(writes, true)),
+        }
+    }
+}
+
+/// One connection.
+pub struct Channel {
+    pub input: Box<dyn TInputProtocol + Send>,
+    pub output: Box<dyn TOutputProtocol + Send>,
+    pub socket: Arc<OwnedFd>,
+    progress: Arc<Progress>,
+    framed: bool,
+    /// What SO_RCVTIMEO is set to; setting it costs a system call, so it is set only when it changes.
+    timeout: Duration,
+}
+
+impl Channel {
+    pub fn over(socket: OwnedFd, stack: &Stack) -> Self {
+        let (socket, progress) = (Arc::new(socket), Arc::<Progress>::default());
+        let source = Source { socket: socket.clone(), progress: progress.clone() };
+        let reads = Counted { transport: stack.reads(source), progress: progress.clone() };
+        let writes = stack.writes(Sink { socket: socket.clone(), progress: progress.clone() });
+        let (input, output) = (stack.input(reads), stack.output(writes));
+        Self { input, output, socket, progress, framed: stack.framed, timeout: Duration::ZERO }
+    }
+
+    /// How long the next message may take to begin.
+    ///
+    /// # Errors
+    /// When the system refuses the timeout.
+    pub fn expect(&mut self, timeout: Duration) -> Result<()> {
+        self.progress.begun.store(self.buffered(), Relaxed);
+        let timeout = timeout.max(Duration::from_millis(1));
+        if timeout != self.timeout {
+            set_socket_timeout(&self.socket, Timeout::Recv, Some(timeout)).context("setting SO_RCVTIMEO")?;
+            self.timeout = timeout;
+        }
+        Ok(())
+    }
+
+    /// Whether no part of the next message has come yet.
+    pub fn waits(&self) -> bool {
+        !self.progress.begun.load(Relaxed)
+    }
+
+    /// Whether bytes of another message were read together with the last one; frames are read one by one.
+    pub fn buffered(&self) -> bool {
+        !self.framed && self.progress.buffered.load(Relaxed) > 0
+    }
+
+    /// Whether the peer has closed the connection.
+    pub fn ended(&self) -> bool {
+        self.progress.ended.load(Relaxed)
+    }
+}
+
+/// How far the reading of a connection has come. Its transport and its protocol, which know, do not tell.
+#[derive(Default)]
+struct Progress {
+    /// Part of a message has arrived.
+    begun: AtomicBool,
+    /// Bytes that the transport has read, and the protocol has not.
+    buffered: AtomicUsize,
+    ended: AtomicBool,
+}
+
+/// What a transport reads from. The socket's timeout holds for the beginning of a message only: once its first bytes
+/// are there, the rest is waited for. A timeout is no error, after which Thrift's buffered transport would give out
+/// its old bytes again, but an end that may pass.
+struct Source {
+    socket: Arc<OwnedFd>,
+    progress: Arc<Progress>,
+}
+
+impl Read for Source {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match recv(&*self.socket, &mut *into, RecvFlags::empty()) {
+                Ok((_, 0)) | Err(Errno::CONNRESET) => {
+                    self.progress.ended.store(true, Relaxed);
+                    return Ok(0);
+                }
+                Ok((_, bytes)) => {
+                    self.progress.begun.store(true, Relaxed);
+                    self.progress.buffered.fetch_add(bytes, Relaxed);
+                    return Ok(bytes);
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) if self.progress.begun.load(Relaxed) => {}
+                Err(Errno::AGAIN) => return Ok(0),
+                Err(cause) => return Err(cause.into()),
+            }
+        }
+    }
+}
+
+/// What a transport writes to.
+struct Sink {
+    socket: Arc<OwnedFd>,
+    progress: Arc<Progress>,
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        send(&*self.socket, bytes, SendFlags::NOSIGNAL).map_err(|cause| {
+            let ended = matches!(cause, Errno::PIPE | Errno::CONNRESET);
+            self.progress.ended.fetch_or(ended, Relaxed);
+            cause.into()
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A transport that counts what the protocol takes out of it.
+struct Counted {
+    transport: Box<dyn TReadTransport + Send>,
+    progress: Arc<Progress>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.transport.read(into)?;
+        self.progress.buffered.fetch_sub(bytes, Relaxed);
+        Ok(bytes)
+    }
+}

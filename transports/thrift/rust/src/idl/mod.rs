@@ -1,0 +1,47 @@
+//! The service and its messages as the Thrift compiler makes them of `idl/hopmeter.thrift` (`generate.sh`), and the two
+//! halves of a call, for the generated client knows only whole calls, which wait.
+
+#![allow(dead_code, unused_imports, unused_extern_crates, clippy::all)]
+
+include!("generated.rs");
+
+/// One half of a call after the other, with the generated arguments and result of the method.
+pub trait Halves: Sized {
+    /// Sends the request, and gives the message back.
+    fn ask(self, out: &mut dyn TOutputProtocol, sequence: i32) -> thrift::Result<Self>;
+
+    /// Receives the reply to the request that was sent first of those that are under way.
+    fn hear(input: &mut dyn TInputProtocol) -> thrift::Result<Self>;
+}
+
+macro_rules! halves {
+    ($message:ty, $method:literal, $arguments:ident, $result:ident) => {
+        impl Halves for $message {
+            fn ask(self, out: &mut dyn TOutputProtocol, sequence: i32) -> thrift::Result<Self> {
+                let arguments = $arguments { request: self };
+                out.write_message_begin(&TMessageIdentifier::new($method, TMessageType::Call, sequence))?;
+                arguments.write_to_out_protocol(out)?;
+                out.write_message_end()?;
+                out.flush()?;
+                Ok(arguments.request)
+            }
+
+            fn hear(input: &mut dyn TInputProtocol) -> thrift::Result<Self> {
+                let begun = input.read_message_begin()?;
+                verify_expected_service_call($method, &begun.name)?;
+                if begun.message_type == TMessageType::Exception {
+                    let told = thrift::Error::read_application_error_from_in_protocol(input)?;
+                    input.read_message_end()?;
+                    return Err(thrift::Error::Application(told));
+                }
+                verify_expected_message_type(TMessageType::Reply, begun.message_type)?;
+                let result = $result::read_from_in_protocol(input)?;
+                input.read_message_end()?;
+                result.ok_or()
+            }
+        }
+    };
+}
+
+halves!(Timing, "timing", ExchangeTimingArgs, ExchangeTimingResult);
+halves!(Image, "image", ExchangeImageArgs, ExchangeImageResult);

@@ -1,0 +1,123 @@
+//! The answering end: Thrift's loop for one connection, over all that the server has, on the caller's thread.
+
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
+
+use hopmeter_instrument::{Context, Error, Fill, Handle, Replier, Result, Sent, Server};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{SocketFlags, accept_with};
+use thrift::server::TProcessor;
+
+use crate::channel::{Channel, Stack};
+use crate::endpoint::Listener;
+use crate::idl::{ExchangeSyncHandler, ExchangeSyncProcessor, Image, Timing, Unanswered};
+use crate::message::{Message, Shape};
+
+/// The library's own server never ends; this one waits until a connection is readable, and lets the generated
+/// processor read, answer and reply.
+pub struct Polled {
+    pub listener: Listener,
+    pub stack: Stack,
+    pub shape: Shape,
+    pub clients: Vec<Channel>,
+}
+
+impl Server for Polled {
+    fn address(&self) -> String {
+        self.listener.address.clone()
+    }
+
+    fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
+        let ready = self.ready(timeout)?;
+        let handed_over = Cell::new(0);
+        let answering = Answering { handle: RefCell::new(handle), shape: self.shape, handed_over: &handed_over };
+        let processor = ExchangeSyncProcessor::new(answering);
+        for client in (0..self.clients.len()).rev().filter(|client| ready[client + 1]) {
+            answer(&mut self.clients[client], &processor)?;
+            if self.clients[client].ended() {
+                self.clients.swap_remove(client);
+            }
+        }
+        if ready[0] {
+            self.accept()?;
+        }
+        Ok(handed_over.get())
+    }
+}
+
+impl Polled {
+    /// Which can be read without waiting: the listener, then each client.
+    fn ready(&self, timeout: Duration) -> Result<Vec<bool>> {
+        let sockets = self.clients.iter().map(|client| PollFd::new(&*client.socket, PollFlags::IN));
+        let listener = PollFd::new(&self.listener.socket, PollFlags::IN);
+        let mut places: Vec<PollFd<'_>> = std::iter::once(listener).chain(sockets).collect();
+        let patience = Timespec::try_from(timeout).context("understanding a timeout")?;
+        match poll(&mut places, Some(&patience)) {
+            Ok(_) | Err(Errno::INTR) => Ok(places.iter().map(|place| !place.revents().is_empty()).collect()),
+            Err(cause) => Err(Error::new("waiting for requests").because(cause)),
+        }
+    }
+
+    fn accept(&mut self) -> Result<()> {
+        match accept_with(&self.listener.socket, SocketFlags::CLOEXEC) {
+            Ok(connection) => self.clients.push(Channel::over(connection, &self.stack)),
+            // The client has left again.
+            Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => {}
+            Err(cause) => return Err(Error::new("accepting a client").because(cause)),
+        }
+        Ok(())
+    }
+}
+
+/// Answers what a client has asked; that it has left is no failure of this end.
+fn answer(client: &mut Channel, processor: &impl TProcessor) -> Result<()> {
+    loop {
+        match processor.process(client.input.as_mut(), client.output.as_mut()) {
+            Ok(()) if client.buffered() => {}
+            Ok(()) => return Ok(()),
+            Err(_) if client.ended() => return Ok(()),
+            Err(cause) => return Err(Error::new("answering a call").because(cause)),
+        }
+    }
+}
+
+/// The service's handler: what the processor calls with a request.
+struct Answering<'a> {
+    handle: RefCell<Handle<'a>>,
+    shape: Shape,
+    handed_over: &'a Cell<usize>,
+}
+
+impl Answering<'_> {
+    fn answer<M: Message>(&self, request: &M) -> thrift::Result<M> {
+        let mut reply = Reply { message: None::<M>, shape: self.shape };
+        self.handed_over.set(self.handed_over.get() + 1);
+        request.read(|received| (self.handle.borrow_mut())(received, &mut reply));
+        reply.message.ok_or_else(|| Unanswered::new().into())
+    }
+}
+
+impl ExchangeSyncHandler for Answering<'_> {
+    fn handle_timing(&self, request: Timing) -> thrift::Result<Timing> {
+        self.answer(&request)
+    }
+
+    fn handle_image(&self, request: Image) -> thrift::Result<Image> {
+        self.answer(&request)
+    }
+}
+
+struct Reply<M> {
+    message: Option<M>,
+    shape: Shape,
+}
+
+impl<M: Message> Replier for Reply<M> {
+    fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        let mut message = M::default();
+        message.write(payload_bytes, fill, self.shape);
+        self.message = Some(message);
+        Ok(Sent::Accepted)
+    }
+}

@@ -1,0 +1,60 @@
+//! Unix stream sockets: a socket file in the trial's own folder, named after the link.
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use hopmeter_instrument::{Context, Error, Link, Result, Setup, Transport, node};
+use hopmeter_streams::{Family, Streams, set_send_buffer, socket};
+use rustix::net::{AddressFamily, SocketAddrUnix, bind, connect, listen};
+
+/// How many receivers may wait to be accepted.
+const WAITING_RECEIVERS: i32 = 128;
+
+struct Unix {
+    directory: PathBuf,
+    send_buffer: usize,
+}
+
+impl Family for Unix {
+    fn listen(&self, link: &Link) -> Result<(OwnedFd, String)> {
+        let path = self.directory.join(format!("{}.sock", link.name)).display().to_string();
+        let listener = socket(AddressFamily::UNIX)?;
+        bind(&listener, &place(&path)?).context(format!("binding {path}"))?;
+        listen(&listener, WAITING_RECEIVERS).context(format!("listening at {path}"))?;
+        Ok((listener, path))
+    }
+
+    fn accepted(&self, connection: &OwnedFd) -> Result<()> {
+        set_send_buffer(connection, self.send_buffer)
+    }
+
+    fn connect(&self, address: &str) -> Result<OwnedFd> {
+        let connection = socket(AddressFamily::UNIX)?;
+        connect(&connection, &place(address)?).context(format!("connecting to {address}"))?;
+        Ok(connection)
+    }
+
+    fn removed(&self, address: &str) {
+        // The launcher removes the folder in any case.
+        let _ = rustix::fs::unlink(address);
+    }
+}
+
+fn place(path: &str) -> Result<SocketAddrUnix> {
+    SocketAddrUnix::new(path).map_err(|cause| {
+        Error::new(format!("{path} is no address of a Unix socket, which has at most 107 bytes"))
+            .remedy("let TMPDIR name a folder with a shorter path")
+            .because(cause)
+    })
+}
+
+fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
+    let unix = Unix { directory: setup.directory.clone(), send_buffer: setup.setting("send_buffer")? };
+    Ok(Arc::new(Streams::new(unix, setup)))
+}
+
+fn main() -> ExitCode {
+    node::main("unix", "rust", open, hopmeter_streams::version)
+}

@@ -1,0 +1,53 @@
+"""WebSocket in Python (websockets, its threading API); wire format and threads: ../README.md."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import websockets.version
+from calls import Client, Server
+from connections import options
+from patient import Listener, connected
+from topics import Publisher, Subscriber
+from websockets.sync.client import ClientConnection, connect
+
+from hopmeter.node.contract import Link, Setup
+
+
+class Transport:
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._unix = setup.settings["endpoint"] == "unix"
+
+    @staticmethod
+    def version() -> str:
+        return f"websockets {websockets.version.version}"
+
+    def publisher(self, link: Link) -> Publisher:
+        return Publisher(self._setup, self._listener(link))
+
+    def subscriber(self, link: Link) -> Subscriber:
+        return Subscriber(self._connection(link))
+
+    def server(self, link: Link) -> Server:
+        return Server(self._setup, self._listener(link))
+
+    def client(self, link: Link) -> Client:
+        return Client(self._setup, self._connection(link))
+
+    def _listener(self, link: Link) -> Listener:
+        return Listener(Path(self._setup.directory, f"{link.name}.ws") if self._unix else None)
+
+    def _connection(self, link: Link) -> ClientConnection:
+        made = connected(link.address, socket.AF_UNIX if self._unix else socket.AF_INET)
+        host = "localhost" if self._unix else link.address
+        url = f"ws://{host}/{link.name}"
+        opened: ClientConnection = connect(url, sock=made, proxy=None, **options(self._setup))
+        return opened
+
+    def facts(self) -> dict[str, str]:
+        return {"path": "Unix sockets" if self._unix else "TCP on the loopback device"}
+
+    def close(self) -> None:
+        """The ends own all there is."""

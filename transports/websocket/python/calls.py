@@ -1,0 +1,75 @@
+"""Calls: request and reply are one message each on the client's connection."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+from functools import partial
+from typing import Any
+
+from connections import Bound, Outgoing, is_behind
+from patient import Listener
+from topics import Subscriber
+from websockets.exceptions import ConnectionClosed
+from websockets.frames import DATA_OPCODES, Frame
+from websockets.sync.client import ClientConnection
+from websockets.sync.server import ServerConnection
+
+from hopmeter.node.contract import Fill, Handle, Reply, Setup
+
+
+class Asked(ServerConnection):
+    """A connection that tells which one has a message, so that one thread can wait for all of them."""
+
+    def __init__(self, arrivals: queue.SimpleQueue[Asked], *given: Any, **options: Any) -> None:
+        self._arrivals = arrivals
+        super().__init__(*given, **options)
+
+    def process_event(self, event: Any) -> None:
+        super().process_event(event)
+        if isinstance(event, Frame) and event.opcode in DATA_OPCODES and event.fin:
+            self._arrivals.put(self)
+
+
+class Client(Subscriber):
+    def __init__(self, setup: Setup, connection: ClientConnection) -> None:
+        super().__init__(connection)
+        self._outgoing = Outgoing(setup)
+
+    def start(self, payload_bytes: int, fill: Fill) -> bool:
+        return not is_behind(self._connection) and self._ask(self._outgoing.filled(payload_bytes, fill))
+
+    def forward(self, native: bytes) -> bool:
+        return not is_behind(self._connection) and self._ask(native)
+
+    def _ask(self, request: bytes | memoryview) -> bool:
+        with contextlib.suppress(ConnectionClosed):  # the server has left: the call is lost, as everywhere
+            self._connection.send(request)
+        return True
+
+
+class Server(Bound):
+    """The answering end. The library would call a handler on a thread for each connection; this one is polled."""
+
+    def __init__(self, setup: Setup, listener: Listener) -> None:
+        self._arrivals: queue.SimpleQueue[Asked] = queue.SimpleQueue()
+        super().__init__(setup, listener, create_connection=partial(Asked, self._arrivals))
+
+    def poll(self, timeout_s: float, handle: Handle) -> int:
+        try:
+            connection = self._arrivals.get(timeout=timeout_s)
+            request = connection.recv(0, decode=False)
+        except (queue.Empty, TimeoutError, ConnectionClosed):
+            return 0
+        handle(request, self._reply_to(connection))
+        return 1
+
+    def _reply_to(self, connection: ServerConnection) -> Reply:
+        def reply(payload_bytes: int, fill: Fill) -> bool:
+            if is_behind(connection):
+                return False
+            with contextlib.suppress(ConnectionClosed):  # the client has left: its reply is lost, as everywhere
+                connection.send(self._outgoing.filled(payload_bytes, fill))
+            return True
+
+        return reply

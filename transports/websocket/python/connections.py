@@ -1,0 +1,70 @@
+"""What publishers and servers have in common, and what all ends do: opening connections, filling, closing."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import Any
+
+from patient import Listener, PatientSocket
+from websockets.sync.connection import Connection
+from websockets.sync.server import ServerConnection, serve
+
+from hopmeter.node.contract import Fill, Setup
+
+LONGEST_FAREWELL_S = 0.1  # a peer that polls answers a close only when it looks
+
+
+def options(setup: Setup) -> dict[str, Any]:
+    """What both ends of a connection are opened with."""
+    deflate = setup.settings["compression"] == "deflate"
+    return {
+        "compression": "deflate" if deflate else None,
+        "max_size": setup.frame_bytes,
+        "max_queue": setup.settings["max_queue"],
+        "ping_interval": None,  # tungstenite has no keepalive either
+        "close_timeout": LONGEST_FAREWELL_S,
+    }
+
+
+class Outgoing:
+    """One buffer: the library copies what it sends behind its own header."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._buffer = memoryview(bytearray(setup.frame_bytes))
+        self._frame = self._buffer
+
+    def filled(self, payload_bytes: int, fill: Fill) -> memoryview:
+        if len(self._frame) != 64 + payload_bytes:
+            self._frame = self._buffer[: 64 + payload_bytes]
+        fill(self._frame)
+        return self._frame
+
+
+def is_behind(connection: Connection) -> bool:
+    """Whether the peer has not yet taken what it was sent before."""
+    made = connection.socket
+    return isinstance(made, PatientSocket) and made.behind
+
+
+class Bound:
+    """The library's server with its thread; each connection has two more, one of which only waits for the end."""
+
+    def __init__(self, setup: Setup, listener: Listener, **more: Any) -> None:
+        self.address = listener.address
+        self._file = listener.file
+        self._outgoing = Outgoing(setup)
+        self._joining: deque[ServerConnection] = deque()
+        self._server = serve(self._keep, sock=listener, **options(setup), **more)
+        self._thread = threading.Thread(target=self._server.serve_forever, name="accept", daemon=True)
+        self._thread.start()
+
+    def _keep(self, connection: ServerConnection) -> None:
+        self._joining.append(connection)
+        connection.wait_closed()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        if self._file is not None:
+            self._file.unlink(missing_ok=True)

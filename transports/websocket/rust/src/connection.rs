@@ -1,0 +1,246 @@
+//! One WebSocket: tungstenite over a socket whose waiting is decided call by call.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use hopmeter_instrument::frame::HEADER_BYTES;
+use hopmeter_instrument::{Context, Error, Fill, FrameMut, Result};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use tungstenite::error::{Error as Failure, ProtocolError};
+use tungstenite::protocol::WebSocketConfig;
+use tungstenite::{Message, WebSocket};
+
+/// How long the opening handshake may take.
+const LONGEST_GREETING: Duration = Duration::from_secs(5);
+/// How long a peer may take no byte of a message that has begun to leave.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// A timeout of nothing at all would wait for ever.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+/// What the trial and its settings allow a connection.
+#[derive(Clone, Copy)]
+pub struct Limits {
+    pub frame_bytes: usize,
+    pub read_buffer: usize,
+}
+
+impl Limits {
+    fn config(self) -> WebSocketConfig {
+        WebSocketConfig::default()
+            .read_buffer_size(self.read_buffer)
+            .max_message_size(Some(self.frame_bytes))
+            .max_frame_size(Some(self.frame_bytes))
+    }
+}
+
+/// A connection that has passed its handshake.
+pub struct Connection {
+    socket: WebSocket<Stream>,
+    /// Whether the peer has not yet taken what it was sent before.
+    pub behind: bool,
+    /// Whether the peer is gone.
+    pub ended: bool,
+    /// Whether nothing but the beginning of a message is left of what was read.
+    drained: bool,
+    /// What `SO_RCVTIMEO` is set to.
+    timeout: Duration,
+}
+
+impl Connection {
+    pub fn asking(socket: OwnedFd, url: &str, limits: Limits) -> Result<Self> {
+        let opened = tungstenite::client::client_with_config(url, Stream::greeting(socket)?, Some(limits.config()));
+        Self::ready(opened.context(format!("opening the WebSocket {url}"))?.0)
+    }
+
+    pub fn asked(socket: OwnedFd, limits: Limits) -> Result<Self> {
+        let opened = tungstenite::accept_with_config(Stream::greeting(socket)?, Some(limits.config()));
+        Self::ready(opened.context("accepting a WebSocket")?)
+    }
+
+    fn ready(mut socket: WebSocket<Stream>) -> Result<Self> {
+        socket.get_mut().patience = Some(PATIENCE);
+        Ok(Self { socket, behind: false, ended: false, drained: false, timeout: LONGEST_GREETING })
+    }
+
+    /// Sends a message to the end, or keeps what the peer is too slow for; a peer that is gone takes everything.
+    pub fn send(&mut self, message: Bytes) -> Result<()> {
+        // What could not be written is kept by tungstenite.
+        let sent = match self.socket.write(Message::Binary(message)) {
+            Ok(()) => self.socket.flush(),
+            blocked => blocked,
+        };
+        self.settle(sent)
+    }
+
+    /// Sends what is left of a message, without waiting.
+    pub fn flush(&mut self) -> Result<()> {
+        let patience = self.socket.get_mut().patience.take();
+        let flushed = self.socket.flush();
+        self.socket.get_mut().patience = patience;
+        self.settle(flushed)
+    }
+
+    fn settle(&mut self, sent: tungstenite::Result<()>) -> Result<()> {
+        self.behind = sent.as_ref().is_err_and(is_waiting);
+        match sent {
+            Err(failure) if is_end(&failure) => self.ended = true,
+            Err(failure) if !self.behind => return Err(Error::new("sending a message").because(failure)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The next message, if there is one; with `Some(timeout)` it sleeps in the socket until one comes.
+    pub fn receive(&mut self, timeout: Option<Duration>) -> Result<Option<Bytes>> {
+        if let Some(timeout) = timeout {
+            self.set_timeout(timeout)?;
+        }
+        self.socket.get_mut().waits = timeout.is_some();
+        while !self.ended {
+            match self.socket.read() {
+                Ok(Message::Binary(bytes)) => {
+                    self.drained = false;
+                    return Ok(Some(bytes));
+                }
+                Ok(_) => {} // a ping, or another's text
+                Err(failure) if is_waiting(&failure) => {
+                    self.drained = true;
+                    return Ok(None);
+                }
+                Err(failure) if is_end(&failure) => self.ended = true,
+                Err(failure) => return Err(Error::new("receiving a message").because(failure)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether `receive` could have something. Asking the kernel is cheaper than asking tungstenite, which clears its
+    /// whole read buffer each time.
+    pub fn may_have_more(&self) -> bool {
+        !self.drained || self.ended
+    }
+
+    /// Notes that the kernel says there is something.
+    pub fn look_again(&mut self) {
+        self.drained = false;
+    }
+
+    /// What to wait for before `receive` or `flush` is worth a call.
+    pub fn interest(&self) -> PollFd<'_> {
+        let sends = if self.behind { PollFlags::OUT } else { PollFlags::empty() };
+        PollFd::from_borrowed_fd(self.socket.get_ref().socket.as_fd(), PollFlags::IN | sends)
+    }
+
+    fn set_timeout(&mut self, timeout: Duration) -> Result<()> {
+        if timeout != self.timeout {
+            let socket = &self.socket.get_ref().socket;
+            set_socket_timeout(socket, Timeout::Recv, Some(timeout.max(SHORTEST))).context("setting SO_RCVTIMEO")?;
+            self.timeout = timeout;
+        }
+        Ok(())
+    }
+}
+
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.get_ref().socket.as_fd()
+    }
+}
+
+/// The bytes under the protocol.
+struct Stream {
+    socket: OwnedFd,
+    /// Whether reading sleeps, as long as `SO_RCVTIMEO` says.
+    waits: bool,
+    /// How long writing waits for room.
+    patience: Option<Duration>,
+}
+
+impl Stream {
+    fn greeting(socket: OwnedFd) -> Result<Self> {
+        set_socket_timeout(&socket, Timeout::Recv, Some(LONGEST_GREETING)).context("setting SO_RCVTIMEO")?;
+        Ok(Self { socket, waits: true, patience: Some(LONGEST_GREETING) })
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let flags = if self.waits { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
+        match recv(&self.socket, into, flags) {
+            Ok((_, bytes)) => Ok(bytes),
+            // tungstenite would take an interruption for an end.
+            Err(Errno::INTR) => Err(ErrorKind::WouldBlock.into()),
+            Err(cause) => Err(cause.into()),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let at_once = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        match (send(&self.socket, bytes, at_once), self.patience) {
+            (Err(Errno::AGAIN), Some(patience)) => {
+                wait(&mut [PollFd::new(&self.socket, PollFlags::OUT)], patience)?;
+                Ok(send(&self.socket, bytes, at_once)?)
+            }
+            (sent, _) => Ok(sent?),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Sleeps until one of the places is ready; tells whether one is.
+pub fn wait(places: &mut [PollFd<'_>], timeout: Duration) -> io::Result<bool> {
+    let timeout = Timespec::try_from(timeout).map_err(io::Error::other)?;
+    match poll(places, Some(&timeout)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(cause) => Err(cause.into()),
+    }
+}
+
+fn is_waiting(failure: &Failure) -> bool {
+    matches!(failure, Failure::Io(cause) if cause.kind() == ErrorKind::WouldBlock)
+}
+
+fn is_end(failure: &Failure) -> bool {
+    use ProtocolError::{ReceivedAfterClosing, ResetWithoutClosingHandshake, SendAfterClosing};
+    match failure {
+        Failure::ConnectionClosed | Failure::AlreadyClosed => true,
+        Failure::Protocol(ReceivedAfterClosing | ResetWithoutClosingHandshake | SendAfterClosing) => true,
+        Failure::Io(cause) => matches!(cause.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe),
+        _ => false,
+    }
+}
+
+/// The memory that frames are written into: one buffer, used again once tungstenite has copied it.
+#[derive(Default)]
+pub struct Outgoing {
+    spare: BytesMut,
+}
+
+impl Outgoing {
+    /// Lets `fill` write a frame, and `send` send it.
+    pub fn fill(
+        &mut self,
+        payload_bytes: usize,
+        fill: Fill<'_>,
+        send: impl FnOnce(&Bytes) -> Result<()>,
+    ) -> Result<()> {
+        let mut frame = std::mem::take(&mut self.spare);
+        frame.resize(HEADER_BYTES + payload_bytes, 0);
+        fill(FrameMut::split(&mut frame));
+        let frame = frame.freeze();
+        let sent = send(&frame);
+        self.spare = frame.try_into_mut().unwrap_or_default();
+        sent
+    }
+}

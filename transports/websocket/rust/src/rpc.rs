@@ -1,0 +1,137 @@
+//! Calls: request and reply are one message each on the client's connection, in both directions.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use hopmeter_instrument::spec::Wait;
+use hopmeter_instrument::{Client, Context, Fill, Handle, Received, Replier, Result, Sent, Server, Take, copy_on};
+use rustix::event::PollFd;
+
+use crate::connection::{Connection, Outgoing, wait};
+use crate::door::Door;
+use crate::topics::receive;
+
+pub struct Asking {
+    connection: Connection,
+    outgoing: Outgoing,
+    spins: bool,
+}
+
+impl Asking {
+    pub fn new(connection: Connection, wait: Wait) -> Self {
+        Self { connection, outgoing: Outgoing::default(), spins: wait == Wait::Spin }
+    }
+}
+
+impl Client for Asking {
+    fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        send(&mut self.connection, &mut self.outgoing, payload_bytes, fill)
+    }
+
+    fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
+        let Some(request) = received.native.and_then(|native| native.downcast_ref::<Bytes>()) else {
+            return copy_on(received, |payload_bytes, fill| self.start(payload_bytes, fill));
+        };
+        if is_behind(&mut self.connection)? {
+            return Ok(Sent::Busy);
+        }
+        self.connection.send(request.clone())?;
+        Ok(Sent::Accepted)
+    }
+
+    /// A request that has not left yet is sent from here, since its reply is waited for here.
+    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
+        let mut left = timeout;
+        if self.connection.behind {
+            let patience = if self.spins { Duration::ZERO } else { timeout };
+            wait(&mut [self.connection.interest()], patience).context("waiting for room or a reply")?;
+            self.connection.flush()?;
+            left = Duration::ZERO;
+        }
+        receive(&mut self.connection, self.spins, left, take)
+    }
+}
+
+pub struct Polled {
+    door: Door,
+    clients: Vec<Connection>,
+    outgoing: Outgoing,
+    spins: bool,
+}
+
+impl Polled {
+    pub fn new(door: Door, wait: Wait) -> Self {
+        Self { door, clients: Vec::new(), outgoing: Outgoing::default(), spins: wait == Wait::Spin }
+    }
+
+    /// Sleeps until a client has asked, takes more of its reply, or is new.
+    fn wait(&mut self, timeout: Duration) -> Result<()> {
+        let mut places: Vec<PollFd<'_>> = self.clients.iter().map(Connection::interest).collect();
+        places.push(self.door.arrival());
+        wait(&mut places, timeout).context("waiting for requests")?;
+        let came = !places[self.clients.len()].revents().is_empty();
+        let ready: Vec<bool> = places.iter().map(|place| !place.revents().is_empty()).collect();
+        for (client, _) in self.clients.iter_mut().zip(ready).filter(|(_, ready)| *ready) {
+            client.look_again();
+        }
+        if came {
+            self.clients.append(&mut self.door.take());
+        }
+        Ok(())
+    }
+}
+
+impl Server for Polled {
+    fn address(&self) -> String {
+        self.door.address.clone()
+    }
+
+    fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
+        if !self.clients.iter().any(Connection::may_have_more) {
+            self.wait(if self.spins { Duration::ZERO } else { timeout })?;
+        }
+        let (clients, outgoing) = (&mut self.clients, &mut self.outgoing);
+        let mut requests = 0;
+        for client in clients.iter_mut() {
+            if client.behind {
+                client.flush()?;
+            }
+            if !client.may_have_more() {
+                continue;
+            }
+            if let Some(request) = client.receive(None)? {
+                handle(Received::split(&request).with_native(&request), &mut Answering { client, outgoing });
+                requests += 1;
+            }
+        }
+        clients.retain(|client| !client.ended);
+        Ok(requests)
+    }
+}
+
+struct Answering<'a> {
+    client: &'a mut Connection,
+    outgoing: &'a mut Outgoing,
+}
+
+impl Replier for Answering<'_> {
+    fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        send(self.client, self.outgoing, payload_bytes, fill)
+    }
+}
+
+fn send(connection: &mut Connection, outgoing: &mut Outgoing, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+    if is_behind(connection)? {
+        return Ok(Sent::Busy);
+    }
+    outgoing.fill(payload_bytes, fill, |message| connection.send(message.clone()))?;
+    Ok(Sent::Accepted)
+}
+
+/// Whether an earlier message has still not left; tries to send it first.
+fn is_behind(connection: &mut Connection) -> Result<bool> {
+    if connection.behind {
+        connection.flush()?;
+    }
+    Ok(connection.behind)
+}

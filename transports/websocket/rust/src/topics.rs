@@ -1,0 +1,98 @@
+//! Pubsub: a publisher is a WebSocket server that never reads, a subscriber a client that never writes.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use hopmeter_instrument::spec::Wait;
+use hopmeter_instrument::{Context, Fill, Publisher, Received, Result, Sent, Subscriber, Take, copy_on};
+
+use crate::connection::{Connection, Outgoing, wait};
+use crate::door::Door;
+
+pub struct Sender {
+    door: Door,
+    outgoing: Outgoing,
+}
+
+impl Sender {
+    pub fn new(door: Door) -> Self {
+        Self { door, outgoing: Outgoing::default() }
+    }
+
+    fn is_ready(&self) -> bool {
+        !self.door.connections().iter().any(|receiver| receiver.behind)
+    }
+}
+
+impl Publisher for Sender {
+    fn address(&self) -> String {
+        self.door.address.clone()
+    }
+
+    fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        if !self.is_ready() {
+            return Ok(Sent::Busy);
+        }
+        self.outgoing.fill(payload_bytes, fill, |message| deliver(&self.door, message))?;
+        Ok(Sent::Accepted)
+    }
+
+    fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
+        let Some(message) = received.native.and_then(|native| native.downcast_ref::<Bytes>()) else {
+            return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill));
+        };
+        if !self.is_ready() {
+            return Ok(Sent::Busy);
+        }
+        deliver(&self.door, message)?;
+        Ok(Sent::Accepted)
+    }
+}
+
+/// Sends one message to all; those that are gone are forgotten.
+fn deliver(door: &Door, message: &Bytes) -> Result<()> {
+    let mut receivers = door.connections();
+    for receiver in receivers.iter_mut() {
+        receiver.send(message.clone())?;
+    }
+    receivers.retain(|receiver| !receiver.ended);
+    let behind = receivers.iter().any(|receiver| receiver.behind);
+    drop(receivers);
+    if behind { door.call() } else { Ok(()) }
+}
+
+pub struct Receiver {
+    connection: Connection,
+    spins: bool,
+}
+
+impl Receiver {
+    pub fn new(connection: Connection, wait: Wait) -> Self {
+        Self { connection, spins: wait == Wait::Spin }
+    }
+}
+
+impl Subscriber for Receiver {
+    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
+        receive(&mut self.connection, self.spins, timeout, take)
+    }
+}
+
+/// Hands over the next message of a connection that is the only one to wait for.
+pub fn receive(connection: &mut Connection, spins: bool, timeout: Duration, take: Take<'_>) -> Result<usize> {
+    let looks = spins || timeout.is_zero();
+    if looks && !connection.may_have_more() {
+        let arrived = wait(&mut [connection.interest()], Duration::ZERO).context("looking for a message")?;
+        if !arrived {
+            return Ok(0);
+        }
+    }
+    if let Some(message) = connection.receive((!looks).then_some(timeout))? {
+        take(Received::split(&message).with_native(&message));
+        return Ok(1);
+    }
+    if connection.ended && !looks {
+        std::thread::sleep(timeout); // without this pause the role would ask without end
+    }
+    Ok(0)
+}

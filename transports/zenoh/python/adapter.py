@@ -1,0 +1,176 @@
+"""Zenoh in Python (eclipse-zenoh); sessions, keys and settings: ../README.md."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import queue
+from typing import Any
+
+import zenoh
+from frames import Arrivals, Frames
+from sessions import Sessions, Waker
+
+from hopmeter.node.contract import Fill, Handle, Link, Setup, Take
+
+HERE = zenoh.Locality.SESSION_LOCAL
+
+
+def key(link: Link) -> str:
+    """The key of a link, the same in every language."""
+    return f"hopmeter/{link.name}"
+
+
+class Publisher:
+    def __init__(self, frames: Frames, publisher: zenoh.Publisher, address: str) -> None:
+        self.address = address
+        self._frames, self._publisher = frames, publisher
+
+    def send(self, payload_bytes: int, fill: Fill) -> bool:
+        message = self._frames.written(payload_bytes, fill)
+        return message is not None and self.forward(message)
+
+    def forward(self, native: Any) -> bool:
+        self._publisher.put(native)
+        return True
+
+    def close(self) -> None:
+        self._publisher.undeclare()
+
+
+class Subscriber:
+    """Blocks in zenoh's own channel."""
+
+    def __init__(self, arrivals: Arrivals, subscriber: Any, waker: Waker) -> None:
+        self._arrivals, self._subscriber, self._waker = arrivals, subscriber, waker
+
+    def poll(self, timeout_s: float, take: Take) -> int:
+        self._waker.waits += 1
+        return self._arrivals.look(self._subscriber.recv().payload, take)
+
+    def close(self) -> None:
+        self._waker.close()
+        self._subscriber.undeclare()
+
+
+class Called:
+    """A subscriber or queryable that calls, on the thread that eclipse-zenoh starts for it."""
+
+    def __init__(self, declared: Any) -> None:
+        self._declared = declared
+
+    def close(self) -> None:
+        self._declared.undeclare()
+
+
+class Client:
+    """Replies of all calls come through one channel, as in Rust; zenoh's own belong to one call each."""
+
+    def __init__(self, arrivals: Arrivals, frames: Frames, querier: zenoh.Querier) -> None:
+        self._arrivals, self._frames, self._querier = arrivals, frames, querier
+        self._replies: queue.SimpleQueue[zenoh.Reply] = queue.SimpleQueue()
+        self._keep = zenoh.handlers.Callback(self._replies.put, indirect=False)
+
+    def start(self, payload_bytes: int, fill: Fill) -> bool:
+        message = self._frames.written(payload_bytes, fill)
+        if message is None:
+            return False
+        self._querier.get(self._keep, payload=message)
+        return True
+
+    def poll(self, timeout_s: float, take: Take) -> int:
+        try:
+            reply = self._replies.get(timeout=timeout_s)
+        except queue.Empty:
+            return 0
+        if reply.ok is None:
+            raise RuntimeError(f"zenoh ended a query without a reply: {reply.err.payload.to_string()}")
+        return self._arrivals.look(reply.ok.payload, take)
+
+    def close(self) -> None:
+        self._querier.undeclare()
+
+
+class Server:
+    """Declares its queryable when it is known whether it will be polled or called."""
+
+    def __init__(self, transport: Transport, link: Link) -> None:
+        self._session, self.address = transport.sessions.listening()
+        self._frames, self._arrivals = Frames(transport.setup), transport.arrivals
+        self._key = key(link)
+        self._polled: tuple[Any, Waker] | None = None
+        if transport.setup.wait != "callback":
+            queryable = self._session.declare_queryable(self._key, transport.channel())
+            self._polled = queryable, Waker(lambda: self._session.get(self._key, allowed_destination=HERE))
+
+    def poll(self, timeout_s: float, handle: Handle) -> int:
+        queryable, waker = self._polled
+        waker.waits += 1
+        return self._answer(queryable.recv(), handle)
+
+    def serve(self, on_request: Handle) -> Called:
+        return Called(self._session.declare_queryable(self._key, lambda query: self._answer(query, on_request)))
+
+    def _answer(self, query: zenoh.Query, handle: Handle) -> int:
+        def reply(payload_bytes: int, fill: Fill) -> bool:
+            message = self._frames.written(payload_bytes, fill)
+            if message is not None:
+                query.reply(self._key, message)
+            return message is not None
+
+        with query:
+            return self._arrivals.look(query.payload, lambda frame, **_: handle(frame, reply))
+
+    def close(self) -> None:
+        if self._polled is not None:
+            queryable, waker = self._polled
+            waker.close()
+            queryable.undeclare()
+
+
+class Transport:
+    def __init__(self, setup: Setup) -> None:
+        settings = setup.settings
+        self.setup, self.sessions = setup, Sessions(setup)
+        self.arrivals = Arrivals(settings["shared_memory"])
+        blocks = settings["congestion"] == "block"
+        congestion = zenoh.CongestionControl.BLOCK if blocks else zenoh.CongestionControl.DROP
+        self._quality = {"congestion_control": congestion, "express": settings["express"]}
+
+    @staticmethod
+    def version() -> str:
+        return importlib.metadata.version("eclipse-zenoh")
+
+    def channel(self) -> zenoh.handlers.FifoChannel[Any]:
+        return zenoh.handlers.FifoChannel(self.setup.settings["channel"])
+
+    def publisher(self, link: Link) -> Publisher:
+        session, address = self.sessions.listening()
+        return Publisher(Frames(self.setup), session.declare_publisher(key(link), **self._quality), address)
+
+    def subscriber(self, link: Link) -> Subscriber:
+        session = self.sessions.reaching(link.address)
+        subscriber = session.declare_subscriber(key(link), self.channel())
+        wake = session.declare_publisher(key(link), allowed_destination=HERE)
+        return Subscriber(self.arrivals, subscriber, Waker(lambda: wake.put(b"")))
+
+    def subscribe(self, link: Link, on_frame: Take) -> Called:
+        def call(sample: zenoh.Sample) -> None:
+            self.arrivals.look(sample.payload, on_frame)
+
+        return Called(self.sessions.reaching(link.address).declare_subscriber(key(link), call))
+
+    def server(self, link: Link) -> Server:
+        return Server(self, link)
+
+    def client(self, link: Link) -> Client:
+        session = self.sessions.reaching(link.address)
+        none = zenoh.QueryConsolidation(zenoh.ConsolidationMode.NONE)
+        querier = session.declare_querier(key(link), consolidation=none, **self._quality)
+        return Client(self.arrivals, Frames(self.setup), querier)
+
+    def facts(self) -> dict[str, str]:
+        way = "tcp on the loopback device" if self.sessions.reach_others else "within one session"
+        return {"path": self.arrivals.path(way)}
+
+    def close(self) -> None:
+        self.sessions.close()

@@ -1,0 +1,63 @@
+"""Frames as zenoh's bytes: where they are written, and how they are looked at when they arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import zenoh
+
+from hopmeter.node.contract import Fill, Setup
+
+LENT_FRAMES = 16
+LEAST_BYTES = 1 << 20
+
+
+class Frames:
+    """Where frames are written. Zenoh's Python API lends no memory to write into, so it copies them from here."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._frame = bytearray()
+        pool_bytes = max(LENT_FRAMES * setup.frame_bytes, LEAST_BYTES)
+        loans = setup.settings["shared_memory"] == "loan"
+        self._provider = zenoh.shm.ShmProvider.default_backend(pool_bytes) if loans else None
+
+    def written(self, payload_bytes: int, fill: Fill) -> Any:
+        """What zenoh is to send, or None while all of its shared memory is on its way."""
+        length = 64 + payload_bytes
+        if len(self._frame) != length:
+            self._frame = bytearray(length)
+        if self._provider is None:
+            fill(self._frame)
+            return self._frame
+        try:
+            shared = self._provider.alloc(length, zenoh.shm.GarbageCollect())
+        except zenoh.ZError:
+            return None
+        fill(self._frame)
+        shared[:] = self._frame
+        return shared
+
+
+class Arrivals:
+    """Looks at what arrives, and counts what came through shared memory: the proof that it is in use."""
+
+    def __init__(self, shared_memory: str) -> None:
+        self._counts = shared_memory != "off"
+        self._frames = self._shared = 0
+
+    def look(self, message: zenoh.ZBytes | None, hand_over: Callable[..., None]) -> int:
+        """Hands a message over, its bytes copied out as the Python API does; an empty one only wakes."""
+        if not message:
+            return 0
+        if self._counts:
+            self._frames += 1
+            self._shared += message.as_shm() is not None
+        hand_over(message.to_bytes(), native=message)
+        return 1
+
+    def path(self, way: str) -> str:
+        """Which way the frames took."""
+        if not self._counts:
+            return way
+        return f"shared memory for {self._shared} of {self._frames} frames received, {way}"

@@ -1,0 +1,113 @@
+"""Which sessions there are, and who reaches whom: ../README.md."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import zenoh
+
+from hopmeter.node.contract import AdapterError, Setup
+
+PORTS_TRIED = 20
+WAKE_S = 0.05
+
+
+class Sessions:
+    """One session that listens for all binding ends and one for each address that ends connect to, or one for each
+    end; and the shared memory that they leave."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.reach_others = False
+        self._shared_memory: str = setup.settings["shared_memory"]
+        self._shares_sessions = setup.settings["session"] == "shared"
+        self._opening = threading.Lock()
+        self._listening: tuple[zenoh.Session, str] | None = None
+        self._connected: dict[str, zenoh.Session] = {}
+        self._all: list[zenoh.Session] = []
+
+    def listening(self) -> tuple[zenoh.Session, str]:
+        """The session of a binding end, and its address."""
+        with self._opening:
+            if self._listening is None or not self._shares_sessions:
+                self._listening = self._listen()
+            return self._listening
+
+    def reaching(self, address: str) -> zenoh.Session:
+        """The session of a connecting end."""
+        with self._opening:
+            if self._shares_sessions and self._listening is not None and self._listening[1] == address:
+                return self._listening[0]
+            self.reach_others = True
+            if address not in self._connected or not self._shares_sessions:
+                self._connected[address] = self._open("connect/endpoints", address)
+            return self._connected[address]
+
+    def _listen(self) -> tuple[zenoh.Session, str]:
+        """The Python API does not tell which port zenoh took, so a free one is looked for first."""
+        for _ in range(PORTS_TRIED):
+            with socket.create_server(("127.0.0.1", 0)) as probe:
+                address = f"tcp/127.0.0.1:{probe.getsockname()[1]}"
+            try:
+                return self._open("listen/endpoints", address), address
+            except zenoh.ZError as taken:
+                refusal = taken
+        raise AdapterError(f"zenoh can listen on none of {PORTS_TRIED} free ports", "look into its error") from refusal
+
+    def _open(self, key: str, address: str) -> zenoh.Session:
+        config = zenoh.Config()
+        for name, value in {
+            "mode": "peer",
+            "scouting/multicast/enabled": False,
+            "scouting/gossip/enabled": False,
+            "listen/endpoints": [],
+            "connect/exit_on_failure": True,
+            "connect/timeout_ms": 10_000,
+            "transport/shared_memory/enabled": self._shared_memory != "off",
+            "transport/shared_memory/transport_optimization/enabled": self._shared_memory == "auto",
+            key: [address],
+        }.items():
+            config.insert_json5(name, json.dumps(value))
+        self._all.append(zenoh.open(config))
+        return self._all[-1]
+
+    def close(self) -> None:
+        """Closes all sessions and removes the shared memory that they leave: what this process has mapped belongs to
+        this trial, and the peers have measured by now."""
+        left = mapped_segments() if self._shared_memory != "off" else set()
+        for session in self._all:
+            session.close()
+        for segment in left:
+            segment.unlink(missing_ok=True)
+
+
+def mapped_segments() -> set[Path]:
+    """The files of zenoh's shared memory that this process has mapped."""
+    words = Path("/proc/self/maps").read_text(encoding="utf-8").split()
+    return {Path(word) for word in words if word.startswith("/dev/shm/") and word.endswith(".zenoh")}
+
+
+class Waker:
+    """Ends a native `recv`, which knows no timeout: every 50 ms, if the receiver has been asleep since the last time,
+    `wake` sends it an empty message within its session."""
+
+    def __init__(self, wake: Callable[[], object]) -> None:
+        self._wake, self._closed = wake, threading.Event()
+        self.waits = 0
+        self._thread = threading.Thread(target=self._run, name="wake", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        before = -1
+        while not self._closed.wait(WAKE_S):
+            if self.waits == before:
+                self._wake()
+            before = self.waits
+
+    def close(self) -> None:
+        """Ends the thread."""
+        self._closed.set()
+        self._thread.join()

@@ -1,0 +1,192 @@
+//! Request and reply: zenoh's queries.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hopmeter_instrument::{
+    Client, Error, Fill, Handle, OnRequest, Received, Replier, Result, Sent, Server, Subscription, Take, copy_on,
+};
+use zenoh::bytes::ZBytes;
+use zenoh::handlers::{FifoChannel, FifoChannelHandler};
+use zenoh::query::{ConsolidationMode, Querier, Query, Queryable, Reply};
+use zenoh::{Session, Wait};
+
+use crate::Quality;
+use crate::frames::{Arrivals, Memory};
+use crate::sessions::Listening;
+use crate::topics::failed;
+
+/// The asking end. Replies of all calls come through one channel.
+pub struct Asking {
+    querier: Querier<'static>,
+    replies: Receiver<Reply>,
+    sender: Sender<Reply>,
+    memory: Memory,
+    arrivals: Arc<Arrivals>,
+    _session: Session,
+}
+
+impl Asking {
+    pub fn open(
+        session: Session,
+        key: String,
+        quality: Quality,
+        memory: Memory,
+        arrivals: Arc<Arrivals>,
+    ) -> Result<Self> {
+        // Without consolidation a reply is handed over when it comes, not when the query has ended.
+        let querier = session
+            .declare_querier(key)
+            .congestion_control(quality.congestion)
+            .express(quality.express)
+            .consolidation(ConsolidationMode::None)
+            .wait()
+            .map_err(failed("declaring a zenoh querier"))?;
+        let (sender, replies) = channel();
+        Ok(Self { querier, replies, sender, memory, arrivals, _session: session })
+    }
+
+    fn ask(&self, request: ZBytes) -> Result<Sent> {
+        let replies = self.sender.clone();
+        // The receiving end lives as long as the querier.
+        let keep = move |reply| drop(replies.send(reply));
+        self.querier.get().payload(request).callback(keep).wait().map_err(failed("asking with zenoh"))?;
+        Ok(Sent::Accepted)
+    }
+
+    fn hand_over(&self, reply: Reply, take: Take<'_>) -> Result<()> {
+        let sample = reply.into_result().map_err(|refused| {
+            let text = String::from_utf8_lossy(&refused.payload().to_bytes()).into_owned();
+            Error::new(format!("zenoh ended a query without a reply: {text}"))
+        })?;
+        self.arrivals.look(sample.payload(), take);
+        Ok(())
+    }
+}
+
+impl Client for Asking {
+    fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        match self.memory.frame(payload_bytes, fill)? {
+            Some(request) => self.ask(request),
+            None => Ok(Sent::Busy),
+        }
+    }
+
+    /// Passes a reference on.
+    fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
+        match received.native.and_then(|native| native.downcast_ref::<ZBytes>()) {
+            Some(message) => self.ask(message.clone()),
+            None => copy_on(received, |payload_bytes, fill| self.start(payload_bytes, fill)),
+        }
+    }
+
+    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
+        let mut next = self.replies.recv_timeout(timeout).ok();
+        let mut frames = 0;
+        while let Some(reply) = next {
+            self.hand_over(reply, take)?;
+            frames += 1;
+            next = self.replies.try_recv().ok();
+        }
+        Ok(frames)
+    }
+}
+
+/// The answering end.
+pub struct Answering {
+    /// None where the requests will be called in.
+    queryable: Option<Queryable<FifoChannelHandler<Query>>>,
+    key: String,
+    memory: Memory,
+    arrivals: Arc<Arrivals>,
+    listening: Listening,
+}
+
+impl Answering {
+    /// `channel` is how many requests wait for a poll; none where the server is to be called.
+    pub fn open(
+        listening: Listening,
+        key: String,
+        channel: Option<usize>,
+        memory: Memory,
+        arrivals: Arc<Arrivals>,
+    ) -> Result<Self> {
+        let declare = |depth| listening.session.declare_queryable(&key).with(FifoChannel::new(depth)).wait();
+        let queryable = channel.map(declare).transpose().map_err(failed("declaring a zenoh queryable"))?;
+        Ok(Self { queryable, key, memory, arrivals, listening })
+    }
+}
+
+impl Server for Answering {
+    fn address(&self) -> String {
+        self.listening.address.clone()
+    }
+
+    fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
+        let Some(queryable) = &self.queryable else {
+            return Err(Error::new("this zenoh server waits to be called").remedy("use wait = \"block\" to poll it"));
+        };
+        let mut next = queryable.recv_timeout(timeout).map_err(failed("receiving from zenoh"))?;
+        let mut requests = 0;
+        while let Some(query) = next {
+            answer(&query, &self.memory, &self.arrivals, handle);
+            requests += 1;
+            next = queryable.try_recv().map_err(failed("receiving from zenoh"))?;
+        }
+        Ok(requests)
+    }
+
+    fn serve(self: Box<Self>, on_request: OnRequest) -> Result<Box<dyn Subscription>> {
+        let Self { key, memory, arrivals, listening, .. } = *self;
+        let on_request = Mutex::new(on_request);
+        let call = move |query: Query| {
+            let mut on_request = on_request.lock().unwrap_or_else(PoisonError::into_inner);
+            answer(&query, &memory, &arrivals, &mut **on_request);
+        };
+        let queryable = listening.session.declare_queryable(key).callback(call).wait();
+        let queryable = queryable.map_err(failed("declaring a zenoh queryable"))?;
+        Ok(Box::new(Called { queryable: Some(queryable), _listening: listening }))
+    }
+}
+
+/// A query without a payload is none of ours: it looks like a frame of no bytes, which the instrument counts.
+fn answer(query: &Query, memory: &Memory, arrivals: &Arrivals, handle: Handle<'_>) {
+    let none = ZBytes::new();
+    let request = query.payload().unwrap_or(&none);
+    arrivals.look(request, |received| handle(received, &mut Replying { query, memory }));
+}
+
+struct Replying<'a> {
+    query: &'a Query,
+    memory: &'a Memory,
+}
+
+impl Replier for Replying<'_> {
+    fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        match self.memory.frame(payload_bytes, fill)? {
+            Some(reply) => {
+                self.query.reply(self.query.key_expr(), reply).wait().map_err(failed("replying with zenoh"))?;
+                Ok(Sent::Accepted)
+            }
+            None => Ok(Sent::Busy),
+        }
+    }
+}
+
+/// A server that zenoh's own thread calls.
+struct Called {
+    queryable: Option<Queryable<()>>,
+    _listening: Listening,
+}
+
+impl Subscription for Called {}
+
+impl Drop for Called {
+    fn drop(&mut self) {
+        if let Some(queryable) = self.queryable.take() {
+            // A session that is closed already calls no more either.
+            let _ = queryable.undeclare().wait_callbacks().wait();
+        }
+    }
+}

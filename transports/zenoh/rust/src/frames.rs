@@ -1,0 +1,136 @@
+//! Frames as zenoh's bytes: where they are written, and how they are looked at when they arrive.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use hopmeter_instrument::frame::HEADER_BYTES;
+use hopmeter_instrument::{Error, Fill, FrameMut, Received, Result};
+use serde::Deserialize;
+use zenoh::Wait;
+use zenoh::bytes::ZBytes;
+use zenoh::shm::{GarbageCollect, PosixShmProviderBackend, ShmProvider, ShmProviderBuilder, ZLayoutAllocError};
+
+/// How shared memory is used.
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum SharedMemory {
+    Off,
+    /// zenoh copies large messages into it by itself.
+    Auto,
+    /// Frames are written into it.
+    Loan,
+}
+
+/// How many of the largest frames a sender's shared memory holds, and the least it is.
+const LENT_FRAMES: usize = 16;
+const LEAST_BYTES: usize = 1 << 20;
+
+/// Where a sender's frames are written.
+pub enum Memory {
+    Pool(Arc<Pool>),
+    Shared(Box<ShmProvider<PosixShmProviderBackend>>),
+}
+
+impl Memory {
+    pub fn new(shared_memory: SharedMemory, frame_bytes: usize) -> Result<Self> {
+        if shared_memory != SharedMemory::Loan {
+            return Ok(Self::Pool(Arc::default()));
+        }
+        let bytes = (LENT_FRAMES * frame_bytes).max(LEAST_BYTES);
+        let provider = ShmProviderBuilder::default_backend(bytes).wait().map_err(|cause| {
+            Error::new(format!("reserving {bytes} bytes of shared memory for zenoh"))
+                .remedy("see that there is room in /dev/shm, or use shared_memory = \"off\"")
+                .because(cause)
+        })?;
+        Ok(Self::Shared(Box::new(provider)))
+    }
+
+    /// A frame that `fill` has written; none when all memory is on its way.
+    pub fn frame(&self, payload_bytes: usize, fill: Fill<'_>) -> Result<Option<ZBytes>> {
+        let length = HEADER_BYTES + payload_bytes;
+        match self {
+            Self::Pool(pool) => {
+                let mut lent = Lent { buffer: pool.take(length), pool: pool.clone() };
+                fill(FrameMut::split(&mut lent.buffer));
+                Ok(Some(Bytes::from_owner(lent).into()))
+            }
+            Self::Shared(provider) => match provider.alloc(length).with_policy::<GarbageCollect>().wait() {
+                Ok(mut lent) => {
+                    fill(FrameMut::split(&mut lent));
+                    Ok(Some(lent.into()))
+                }
+                Err(ZLayoutAllocError::Alloc(_full)) => Ok(None),
+                Err(cause) => Err(Error::new(format!("lending {length} bytes of shared memory")).because(cause)),
+            },
+        }
+    }
+}
+
+/// Buffers that zenoh has given back. Fresh memory for each large frame would cost a page fault every 4 KiB.
+#[derive(Default)]
+pub struct Pool(Mutex<Vec<Vec<u8>>>);
+
+impl Pool {
+    fn take(&self, length: usize) -> Vec<u8> {
+        let mut buffer = self.buffers().pop().unwrap_or_default();
+        buffer.resize(length, 0);
+        buffer
+    }
+
+    fn buffers(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A buffer that returns to its pool when zenoh has dropped the message.
+struct Lent {
+    buffer: Vec<u8>,
+    pool: Arc<Pool>,
+}
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        &self.buffer
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.pool.buffers().push(std::mem::take(&mut self.buffer));
+    }
+}
+
+/// Looks at what arrives, and counts what came through shared memory: the proof that it is in use.
+pub struct Arrivals {
+    counts: bool,
+    frames: AtomicU64,
+    shared: AtomicU64,
+}
+
+impl Arrivals {
+    pub fn new(shared_memory: SharedMemory) -> Self {
+        let counts = shared_memory != SharedMemory::Off;
+        Self { counts, frames: AtomicU64::new(0), shared: AtomicU64::new(0) }
+    }
+
+    /// Hands a message over as a frame, with itself attached so that it can be forwarded without a copy.
+    pub fn look<T>(&self, message: &ZBytes, hand_over: impl FnOnce(Received<'_>) -> T) -> T {
+        if self.counts {
+            self.frames.fetch_add(1, Ordering::Relaxed);
+            self.shared.fetch_add(u64::from(message.as_shm().is_some()), Ordering::Relaxed);
+        }
+        // Borrowed, but for a message that came in several pieces: those are put together here.
+        hand_over(Received::split(&message.to_bytes()).with_native(message))
+    }
+
+    /// Which way the frames took.
+    pub fn path(&self, reached_others: bool) -> String {
+        let way = if reached_others { "tcp on the loopback device" } else { "within one session" };
+        if !self.counts {
+            return way.into();
+        }
+        let (frames, shared) = (self.frames.load(Ordering::Relaxed), self.shared.load(Ordering::Relaxed));
+        format!("shared memory for {shared} of {frames} frames received, {way}")
+    }
+}

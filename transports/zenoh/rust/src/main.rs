@@ -1,0 +1,123 @@
+//! zenoh: peers that find each other by address, without a router and without multicast.
+
+mod calls;
+mod frames;
+mod sessions;
+mod topics;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use hopmeter_instrument::spec::Wait;
+use hopmeter_instrument::{
+    Client, Link, OnFrame, Publisher, Result, Server, Setup, Subscriber, Subscription, Transport, node,
+};
+use serde::Deserialize;
+use zenoh::qos::CongestionControl;
+
+use calls::{Answering, Asking};
+use frames::{Arrivals, Memory, SharedMemory};
+use sessions::Sessions;
+use topics::{Calling, Receiving, Sending};
+
+/// What a publisher does when zenoh's transmission queue is full.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Congestion {
+    Drop,
+    Block,
+}
+
+/// How messages are sent and kept.
+#[derive(Clone, Copy)]
+struct Quality {
+    congestion: CongestionControl,
+    express: bool,
+    /// Frames that a blocking receiver's channel holds.
+    channel: usize,
+}
+
+impl Quality {
+    fn read(setup: &Setup) -> Result<Self> {
+        let congestion = match setup.setting("congestion")? {
+            Congestion::Drop => CongestionControl::Drop,
+            Congestion::Block => CongestionControl::Block,
+        };
+        Ok(Self { congestion, express: setup.setting("express")?, channel: setup.setting("channel")? })
+    }
+}
+
+struct Zenoh {
+    sessions: Sessions,
+    quality: Quality,
+    shared_memory: SharedMemory,
+    arrivals: Arc<Arrivals>,
+    wait: Wait,
+    frame_bytes: usize,
+}
+
+impl Zenoh {
+    fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
+        let shared_memory: SharedMemory = setup.setting("shared_memory")?;
+        Ok(Arc::new(Self {
+            sessions: Sessions::new(setup.setting("session")?, shared_memory),
+            quality: Quality::read(setup)?,
+            shared_memory,
+            arrivals: Arc::new(Arrivals::new(shared_memory)),
+            wait: setup.wait,
+            frame_bytes: setup.frame_bytes,
+        }))
+    }
+
+    fn memory(&self) -> Result<Memory> {
+        Memory::new(self.shared_memory, self.frame_bytes)
+    }
+}
+
+/// The key of a link, the same in every language.
+fn key(link: &Link) -> String {
+    format!("hopmeter/{}", link.name)
+}
+
+impl Transport for Zenoh {
+    fn version(&self) -> String {
+        version()
+    }
+
+    fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
+        Ok(Box::new(Sending::open(self.sessions.listening()?, key(link), self.quality, self.memory()?)?))
+    }
+
+    fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
+        let session = self.sessions.reaching(&link.address)?;
+        Ok(Box::new(Receiving::open(session, key(link), self.quality, self.arrivals.clone())?))
+    }
+
+    fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
+        let session = self.sessions.reaching(&link.address)?;
+        Ok(Box::new(Calling::open(session, key(link), self.arrivals.clone(), on_frame)?))
+    }
+
+    fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
+        let (session, arrivals) = (self.sessions.listening()?, self.arrivals.clone());
+        let polled = (self.wait != Wait::Callback).then_some(self.quality.channel);
+        Ok(Box::new(Answering::open(session, key(link), polled, self.memory()?, arrivals)?))
+    }
+
+    fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
+        let session = self.sessions.reaching(&link.address)?;
+        Ok(Box::new(Asking::open(session, key(link), self.quality, self.memory()?, self.arrivals.clone())?))
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        vec![("path".into(), self.arrivals.path(self.sessions.reach_others()))]
+    }
+}
+
+fn version() -> String {
+    zenoh::GIT_VERSION.into()
+}
+
+fn main() -> ExitCode {
+    node::main("zenoh", "rust", Zenoh::open, version)
+}

@@ -1,0 +1,124 @@
+//! Which sessions there are, and who reaches whom.
+//!
+//! A zenoh session names its peers when it is opened, while a node learns their addresses one by one. So the binding
+//! ends of a node share a session that listens, and the connecting ends share one for each address; an address of the
+//! node itself is reached within the session that listens there, without a socket.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hopmeter_instrument::{Error, Result};
+use serde::Deserialize;
+use zenoh::{Config, Session, Wait};
+
+use crate::frames::SharedMemory;
+
+/// How ends share sessions.
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Sharing {
+    Shared,
+    Own,
+}
+
+/// A session that listens, and where.
+#[derive(Clone)]
+pub struct Listening {
+    pub session: Session,
+    pub address: String,
+}
+
+pub struct Sessions {
+    sharing: Sharing,
+    shared_memory: SharedMemory,
+    listening: Mutex<Option<Listening>>,
+    connected: Mutex<HashMap<String, Session>>,
+    /// Whether any end reaches another session through a link.
+    others: AtomicBool,
+}
+
+impl Sessions {
+    pub fn new(sharing: Sharing, shared_memory: SharedMemory) -> Self {
+        let (listening, connected) = (Mutex::default(), Mutex::default());
+        Self { sharing, shared_memory, listening, connected, others: AtomicBool::new(false) }
+    }
+
+    /// The session of a binding end.
+    pub fn listening(&self) -> Result<Listening> {
+        if self.sharing == Sharing::Own {
+            return self.listen();
+        }
+        let mut listening = lock(&self.listening);
+        if let Some(listening) = &*listening {
+            return Ok(listening.clone());
+        }
+        Ok(listening.insert(self.listen()?).clone())
+    }
+
+    /// The session of a connecting end.
+    pub fn reaching(&self, address: &str) -> Result<Session> {
+        if let Some(own) = lock(&self.listening).as_ref().filter(|own| own.address == address) {
+            return Ok(own.session.clone());
+        }
+        self.others.store(true, Ordering::Relaxed);
+        if self.sharing == Sharing::Own {
+            return self.connect(address);
+        }
+        let mut connected = lock(&self.connected);
+        if let Some(session) = connected.get(address) {
+            return Ok(session.clone());
+        }
+        let session = self.connect(address)?;
+        connected.insert(address.into(), session.clone());
+        Ok(session)
+    }
+
+    pub fn reach_others(&self) -> bool {
+        self.others.load(Ordering::Relaxed)
+    }
+
+    fn listen(&self) -> Result<Listening> {
+        let session = self.open("listen/endpoints", "tcp/127.0.0.1:0")?;
+        let locators = session.info().locators().wait();
+        let address = locators.first().map(ToString::to_string);
+        let address = address.ok_or_else(|| Error::new("zenoh does not say on which port it listens"))?;
+        Ok(Listening { session, address })
+    }
+
+    fn connect(&self, address: &str) -> Result<Session> {
+        self.open("connect/endpoints", address)
+    }
+
+    fn open(&self, key: &str, endpoint: &str) -> Result<Session> {
+        let config = self.config(key, endpoint).map_err(|cause| Error::new("configuring zenoh").because(cause))?;
+        zenoh::open(config)
+            .wait()
+            .map_err(|cause| Error::new(format!("opening a zenoh session at {endpoint}")).because(cause))
+    }
+
+    /// A peer that listens or connects at one place, and looks for nobody else.
+    fn config(&self, key: &str, endpoint: &str) -> zenoh::Result<Config> {
+        let mut config = Config::default();
+        let shares = self.shared_memory != SharedMemory::Off;
+        let copies_itself = self.shared_memory == SharedMemory::Auto;
+        for (key, value) in [
+            ("mode", "\"peer\""),
+            ("scouting/multicast/enabled", "false"),
+            ("scouting/gossip/enabled", "false"),
+            ("listen/endpoints", "[]"),
+            ("connect/exit_on_failure", "true"),
+            ("connect/timeout_ms", "10000"),
+            ("transport/shared_memory/enabled", if shares { "true" } else { "false" }),
+            ("transport/shared_memory/transport_optimization/enabled", if copies_itself { "true" } else { "false" }),
+            (key, &format!("[\"{endpoint}\"]")),
+        ] {
+            config.insert_json5(key, value)?;
+        }
+        Ok(config)
+    }
+}
+
+fn lock<T>(sessions: &Mutex<T>) -> MutexGuard<'_, T> {
+    sessions.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,49 @@
+/// Memory for large messages. ZeroMQ would ask the system for fresh pages for each, and every one of them costs a
+/// fault.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+/// Frames that ZeroMQ gives back from its I/O threads. Outlives the context, which waits for all of them.
+class Pool {
+ public:
+  explicit Pool(std::size_t frame_bytes) : frame_bytes_(frame_bytes) {}
+
+  /// A frame, or null when all are with ZeroMQ. A frame is made, and its pages touched, when none is free.
+  std::byte* take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty() && frames_.size() < limit()) add();
+    if (free_.empty()) return nullptr;
+    std::byte* frame = free_.back();
+    free_.pop_back();
+    return frame;
+  }
+
+  /// What ZeroMQ calls, on a thread of its own.
+  static void give_back(void* frame, void* pool) noexcept {
+    auto& ours = *static_cast<Pool*>(pool);
+    const std::lock_guard lock(ours.mutex_);
+    ours.free_.push_back(static_cast<std::byte*>(frame));
+  }
+
+ private:
+  static constexpr std::size_t budget_bytes = 256 << 20;
+
+  std::size_t limit() const noexcept { return std::max<std::size_t>(4, budget_bytes / frame_bytes_); }
+
+  void add() {
+    frames_.push_back(std::make_unique<std::byte[]>(frame_bytes_));
+    // Giving back may not fail, so the place for it is made here.
+    free_.reserve(frames_.size());
+    free_.push_back(frames_.back().get());
+  }
+
+  std::size_t frame_bytes_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<std::byte[]>> frames_;
+  std::vector<std::byte*> free_;
+};

@@ -1,0 +1,128 @@
+/// ZeroMQ by cppzmq: PUB and SUB, DEALER and ROUTER. ../README.md says what is on the wire.
+#include "hopmeter/hopmeter.hpp"
+#include "socket.hpp"
+
+using namespace hopmeter;
+
+namespace {
+
+/// A second reference to the same bytes, for `Received::keep`.
+class KeptMessage final : public Kept {
+ public:
+  explicit KeptMessage(const void* native) {
+    message_.copy(const_cast<zmq::message_t&>(*static_cast<const zmq::message_t*>(native)));
+  }
+  std::span<const std::byte> bytes() const noexcept override { return {message_.data<std::byte>(), message_.size()}; }
+  static std::unique_ptr<Kept> keep(const void* native) { return std::make_unique<KeptMessage>(native); }
+
+ private:
+  zmq::message_t message_;
+};
+
+/// A received message as the instrument sees it.
+Received received(const zmq::message_t& message) {
+  const std::span<const std::byte> whole(message.data<std::byte>(), message.size());
+  return Received::split(whole).with_native(&message).with_keep<KeptMessage::keep>();
+}
+
+class Pub final : public Publisher {
+ public:
+  Pub(Shop& shop, const Link& link) : socket_(shop, zmq::socket_type::pub) {
+    (*socket_).set(zmq::sockopt::xpub_nodrop, shop.setup.setting<bool>("nodrop"));
+    socket_.bind(shop.setup, link);
+  }
+  std::string address() const override { return socket_.address(); }
+  Sent send(std::size_t payload_bytes, Fill fill) override { return socket_.send(payload_bytes, fill); }
+  Sent forward(const Received& received) override { return socket_.forward(received); }
+
+ private:
+  Socket socket_;
+};
+
+class Sub final : public Subscriber {
+ public:
+  Sub(Shop& shop, const Link& link) : socket_(shop, zmq::socket_type::sub) {
+    (*socket_).set(zmq::sockopt::subscribe, "");
+    socket_.connect(link);
+  }
+
+  std::size_t poll(Timeout timeout, Take take) override {
+    if (!socket_.receive(message_, timeout)) return 0;
+    take(received(message_));
+    return 1;
+  }
+
+ private:
+  Socket socket_;
+  zmq::message_t message_;
+};
+
+class Dealer final : public Client {
+ public:
+  Dealer(Shop& shop, const Link& link) : socket_(shop, zmq::socket_type::dealer) { socket_.connect(link); }
+  Sent start(std::size_t payload_bytes, Fill fill) override { return socket_.send(payload_bytes, fill); }
+  Sent forward(const Received& received) override { return socket_.forward(received); }
+
+  std::size_t poll(Timeout timeout, Take take) override {
+    if (!socket_.receive(message_, timeout)) return 0;
+    take(received(message_));
+    return 1;
+  }
+
+ private:
+  Socket socket_;
+  zmq::message_t message_;
+};
+
+class Router final : public Server, public Replier {
+ public:
+  Router(Shop& shop, const Link& link) : socket_(shop, zmq::socket_type::router) {
+    // Without it a reply that finds the queue full would be dropped instead of refused.
+    (*socket_).set(zmq::sockopt::router_mandatory, true);
+    socket_.bind(shop.setup, link);
+  }
+  std::string address() const override { return socket_.address(); }
+
+  std::size_t poll(Timeout timeout, Handle handle) override {
+    if (!socket_.receive(route_, timeout)) return 0;
+    if (!route_.more() || !(*socket_).recv(message_)) throw Error("a request came without its frame");
+    handle(received(message_), *this);
+    return 1;
+  }
+
+  Sent reply(std::size_t payload_bytes, Fill fill) override {
+    try {
+      return socket_.send(payload_bytes, fill, &route_);
+    } catch (const zmq::error_t& error) {
+      // The client is gone: its reply is lost, as everything sent to nobody is.
+      if (error.num() == EHOSTUNREACH) return Sent::accepted;
+      throw;
+    }
+  }
+
+ private:
+  Socket socket_;
+  zmq::message_t route_, message_;
+};
+
+class Zeromq final : public Transport {
+ public:
+  explicit Zeromq(const Setup& setup) : shop_(setup) {}
+
+  static std::string version() {
+    const auto [major, minor, patch] = zmq::version();
+    return "libzmq " + std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+  }
+
+  Owned<Publisher> publisher(const Link& link) override { return std::make_unique<Pub>(shop_, link); }
+  Owned<Subscriber> subscriber(const Link& link) override { return std::make_unique<Sub>(shop_, link); }
+  Owned<Server> server(const Link& link) override { return std::make_unique<Router>(shop_, link); }
+  Owned<Client> client(const Link& link) override { return std::make_unique<Dealer>(shop_, link); }
+
+ private:
+  Shop shop_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return run<Zeromq>(argc, argv); }

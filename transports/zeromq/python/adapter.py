@@ -1,0 +1,176 @@
+"""ZeroMQ in Python (pyzmq); sockets and wire format: ../README.md."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import zmq
+
+from hopmeter.node.contract import Fill, Handle, Link, Setup, Take
+
+SHARED_FROM_BYTES = zmq.COPY_THRESHOLD  # pyzmq itself copies what is smaller (64 KiB)
+POOL_BYTES = 256 << 20
+
+
+class Outgoing:
+    """Frames on their way out: small ones in one buffer that pyzmq copies, large ones in buffers that ZeroMQ reads
+    in place and that come back when it is done with them."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._small = memoryview(bytearray(min(setup.frame_bytes, SHARED_FROM_BYTES)))
+        self._frame = self._small
+        self._pool: deque[tuple[memoryview, zmq.MessageTracker | None]] = deque()
+        self._capacity = max(4, POOL_BYTES // setup.frame_bytes)
+
+    def send(self, socket: zmq.Socket[Any], payload_bytes: int, fill: Fill, client: bytes | None = None) -> bool:
+        frame = self._buffer(64 + payload_bytes)
+        if frame is None:
+            return False
+        fill(frame)
+        tracker = None
+        try:
+            if client is not None:
+                socket.send(client, zmq.SNDMORE | zmq.NOBLOCK)
+            tracker = socket.send(frame, zmq.NOBLOCK, copy=False, track=True)
+        except zmq.Again:
+            return False
+        finally:
+            if frame is not self._frame:
+                self._pool.append((frame, tracker))
+        return True
+
+    def _buffer(self, length: int) -> memoryview | None:
+        if length < SHARED_FROM_BYTES:
+            if len(self._frame) != length:
+                self._frame = self._small[:length]
+            return self._frame
+        if self._pool and (self._pool[0][1] is None or self._pool[0][1].done):
+            frame, _ = self._pool.popleft()
+            return frame if len(frame) == length else memoryview(bytearray(length))
+        return memoryview(bytearray(length)) if len(self._pool) < self._capacity else None
+
+
+class End:
+    """A socket, polled for single messages without a copy."""
+
+    def __init__(self, socket: zmq.Socket[Any], setup: Setup, file: Path | None = None) -> None:
+        self._socket = socket
+        self._file = file
+        self._flags = zmq.NOBLOCK if setup.wait == "spin" else 0
+        self._outgoing = Outgoing(setup)
+        self._patience_s = -1.0
+
+    @property
+    def address(self) -> str:
+        return self._socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
+
+    def receive(self, timeout_s: float) -> zmq.Frame | None:
+        if timeout_s != self._patience_s:
+            self._socket.rcvtimeo = max(1, round(timeout_s * 1000))
+            self._patience_s = timeout_s
+        try:
+            return self._socket.recv(self._flags, copy=False)
+        except zmq.Again:
+            return None
+
+    def close(self) -> None:
+        self._socket.close()
+        if self._file is not None:
+            self._file.unlink(missing_ok=True)  # ZeroMQ leaves it
+
+
+class Publisher(End):
+    def send(self, payload_bytes: int, fill: Fill) -> bool:
+        return self._outgoing.send(self._socket, payload_bytes, fill)
+
+    def forward(self, native: zmq.Frame) -> bool:
+        try:
+            self._socket.send(native, zmq.NOBLOCK, copy=False)
+        except zmq.Again:
+            return False
+        return True
+
+
+class Subscriber(End):
+    def poll(self, timeout_s: float, take: Take) -> int:
+        frame = self.receive(timeout_s)
+        if frame is None:
+            return 0
+        take(frame, native=frame)
+        return 1
+
+
+class Client(Subscriber):
+    def start(self, payload_bytes: int, fill: Fill) -> bool:
+        return self._outgoing.send(self._socket, payload_bytes, fill)
+
+
+class Server(End):
+    def poll(self, timeout_s: float, handle: Handle) -> int:
+        client = self.receive(timeout_s)
+        if client is None:
+            return 0
+        handle(self._socket.recv(copy=False), self._reply_to(client.bytes))
+        return 1
+
+    def _reply_to(self, client: bytes) -> Callable[[int, Fill], bool]:
+        def reply(payload_bytes: int, fill: Fill) -> bool:
+            try:
+                return self._outgoing.send(self._socket, payload_bytes, fill, client)
+            except zmq.ZMQError as gone:
+                if gone.errno != zmq.EHOSTUNREACH:
+                    raise
+                return True  # the client has left: its reply is lost, as everywhere
+
+        return reply
+
+
+class Transport:
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._context: zmq.Context[Any] = zmq.Context(io_threads=setup.settings["io_threads"])
+
+    @staticmethod
+    def version() -> str:
+        return f"libzmq {zmq.zmq_version()}, pyzmq {zmq.pyzmq_version()}"
+
+    def publisher(self, link: Link) -> Publisher:
+        socket = self._socket(zmq.PUB)
+        socket.setsockopt(zmq.XPUB_NODROP, int(self._setup.settings["nodrop"]))
+        return Publisher(socket, self._setup, self._bind(socket, link))
+
+    def subscriber(self, link: Link) -> Subscriber:
+        socket = self._socket(zmq.SUB)
+        socket.subscribe(b"")
+        socket.connect(link.address)
+        return Subscriber(socket, self._setup)
+
+    def server(self, link: Link) -> Server:
+        socket = self._socket(zmq.ROUTER)
+        socket.router_mandatory = 1  # a full queue is an answer then, instead of a silent loss
+        return Server(socket, self._setup, self._bind(socket, link))
+
+    def client(self, link: Link) -> Client:
+        socket = self._socket(zmq.DEALER)
+        socket.connect(link.address)
+        return Client(socket, self._setup)
+
+    def _socket(self, kind: int) -> zmq.Socket[Any]:
+        socket = self._context.socket(kind)
+        socket.linger = 0
+        socket.set_hwm(self._setup.settings["hwm"])
+        return socket
+
+    def _bind(self, socket: zmq.Socket[Any], link: Link) -> Path | None:
+        if self._setup.settings["endpoint"] == "tcp":
+            socket.bind("tcp://127.0.0.1:*")
+            return None
+        file = Path(self._setup.directory, f"{link.name}.zmq")
+        socket.bind(f"ipc://{file}")
+        return file
+
+    def close(self) -> None:
+        self._context.term()
