@@ -1,0 +1,71 @@
+"""Which cases the suite runs: every adapter that is built here, in every wait it has, and every language pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from hopmeter.manifest import discovery
+from hopmeter.manifest.model import Manifest
+from hopmeter.manifest.readiness import readiness_of_all
+
+
+@dataclass(frozen=True)
+class Case:
+    """A sender and a receiver of one transport."""
+
+    manifest: Manifest
+    sender: str
+    receiver: str
+    wait: str
+
+    @property
+    def one_process(self) -> bool:
+        """Whether both ends must live in one process."""
+        return "process" not in self.manifest.offers[self.sender].placements
+
+    @property
+    def label(self) -> str:
+        """As pytest shows it."""
+        languages = self.sender if self.sender == self.receiver else f"{self.sender}>{self.receiver}"
+        return f"{self.manifest.name}-{languages}-{self.wait}".replace("c++", "cpp")
+
+
+EVERY = discovery.every()
+ANSWERS = readiness_of_all(EVERY.values())
+READY = [(EVERY[transport], language) for (transport, language), answer in ANSWERS.items() if answer.ready]
+"""Every transport and language whose node runs here."""
+
+
+def adapters(pattern: str = "pubsub") -> list[Case]:
+    """Every adapter in each of its waits."""
+    return [
+        Case(manifest, language, language, wait)
+        for manifest, language in READY
+        if pattern in manifest.offers[language].patterns
+        for wait in manifest.offers[language].waits
+    ]
+
+
+def pairs(pattern: str = "pubsub") -> list[Case]:
+    """Every ordered pair of different languages that can talk; the receiver waits in the first way it has."""
+    return [
+        Case(manifest, sender, receiver, manifest.offers[receiver].waits[0])
+        for manifest, sender in READY
+        for other, receiver in READY
+        if other is manifest and sender != receiver and manifest.cross_language
+        if all(pattern in manifest.offers[language].patterns for language in (sender, receiver))
+    ]
+
+
+def every(cases: list[Case]) -> pytest.MarkDecorator:
+    """Runs a test once a case; none at all is a failure of the set-up, not a pass."""
+    assert READY, "no transport is built: run `make all`"
+    return pytest.mark.parametrize("case", [pytest.param(case, id=case.label, marks=_beside(case)) for case in cases])
+
+
+def _beside(case: Case) -> list[pytest.MarkDecorator]:
+    """All may run beside others but those that share what a machine has once."""
+    daemon = case.manifest.daemon
+    return [] if daemon and daemon.single else [pytest.mark.together]

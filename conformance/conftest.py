@@ -1,0 +1,26 @@
+"""The stage for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from conformance.cases import ANSWERS
+from conformance.puppet import Theatre
+
+
+@pytest.fixture
+def theatre() -> Iterator[Theatre]:
+    """A private folder, and puppets that are closed whatever happens."""
+    with Theatre() as theatre:
+        yield theatre
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Names what was not tested, since it is not ready here."""
+    for answer in ANSWERS.values():
+        if not answer.ready:
+            terminalreporter.write_line(
+                f"not tested: {answer.transport} ({answer.language}): {answer.missing}; {answer.get}"
+            )

@@ -1,0 +1,179 @@
+"""Every publisher and subscriber: content, order, sizes, many topics, late joiners, dead peers, busy."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from conformance.cases import Case, adapters, every, pairs
+from conformance.meeting import PROBE_SEQ, Meeting, drain, frames, meet, prove, seqs
+from conformance.puppet import Puppet, PuppetError, Theatre
+
+SIZES = [0, 1, 7, 63, 64, 65, 1000, 4096, 65_535, 65_536, 1 << 20, (1 << 24) - 1, 1 << 24]
+"""Payload bytes; up to 16 MiB or the manifest's limit."""
+
+
+def sizes(case: Case) -> list[int]:
+    """The sizes this transport takes, its own limit among them where that is lower."""
+    limit = case.manifest.max_payload_bytes
+    return [size for size in SIZES if size <= limit] + ([limit] if limit < SIZES[-1] else [])
+
+
+@every(adapters() + pairs())
+def test_frames_arrive_whole_and_in_order(case: Case, theatre: Theatre) -> None:
+    meeting = meet(theatre, case)
+    for first in range(0, 200, 10):
+        assert meeting.sender.send("out", first, 10, 100)["accepted"] == 10
+        assert seqs(meeting.receivers[0].receive("in0", 10)) == list(range(first, first + 10))
+
+
+@every(adapters() + pairs())
+def test_every_size_arrives_whole(case: Case, theatre: Theatre) -> None:
+    meeting = meet(theatre, case, frame_bytes=64 + max(sizes(case)))
+    for seq, size in enumerate(sizes(case)):
+        seen = frames(_while_receiving(meeting, seq, size))
+        assert [(frame["seq"], frame["payload_bytes"]) for frame in seen] == [(seq, size)]
+
+
+TYPED = [case for case in adapters() + pairs() if case.manifest.carriage == "typed"]
+
+
+@every(TYPED)
+def test_images_of_typed_transports_arrive_whole(case: Case, theatre: Theatre) -> None:
+    size = 320 * 240 * 3
+    meeting = meet(theatre, case, frame_bytes=64 + size, payload="image:320x240")
+    for seq in range(5):
+        seen = frames(_while_receiving(meeting, seq, size))
+        assert [(frame["seq"], frame["payload_bytes"]) for frame in seen] == [(seq, size)]
+
+
+def _while_receiving(meeting: Meeting, seq: int, size: int) -> list[dict[str, Any]]:
+    """Sends while the other side receives: a socket's buffer may be smaller than a frame."""
+    sender, receiver = meeting.sender, meeting.receivers[0]
+    if sender is receiver:
+        sender.send("out", seq, 1, size)
+        return receiver.receive("in0", 1)
+    receiver.begin(do="receive", name="in0", count=1, within_ms=10_000)
+    assert sender.send("out", seq, 1, size)["accepted"] == 1, f"{size} bytes were refused"
+    return list(receiver.finish()["frames"])
+
+
+@every(adapters())
+def test_payloads_of_the_caller_arrive_whole(case: Case, theatre: Theatre) -> None:
+    meeting = meet(theatre, case)
+    assert meeting.sender.send("out", 0, 5, 7000, parts=True)["accepted"] == 5
+    assert seqs(meeting.receivers[0].receive("in0", 5)) == [0, 1, 2, 3, 4]
+
+
+@every(adapters())
+def test_many_topics_do_not_mix(case: Case, theatre: Theatre) -> None:
+    meeting = meet(theatre, case)
+    sender, receiver = meeting.sender, meeting.receivers[0]
+    topics = range(1, 24)
+    for topic in topics:
+        link = sender.open("publisher", f"out{topic}", theatre.link())
+        receiver.open("subscriber", f"topic{topic}", link)
+    for topic in topics:
+        _await_topic(sender, receiver, topic)
+    for topic in topics:
+        assert sender.send(f"out{topic}", 1000 * topic, 3, 50)["accepted"] == 3
+    for topic in topics:
+        assert seqs(receiver.receive(f"topic{topic}", 3)) == [1000 * topic + step for step in range(3)]
+
+
+def _await_topic(sender: Puppet, receiver: Puppet, topic: int) -> None:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        sender.send(f"out{topic}", PROBE_SEQ, 1, 8)
+        if receiver.receive(f"topic{topic}", 1, within_ms=100):
+            while receiver.receive(f"topic{topic}", 1, within_ms=30):
+                pass
+            return
+    raise AssertionError(f"topic {topic} delivered nothing")
+
+
+@every(adapters())
+def test_every_receiver_gets_every_frame(case: Case, theatre: Theatre) -> None:
+    meeting = meet(theatre, case, receivers=3)
+    assert meeting.sender.send("out", 0, 8, 500)["accepted"] == 8
+    for index, receiver in enumerate(meeting.receivers):
+        assert seqs(receiver.receive(f"in{index}", 8)) == list(range(8))
+
+
+@every(adapters())
+def test_a_late_joiner_gets_what_is_sent_from_then_on(case: Case, theatre: Theatre) -> None:
+    meeting = meet(theatre, case)
+    meeting.sender.send("out", 0, 5, 100)
+    assert seqs(meeting.receivers[0].receive("in0", 5)) == list(range(5))
+    late = meeting.sender if case.one_process else theatre.puppet(case.manifest, case.receiver, case.wait)
+    late.open("subscriber", "in1", meeting.link)
+    meeting.receivers.append(late)
+    prove(meeting, 1)
+    drain(meeting)
+    assert meeting.sender.send("out", 100, 5, 100)["accepted"] == 5
+    assert seqs(late.receive("in1", 5)) == list(range(100, 105))
+    assert seqs(meeting.receivers[0].receive("in0", 5)) == list(range(100, 105))
+
+
+@every([case for case in adapters() if not case.one_process])
+def test_a_killed_receiver_does_not_stop_the_others(case: Case, theatre: Theatre) -> None:
+    meeting = meet(theatre, case, receivers=2)
+    meeting.receivers[1].kill()
+    got: list[int] = []
+    for seq in range(200):
+        assert meeting.sender.send("out", seq, 1, 2000)["accepted"] == 1, f"frame {seq} was refused for good"
+        got += seqs(meeting.receivers[0].receive("in0", 1))
+    assert got == list(range(200))
+
+
+@every([case for case in adapters() if not case.one_process])
+def test_a_killed_sender_leaves_receivers_that_close(case: Case, theatre: Theatre) -> None:
+    meeting = meet(theatre, case)
+    meeting.sender.send("out", 0, 1, 100)
+    assert seqs(meeting.receivers[0].receive("in0", 1)) == [0]
+    meeting.sender.kill()
+    try:
+        assert seqs(meeting.receivers[0].receive("in0", 1, within_ms=300)) == []
+    except PuppetError as told:  # an adapter may also say that its peer is gone
+        assert "gone" in str(told) or "clos" in str(told), told
+    meeting.receivers[0].tell(do="close", name="in0")
+
+
+@every(adapters())
+def test_a_full_transport_says_busy_or_drops_but_never_mangles_or_hangs(case: Case, theatre: Theatre) -> None:
+    meeting = meet(theatre, case)
+    sent = meeting.sender.send("out", 0, 3000, 20_000, within_ms=0)
+    seen = seqs(meeting.receivers[0].receive("in0", sent["accepted"], within_ms=1500))
+    assert seen == sorted(set(seen)), "frames came twice or out of order"
+    assert len(seen) <= sent["accepted"] + 1
+    if sent["busy"] == 0:
+        assert sent["accepted"] == 3000
+    drain(meeting)
+    prove(meeting)
+
+
+@every([case for case in adapters() if case.wait != "callback"])
+def test_a_relay_forwards_frames_unaltered(case: Case, theatre: Theatre) -> None:
+    meeting = meet(theatre, case)
+    relay = meeting.receivers[0]
+    onward = relay.open("publisher", "onward", theatre.link())
+    last = relay if case.one_process else theatre.puppet(case.manifest, case.receiver, case.wait)
+    last.open("subscriber", "end", onward)
+    deadline = time.monotonic() + 20
+    arrived: list[dict[str, object]] = []
+    while not arrived and time.monotonic() < deadline:
+        meeting.sender.send("out", 7, 1, 30_000)
+        relay.tell(do="forward", **{"from": "in0"}, to="onward", count=1, within_ms=500)
+        arrived = frames(last.receive("end", 1, within_ms=200))
+    assert arrived and arrived[0] == {"seq": 7, "payload_bytes": 30_000, "whole": True}
+
+
+# A Python object is kept by its reference: there is nothing to ask for.
+KEEPS = [case for case in adapters() if case.sender != "python" and case.manifest.offers[case.sender].keep]
+
+
+@every([case for case in KEEPS if case.wait != "callback"])
+def test_a_kept_frame_stays_what_it_was(case: Case, theatre: Theatre) -> None:
+    meeting = meet(theatre, case)
+    meeting.sender.send("out", 0, 4, 5000)
+    assert meeting.receivers[0].tell(do="keep", name="in0", within_ms=5000)["whole"]

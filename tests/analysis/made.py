@@ -1,0 +1,73 @@
+"""Cells and runs of hand-made samples, analysed the way `hopmeter run` does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hopmeter.analysis import analyse_run
+from hopmeter.launch.result import TrialResult
+from hopmeter.plan.cell import Cell
+from hopmeter.store import RunFolder
+from tests.store.raw import write_raw
+
+US = 1000
+MS = 1_000_000
+
+CELL = Cell(
+    id="c1",
+    transport="made-up",
+    language="rust",
+    pattern="pubsub",
+    placement="process",
+    wait="block",
+    cores="same",
+    payload="timing",
+    payload_bytes=36,
+    touch="write",
+    codec="none",
+    pace="open",
+    rate_hz=1000.0,
+    relays=0,
+    sinks=1,
+    trials=1,
+)
+
+Rows = list[dict[str, Any]]
+Trial = Mapping[int, Rows]
+"""Records by participant."""
+
+
+def cell(**changes: Any) -> Cell:
+    return replace(CELL, **changes)
+
+
+def messages(count: int, late_us: int = 0) -> Rows:
+    """A source's records: due every millisecond, sent `late_us` after."""
+    return [{"seq": seq, "intended": seq * MS, "sent": seq * MS + late_us * US} for seq in range(count)]
+
+
+def arrivals(seqs: Sequence[int], took_us: float = 50, start: str = "arrived") -> Rows:
+    """A receiver's records, each `took_us` after it was due."""
+    return [{"seq": seq, start: seq * MS + round(took_us * US)} for seq in seqs]
+
+
+def keep(folder: RunFolder, one: Cell, trials: Sequence[Trial], nodes: Sequence[dict[str, Any]] = ()) -> None:
+    for number, trial in enumerate(trials):
+        files = [write_raw(folder.path / f"{who}.raw", who, rows) for who, rows in trial.items()]
+        folder.add_trial(TrialResult(one.id, number, good=True, nodes=list(nodes)), files)
+        for file in files:
+            file.unlink()
+
+
+def run_of(results: Path, *cells: Cell) -> RunFolder:
+    return RunFolder.create(results, "run", {"cells": [each.as_json() for each in cells]})
+
+
+def analysed(results: Path, one: Cell, *trials: Trial, nodes: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+    """The row of a cell with these trials."""
+    folder = run_of(results, one)
+    keep(folder, one, trials, nodes)
+    return analyse_run(folder)[0]

@@ -1,0 +1,95 @@
+"""Loss, duplicates, order and refusals are exact, whatever the latencies are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.analysis.made import MS, US, analysed, arrivals, cell, messages
+
+COUNTS = ("sent", "received", "lost", "duplicated", "reordered", "abandoned", "stray")
+
+
+def counts(row: dict[str, Any]) -> dict[str, int]:
+    return {name: row[name] for name in COUNTS if row[name]}
+
+
+@pytest.mark.parametrize(
+    ("seqs", "expected"),
+    [
+        ([0, 1, 2, 3, 4, 5], {"sent": 6, "received": 6}),
+        ([0, 1, 4, 5], {"sent": 6, "received": 4, "lost": 2}),
+        ([], {"sent": 6, "lost": 6}),
+        ([0, 1, 1, 2, 3, 4, 5, 1], {"sent": 6, "received": 6, "duplicated": 2}),
+        # RFC 4737: 3 raises what is expected next to 4, so 1 and 2 are reordered and 4 is not.
+        ([0, 3, 1, 2, 4, 5], {"sent": 6, "received": 6, "reordered": 2}),
+        ([1, 0, 3, 2, 5, 4], {"sent": 6, "received": 6, "reordered": 3}),
+        # A second copy is a duplicate, and not also out of order.
+        ([0, 2, 1, 2, 0, 5], {"sent": 6, "received": 4, "lost": 2, "duplicated": 2, "reordered": 1}),
+        ([0, 1, 2, 3, 4, 5, 6], {"sent": 6, "received": 6, "stray": 1}),
+    ],
+)
+def test_what_arrived_is_counted_exactly(seqs: list[int], expected: dict[str, int], tmp_path: Path) -> None:
+    assert counts(analysed(tmp_path, cell(), {0: messages(6), 1: arrivals(seqs)})) == expected
+
+
+def test_counts_of_trials_and_pairs_add_up(tmp_path: Path) -> None:
+    one = {0: messages(6), 1: arrivals([0, 1]), 2: messages(6), 3: arrivals([0, 2, 1, 3, 3, 4, 5])}
+    row = analysed(tmp_path, cell(pairs=2, trials=2), one, one)
+    assert counts(row) == {"sent": 24, "received": 16, "lost": 8, "duplicated": 2, "reordered": 2}
+
+
+def test_each_sink_is_owed_each_message(tmp_path: Path) -> None:
+    row = analysed(tmp_path, cell(sinks=2), {0: messages(4), 1: arrivals([0, 1, 2, 3]), 2: arrivals([0, 2])})
+    assert counts(row) == {"sent": 4, "received": 6, "lost": 2}
+    assert row["response_count"] == 2, "a message that did not reach every sink has no last arrival"
+
+
+def test_a_message_refused_to_the_end_is_abandoned_and_lost(tmp_path: Path) -> None:
+    sent = messages(6)
+    del sent[2]["sent"]
+    row = analysed(tmp_path, cell(), {0: sent, 1: arrivals([0, 1, 3, 4, 5])})
+    assert counts(row) == {"sent": 5, "received": 5, "lost": 1, "abandoned": 1}
+    assert row["response_count"] == 5
+
+
+def test_what_a_relay_could_not_pass_on_is_abandoned_and_lost_once(tmp_path: Path) -> None:
+    relayed = [{"seq": seq, "arrived": seq * MS + 20 * US, "forwarded": seq * MS + 30 * US} for seq in range(6)]
+    del relayed[4]["forwarded"]
+    row = analysed(tmp_path, cell(relays=1), {0: messages(6), 1: relayed, 2: arrivals([0, 1, 2, 3, 5])})
+    assert counts(row) == {"sent": 6, "received": 5, "lost": 1, "abandoned": 1}
+    assert row["hop_count"] == 11
+
+
+def test_a_call_without_a_reply_is_lost(tmp_path: Path) -> None:
+    asked = [row | {"arrived": row["sent"] + 80 * US} for row in messages(5)]
+    del asked[3]["arrived"]
+    served = [{"seq": seq, "arrived": seq * MS + 30 * US, "forwarded": seq * MS + 40 * US} for seq in range(5)]
+    row = analysed(tmp_path, cell(pattern="rpc"), {0: asked, 1: served})
+    assert counts(row) == {"sent": 5, "received": 4, "lost": 1}
+    assert row["server_count"] == 5
+
+
+def test_what_the_nodes_counted_is_summed(tmp_path: Path) -> None:
+    nodes = [
+        {"version": "1.2", "participants": [{"role": "source", "sent": 4, "busy": 3, "copies": 0}]},
+        {"version": "1.2", "participants": [{"role": "relay", "sent": 4, "busy": 2, "copies": 4, "malformed": 1}]},
+    ]
+    relayed = [{"seq": seq, "arrived": seq * MS + 20, "forwarded": seq * MS + 30} for seq in range(4)]
+    row = analysed(tmp_path, cell(relays=1), {0: messages(4), 1: relayed, 2: arrivals([0, 1, 2, 3])}, nodes=nodes)
+    assert (row["busy"], row["malformed"], row["copies_per_hop"], row["library_version"]) == (5, 1, 0.5, "1.2")
+
+
+def test_what_a_transport_did_otherwise_is_told_once(tmp_path: Path) -> None:
+    nodes = [{"participants": [], "facts": {"fallback": "UDP, for there is no shared memory"}}] * 2
+    row = analysed(tmp_path, cell(), {0: messages(4), 1: arrivals([0, 1, 2, 3])}, nodes=nodes)
+    assert row["warnings"] == ["UDP, for there is no shared memory"]
+
+
+def test_altered_payloads_fail_their_trial(tmp_path: Path) -> None:
+    nodes = [{"participants": [{"role": "sink", "content_errors": 2}]}]
+    row = analysed(tmp_path, cell(), {0: messages(4), 1: arrivals([0, 1, 2, 3])}, nodes=nodes)
+    assert (row["status"], row["content_errors"]) == ("failed", 2)
+    assert "2 payloads did not arrive as they were sent" in row["reason"]

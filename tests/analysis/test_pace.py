@@ -1,0 +1,102 @@
+"""Overload is not latency, and a mishap is not overload."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.analysis.made import MS, US, Rows, Trial, analysed, arrivals, cell, messages
+
+COUNT = 1000
+
+
+def growing(share: float, count: int = COUNT) -> Rows:
+    """A receiver that takes `share` longer for a message than the schedule leaves it."""
+    return [{"seq": s, "arrived": s * MS + round((50 + s * share * 1000) * US)} for s in range(count)]
+
+
+def late_source(share: float) -> Trial:
+    """A source that cannot send as fast as it should; its messages arrive as fast as they are sent."""
+    sent = [row | {"sent": row["intended"] + round(row["seq"] * share * MS)} for row in messages(COUNT)]
+    return {0: sent, 1: [{"seq": row["seq"], "arrived": row["sent"] + 20 * US} for row in sent]}
+
+
+def test_an_ordinary_cell_is_ok(tmp_path: Path) -> None:
+    row = analysed(tmp_path, cell(), {0: messages(COUNT), 1: arrivals(range(COUNT))})
+    assert (row["status"], row["reason"]) == ("ok", None)
+    assert row["achieved_hz"] == pytest.approx(1000)
+    assert row["achieved_mb_s"] == pytest.approx(0.1, rel=0.002), "100 bytes a message"
+
+
+@pytest.mark.parametrize(
+    ("trial", "reason"),
+    [
+        (late_source(0.02), "the source reached 980.4 of 1000 Hz"),
+        ({0: messages(COUNT), 1: arrivals(range(COUNT - 20))}, "2.0% of the messages were lost"),
+        ({0: messages(COUNT), 1: growing(0.02)}, "messages waited longer and longer"),
+    ],
+)
+def test_overload_is_marked_with_its_reason(trial: Trial, reason: str, tmp_path: Path) -> None:
+    row = analysed(tmp_path, cell(), trial)
+    assert row["status"] == "saturated"
+    assert reason in row["reason"]
+
+
+@pytest.mark.parametrize(
+    "trial",
+    [
+        late_source(0.005),
+        {0: messages(COUNT), 1: arrivals(range(COUNT - 10))},
+        {0: messages(COUNT), 1: growing(0.005)},
+    ],
+)
+def test_what_keeps_up_with_99_percent_is_no_overload(trial: Trial, tmp_path: Path) -> None:
+    assert analysed(tmp_path, cell(), trial)["status"] == "ok"
+
+
+def test_one_late_message_at_the_end_is_no_overload(tmp_path: Path) -> None:
+    sent = messages(COUNT)
+    sent[-1]["sent"] += 50 * MS
+    assert analysed(tmp_path, cell(), {0: sent, 1: arrivals(range(COUNT), 60_000)})["status"] == "ok"
+
+
+def test_noise_that_rises_and_falls_is_no_backlog(tmp_path: Path) -> None:
+    came = growing(0.02)
+    for row in came[400:600]:
+        row["arrived"] = row["seq"] * MS + 50 * US
+    assert analysed(tmp_path, cell(), {0: messages(COUNT), 1: came})["status"] == "ok"
+
+
+def test_one_bad_trial_of_three_does_not_condemn_the_cell(tmp_path: Path) -> None:
+    sound = {0: messages(COUNT), 1: arrivals(range(COUNT))}
+    assert analysed(tmp_path / "one", cell(trials=3), sound, sound, late_source(0.02))["status"] == "ok"
+    row = analysed(tmp_path / "two", cell(trials=3), sound, late_source(0.02), late_source(0.02))
+    assert row["status"] == "saturated"
+
+
+def test_the_luck_of_poisson_is_no_overload(tmp_path: Path) -> None:
+    due = np.cumsum(np.random.default_rng(0).exponential(1.1 * MS, COUNT)).astype(int).tolist()
+    sent = [{"seq": seq, "intended": at, "sent": at} for seq, at in enumerate(due)]
+    came = [{"seq": seq, "arrived": at + 50 * US} for seq, at in enumerate(due)]
+    row = analysed(tmp_path, cell(pace="poisson"), {0: sent, 1: came})
+    assert row["achieved_hz"] < 950
+    assert row["status"] == "ok"
+
+
+def test_a_late_beginning_is_no_higher_rate(tmp_path: Path) -> None:
+    sent = messages(100)
+    for row in sent[:20]:
+        row["sent"] = 20 * MS
+    row = analysed(tmp_path, cell(), {0: sent, 1: arrivals(range(100), 20_000)})
+    assert row["achieved_hz"] == pytest.approx(1000)
+
+
+@pytest.mark.parametrize("pace", ["closed", "max"])
+def test_what_asks_for_no_rate_cannot_miss_it(pace: str, tmp_path: Path) -> None:
+    back: list[dict[str, Any]] = [row | {"arrived": row["sent"] + row["seq"] * MS} for row in messages(COUNT)]
+    served = [{"seq": s, "arrived": s * MS + 1, "forwarded": s * MS + 2} for s in range(COUNT)]
+    row = analysed(tmp_path, cell(pattern="rpc", pace=pace, rate_hz=None), {0: back, 1: served})
+    assert (row["status"], row["pacing_error_p50_us"]) == ("ok", None)

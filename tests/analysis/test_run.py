@@ -1,0 +1,139 @@
+"""Rows of a whole run: floors, resources, and one broken part that spoils no other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hopmeter.analysis import analyse, analyse_run
+from hopmeter.launch.result import TrialResult
+from hopmeter.plan.cell import Cell
+from hopmeter.store import RunFolder
+from hopmeter.store.columns import CELLS
+from tests.analysis.made import MS, arrivals, cell, keep, messages, run_of
+
+COUNT = 40
+
+
+def sound(took_us: float = 50) -> dict[int, list[dict[str, Any]]]:
+    return {0: messages(COUNT), 1: arrivals(range(COUNT), took_us)}
+
+
+def test_every_row_has_every_column_and_is_json(tmp_path: Path) -> None:
+    dropped = cell(id="c2", dropped="no shared memory here")
+    folder = run_of(tmp_path, cell(), dropped, cell(id="c3"))
+    keep(folder, cell(), [sound()])
+    rows = analyse_run(folder)
+    assert all(list(row) == CELLS.names for row in rows)
+    assert [json.loads(json.dumps(row, allow_nan=False))["status"] for row in rows] == ["ok", "dropped", "dropped"]
+    assert rows[1]["reason"] == "no shared memory here"
+    assert "the run ended before it" in rows[2]["reason"]
+    table = pq.read_table(folder.finish(rows) / "cells.parquet")
+    assert table.schema.names == CELLS.names
+    assert table.to_pylist() == rows
+
+
+def test_figures_stand_beside_their_floor(tmp_path: Path) -> None:
+    floor, other = cell(floor="c1"), cell(id="c2", floor="c1")
+    folder = run_of(tmp_path, floor, other)
+    keep(folder, floor, [sound(20)])
+    keep(folder, other, [sound(50)])
+    rows = analyse_run(folder)
+    assert [(row["floor_us"], row["times_floor"]) for row in rows] == [(20, 1), (20, 2.5)]
+
+
+def test_without_a_usable_floor_there_is_a_reason(tmp_path: Path) -> None:
+    floor, other = cell(), cell(id="c2", floor="c1")
+    lonely = cell(id="c3", floor_reason="no floor: memory is not built")
+    folder = run_of(tmp_path, floor, other, lonely)
+    folder.add_trial(TrialResult("c1", 0, good=False, reason="it crashed"), [])
+    keep(folder, other, [sound()])
+    keep(folder, lonely, [sound()])
+    _, with_broken_floor, without = analyse_run(folder)
+    assert (with_broken_floor["floor_us"], with_broken_floor["times_floor"]) == (None, None)
+    assert with_broken_floor["floor_reason"] == "the floor c1 is failed: it crashed"
+    assert without["floor_reason"] == "no floor: memory is not built"
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def replace_numbers(path: Path) -> None:
+    """Sound Parquet with a seq that no source could have reached."""
+    table = pq.read_table(path)
+    seqs = pa.array([2**62, *table.column("seq").to_pylist()[1:]], pa.uint64())
+    participants = [table.slice(0, COUNT), table.slice(COUNT)]
+    with pq.ParquetWriter(path, table.schema) as writer:
+        for part, first in zip(participants, (0, COUNT), strict=True):
+            writer.write_table(part.set_column(0, table.schema.field(0), seqs.slice(first, len(part))))
+
+
+@pytest.mark.parametrize("damage", [cut, replace_numbers, Path.unlink])
+def test_damaged_samples_fail_their_trial_and_no_other(damage: Callable[[Path], None], tmp_path: Path) -> None:
+    first, second = cell(trials=2), cell(id="c2")
+    folder = run_of(tmp_path, first, second)
+    keep(folder, first, [sound(), sound()])
+    keep(folder, second, [sound()])
+    damage(folder.path / "samples" / "c1-1.parquet")
+    rows = analyse_run(folder)
+    assert [(row["status"], row["trials_good"], row["trials"]) for row in rows] == [("ok", 1, 2), ("ok", 1, 1)]
+    assert rows[0]["reason"].startswith("1 of 2 trials failed: the samples ")
+    assert "c1-1.parquet" in rows[0]["reason"]
+    trials = pq.read_table(folder.finish(rows) / "trials.parquet").to_pylist()
+    assert [trial["good"] for trial in trials] == [True, False, True]
+    assert (trials[0]["received"], trials[0]["response_p50_us"], trials[1]["received"]) == (COUNT, 50, None)
+
+
+def test_samples_of_someone_else_are_damage(tmp_path: Path) -> None:
+    folder = run_of(tmp_path, cell())
+    keep(folder, cell(), [sound() | {5: arrivals(range(3))}])
+    row = analyse_run(folder)[0]
+    assert row["status"] == "failed"
+    assert "participant 5" in row["reason"]
+
+
+def test_resources_are_summed_over_nodes_and_shared_ones_are_not(tmp_path: Path) -> None:
+    used = {
+        "user_us": 300,
+        "system_us": 100,
+        "voluntary_switches": 40,
+        "involuntary_switches": 2,
+        "rss_peak_bytes": 5_000_000,
+        "loopback_bytes": 8000,
+    }
+    nodes = [{"resources": used}, {"resources": used | {"loopback_bytes": 8200}}]
+    folder = run_of(tmp_path, cell(trials=2))
+    keep(folder, cell(trials=2), [sound(), sound()], nodes)
+    row = analyse_run(folder)[0]
+    assert row["cpu_us_per_message"] == 2 * 400 / COUNT
+    assert row["voluntary_switches_per_message"] == 2 * 40 / COUNT
+    assert row["involuntary_switches_per_message"] == 2 * 2 / COUNT
+    assert row["loopback_bytes_per_message"] == 8200 / COUNT, "one device, seen by both"
+    assert row["rss_peak_mb"] == 10
+
+
+def test_cpu_over_time_is_the_nodes_own(tmp_path: Path) -> None:
+    folder = run_of(tmp_path, cell())
+    keep(folder, cell(), [sound()])
+    seen = [(1, "source", 10.0), (1, "source", 20.0), (2, "sink", 30.0), (3, "launcher", 99.0)]
+    rows = [{"time": 0.0, "pid": pid, "role": role, "percent": percent} for pid, role, percent in seen]
+    folder.cpu_path("c1", 0).parent.mkdir(exist_ok=True)
+    pq.write_table(pa.Table.from_pylist(rows), folder.cpu_path("c1", 0))
+    row = analyse_run(folder)[0]
+    assert (row["cpu_percent_mean"], row["cpu_samples"]) == (45, 3)
+
+
+def test_one_cell_can_be_analysed_alone(tmp_path: Path) -> None:
+    one: Cell = cell()
+    folder = run_of(tmp_path, one)
+    keep(folder, one, [sound()])
+    row = analyse(one, folder.trials_of("c1"), RunFolder.open(folder.path))
+    assert (row["response_p50_us"], row["sent"], row["floor_us"]) == (50, COUNT, None)
+    assert row["achieved_hz"] == pytest.approx(1e9 / MS)

@@ -1,0 +1,65 @@
+"""What cannot be told is null."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hopmeter.analysis.percentiles import interval, quantiles, resolvable
+from tests.analysis.made import analysed, arrivals, cell, messages
+
+
+@pytest.mark.parametrize(
+    ("count", "resolved"),
+    [(19, []), (20, [500]), (99, [500]), (100, [500, 900]), (1000, [500, 900, 990]), (10_000, [500, 900, 990, 999])],
+)
+def test_a_percentile_needs_ten_samples_beyond_it(count: int, resolved: list[int]) -> None:
+    found = dict(zip((500, 900, 990, 999), quantiles(np.arange(count), (500, 900, 990, 999)), strict=True))
+    assert [permille for permille, value in found.items() if value is not None] == resolved
+
+
+def test_the_least_count_that_resolves_as_much() -> None:
+    assert [resolvable(count) for count in (5, 20, 99, 1000, 9999, 10_000, 50_000)] == [
+        *(0, 20, 20, 1000, 1000, 10_000, 10_000)
+    ]
+
+
+def test_no_interval_from_two_trials_nor_from_one_that_does_not_resolve() -> None:
+    assert interval([1.0, 2.0], 1.5) is None
+    assert interval([1.0, 2.0, None], 1.5) is None
+    assert interval([1.0, 2.0, 3.0], None) is None
+    assert interval([1.0, 2.0, 3.0], 2.0) is not None
+
+
+def test_an_interval_contains_its_point_and_is_none_too_narrow_for_disagreeing_trials() -> None:
+    low, high = interval([10.0, 11.0, 12.0], 14.0) or (0, 0)
+    assert low < 10
+    assert high > 14
+    below, above = interval([-1.0, 0.0, 1.0], 0.0, positive=False) or (0, 0)
+    assert below == pytest.approx(-2.484, abs=1e-3), "Student's t with 2 degrees of freedom over the root of 3"
+    assert above == -below
+
+
+def test_intervals_are_null_where_a_trial_is_too_short(tmp_path: Path) -> None:
+    long, short = ({0: messages(n), 1: arrivals(range(n))} for n in (1000, 900))
+    row = analysed(tmp_path, cell(trials=3), long, long, short)
+    assert row["response_p50_low_us"] is not None
+    assert row["response_p99_us"] is not None
+    assert row["response_p99_low_us"] is None
+    assert row["response_p99_high_us"] is None
+
+
+def test_what_does_not_apply_is_null(tmp_path: Path) -> None:
+    row = analysed(tmp_path, cell(), {0: messages(20), 1: arrivals(range(20))})
+    absent = ("roundtrip", "encode", "decode", "gather", "server", "copy", "overhead")
+    assert all(row[f"{name}_{each}"] is None for name in absent for each in ("p50_us", "count", "min_us"))
+    assert [row[name] for name in ("forward", "cpu_us_per_message", "copies_per_hop", "floor_us")] == [None] * 4
+    assert (row["response_p90_us"], row["response_p50_low_us"]) == (None, None)
+    assert row["quick"] is True
+
+
+def test_nothing_received_is_no_latency_and_no_error(tmp_path: Path) -> None:
+    row = analysed(tmp_path, cell(), {0: messages(30), 1: []})
+    assert (row["status"], row["response_count"], row["lost"]) == ("saturated", None, 30)

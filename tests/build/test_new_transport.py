@@ -1,0 +1,63 @@
+"""`hopmeter new transport` gives a folder that builds and passes conformance as it stands, in every language."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hopmeter.build import rust
+
+CHECKOUT = Path(__file__).parents[2]
+PARTS = ("Cargo.toml", "Cargo.lock", "instrument", "cpp", "hopmeter", "conformance", "pyproject.toml")
+CLUTTER = shutil.ignore_patterns("__pycache__", "_data", "target", "build.log")
+
+pytestmark = [pytest.mark.package, pytest.mark.timeout(900)]
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkout with no transport but the template, so that the real one is left alone."""
+    tree = tmp_path_factory.mktemp("tree")
+    for part in PARTS:
+        if (CHECKOUT / part).is_dir():
+            shutil.copytree(CHECKOUT / part, tree / part, ignore=CLUTTER)
+        else:
+            shutil.copy2(CHECKOUT / part, tree / part)
+    shutil.copytree(CHECKOUT / "transports/_template", tree / "transports/_template", ignore=CLUTTER)
+    return tree
+
+
+def within(tree: Path, *command: str) -> str:
+    # A folder of its own beside Cargo's: the same crates again, of another workspace, must not replace the real ones.
+    target = Path(rust.metadata(CHECKOUT)["target_directory"]) / "apart"
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(tree),
+        "CARGO_TARGET_DIR": str(target),
+        "HOPMETER_HOME": str(tree / "home"),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=tree,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+def test_it_builds_and_passes_conformance_as_it_stands(tree: Path) -> None:
+    folder = Path(within(tree, "hopmeter", "new", "transport", "my-bus").strip())
+    assert folder == tree / "transports/my-bus"
+    within(tree, "hopmeter", "build", "my-bus")
+    said = within(tree, "pytest", "-v", "-p", "no:cacheprovider", "conformance")
+    for case in ("my-bus-rust-", "my-bus-cpp-", "my-bus-python-", "my-bus-rust>python-", "my-bus-python>cpp-"):
+        assert any(case in line and "PASSED" in line for line in said.splitlines()), f"{case} was not tested\n{said}"

@@ -1,0 +1,105 @@
+"""Python adapters get their packages where the manifest says, and their nodes really start there."""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hopmeter import places
+from hopmeter.build import work
+from hopmeter.build.targets import Target
+from hopmeter.manifest import Manifest, interpreter
+
+ADAPTER = """
+import sys
+import {library} as library
+
+class Transport:
+    @staticmethod
+    def version():
+        return f"{{library.__name__}} for {{sys.prefix}}"
+"""
+
+
+@pytest.fixture(autouse=True)
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where hopmeter is an installed package, whose nodes have no checkout on their path."""
+    monkeypatch.setenv("HOPMETER_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    monkeypatch.setattr(places, "checkout", lambda: None)
+
+
+def target(folder: Path, library: str, **part: Any) -> Target:
+    manifest = Manifest.model_validate(
+        {
+            "name": "apart",
+            "title": "Apart",
+            "summary": "S.",
+            "placements": ["process"],
+            "patterns": ["pubsub"],
+            "send": "nonblocking",
+            "max_payload_bytes": 1,
+            "languages": {"python": {"waits": ["block"], "library": "L", **part}},
+        }
+    )
+    manifest._folder = folder / "transports/apart"
+    (manifest.folder / "python").mkdir(parents=True)
+    (manifest.folder / "python/adapter.py").write_text(ADAPTER.format(library=library))
+    return Target(manifest, manifest.offers["python"])
+
+
+def wheel(folder: Path, name: str) -> Path:
+    """A package of one empty module, as a registry would give it."""
+    path = folder / f"{name}-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr(f"{name}.py", "")
+        packed.writestr(f"{name}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        packed.writestr(f"{name}-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        packed.writestr(f"{name}-1.0.dist-info/RECORD", "")
+    return path
+
+
+def test_packages_of_an_own_environment_are_there_and_nowhere_else(tmp_path: Path) -> None:
+    outcome = work.build_one(target(tmp_path, "loner", environment="own", pip=[str(wheel(tmp_path, "loner"))]))
+    assert (outcome.error, outcome.detail) == ("", "")
+    assert outcome.version == f"loner for {tmp_path}/home/cache/environments/apart"
+    assert find_spec("loner") is None
+
+
+def test_nothing_that_is_installed_beside_hopmeter_gets_into_an_own_environment(tmp_path: Path) -> None:
+    assert find_spec("pydantic") is not None
+    outcome = work.build_one(target(tmp_path, "pydantic", environment="own"))
+    assert "No module named 'pydantic'" in outcome.error
+
+
+def test_what_the_manifest_no_longer_lists_leaves_an_own_environment(tmp_path: Path) -> None:
+    asked = target(tmp_path, "loner", environment="own", pip=[str(wheel(tmp_path, "loner"))])
+    assert work.build_one(asked).good
+    without = Target(asked.manifest, asked.offer.model_copy(update={"pip": []}))
+    assert "No module named 'loner'" in work.build_one(without).error
+
+
+def test_a_node_runs_on_the_systems_python(tmp_path: Path) -> None:
+    try:
+        system = interpreter.system()
+    except interpreter.NoPythonError as none:
+        pytest.skip(f"{none}: {none.remedy}")
+    assert system.program != Path(sys.executable)
+    outcome = work.build_one(target(tmp_path, "json", interpreter="system"))
+    assert outcome.version == "json for /usr"
+
+
+def test_without_a_python_of_the_system_building_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.confstr", lambda _: str(tmp_path))
+    interpreter.system.cache_clear()
+    outcome = work.build_one(target(tmp_path, "json", interpreter="system"))
+    interpreter.system.cache_clear()
+    assert outcome.error == "the system has no python3"
+    assert outcome.remedy.startswith("install the system's own python3, 3.11 or newer")

@@ -1,0 +1,98 @@
+"""What is built when: everything, what was asked for, or what a scenario needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hopmeter import places
+from hopmeter.build import needs, system, targets
+from hopmeter.errors import UsageError
+
+MANIFEST = """
+name = "{name}"
+title = "T"
+summary = "S."
+placements = ["process"]
+patterns = ["pubsub"]
+send = "nonblocking"
+max_payload_bytes = 100
+{top}
+"""
+LANGUAGE = """
+[languages."{language}"]
+waits = ["block"]
+library = "L"
+{extra}
+"""
+
+
+def write(folder: Path, name: str, top: str = "", **languages: str) -> None:
+    words = {"cpp": "c++"}
+    text = MANIFEST.format(name=name, top=top)
+    for language, extra in languages.items():
+        text += LANGUAGE.format(language=words.get(language, language), extra=extra)
+    (folder / name).mkdir(parents=True)
+    (folder / name / "transport.toml").write_text(text)
+
+
+@pytest.fixture(autouse=True)
+def transports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "transports"
+    write(folder, "memory", rust="", cpp="")
+    write(folder, "shm", rust="", cpp="", python="")
+    write(folder, "heavy", rust="heavy = true", python="")
+    write(folder, "packaged", cpp='apt = ["libp-dev"]', python='pip = ["p"]')
+    write(folder, "synthetic", top="ranked = false", rust="")
+    monkeypatch.setattr(places, "transport_folders", lambda: [folder])
+    monkeypatch.setattr(places, "scenario_folder", lambda: tmp_path)
+    monkeypatch.setattr(system, "rights", list)
+    monkeypatch.setattr(system, "missing", list)
+    return folder
+
+
+def titles(found: list[targets.Target]) -> set[str]:
+    return {target.title for target in found}
+
+
+def scenario(tmp_path: Path, text: str) -> list[targets.Target]:
+    (tmp_path / "asked.toml").write_text(f'title = "T"\nquestion = "Q?"\n{text}')
+    return needs.needed_for("asked")
+
+
+def test_everything_is_built_unless_something_is_asked_for() -> None:
+    assert len(targets.chosen()) == 10
+    assert titles(targets.chosen(["shm"])) == {"shm (rust)", "shm (c++)", "shm (python)"}
+    assert titles(targets.chosen(["shm", "packaged"], ["c++"])) == {"shm (c++)", "packaged (c++)"}
+
+
+@pytest.mark.parametrize(("names", "languages", "said"), [(["shn"], [], "shm"), ([], ["cpp"], "c\\+\\+")])
+def test_a_mistyped_word_is_answered_with_what_there_is(names: list[str], languages: list[str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        targets.chosen(names, languages)
+
+
+def test_one_language_is_the_one_that_is_got_soonest_and_synthetic_is_not_ranked(tmp_path: Path) -> None:
+    found = titles(scenario(tmp_path, 'transport = "all"\nlanguage = "one"\n'))
+    assert found == {"memory (rust)", "shm (rust)", "heavy (python)", "packaged (c++)"}
+
+
+def test_without_the_right_to_install_a_language_without_packages_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(system, "rights", lambda: None)
+    assert "packaged (python)" in titles(scenario(tmp_path, ""))
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('transport = ["heavy", "synthetic"]\nlanguage = "rust"', {"heavy (rust)", "synthetic (rust)"}),
+        ('transport = "heavy"\nlanguage = "python>rust"', {"heavy (rust)", "heavy (python)"}),
+        ('transport = "shm"\nlanguage = "pairs"', {"shm (c++)", "shm (python)"}),
+        ('[[case]]\ntransport = "packaged"\nlanguage = "each"', {"packaged (c++)", "packaged (python)"}),
+    ],
+)
+def test_what_a_scenario_names_is_built_along_with_the_floors(tmp_path: Path, text: str, wanted: set[str]) -> None:
+    assert titles(scenario(tmp_path, text)) == {"memory (rust)", "shm (rust)"} | wanted

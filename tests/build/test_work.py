@@ -1,0 +1,107 @@
+"""Building through the real tools' front doors: what fails is told, and stops nothing else."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from hopmeter.build import system, work
+from hopmeter.build.command import BuildError, run_logged
+from hopmeter.build.targets import Target
+from hopmeter.cli.build import _failed
+from hopmeter.manifest import Manifest, Readiness
+
+
+def target(folder: Path, language: str = "c++", apt: tuple[str, ...] = ()) -> Target:
+    part = {"waits": ["block"], "library": "L", "apt": list(apt)}
+    manifest = Manifest.model_validate(
+        {
+            "name": "thing",
+            "title": "T",
+            "summary": "S.",
+            "placements": ["process"],
+            "patterns": ["pubsub"],
+            "send": "nonblocking",
+            "max_payload_bytes": 1,
+            "languages": {language: part},
+        }
+    )
+    manifest._folder = folder
+    return Target(manifest, manifest.offers[language])
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "workshop", lambda: tmp_path)
+    monkeypatch.setattr(system, "missing", lambda packages: sorted(set(packages)))
+
+
+def use(monkeypatch: pytest.MonkeyPatch, *, fails: bool, ready: bool = True) -> None:
+    def build(asked: Target, log: Path) -> None:
+        log.write_text("the compiler's own words")
+        if fails:
+            raise BuildError("it failed", "mend it", "the compiler's own words")
+
+    answer = Readiness("thing", "c++", ready=ready, version="1.2", missing="" if ready else "its node does not start")
+    monkeypatch.setitem(work.BUILDERS, "c++", build)
+    monkeypatch.setattr(work, "readiness", lambda *_: answer)
+
+
+def test_a_failed_build_shows_the_tools_last_words_and_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, fails=True)
+    outcome = work.build_one(target(tmp_path))
+    assert (outcome.good, outcome.error, outcome.remedy) == (False, "it failed", "mend it")
+    assert outcome.detail == "the compiler's own words"
+
+
+def test_where_packages_are_missing_the_remedy_is_to_install_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, fails=True)
+    outcome = work.build_one(target(tmp_path, apt=("libb-dev", "liba-dev")))
+    assert outcome.error == "liba-dev and libb-dev are not installed"
+    assert outcome.remedy == "sudo apt-get install liba-dev libb-dev"
+
+
+def test_a_library_that_is_there_without_its_package_is_good_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, fails=False)
+    outcome = work.build_one(target(tmp_path, apt=("liba-dev",)))
+    assert (outcome.good, outcome.version, outcome.missing) == (True, "1.2", [])
+
+
+def test_a_node_that_does_not_start_was_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, fails=False, ready=False)
+    assert "its node does not start" in work.build_one(target(tmp_path)).error
+
+
+def test_what_was_named_must_be_built_and_the_rest_may_lack_libraries(tmp_path: Path) -> None:
+    good, lacking = work.Outcome(target(tmp_path)), work.Outcome(target(tmp_path), error="e", missing=["liba-dev"])
+    broken = work.Outcome(target(tmp_path), error="e")
+    assert not _failed([good, lacking], for_scenario=False, named=False)
+    assert _failed([good, lacking], for_scenario=False, named=True)
+    assert _failed([good, broken], for_scenario=False, named=False)
+    assert not _failed([good, broken], for_scenario=True, named=False)
+    assert _failed([broken], for_scenario=True, named=False)
+
+
+def test_the_log_keeps_everything_and_the_error_its_end(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    script = "import sys; [print('line', i, flush=True) for i in range(100)]; sys.stderr.write('gone\\n'); sys.exit(3)"
+    with pytest.raises(BuildError) as failed:
+        run_logged([sys.executable, "-c", script], log, remedy="mend it")
+    assert "line 0\n" in log.read_text()
+    assert failed.value.detail.splitlines()[-1] == "gone"
+    assert "line 0\n" not in failed.value.detail
+    assert str(log) in failed.value.what
+
+
+def test_a_tool_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="no-such-tool does not run") as failed:
+        run_logged(["no-such-tool"], tmp_path / "log", remedy="install it")
+    assert failed.value.remedy == "install it"

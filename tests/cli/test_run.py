@@ -1,0 +1,223 @@
+"""`hopmeter run` as a person runs it: a process of its own, real nodes, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from hopmeter import manifest, places
+
+ROOT = Path(__file__).parents[2]
+Ran = subprocess.CompletedProcess[str]
+Hopmeter = Callable[..., Ran]
+
+needs_nodes = pytest.mark.skipif(
+    places.node("unix", "rust") is None or places.node("shm", "rust") is None,
+    reason="unix and shm are not built in rust",
+)
+SHORT = (
+    "--rate",
+    "100",
+    "--messages",
+    "30",
+    "--warmup",
+    "3",
+    "--trials",
+    "1",
+    "--payload",
+    "timing",
+    "--cores",
+    "free",
+)
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache"), "COLUMNS": "200"}
+
+
+@pytest.fixture
+def hopmeter(tmp_path: Path, environment: dict[str, str]) -> Hopmeter:
+    def run(*words: str) -> Ran:
+        command = [sys.executable, "-m", "hopmeter", *words]
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+
+    return run
+
+
+def lines(ran: Ran) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in ran.stdout.splitlines()]
+
+
+@needs_nodes
+def test_a_run_measures_and_leaves_its_folder(hopmeter: Hopmeter, tmp_path: Path) -> None:
+    ran = hopmeter("run", "--transport", "unix", "--language", "rust", *SHORT, "--json", "--out", "here")
+    assert ran.returncode == 0, ran.stderr
+    unix, floor = lines(ran)
+    assert (unix["transport"], unix["status"], unix["received"], unix["lost"]) == ("unix", "ok", 30, 0)
+    assert (floor["transport"], floor["ranked"]) == ("shm", False)
+    assert unix["response_p50_us"] > 0
+    assert unix["times_floor"] == pytest.approx(unix["response_p50_us"] / floor["response_p50_us"], rel=0.01)
+    kept = json.loads((tmp_path / "here/run.json").read_text())
+    assert kept["seed"] >= 0
+    assert kept["command"][:2] == ["hopmeter", "run"]
+    assert {"machine", "noise", "versions", "cells", "scenario"} <= kept.keys()
+    assert {"cells.parquet", "trials.parquet", "samples"} <= {path.name for path in (tmp_path / "here").iterdir()}
+    assert not list((tmp_path / "cache").rglob("live/*"))
+    shown = hopmeter("show", "here")
+    assert shown.returncode == 0
+    assert "unix" in shown.stdout
+
+
+@needs_nodes
+def test_a_folder_that_exists_is_not_written_over(hopmeter: Hopmeter, tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    ran = hopmeter("run", "--transport", "unix", "--language", "rust", *SHORT, "--out", "here")
+    assert ran.returncode == 2
+    assert "the results folder here exists already" in ran.stderr
+    assert "--resume" in ran.stderr
+
+
+@needs_nodes
+def test_ctrl_c_keeps_what_is_finished_and_resume_goes_on(
+    hopmeter: Hopmeter, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "hopmeter",
+        "run",
+        "--transport",
+        "unix",
+        "--language",
+        "rust",
+        *SHORT,
+        "--trials",
+        "3",
+        "--out",
+        "here",
+    ]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=tmp_path,
+        env=environment,
+        start_new_session=True,
+    ) as process:
+        deadline = time.monotonic() + 30
+        finished = tmp_path / ".here.partial/trials.jsonl"
+        while not (finished.exists() and finished.read_text()):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        nodes = psutil.Process(process.pid).children(recursive=True)
+        # As a terminal does it: every process of the group gets the signal.
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(20) == 130
+    assert not any(node.is_running() for node in nodes)
+    kept = len(finished.read_text().splitlines())
+    ran = hopmeter("run", "--resume", str(tmp_path / "here"), "--json")
+    assert ran.returncode == 0, ran.stderr
+    assert 1 <= kept < 6
+    assert [row["trials_good"] for row in lines(ran)] == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["run", "quik"], 'did you mean "quick"?'),
+        (["run", "--wait", "bock"], 'did you mean "block"?'),
+        (["run", "--rate", "fast"], '--rate: "fast" is no number'),
+        (["run", "--transport", "zenho"], 'did you mean "zenoh"?'),
+        (["run", "--set", "hmw=1"], 'did you mean "hwm"?'),
+        (["run", "--messages", "5", "--duration", "1s"], "--messages and --duration say the same thing twice"),
+        (["run", "--resume", "nowhere"], "nowhere is no run folder"),
+        (["run", "--resume", "nowhere", "--wait", "spin"], "other options have no meaning with it"),
+        (["show", "nowhere"], "nowhere is no run folder"),
+        (["run", "absent.toml"], "absent.toml cannot be read"),
+        (["run", "--colour", "red"], "No such option"),
+    ],
+)
+def test_wrong_usage_is_explained_and_ends_with_2(hopmeter: Hopmeter, words: list[str], says: str) -> None:
+    ran = hopmeter(*words)
+    assert ran.returncode == 2
+    assert says in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_no_cell_left_to_run_ends_with_2(hopmeter: Hopmeter) -> None:
+    ran = hopmeter("run", "--transport", "unix", "--language", "rust", "--wait", "callback")
+    assert ran.returncode == 2
+    assert "offers no wait callback" in ran.stdout + ran.stderr
+    assert "no cell of this scenario can be measured here" in ran.stderr
+
+
+def test_a_dry_run_shows_cells_and_what_is_dropped(hopmeter: Hopmeter, tmp_path: Path) -> None:
+    ran = hopmeter(
+        "run",
+        "--transport",
+        "unix",
+        "--language",
+        "each",
+        "--payload",
+        "timing,image:99999x99999",
+        "--dry-run",
+        "--json",
+    )
+    dropped = [row["dropped"] for row in lines(ran) if row["status"] == "dropped"]
+    assert any("bytes are more than unix carries" in reason for reason in dropped)
+    assert not (tmp_path / "results").exists()
+
+
+def test_transports_are_listed_a_line_each(hopmeter: Hopmeter) -> None:
+    rows = lines(hopmeter("transports", "--json"))
+    assert {(row["transport"], row["language"]) for row in rows} == {
+        (name, language) for name, one in manifest.every().items() for language in one.offers
+    }
+    for row in rows:
+        assert set(row) == {"transport", "language", "ready", "version", "missing", "get"}
+        assert row["ready"] == (row["missing"] is None)
+
+
+def test_scenarios_are_listed_with_their_questions(hopmeter: Hopmeter) -> None:
+    rows = lines(hopmeter("scenarios", "--json"))
+    assert {"quick", "relay-chain", "image", "rate-sweep", "size-sweep", "languages", "fan-out"} <= {
+        row["scenario"] for row in rows
+    }
+
+
+@pytest.mark.skipif(places.node("unix", "rust") is None, reason="unix is not built in rust")
+def test_a_cell_that_fails_is_kept_and_told_and_ends_with_1(
+    hopmeter: Hopmeter, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    nodes = tmp_path / "home/nodes"
+    nodes.mkdir(parents=True)
+    real = places.node("unix", "rust")
+    assert real is not None
+    broken = nodes / "hopmeter-node-unix-rust"
+    # Says what it is as the real one does, and falls over when it is to measure.
+    broken.write_text(f'#!/bin/sh\n[ "$1" = --describe ] && exec {real} --describe\necho "out of luck" >&2\nexit 9\n')
+    broken.chmod(0o755)
+    package = tmp_path / "site/hopmeter"
+    shutil.copytree(ROOT / "hopmeter", package, ignore=shutil.ignore_patterns("__pycache__", "_data"))
+    shutil.copytree(ROOT / "transports/unix", package / "_data/transports/unix", ignore=shutil.ignore_patterns("rust"))
+    shutil.copytree(ROOT / "scenarios", package / "_data/scenarios")
+    environment |= {"PYTHONPATH": str(package.parent), "HOPMETER_HOME": str(tmp_path / "home")}
+    ran = hopmeter("run", "--transport", "unix", "--language", "rust", *SHORT, "--json")
+    assert ran.returncode == 1, ran.stderr
+    (row,) = lines(ran)
+    assert row["status"] == "failed"
+    assert "ended with exit code 9; its log ends: out of luck" in row["reason"]
+    logs = [log.read_text() for log in (tmp_path / "results").rglob("*.log")]
+    assert "out of luck\n" in logs

@@ -1,0 +1,96 @@
+"""One run that holds every shape a cell can have, measured once for all tests of this folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+Ran = subprocess.CompletedProcess[str]
+Row = dict[str, Any]
+
+MESSAGES = 60
+SCENARIO = f"""
+title = "Every shape"
+question = "Does every pattern, pace, wait, touch and language come out as it went in?"
+transport = "shm"
+language = "rust"
+cores = "free"
+payload = "bytes:100"
+rate = 500
+messages = {MESSAGES}
+warmup = 4
+trials = 1
+seed = 7
+drain = "100ms"
+"""
+CASES = {
+    "chain": "relays = 2",
+    "ring": 'pace = "closed"\nrelays = 1',
+    "call": 'pattern = "rpc"\nrelays = 1',
+    "native call": 'pattern = "rpc"\nrelays = 1\ntransport = "zeromq"\nlanguage = "c++"',
+    "closed call": 'pattern = "rpc"\npace = "closed"\ntransport = "unix"',
+    "scatter 30": 'pattern = "scatter"\nsinks = 3\nwork = "sleep:30ms"\nrate = 20\nmessages = 25',
+    "scatter 40": 'pattern = "scatter"\nsinks = 3\nwork = "sleep:40ms"\nrate = 20\nmessages = 25',
+    "pairs": "pairs = 2",
+    "fan-out": "sinks = 3",
+    "open": 'transport = "unix"',
+    "poisson": 'pace = "poisson"',
+    "burst": 'pace = "burst"\nburst = 4',
+    "max": 'pace = "max"\ntransport = "unix"',
+    "spin": 'wait = "spin"\ncores = "cross"',
+    "callback": 'wait = "callback"',
+    "thread": 'transport = "memory"\nplacement = "thread"',
+    "touch none": 'touch = "none"\npayload = "bytes:300000"',
+    "touch write+read": 'touch = "write+read"\npayload = "bytes:300000"',
+    "copy": 'relays = 1\nwork = "copy:1000"',
+    "c++": 'transport = "unix"\nlanguage = "c++"',
+    "rust>python": 'transport = "unix"\nlanguage = "rust>python"',
+    "python>c++": 'transport = "tcp"\nlanguage = "python>c++"',
+}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run, the rows it printed, and those of the cases by name."""
+
+    folder: Path
+    rows: list[Row]
+    by_name: dict[str, Row]
+
+    def samples(self, name: str, *columns: str) -> list[Row]:
+        path = self.folder / "samples" / f"{self.by_name[name]['cell']}-0.parquet"
+        return list(pq.read_table(path, columns=list(columns) or None).to_pylist())
+
+
+def hopmeter(folder: Path, *words: str) -> Ran:
+    """The real command, in a folder."""
+    root = str(Path(__file__).parents[2])
+    environment = {**os.environ, "PYTHONPATH": root, "COLUMNS": "160"}
+    command = [sys.executable, "-m", "hopmeter", *words]
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=folder, env=environment, timeout=200, check=False
+    )
+
+
+@pytest.fixture(scope="session")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    folder = tmp_path_factory.mktemp("end-to-end")
+    (folder / "shapes.toml").write_text(SCENARIO + "".join(f"[[case]]\n{case}\n" for case in CASES.values()))
+    ran = hopmeter(folder, "run", "shapes.toml", "--json", "--out", "every-shape")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    rows = [json.loads(line) for line in ran.stdout.splitlines()]
+    return Measured(folder / "every-shape", rows, dict(zip(CASES, rows, strict=False)))
+
+
+@pytest.fixture
+def run_in(tmp_path: Path) -> Callable[..., Ran]:
+    return lambda *words: hopmeter(tmp_path, *words)

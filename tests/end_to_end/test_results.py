@@ -1,0 +1,198 @@
+"""What a run prints and leaves: the promised columns, tables that agree, and commands that read them again."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow.parquet as pq
+import pytest
+
+from hopmeter.store import query
+from tests.end_to_end.conftest import CASES, MESSAGES, Measured, Ran
+
+ROOT = Path(__file__).parents[2]
+PROMISED = """
+cell transport language pattern placement wait cores payload payload_bytes touch codec pace rate_hz relays sinks
+trials trials_good frame_bytes copies_per_hop forward abandoned achieved_mb_s status reason sent received lost
+duplicated reordered busy achieved_hz chain_per_hop_p50_us chain_per_hop_p90_us cpu_us_per_message cpu_percent_mean
+cpu_samples voluntary_switches_per_message involuntary_switches_per_message loopback_bytes_per_message rss_peak_mb
+floor_us times_floor library_version
+"""
+FIGURES = "response service hop roundtrip encode decode gather server copy overhead"
+STATISTICS = (
+    "mean_us std_us min_us p50_us p90_us p99_us p999_us max_us count p50_low_us p50_high_us p99_low_us p99_high_us"
+)
+SAMPLES = "seq participant copy intended_ns sent_ns arrived_ns forwarded_ns encoded_ns decoded_ns"
+SMALL = """
+title = "Small"
+question = "Does it go on?"
+transport = "unix"
+language = "rust"
+cores = "free"
+rate = 200
+messages = 40
+trials = 3
+"""
+
+
+def documented() -> set[str]:
+    """Every name that docs/metrics.md has for a column; `NAME_…` stands for every figure."""
+    words = set(re.findall(r"`(NAME_\w+|_\w+|[a-z][a-z0-9_]*)`", (ROOT / "docs/metrics.md").read_text()))
+    statistics = {word.removeprefix("NAME") for word in words if word.startswith(("NAME_", "_"))}
+    statistics |= {bound.replace("p50", "p99") for bound in statistics if "p50" in bound}
+    return words | {figure + each for figure in FIGURES.split() for each in statistics}
+
+
+def test_every_line_has_every_promised_key_and_no_undocumented_one(measured: Measured) -> None:
+    figures = {f"{figure}_{each}" for figure in FIGURES.split() for each in STATISTICS.split()}
+    promised = set(PROMISED.split()) | figures
+    keys = [list(row) for row in measured.rows]
+    assert all(each == keys[0] for each in keys), "every line has the same keys in the same order"
+    assert promised - set(keys[0]) == set()
+    assert set(keys[0]) - documented() == set()
+
+
+def test_the_tables_hold_what_was_printed(measured: Measured) -> None:
+    cells = pq.read_table(measured.folder / "cells.parquet")
+    assert cells.column_names == list(measured.rows[0])
+    assert json.loads(json.dumps(cells.to_pylist())) == measured.rows
+    trials = pq.read_table(measured.folder / "trials.parquet").to_pylist()
+    assert sorted(trial["cell"] for trial in trials) == sorted(row["cell"] for row in measured.rows)
+    assert [trial["order"] for trial in trials] == list(range(len(trials)))
+
+
+def test_the_run_folder_is_complete(measured: Measured) -> None:
+    about = json.loads((measured.folder / "run.json").read_text())
+    assert about["seed"] == 7
+    assert {"scenario", "cells", "versions", "machine", "doctor", "noise", "instrument"} <= about.keys()
+    for row in measured.rows:
+        assert pq.read_schema(measured.folder / f"samples/{row['cell']}-0.parquet").names == SAMPLES.split()
+    assert not [path for path in measured.folder.rglob("*") if path.name.startswith(".")], "nothing temporary stays"
+    assert (measured.folder / "report.html").stat().st_size > 10_000
+
+
+def test_samples_tell_each_place_of_a_chain(measured: Measured) -> None:
+    rows = measured.samples("chain")
+    filled = {
+        place: {
+            name
+            for name in SAMPLES.split()[3:]
+            if all(row[name] is not None for row in rows if row["participant"] == place)
+        }
+        for place in range(4)
+    }
+    assert {"intended_ns", "sent_ns"} == filled[0]
+    assert {"arrived_ns", "forwarded_ns"} <= filled[1] & filled[2]
+    assert "arrived_ns" in filled[3]
+    assert "forwarded_ns" not in filled[3]
+    times = {(row["participant"], row["seq"]): row for row in rows}
+    for seq in range(MESSAGES):
+        way = [times[0, seq]["sent_ns"], times[1, seq]["arrived_ns"], times[1, seq]["forwarded_ns"]]
+        way += [times[2, seq]["arrived_ns"], times[2, seq]["forwarded_ns"], times[3, seq]["arrived_ns"]]
+        assert way == sorted(way), "a message is nowhere before it was at the place before"
+
+
+def test_show_reads_a_run_again(measured: Measured, run_in: Callable[..., Ran]) -> None:
+    shown = run_in("show", str(measured.folder))
+    assert shown.returncode == 0, shown.stderr
+    assert all(word in shown.stdout for word in ("shm", "unix", "zeromq", "tcp", "memory"))
+    again = run_in("show", str(measured.folder), "--json")
+    assert [json.loads(line)["cell"] for line in again.stdout.splitlines()] == [row["cell"] for row in measured.rows]
+
+
+def test_the_report_needs_no_network(measured: Measured) -> None:
+    page = (measured.folder / "report.html").read_text()
+    assert "Does every pattern, pace, wait, touch and language" in page
+    assert not re.search(r"""(?:src|href)=["']https?://""", page)
+
+
+def test_an_interrupted_run_keeps_what_is_finished_goes_on_and_joins_others_in_one_table(
+    measured: Measured, run_in: Callable[..., Ran], tmp_path: Path
+) -> None:
+    (tmp_path / "small.toml").write_text(SMALL)
+    command = [sys.executable, "-m", "hopmeter", "run", "small.toml", "--json", "--out", "cut"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True
+    ) as process:
+        wait_for_a_trial(tmp_path / ".cut.partial/trials.jsonl")
+        nodes = psutil.Process(process.pid).children(recursive=True)
+        os.killpg(process.pid, signal.SIGINT)
+        printed, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "hopmeter run --resume" in said
+    assert sum(json.loads(line)["trials_good"] for line in printed.splitlines()) >= 1
+    assert not any(node.is_running() and node.status() != "zombie" for node in nodes)
+    assert (tmp_path / ".cut.partial/cells.parquet").exists()
+    kept = [json.loads(line) for line in (tmp_path / ".cut.partial/trials.jsonl").read_text().splitlines()]
+    resumed = run_in("run", "--resume", "cut", "--json")
+    assert resumed.returncode == 0, resumed.stderr
+    assert [json.loads(line)["trials_good"] for line in resumed.stdout.splitlines()] == [3, 3]
+    after = pq.read_table(tmp_path / "cut/trials.parquet").to_pylist()
+    assert {trial["start_ns"] for trial in kept} <= {trial["start_ns"] for trial in after}, "what was done is kept"
+    joins_others(measured, tmp_path / "cut")
+    reported = run_in("report", "cut", "-o", "page.html")
+    assert reported.returncode == 0, reported.stderr
+    assert "Does it go on?" in (tmp_path / "page.html").read_text()
+
+
+def wait_for_a_trial(lines: Path) -> None:
+    deadline = time.monotonic() + 60
+    while not (lines.exists() and lines.read_text()):
+        assert time.monotonic() < deadline, "no trial was finished"
+        time.sleep(0.02)
+
+
+def joins_others(measured: Measured, other: Path) -> None:
+    runs = query.connect([measured.folder, other])
+    counted: dict[str, int] = dict(runs.sql("SELECT run, count(*) FROM cells GROUP BY run").fetchall())
+    assert counted == {"every-shape": len(measured.rows), "cut": 2}
+    received: list[Any] = runs.sql(
+        "SELECT count(*) FROM samples JOIN cells USING (run, cell) "
+        "WHERE run = 'cut' AND transport = 'unix' AND participant = 1 AND arrived_ns IS NOT NULL"
+    ).fetchall()
+    assert received == [(3 * 40,)]
+
+
+def test_a_dry_run_plans_the_same_cells_and_measures_none(
+    measured: Measured, run_in: Callable[..., Ran], tmp_path: Path
+) -> None:
+    scenario = measured.folder.parent / "shapes.toml"
+    dry = run_in("run", str(scenario), "--dry-run", "--json")
+    assert dry.returncode == 0, dry.stderr
+    planned = [json.loads(line) for line in dry.stdout.splitlines()]
+    assert [row["cell"] for row in planned] == [row["cell"] for row in measured.rows]
+    assert {row["status"] for row in planned} == {"planned"}
+    assert list(tmp_path.iterdir()) == []
+    spoken = run_in("run", str(scenario), "--dry-run")
+    assert spoken.returncode == 0
+    assert "scatter" in spoken.stdout
+
+
+def test_transports_prints_an_object_a_line_for_each_language(run_in: Callable[..., Ran]) -> None:
+    rows = [json.loads(line) for line in run_in("transports", "--json").stdout.splitlines()]
+    assert all(list(row) == ["transport", "language", "ready", "version", "missing", "get"] for row in rows)
+    assert {("shm", "rust", True), ("unix", "rust", True)} <= {
+        (row["transport"], row["language"], row["ready"]) for row in rows
+    }
+    assert all(row["version"] if row["ready"] else row["missing"] and row["get"] for row in rows)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["run", "--help"]])
+def test_help_has_an_example(run_in: Callable[..., Ran], words: list[str]) -> None:
+    helped = run_in(*words)
+    assert helped.returncode == 0
+    assert "Example: hopmeter" in helped.stdout
+
+
+def test_every_case_is_a_cell(measured: Measured) -> None:
+    assert [row["ranked"] for row in measured.rows[: len(CASES)]] == [True] * len(CASES)

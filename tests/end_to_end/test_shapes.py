@@ -1,0 +1,125 @@
+"""Every pattern, pace, wait, touch and language, through the real command and real nodes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from tests.end_to_end.conftest import CASES, MESSAGES, Measured
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_shape_is_measured_without_loss(measured: Measured, name: str) -> None:
+    row = measured.by_name[name]
+    assert row["trials_good"] == 1, row["reason"]
+    assert row["status"] in ("ok", "saturated"), row["reason"]
+    assert row["lost"] == row["duplicated"] == row["malformed"] == row["foreign"] == row["content_errors"] == 0
+    assert row["cpu_us_per_message"] > 0
+    assert row["library_version"]
+
+
+def test_a_chain_is_seen_hop_by_hop(measured: Measured) -> None:
+    row = measured.by_name["chain"]
+    assert (row["sent"], row["received"]) == (MESSAGES, MESSAGES)
+    assert row["hop_count"] == 3 * MESSAGES
+    assert row["chain_per_hop_p50_us"] == pytest.approx(row["service_p50_us"] / 3)
+    assert 0 < row["hop_min_us"] <= row["service_min_us"] <= row["response_max_us"]
+    assert row["roundtrip_count"] is None
+    assert row["forward"] in ("copy", "move")
+
+
+def test_a_ring_is_a_round_trip_and_no_response(measured: Measured) -> None:
+    row = measured.by_name["ring"]
+    assert row["roundtrip_count"] == MESSAGES
+    assert row["hop_count"] == 2 * MESSAGES
+    assert row["response_count"] is row["service_count"] is row["rate_hz"] is None
+
+
+@pytest.mark.parametrize("name", ["call", "native call"])
+def test_a_call_passes_its_relays_there_and_back(measured: Measured, name: str) -> None:
+    row = measured.by_name[name]
+    assert row["received"] == row["roundtrip_count"] == row["server_count"] == row["overhead_count"] == MESSAGES
+    assert row["hop_count"] == 2 * MESSAGES
+    assert row["chain_per_hop_p50_us"] < row["roundtrip_p50_us"], "the request alone has half of the way"
+    assert row["gather_count"] is None
+
+
+def test_a_closed_call_asks_as_fast_as_it_is_answered(measured: Measured) -> None:
+    row = measured.by_name["closed call"]
+    assert row["rate_hz"] is None
+    assert row["roundtrip_count"] == MESSAGES
+    times = [(each["sent_ns"], each["arrived_ns"]) for each in measured.samples("closed call") if each["copy"] == 0]
+    client = sorted(each for each in times if None not in each)
+    assert all(arrived <= sent for (_, arrived), (sent, _) in pairwise(client)), "one call at a time"
+
+
+@pytest.mark.parametrize("work_ms", [30, 40])
+def test_a_scatter_takes_as_long_as_its_slowest_server_and_not_as_all(measured: Measured, work_ms: int) -> None:
+    row = measured.by_name[f"scatter {work_ms}"]
+    assert (row["sent"], row["received"], row["gather_count"]) == (3 * 25, 3 * 25, 25)
+    assert row["server_min_us"] >= work_ms * 1000
+    assert row["gather_min_us"] >= work_ms * 1000
+    assert row["gather_p50_us"] < 2 * work_ms * 1000, "servers work at the same time"
+    assert row["overhead_p50_us"] <= row["gather_p50_us"] - work_ms * 1000 + 1
+
+
+def test_pairs_and_receivers_multiply_what_arrives(measured: Measured) -> None:
+    pairs, fan_out = measured.by_name["pairs"], measured.by_name["fan-out"]
+    assert pairs["sent"] == pairs["received"] == pairs["response_count"] == 2 * MESSAGES
+    assert (fan_out["sent"], fan_out["received"]) == (MESSAGES, 3 * MESSAGES)
+    assert (fan_out["hop_count"], fan_out["response_count"]) == (3 * MESSAGES, MESSAGES)
+
+
+def gaps_ns(measured: Measured, name: str) -> list[int]:
+    """Between the times at which the source's messages were due."""
+    source = [each["intended_ns"] for each in measured.samples(name) if each["participant"] == 0]
+    assert len(source) == MESSAGES
+    return [later - earlier for earlier, later in pairwise(source)]
+
+
+def test_an_open_schedule_is_absolute(measured: Measured) -> None:
+    assert set(gaps_ns(measured, "open")) == {2_000_000}
+
+
+def test_a_poisson_schedule_has_the_rate_and_no_rhythm(measured: Measured) -> None:
+    gaps = gaps_ns(measured, "poisson")
+    assert len(set(gaps)) > MESSAGES // 2
+    assert 1_000_000 < sum(gaps) / len(gaps) < 4_000_000
+
+
+def test_bursts_are_due_together_at_the_rate_in_all(measured: Measured) -> None:
+    gaps = gaps_ns(measured, "burst")
+    assert gaps.count(0) == MESSAGES * 3 // 4
+    assert {gap for gap in gaps if gap} == {8_000_000}
+
+
+def test_max_has_no_schedule(measured: Measured) -> None:
+    row = measured.by_name["max"]
+    assert row["rate_hz"] is row["pacing_error_p50_us"] is None
+    assert row["achieved_hz"] > 0
+
+
+def test_a_relay_that_copies_tells_how_long_it_takes(measured: Measured) -> None:
+    assert measured.by_name["copy"]["copy_count"] == MESSAGES
+
+
+def test_languages_are_told_as_they_spoke(measured: Measured) -> None:
+    assert [measured.by_name[name]["language"] for name in ("c++", "rust>python", "python>c++")] == [
+        "c++",
+        "rust>python",
+        "python>c++",
+    ]
+
+
+def test_every_cell_has_the_floor_of_its_own_shape(measured: Measured) -> None:
+    unix, floor = measured.by_name["open"], next(row for row in measured.rows if row["cell"] == open_floor(measured))
+    assert (floor["transport"], floor["language"]) == ("shm", "rust")
+    assert all(floor[key] == unix[key] for key in ("pattern", "wait", "cores", "payload", "touch", "rate_hz", "relays"))
+    if floor["status"] == "ok":
+        assert unix["floor_us"] == floor["response_p50_us"]
+        assert unix["times_floor"] == pytest.approx(unix["response_p50_us"] / unix["floor_us"])
+
+
+def open_floor(measured: Measured) -> str:
+    return str(measured.by_name["open"]["floor"])

@@ -1,0 +1,80 @@
+"""Scenarios and folders that cannot be: told with file, key, value and what is allowed, before anything is measured."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOUND = 'title = "t"\nquestion = "q?"\ntransport = "unix"\nlanguage = "rust"\n'
+
+
+def hopmeter(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "hopmeter", *words]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=60, check=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            SOUND + 'wiat = "block"\nrat = 5',
+            ['wrong.toml: unknown key "wiat"', '"wait"?', 'unknown key "rat"', '"rate"?'],
+        ),
+        (SOUND + "rate = -1\ntrials = 0", ["wrong.toml: rate = -1: ", "greater than 0", "wrong.toml: trials = 0: "]),
+        (SOUND + 'payload = "bytes:many"', ["wrong.toml: payload", "timing, bytes:N or image:WIDTHxHEIGHT"]),
+        (SOUND + "[settings.unix]\nsend_bufer = 1", ["settings.unix", '"send_bufer" is not one of', '"send_buffer"?']),
+        (SOUND + "rate = ", ["wrong.toml is no TOML", "mend the line"]),
+    ],
+    ids=["unknown keys", "values out of range", "no payload", "unknown setting", "no TOML"],
+)
+def test_a_wrong_scenario_is_told_by_file_key_and_remedy(tmp_path: Path, text: str, says: list[str]) -> None:
+    (tmp_path / "wrong.toml").write_text(text)
+    ran = hopmeter(tmp_path, "run", "wrong.toml")
+    assert ran.returncode == 2, ran.stderr
+    assert [each for each in says if each not in ran.stderr] == [], ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["wrong.toml"], "nothing was begun"
+
+
+@pytest.mark.parametrize("taken", ["here", ".here.partial"])
+def test_a_results_folder_that_exists_is_left_as_it_is(tmp_path: Path, taken: str) -> None:
+    (tmp_path / "sound.toml").write_text(SOUND)
+    (tmp_path / taken).mkdir()
+    (tmp_path / taken / "mine").write_text("precious")
+    ran = hopmeter(tmp_path, "run", "sound.toml", "--out", "here")
+    assert ran.returncode == 2
+    assert f"the results folder {taken} exists already" in ran.stderr
+    assert "go on with --resume, or give another place with --out" in ran.stderr
+    assert [path.name for path in (tmp_path / taken).iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        ("run.json", "run.json is damaged"),
+        ("cells.parquet", "cells.parquet"),
+        ("trials.parquet", "trials.parquet is damaged"),
+    ],
+)
+def test_a_damaged_run_is_named_with_its_file(tmp_path: Path, small_run: Path, damage: str, says: str) -> None:
+    import shutil
+
+    shutil.copytree(small_run, tmp_path / "run")
+    (tmp_path / "run" / damage).write_bytes(b"{not what it was")
+    ran = hopmeter(tmp_path, "show", "run")
+    assert ran.returncode in (1, 2), ran.stdout
+    assert says in ran.stderr
+    assert "measure" in ran.stderr, "the remedy"
+    assert "Traceback" not in ran.stderr
+
+
+@pytest.fixture(scope="module")
+def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("small")
+    (folder / "small.toml").write_text(SOUND + "messages = 30\ntrials = 1\n")
+    ran = hopmeter(folder, "run", "small.toml", "--out", "run")
+    assert ran.returncode == 0, ran.stderr
+    return folder / "run"

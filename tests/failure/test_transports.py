@@ -1,0 +1,190 @@
+"""Transports that are not built, lack a library, or misbehave: each is told apart, and the others are measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hopmeter import places
+
+ROOT = Path(__file__).parents[2]
+SCENARIO = """
+title = "Misbehaviour"
+question = "Is each told apart?"
+language = "python"
+cores = "free"
+payload = "bytes:100"
+rate = 200
+messages = 50
+warmup = 5
+trials = 1
+drain = "100ms"
+busy = "100ms"
+timeout = "4s"
+
+[[case]]
+transport = "unruly"
+settings.unruly.breaks = ["nothing", "raises", "crashes", "hangs", "prints", "babbles", "cuts", "scribbles", "lingers"]
+[[case]]
+transport = "lacking"
+[[case]]
+transport = "zeromq"
+language = "c++"
+[[case]]
+transport = "zenoh"
+language = "rust"
+[[case]]
+transport = "unix"
+language = "rust"
+wait = ["block", "callback"]
+[[case]]
+transport = "unix"
+language = "rust"
+pace = "closed"
+[[case]]
+transport = "unix"
+language = "rust"
+payload = "image:99999x99999"
+"""
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the command said."""
+
+    code: int
+    errors: str
+    rows: list[Row]
+    folder: Path
+
+    def unruly(self, breaks: str) -> Row:
+        profile = "" if breaks == "nothing" else f"breaks={breaks}"
+        return next(row for row in self.rows if row["transport"] == "unruly" and (row["profile"] or "") == profile)
+
+    def of(self, transport: str) -> list[Row]:
+        return [row for row in self.rows if row["transport"] == transport and row["ranked"]]
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    folder = tmp_path_factory.mktemp("misbehaviour")
+    environment = installed(folder)
+    (folder / "misbehaviour.toml").write_text(SCENARIO)
+    command = [sys.executable, "-m", "hopmeter", "run", "misbehaviour.toml", "--json", "--out", "run"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=folder, env=environment, timeout=200, check=False
+    )
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert rows, done.stderr
+    return Told(done.returncode, done.stderr, rows, folder / "run")
+
+
+def installed(folder: Path) -> dict[str, str]:
+    """hopmeter as it is where there is no checkout, with transports of the user's own; answers the environment."""
+    ignored = shutil.ignore_patterns("__pycache__", "_data")
+    shutil.copytree(ROOT / "hopmeter", folder / "site/hopmeter", ignore=ignored)
+    home = folder / "home"
+    shutil.copytree(Path(__file__).with_name("transports"), home / "transports", ignore=ignored)
+    for name in ("_streams", "unix", "shm", "zeromq", "zenoh"):
+        shutil.copytree(ROOT / "transports" / name, home / "transports" / name, ignore=ignored)
+    shutil.copy(ROOT / "transports/unix/python/adapter.py", home / "transports/unruly/python/unix_sockets.py")
+    nodes = home / "nodes"
+    nodes.mkdir()
+    for name in ("unix", "shm"):
+        (nodes / places.node_name(name, "rust")).symlink_to(found_node(name, "rust"))
+    without_library(found_node("zeromq", "c++"), nodes)
+    return {**os.environ, "PYTHONPATH": str(folder / "site"), "HOPMETER_HOME": str(home)}
+
+
+def found_node(transport: str, language: str) -> Path:
+    node = places.node(transport, language)
+    assert node, f"hopmeter build {transport}"
+    return node
+
+
+def without_library(node: Path, nodes: Path) -> None:
+    """The same program, asking the dynamic linker for a libzmq that is nowhere."""
+    program = node.read_bytes()
+    assert b"libzmq.so.5\0" in program
+    broken = nodes / node.name
+    broken.write_bytes(program.replace(b"libzmq.so.5\0", b"libzmq.so.X\0"))
+    broken.chmod(0o755)
+
+
+def test_some_cells_failed_is_exit_code_1_without_a_traceback(told: Told) -> None:
+    assert told.code == 1
+    assert "hopmeter/cli/main.py" not in told.errors, "an adapter's traceback is a cause; hopmeter's own is a bug"
+
+
+@pytest.mark.parametrize(
+    ("breaks", "what", "remedy"),
+    [
+        ("raises", "the library is out of luck", ""),
+        ("crashes", "was killed by SIGSEGV", ""),
+        ("hangs", "did not finish measuring within", ""),
+        ("babbles", "said what no node says: '", "hopmeter build"),
+        ("cuts", "but their head says", "measure the trial again"),
+        ("scribbles", "are not samples: the file begins otherwise", "measure the trial again"),
+        ("lingers", "did not end within 4 s after `end`", "close everything"),
+    ],
+)
+def test_what_a_node_does_wrong_is_told_with_the_remedy(told: Told, breaks: str, what: str, remedy: str) -> None:
+    row = told.unruly(breaks)
+    assert (row["status"], row["trials_good"]) == ("failed", 0)
+    assert what in row["reason"]
+    assert "unruly python" in row["reason"] or "1.raw" in row["reason"], "which node, or which file"
+    assert remedy in row["reason"]
+    assert "(" in row["reason"].removesuffix(")"), "the remedy stands behind what failed"
+    assert row["response_p50_us"] is row["received"] is None
+
+
+def test_the_others_are_measured_all_the_same(told: Told) -> None:
+    for row in (told.unruly("nothing"), told.unruly("prints"), told.of("unix")[0]):
+        assert (row["status"] == "failed", row["received"], row["lost"]) == (False, 50, 0), row["reason"]
+
+
+def test_what_a_node_prints_is_in_its_log_and_never_understood(told: Told) -> None:
+    logs = [log.read_text() for log in told.folder.rglob(f"logs/{told.unruly('prints')['cell']}-*.log")]
+    assert any('"this is no message"' in log for log in logs)
+
+
+def test_a_python_adapter_without_its_library_is_dropped_with_the_command_that_gets_it(told: Told) -> None:
+    (row,) = told.of("lacking")
+    assert row["status"] == "dropped"
+    assert "lacking (python) is not ready" in row["reason"]
+    assert "No module named 'a_library_that_nobody_has'" in row["reason"]
+    assert "run `hopmeter build lacking`" in row["reason"]
+
+
+def test_a_node_without_its_shared_library_is_dropped_with_the_command_that_gets_it(told: Told) -> None:
+    (row,) = told.of("zeromq")
+    assert row["status"] == "dropped"
+    assert "zeromq (c++) is not ready" in row["reason"]
+    assert "libzmq.so.X" in row["reason"]
+    assert "run `hopmeter build zeromq`" in row["reason"]
+
+
+def test_a_transport_that_is_not_built_is_dropped_with_the_command_that_builds_it(told: Told) -> None:
+    (row,) = told.of("zenoh")
+    assert (row["status"], row["reason"]) == ("dropped", "zenoh (rust) is not built; run `hopmeter build zenoh`")
+
+
+def test_what_cannot_be_is_dropped_with_what_could(told: Told) -> None:
+    _, callback, closed, huge = told.of("unix")
+    assert {row["status"] for row in (callback, closed, huge)} == {"dropped"}
+    assert callback["reason"] == "unix (rust) offers no wait callback (it offers spin, block)"
+    assert "closed pubsub is a ring and needs at least one relay; --relays 1" in closed["reason"]
+    assert "bytes are more than unix carries (1073741824)" in huge["reason"]
+
+
+def test_nothing_is_left(told: Told) -> None:
+    assert not list((told.folder.parent / "home/cache/live").glob("*"))

@@ -1,0 +1,92 @@
+"""Running the real command over `synthetic`, and the plan of that transport, worked out again from its README."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+MASK = (1 << 64) - 1
+SCENARIO = """
+title = "Known truth"
+question = "Is a transport that misbehaves by plan measured as exactly that?"
+transport = "synthetic"
+language = "rust"
+placement = "thread"
+wait = "block"
+cores = "cross"
+payload = "bytes:100"
+rate = 2000
+messages = 1000
+trials = 2
+drain = "100ms"
+"""
+Case = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The rows of a run by the names of its cases, and its folder."""
+
+    rows: dict[str, dict[str, Any]]
+    folder: Path
+
+    def service_us(self, name: str) -> NDArray[np.float64]:
+        """What the last receiver's raw samples say, message by message, of all trials."""
+        paths = sorted((self.folder / "samples").glob(f"{self.rows[name]['cell']}-*.parquet"))
+        samples = [pq.read_table(path, filters=[("participant", "=", 1)]).sort_by("seq") for path in paths]
+        return np.concatenate([_us(each["arrived_ns"]) - _us(each["sent_ns"]) for each in samples])
+
+
+def _us(column: Any) -> NDArray[np.float64]:
+    return np.asarray(column.to_numpy(), np.float64) / 1000
+
+
+def measured(folder: Path, cases: dict[str, Case]) -> Measured:
+    """All cases in one run of `hopmeter run`."""
+    scenario = folder / "known-truth.toml"
+    scenario.write_text(SCENARIO + "".join(_written(case) for case in cases.values()))
+    command = [sys.executable, "-m", "hopmeter", "run", str(scenario), "--json", "--out", str(folder / "run")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    mine = [row for row in rows if row["transport"] == "synthetic"]
+    assert len(mine) == len(cases), f"{done.returncode}: {done.stderr}"
+    return Measured(dict(zip(cases, mine, strict=True)), folder / "run")
+
+
+def _written(case: Case) -> str:
+    axes = [f"{name} = {json.dumps(value)}" for name, value in case.items() if name != "plan"]
+    plan = ", ".join(f"{name} = {json.dumps(value)}" for name, value in case["plan"].items())
+    return "\n".join(["[[case]]", *axes, f"settings.synthetic = {{ {plan} }}", ""])
+
+
+def mix(word: int) -> int:
+    """SplitMix64, as the README writes it down."""
+    word = (word + 0x9E3779B97F4A7C15) & MASK
+    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & MASK
+    return word ^ (word >> 31)
+
+
+def evenly(seq: int, draw: int, seed: int) -> float:
+    """The draw `u(s, k)`."""
+    return float(mix((mix(seed) + 3 * seq + draw) & MASK) >> 11) / float(1 << 53)
+
+
+def exponential(seq: int, seed: int) -> float:
+    """The draw `d(s)` of `jitter = exponential`."""
+    return -math.log(1.0 - evenly(seq, 1, seed))
+
+
+def lognormal(seq: int, seed: int) -> float:
+    """The draw `d(s)` of `jitter = lognormal`."""
+    normal = math.sqrt(-2 * math.log(1 - evenly(seq, 1, seed))) * math.cos(2 * math.pi * evenly(seq, 2, seed))
+    return math.exp(normal)

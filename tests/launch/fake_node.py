@@ -1,0 +1,143 @@
+"""A node without an instrument: speaks the protocol of docs/internals.md, or breaks it as its spec asks."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+NULL = -(1 << 63)
+
+
+class Node:
+    def __init__(self, spec: dict[str, Any], control: socket.socket) -> None:
+        self.spec, self.control, self.orders = spec, control, control.makefile("r")
+        self.breaks = spec["settings"]["breaks"]
+
+    def say(self, **message: Any) -> None:
+        self.control.sendall(json.dumps(message).encode() + b"\n")
+
+    def told(self, word: str) -> dict[str, Any]:
+        for line in self.orders:
+            order = json.loads(line)
+            if order["say"] == word:
+                return dict(order)
+        os._exit(0)  # the launcher is gone
+
+    def participants(self, role: str) -> list[dict[str, Any]]:
+        return [one for one in self.spec["participants"] if one["role"] == role]
+
+    def begin(self) -> None:
+        if self.breaks == "leaves":
+            Path(f"/dev/shm/{self.spec['run']}_test").write_text("x")
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)", "left-by-fake-node"])
+        if self.breaks == "prints":
+            print("what libraries print\n" * 100)
+        if self.breaks == "hangs at start":
+            time.sleep(1000)
+        links = {link: "here" for one in self.spec["participants"] for link in one["out"]}
+        self.say(say="bound", links=links, version="1", pid=os.getpid(), clock={"cost_ns": 20, "resolution_ns": 1})
+        if self.breaks == "garbage":
+            self.control.sendall(b"\xff\xfe hello\n")
+        self.told("connect")
+
+    def give_up(self) -> int | None:
+        if self.breaks == "exits":
+            print("no such library: libexample.so.1", file=sys.stderr)
+            return 3
+        if self.breaks == "fails":
+            self.say(say="failed", error="the port 7 is taken", remedy="choose another with --set port=0")
+            return 1
+        return None
+
+    def prove(self) -> None:
+        self.say(say="ready")
+        self.told("probe")
+        for one in self.participants("sink"):
+            for probe in range(3):
+                self.say(say="probed", participant=one["id"], flow=one["flow"], probe=probe)
+        for one in self.participants("source"):
+            self.told("proved")
+            self.say(say="quiet", flow=one["flow"])
+
+    def measure(self) -> None:
+        start_ns = self.told("go")["start_ns"]
+        if self.breaks == "crashes" and self.spec["node"] == 1:
+            print("about to fall", flush=True)
+            os.kill(os.getpid(), signal.SIGSEGV)
+        time.sleep({"slow": 0.2, "slower": 1.2, "hangs": 1000}.get(self.breaks, 0))
+        for one in self.spec["participants"]:
+            write_samples(one, start_ns, self.spec["messages"])
+        tallies = [tally(one, self.spec) for one in self.spec["participants"]]
+        self.say(say="done", participants=tallies, resources={}, facts={})
+
+    def run(self) -> int:
+        self.begin()
+        code = self.give_up()
+        if code is not None:
+            return code
+        self.prove()
+        self.measure()
+        self.told("end")
+        time.sleep(1000 if self.breaks == "lingers" else 0)
+        return 0
+
+
+def main() -> int:
+    options = argparse.ArgumentParser()
+    options.add_argument("--spec", type=Path, required=True)
+    options.add_argument("--control-fd", type=int, required=True)
+    given = options.parse_args()
+    return Node(json.loads(given.spec.read_text()), socket.socket(fileno=given.control_fd)).run()
+
+
+def write_samples(one: dict[str, Any], start_ns: int, messages: int) -> None:
+    source = one["role"] == "source"
+    head = struct.pack("<8sIIIIQQ", b"HMSAMPLE", 1, 64, one["id"], 0, messages, 0).ljust(4096, b"\0")
+    records = b""
+    for seq in range(messages):
+        intended = start_ns + seq * 1_000_000
+        arrived = NULL if source else intended + 10_000
+        records += struct.pack("<QII6q", seq, one["id"], 0, intended, intended + 1000, arrived, NULL, NULL, NULL)
+    Path(one["samples"]).write_bytes(head + records)
+
+
+def tally(one: dict[str, Any], spec: dict[str, Any]) -> dict[str, Any]:
+    source = one["role"] == "source"
+    counts = dict.fromkeys(
+        (
+            "abandoned",
+            "busy",
+            "malformed",
+            "foreign",
+            "unrecorded",
+            "content_errors",
+            "content_checks",
+            "copies",
+            "late_work",
+            "first_ns",
+            "last_ns",
+        ),
+        0,
+    )
+    messages = spec["messages"]
+    return {
+        **counts,
+        "id": one["id"],
+        "role": one["role"],
+        "sent": messages if source else 0,
+        "received": 0 if source else messages,
+        "limit_reached": False,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""Which Python runs a node: the system's is found, an own one is used once it was made, what is missing is told."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from hopmeter import places
+from hopmeter.manifest import Manifest, interpreter, readiness
+
+CHECKOUT = Path(__file__).parents[2]
+
+
+def transport(folder: Path | None = None, language: str = "python", **part: Any) -> Manifest:
+    found = Manifest.model_validate(
+        {
+            "name": "apart",
+            "title": "Apart",
+            "summary": "S.",
+            "placements": ["process"],
+            "patterns": ["pubsub"],
+            "send": "nonblocking",
+            "max_payload_bytes": 1,
+            "languages": {language: {"waits": ["block"], "library": "L", **part}},
+        }
+    )
+    if folder is not None:
+        found._folder = folder / "apart"
+        (found.folder / "python").mkdir(parents=True)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("HOPMETER_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(interpreter, "folder", lambda name: tmp_path / "environments" / name)
+    interpreter.system.cache_clear()
+    yield
+    interpreter.system.cache_clear()
+
+
+def standard_path(folder: Path, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes a python3 that says this of itself the one of the system."""
+    folder.mkdir()
+    (folder / "python3").write_text(f"#!/bin/sh\necho '{says}'\n")
+    (folder / "python3").chmod(0o755)
+    monkeypatch.setattr("os.confstr", lambda _: str(folder))
+
+
+def test_a_transport_without_wishes_runs_on_the_python_that_hopmeter_runs_on() -> None:
+    found = interpreter.interpreter(transport().offers["python"])
+    assert found is not None
+    assert found.command == [sys.executable, "-P", "-m", "hopmeter.node"]
+
+
+def test_an_own_environment_has_to_be_built(tmp_path: Path) -> None:
+    answer = readiness(transport(tmp_path, environment="own"), "python")
+    assert (answer.ready, answer.missing, answer.get) == (False, "it is not built", "hopmeter build apart")
+
+
+def test_an_environment_that_was_made_runs_the_node_and_is_lent_only_the_package(tmp_path: Path) -> None:
+    program = tmp_path / "environments/apart/bin/python"
+    program.parent.mkdir(parents=True)
+    program.symlink_to(sys.executable)
+    found = interpreter.interpreter(transport(environment="own").offers["python"])
+    assert found is not None
+    assert found.command == [str(program), "-P", str(places.PACKAGE / "node/start.py")]
+
+
+def test_the_first_python_on_the_systems_path_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    standard_path(tmp_path / "bin", '[[3, 12], false, ["/usr/lib/python3/dist-packages"]]', monkeypatch)
+    found = interpreter.system()
+    assert found.program == tmp_path / "bin/python3"
+    assert found.packages == (Path("/usr/lib/python3/dist-packages"),)
+
+
+@pytest.mark.parametrize(
+    ("says", "missing"),
+    [
+        ("[[3, 9], false, []]", "the system's Python is 3.9, and nodes need 3.11"),
+        ("[[3, 12], true, []]", "the system has no python3"),
+        ("something else", "the system has no python3"),
+    ],
+)
+def test_without_a_python_of_the_system_it_is_said_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, missing: str
+) -> None:
+    standard_path(tmp_path / "bin", says, monkeypatch)
+    answer = readiness(transport(tmp_path, interpreter="system"), "python")
+    assert (answer.ready, answer.missing) == (False, missing)
+    assert "install the system's own python3, 3.11 or newer" in answer.get
+
+
+def test_the_oldest_python_is_the_one_that_the_package_demands() -> None:
+    demanded = re.search(r'requires-python = ">=(\d+)\.(\d+)"', (CHECKOUT / "pyproject.toml").read_text())
+    assert demanded is not None
+    assert tuple(map(int, demanded.groups())) == interpreter.OLDEST
+
+
+@pytest.mark.parametrize(
+    ("language", "part"),
+    [
+        ("c++", {"environment": "own"}),
+        ("rust", {"interpreter": "system"}),
+        ("python", {"interpreter": "system", "pip": ["thing"]}),
+        ("python", {"interpreter": "system", "environment": "own"}),
+    ],
+)
+def test_wishes_that_cannot_be_met_are_refused(language: str, part: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match=r"Python only|packages of the system"):
+        transport(language=language, **part)

@@ -1,0 +1,56 @@
+"""What only a user can bring: told as not installed, passed over, and refused by name."""
+
+from __future__ import annotations
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from hopmeter.build import work
+from hopmeter.build.targets import Target
+from hopmeter.cli.build import register
+from hopmeter.manifest import Manifest, readiness
+
+MANIFEST = Manifest.model_validate(
+    {
+        "name": "brought",
+        "title": "Brought",
+        "summary": "Only a user has it.",
+        "placements": ["thread"],
+        "patterns": ["pubsub"],
+        "send": "nonblocking",
+        "max_payload_bytes": 1,
+        "languages": {
+            "c++": {
+                "waits": ["block"],
+                "library": "theirs",
+                "user": {"variable": "BROUGHT_ROOT", "remedy": "install it and set BROUGHT_ROOT"},
+            }
+        },
+    }
+)
+
+
+def test_it_is_not_installed_until_its_variable_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BROUGHT_ROOT", raising=False)
+    answer = readiness(MANIFEST, "c++")
+    assert (answer.ready, answer.missing) == (False, "it is not installed here")
+    assert answer.get == "install it and set BROUGHT_ROOT"
+    monkeypatch.setenv("BROUGHT_ROOT", "/somewhere")
+    assert readiness(MANIFEST, "c++").missing == "it is not built"
+
+
+def test_building_it_by_name_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BROUGHT_ROOT", raising=False)
+    outcome = work.build_one(Target(MANIFEST, MANIFEST.offers["c++"]))
+    assert (outcome.error, outcome.remedy) == ("Brought is not installed here", "install it and set BROUGHT_ROOT")
+
+
+def test_building_everything_passes_it_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hopmeter.cli.build.chosen", lambda *_: [Target(MANIFEST, MANIFEST.offers["c++"])])
+    monkeypatch.delenv("BROUGHT_ROOT", raising=False)
+    app = typer.Typer()
+    register(app)
+    done = CliRunner().invoke(app)
+    assert done.exit_code == 0, done.output
+    assert "not installed here, passed over: brought (c++)" in done.output

@@ -1,0 +1,74 @@
+"""Whether a node is ready is what the node says itself."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hopmeter import manifest, places
+from hopmeter.manifest import Manifest
+
+SAYS = '#!/bin/sh\necho asked >>"$0.asked"\necho \'{"version": "1.2", "compiler": "cc"}\'\n'
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOPMETER_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(places, "node_folders", lambda: [tmp_path])
+    return tmp_path / "hopmeter-node-unix-cpp"
+
+
+@pytest.fixture
+def unix() -> Manifest:
+    return manifest.every()["unix"]
+
+
+def write(node: Path, script: str) -> None:
+    node.write_text(script)
+    node.chmod(0o755)
+
+
+def test_a_node_that_says_what_it_is_is_ready_and_not_asked_again(node: Path, unix: Manifest) -> None:
+    write(node, SAYS)
+    first, second = manifest.readiness(unix, "c++"), manifest.readiness(unix, "c++")
+    assert first == second
+    assert (first.ready, first.version, first.about["compiler"]) == (True, "1.2", "cc")
+    assert Path(f"{node}.asked").read_text().count("asked") == 1
+
+
+def test_a_node_that_was_built_again_is_asked_again(node: Path, unix: Manifest) -> None:
+    write(node, SAYS)
+    manifest.readiness(unix, "c++")
+    write(node, SAYS.replace("1.2", "1.3"))
+    os.utime(node, ns=(1, 1))
+    assert manifest.readiness(unix, "c++").version == "1.3"
+
+
+@pytest.mark.parametrize(
+    ("script", "missing"),
+    [
+        ("", "it is not built"),
+        (
+            "#!/bin/sh\necho 'libbus.so.5: cannot open shared object file' >&2\nexit 127\n",
+            "libbus.so.5: cannot open shared object file",
+        ),
+        ("#!/bin/sh\nexit 4\n", "its node ends with 4 and says nothing"),
+        ("#!/bin/sh\necho hello\n", "its node says something else than what it is"),
+    ],
+)
+def test_what_is_missing_is_said_with_the_command_that_gets_it(
+    node: Path, unix: Manifest, script: str, missing: str
+) -> None:
+    if script:
+        write(node, script)
+    state = manifest.readiness(unix, "c++")
+    assert state.as_json() == {
+        "transport": "unix",
+        "language": "c++",
+        "ready": False,
+        "version": None,
+        "missing": missing,
+        "get": "hopmeter build unix",
+    }

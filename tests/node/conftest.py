@@ -1,0 +1,43 @@
+"""Runs one real Python node with an adapter written for the test."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.node.driver import QUEUES, Measure, Node, Outcome, Start, chain
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts a node whose adapter is the given source, by default the one of queues with `changes` appended."""
+    nodes: list[Node] = []
+
+    def started(
+        changes: str = "", adapter: str = QUEUES, relays: int = 0, work: dict[str, Any] | None = None, **spec: Any
+    ) -> Node:
+        folder = tmp_path / "example" / "python"
+        folder.mkdir(parents=True)
+        (folder / "adapter.py").write_text(adapter + textwrap.dedent(changes))
+        nodes.append(Node(tmp_path, chain(tmp_path, folder, relays, work or {"kind": "none"}, **spec)))
+        return nodes[-1]
+
+    yield started
+    for node in nodes:
+        node.kill()
+
+
+@pytest.fixture
+def measure(start: Start) -> Measure:
+    """Starts a node, measures with it, and ends it."""
+
+    def measured(changes: str = "", **spec: Any) -> Outcome:
+        node = start(changes, **spec)
+        node.measure()
+        return node.end()
+
+    return measured

@@ -1,0 +1,131 @@
+"""An adapter that breaks the contract, or raises, fails its trial with words that say where and why."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.node.driver import MESSAGES, QUEUES, Measure, Outcome
+
+SEND = """
+    def send(self, payload_bytes, fill):
+        frame = bytearray(64 + payload_bytes)
+        {body}
+    Publisher.send = send
+"""
+POLL = """
+    def poll(self, timeout_s, take):
+        {body}
+    Subscriber.poll = poll
+"""
+WRONG = {
+    "no poll": ("del Subscriber.poll", "subscriber of link hm_test_l0 has no method `poll`"),
+    "no close": ("del Publisher.close", "publisher of link hm_test_l0 has no method `close`"),
+    "no publisher": ("del Transport.publisher", "the adapter offers no publisher"),
+    "no answer": (SEND.format(body="fill(frame)"), "must answer True (accepted) or False (busy), not None"),
+    "no frame": (SEND.format(body="return True"), "answered True without having called fill"),
+    "a short buffer": (SEND.format(body="fill(frame[:-1])"), "fill needs 164 bytes for the frame, the buffer has 163"),
+    "a short header": (SEND.format(body="fill(frame[:9], frame[64:])"), "fill needs 64 bytes for the header"),
+    "a read-only buffer": (SEND.format(body="fill(bytes(frame))"), "not writable"),
+    "no buffer": (SEND.format(body="fill('text')"), "TypeError"),
+    "two fills": (SEND.format(body="fill(frame); fill(frame)"), "fill may be called only once for a message"),
+    "a wrong count": (POLL.format(body="take(self.line.get()); return 2"), "how many frames it handed over: 1, not 2"),
+    "no count": (POLL.format(body="take(self.line.get())"), "how many frames it handed over: 1, not None"),
+    "no bytes": (POLL.format(body="take(None)"), "bytes-like object is required"),
+}
+
+
+def refused(outcome: Outcome) -> str:
+    """The reason that a node gave for its failure."""
+    assert outcome.last["say"] == "failed", outcome.said
+    assert outcome.code == 1
+    return str(outcome.last["error"])
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_adapter_is_told(wrong: str, measure: Measure) -> None:
+    changes, told = WRONG[wrong]
+    assert told in refused(measure(changes))
+
+
+def test_an_exception_fails_the_trial_with_its_traceback(measure: Measure) -> None:
+    error = refused(measure(SEND.format(body="raise OSError('the cable is out')")))
+    assert "(send) raised OSError: the cable is out" in error
+    assert "adapter.py" in error
+
+
+def test_a_foreseen_failure_carries_its_remedy_and_no_traceback(measure: Measure) -> None:
+    outcome = measure("""
+        from hopmeter.node.contract import AdapterError
+        def publisher(self, link):
+            raise AdapterError("port 5 is taken", "take another") from OSError("address in use")
+        Transport.publisher = publisher
+    """)
+    error = refused(outcome)
+    assert error.endswith("port 5 is taken: address in use")
+    assert outcome.last["remedy"] == "take another"
+    assert "Traceback" not in error
+
+
+def test_a_kept_fill_is_refused_afterwards(measure: Measure) -> None:
+    body = "kept = self.__dict__.setdefault('kept', fill); fill(frame) if kept else 0; self.line.put(frame)"
+    body += "; self.calls = getattr(self, 'calls', 0) + 1; late(kept, frame) if self.calls > 3 else 0; return True"
+    changes = (
+        SEND.format(body=body)
+        + """
+    import threading
+    def late(kept, frame):
+        caught = []
+        def use():
+            try: kept(frame)
+            except RuntimeError as refusal: caught.append(refusal)
+        thread = threading.Thread(target=use); thread.start(); thread.join()
+        raise caught[0]
+    """
+    )
+    assert "fill belongs to the call it was given to" in refused(measure(changes))
+
+
+def test_a_kept_take_is_refused_afterwards(measure: Measure) -> None:
+    changes = """
+        kept = []
+        def poll(self, timeout_s, take):
+            kept.append(take)
+            return 0
+        def send(self, payload_bytes, fill):
+            frame = bytearray(64 + payload_bytes)
+            fill(frame)
+            if kept: kept[0](frame)
+            return True
+        Subscriber.poll = poll
+        Publisher.send = send
+    """
+    assert "take belongs to the call of poll" in refused(measure(changes))
+
+
+def test_busy_is_counted_and_the_message_offered_again(measure: Measure) -> None:
+    outcome = measure("""
+        def send(self, payload_bytes, fill):
+            frame = bytearray(64 + payload_bytes)
+            fill(frame)
+            self.offers = getattr(self, "offers", 0) + 1
+            if self.offers % 3:
+                return False
+            self.line.put(frame)
+            return True
+        Publisher.send = send
+    """)
+    assert outcome.last["say"] == "done", outcome.last
+    source, sink = outcome.last["participants"]
+    assert (source["sent"], sink["received"]) == (MESSAGES, MESSAGES)
+    assert source["busy"] >= 2 * MESSAGES
+
+
+@pytest.mark.parametrize("source", ["import no_such_library", "raise ImportError('libold.so.3')"])
+def test_a_missing_library_names_the_build_command(source: str, measure: Measure) -> None:
+    outcome = measure(adapter=source)
+    assert "adapter.py" in refused(outcome)
+    assert outcome.last["remedy"].startswith("run `hopmeter build example`")
+
+
+def test_an_adapter_without_transport_is_told(measure: Measure) -> None:
+    assert "has no class Transport" in refused(measure(adapter=QUEUES.replace("class Transport", "class Transfer")))

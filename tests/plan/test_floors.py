@@ -1,0 +1,48 @@
+"""Every figure has its floor, measured once for all cells that share its conditions."""
+
+from __future__ import annotations
+
+from .world import planned, transport, world
+
+BUS = transport("bus")
+
+
+def test_a_floor_is_added_once_for_each_set_of_conditions() -> None:
+    made = planned(world(BUS), language="each", rate=[10, 100], placement=["thread", "process"])
+    added = [cell for cell in made.cells if not cell.ranked]
+    assert sorted((cell.transport, cell.rate_hz) for cell in added) == [
+        ("memory", 10),
+        ("memory", 100),
+        ("shm", 10),
+        ("shm", 100),
+    ]
+    floors = {cell.id: cell for cell in made.cells}
+    for cell in made.cells:
+        assert cell.floor is not None
+        assert (floors[cell.floor].rate_hz, floors[cell.floor].placement) == (cell.rate_hz, cell.placement)
+
+
+def test_a_floor_that_is_asked_for_is_not_added_again_and_is_ranked() -> None:
+    made = planned(world(BUS), transport=["shm", "bus"])
+    assert [(cell.transport, cell.ranked, cell.floor) for cell in made.cells] == [
+        ("shm", True, "c1-shm-rust"),
+        ("bus", True, "c1-shm-rust"),
+    ]
+
+
+def test_another_profile_of_the_floor_is_no_floor() -> None:
+    slots = transport("shm", placements=["process"], settings={"slots": {"default": 4, "min": 1, "help": "S."}})
+    made = planned(world(slots), transport="shm", settings={"shm": {"slots": [8]}})
+    assert [(cell.profile, cell.floor) for cell in made.cells] == [("slots=8", "c2-shm-rust"), ("", "c2-shm-rust")]
+
+
+def test_where_there_is_no_floor_the_cell_says_why() -> None:
+    made = planned(world(BUS, unready=(("shm", "rust"),)))
+    (cell,) = made.cells
+    assert (cell.floor, cell.floor_reason) == (None, "no floor: shm (rust) is not built; run `hopmeter build shm`")
+    made = planned(world(transport("bus", max_payload_bytes=5000)), payload="bytes:2000")
+    assert made.cells[0].floor_reason == "no floor: 2000 bytes are more than shm carries (1000)"
+
+
+def test_dropped_cells_need_no_floor() -> None:
+    assert [cell.transport for cell in planned(world(BUS), wait="callback").cells] == ["bus"]

@@ -1,0 +1,130 @@
+"""What is dropped, and what is said of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hopmeter.errors import UsageError
+from hopmeter.plan.cores import Machine
+
+from .world import LANGUAGE, planned, transport, world
+
+BUS = transport("bus", settings={"hwm": {"default": 10, "min": 0, "help": "H."}})
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"wait": "callback"}, "bus (rust) offers no wait callback (it offers spin, block)"),
+        ({"transport": "shm", "placement": "thread"}, "shm (rust) offers no placement thread (it offers process)"),
+        ({"transport": "memory"}, "memory (rust) offers no placement process (it offers thread)"),
+        ({"language": "c++"}, "bus has no adapter in c++ (it has rust, python)"),
+        (
+            {"language": "rust>python", "placement": "thread"},
+            "one process speaks one language; mixed languages need placement process",
+        ),
+        ({"pace": "closed"}, "closed pubsub is a ring and needs at least one relay; --relays 1 gives the round trip"),
+        ({"pace": "closed", "relays": 1, "sinks": 2}, "closed pubsub is a ring: its source is its only receiver"),
+        ({"pattern": "rpc", "sinks": 2}, "a call has one server; several at once are the pattern scatter"),
+        ({"pattern": "scatter", "relays": 1}, "scatter has no relays: the client asks every server itself"),
+        ({"payload": "bytes:1001"}, "1001 bytes are more than bus carries (1000)"),
+        ({"wait": "spin", "relays": 1}, "3 spinning threads on 2 cores would measure the scheduler"),
+        ({"wait": "spin", "cores": "same"}, "2 spinning threads on 1 core would measure the scheduler"),
+        ({"wait": "spin", "cores": "free", "pairs": 2}, "4 spinning threads on 2 cores would measure the scheduler"),
+        ({"language": "python"}, "bus (python) is not built; run `hopmeter build bus`"),
+        ({"cores": "sibling"}, "cores sibling: the kernel shows no two threads of one core here"),
+        ({"cores": "numa"}, "cores numa: there is only one memory node here"),
+        ({"cores": "0,7"}, "cores 0,7: core 7 may not be used here; 0, 1 may"),
+    ],
+)
+def test_what_cannot_be_is_dropped_with_its_reason(given: dict[str, Any], reason: str) -> None:
+    made = planned(world(BUS, unready=(("bus", "python"),)), **given)
+    assert [cell.dropped for cell in made.cells if cell.ranked] == [reason]
+    assert made.runnable == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"wait": "spin"},
+        {"pace": "closed", "relays": 1},
+        {"payload": "bytes:1000"},
+        {"language": "rust>python"},
+        {"pattern": "scatter", "sinks": 3},
+        {"pattern": "rpc", "relays": 2},
+        {"placement": "thread"},
+        {"cores": "1,0"},
+    ],
+)
+def test_what_can_be_is_not_dropped(given: dict[str, Any]) -> None:
+    assert all(not cell.dropped for cell in planned(world(BUS), **given).cells)
+
+
+def test_languages_that_cannot_talk_to_each_other_are_not_mixed() -> None:
+    made = planned(world(transport("bus", cross_language=False)), language="pairs")
+    assert [cell.language for cell in made.runnable if cell.ranked] == ["rust", "python"]
+    assert [cell.language for cell in made.cells if cell.dropped] == ["rust>python", "python>rust"]
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"transport": "bsu"}, 'transport "bsu" is not one of'),
+        ({"settings": {"bus": {"hmw": 1}}}, 'settings.bus: "hmw" is not one of hwm; did you mean "hwm"?'),
+        ({"settings": {"bus": {"hwm": -1}}}, "settings.bus.hwm: -1 is below the least allowed, 0"),
+    ],
+)
+def test_what_does_not_exist_is_an_error_and_no_dropped_cell(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError) as wrong:
+        planned(world(BUS), **given)
+    assert says in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("machine", "word", "cores"),
+    [
+        (Machine((0, 1, 2, 3)), "same", (3,)),
+        (Machine((0, 1, 2, 3)), "cross", (2, 3)),
+        (Machine((0, 1, 2, 3), siblings=((0, 1), (2, 3))), "cross", (1, 3)),
+        (Machine((0, 1, 2, 3), siblings=((0, 2), (1, 3))), "sibling", (0, 2)),
+        (Machine((0, 2), siblings=((0, 2),)), "sibling", (0, 2)),
+        (Machine((0, 1, 2, 3), memories=((0, 1), (2, 3))), "numa", (0, 2)),
+        (Machine((0, 1)), "free", ()),
+        (Machine((0, 1)), "1,0", (1, 0)),
+    ],
+)
+def test_cores_follow_the_machine(machine: Machine, word: str, cores: tuple[int, ...]) -> None:
+    assert machine.chosen(word) == cores
+
+
+def test_one_core_is_too_few_for_cross() -> None:
+    (cell,) = [cell for cell in planned(world(BUS, machine=Machine((0,)))).cells if cell.ranked]
+    assert cell.dropped.startswith("cores cross: there is only one core")
+
+
+def test_one_language_is_the_first_that_is_ready() -> None:
+    heavy = transport("bus", languages={"rust": {**LANGUAGE, "heavy": True}, "python": LANGUAGE})
+    for unready, language in (
+        ((), "rust"),
+        ((("bus", "rust"),), "python"),
+        ((("bus", "rust"), ("bus", "python")), "python"),
+    ):
+        made = planned(world(heavy, unready=unready), language="one")
+        assert made.cells[0].language == language
+
+
+def test_direct_transports_are_those_without_a_daemon() -> None:
+    broker = transport("broker", daemon={"title": "d", "command": ["d"], "ready": "port"})
+    made = planned(world(BUS, broker), transport="direct", placement="apart")
+    assert [cell.transport for cell in made.cells] == ["memory", "shm", "bus"]
+
+
+def test_all_transports_are_those_that_can_be_ranked() -> None:
+    made = planned(world(BUS, transport("truth", ranked=False)), transport="all", placement="apart")
+    assert [(cell.transport, cell.placement) for cell in made.cells] == [
+        ("memory", "thread"),
+        ("shm", "process"),
+        ("bus", "process"),
+    ]

@@ -1,0 +1,99 @@
+"""Who talks to whom, as docs/internals.md tabulates it, and what nodes are told of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hopmeter.plan import Cell
+from hopmeter.plan.spec import Place, node_specs
+from hopmeter.plan.topology import topology
+
+from .world import planned, transport, world
+
+PLACE = Place("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {"python": Path("/a")})
+
+
+def cell(**given: Any) -> Cell:
+    native = {"rpc": "native", **given.pop("manifest", {})}
+    return next(cell for cell in planned(world(transport("bus", **native)), **given).cells if cell.transport == "bus")
+
+
+def shape(**given: Any) -> list[str]:
+    return [
+        f"{one.role} {','.join(one.inputs)}>{','.join(one.outputs)}" for one in topology(cell(**given)).participants
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, ["source >l0", "sink l0>"]),
+        ({"relays": 2}, ["source >l0", "relay l0>l1", "relay l1>l2", "sink l2>"]),
+        ({"relays": 1, "sinks": 2}, ["source >l0", "relay l0>l1", "sink l1>", "sink l1>"]),
+        ({"relays": 2, "pace": "closed"}, ["source l2>l0", "relay l0>l1", "relay l1>l2"]),
+        ({"pattern": "rpc"}, ["client >l0", "server l0>"]),
+        ({"pattern": "rpc", "relays": 1}, ["client >l0", "relay l0>l1", "server l1>"]),
+        ({"pattern": "scatter", "sinks": 2}, ["client >l0,l1", "server l0>", "server l1>"]),
+        ({"pairs": 2}, ["source >l0", "sink l0>", "source >f1.l0", "sink f1.l0>"]),
+    ],
+)
+def test_roles_and_links(given: dict[str, Any], expected: list[str]) -> None:
+    assert shape(**given) == expected
+
+
+def test_a_link_has_as_many_receivers_as_connect_to_it() -> None:
+    assert topology(cell(relays=1, sinks=3)).links == {"l0": 1, "l1": 3}
+    assert topology(cell(relays=1, pace="closed")).links == {"l0": 1, "l1": 1}
+
+
+def test_a_call_that_is_carried_as_duplex_takes_two_links() -> None:
+    duplex = {"manifest": {"rpc": "duplex"}}
+    assert topology(cell(pattern="rpc", **duplex)).links == {"l0.request": 1, "l0.reply": 1}
+
+
+@pytest.mark.parametrize(
+    ("given", "provers"),
+    [
+        ({"sinks": 2}, {1, 2}),
+        ({"relays": 1, "pace": "closed"}, {0}),
+        ({"pattern": "rpc"}, {0}),
+        ({"pattern": "scatter", "sinks": 2}, {0}),
+    ],
+)
+def test_a_flow_is_proved_by_those_who_see_its_end(given: dict[str, Any], provers: set[int]) -> None:
+    one = cell(**given)
+    assert topology(one).provers(one, 0) == provers
+
+
+def test_each_language_is_where_its_name_says() -> None:
+    specs = node_specs(cell(language="rust>python", relays=1), PLACE)
+    assert [language for language, _ in specs] == ["rust", "rust", "python"]
+    specs = node_specs(cell(language="rust>python>rust", relays=1), PLACE)
+    assert [language for language, _ in specs] == ["rust", "python", "rust"]
+    assert [spec["adapter"] for _, spec in specs] == [None, "/a", None]
+
+
+def test_threads_share_a_node_and_take_cores_in_turn() -> None:
+    ((_, spec),) = node_specs(cell(placement="thread", relays=1), PLACE)
+    assert [one["core"] for one in spec["participants"]] == [0, 1, 0]
+    assert [one["samples"] for one in spec["participants"]] == ["/s/0.raw", "/s/1.raw", "/s/2.raw"]
+
+
+def test_names_of_links_are_unique_and_plain() -> None:
+    (_, spec), *_ = node_specs(cell(pairs=2), PLACE)
+    assert [link["name"] for link in spec["links"].values()] == ["0123456789abcdef_l0", "0123456789abcdef_f1_l0"]
+
+
+def test_amounts_are_in_the_units_of_the_spec() -> None:
+    one = cell(
+        rate=500, messages=100, warmup=10, work="sleep:2ms", relays=1, drain="50ms", spin_us=10, payload="bytes:9"
+    )
+    _, (_, relay), *_ = node_specs(one, PLACE)
+    assert relay["pace"] == {"kind": "open", "rate_hz": 500, "burst": 1, "spin_ns": 10_000, "seed": 7}
+    assert relay["participants"][0]["work"] == {"kind": "sleep", "ns": 2_000_000}
+    assert (relay["drain_ns"], relay["payload_bytes"], relay["messages"], relay["warmup"]) == (50_000_000, 9, 100, 10)
+    assert relay["limit_ns"] > 110 / 500 * 1e9
+    assert relay["participants"][0]["capacity"] >= 200

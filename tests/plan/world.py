@@ -1,0 +1,50 @@
+"""A small world to plan in: transports as manifests, no node of them built."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hopmeter.manifest import Manifest, Readiness
+from hopmeter.plan import Plan, make
+from hopmeter.plan.cores import Machine
+from hopmeter.plan.expand import World
+from hopmeter.scenario import Scenario
+from hopmeter.toml_files import checked
+
+LANGUAGE = {"waits": ["spin", "block"], "library": "L"}
+
+
+def transport(name: str, **given: Any) -> Manifest:
+    table = {
+        "name": name,
+        "title": name,
+        "summary": "S.",
+        "placements": ["thread", "process"],
+        "patterns": ["pubsub", "rpc"],
+        "rpc": "duplex",
+        "send": "nonblocking",
+        "max_payload_bytes": 1000,
+        "languages": {"rust": LANGUAGE, "python": LANGUAGE},
+        **given,
+    }
+    return Manifest.model_validate(table)
+
+
+def world(*manifests: Manifest, unready: tuple[tuple[str, str], ...] = (), machine: Machine | None = None) -> World:
+    only_rust = {"rust": {"waits": ["spin", "block", "callback"], "library": "L"}}
+    floors = [
+        transport("memory", placements=["thread"], languages=only_rust),
+        transport("shm", placements=["process"], languages=only_rust),
+    ]
+    known = {each.name: each for each in [*floors, *manifests]}
+    ready = {
+        (name, language): Readiness(name, language, ready=(name, language) not in unready, missing="it is not built")
+        for name, one in known.items()
+        for language in one.offers
+    }
+    return World(known, ready, machine or Machine((0, 1)))
+
+
+def planned(where: World, **given: Any) -> Plan:
+    table = {"title": "t", "question": "q?", "transport": "bus", "language": "rust", "seed": 1, **given}
+    return make("s", checked(Scenario, table, "test"), where)

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from hopmeter.report import write
+
+
+def _load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"report_{name}", Path(__file__).with_name(f"{name}.py"))
+    assert spec and spec.loader
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+_load("rows")
+
+
+@pytest.fixture(scope="session")
+def made() -> ModuleType:
+    """The builder of run folders that were never measured."""
+    return _load("fixture")
+
+
+@pytest.fixture(scope="session")
+def run(made: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made.build(tmp_path_factory.mktemp("results") / "made-up")
+
+
+@pytest.fixture(scope="session")
+def report(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write([run], tmp_path_factory.mktemp("report") / "report.html")

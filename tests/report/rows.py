@@ -1,0 +1,60 @@
+"""Rows without a folder, for rules that only look at numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hopmeter.plan.cell import Cell
+from hopmeter.report.source import Row, Run
+
+PLANNED = Cell(
+    id="",
+    transport="shm",
+    language="rust",
+    pattern="pubsub",
+    placement="process",
+    wait="block",
+    cores="cross",
+    payload="timing",
+    payload_bytes=28,
+    touch="write",
+    codec="none",
+    pace="open",
+    rate_hz=1000.0,
+    relays=0,
+    sinks=1,
+).as_json()
+MEASURED = {
+    "trials_good": 5,
+    "status": "ok",
+    "lost": 0,
+    "received": 5000,
+    "response_p99_us": 90.0,
+    "response_p999_us": 120.0,
+    "floor_us": 10.0,
+    "copies_per_hop": 1.0,
+}
+
+
+def run_of(*rows: dict[str, Any], **about: Any) -> Run:
+    run = Run(Path("results/made-up"), about, [])
+    run.rows = [_row(run, f"c{place}", row) for place, row in enumerate(rows)]
+    return run
+
+
+def _row(run: Run, name: str, row: dict[str, Any]) -> Row:
+    planned = {key: row.get(key, value) for key, value in PLANNED.items()}
+    return Row(run, Cell.from_json({**planned, "id": name}), {"cell": name, **MEASURED, **row})
+
+
+def cell(
+    transport: str, p50: float, low: float | None = None, high: float | None = None, **more: Any
+) -> dict[str, Any]:
+    return {
+        "transport": transport,
+        "response_p50_us": p50,
+        "response_p50_low_us": low,
+        "response_p50_high_us": high,
+        **more,
+    }

@@ -1,0 +1,105 @@
+"""The answer claims what the intervals resolve, and nothing else."""
+
+from __future__ import annotations
+
+from report_rows import cell, run_of
+
+from hopmeter.report.answer import answer
+from hopmeter.report.grouping import groups
+from hopmeter.report.ranking import places
+from hopmeter.report.source import Run
+
+
+def told(run: Run) -> str:
+    return " ".join(answer([run], groups([run])))
+
+
+def test_a_gap_between_intervals_names_the_fastest_and_how_far_the_next_is_at_least() -> None:
+    said = told(run_of(cell("unix", 20, 19, 21), cell("shm", 10, 9, 10.5)))
+    assert said.startswith("shm was fastest: half of its messages arrived within 10.0\N{NARROW NO-BREAK SPACE}µs")
+    assert "unix, took at least 1.81× as long" in said  # 19 / 10.5, and not 20 / 10
+
+
+def test_intervals_that_touch_are_a_tie() -> None:
+    said = told(run_of(cell("shm", 10, 9, 12), cell("unix", 13, 12, 14), cell("zenoh", 30, 29, 31)))
+    assert "shm and unix cannot be told apart" in said
+    assert "fastest" not in said
+    assert "shm is faster than zenoh" in said
+
+
+def test_without_intervals_no_order_is_settled() -> None:
+    said = told(run_of(cell("shm", 10), cell("unix", 1000)))
+    assert "no order is settled" in said
+    assert "fastest" not in said
+
+
+def test_a_rival_without_an_interval_is_not_beaten() -> None:
+    said = told(run_of(cell("shm", 10, 9, 11), cell("unix", 1000)))
+    assert "cannot be told apart" in said
+
+
+def test_many_groups_count_only_what_is_resolved() -> None:
+    rows = [
+        cell(name, p50 * rate, low * rate, high * rate, rate_hz=rate)
+        for rate in (1.0, 2.0, 3.0, 4.0)
+        for name, p50, low, high in (("shm", 10, 9, 11), ("unix", 20, 19 if rate < 4 else 1, 21))
+    ]
+    assert (
+        told(run_of(*rows)) == "Of 4 comparisons, shm was fastest in 3; in the other 1 the intervals do not settle it."
+    )
+
+
+def test_saturated_and_unranked_rows_never_win() -> None:
+    said = told(
+        run_of(
+            cell("tcp", 1, 1, 1, status="saturated"), cell("synthetic", 1, 1, 1, ranked=False), cell("shm", 10, 9, 11)
+        )
+    )
+    assert said.startswith("shm: ")
+    assert "tcp could not keep up" in said
+
+
+def test_a_quick_look_says_so() -> None:
+    assert "quick look" in told(run_of(cell("shm", 10, 9, 11), quick=True))
+    assert "quick look" in told(run_of(cell("shm", 10, 9, 11, quick=True)))
+    assert "quick look" not in told(run_of(cell("shm", 10, 9, 11)))
+
+
+def test_nothing_measured_is_said() -> None:
+    assert "No cell" in told(run_of({"transport": "shm", "status": "failed"}))
+
+
+def test_places_span_what_overlaps() -> None:
+    (group,) = groups(
+        [
+            run_of(
+                cell("a", 10, 9, 12), cell("b", 13, 11, 15), cell("c", 16, 14, 18), cell("d", 30, 29, 31), cell("e", 40)
+            )
+        ]
+    )
+    # Without an interval `e` may stand anywhere, and so every other row may stand one place later.
+    assert [place.text for place in places(group)] == ["1–3", "1–4", "2–4", "4–5", ""]
+
+
+def test_only_equal_conditions_share_a_group() -> None:
+    run = run_of(
+        cell("a", 1), cell("b", 1, wait="spin"), cell("c", 1, rate_hz=10.0), cell("d", 1), cell("e", 1, cores="same")
+    )
+    assert sorted(tuple(row["transport"] for row in group.rows) for group in groups([run])) == [
+        ("a", "d"),
+        ("b",),
+        ("c",),
+        ("e",),
+    ]
+
+
+def test_a_tuned_profile_is_a_row_of_its_own() -> None:
+    (group,) = groups([run_of(cell("zeromq", 1), cell("zeromq", 2, profile="hwm=9"))])
+    assert [group.label(row) for row in group.rows] == ["zeromq", "zeromq hwm=9"]
+
+
+def test_a_row_alone_takes_no_place_and_is_held_against_the_floor() -> None:
+    run = run_of(cell("unix", 20, 19, 21, floor="c1", times_floor=2.0), cell("shm", 10, 9, 11, ranked=False))
+    (group,) = groups([run])
+    assert [place.text for place in places(group)] == [""]
+    assert "2.00× what the cheapest way here takes. Nothing else" in told(run)

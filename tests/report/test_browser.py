@@ -1,0 +1,198 @@
+"""The report as a person sees it: opened from a file in a real browser."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        not (shutil.which("chromium") and shutil.which("chromedriver")), reason="Debian's chromium-driver is missing"
+    ),
+]
+SWITCHES = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or ""
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    for switch in (*SWITCHES, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(switch)
+    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def page(browser: webdriver.Chrome, report: Path) -> webdriver.Chrome:
+    show(browser, report)
+    return browser
+
+
+def show(browser: webdriver.Chrome, report: Path, width: int = 1160, scheme: str = "light") -> None:
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    )
+    browser.get_log("performance")
+    browser.get_log("browser")
+    browser.get(report.as_uri())
+
+
+def names(browser: webdriver.Chrome) -> list[str]:
+    cells = browser.find_elements(By.CSS_SELECTOR, "#group-1 tbody th")
+    return [cell.text.splitlines()[0] for cell in cells]
+
+
+def test_it_asks_the_network_for_nothing_and_complains_about_nothing(page: webdriver.Chrome) -> None:
+    events = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
+    asked = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+    assert asked
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert page.get_log("browser") == []
+
+
+def test_every_cell_that_was_measured_has_a_row(page: webdriver.Chrome) -> None:
+    assert len(page.find_elements(By.CSS_SELECTOR, "table.ranking tbody tr")) == 12 + 3 + 6
+    assert names(page)[0] == "shm rust"
+    assert names(page)[-2:] == ["tcp python", "zeromq python"]
+
+
+def test_every_figure_is_drawn_and_told_in_words(page: webdriver.Chrome) -> None:
+    found = {figure.get_attribute("id") for figure in page.find_elements(By.CSS_SELECTOR, "figure")}
+    kinds = ("ranking", "percentiles", "distribution", "course", "cpu")
+    assert found == {f"group-{group}-{kind}" for group in (1, 2, 3) for kind in kinds} | {"group-2-hops"}
+    for figure in page.find_elements(By.CSS_SELECTOR, "svg.figure"):
+        assert figure.size["height"] > 40
+        assert len(figure.get_attribute("aria-label") or "") > 20
+
+
+def test_text_of_a_figure_lies_inside_it(page: webdriver.Chrome) -> None:
+    outside = page.execute_script("""
+        return [...document.querySelectorAll('svg.figure')].flatMap(svg => {
+            const box = svg.getBoundingClientRect();
+            return [...svg.querySelectorAll('text')].filter(text => {
+                const own = text.getBoundingClientRect();
+                return own.left < box.left - 2 || own.right > box.right + 2
+                    || own.top < box.top - 2 || own.bottom > box.bottom + 2;
+            }).map(text => svg.parentElement.id + ': ' + text.textContent);
+        });""")
+    assert outside == []
+
+
+def test_labels_of_an_axis_do_not_overlap(page: webdriver.Chrome) -> None:
+    overlapping = page.execute_script("""
+        const found = [];
+        for (const svg of document.querySelectorAll('svg.figure')) {
+            const texts = [...svg.querySelectorAll('text')];
+            const boxes = texts.map(text => [text.textContent, text.getBoundingClientRect()]);
+            boxes.forEach(([one, a], i) => boxes.slice(i + 1).forEach(([other, b]) => {
+                const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+                const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+                if (one !== other && wide > 1 && high > 4) found.push(`${svg.parentElement.id}: ${one} / ${other}`);
+            }));
+        }
+        return found;""")
+    assert overlapping == []
+
+
+def test_a_heading_sorts_both_ways_and_keeps_the_empty_last(page: webdriver.Chrome) -> None:
+    heading = page.find_elements(By.CSS_SELECTOR, "#group-1 thead th")[6]
+    heading.find_element(By.TAG_NAME, "button").click()
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert names(page)[0] == "unix rust"
+    assert names(page)[-1] == "zeromq python"
+    heading.find_element(By.TAG_NAME, "button").click()
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert names(page)[0] == "zenoh python"
+    assert names(page)[-1] == "zeromq python"
+
+
+def test_groups_fold_and_open_again(page: webdriver.Chrome) -> None:
+    button = page.find_element(By.ID, "fold")
+    button.click()
+    assert page.find_elements(By.CSS_SELECTOR, "details[open]") == []
+    page.find_element(By.CSS_SELECTOR, "nav a").click()
+    assert len(page.find_elements(By.CSS_SELECTOR, "details[open]")) == 1
+
+
+def test_a_mark_tells_its_figures(page: webdriver.Chrome) -> None:
+    page.execute_script("""
+        const mark = document.querySelector('#group-1-ranking [aria-label*="p50"]');
+        mark.dispatchEvent(new PointerEvent('pointermove', {bubbles: true, clientX: 50, clientY: 50}));""")
+    tip = page.find_element(By.ID, "tip")
+    assert tip.is_displayed()
+    assert "p50" in tip.text
+
+
+@pytest.mark.parametrize("width", [390, 768, 1160])
+def test_the_page_never_scrolls_sideways(browser: webdriver.Chrome, report: Path, width: int) -> None:
+    show(browser, report, width)
+    scrolled, visible = browser.execute_script(
+        "const page = document.documentElement; return [page.scrollWidth, page.clientWidth];"
+    )
+    assert scrolled <= visible <= width
+
+
+def test_dark_mode_darkens_page_and_figures(browser: webdriver.Chrome, report: Path) -> None:
+    seen = []
+    for scheme in ("light", "dark"):
+        show(browser, report, scheme=scheme)
+        seen.append(
+            browser.execute_script("""
+            const of = (query, name) => getComputedStyle(document.querySelector(query))[name];
+            return [of('body', 'backgroundColor'), of('svg.figure > rect', 'fill'), of('svg.figure text', 'fill')];""")
+        )
+    (page, paper, letters), (dark_page, dark_paper, dark_letters) = seen
+    assert page == paper == "rgb(251, 250, 247)"
+    assert dark_page == dark_paper == "rgb(20, 24, 29)"
+    assert letters != dark_letters
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_words_stand_out_from_the_paper(browser: webdriver.Chrome, report: Path, scheme: str) -> None:
+    show(browser, report, scheme=scheme)
+    faint = browser.execute_script("""
+        const linear = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+        const light = colour => {
+            const [r, g, b] = colour.match(/[\\d.]+/g).map(Number).map(linear);
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+        };
+        const paper = light(getComputedStyle(document.body).backgroundColor);
+        const contrast = own => (Math.max(own, paper) + 0.05) / (Math.min(own, paper) + 0.05);
+        const colour = e => getComputedStyle(e)[e.closest('svg') ? 'fill' : 'color'];
+        const halo = e => getComputedStyle(e).stroke !== 'none';
+        return [...document.querySelectorAll('main *')]
+            .filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()))
+            .filter(e => !e.closest('pre') && !(e.closest('svg') && halo(e)))
+            .map(e => [e.textContent.trim().slice(0, 30), contrast(light(colour(e)))])
+            .filter(([, ratio]) => ratio < 4.5);""")
+    assert faint == []
+
+
+def test_it_prints_on_paper(page: webdriver.Chrome, tmp_path: Path) -> None:
+    printed = base64.b64decode(page.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"])
+    (tmp_path / "report.pdf").write_bytes(printed)
+    assert printed.startswith(b"%PDF")
+    assert 2 <= printed.count(b"/Type /Page\n") <= 12

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from hopmeter.cli.report import register
+from hopmeter.errors import HopmeterError, UsageError
+from hopmeter.report import write
+
+
+def command() -> typer.Typer:
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    register(app)
+    return app
+
+
+def test_the_file_is_whole_in_itself(report: Path) -> None:
+    text = report.read_text()
+    assert not re.search(r'(?:src|href)="(?!#|data:)', text)
+    assert "@import" not in text
+    assert "url(" not in text.replace("url(#", "")
+    assert report.stat().st_size < 1_000_000
+
+
+def test_what_was_not_measured_stands_with_its_reason(report: Path) -> None:
+    text = report.read_text()
+    for reason in ("apt-get install libzmq5", "wait block is not offered in python", "node 1 gave no sign for 5 s"):
+        assert reason in text
+
+
+def test_the_command_to_repeat_it_has_the_seed(report: Path) -> None:
+    assert "hopmeter run made-up --transport shm,iceoryx2,unix,tcp,zeromq,zenoh --seed 7" in report.read_text()
+
+
+def test_figures_lie_beside_it_and_stale_ones_are_gone(run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "report.html.figures"
+    folder.mkdir()
+    (folder / "group-9-hops.svg").touch()
+    (folder / "mine.svg").touch()
+    write([run], tmp_path / "report.html")
+    names = {path.name for path in folder.iterdir()}
+    assert {"group-1-ranking.svg", "group-1-ranking.png", "group-2-hops.png", "mine.svg"} <= names
+    assert "group-9-hops.svg" not in names
+    assert "var(" not in (folder / "group-1-ranking.svg").read_text()
+
+
+def test_a_sweep_gets_a_figure_of_its_own(made: ModuleType, tmp_path: Path) -> None:
+    run = made.build(tmp_path / "sweep", made.SWEEP, trials=3, messages=200)
+    text = write([run], tmp_path / "sweep.html").read_text()
+    assert 'id="sweep-rate-hz-1"' in text
+
+
+def test_names_of_the_run_cannot_become_markup(made: ModuleType, tmp_path: Path) -> None:
+    bad = "<img src=x onerror=alert(1)>"
+    run = made.build(tmp_path / "bad", (made.Made(bad), made.Made("shm")), trials=3, messages=50, question=bad)
+    assert bad not in write([run], tmp_path / "bad.html").read_text()
+
+
+def test_a_run_without_a_good_cell_still_gets_a_report(made: ModuleType, tmp_path: Path) -> None:
+    run = made.build(tmp_path / "none", (made.Made("shm", failed="no core is ours"),), trials=3)
+    assert "no core is ours" in write([run], tmp_path / "none.html").read_text()
+
+
+def test_several_runs_share_a_report(made: ModuleType, tmp_path: Path) -> None:
+    runs = [made.build(tmp_path / name, made.SMALL[:2], trials=3, messages=60) for name in ("one", "two")]
+    text = write(runs, tmp_path / "both.html").read_text()
+    assert "shm rust one" in text
+    assert "shm rust two" in text
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (lambda run: (run / "run.json").unlink(), "is no run folder"),
+        (lambda run: (run / "run.json").write_text("{"), "is damaged"),
+        (lambda run: (run / "cells.parquet").write_bytes(b"PAR1 no"), "cells.parquet cannot be read"),
+    ],
+)
+def test_a_damaged_run_is_named_with_the_remedy(made: ModuleType, tmp_path: Path, spoil: object, says: str) -> None:
+    run = made.build(tmp_path / "run", made.SMALL[:1], trials=3, messages=30)
+    spoil(run)  # type: ignore[operator]
+    with pytest.raises(HopmeterError, match=says):
+        write([run], tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_folder_that_is_no_run_is_wrong_usage(tmp_path: Path) -> None:
+    result = CliRunner().invoke(command(), ["report", str(tmp_path), "-o", str(tmp_path / "x.html")])
+    assert isinstance(result.exception, UsageError)
+
+
+def test_an_unwritable_place_is_said(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(HopmeterError, match="could not be written"):
+        write([run], tmp_path / "file" / "report.html")
+
+
+def test_the_command_writes_where_it_is_told(run: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(
+        command(), ["report", str(run), "-o", str(tmp_path / "x.html"), "--figures", str(tmp_path / "f")]
+    )
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "x.html").exists()
+    assert list((tmp_path / "f").glob("*.png"))
+    assert json.loads((run / "run.json").read_text())["seed"] == 7

@@ -1,0 +1,93 @@
+"""What a scenario may say, and what is said about one that is wrong."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from hopmeter import places, scenario
+from hopmeter.cli.scenarios import schema_text
+from hopmeter.errors import UsageError
+from hopmeter.scenario import Scenario, files
+from hopmeter.toml_files import checked, read
+
+
+def made(**given: Any) -> Scenario:
+    return checked(Scenario, {"title": "t", "question": "q?", **given}, "s.toml")
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"wiat": "block"}, 'unknown key "wiat"; did you mean "wait"?'),
+        ({"case": [{"wiat": "block"}]}, 'unknown key "wiat" in case.0; did you mean "wait"?'),
+        ({"wait": "bock"}, 'wait: "bock" is not one of spin, block, callback; did you mean "block"?'),
+        ({"wait": []}, "wait: the list is empty"),
+        ({"rate": [10, -1]}, "rate = -1: Input should be greater than 0"),
+        ({"relays": 1.5}, "relays = 1.5"),
+        ({"payload": "image:1440"}, '"image:1440" is no payload; write timing, bytes:N or image:WIDTHxHEIGHT'),
+        ({"language": "rust>cpp"}, '"cpp" is not one of one, each, pairs, rust, c++, python'),
+        ({"cores": "crss"}, '"crss" is not one of same, cross'),
+        ({"work": "nap:1ms"}, '"nap:1ms" is no work'),
+        ({"drain": "1"}, '"1" is no duration; write a number and ns, us, ms, s or m, such as 30s'),
+        ({"messages": 10, "duration": "1s"}, "messages and duration say the same thing twice"),
+        ({"fifo": 100}, "fifo = 100: Input should be less than or equal to 99"),
+        ({"messages": "10"}, 'messages = "10"'),
+    ],
+)
+def test_what_is_wrong_is_named_with_key_value_and_what_is_allowed(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError) as wrong:
+        made(**given)
+    assert says in str(wrong.value)
+    assert str(wrong.value).startswith("s.toml: ")
+
+
+def test_everything_that_is_wrong_is_said_at_once() -> None:
+    with pytest.raises(UsageError) as wrong:
+        made(wait="bock", trials=0)
+    assert len(str(wrong.value).splitlines()) == 2
+
+
+def test_a_value_may_stand_alone_or_in_a_list() -> None:
+    assert made(rate=10).rate == made(rate=[10]).rate == [10.0]
+
+
+def test_cases_take_from_the_scenario_what_they_do_not_say() -> None:
+    one, two = scenario.asks(
+        made(
+            wait="spin",
+            duration="2s",
+            trials=3,
+            case=[{"payload": "bytes:1"}, {"payload": "bytes:2", "messages": 7, "trials": 4}],
+        )
+    )
+    assert one.axes["wait"] == two.axes["wait"] == ["spin"]
+    assert (one.axes["payload"], two.axes["payload"]) == (["bytes:1"], ["bytes:2"])
+    assert (one.messages, one.duration, one.trials) == (None, "2s", 3)
+    assert (two.messages, two.duration, two.trials) == (7, None, 4)
+
+
+def test_the_schema_in_scenarios_is_current() -> None:
+    kept = (places.scenario_folder() / "scenario.schema.json").read_text()
+    assert kept == schema_text(), "write it anew: hopmeter scenarios --schema > scenarios/scenario.schema.json"
+
+
+@pytest.mark.parametrize("name", files.every())
+def test_every_scenario_is_in_order_and_agrees_with_the_schema(name: str) -> None:
+    table = read(files.every()[name])
+    assert checked(Scenario, table, name).question.endswith("?")
+    jsonschema.validate(table, json.loads(schema_text()))
+
+
+def test_the_schema_refuses_what_the_model_refuses() -> None:
+    table = {"title": "t", "question": "q?", "wait": ["bock"]}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(table, json.loads(schema_text()))
+
+
+def test_an_unknown_scenario_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match='did you mean "quick"'):
+        scenario.find("quik")

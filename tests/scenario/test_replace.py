@@ -1,0 +1,64 @@
+"""What the command line makes of a scenario."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hopmeter import manifest, scenario
+from hopmeter.errors import UsageError
+
+TABLE: dict[str, Any] = {
+    "title": "t",
+    "question": "q?",
+    "transport": ["zeromq", "tcp"],
+    "trials": 3,
+    "case": [
+        {"payload": "timing", "rate": 1000, "messages": 400},
+        {"payload": "image:8x8", "rate": 30, "duration": "1s"},
+    ],
+}
+
+
+def replaced(settings: list[str] | None = None, **given: Any) -> list[scenario.Ask]:
+    return scenario.asks(scenario.replaced(TABLE, given, settings or [], manifest.every()))
+
+
+def test_an_axis_that_cases_share_is_replaced_in_all() -> None:
+    assert [ask.axes["wait"] for ask in replaced(wait=["spin"])] == [["spin"], ["spin"]]
+
+
+def test_a_value_that_one_case_has_selects_that_case() -> None:
+    (only,) = replaced(payload=["timing"])
+    assert (only.axes["rate"], only.messages) == ([1000.0], 400)
+
+
+def test_other_values_replace_those_of_every_case() -> None:
+    asks = replaced(payload=["timing", "bytes:9"])
+    assert [ask.axes["payload"] for ask in asks] == [["timing", "bytes:9"]] * 2
+
+
+def test_messages_replace_a_duration_and_the_other_way_round() -> None:
+    assert [(ask.messages, ask.duration) for ask in replaced(messages=5)] == [(5, None)] * 2
+    assert [(ask.messages, ask.duration) for ask in replaced(duration="5s")] == [(None, "5s")] * 2
+
+
+def test_a_setting_goes_to_the_transports_of_the_run_that_have_it() -> None:
+    (ask, _) = replaced(["hwm=1,1000", "tcp.port=0"])
+    assert ask.settings == {"zeromq": {"hwm": [1, 1000]}, "tcp": {"port": [0]}}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("hmw=1", 'did you mean "hwm"?'),
+        ("hwm", "write NAME=VALUE"),
+        ("hwm=x", '"x" is no whole number'),
+        ("shm.slots=1", 'transport "shm" is not one of tcp, zeromq'),
+    ],
+)
+def test_a_wrong_setting_is_explained(text: str, says: str) -> None:
+    with pytest.raises(UsageError) as wrong:
+        replaced([text])
+    assert says in str(wrong.value)

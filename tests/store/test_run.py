@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from hopmeter.errors import UsageError
+from hopmeter.launch.result import TrialResult
+from hopmeter.store import RunFolder, query
+from hopmeter.store.disk import DiskFullError, StoreError
+from tests.store.raw import write_raw
+
+ABOUT: dict[str, Any] = {"scenario_name": "made", "cells": []}
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> list[Path]:
+    sent = write_raw(tmp_path / "0.raw", 0, [{"seq": 0, "intended": 1, "sent": 2}])
+    return [sent, write_raw(tmp_path / "1.raw", 1, [{"seq": 0, "arrived": 5}])]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return RunFolder.create(tmp_path / "results", "run", ABOUT)
+
+
+def good(trial: int = 0) -> TrialResult:
+    return TrialResult("c1", trial, good=True, nodes=[{"version": "1.0"}])
+
+
+def test_a_run_has_its_name_only_when_it_is_finished(folder: RunFolder, raw: list[Path], tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    assert [path.name for path in results.iterdir()] == [".run.partial"]
+    folder.add_trial(good(), raw)
+    folder.finish([{"cell": "c1", "status": "ok"}])
+    assert [path.name for path in results.iterdir()] == ["run"]
+    names = {str(path.relative_to(results)) for path in results.rglob("*") if path.is_file()}
+    assert names == {"run/run.json", "run/cells.parquet", "run/trials.parquet", "run/samples/c1-0.parquet"}
+
+
+def test_after_each_trial_all_of_it_is_on_disk(folder: RunFolder, raw: list[Path]) -> None:
+    folder.add_trial(good(), raw)
+    again = RunFolder.open(folder.path)
+    assert again.about == ABOUT
+    assert [each.as_json() for each in again.trials] == [good().as_json() | {"samples": "samples/c1-0.parquet"}]
+    assert not [path for path in folder.path.rglob("*") if path.name.endswith(".tmp")]
+
+
+def test_a_finished_run_is_read_as_it_was_written(folder: RunFolder, raw: list[Path]) -> None:
+    kept = folder.add_trial(good(), raw)
+    assert RunFolder.open(folder.finish([])).trials == [kept]
+
+
+@pytest.mark.parametrize("taken", ["run", ".run.partial"])
+def test_a_folder_that_exists_is_an_error_and_stays_as_it_is(tmp_path: Path, taken: str) -> None:
+    (tmp_path / taken).mkdir()
+    with pytest.raises(UsageError, match="exists already") as error:
+        RunFolder.create(tmp_path, "run", ABOUT)
+    assert "--out" in error.value.remedy
+    assert not any((tmp_path / taken).iterdir())
+
+
+def test_a_run_goes_on_with_its_good_trials(folder: RunFolder, raw: list[Path]) -> None:
+    folder.add_trial(good(0), raw)
+    folder.add_trial(TrialResult("c1", 1, good=False, reason="it hung"), [])
+    final = folder.finish([])
+    again = RunFolder.resume(final)
+    assert again.path.name == ".run.partial"
+    assert again.has("c1", 0)
+    assert not again.has("c1", 1)
+    again.add_trial(good(1), raw)
+    assert [each.good for each in RunFolder.open(again.finish([])).trials] == [True, True]
+
+
+def test_a_line_that_was_cut_off_is_a_trial_not_done(folder: RunFolder, raw: list[Path]) -> None:
+    folder.add_trial(good(0), raw)
+    with (folder.path / "trials.jsonl").open("a") as file:
+        file.write('{"cell": "c1", "tri')
+    again = RunFolder.resume(folder.path)
+    again.add_trial(good(1), raw)
+    assert [each.trial for each in RunFolder.open(again.path).trials] == [0, 1]
+
+
+def test_broken_samples_fail_their_trial_and_no_other(folder: RunFolder, raw: list[Path]) -> None:
+    broken = raw[1].with_name("broken.raw")
+    broken.write_bytes(raw[1].read_bytes()[:-1])
+    kept = folder.add_trial(good(0), [raw[0], broken])
+    assert not kept.good
+    assert "broken.raw" in kept.reason
+    assert kept.remedy
+    assert folder.add_trial(good(1), raw).good
+    assert [path.name for path in (folder.path / "samples").iterdir()] == ["c1-1.parquet"]
+
+
+def test_missing_samples_of_a_failed_trial_are_no_reason_of_their_own(folder: RunFolder, raw: list[Path]) -> None:
+    failed = TrialResult("c1", 0, good=False, reason="it crashed")
+    kept = folder.add_trial(failed, [raw[0], raw[0].with_name("never-written.raw")])
+    assert (kept.reason, kept.samples) == ("it crashed", "samples/c1-0.parquet")
+
+
+def test_a_disk_that_is_full_is_told_and_what_was_finished_stays(folder: RunFolder, raw: list[Path]) -> None:
+    folder.add_trial(good(0), raw)
+    (folder.path / "samples" / ".c1-1.parquet.tmp").symlink_to("/dev/full")
+    with pytest.raises(DiskFullError, match=r"c1-1\.parquet could not be written") as error:
+        folder.add_trial(good(1), raw)
+    assert "--resume" in error.value.remedy
+    assert [each.trial for each in RunFolder.resume(folder.path).trials] == [0]
+
+
+def test_a_disk_that_is_full_when_the_trial_is_listed_is_told(folder: RunFolder, raw: list[Path]) -> None:
+    (folder.path / "trials.jsonl").symlink_to("/dev/full")
+    with pytest.raises(DiskFullError, match="disk is full"):
+        folder.add_trial(good(0), raw)
+    assert folder.trials == []
+
+
+@pytest.mark.parametrize("content", ["{", "[1]"])
+def test_a_damaged_run_says_which_file(folder: RunFolder, content: str) -> None:
+    (folder.path / "run.json").write_text(content)
+    with pytest.raises(StoreError, match=r"run\.json is damaged"):
+        RunFolder.open(folder.path)
+
+
+def test_what_is_no_run_is_wrong_usage(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no run\.json"):
+        RunFolder.open(tmp_path)
+
+
+def test_a_note_is_kept(folder: RunFolder) -> None:
+    folder.note(interrupted=True)
+    assert json.loads((folder.path / "run.json").read_text()) == ABOUT | {"interrupted": True}
+
+
+def test_several_runs_are_one_table(tmp_path: Path, raw: list[Path]) -> None:
+    runs = []
+    for name, p50 in (("first", 10.0), ("second", None)):
+        folder = RunFolder.create(tmp_path / "results", name, ABOUT)
+        folder.add_trial(good(), raw)
+        runs.append(folder.finish([{"cell": "c1", "response_p50_us": p50}]))
+    database = query.connect(runs)
+    cells = database.sql("SELECT run, cell, response_p50_us FROM cells ORDER BY run").fetchall()
+    assert cells == [("first", "c1", 10.0), ("second", "c1", None)]
+    samples = "SELECT run, cell, trial, max(arrived_ns - sent_ns) FROM (SELECT run, cell, trial, seq, max(arrived_ns) "
+    samples += "AS arrived_ns, max(sent_ns) AS sent_ns FROM samples GROUP BY ALL) GROUP BY ALL ORDER BY run"
+    assert database.sql(samples).fetchall() == [("first", "c1", 0, 3), ("second", "c1", 0, 3)]
+    assert database.sql("SELECT count(*) FROM trials WHERE good").fetchall() == [(2,)]
+
+
+def test_a_run_from_an_older_version_lacks_columns_and_is_read_all_the_same(tmp_path: Path) -> None:
+    old, new = (RunFolder.create(tmp_path, name, ABOUT).finish([{"cell": "c1"}]) for name in ("old", "new"))
+    table = pq.read_table(old / "cells.parquet").drop_columns(["times_floor"])
+    pq.write_table(table, old / "cells.parquet")
+    assert query.connect([old, new]).sql("SELECT count(*), count(times_floor) FROM cells").fetchall() == [(2, 0)]
+
+
+def test_a_run_without_tables_cannot_be_queried(folder: RunFolder) -> None:
+    with pytest.raises(UsageError, match="--resume"):
+        query.connect([folder.path])
