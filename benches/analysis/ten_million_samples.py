@@ -1,0 +1,131 @@
+"""Analyses ten million sample rows, and fails where that takes 5 s or 1 GB.
+
+`python benches/analysis/ten_million_samples.py` makes the samples in a temporary folder and analyses them in a process
+of its own, whose time counts from its start and whose memory is the kernel's own peak (VmHWM).
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hopmeter.launch.result import TrialResult
+from hopmeter.plan.cell import Cell
+from hopmeter.store import RunFolder
+from hopmeter.store.samples import HEAD_BYTES, NONE_NS, RECORD
+
+ROWS = 10_000_000
+TRIALS = 5
+LIMIT_S = 5.0
+LIMIT_MB = 1000.0
+PERIOD_NS = 10_000
+
+CHAIN = Cell(
+    id="one-hop",
+    transport="made-up",
+    language="rust",
+    pattern="pubsub",
+    placement="process",
+    wait="block",
+    cores="same",
+    payload="timing",
+    payload_bytes=32,
+    touch="write",
+    codec="none",
+    pace="open",
+    rate_hz=1e9 / PERIOD_NS,
+    relays=0,
+    sinks=1,
+    trials=TRIALS,
+)
+CASES = {"one-hop": CHAIN, "twenty-relays": replace(CHAIN, id="twenty-relays", relays=20)}
+
+MEASURED = """
+import json, sys
+from pathlib import Path
+from hopmeter.analysis import analyse_run
+from hopmeter.store import RunFolder
+rows = analyse_run(RunFolder.open(Path(sys.argv[1])))
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(json.dumps({"peak_mb": int(peak.split()[1]) * 1024 / 1e6, "rows": rows}))
+"""
+
+
+def raw_file(path: Path, participant: int, **times: np.ndarray[Any, Any]) -> Path:
+    """A participant's samples as a node writes them; every message once and in order."""
+    count = len(next(iter(times.values())))
+    records = np.zeros(count, RECORD)
+    records["seq"] = np.arange(count)
+    records["participant"] = participant
+    for name in ("intended_ns", "sent_ns", "arrived_ns", "forwarded_ns", "encoded_ns", "decoded_ns"):
+        records[name] = times.get(name, NONE_NS)
+    head = np.zeros(HEAD_BYTES, np.uint8)
+    head[:8] = np.frombuffer(b"HMSAMPLE", np.uint8)
+    head[8:24] = np.array([1, RECORD.itemsize, participant, 0], "<u4").view(np.uint8)
+    head[24:40] = np.array([count, 0], "<u8").view(np.uint8)
+    with path.open("wb") as file:
+        head.tofile(file)
+        records.tofile(file)
+    return path
+
+
+def make_trial(folder: RunFolder, cell: Cell, trial: int, scratch: Path) -> None:
+    """Latencies with a long tail, so that nothing about them is easy."""
+    places = cell.relays + 2
+    messages = ROWS // TRIALS // places
+    random = np.random.default_rng(trial)
+    intended = 10**15 + np.arange(messages) * PERIOD_NS
+    left = intended + random.integers(50, 500, messages)
+    files = [raw_file(scratch / "0.raw", 0, intended_ns=intended, sent_ns=left)]
+    for place in range(1, places):
+        arrived = left + random.lognormal(8, 0.5, messages).astype(np.int64)
+        left = arrived + 300
+        passed_on = {"forwarded_ns": left} if place < places - 1 else {}
+        files.append(raw_file(scratch / f"{place}.raw", place, arrived_ns=arrived, **passed_on))
+    folder.add_trial(TrialResult(cell.id, trial, good=True), files)
+    for file in files:
+        file.unlink()
+
+
+def make_run(results: Path, cell: Cell) -> Path:
+    """A run of one cell."""
+    about = {"cells": [{**cell.as_json(), "messages": ROWS // TRIALS // (cell.relays + 2)}]}
+    folder = RunFolder.create(results, cell.id, about)
+    for trial in range(TRIALS):
+        make_trial(folder, cell, trial, results)
+    return folder.path
+
+
+def measure(run: Path) -> dict[str, Any]:
+    """Time and peak memory of a process that analyses the run."""
+    begun = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", MEASURED, str(run)], check=True, capture_output=True, text=True)
+    seconds = time.monotonic() - begun
+    said = json.loads(done.stdout)
+    row = said["rows"][0]
+    if row["received"] != row["sent"] or row["status"] == "failed":
+        raise RuntimeError(f"the analysis is wrong: {row['status']}, {row['reason']}")
+    return {"case": row["cell"], "seconds": round(seconds, 2), "peak_mb": round(said["peak_mb"])}
+
+
+def main() -> int:
+    """0 where both limits hold for every case."""
+    held = True
+    for cell in CASES.values():
+        with tempfile.TemporaryDirectory() as results:
+            found = measure(make_run(Path(results), cell))
+        print(json.dumps(found | {"limit_s": LIMIT_S, "limit_mb": LIMIT_MB}))
+        held &= found["seconds"] < LIMIT_S and found["peak_mb"] < LIMIT_MB
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+"""memory, called, at 1000 Hz, against a bare direct call with the same two clock readings and one record."""
+
+from __future__ import annotations
+
+from pairs import PAIRS, Comparison, bare, hopmeter, told
+
+CORE = 1
+MESSAGES = 400
+SCENARIO = """
+title = "A call"
+question = "What does a callback within one process cost?"
+transport = "memory"
+language = ["rust", "c++"]
+placement = "thread"
+wait = "callback"
+cores = "{core}"
+payload = ["timing", "bytes:1000000"]
+touch = "none"
+rate = 1000
+messages = {messages}
+warmup = 50
+trials = 1
+"""
+
+
+def main() -> int:
+    """The size does not matter, so one bare figure serves both."""
+    found: dict[str, Comparison] = {}
+    for _ in range(PAIRS):
+        rows = hopmeter(SCENARIO.format(core=CORE, messages=MESSAGES))
+        peer = bare("direct_call", MESSAGES, 1000, CORE) / 1000
+        for row in rows:
+            name = f"memory ({row['language']}), {row['frame_bytes']:,} B, call"
+            found.setdefault(name, Comparison(name, 1.2)).add(row["service_p50_us"], peer)
+    return told(found.values())
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

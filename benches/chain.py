@@ -1,0 +1,53 @@
+"""A chain of 20 relays in one process over zenoh, called, at 1000 Hz, against zenoh alone (benches/zenoh)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+from pairs import HERE, PAIRS, Comparison, hopmeter, told
+
+CORE = 1
+RELAYS = 20
+MESSAGES = 1000
+RATE_HZ = 1000
+SCENARIO = """
+title = "A chain"
+question = "What does each hop cost?"
+transport = "zenoh"
+language = "rust"
+placement = "thread"
+wait = "callback"
+cores = "{core}"
+payload = "bytes:0"
+touch = "none"
+relays = {relays}
+rate = {rate_hz}
+messages = {messages}
+warmup = 50
+trials = 1
+"""
+
+
+def built() -> str:
+    """Where Cargo has put the program; the first build of zenoh takes minutes, whoever builds it."""
+    command = ["cargo", "build", "--release", "--message-format=json", "--manifest-path", f"{HERE}/zenoh/Cargo.toml"]
+    said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    made = (json.loads(line).get("executable") for line in said.splitlines())
+    return str(next(path for path in made if path))
+
+
+def main() -> int:
+    """One cell, one peer."""
+    program, found = built(), Comparison(f"zenoh (rust), {RELAYS} relays, 64 B, per hop", 1.1)
+    for _ in range(PAIRS):
+        rows = hopmeter(SCENARIO.format(core=CORE, relays=RELAYS, messages=MESSAGES, rate_hz=RATE_HZ))
+        command = [program, *map(str, (RELAYS, MESSAGES, RATE_HZ, CORE))]
+        said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        ours = next(row["chain_per_hop_p50_us"] for row in rows if row["transport"] == "zenoh")
+        found.add(ours, float(said.stdout) / 1000)
+    return told([found])
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,87 @@
+//! Two figures taken in turns, and what their ratio is.
+
+use crate::Result;
+
+/// Pairs of figures in nanoseconds: ours and the other's.
+pub struct Comparison {
+    name: String,
+    limit: f64,
+    pairs: Vec<(f64, f64)>,
+}
+
+impl Comparison {
+    /// Measures in turns; every second pair in the other order, so that neither always comes first.
+    pub fn of(
+        name: &str,
+        limit: f64,
+        pairs: usize,
+        ours: impl Fn() -> Result<f64>,
+        theirs: impl Fn() -> Result<f64>,
+    ) -> Result<Self> {
+        let pair = |i| {
+            if i % 2 == 0 {
+                return Ok((ours()?, theirs()?));
+            }
+            let other = theirs()?;
+            Ok((ours()?, other))
+        };
+        let pairs = (0..pairs.max(10)).map(pair).collect::<Result<_>>()?;
+        Ok(Self { name: name.to_owned(), limit, pairs })
+    }
+
+    /// Prints one line; whether the limit may be held.
+    pub fn tell(&self) -> bool {
+        let ratios = sorted(self.pairs.iter().map(|(ours, theirs)| ours / theirs));
+        let (low, high) = interval(&ratios);
+        let good = low <= self.limit;
+        println!(
+            "{}: ours {:.0} ns, theirs {:.0} ns a hop; ratio {:.3} [{low:.3}, {high:.3}] of {} pairs, limit {}: {}",
+            self.name,
+            median(&sorted(self.pairs.iter().map(|pair| pair.0))),
+            median(&sorted(self.pairs.iter().map(|pair| pair.1))),
+            median(&ratios),
+            ratios.len(),
+            self.limit,
+            if good { "held" } else { "MISSED" },
+        );
+        good
+    }
+}
+
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    let middle = sorted.len() / 2;
+    if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
+}
+
+/// The order statistics between which the median lies with at least 95 %: the binomial distribution's own answer,
+/// whatever the values are distributed like.
+fn interval(sorted: &[f64]) -> (f64, f64) {
+    let n = sorted.len();
+    let (mut term, mut below) = (0.5_f64.powi(n as i32), 0.0);
+    let mut rank = 0;
+    while below + term <= 0.025 {
+        below += term;
+        term *= (n - rank) as f64 / (rank + 1) as f64;
+        rank += 1;
+    }
+    let rank = rank.saturating_sub(1);
+    (sorted[rank], sorted[n - 1 - rank])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_of_ten_leaves_out_one_at_each_end() {
+        let values: Vec<f64> = (1..=10).map(f64::from).collect();
+        assert_eq!(interval(&values), (2.0, 9.0));
+        assert_eq!(median(&values), 5.5);
+    }
+}

@@ -1,0 +1,116 @@
+//! A chain of relays in one process with zenoh alone: each relay is a subscriber whose callback puts what it was given.
+//!
+//! `hopmeter-bench-zenoh RELAYS MESSAGES RATE_HZ CORE` prints the median time per hop in nanoseconds: from just before
+//! the first put until the last callback is entered, divided by the number of hops.
+
+use std::error::Error;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::thread::{ClockId, CpuSet, Timespec, clock_nanosleep_absolute, sched_setaffinity};
+use rustix::time::clock_gettime;
+use zenoh::bytes::ZBytes;
+use zenoh::sample::Sample;
+use zenoh::{Config, Session, Wait};
+
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+const FRAME_BYTES: usize = 64;
+const WARMUP: usize = 50;
+/// The last stretch before each message is spun, as in a scenario of hopmeter.
+const SPIN_NS: i64 = 50_000;
+const SETTLE_NS: i64 = 200_000_000;
+
+type Latencies = Arc<Mutex<Vec<i64>>>;
+
+fn main() -> Result<()> {
+    let words = std::env::args().skip(1).map(|word| word.parse()).collect::<std::result::Result<Vec<usize>, _>>()?;
+    let [relays, messages, rate_hz, core] = words[..] else {
+        return Err("usage: hopmeter-bench-zenoh RELAYS MESSAGES RATE_HZ CORE".into());
+    };
+    pin(core)?;
+    let session = zenoh::open(peer()?).wait()?;
+    let latencies = Latencies::new(Mutex::new(Vec::with_capacity(WARMUP + messages)));
+    let chain = Chain::declare(&session, relays, latencies.clone())?;
+    chain.run(WARMUP + messages, 1_000_000_000 / rate_hz as i64)?;
+    session.close().wait()?;
+    let mut taken = latencies.lock().unwrap_or_else(PoisonError::into_inner).split_off(WARMUP);
+    if taken.len() != messages {
+        return Err(format!("{} of {messages} messages came through", taken.len()).into());
+    }
+    taken.sort_unstable();
+    println!("{}", taken[messages / 2] as f64 / (relays + 1) as f64);
+    Ok(())
+}
+
+/// Before zenoh makes its threads, which inherit it.
+fn pin(core: usize) -> Result<()> {
+    let mut cores = CpuSet::new();
+    cores.set(core);
+    Ok(sched_setaffinity(None, &cores)?)
+}
+
+/// A peer that listens on a port of its own and looks for nobody.
+fn peer() -> Result<Config> {
+    let mut config = Config::default();
+    config.insert_json5("mode", "\"peer\"")?;
+    config.insert_json5("scouting/multicast/enabled", "false")?;
+    config.insert_json5("scouting/gossip/enabled", "false")?;
+    config.insert_json5("listen/endpoints", "[\"tcp/127.0.0.1:0\"]")?;
+    config.insert_json5("transport/shared_memory/enabled", "false")?;
+    Ok(config)
+}
+
+/// The source's publisher, and the subscribers that keep the chain together.
+struct Chain {
+    source: zenoh::pubsub::Publisher<'static>,
+    _subscribers: Vec<zenoh::pubsub::Subscriber<()>>,
+}
+
+impl Chain {
+    fn declare(session: &Session, relays: usize, latencies: Latencies) -> Result<Self> {
+        let mut subscribers = Vec::with_capacity(relays + 1);
+        for place in 0..relays {
+            let next = session.declare_publisher(key(place + 1)).wait()?;
+            let pass_on = move |sample: Sample| next.put(sample.payload().clone()).wait().expect("a session is open");
+            subscribers.push(session.declare_subscriber(key(place)).callback(pass_on).wait()?);
+        }
+        let arrive = move |sample: Sample| record(&latencies, sample.payload(), now_ns());
+        subscribers.push(session.declare_subscriber(key(relays)).callback(arrive).wait()?);
+        Ok(Self { source: session.declare_publisher(key(0)).wait()?, _subscribers: subscribers })
+    }
+
+    fn run(&self, messages: usize, period_ns: i64) -> Result<()> {
+        let start_ns = now_ns() + SETTLE_NS;
+        for message in 0..messages {
+            wait_for(start_ns + message as i64 * period_ns);
+            let mut frame = vec![0u8; FRAME_BYTES];
+            frame[..8].copy_from_slice(&now_ns().to_le_bytes());
+            self.source.put(frame).wait()?;
+        }
+        wait_for(now_ns() + SETTLE_NS);
+        Ok(())
+    }
+}
+
+fn key(place: usize) -> String {
+    format!("bench/{place}")
+}
+
+fn record(latencies: &Latencies, frame: &ZBytes, arrived_ns: i64) {
+    let mut sent_ns = [0; 8];
+    sent_ns.copy_from_slice(&frame.to_bytes()[..8]);
+    latencies.lock().unwrap_or_else(PoisonError::into_inner).push(arrived_ns - i64::from_le_bytes(sent_ns));
+}
+
+fn wait_for(due_ns: i64) {
+    let wake_ns = due_ns - SPIN_NS;
+    let wake = Timespec { tv_sec: wake_ns / 1_000_000_000, tv_nsec: wake_ns % 1_000_000_000 };
+    // Woken early by a signal, it spins the longer.
+    let _ = clock_nanosleep_absolute(ClockId::Monotonic, &wake);
+    while now_ns() < due_ns {}
+}
+
+fn now_ns() -> i64 {
+    let time = clock_gettime(rustix::time::ClockId::Monotonic);
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
