@@ -1,0 +1,83 @@
+"""Photographs a report with a headless Chromium: `python docs/images/screenshot.py REPORT.html PICTURE.png`."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import shutil
+import tempfile
+from pathlib import Path
+
+from selenium import webdriver
+
+SWITCHES = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+)
+
+
+def arguments() -> argparse.Namespace:
+    """What to photograph, and how."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("report", type=Path)
+    parser.add_argument("picture", type=Path)
+    parser.add_argument("--width", type=int, default=1160)
+    parser.add_argument("--height", type=int, default=1000, help="0: the whole page")
+    parser.add_argument("--scale", type=float, default=2)
+    parser.add_argument("--dark", action="store_true")
+    parser.add_argument("--print", action="store_true", help="as it is printed: PICTURE is a PDF")
+    return parser.parse_args()
+
+
+def browser(profile: str) -> webdriver.Chrome:
+    """Debian's Chromium with a new, empty profile."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or "chromium"
+    for switch in (*SWITCHES, f"--user-data-dir={profile}"):
+        options.add_argument(switch)
+    return webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+
+
+def photograph(driver: webdriver.Chrome, asked: argparse.Namespace) -> bytes:
+    """The upper part of the page, or all of it."""
+    size = {
+        "width": asked.width,
+        "height": asked.height or 1000,
+        "deviceScaleFactor": asked.scale,
+        "mobile": asked.width < 600,
+    }
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if asked.dark else "light"}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+    driver.get(asked.report.resolve().as_uri())
+    if asked.print:
+        return base64.b64decode(
+            driver.execute_cdp_cmd(
+                "Page.printToPDF", {"preferCSSPageSize": True, "paperWidth": 8.27, "paperHeight": 11.69}
+            )["data"]
+        )
+    shot = driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": not asked.height})
+    return base64.b64decode(shot["data"])
+
+
+def main() -> None:
+    """Opens, photographs, closes."""
+    asked = arguments()
+    with tempfile.TemporaryDirectory(prefix="hopmeter-picture-") as profile:
+        driver = browser(profile)
+        try:
+            asked.picture.write_bytes(photograph(driver, asked))
+        finally:
+            driver.quit()
+
+
+if __name__ == "__main__":
+    main()
