@@ -145,13 +145,18 @@ def _latencies(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
     columns: dict[str, Any] = {"negative": sum(_negative(trial) for trial in trials)}
     for name in FIGURES:
         columns |= summary(name, [trial.latencies.get(name, []) for trial in trials])
-    chain = summary(CHAIN, [trial.latencies.get(CHAIN, []) for trial in trials])
-    for each in ("p50", "p90"):
-        whole = chain.get(f"{CHAIN}_{each}_us")
-        columns[f"chain_per_hop_{each}_us"] = None if whole is None else whole / cell.hops
+    columns |= _chain(cell, [trial.latencies.get(CHAIN, []) for trial in trials])
     pacing = summary(PACING, [trial.latencies.get(PACING, []) for trial in trials])
     columns |= {f"{PACING}_{each}_us": pacing.get(f"{PACING}_{each}_us") for each in ("p50", "p99")}
     return columns
+
+
+def _chain(cell: Cell, trials: Sequence[Any]) -> dict[str, Any]:
+    """From end to end divided by the hops, with its intervals."""
+    whole = summary(CHAIN, trials, ("p50", "p90"))
+    names = [f"{each}{end}_us" for each in ("p50", "p90") for end in ("", "_low", "_high")]
+    known = {name: whole.get(f"{CHAIN}_{name}") for name in names}
+    return {f"chain_per_hop_{name}": None if value is None else value / cell.hops for name, value in known.items()}
 
 
 def _negative(trial: Measured) -> int:

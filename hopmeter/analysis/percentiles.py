@@ -87,29 +87,35 @@ def _about(values: Sequence[float], point: float) -> tuple[float, float]:
     return min(mean, point) - half, max(mean, point) + half
 
 
-def summary(name: str, trials: Sequence[Sequence[Nanoseconds]]) -> dict[str, Any]:
-    """The columns of one figure from the pieces that each good trial has of it; empty where there is no sample."""
+def summary(
+    name: str, trials: Sequence[Sequence[Nanoseconds]], bounded: Sequence[str] = ("p50", "p99")
+) -> dict[str, Any]:
+    """The columns of one figure from the pieces that each good trial has of it; empty where there is no sample.
+
+    The percentiles that are `bounded` have the ends of their intervals too.
+    """
     pieces = [piece for trial in trials for piece in trial]
     pooled = np.concatenate(pieces) if pieces else np.empty(0, np.int64)
     if not len(pooled):
         return {}
-    per_trial = _of_trials(pooled, [sum(len(piece) for piece in trial) for trial in trials])
+    permilles = [PERMILLE[each] for each in bounded]
+    per_trial = _of_trials(pooled, [sum(len(piece) for piece in trial) for trial in trials], permilles)
     points = dict(zip(PERMILLE, quantiles(pooled, PERMILLE.values()), strict=True))
     columns: dict[str, Any] = {f"{name}_count": len(pooled)}
     moments, lowest = _moments(pooled), int(pooled.min())
     for statistic, value in (moments | points).items():
         columns[f"{name}_{statistic}_us"] = _us(value)
-    for place, bounded in enumerate(("p50", "p99")):
-        own = [each[place] for each in per_trial]
-        bounds = interval(own, points[bounded], positive=lowest > 0) or (None, None)
-        columns[f"{name}_{bounded}_low_us"], columns[f"{name}_{bounded}_high_us"] = map(_us, bounds)
+    for place, each in enumerate(bounded):
+        own = [found[place] for found in per_trial]
+        bounds = interval(own, points[each], positive=lowest > 0) or (None, None)
+        columns[f"{name}_{each}_low_us"], columns[f"{name}_{each}_high_us"] = map(_us, bounds)
     return columns
 
 
-def _of_trials(pooled: Nanoseconds, counts: Sequence[int]) -> list[list[float | None]]:
-    """p50 and p99 of each trial. Its samples lie together, and their order within it does not matter."""
+def _of_trials(pooled: Nanoseconds, counts: Sequence[int], permilles: Sequence[int]) -> list[list[float | None]]:
+    """Percentiles of each trial. Its samples lie together, and their order within it does not matter."""
     ends = np.cumsum(counts)
-    return [quantiles(pooled[end - count : end], (500, 990)) for end, count in zip(ends, counts, strict=True)]
+    return [quantiles(pooled[end - count : end], permilles) for end, count in zip(ends, counts, strict=True)]
 
 
 def _moments(values: Nanoseconds) -> dict[str, float | None]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from hopmeter.analysis.percentiles import interval
 from hopmeter.analysis.trial import tallied
 from hopmeter.launch.result import TrialResult
 
@@ -79,12 +80,20 @@ def fallbacks(trials: Sequence[TrialResult]) -> list[str]:
 
 def cpu_percent(files: Sequence[Path]) -> dict[str, Any]:
     """The columns of CPU sampled over time: the nodes' means, summed. Empty where it was not sampled."""
-    tables = [pq.read_table(file) for file in files if file.exists()]
-    rows = [row for table in tables for row in table.to_pylist() if row["role"] != "launcher"]
-    if not rows:
+    tables = [pq.read_table(file).to_pylist() for file in files if file.exists()]
+    trials = [[row for row in table if row["role"] != "launcher"] for table in tables]
+    if not any(trials):
         return {}
+    sums = [_summed(rows) for rows in trials]
+    mean = sum(sums) / len(sums)
+    low, high = interval(sums, mean, positive=min(sums) > 0) or (None, None)
+    columns = {"cpu_percent_mean": mean, "cpu_percent_low": low, "cpu_percent_high": high}
+    return {**columns, "cpu_samples": sum(map(len, trials))}
+
+
+def _summed(rows: Sequence[dict[str, Any]]) -> float:
+    """Each process's mean, added up."""
     percents: dict[int, list[float]] = {}
     for row in rows:
         percents.setdefault(row["pid"], []).append(row["percent"])
-    means = sum(sum(each) / len(each) for each in percents.values())
-    return {"cpu_percent_mean": means / len(tables), "cpu_samples": len(rows)}
+    return sum(sum(each) / len(each) for each in percents.values())

@@ -159,7 +159,7 @@ class Scenario(Axes):
     question: str = Field(description="What it asks, as a sentence.")
     quick: bool = Field(False, description="A quick look: labelled so, and not to be decided on alone.")
     case: list[Case] = Field([], description="Several sets of cells in one question; each takes the rest from above.")
-    search: Search | None = Field(None, description="Search each cell's highest rate instead of measuring at given ones.")
+    search: Search | None = Field(None, description="Search each cell's highest rate, not given ones.")
     columns: list[str] = Field([], description="Columns of cells.parquet that matter for the question.")
     seed: Annotated[int, Field(ge=0)] | None = Field(None, description="Of the trials' order; drawn where absent.")
     spin_us: Annotated[float, Field(ge=0)] = Field(50.0, description="The source's last stretch before each message.")

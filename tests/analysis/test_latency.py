@@ -150,3 +150,13 @@ def test_percentiles_are_those_of_the_pooled_samples(tmp_path: Path) -> None:
     assert row["response_std_us"] == pytest.approx(np.std(took, ddof=1), abs=0.002)
     assert row["response_p999_us"] is None
     assert row["response_p99_low_us"] <= row["response_p99_us"] <= row["response_p99_high_us"]
+
+
+def test_the_figures_of_a_chain_have_intervals(tmp_path: Path) -> None:
+    trials: list[dict[int, Rows]] = [{0: messages(200), 1: arrivals(range(200), took)} for took in (49, 50, 51)]
+    row = analysed(tmp_path, cell(trials=3), *trials)
+    for name in ("chain_per_hop_p50", "chain_per_hop_p90"):
+        assert row[f"{name}_low_us"] < row[f"{name}_us"] < row[f"{name}_high_us"]
+    assert row["chain_per_hop_p50_low_us"] == pytest.approx(row["response_p50_low_us"])
+    few = analysed(tmp_path / "few", cell(), trials[0])
+    assert (few["chain_per_hop_p50_us"], few["chain_per_hop_p50_low_us"]) == (49, None)
