@@ -1,0 +1,47 @@
+/// A limit for waits that know none: YARP's `read` sleeps until something comes, or until it is interrupted.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace yarps {
+
+/// Looks now and then whether a wait has lasted too long, so that a wait in time costs it nothing but a note.
+class Alarm {
+ public:
+  /// `interrupt` ends a wait; called on the alarm's thread.
+  explicit Alarm(std::function<void()> interrupt)
+      : interrupt_(std::move(interrupt)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+  /// A wait begins, of at most about this length.
+  void begin(std::chrono::nanoseconds timeout) { end_ = (Clock::now() + timeout).time_since_epoch().count(); }
+  /// It is over.
+  void end() { end_ = never; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr Clock::rep never = std::numeric_limits<Clock::rep>::max();
+  /// How late a wait may end.
+  static constexpr std::chrono::milliseconds nap{25};
+
+  void run(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+      sleep_.wait_for(lock, stop, nap, [] { return false; });
+      auto end = end_.load();
+      if (Clock::now().time_since_epoch().count() >= end && end_.compare_exchange_strong(end, never)) interrupt_();
+    }
+  }
+
+  std::function<void()> interrupt_;
+  std::atomic<Clock::rep> end_ = never;
+  std::mutex mutex_;
+  std::condition_variable_any sleep_;
+  std::jthread thread_;
+};
+
+}  // namespace yarps

@@ -1,0 +1,112 @@
+/// A port that asks: an RpcClient, and a thread that makes its calls, since they only block.
+#pragma once
+
+#include <yarp/os/RpcClient.h>
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "house.hpp"
+#include "image.hpp"
+
+namespace yarps {
+
+class Client final : public hopmeter::Client {
+ public:
+  Client(House& house, const hopmeter::Link& link)
+      : house_(house),
+        name_(house.own_name(link)),
+        server_(House::name(link)),
+        spins_(house.setup.wait() == hopmeter::Wait::spin) {
+    // A call that has no reply keeps its port from closing for that long.
+    port_.asPort().setTimeout(house.setup.setting<float>("patience"));
+    open(port_, name_);
+    house.connect(name_, server_);
+    thread_ = std::thread([this] { run(); });
+  }
+
+  ~Client() override {
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+    port_.close();
+  }
+
+  hopmeter::Sent start(std::size_t payload_bytes, hopmeter::Fill fill) override {
+    if (calls_) return hopmeter::Sent::busy;
+    write(request_, payload_bytes, fill);
+    {
+      const std::lock_guard lock(mutex_);
+      calls_ = true;
+    }
+    changed_.notify_all();
+    return hopmeter::Sent::accepted;
+  }
+
+  std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
+    if (spins_ && !has_replies_) return 0;
+    auto reply = next(timeout);
+    if (!reply) return 0;
+    take(frame(*reply));
+    const std::lock_guard lock(mutex_);
+    spare_ = std::move(reply);
+    return 1;
+  }
+
+ private:
+  using Reply = std::unique_ptr<Image>;
+
+  Reply next(hopmeter::Timeout timeout) {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, timeout, [this] { return !replies_.empty(); })) return nullptr;
+    auto reply = std::move(replies_.front());
+    replies_.pop_front();
+    has_replies_ = !replies_.empty();
+    return reply;
+  }
+
+  void run() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return closed_ || calls_; });
+      if (closed_) return;
+      auto reply = spare_ ? std::move(spare_) : std::make_unique<Image>();
+      lock.unlock();
+      const bool came = call(*reply);
+      lock.lock();
+      came ? replies_.push_back(std::move(reply)) : void(spare_ = std::move(reply));
+      has_replies_ = !replies_.empty();
+      calls_ = false;
+      changed_.notify_all();
+    }
+  }
+
+  /// YARP drops the connection of a call that fails, and with it all calls to come.
+  bool call(Image& reply) {
+    const bool connected = port_.getOutputCount() > 0 || house_.connects(name_, server_);
+    return connected && port_.write(request_, reply);
+  }
+
+  House& house_;
+  std::string name_, server_;
+  bool spins_;
+  yarp::os::RpcClient port_;
+  /// Written while no call is under way.
+  Image request_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  /// A call is under way.
+  std::atomic<bool> calls_ = false, has_replies_ = false;
+  std::deque<Reply> replies_;
+  Reply spare_;
+  bool closed_ = false;
+  std::thread thread_;
+};
+
+}  // namespace yarps

@@ -1,0 +1,55 @@
+/// What the ends of a process share: YARP's network, their names, and how they connect.
+#pragma once
+
+#include <unistd.h>
+#include <yarp/os/Network.h>
+
+#include <atomic>
+#include <string>
+
+#include "hopmeter/hopmeter.hpp"
+
+namespace yarps {
+
+/// Longer than a busy machine takes to answer, shorter than anybody waits.
+inline constexpr double patience_s = 10;
+
+/// The network of this process, for as long as it lives.
+class House {
+ public:
+  explicit House(const hopmeter::Setup& setup)
+      : setup(setup), network_(yarp::os::YARP_CLOCK_SYSTEM), carrier_(setup.setting<std::string>("carrier")) {
+    if (!yarp::os::Network::checkNetwork(patience_s))
+      throw hopmeter::Error("there is no yarpserver at " + setup.daemon(), "see what its log says");
+  }
+
+  /// The port of the end that binds a link.
+  static std::string name(const hopmeter::Link& link) { return "/hopmeter/" + link.name; }
+  /// A port for one that connects; no other has its name.
+  std::string own_name(const hopmeter::Link& link) {
+    return name(link) + "/" + std::to_string(getpid()) + "_" + std::to_string(next_++);
+  }
+
+  bool connects(const std::string& from, const std::string& to) const {
+    return yarp::os::Network::connect(from, to, carrier_);
+  }
+  void connect(const std::string& from, const std::string& to) const {
+    if (!connects(from, to))
+      throw hopmeter::Error("YARP does not connect " + from + " to " + to + " by " + carrier_,
+                            "`yarp connect --list-carriers` names the carriers that your YARP has");
+  }
+
+  hopmeter::Setup setup;
+
+ private:
+  yarp::os::Network network_;
+  std::string carrier_;
+  std::atomic<std::uint64_t> next_ = 0;
+};
+
+/// Opens a port of any kind under a name.
+void open(auto& port, const std::string& name) {
+  if (!port.open(name)) throw hopmeter::Error("YARP does not open the port " + name, "see what the node's log says");
+}
+
+}  // namespace yarps

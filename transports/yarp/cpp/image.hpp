@@ -1,0 +1,28 @@
+/// A frame as an image of one row: its bytes are the frame's, header first.
+#pragma once
+
+#include <yarp/sig/Image.h>
+
+#include <span>
+
+#include "hopmeter/hopmeter.hpp"
+
+namespace yarps {
+
+using Image = yarp::sig::ImageOf<yarp::sig::PixelMono>;
+
+/// Has a frame written into an image, which keeps its memory where it had this size.
+inline void write(Image& image, std::size_t payload_bytes, hopmeter::Fill fill) {
+  const auto bytes = hopmeter::header_bytes + payload_bytes;
+  image.setQuantum(1);
+  image.resize(bytes, 1);
+  fill(std::span(reinterpret_cast<std::byte*>(image.getRawImage()), bytes));
+}
+
+/// The frame that an image carries, borrowed from it.
+inline hopmeter::Received frame(const Image& image) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(image.getRawImage());
+  return hopmeter::Received::split({bytes, bytes ? image.width() : 0}).with_native(&image);
+}
+
+}  // namespace yarps

@@ -1,0 +1,131 @@
+/// A port that answers: an RpcServer.
+#pragma once
+
+#include <yarp/os/ConnectionWriter.h>
+#include <yarp/os/RpcServer.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+
+#include "house.hpp"
+#include "image.hpp"
+
+namespace yarps {
+
+class Replier final : public hopmeter::Replier {
+ public:
+  explicit Replier(Image& image) : image_(image) {}
+
+  hopmeter::Sent reply(std::size_t payload_bytes, hopmeter::Fill fill) override {
+    write(image_, payload_bytes, fill);
+    given_ = true;
+    return hopmeter::Sent::accepted;
+  }
+  bool given() const noexcept { return given_; }
+
+ private:
+  Image& image_;
+  bool given_ = false;
+};
+
+/// A request is answered by the thread that reads its connection. Where the server is polled, that thread waits for
+/// whoever polls, as it does in YARP's own `read` and `reply`, which know no time limit and no look without waiting.
+class Server final : public hopmeter::Server, private yarp::os::PortReader {
+ public:
+  Server(House& house, const hopmeter::Link& link) : spins_(house.setup.wait() == hopmeter::Wait::spin) {
+    port_.setReader(*this);
+    open(port_, House::name(link));
+  }
+  ~Server() override {
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    changed_.notify_all();
+    port_.close();
+  }
+
+  std::size_t poll(hopmeter::Timeout timeout, hopmeter::Handle handle) override {
+    if (spins_ && !waits_) return 0;
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, timeout, [this] { return waits_.load(); })) return 0;
+    answer(handle);
+    waits_ = false;
+    lock.unlock();
+    changed_.notify_all();
+    return 1;
+  }
+
+  hopmeter::Owned<hopmeter::Subscription> serve(hopmeter::OnRequest on_request) override;
+
+ private:
+  class Serving;
+
+  bool read(yarp::os::ConnectionReader& connection) override {
+    const std::lock_guard turn(turn_);
+    if (!connection.isValid() || !request_.read(connection)) return false;
+    if (!answered()) return false;
+    auto* writer = connection.getWriter();
+    return !writer || reply_.write(*writer);
+  }
+
+  /// Whether the request has an answer; its client is told nothing where it has none, and fails.
+  bool answered() {
+    std::unique_lock lock(mutex_);
+    given_ = false;
+    if (on_request_) {
+      answer(*on_request_);
+      return given_;
+    }
+    waits_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return !waits_ || closed_ || on_request_; });
+    if (waits_.exchange(false) && on_request_) answer(*on_request_);
+    return given_;
+  }
+
+  void answer(const auto& handler) {
+    Replier replier(reply_);
+    handler(frame(request_), replier);
+    given_ = replier.given();
+  }
+
+  bool spins_;
+  /// Connections take turns.
+  std::mutex turn_;
+  Image request_, reply_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  /// A request waits to be polled.
+  std::atomic<bool> waits_ = false;
+  bool given_ = false, closed_ = false;
+  std::optional<hopmeter::OnRequest> on_request_;
+  yarp::os::RpcServer port_;
+};
+
+/// While it lives, requests are handled where they are read.
+class Server::Serving final : public hopmeter::Subscription {
+ public:
+  Serving(Server& server, hopmeter::OnRequest on_request) : server_(server) {
+    {
+      const std::lock_guard lock(server.mutex_);
+      server.on_request_.emplace(std::move(on_request));
+    }
+    server.changed_.notify_all();
+  }
+  ~Serving() override {
+    const std::lock_guard lock(server_.mutex_);
+    server_.on_request_.reset();
+  }
+
+ private:
+  Server& server_;
+};
+
+inline hopmeter::Owned<hopmeter::Subscription> Server::serve(hopmeter::OnRequest on_request) {
+  return std::make_unique<Serving>(*this, std::move(on_request));
+}
+
+}  // namespace yarps

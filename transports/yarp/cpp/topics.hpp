@@ -1,0 +1,168 @@
+/// Ports that stream: one that writes, and those that are polled or called.
+#pragma once
+
+#include <yarp/os/Port.h>
+#include <yarp/os/PortReaderBuffer.h>
+#include <yarp/os/PortWriterBuffer.h>
+#include <yarp/os/TypedReaderCallback.h>
+
+#include <mutex>
+#include <optional>
+
+#include "alarm.hpp"
+#include "house.hpp"
+#include "image.hpp"
+
+namespace yarps {
+
+/// Writes on the caller's thread, to one receiver after the other.
+class Writing final : public hopmeter::Publisher {
+ public:
+  Writing(House&, const hopmeter::Link& link) {
+    port_.setInputMode(false);
+    open(port_, House::name(link));
+  }
+
+  hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
+    write(image_, payload_bytes, fill);
+    return send(image_);
+  }
+
+  hopmeter::Sent forward(const hopmeter::Received& received) override {
+    const auto* image = received.native<Image>();
+    if (!image) throw hopmeter::Error("this frame did not come by YARP, so it cannot be moved on");
+    return send(*image);
+  }
+
+ private:
+  /// It fails where a receiver has gone: its frame is lost, and the others have theirs.
+  hopmeter::Sent send(const Image& image) {
+    port_.write(image);
+    return hopmeter::Sent::accepted;
+  }
+
+  Image image_;
+  yarp::os::Port port_;
+};
+
+/// Hands an image to the thread that YARP has for each receiver, as a BufferedPort does.
+class Buffered final : public hopmeter::Publisher {
+ public:
+  Buffered(House&, const hopmeter::Link& link) {
+    port_.setInputMode(false);
+    buffer_.attach(port_);
+    open(port_, House::name(link));
+  }
+  ~Buffered() override {
+    port_.close();
+    buffer_.detach();
+  }
+
+  /// YARP would skip a receiver whose thread is still writing.
+  hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
+    if (port_.isWriting()) return hopmeter::Sent::busy;
+    write(buffer_.get(), payload_bytes, fill);
+    buffer_.write();
+    return hopmeter::Sent::accepted;
+  }
+
+ private:
+  yarp::os::Port port_;
+  yarp::os::PortWriterBuffer<Image> buffer_;
+};
+
+/// A port that reads into a buffer by the thread that YARP has for each connection: a BufferedPort whose read can be
+/// interrupted without it losing what arrives meanwhile.
+class Inbox {
+ public:
+  Inbox(House& house, const hopmeter::Link& link) {
+    buffer.setStrict(house.setup.setting<std::string>("read") == "strict");
+    port_.setOutputMode(false);
+    buffer.attach(port_);
+    const auto name = house.own_name(link);
+    open(port_, name);
+    house.connect(House::name(link), name);
+  }
+  ~Inbox() {
+    port_.close();
+    buffer.detach();
+  }
+
+ private:
+  yarp::os::Port port_;
+
+ public:
+  yarp::os::PortReaderBuffer<Image> buffer;
+};
+
+class Polled final : public hopmeter::Subscriber {
+ public:
+  Polled(House& house, const hopmeter::Link& link) : inbox_(house, link) {
+    if (house.setup.wait() == hopmeter::Wait::block) alarm_.emplace([this] { inbox_.buffer.interrupt(); });
+  }
+
+  std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
+    const auto* image = next(timeout);
+    if (image) take(frame(*image));
+    return image ? 1 : 0;
+  }
+
+ private:
+  const Image* next(hopmeter::Timeout timeout) {
+    if (const auto* image = inbox_.buffer.read(false); image || !alarm_) return image;
+    alarm_->begin(timeout);
+    const auto* image = inbox_.buffer.read(true);
+    alarm_->end();
+    return image;
+  }
+
+  Inbox inbox_;
+  std::optional<Alarm> alarm_;
+};
+
+/// Called by a thread that takes from the buffer, as a BufferedPort's `onRead` is.
+class CalledBuffered final : public hopmeter::Subscription, private yarp::os::TypedReaderCallback<Image> {
+ public:
+  CalledBuffered(House& house, const hopmeter::Link& link, hopmeter::OnFrame on_frame)
+      : on_frame_(std::move(on_frame)), inbox_(house, link) {
+    inbox_.buffer.useCallback(*this);
+  }
+  ~CalledBuffered() override { inbox_.buffer.disableCallback(); }
+
+ private:
+  using yarp::os::TypedReaderCallback<Image>::onRead;
+  void onRead(Image& image) override { on_frame_(frame(image)); }
+
+  hopmeter::OnFrame on_frame_;
+  Inbox inbox_;
+};
+
+/// Called by the thread that reads the connection, as a PortReader of `Port::setReader` is.
+class CalledDirectly final : public hopmeter::Subscription, private yarp::os::PortReader {
+ public:
+  CalledDirectly(House& house, const hopmeter::Link& link, hopmeter::OnFrame on_frame)
+      : on_frame_(std::move(on_frame)) {
+    port_.setOutputMode(false);
+    port_.setReader(*this);
+    const auto name = house.own_name(link);
+    open(port_, name);
+    house.connect(House::name(link), name);
+  }
+  ~CalledDirectly() override { port_.close(); }
+
+ private:
+  bool read(yarp::os::ConnectionReader& connection) override {
+    const std::lock_guard lock(turn_);
+    if (!connection.isValid() || !image_.read(connection)) return false;
+    on_frame_(frame(image_));
+    return true;
+  }
+
+  hopmeter::OnFrame on_frame_;
+  /// A second connection there is only while the first ends.
+  std::mutex turn_;
+  Image image_;
+  yarp::os::Port port_;
+};
+
+}  // namespace yarps
