@@ -17,13 +17,10 @@ namespace yarps {
 class Client final : public hopmeter::Client {
  public:
   Client(House& house, const hopmeter::Link& link)
-      : house_(house),
-        name_(house.own_name(link)),
-        server_(House::name(link)),
-        spins_(house.setup.wait() == hopmeter::Wait::spin) {
+      : house_(house), server_(link.address), spins_(house.setup.wait() == hopmeter::Wait::spin) {
     // A call that has no reply keeps its port from closing for that long.
     port_.asPort().setTimeout(house.setup.setting<float>("patience"));
-    open(port_, name_);
+    name_ = house.open(port_, link);
     house.connect(name_, server_);
     thread_ = std::thread([this] { run(); });
   }

@@ -23,11 +23,14 @@ class House {
       throw hopmeter::Error("there is no yarpserver at " + setup.daemon(), "see what its log says");
   }
 
-  /// The port of the end that binds a link.
-  static std::string name(const hopmeter::Link& link) { return "/hopmeter/" + link.name; }
-  /// A port for one that connects; no other has its name.
-  std::string own_name(const hopmeter::Link& link) {
-    return name(link) + "/" + std::to_string(getpid()) + "_" + std::to_string(next_++);
+  /// Opens a port of any kind for an end of a link, and answers its name, which no other has. A name server gives out
+  /// numbers of ports and does not know which are taken by others, so that a few are tried.
+  std::string open(auto& port, const hopmeter::Link& link) {
+    for (int tries = 0; tries < 20; ++tries) {
+      auto name = "/hopmeter/" + link.name + "/" + std::to_string(getpid()) + "_" + std::to_string(next_++);
+      if (port.open(name)) return name;
+    }
+    throw hopmeter::Error("YARP opens no port for the link " + link.name, "see what the node's log says");
   }
 
   bool connects(const std::string& from, const std::string& to) const {
@@ -46,10 +49,5 @@ class House {
   std::string carrier_;
   std::atomic<std::uint64_t> next_ = 0;
 };
-
-/// Opens a port of any kind under a name.
-void open(auto& port, const std::string& name) {
-  if (!port.open(name)) throw hopmeter::Error("YARP does not open the port " + name, "see what the node's log says");
-}
 
 }  // namespace yarps

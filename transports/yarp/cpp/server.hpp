@@ -36,7 +36,7 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
  public:
   Server(House& house, const hopmeter::Link& link) : spins_(house.setup.wait() == hopmeter::Wait::spin) {
     port_.setReader(*this);
-    open(port_, House::name(link));
+    name_ = house.open(port_, link);
   }
   ~Server() override {
     {
@@ -46,6 +46,8 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
     changed_.notify_all();
     port_.close();
   }
+
+  std::string address() const override { return name_; }
 
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Handle handle) override {
     if (spins_ && !waits_) return 0;
@@ -93,6 +95,7 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
   }
 
   bool spins_;
+  std::string name_;
   /// Connections take turns.
   std::mutex turn_;
   Image request_, reply_;

@@ -18,10 +18,11 @@ namespace yarps {
 /// Writes on the caller's thread, to one receiver after the other.
 class Writing final : public hopmeter::Publisher {
  public:
-  Writing(House&, const hopmeter::Link& link) {
+  Writing(House& house, const hopmeter::Link& link) {
     port_.setInputMode(false);
-    open(port_, House::name(link));
+    name_ = house.open(port_, link);
   }
+  std::string address() const override { return name_; }
 
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
     write(image_, payload_bytes, fill);
@@ -41,6 +42,7 @@ class Writing final : public hopmeter::Publisher {
     return hopmeter::Sent::accepted;
   }
 
+  std::string name_;
   Image image_;
   yarp::os::Port port_;
 };
@@ -48,11 +50,12 @@ class Writing final : public hopmeter::Publisher {
 /// Hands an image to the thread that YARP has for each receiver, as a BufferedPort does.
 class Buffered final : public hopmeter::Publisher {
  public:
-  Buffered(House&, const hopmeter::Link& link) {
+  Buffered(House& house, const hopmeter::Link& link) {
     port_.setInputMode(false);
     buffer_.attach(port_);
-    open(port_, House::name(link));
+    name_ = house.open(port_, link);
   }
+  std::string address() const override { return name_; }
   ~Buffered() override {
     port_.close();
     buffer_.detach();
@@ -67,6 +70,7 @@ class Buffered final : public hopmeter::Publisher {
   }
 
  private:
+  std::string name_;
   yarp::os::Port port_;
   yarp::os::PortWriterBuffer<Image> buffer_;
 };
@@ -79,9 +83,7 @@ class Inbox {
     buffer.setStrict(house.setup.setting<std::string>("read") == "strict");
     port_.setOutputMode(false);
     buffer.attach(port_);
-    const auto name = house.own_name(link);
-    open(port_, name);
-    house.connect(House::name(link), name);
+    house.connect(link.address, house.open(port_, link));
   }
   ~Inbox() {
     port_.close();
@@ -144,9 +146,7 @@ class CalledDirectly final : public hopmeter::Subscription, private yarp::os::Po
       : on_frame_(std::move(on_frame)) {
     port_.setOutputMode(false);
     port_.setReader(*this);
-    const auto name = house.own_name(link);
-    open(port_, name);
-    house.connect(House::name(link), name);
+    house.connect(link.address, house.open(port_, link));
   }
   ~CalledDirectly() override { port_.close(); }
 
