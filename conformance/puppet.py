@@ -128,6 +128,11 @@ class Theatre:
             self._daemon.close()
             self._daemon = None
 
+    def said(self) -> list[tuple[str, str]]:
+        """The last lines of every log there is, with its name."""
+        logs = [path for path in sorted(self.folder.glob("*log*")) if path.is_file() and path.stat().st_size]
+        return [(f"what {log.name} says", log.read_text(errors="replace")[-3000:]) for log in logs]
+
     def link(self, receivers: int = 1) -> dict[str, Any]:
         """A link with a name of its own."""
         self._links += 1

@@ -97,6 +97,10 @@ class Server final : public hopmeter::Server {
 };
 
 /// Makes calls as ros::ServiceClient does, over a connection that can be dropped from outside, which its own cannot.
+///
+/// It asks for a connection that persists even where each call has its own, and ends that itself. Left to the server,
+/// the end can come while the thread that calls is not yet ready to read: roscpp then takes the hang-up for a failure,
+/// and the response that came before it is lost.
 class Connection {
  public:
   Connection(std::string service, const char* sum, bool persists)
@@ -105,21 +109,26 @@ class Connection {
   /// Waits for the response; false where there is none, for the server has gone, refuses or was never there.
   bool call(const ros::SerializedMessage& request, ros::SerializedMessage& response) {
     const auto link = connected();
-    return link && link->call(request, response);
+    const bool answered = link && link->call(request, response);
+    if (link && !persists_) drop(*link);
+    return answered;
   }
 
   /// Ends the call that is under way, and those to come.
   void end() {
     const std::lock_guard lock(mutex_);
     ended_ = true;
-    if (link_ && link_->isValid()) link_->getConnection()->drop(ros::Connection::Destructing);
+    if (link_) drop(*link_);
   }
 
  private:
+  static void drop(const ros::ServiceServerLink& link) {
+    if (link.isValid()) link.getConnection()->drop(ros::Connection::Destructing);
+  }
+
   ros::ServiceServerLinkPtr connected() {
     if (persists_ && link_ && link_->isValid()) return link_;
-    const ros::M_string header = persists_ ? ros::M_string{{"persistent", "1"}} : ros::M_string{};
-    auto link = ros::ServiceManager::instance()->createServiceServerLink(service_, persists_, sum_, sum_, header);
+    auto link = ros::ServiceManager::instance()->createServiceServerLink(service_, true, sum_, sum_, {});
     const std::lock_guard lock(mutex_);
     link_ = std::move(link);
     return ended_ ? nullptr : link_;
