@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from hopmeter.report import words
+from hopmeter.report import hosts, words
 from hopmeter.report.source import Row, Run
 
 CONDITIONS = (
@@ -56,6 +56,8 @@ class Group:
     number: int = 0
     varied: tuple[str, ...] = ()
     """The conditions in which the report's groups differ from each other."""
+    machine: str = ""
+    """Where all its rows were measured; empty where the report knows one machine only."""
 
     @property
     def id(self) -> str:
@@ -95,7 +97,8 @@ class Group:
         """What sets this group apart: `64 B at 1 000 Hz, 20 relays`."""
         said = words.distinct(_said(key, self.conditions) for key in ("relays", "sinks", "pairs"))
         varied = words.distinct(_said(key, self.conditions) for key in self.varied if key not in SPOKEN)
-        return ", ".join([f"{_said('payload', self.conditions)} {_tempo(self.conditions)}", *said, *varied])
+        telling = [f"{_said('payload', self.conditions)} {_tempo(self.conditions)}", *said, *varied]
+        return ", ".join([*telling, *filter(None, [self.machine])])
 
     def told(self, except_for: str) -> list[str]:
         """All conditions but one, a word or two each."""
@@ -104,7 +107,7 @@ class Group:
         said = [
             _said(key, self.conditions) for key in CONDITIONS if key not in {"payload_bytes", "rate_hz", "pace"} | aside
         ]
-        return words.distinct([*said, *tempo])
+        return words.distinct([*said, *tempo, self.machine])
 
     @property
     def chips(self) -> list[str]:
@@ -116,15 +119,17 @@ SPOKEN = {"payload", "payload_bytes", "rate_hz", "pace", "relays", "sinks", "pai
 
 
 def groups(runs: Sequence[Run]) -> list[Group]:
-    """All rows of all runs that were measured, by their conditions."""
+    """All rows of all runs that were measured, by their conditions and the machine."""
     found: dict[tuple[Any, ...], list[Row]] = {}
+    machines = hosts.names(runs)
     for run in runs:
         for row in run.measured:
-            found.setdefault(tuple(row[key] for key in CONDITIONS), []).append(row)
+            conditions = tuple(row[key] for key in CONDITIONS)
+            found.setdefault((*conditions, machines.get(id(run), "")), []).append(row)
     varied = tuple(key for place, key in enumerate(CONDITIONS) if len({key_[place] for key_ in found}) > 1)
     ordered = sorted(found.items(), key=_rank)
     return [
-        Group(dict(zip(CONDITIONS, key, strict=True)), tuple(sorted(rows, key=_place)), number, varied)
+        Group(dict(zip(CONDITIONS, key, strict=False)), tuple(sorted(rows, key=_place)), number, varied, key[-1])
         for number, (key, rows) in enumerate(ordered, 1)
     ]
 
@@ -134,8 +139,8 @@ FIRST = ("payload_bytes", "rate_hz", "relays", "sinks", "pairs")
 
 
 def _rank(item: tuple[tuple[Any, ...], list[Row]]) -> list[tuple[int, float, str]]:
-    conditions = dict(zip(CONDITIONS, item[0], strict=True))
-    return [_order(conditions[key]) for key in (*FIRST, *CONDITIONS)]
+    conditions = dict(zip(CONDITIONS, item[0], strict=False))
+    return [_order(value) for value in (*(conditions[key] for key in FIRST), *item[0])]
 
 
 def _order(value: Any) -> tuple[int, float, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from hopmeter.report import samples, words
+from hopmeter.report import hosts, samples, words
 from hopmeter.report.cautions import Caution, measured, names, rule
 from hopmeter.report.source import Run
 
@@ -78,13 +78,11 @@ def mixed_versions(runs: Sequence[Run]) -> Iterator[Caution]:
 @rule
 def mixed_machines(runs: Sequence[Run]) -> Iterator[Caution]:
     """Runs of several machines in one report."""
-    machines = {(run.part("machine").get("cpu_model"), run.part("machine").get("kernel")) for run in runs}
-    if len(machines) > 1:
+    if len(hosts.hosts(runs)) > 1:
         yield Caution(
             "Several machines",
-            "The runs come from different machines or kernels; rows of one group are only comparable "
-            "where the run is the same.",
-            grave=True,
+            "The runs come from different machines, systems or kernels. Each machine has groups of its own; between "
+            "machines compare the order of rows, not their figures.",
         )
 
 

@@ -50,7 +50,8 @@ def _families(groups: Sequence[Group], axis: str) -> list[list[Group]]:
     found: dict[tuple[Any, ...], list[Group]] = {}
     for group in groups:
         if group.conditions[axis] is not None:
-            found.setdefault(tuple(group.conditions[key] for key in CONDITIONS if key not in aside), []).append(group)
+            alike = tuple(group.conditions[key] for key in CONDITIONS if key not in aside)
+            found.setdefault((*alike, group.machine), []).append(group)
     return [family for family in found.values() if len({group.conditions[axis] for group in family}) >= STEPS]
 
 

@@ -1,0 +1,148 @@
+"""Published figures beside the measured ones that were taken under the same conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from hopmeter.report import words
+from hopmeter.report.source import Row, Run
+from hopmeter.report.studies.known import Published, Study, published, studies
+from hopmeter.report.studies.values import measured, with_interval
+
+CONDITIONS = ("pattern", "placement", "wait", "work", "relays", "sinks", "pairs", "payload", "rate_hz")
+"""A published figure belongs beside rows that agree in all of these that its study states."""
+UNSTATED = {"sinks": 1, "pairs": 1, "work": "none"}
+"""What a study means that does not say."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A figure of a study on each of its machines, and what was measured here."""
+
+    conditions: str
+    what: str
+    statistic: str
+    published: dict[str, str]
+    """By hardware."""
+    here: list[list[str]]
+    """For each run what its rows have; empty where it has none."""
+    note: str
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether any run has it too."""
+        return any(self.here)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A study's figures that belong to some runs."""
+
+    study: Study
+    hardware: list[str]
+    lines: list[Line]
+
+
+def is_repeated(study: Study, runs: Sequence[Run]) -> bool:
+    """Whether a run is of a scenario that repeats the study, or took rows under its conditions."""
+    if any(run.text("scenario_name") in study.scenarios for run in runs):
+        return True
+    return any(_belongs(each, runs) and _rows(each, runs) for each in _of(study))
+
+
+def tables(runs: Sequence[Run]) -> list[Table]:
+    """The figures whose conditions were measured; all of a study that is repeated where none was."""
+    found = []
+    for study in studies().values():
+        if is_repeated(study, runs):
+            own = _of(study)
+            found.append(_table(study, [each for each in own if _belongs(each, runs)] or own, runs))
+    return found
+
+
+def _of(study: Study) -> list[Published]:
+    return [each for each in published() if each.study == study.name]
+
+
+def _belongs(figure: Published, runs: Iterable[Run]) -> bool:
+    return figure.column is not None and any(agree(figure, row) for run in runs for row in run.measured)
+
+
+def agree(figure: Published, row: Row) -> bool:
+    """Whether a row was taken under the conditions of a figure, whatever its transport."""
+    for name in CONDITIONS:
+        asked = getattr(figure, name)
+        asked = UNSTATED.get(name) if asked is None else asked
+        if asked is not None and row[name] != asked:
+            return False
+    if figure.column == "highest_rate_hz" and not row["search"]:
+        return False
+    # A chain or a call over an object is another question.
+    return bool(row["codec"] in (None, "none"))
+
+
+def _rows(figure: Published, runs: Iterable[Run]) -> list[Row]:
+    alike = [row for run in runs for row in run.measured if agree(figure, row)]
+    return [row for row in alike if (row["transport"], row["language"]) == (figure.transport, figure.language)]
+
+
+def _table(study: Study, figures: Sequence[Published], runs: Sequence[Run]) -> Table:
+    alike: dict[tuple[object, ...], list[Published]] = {}
+    for each in figures:
+        alike.setdefault(tuple(getattr(each, name) for name in (*CONDITIONS, *SAME)), []).append(each)
+    lines = [_line(group, runs) for group in alike.values()]
+    return Table(study, words.distinct(each.hardware for each in figures), lines)
+
+
+SAME = ("transport", "language", "statistic", "column")
+
+
+def _line(figures: Sequence[Published], runs: Sequence[Run]) -> Line:
+    first = figures[0]
+    notes = words.distinct(each.note or "" for each in figures if each.value is not None)
+    return Line(
+        conditions(first),
+        f"{first.transport or ''} ({first.language})".strip(),
+        first.statistic,
+        {each.hardware: _said(each) for each in figures},
+        [_here(first, run) for run in runs],
+        "; ".join(notes),
+    )
+
+
+def _said(figure: Published) -> str:
+    if figure.value is None:
+        return figure.note or words.NOTHING
+    unit = {"us": "µs", "hz": "Hz"}.get(figure.unit, figure.unit)
+    return f"{words.number(figure.value)}{words.THIN}{unit}"
+
+
+def _here(figure: Published, run: Run) -> list[str]:
+    rows = _rows(figure, [run]) if figure.column else []
+    several = {key for key in ("profile", "wait", "cores") if len({row[key] for row in rows}) > 1}
+    return [_told(row, str(figure.column), several) for row in rows]
+
+
+def _told(row: Row, column: str, several: Iterable[str]) -> str:
+    found = measured(row, column)
+    value = with_interval(found, column) if found else str(row["status"] if not row.ok else "not resolved")
+    return ", ".join([value, *words.distinct(str(row[key] or "") for key in sorted(several))])
+
+
+def conditions(figure: Published) -> str:
+    """`pubsub, threads of one process, timing, 20 relays, 100 Hz`."""
+    place = {"thread": "one process", "process": "a process each"}.get(figure.placement or "", "")
+    return ", ".join(
+        words.distinct(
+            [
+                figure.pattern or "",
+                place,
+                (figure.payload or "").replace("bytes:", "bytes "),
+                words.plural(figure.relays, "relay") if figure.relays else "",
+                words.plural(figure.sinks, "server") if figure.sinks else "",
+                words.plural(figure.pairs, "pair") if figure.pairs else "",
+                words.rate(figure.rate_hz) if figure.rate_hz else "",
+            ]
+        )
+    )

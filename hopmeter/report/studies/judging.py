@@ -1,0 +1,187 @@
+"""Whether a study's claim holds here: the ratio of intervals decides, and what they do not resolve is said so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+from hopmeter.report import machines, words
+from hopmeter.report.grouping import CONDITIONS, groups
+from hopmeter.report.source import Row, Run
+from hopmeter.report.studies.known import Claim, Selector
+from hopmeter.report.studies.values import Value, measured, with_interval
+
+Answer = Literal["holds", "does not hold", "not resolved", "not measured"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer, and the numbers that decide it."""
+
+    answer: Answer
+    numbers: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One thing the claim says something about: a value or a ratio, its ends, and the figures it is made of."""
+
+    value: Value
+    says: str
+
+    def answer(self, claim: Claim) -> Answer:
+        """Holds where the whole interval lies within the claim's bounds, does not where none of it does."""
+        low, high = self.value.low, self.value.high
+        least = -math.inf if claim.at_least is None else claim.at_least
+        most = math.inf if claim.at_most is None else claim.at_most
+        if low is None or high is None:
+            return "not resolved"
+        if low >= least and high <= most:
+            return "holds"
+        return "does not hold" if high < least or low > most else "not resolved"
+
+
+def judge(claim: Claim, runs: Sequence[Run]) -> Verdict:
+    """What these runs say of a claim: it holds where every comparison does, and fails where one does."""
+    if claim.test:
+        return TESTS[claim.test](runs)
+    found = [each for run in runs for each in comparisons(claim, run)]
+    if not found:
+        return Verdict("not measured", "")
+    answers = [each.answer(claim) for each in found]
+    decided: Answer = next((each for each in ORDER if each in answers), "holds")
+    deciding = [each for each, answer in zip(found, answers, strict=True) if answer == decided]
+    return Verdict(decided, _numbers(claim, decided, deciding, len(found)))
+
+
+ORDER: tuple[Answer, ...] = ("does not hold", "not resolved")
+"""One that fails decides, then one that is open."""
+
+
+def _numbers(claim: Claim, answer: Answer, deciding: Sequence[Comparison], many: int) -> str:
+    """The comparison nearest to the bound where it holds, the farthest beyond it where it does not."""
+    choose = max if answer == "does not hold" else min
+    told = choose(deciding, key=lambda each: abs(_room(claim, each.value.value)))
+    share = f"; {len(deciding)} of {words.plural(many, 'comparison')}" if many > 1 else ""
+    return f"{told.says}{share}"
+
+
+def _room(claim: Claim, value: float) -> float:
+    """How far a value lies from the nearest bound, on a logarithmic scale where it has one."""
+    bounds = [each for each in (claim.at_least, claim.at_most) if each is not None]
+    return min(abs(math.log(value / each)) if value > 0 and each > 0 else abs(value - each) for each in bounds)
+
+
+def comparisons(claim: Claim, run: Run) -> Iterator[Comparison]:
+    """Everything in a run that the claim speaks of."""
+    rows = [row for row in run.measured if row.candidate and matches(row, claim.where)]
+    of = [row for row in rows if matches(row, claim.of)]
+    if claim.than is not None:
+        than = [row for row in rows if matches(row, claim.than) and row not in of]
+        pairs = ((one, other) for one in of for other in than if _comparable(claim, one, other))
+    elif claim.along:
+        pairs = (_ordered(claim.along, one, other) for one, other in combinations(of, 2) if _varied(claim, one, other))
+    else:
+        yield from filter(None, (_alone(claim, row) for row in of))
+        return
+    yield from filter(None, (_pair(claim, one, other) for one, other in pairs))
+
+
+def matches(row: Row, wanted: Selector) -> bool:
+    """Whether a row has what a selector asks for, in its columns or its settings."""
+    return all(_is(_get(row, name), value) for name, value in wanted.items())
+
+
+def _get(row: Row, name: str) -> Any:
+    value = row[name]
+    return row.cell.settings.get(name) if value is None else value
+
+
+def _is(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, list):
+        return any(_is(value, each) for each in wanted)
+    if isinstance(wanted, str) and wanted.startswith("!"):
+        return value is not None and value != wanted[1:]
+    return bool(value == wanted)
+
+
+KEYS = ("transport", "language", "profile", *CONDITIONS)
+
+
+def _comparable(claim: Claim, one: Row, other: Row) -> bool:
+    free = {*claim.of, *(claim.than or {}), *claim.differ}
+    return _alike(one, other, free | ({"payload_bytes"} if "payload" in free else set()))
+
+
+def _varied(claim: Claim, one: Row, other: Row) -> bool:
+    axis = str(claim.along)
+    free = {axis, "payload"} if axis == "payload_bytes" else {axis}
+    return one[axis] != other[axis] and _alike(one, other, free | set(claim.differ))
+
+
+def _alike(one: Row, other: Row, free: set[str]) -> bool:
+    return all(one[key] == other[key] for key in KEYS if key not in free)
+
+
+def _ordered(axis: str, one: Row, other: Row) -> tuple[Row, Row]:
+    """The higher before the lower."""
+    return (one, other) if one[axis] > other[axis] else (other, one)
+
+
+def _alone(claim: Claim, row: Row) -> Comparison | None:
+    value = measured(row, claim.column)
+    if value is None:
+        return None
+    told = f"{_name(row, row)}: {with_interval(value, claim.column)}"
+    if not claim.than_column:
+        return Comparison(value, told)
+    other = measured(row, claim.than_column)
+    return _ratio(value, other, f"{told} to {with_interval(other, claim.than_column)}") if other else None
+
+
+def _pair(claim: Claim, one: Row, other: Row) -> Comparison | None:
+    first, second = measured(one, claim.column), measured(other, claim.column)
+    if first is None or second is None:
+        return None
+    says = f"{_name(one, other)} {with_interval(first, claim.column)}"
+    return _ratio(first, second, f"{says} to {_name(other, one)} {with_interval(second, claim.column)}")
+
+
+def _ratio(one: Value, other: Value, says: str) -> Comparison | None:
+    """One as a multiple of the other, with the ends that their intervals leave."""
+    if other.value <= 0:
+        return None
+    low = one.low / other.high if one.low is not None and other.high else None
+    high = one.high / other.low if one.high is not None and other.low else None
+    value = Value(one.value / other.value, low, high)
+    return Comparison(value, f"{says}, {words.times(value.value)}")
+
+
+def _name(row: Row, other: Row) -> str:
+    """What the row is, with the conditions in which it differs from the other, and its rate."""
+    free = ("pattern", "placement", "wait", "payload", "profile", "pairs", "codec")
+    differing = [str(row[key]) for key in free if row[key] != other[key]]
+    rate = [words.rate(row["rate_hz"])] if row["rate_hz"] else []
+    return f"{row['transport']} ({', '.join([str(row['language']), *filter(None, differing), *rate])})"
+
+
+def same_order(runs: Sequence[Run]) -> Verdict:
+    """Whether no two rows are for certain in the opposite order on two machines."""
+    compared = machines.side_by_side(groups(runs))
+    flips = [flip for each in compared for flip in each.flips]
+    known = [one for each in compared for one in each.correlations if one.kendall is not None]
+    if not known:
+        return Verdict("not measured", "")
+    least = f"lowest rank correlation τ = {min(one.kendall or 0.0 for one in known):.2f} (Kendall)"
+    certain = [flip for flip in flips if flip.resolved]
+    told = "; ".join(f"{flip.one} and {flip.other} ({flip.first}, {flip.second})" for flip in (certain or flips)[:3])
+    if certain:
+        return Verdict("does not hold", f"{words.plural(len(certain), 'flip')}: {told}; {least}")
+    return Verdict("not resolved", f"may flip: {told}; {least}") if flips else Verdict("holds", least)
+
+
+TESTS: dict[str, Callable[[Sequence[Run]], Verdict]] = {"same order on every machine": same_order}
+"""Claims that are more than a comparison of two rows; a claim names its test."""

@@ -1,0 +1,91 @@
+"""A measured figure with its interval, whichever column a study's figure corresponds to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from hopmeter.report import words
+from hopmeter.report.source import Row
+from hopmeter.scenario import amounts
+
+
+@dataclass(frozen=True)
+class Value:
+    """A figure and the ends of its interval; None where there is none."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+def measured(row: Row, column: str) -> Value | None:
+    """What a row has in a column of the results or in one of those below; None where it has nothing that counts."""
+    if column in COMPUTED:
+        return COMPUTED[column](row)
+    value = row[column]
+    if not row.ok or value is None:
+        return None
+    if column == "highest_rate_hz":
+        return Value(value, value, row["lowest_failing_hz"])
+    low, high = (row[_bound(column, end)] for end in ("low", "high"))
+    return Value(value, low, high)
+
+
+def _bound(column: str, end: str) -> str:
+    if column == "cpu_percent_mean":
+        return f"cpu_percent_{end}"
+    return f"{column.removesuffix('_us')}_{end}_us"
+
+
+def _lost(row: Row) -> Value | None:
+    """The share that was lost is counted, not estimated."""
+    return None if row.loss is None else Value(row.loss, row.loss, row.loss)
+
+
+def _gathered(row: Row) -> Value | None:
+    """The time until all servers have answered, as a multiple of what one takes."""
+    whole, (kind, _, each) = measured(row, "gather_p50_us"), str(row["work"]).partition(":")
+    if whole is None or kind not in ("sleep", "spin") or whole.low is None or whole.high is None:
+        return None
+    one = amounts.nanoseconds(each) / 1e3
+    return Value(whole.value / one, whole.low / one, whole.high / one)
+
+
+def _process(row: Row, role: str) -> Value | None:
+    """The CPU of the process of one role, in percent, sampled every second."""
+    files = [row.run.folder / "cpu" / f"{row.id}-{trial['trial']}.parquet" for trial in row.trials if trial["good"]]
+    sampled: list[dict[str, Any]] = [
+        each for file in files if file.exists() for each in pq.read_table(file).to_pylist()
+    ]
+    percents = [each["percent"] for each in sampled if each["role"] == role]
+    return Value(fmean(percents)) if percents and row.ok else None
+
+
+COMPUTED: dict[str, Callable[[Row], Value | None]] = {
+    "loss": _lost,
+    "gather_times_work": _gathered,
+    "cpu_percent_source": lambda row: _process(row, "source"),
+    "cpu_percent_sink": lambda row: _process(row, "sink"),
+}
+"""What no column holds by itself."""
+
+
+def said(value: float | None, column: str) -> str:
+    """A figure in its unit."""
+    if column == "loss":
+        return words.percent(value)
+    for ending, unit in (("_us", "µs"), ("_hz", "Hz")):
+        if column.endswith(ending):
+            return f"{words.number(value)}{words.THIN}{unit}"
+    return f"{words.number(value)}{words.THIN}%" if "percent" in column else words.times(value)
+
+
+def with_interval(found: Value, column: str) -> str:
+    """`46.1 µs (44.0 to 48.3)`."""
+    between = words.interval(found.low, found.high) if found.low != found.high else ""
+    return said(found.value, column) + (f" ({between})" if between else "")

@@ -1,0 +1,119 @@
+"""Several machines in one report: each is ranked for itself, and what changes its place is marked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from report_rows import cell, run_of
+
+from hopmeter.report import hosts, machines, write
+from hopmeter.report.grouping import groups
+from hopmeter.report.source import Run
+from hopmeter.report.studies.judging import same_order
+
+
+def on(model: str, around: float = 0.02, machine: dict[str, Any] | None = None, **p50s: float) -> Run:
+    rows = (cell(name, p50, p50 * (1 - around), p50 * (1 + around)) for name, p50 in p50s.items())
+    return run_of(*rows, machine={"cpu_model": model, "kernel": "6.1.0", **(machine or {})}, scenario_name=model)
+
+
+def compared(*runs: Run) -> machines.Comparison:
+    (found,) = machines.side_by_side(groups(runs))
+    return found
+
+
+HERE = {"shm": 10.0, "unix": 20.0, "tcp": 30.0, "zenoh": 60.0}
+
+
+def test_the_same_order_is_a_correlation_of_one() -> None:
+    found = compared(on("A", **HERE), on("B", **{name: 3 * p50 for name, p50 in HERE.items()}))
+    (one,) = found.correlations
+    assert (one.first, one.second, one.rows) == ("A", "B", 4)
+    assert (one.spearman, one.kendall) == (pytest.approx(1), pytest.approx(1))
+    assert found.flips == []
+    assert all(line.flips == "" for line in found.lines)
+
+
+def test_a_ranking_that_flips_is_marked_on_both_rows() -> None:
+    found = compared(on("A", **HERE), on("B", **(HERE | {"unix": 40.0})))
+    (flip,) = found.flips
+    assert (flip.one, flip.other, flip.resolved) == ("unix (rust)", "tcp (rust)", True)
+    marks = {line.name: line.flips for line in found.lines}
+    assert marks["unix (rust)"] == "flips with tcp (rust)"
+    assert marks["tcp (rust)"] == "flips with unix (rust)"
+    assert marks["shm (rust)"] == ""
+    (one,) = found.correlations
+    assert one.spearman == pytest.approx(0.8)
+    assert one.kendall == pytest.approx(2 / 3)
+    assert "unix (rust) is faster than tcp (rust) on A, and slower on B." in machines.summary(found)
+
+
+def test_a_flip_of_overlapping_intervals_may_be_chance() -> None:
+    found = compared(on("A", 0.4, **HERE), on("B", 0.4, **(HERE | {"unix": 40.0})))
+    assert [flip.resolved for flip in found.flips] == [False]
+    assert found.lines[1].flips == "may flip with tcp (rust)"
+    assert len(machines.summary(found)) == 1
+
+
+def test_machines_share_no_ranking() -> None:
+    found = groups([on("A", shm=10.0, unix=20.0), on("B", shm=30.0, unix=50.0)])
+    assert [(group.machine, len(group.rows)) for group in found] == [("A", 2), ("B", 2)]
+    assert found[0].title.endswith(", A")
+
+
+def test_runs_of_one_machine_are_one_group() -> None:
+    (group,) = groups([on("A", shm=10.0), on("A", unix=20.0)])
+    assert group.machine == ""
+    assert "A" not in group.title
+
+
+def test_a_name_tells_machines_apart() -> None:
+    kernels = [on("A", shm=1.0), on("A", shm=1.0, machine={"kernel": "6.9.0"})]
+    assert list(hosts.names(kernels).values()) == ["A (kernel 6.1.0)", "A (kernel 6.9.0)"]
+    inside = [on("A", shm=1.0, machine={"container": name}) for name in ("none", "docker")]
+    assert list(hosts.names(inside).values()) == ["A (container: none)", "A (container: docker)"]
+    told = machines.about(inside)
+    assert [each["Container"] for each in told] == ["none", "docker"]
+    assert told[0]["Kernel"] == "6.1.0"
+
+
+def test_too_few_rows_have_no_correlation() -> None:
+    found = compared(on("A", shm=10.0, unix=20.0), on("B", shm=10.0, unix=20.0))
+    assert found.correlations[0].spearman is None
+    assert "too few" in machines.summary(found)[0]
+
+
+def test_what_one_machine_lacks_is_shown_as_not_measured() -> None:
+    found = compared(on("A", **HERE), on("B", shm=10.0, unix=20.0, tcp=30.0))
+    line = next(line for line in found.lines if line.name == "zenoh (rust)")
+    assert line.cells[1] == ("", "", "")
+    assert found.correlations[0].rows == 3
+
+
+def test_the_claim_that_hardware_does_not_change_the_order() -> None:
+    flipped = HERE | {"unix": 40.0}
+    assert same_order([on("A", **HERE), on("B", **HERE)]).answer == "holds"
+    assert same_order([on("A", **HERE), on("B", **flipped)]).answer == "does not hold"
+    assert same_order([on("A", 0.4, **HERE), on("B", 0.4, **flipped)]).answer == "not resolved"
+    assert same_order([on("A", **HERE)]).answer == "not measured"
+
+
+def test_the_report_shows_machines_side_by_side(made: ModuleType, tmp_path: Path) -> None:
+    folders = []
+    for name, slow in (("first", 1.0), ("second", 2.5)):
+        cells = tuple(made.Made(each, us=us) for each, us in (("shm", 10.0), ("unix", 20.0 * slow), ("tcp", 30.0)))
+        machine = {
+            "cpu_model": f"The {name} processor",
+            "kernel": "6.1.0",
+            "container": "docker",
+            "distribution": "Debian",
+        }
+        folders.append(made.build(tmp_path / name, cells, messages=300, machine=machine))
+    text = write(folders, tmp_path / "report.html").read_text()
+    assert "Machine by machine" in text
+    assert "The first processor and The second processor: rank correlation over 3 rows ρ = 0.50" in text
+    assert "flips with tcp (rust)" in text
+    assert "docker" in text

@@ -1,0 +1,196 @@
+"""What the studies published stands beside what was measured, and their claims get the answer that intervals give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from report_rows import cell, run_of
+
+from hopmeter.report.source import Run
+from hopmeter.report.studies import beside, known
+from hopmeter.report.studies.judging import TESTS, Verdict, comparisons, judge
+from hopmeter.report.studies.page import parts
+from hopmeter.report.studies.values import COMPUTED
+from hopmeter.store.columns import CELLS
+
+CHAIN = {"placement": "thread", "relays": 20, "payload": "timing", "payload_bytes": 0, "rate_hz": 100.0}
+
+
+def row(transport: str, language: str, p90: float, around: float | None = 0.05, **more: Any) -> dict[str, Any]:
+    """A row of the relay chain, with an interval of `around` to both sides."""
+    ends = (None, None) if around is None else (p90 * (1 - around), p90 * (1 + around))
+    own = {"chain_per_hop_p90_us": p90, "chain_per_hop_p90_low_us": ends[0], "chain_per_hop_p90_high_us": ends[1]}
+    return cell(transport, p90, *ends, language=language, **CHAIN) | own | more
+
+
+def claim(text: str) -> known.Claim:
+    (found,) = (each for each in known.claims() if text in each.text)
+    return found
+
+
+def told(text: str, *rows: dict[str, Any]) -> Verdict:
+    return judge(claim(text), [run_of(*rows)])
+
+
+RUST = "Frameworks in Rust are competitive"
+
+
+@pytest.mark.parametrize(
+    ("rust", "answer"),
+    [
+        (row("thrift", "rust", 50.0), "holds"),
+        (row("thrift", "rust", 150.0), "does not hold"),
+        (row("thrift", "rust", 60.0, around=0.4), "not resolved"),
+        (row("thrift", "rust", 50.0, around=None), "not resolved"),
+        (row("grpc", "rust", 50.0), "not measured"),
+        (row("thrift", "rust", 50.0, rate_hz=1000.0), "not measured"),
+        (row("thrift", "rust", 50.0, status="saturated"), "not measured"),
+        (row("thrift", "rust", 50.0, ranked=False), "not measured"),
+    ],
+)
+def test_intervals_decide(rust: dict[str, Any], answer: str) -> None:
+    assert told(RUST, row("thrift", "c++", 46.0), rust).answer == answer
+
+
+def test_the_numbers_that_decide_stand_beside_the_answer() -> None:
+    rows = [
+        row("thrift", "c++", 46.0),
+        row("thrift", "rust", 138.0),
+        row("grpc", "c++", 40.0),
+        row("grpc", "rust", 41.0),
+    ]
+    said = told(RUST, *rows)
+    assert said.answer == "does not hold", "one framework that is not is enough"
+    assert "thrift (rust, 100\N{NARROW NO-BREAK SPACE}Hz) 138" in said.numbers
+    assert "(131 to 145)" in said.numbers
+    assert "3.00×; 1 of 2 comparisons" in said.numbers
+
+
+def test_rows_of_different_runs_are_not_compared() -> None:
+    runs = [run_of(row("thrift", "c++", 46.0)), run_of(row("thrift", "rust", 46.0))]
+    assert judge(claim(RUST), runs).answer == "not measured"
+
+
+def test_the_highest_is_above_every_other() -> None:
+    others = [row("zenoh", "rust", 24.0), row("grpc", "c++", 105.0), row("shm", "rust", 900.0)]
+    text = "ROS 2 has the highest latency"
+    assert told(text, row("ros2", "c++", 130.0), *others).answer == "holds"
+    assert told(text, row("ros2", "c++", 80.0), *others).answer == "does not hold"
+    assert told(text, row("ros2", "c++", 105.0), *others).answer == "not resolved"
+    assert told(text, *others).answer == "not measured"
+
+
+def test_settings_that_make_no_difference() -> None:
+    text = "The configuration of DDS"
+    rows = [row("cyclonedds", "c++", p90, 0.02, profile=name) for name, p90 in (("", 40.0), ("depth=1", 42.0))]
+    assert told(text, *rows).answer == "holds"
+    slow = row("cyclonedds", "c++", 80.0, 0.02, profile="reliability=best-effort")
+    assert told(text, *rows, slow).answer == "does not hold"
+    assert told(text, rows[0], row("fastdds", "c++", 40.0, profile="depth=1")).answer == "not measured"
+
+
+def test_a_setting_tells_rows_apart() -> None:
+    rows = [
+        row("ros2", "c++", p90, profile=f"executor={name}", settings={"executor": name})
+        for name, p90 in (("single-threaded", 60.0), ("multi-threaded", 113.0))
+    ]
+    assert told("single-threaded executor", *rows).answer == "holds"
+
+
+def test_a_count_needs_no_interval() -> None:
+    text, lossy = "Calls of ROS 2 lose messages", {"pattern": "rpc", "rate_hz": 1000.0}
+    assert told(text, row("ros2", "c++", 100.0, None, lost=5, **lossy)).answer == "holds"
+    assert told(text, row("ros2", "c++", 100.0, None, **lossy)).answer == "does not hold"
+
+
+def test_independent_of_the_resolution() -> None:
+    def image(size: str, many: int, p50: float) -> dict[str, Any]:
+        taken = {"service_p50_us": p50, "service_p50_low_us": p50 * 0.9, "service_p50_high_us": p50 * 1.1}
+        shape = {"placement": "thread", "wait": "callback", "payload": f"image:{size}", "payload_bytes": many}
+        return cell("ros2", p50, language="c++", rate_hz=30.0, **shape) | taken
+
+    small, text = image("320x240", 230_400, 24.0), "almost independent of the resolution"
+    assert told(text, small, image("1440x1080", 4_665_600, 26.0)).answer == "holds"
+    assert told(text, small, image("1440x1080", 4_665_600, 240.0)).answer == "does not hold"
+
+
+def test_servers_asked_in_parallel() -> None:
+    def asked(p50: float) -> dict[str, Any]:
+        took = {"gather_p50_us": p50, "gather_p50_low_us": p50 * 0.99, "gather_p50_high_us": p50 * 1.01}
+        return cell("zeromq", p50, pattern="scatter", sinks=2, work="sleep:10ms") | took
+
+    text = "Asked in parallel"
+    assert told(text, asked(10_400.0)).answer == "holds"
+    assert told(text, asked(20_400.0)).answer == "does not hold"
+
+
+def test_a_published_figure_stands_beside_what_was_measured() -> None:
+    run = run_of(row("thrift", "rust", 33.0, pattern="rpc"), scenario_name="mine", machine={"cpu_model": "A processor"})
+    (part,) = parts([run])
+    assert part.is_measured
+    assert part.here == ["here: A processor"]
+    (line,) = (line for line in part.table.lines if line.is_measured)
+    assert (line.what, line.statistic) == ("thrift (rust)", "P90 per hop")
+    assert "rpc, one process, timing, 20 relays, 100" in line.conditions
+    assert line.published["i7-9700"].startswith("141")
+    assert line.published["Ryzen 5975WX"].startswith("35")
+    assert line.here[0][0].startswith("33.0")
+    assert {line.what for line in part.table.lines} >= {"ros2 (c++)", "grpc (c++)"}, "others of the same conditions"
+    assert all("100\N{NARROW NO-BREAK SPACE}Hz" in line.conditions for line in part.table.lines)
+
+
+@pytest.mark.parametrize(
+    "other", [{"relays": 0}, {"placement": "process"}, {"payload": "bytes:7"}, {"work": "spin:1us"}]
+)
+def test_other_conditions_have_no_published_figure(other: dict[str, Any]) -> None:
+    assert parts([run_of(row("thrift", "rust", 33.0) | other, scenario_name="mine")]) == []
+
+
+def test_a_scenario_that_repeats_a_study_shows_it_though_nothing_matches() -> None:
+    run = run_of(cell("shm", 5.0, relays=0), scenario_name="message-passing")
+    (part,) = parts([run])
+    assert not part.is_measured
+    assert part.table.lines
+    assert {verdict.answer for _, verdict in part.claims} == {"not measured"}
+
+
+def test_an_unrelated_run_shows_no_study() -> None:
+    assert parts([run_of(cell("shm", 5.0), scenario_name="quick")]) == []
+
+
+def test_what_the_studies_said_is_whole() -> None:
+    columns = {*CELLS.names, *COMPUTED}
+    for figure in known.published():
+        study = known.studies()[figure.study]
+        assert figure.hardware in study.hardware
+        assert figure.column is None or figure.column in columns
+        assert figure.value is not None or figure.note
+    for each in known.claims():
+        assert each.study in known.studies()
+        assert each.test in TESTS if each.test else {each.column, each.than_column or each.column} <= columns
+    assert {each.name for each in known.studies().values()} == {figure.study for figure in known.published()}
+
+
+def test_scenarios_that_repeat_a_study_exist() -> None:
+    from hopmeter.scenario import files
+
+    named = {name for study in known.studies().values() for name in study.scenarios}
+    assert named <= files.every().keys()
+
+
+def test_every_comparison_is_of_equal_conditions() -> None:
+    run: Run = run_of(
+        *(
+            row("zenoh", "rust", 20.0, wait=wait, rate_hz=rate)
+            for wait in ("block", "callback")
+            for rate in (10.0, 100.0)
+        ),
+        *(
+            row("zenoh", "c++", 20.0, wait=wait, rate_hz=rate)
+            for wait in ("block", "callback")
+            for rate in (10.0, 100.0)
+        ),
+    )
+    assert len(list(comparisons(claim(RUST), run))) == 4
+    assert beside.tables([run])
