@@ -1,0 +1,46 @@
+"""Objects to frames and back: `encode(obj)` gives frames that lie in the object's own memory, `decode(frames)` an
+object that lies in the memory of the frames. docs/codecs.md tells what travels, how, and what is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.lookup import codecs as _codecs
+from hopmeter.codecs.lookup import missing
+from hopmeter.codecs.naming import named, names
+from hopmeter.codecs.reading import object_of
+from hopmeter.codecs.records import register
+from hopmeter.codecs.writing import frames_of
+
+__all__ = ["CodecError", "decode", "encode", "frameworks", "missing", "named", "names", "register"]
+
+
+def encode(obj: Any) -> list[Any]:
+    """`[header, frame, …]`: the header is bytes, every other frame a memoryview of bytes, not copied where it can be.
+
+    The frames are the object's memory: leave it alone until they have been sent. Raises CodecError for an object that
+    has no codec, such as an array of Python objects.
+    """
+    try:
+        return frames_of(obj)
+    except RecursionError as cause:
+        raise CodecError("objects nested too deep", "flatten them; a cycle cannot be sent") from cause
+
+
+def decode(frames: Sequence[Any], as_: str | None = None, device: str | None = None) -> Any:
+    """The object that `encode` was given, in the memory of `frames` wherever its framework can share it.
+
+    `as_` asks for another framework (`"torch"` for an array that was NumPy's), `device` for a place (`"cpu"`,
+    `"cuda:0"`; without it where it was, or the CPU where there is no such device). Frames may be anything with the
+    buffer protocol; in read-only memory an array is read-only, and what must be writable is copied. Raises CodecError,
+    and nothing else, for frames that are damaged or hostile.
+    """
+    return object_of(frames, as_, device)
+
+
+def frameworks() -> list[str]:
+    """The names of all codecs, whether or not what they are for is installed: `missing(name)` tells."""
+    return list(_codecs())

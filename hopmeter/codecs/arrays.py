@@ -1,0 +1,144 @@
+"""Arrays in memory, of any framework: the node `["array", framework, dtype, shape, order, extra]` and one frame."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hopmeter.codecs import dtypes
+from hopmeter.codecs.checks import integer, listing, one_of, text
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.lookup import codec_named
+from hopmeter.codecs.reading import Maker, Reading
+from hopmeter.codecs.writing import KEPT, Frames
+
+Array = np.ndarray[Any, Any]
+EMPTY = memoryview(b"")
+MAX_DIMENSIONS = 64
+BYTES_ALIGNED = 64
+"""What JAX needs to share memory, and what every vector unit likes."""
+
+_kept: dict[Any, tuple[str, Callable[[Any], memoryview]]] = {}
+
+
+def write(array: Array, frames: Frames, framework: str = "numpy", extra: Any = None, dtype: str | None = None) -> str:
+    """The node of an array; the frame is the array's own memory unless that does not lie side by side.
+
+    `extra` is what else the framework has to know, `dtype` the name of one that NumPy lacks.
+    """
+    flags = array.flags
+    if flags.c_contiguous:
+        order = "C"
+    elif flags.f_contiguous:
+        order = "F"
+    else:
+        array, order = np.ascontiguousarray(array), "C"
+    key = (array.dtype, array.shape, order, framework, extra, dtype)
+    node, memory = _kept.get(key) or _described(key, array)
+    frames.append(memory(array if order == "C" else array.T))
+    return node
+
+
+def _described(key: Any, array: Array) -> tuple[str, Callable[[Any], memoryview]]:
+    of, shape, order, framework, extra, dtype = key
+    node = ["array", framework, dtype or dtypes.to_node(of), list(shape), order, extra]
+    written = json.dumps(node, separators=(",", ":"))
+    if len(_kept) >= KEPT:
+        _kept.clear()
+    return _kept.setdefault(key, (written, _memory_of(of, array.size and of.itemsize)))
+
+
+def _memory_of(dtype: np.dtype[Any], has_bytes: int) -> Callable[[Any], memoryview]:
+    if not has_bytes:
+        return lambda _: EMPTY
+    if castable(dtype):
+        return lambda array: memoryview(array).cast("B")
+    return lambda array: memoryview(array.reshape(-1).view(np.uint8))
+
+
+def castable(dtype: np.dtype[Any]) -> bool:
+    """Whether a memoryview of such an array can be cast to bytes: a third of what NumPy's own views cost."""
+    return dtype.isnative and dtype.kind in "biuf" and dtype.char != "g" and dtype.type.__module__ == "numpy"
+
+
+def read(node: list[Any], reading: Reading) -> Maker:
+    """What makes the array, in the framework that it was sent from or that is asked for."""
+    _, framework, dtype, shape, order, extra = listing(node, 6)
+    make = _numpy(dtypes.from_node(dtype), _shape(shape), one_of(order, "C", "F"), reading.frame())
+    name = text(framework) if reading.as_ is None else reading.as_
+    if name == "numpy":
+        return make
+    convert = _converter(name, extra if name == framework else None, reading.device)
+    return lambda frames: convert(make(frames))
+
+
+def _converter(name: str, extra: Any, device: str | None) -> Callable[[Array], Any]:
+    codec = codec_named(name)
+    if hasattr(codec, "from_array"):
+        made: Callable[[Array], Any] = codec.from_array(extra, device)
+        return made
+    if hasattr(codec, "adopt"):
+        adopted: Callable[[Array], Any] = codec.adopt
+        return adopted
+    raise CodecError(f"an array cannot be received as {name}", "ask for a framework of arrays, or for none")
+
+
+def _shape(node: Any) -> tuple[int, ...]:
+    shape = tuple(integer(length) for length in listing(node))
+    if len(shape) > MAX_DIMENSIONS:
+        raise CodecError(f"an array of {len(shape)} dimensions")
+    return shape
+
+
+def _numpy(dtype: np.dtype[Any], shape: tuple[int, ...], order: Any, place: int) -> Maker:
+    size = math.prod(shape) * dtype.itemsize
+    if not size:
+        return _empty(dtype, shape, place)
+    new = np.ndarray
+
+    def rows(frames: Any) -> Array:
+        data = frames[place]
+        if len(data) != size:
+            _sized(data, size)
+        return new(shape, dtype, data)
+
+    def columns(frames: Any) -> Array:
+        _sized(frames[place], size)
+        return new(shape, dtype, frames[place], 0, None, "F")
+
+    return rows if order == "C" else columns
+
+
+def _sized(data: Any, size: int) -> None:
+    if memoryview(data).nbytes != size:
+        raise CodecError(f"a frame of {memoryview(data).nbytes} bytes for an array of {size}")
+
+
+def _empty(dtype: np.dtype[Any], shape: tuple[int, ...], place: int) -> Maker:
+    if math.prod(shape) and len(shape) and math.prod(shape) > 2**20:
+        raise CodecError("a long array of nothing")
+
+    def make(frames: Any) -> Array:
+        _sized(frames[place], 0)
+        return np.empty(shape, dtype)
+
+    return make
+
+
+def writable(array: Array) -> Array:
+    """The array, or a copy where its memory must not be written to: some frameworks know no read-only tensor."""
+    return array if array.flags.writeable else aligned(array)
+
+
+def aligned(array: Array) -> Array:
+    """A copy whose memory begins at a multiple of 64 bytes."""
+    room = np.empty(array.nbytes + BYTES_ALIGNED, np.uint8)
+    start = -room.ctypes.data % BYTES_ALIGNED
+    order: Any = "C" if array.flags.c_contiguous else "F"
+    copy: Array = np.ndarray(array.shape, array.dtype, room.data, start, None, order)
+    copy[...] = array
+    return copy

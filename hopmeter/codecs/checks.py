@@ -1,0 +1,41 @@
+"""Small refusals: what a node of the header has to be before anything is built from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hopmeter.codecs.errors import CodecError
+
+
+def listing(node: Any, length: int | None = None) -> list[Any]:
+    """A list, of a given length if one is given."""
+    if type(node) is not list or (length is not None and len(node) != length):
+        raise CodecError("a node of the header is not what its kind demands")
+    return node
+
+
+def integer(node: Any) -> int:
+    """A whole number from 0 to 2^63 - 1."""
+    if type(node) is not int or not 0 <= node < 2**63:
+        raise CodecError("a length or an offset in the header is none")
+    return node
+
+
+def text(node: Any) -> str:
+    """A string."""
+    if type(node) is not str:
+        raise CodecError("a name in the header is no string")
+    return node
+
+
+def one_of(node: Any, *known: Any) -> Any:
+    """One of a few known values."""
+    if not any(node == value and type(node) is type(value) for value in known):
+        raise CodecError("the header holds an unknown word", "use one hopmeter at both ends")
+    return node
+
+
+def buffer(data: Any) -> memoryview:
+    """A frame as plain bytes side by side, not copied."""
+    view = memoryview(data)
+    return view if view.format == "B" and view.ndim == 1 else view.cast("B")

@@ -1,0 +1,74 @@
+"""NumPy's dtypes as JSON and back. What comes from a frame never reaches NumPy's own parser unchecked."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from hopmeter.codecs.checks import integer, listing, text
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.lookup import required
+
+Type = np.dtype[Any]
+SIMPLE = re.compile(r"[<>|][biufcmMSUV]\d{1,10}(\[\d{0,10}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?")
+SMALL_FLOATS = re.compile(r"bfloat16|u?int[124]|float[4-8]_e\dm\d(fn|b11|fnuz|b11fnuz)?")
+"""What the package ml_dtypes adds to NumPy; JAX and TensorFlow compute with these."""
+
+
+def to_node(dtype: Type) -> Any:
+    """A string for a simple dtype, `["struct", itemsize, fields]` for a structured one."""
+    if dtype.hasobject:
+        raise CodecError(
+            f"an array of dtype {dtype} holds references to Python objects, not data",
+            "convert it (`array.astype(float)`, `array.tolist()`), or ask for the codec pickle by name",
+        )
+    if dtype.names is not None:
+        return ["struct", dtype.itemsize, [_field(dtype, name) for name in dtype.names]]
+    if dtype.type.__module__ == "ml_dtypes":
+        return dtype.name
+    if not SIMPLE.fullmatch(dtype.str):
+        raise CodecError(f"arrays of dtype {dtype} have no form on the wire", "convert it with `array.astype`")
+    return dtype.str
+
+
+def _field(dtype: Type, name: str) -> list[Any]:
+    assert dtype.fields is not None
+    of, offset, *_ = dtype.fields[name]
+    base, shape = of.subdtype or (of, ())
+    return [name, to_node(base), int(offset), [int(length) for length in shape]]
+
+
+def from_node(node: Any, depth: int = 0) -> Type:
+    """The dtype; CodecError for what `to_node` would not have written."""
+    if isinstance(node, str):
+        return _simple(node)
+    tag, itemsize, fields = listing(node, 3)
+    if tag != "struct" or depth > 16:
+        raise CodecError("no dtype that hopmeter writes")
+    return _struct(integer(itemsize), [listing(field, 4) for field in listing(fields)], depth)
+
+
+def _simple(name: str) -> Type:
+    if SMALL_FLOATS.fullmatch(name):
+        small: Type = np.dtype(getattr(required("ml_dtypes", "jax"), name))
+        return small
+    if not SIMPLE.fullmatch(name):
+        raise CodecError(f"no dtype that hopmeter writes: {name[:40]!r}")
+    dtype = np.dtype(name)
+    if dtype.str != name:
+        raise CodecError(f"no dtype that hopmeter writes: {name!r}")
+    return dtype
+
+
+def _struct(itemsize: int, fields: list[list[Any]], depth: int) -> Type:
+    formats = [(from_node(of, depth + 1), tuple(integer(n) for n in listing(shape))) for _, of, _, shape in fields]
+    layout: Any = {
+        "names": [text(name) for name, *_ in fields],
+        "formats": [np.dtype((base, shape)) if shape else base for base, shape in formats],
+        "offsets": [integer(offset) for _, _, offset, _ in fields],
+        "itemsize": itemsize,
+    }
+    made: Type = np.dtype(layout)
+    return made

@@ -1,0 +1,1 @@
+"""One file for each framework; hopmeter/codecs/lookup.py says what it offers."""

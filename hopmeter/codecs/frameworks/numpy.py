@@ -1,0 +1,141 @@
+# ruff: noqa: ARG001 (all writers and readers are called alike)
+"""NumPy: arrays, scalars of its types, masked and record arrays, its strings of any length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hopmeter.codecs import arrays, dtypes
+from hopmeter.codecs.checks import listing, one_of, text
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.reading import Maker, Reading
+from hopmeter.codecs.writing import KEPT, Frames, node_of, refused, written
+
+ROOTS = ("numpy", "ml_dtypes")
+EXTRA = ""
+PLAIN = {np.ndarray: "", np.memmap: ""}
+NAMED = {np.recarray: "recarray", np.matrix: "matrix"}
+CLASSES: dict[str, type[arrays.Array]] = {"recarray": np.recarray, "matrix": np.matrix}
+_kept: dict[Any, bytes] = {}
+NA = {"none": None, "nan": float("nan")}
+
+
+def write(obj: Any, frames: Frames, depth: int) -> str:
+    """An array's memory goes as it is; NumPy's strings of any length are gathered."""
+    kind = type(obj)
+    if kind is np.ndarray:
+        return _strings(obj, frames, depth) if obj.dtype.char == "T" else arrays.write(obj, frames)
+    if kind in PLAIN:
+        return arrays.write(np.asarray(obj), frames)
+    if kind in NAMED:
+        return f'["numpy.{NAMED[kind]}",{arrays.write(np.asarray(obj), frames)}]'
+    return _rarer(obj, frames, depth)
+
+
+def whole(array: Any) -> Frames:
+    """All frames of an array; for the many messages that are alike, with one look-up and one view."""
+    try:
+        return [_kept[array.dtype, array.shape], array.data.cast("B")]
+    except (KeyError, TypeError, ValueError):  # seen for the first time, or not in rows
+        frames = written(array)
+        if arrays.castable(array.dtype) and array.size and array.flags.c_contiguous:
+            if len(_kept) >= KEPT:
+                _kept.clear()
+            _kept[array.dtype, array.shape] = frames[0]
+        return frames
+
+
+WHOLE = {np.ndarray: whole}
+
+
+def _rarer(obj: Any, frames: Frames, depth: int) -> str:
+    if isinstance(obj, np.ma.MaskedArray):
+        parts = (np.asarray(obj.data), np.ma.getmaskarray(obj), np.asarray(obj.fill_value))
+        return f'["numpy.masked",{",".join(arrays.write(part, frames) for part in parts)}]'
+    if isinstance(obj, np.generic):
+        return f'["numpy.scalar",{arrays.write(np.asarray(obj), frames)}]'
+    if isinstance(obj, np.dtype):
+        return f'["numpy.dtype",{node_of(None, frames, depth)},{_json(dtypes.to_node(obj))}]'
+    raise refused(obj, "pass `numpy.asarray(it)`")
+
+
+def _json(node: Any) -> str:
+    import json
+
+    return json.dumps(node, separators=(",", ":"))
+
+
+def _strings(array: Any, frames: Frames, depth: int) -> str:
+    missing = getattr(array.dtype, "na_object", "")
+    word = next((name for name, value in NA.items() if missing is value or (missing != missing and name == "nan")), "")
+    if missing != "" and not word:
+        raise CodecError(f"strings whose missing value is {missing!r}", "use StringDType(na_object=None) or nan")
+    values = [value if isinstance(value, str) else None for value in array.ravel().tolist()]
+    return f'["numpy.strings",{_json([list(array.shape), word])},{node_of(values, frames, depth)}]'
+
+
+def _read_named(node: list[Any], reading: Reading) -> Maker:
+    tag, inner = listing(node, 2)
+    make, kind = reading.maker(_array(inner)), CLASSES[tag.partition(".")[2]]
+    return lambda frames: make(frames).view(kind)
+
+
+def _read_masked(node: list[Any], reading: Reading) -> Maker:
+    data, mask, fill = (reading.maker(_array(part)) for part in listing(node, 4)[1:])
+
+    def make(frames: Any) -> Any:
+        hidden = mask(frames)
+        made: Any = np.ma.MaskedArray(data(frames), hidden, copy=False)
+        made.fill_value = fill(frames)[()]
+        return made
+
+    return make
+
+
+def _read_scalar(node: list[Any], reading: Reading) -> Maker:
+    if listing(_array(listing(node, 2)[1])[3]):
+        raise CodecError("a scalar with dimensions")
+    make = reading.maker(node[1])
+    return make if reading.as_ not in (None, "numpy") else lambda frames: make(frames)[()]
+
+
+def _read_dtype(node: list[Any], reading: Reading) -> Maker:
+    dtype = dtypes.from_node(listing(node, 3)[2])
+    return lambda _: dtype
+
+
+def _read_strings(node: list[Any], reading: Reading) -> Maker:
+    _, (shape, word), values = listing(node, 3)
+    lengths, make = tuple(listing(shape)), reading.maker(values)
+    na: Any = {"na_object": NA[word]} if one_of(word, "", *NA) else {}
+    dtype: Any = np.dtypes.StringDType(**na)
+
+    def made(frames: Any) -> Any:
+        found = [na["na_object"] if value is None else text(value) for value in listing(make(frames))]
+        return np.array(found, dtype).reshape(lengths)
+
+    return made
+
+
+def _array(node: Any) -> list[Any]:
+    if type(node) is not list or len(node) != 6 or node[:2] != ["array", "numpy"]:
+        raise CodecError("a part that has to be an array of NumPy is none")
+    return node
+
+
+def adopt(obj: Any) -> Any:
+    """Any other array as NumPy's."""
+    return np.asarray(obj)
+
+
+READERS = {
+    "array": arrays.read,
+    "numpy.recarray": _read_named,
+    "numpy.matrix": _read_named,
+    "numpy.masked": _read_masked,
+    "numpy.scalar": _read_scalar,
+    "numpy.dtype": _read_dtype,
+    "numpy.strings": _read_strings,
+}

@@ -1,0 +1,51 @@
+"""The first frame: 16 bytes that say what follows, then the body, JSON in ASCII. docs/codecs.md has the schema."""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any
+
+from hopmeter.codecs.errors import CodecError
+
+MAGIC = b"HOPC"
+VERSION = 1
+PREFIX = struct.Struct("<4sBBHII")
+"""Magic, version, flags (0), reserved (0), how many frames follow this one, bytes of the body."""
+MAX_BODY_BYTES = 64 * 2**20
+MAX_DEPTH = 64
+
+
+def pack(body: str, frames: int) -> bytes:
+    """The header for a body and the number of frames that follow it."""
+    text = body.encode("ascii")
+    if len(text) > MAX_BODY_BYTES:
+        raise CodecError(f"the header would be {len(text)} bytes", "send fewer or larger objects: arrays, not lists")
+    return PREFIX.pack(MAGIC, VERSION, 0, 0, frames, len(text)) + text
+
+
+def unpack(header: bytes) -> tuple[Any, int]:
+    """The body, parsed, and how many frames follow; refuses whatever this version did not write."""
+    if len(header) < PREFIX.size:
+        raise CodecError(f"a header of {len(header)} bytes is cut off")
+    magic, version, flags, reserved, frames, size = PREFIX.unpack_from(header)
+    if magic != MAGIC:
+        raise CodecError("this is no header of hopmeter's codecs")
+    if version != VERSION:
+        raise CodecError(f"header version {version}, this is version {VERSION}", "use one hopmeter at both ends")
+    if flags or reserved:
+        raise CodecError("unknown flags in the header", "use one hopmeter at both ends")
+    if size != len(header) - PREFIX.size or size > MAX_BODY_BYTES:
+        raise CodecError(f"a body of {len(header) - PREFIX.size} bytes says that it has {size}")
+    return _parsed(header[PREFIX.size :]), frames
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return json.loads(body.decode("ascii"), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as cause:
+        raise CodecError("the header's body is no JSON that hopmeter writes") from cause
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)

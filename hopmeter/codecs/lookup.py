@@ -1,0 +1,78 @@
+"""Finding the codecs: every file in `frameworks/` is one. A framework is imported when an object of it turns up.
+
+What such a file offers, by name:
+
+- `ROOTS`: the packages that its types say they come from; the first is the one to import.
+- `EXTRA`: the extra of hopmeter that installs it (`hopmeter[EXTRA]`); empty where hopmeter itself needs it.
+- `write(obj, frames, depth) -> str`: appends the object's memory to `frames` and returns its node as JSON.
+- `WHOLE`, optional: for a type, what makes all frames at once where the general way would cost too much.
+- `READERS`: for each tag of a node, `reader(node, reading)`, which checks it and returns what makes the object.
+- `from_array(extra, device)` where it has tensors: returns what makes one from a NumPy array.
+- `adopt(obj)` where an object of another framework can be asked for as one of this.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from types import ModuleType
+from typing import Any
+
+from hopmeter.codecs import frameworks
+from hopmeter.codecs.errors import CodecError
+
+
+@functools.cache
+def codecs() -> dict[str, ModuleType]:
+    """Every codec by its name, the name of its file."""
+    names = sorted(found.name for found in pkgutil.iter_modules(frameworks.__path__))
+    return {name: importlib.import_module(f"{frameworks.__name__}.{name}") for name in names}
+
+
+@functools.cache
+def by_root() -> dict[str, ModuleType]:
+    """Every codec by each package that its types come from."""
+    return {root: codec for codec in codecs().values() for root in codec.ROOTS}
+
+
+@functools.cache
+def readers() -> dict[str, Any]:
+    """Every tag that a node may begin with."""
+    return {tag: reader for codec in codecs().values() for tag, reader in codec.READERS.items()}
+
+
+def codec_named(name: str) -> ModuleType:
+    """A codec by its name, such as `torch`."""
+    found = codecs().get(name)
+    if found is None:
+        raise CodecError(f"no codec {name[:40]!r}", f"known are {', '.join(codecs())}")
+    return found
+
+
+def required(package: str, extra: str) -> Any:
+    """A framework's package, imported; says how to get it where it is not installed."""
+    module = sys.modules.get(package)
+    return _imported(package, extra) if module is None else module
+
+
+def _imported(package: str, extra: str) -> Any:
+    try:
+        return importlib.import_module(package)
+    except ImportError as cause:
+        raise CodecError(f"{package} is not installed", remedy(extra)) from cause
+
+
+def remedy(extra: str) -> str:
+    """The command that installs a framework."""
+    return f"run `pip install 'hopmeter[{extra}]'`"
+
+
+def missing(name: str) -> str:
+    """Empty if the framework of a codec is installed (it is not imported), else what gets it."""
+    codec = codec_named(name)
+    root = codec.ROOTS[0]
+    there = root in sys.modules or importlib.util.find_spec(root) is not None
+    return "" if there else f"{root} is not installed: {remedy(codec.EXTRA)}"

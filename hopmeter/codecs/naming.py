@@ -1,0 +1,26 @@
+"""Codecs to compare with, asked for by name; every file in `compared/` is one, its name is the file's with hyphens."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from types import ModuleType
+
+from hopmeter.codecs import compared
+from hopmeter.codecs.errors import CodecError
+
+
+def names() -> list[str]:
+    """Every codec that can be asked for by name."""
+    return sorted(found.name.replace("_", "-") for found in pkgutil.iter_modules(compared.__path__))
+
+
+def named(name: str) -> ModuleType:
+    """A codec by name, with `encode(obj) -> frames` and `decode(frames) -> obj`.
+
+    `pickle` and `pickle-out-of-band` run whatever the sender put into the frames: ask for them only where you trust
+    everyone who can send.
+    """
+    if name not in names():
+        raise CodecError(f"no codec {name[:40]!r}", f"known are {', '.join(names())}")
+    return importlib.import_module(f"{compared.__name__}.{name.replace('-', '_')}")

@@ -1,0 +1,95 @@
+"""Frames to objects. A header is checked once and turned into what makes the object; that is kept for the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hopmeter.codecs import header
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.lookup import codec_named, readers
+
+Maker = Callable[[Sequence[Any]], Any]
+"""Makes the object from all frames, the header included."""
+
+KEPT = 256
+KEPT_HEADER_BYTES = 16384
+
+_plans: dict[Any, tuple[int, Maker]] = {}
+
+
+@dataclass
+class Reading:
+    """One header on its way to a maker."""
+
+    as_: str | None = None
+    """Which framework the receiver asks for."""
+    device: str | None = None
+    """Where the receiver wants tensors."""
+    taken: int = 0
+    depth: int = 0
+
+    def frame(self) -> int:
+        """The place of the next frame among all frames."""
+        self.taken += 1
+        return self.taken
+
+    def maker(self, node: Any) -> Maker:
+        """What makes the object of a node."""
+        if type(node) is not list:
+            return _constant(node)
+        reader = readers().get(node[0]) if node and type(node[0]) is str else None
+        if reader is None:
+            raise CodecError("a node of an unknown kind", "use one hopmeter at both ends")
+        if self.depth > header.MAX_DEPTH:
+            raise CodecError(f"objects nested deeper than {header.MAX_DEPTH}")
+        self.depth += 1
+        made: Maker = reader(node, self)
+        self.depth -= 1
+        return made
+
+
+def object_of(frames: Sequence[Any], as_: str | None, device: str | None) -> Any:
+    """The object, in the memory of `frames` where its framework allows it; CodecError for whatever is wrong."""
+    try:
+        head = frames[0]
+        if type(head) is not bytes:
+            head = memoryview(head).tobytes()
+        key = head if as_ is device is None else (head, as_, device)
+        count, make = _plans.get(key) or _plan(key, head, as_, device)
+        if len(frames) != count:
+            raise CodecError(f"{len(frames)} frames where the header announces {count}")
+        return make(frames)
+    except CodecError:
+        raise
+    except MemoryError as cause:
+        raise CodecError("not enough memory for what the frames hold") from cause
+    except Exception as cause:
+        raise CodecError(f"these frames cannot be decoded: {cause}") from cause
+
+
+def forget() -> None:
+    """Forgets every plan; for when it becomes known how to make an object that was refused, or otherwise made."""
+    _plans.clear()
+
+
+def _plan(key: Any, head: bytes, as_: str | None, device: str | None) -> tuple[int, Maker]:
+    node, announced = header.unpack(head)
+    if as_ is not None:
+        codec_named(as_)
+    reading = Reading(as_, device)
+    make = reading.maker(node)
+    if reading.taken != announced:
+        raise CodecError(f"the header announces {announced} frames and describes {reading.taken}")
+    if len(head) <= KEPT_HEADER_BYTES:
+        if len(_plans) >= KEPT:
+            _plans.clear()
+        _plans[key] = (announced + 1, make)
+    return announced + 1, make
+
+
+def _constant(value: Any) -> Maker:
+    if type(value) is dict:
+        raise CodecError("a node of an unknown kind", "use one hopmeter at both ends")
+    return lambda _: value

@@ -1,0 +1,46 @@
+"""Dataclasses that may be received. A name in a frame imports and runs nothing: the receiver says what it knows."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from hopmeter.codecs import reading
+from hopmeter.codecs.errors import CodecError
+
+Kind = TypeVar("Kind", bound=type)
+
+_known: dict[str, type] = {}
+
+
+def name_of(kind: type) -> str:
+    """What a dataclass is called on the wire."""
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def register(kind: Kind, name: str | None = None) -> Kind:
+    """Allows a dataclass to be received, by `name` or by the one it has; usable as a decorator. Returns it."""
+    if not dataclasses.is_dataclass(kind):
+        raise CodecError(f"{kind!r} is no dataclass", "decorate it with `@dataclass`")
+    _known[name or name_of(kind)] = kind
+    reading.forget()
+    return kind
+
+
+def named(name: str, fields: list[str]) -> type:
+    """The dataclass that was registered, if its fields are those that were sent."""
+    kind = _known.get(name)
+    if kind is None:
+        raise CodecError(f"the dataclass {name[:80]} is not known here", "call `hopmeter.codecs.register` with it")
+    if [field.name for field in dataclasses.fields(kind)] != fields:
+        raise CodecError(f"the dataclass {name[:80]} has other fields here", "use one version at both ends")
+    return kind
+
+
+def made(kind: type, fields: Iterable[tuple[str, Any]]) -> Any:
+    """An instance with these fields; neither `__init__` nor `__post_init__` runs."""
+    made: Any = object.__new__(kind)
+    for name, value in fields:
+        object.__setattr__(made, name, value)
+    return made

@@ -1,0 +1,73 @@
+"""Objects to nodes. A node is written as JSON text at once, so that what repeats can be kept as finished text."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from hopmeter.codecs import header
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.lookup import by_root, codecs
+
+Frames = list[Any]
+"""The header's place, then memory of the object: memoryviews of bytes."""
+Writer = Callable[[Any, Frames, int], str]
+
+KEPT = 1024
+"""How many headers are kept; when there are more, all are forgotten."""
+KEPT_BODY_BYTES = 16384
+
+_writers: dict[type, Writer] = {}
+_whole: dict[type, Callable[[Any], Frames]] = {}
+_headers: dict[str, bytes] = {}
+
+
+def frames_of(obj: Any) -> Frames:
+    """`[header, memory, …]` of any object that a codec knows."""
+    whole = _whole.get(type(obj))
+    return whole(obj) if whole else written(obj)
+
+
+def written(obj: Any) -> Frames:
+    """The same by way of nodes."""
+    frames: Frames = [None]
+    writer = _writers.get(type(obj)) or writer_of(type(obj))
+    body = writer(obj, frames, 0)
+    frames[0] = _headers.get(body) or _header(body, len(frames) - 1)
+    return frames
+
+
+def node_of(obj: Any, frames: Frames, depth: int) -> str:
+    """The node of an object inside another, as JSON; its memory goes to `frames`. `depth` is the one it stands in."""
+    if depth >= header.MAX_DEPTH:
+        raise CodecError(f"objects nested deeper than {header.MAX_DEPTH}", "flatten them; a cycle cannot be sent")
+    return (_writers.get(type(obj)) or writer_of(type(obj)))(obj, frames, depth + 1)
+
+
+def writer_of(kind: type) -> Writer:
+    """Who writes objects of a type, found by the package that it comes from, then by those of its bases."""
+    for base in kind.__mro__[:-1]:
+        codec = by_root().get(base.__module__.partition(".")[0])
+        if codec is None and dataclasses.is_dataclass(base):
+            codec = codecs()["plain"]
+        if codec is not None:
+            writer: Writer = codec.write
+            _whole.update(getattr(codec, "WHOLE", {}))
+            return _writers.setdefault(kind, writer)
+    raise CodecError(f"no codec for {kind.__module__}.{kind.__qualname__}", f"known are {', '.join(codecs())}")
+
+
+def refused(obj: Any, remedy: str = "") -> CodecError:
+    """The error for a type of a known framework that has no form on the wire."""
+    kind = type(obj)
+    return CodecError(f"no codec for {kind.__module__}.{kind.__qualname__}", remedy)
+
+
+def _header(body: str, frames: int) -> bytes:
+    packed = header.pack(body, frames)
+    if len(packed) <= KEPT_BODY_BYTES:
+        if len(_headers) >= KEPT:
+            _headers.clear()
+        _headers[body] = packed
+    return packed

@@ -1,0 +1,178 @@
+"""Frames that were damaged or made to harm are refused with one error; nothing runs, nothing large is allocated."""
+
+from __future__ import annotations
+
+import json
+import random
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+from carrying import received
+
+from hopmeter.codecs import CodecError, decode, encode, packing
+from hopmeter.codecs.header import PREFIX, pack
+
+
+def header(node: Any, frames: int = 1) -> bytes:
+    return pack(json.dumps(node), frames)
+
+
+def array(dtype: Any = "<f8", shape: Any = (1,), order: Any = "C", framework: Any = "numpy") -> list[Any]:
+    return ["array", framework, dtype, list(shape) if isinstance(shape, tuple) else shape, order, None]
+
+
+def test_every_truncated_header_is_refused() -> None:
+    head, data = encode(np.arange(3))
+    for length in range(len(head)):
+        with pytest.raises(CodecError):
+            decode([head[:length], data])
+
+
+@pytest.mark.parametrize("length", [0, 1, 23, 25, 48])
+def test_a_frame_of_another_length_is_refused(length: int) -> None:
+    with pytest.raises(CodecError, match="24"):
+        decode([encode(np.arange(3))[0], bytes(length)])
+
+
+@pytest.mark.parametrize("count", [0, 2, 3])
+def test_too_few_or_too_many_frames_are_refused(count: int) -> None:
+    with pytest.raises(CodecError, match="frames where"):
+        decode([encode(np.arange(3))[0], *[bytes(24)] * count])
+
+
+def test_no_frames_at_all_are_refused() -> None:
+    for frames in ([], [b""], [None], [12], ["text"], [10**12, b""]):
+        with pytest.raises(CodecError):
+            decode(frames)
+
+
+@pytest.mark.parametrize("version", [0, 2, 255])
+def test_unknown_versions_are_refused_by_number(version: int) -> None:
+    head, data = encode(np.arange(3))
+    with pytest.raises(CodecError, match=f"version {version},"):
+        decode([head[:4] + bytes([version]) + head[5:], data])
+
+
+def test_unknown_flags_and_magic_are_refused() -> None:
+    head, data = encode(np.arange(3))
+    for place in (0, 5, 6, 7):
+        with pytest.raises(CodecError):
+            decode([head[:place] + b"\x09" + head[place + 1 :], data])
+
+
+@pytest.mark.parametrize("counted", [0, 2, 2**32 - 1])
+def test_a_header_that_announces_other_frames_than_it_describes_is_refused(counted: int) -> None:
+    with pytest.raises(CodecError, match="announces"):
+        decode([header(array(), counted), bytes(8)])
+
+
+LIES = [
+    *(
+        array(shape=shape)
+        for shape in [(2**62,), (2**31, 2**31, 2**31), (-1,), (1.0,), (True,), (None,), ("1",), (10**30,)]
+    ),
+    *(array(shape=shape) for shape in [1, None, "ab", {}, (1,) * 65, (2**40, 0, 2**40), (0,), ((1,),)]),
+    *(
+        array(dtype=dtype)
+        for dtype in ["O", "|O", "|O8", "object", "f8", "<f3", "<f8,<f8", "<i99999999999", "|V2147483648"]
+    ),
+    *(array(dtype=dtype) for dtype in [None, 3, [], {}, "", "<f8\n", "__import__('os')", "|S0", "<M8[999999999999ns]"]),
+    *(
+        array(dtype=["struct", size, fields])
+        for size, fields in [(8, [["a", "|O8", 0, []]]), (8, 3), (-1, []), (8, [[]])]
+    ),
+    array(dtype=["struct", 8, [["a", "<f8", 4, []]]]),
+    array(dtype=["struct", 8, [["a", "<f8", 0, [2**40, 2**40]]]]),
+    array(dtype=["struct", 8, [["a", "<f8", 0, []], ["a", "<f8", 0, []]]]),
+    array(dtype=["struct", 8, [[1, "<f8", 0, []]]]),
+    *(array(order=order) for order in ["A", "K", None, 1, ["C"]]),
+    *(array(framework=name) for name in ["os", "builtins", "", None, 3, "pickle", "../numpy", "plain"]),
+    *(["array"], ["array", "numpy"], ["nothing"], [], {}, {"a": 1}, [["array"]], [1], [None]),
+    *(
+        ["numpy.scalar", array(shape=(1,))],
+        ["numpy.scalar", 3],
+        ["numpy.masked", 1, 2, 3],
+        ["numpy.recarray", ["list", []]],
+    ),
+    *(["numpy.strings", [[2**60], ""], ["list", ["a"]]], ["numpy.strings", [[1], "os"], ["list", ["a"]]]),
+    *(["dict", [[["list", []], 1]]], ["dict", 3], ["dict", [[1]]], ["list", 3], ["list", [["list"]]]),
+    *(["int", "0x10"], ["int", "1_0"], ["int", 5], ["float", "1e5"], ["complex", "a", 1], ["range", ["list", ["a"]]]),
+    *(["dataclass", "os.system", [["command", "true"]]], ["dataclass", 1, []], ["dataclass", "subprocess.Popen", []]),
+]
+
+
+@pytest.mark.parametrize("node", LIES, ids=lambda node: json.dumps(node)[:60])
+def test_lies_are_refused_without_memory_for_them(node: Any) -> None:
+    tracemalloc.start()
+    for frames in (0, 1):
+        with pytest.raises(CodecError):
+            decode([header(node, frames), *[bytes(8)] * frames])
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 10_000_000
+
+
+def test_deep_nesting_is_refused_at_both_ends() -> None:
+    for depth in (70, 5000, 200_000):
+        body = '["list",[' * depth + "]]" * depth
+        with pytest.raises(CodecError):
+            decode([pack(body, 0)])
+    nested: list[Any] = []
+    for _ in range(70):
+        nested = [nested]
+    with pytest.raises(CodecError, match="deeper than 64"):
+        encode(nested)
+
+
+def test_an_object_that_holds_itself_is_refused() -> None:
+    ring: list[Any] = []
+    ring.append(ring)
+    with pytest.raises(CodecError, match="cycle"):
+        encode(ring)
+
+
+@pytest.mark.parametrize("body", ["", "nul", "NaN", "[1,", "\xff", '"\ud800', "1" * 5000, "Infinity"])
+def test_a_body_that_is_no_json_is_refused(body: str) -> None:
+    raw = body.encode("utf-8", "surrogatepass")
+    with pytest.raises(CodecError):
+        decode([PREFIX.pack(b"HOPC", 1, 0, 0, 0, len(raw)) + raw])
+
+
+def test_a_pickle_is_not_run() -> None:
+    import pickle
+
+    bomb = pickle.dumps(pytest.fail)
+    for frames in ([bomb], [bomb, bomb], [header(array("|u1", (len(bomb),))), bomb]):
+        try:
+            assert isinstance(decode(frames), np.ndarray)
+        except CodecError:
+            assert frames[0] is bomb
+
+
+def test_random_damage_gives_an_object_or_the_one_error() -> None:
+    dice = random.Random(5)
+    sent = {"a": [np.arange(6.0), (1, "text", None)], "b": np.zeros(3, [("x", "u1"), ("y", "<f4")]), 3: b"bytes"}
+    whole = [bytes(frame) for frame in encode(sent)]
+    for _ in range(3000):
+        frames = [bytearray(frame) for frame in whole]
+        for _ in range(dice.randint(1, 4)):
+            one = dice.choice(frames)
+            one[dice.randrange(len(one))] = dice.choice(b'0123456789[]",{}<>|OfiuV\x00\xff-')
+        try:
+            decode(frames)
+        except CodecError:
+            continue
+
+
+def test_packed_messages_come_apart_again_and_damaged_ones_are_refused() -> None:
+    frames = encode({"a": np.arange(5), "b": b"", "c": np.zeros((2, 0))})
+    message = bytearray(packing.packed_bytes(frames))
+    assert packing.pack_into(frames, message) == len(message)
+    back = decode(packing.unpack(message))
+    assert back["a"].tolist() == [0, 1, 2, 3, 4]
+    assert all(start % 64 == 0 for start in (bytes(message).index(bytes(frames[1])),))
+    for damaged in (b"", message[:7], message[:-1], message + b"\0", b"\xff" * 64, received([message])[0][8:]):
+        with pytest.raises(CodecError):
+            packing.unpack(damaged)
