@@ -67,7 +67,7 @@ test-python: all
 conformance: $(STAMPS)/develop
 	pytest conformance $(if $(TRANSPORT),-k $(TRANSPORT)) $(PYTEST)
 
-BENCHES := recording callback sockets zeromq chain
+BENCHES := recording callback ring sockets zeromq chain analysis
 
 # Each is measured even where another has missed its limit.
 benches: all

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 
-from pairs import HERE, PAIRS, Comparison, hopmeter, told
+from pairs import PAIRS, Comparison, cargo_built, hopmeter, told
 
 CORE = 1
 RELAYS = 20
@@ -29,17 +28,9 @@ trials = 1
 """
 
 
-def built() -> str:
-    """Where Cargo has put the program; the first build of zenoh takes minutes, whoever builds it."""
-    command = ["cargo", "build", "--release", "--message-format=json", "--manifest-path", f"{HERE}/zenoh/Cargo.toml"]
-    said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-    made = (json.loads(line).get("executable") for line in said.splitlines())
-    return str(next(path for path in made if path))
-
-
 def main() -> int:
     """One cell, one peer."""
-    program, found = built(), Comparison(f"zenoh (rust), {RELAYS} relays, 64 B, per hop", 1.1)
+    program, found = cargo_built("zenoh"), Comparison(f"zenoh (rust), {RELAYS} relays, 64 B, per hop", 1.1)
     for _ in range(PAIRS):
         rows = hopmeter(SCENARIO.format(core=CORE, relays=RELAYS, messages=MESSAGES, rate_hz=RATE_HZ))
         command = [program, *map(str, (RELAYS, MESSAGES, RATE_HZ, CORE))]

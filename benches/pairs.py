@@ -79,6 +79,15 @@ def bare(program: str, *words: object, library: str = "c") -> float:
     return float(said.stdout)
 
 
+def cargo_built(name: str) -> str:
+    """Builds a bare Rust program, benches/NAME; answers where Cargo has put it. zenoh takes minutes the first time."""
+    manifest = HERE / name / "Cargo.toml"
+    command = ["cargo", "build", "--release", "--message-format=json", "--manifest-path", str(manifest)]
+    said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    made = (json.loads(line).get("executable") for line in said.splitlines())
+    return str(next(path for path in made if path))
+
+
 def hopmeter(scenario: str) -> list[dict[str, Any]]:
     """Measures a scenario, given as TOML, with the real command; answers a row a cell."""
     with tempfile.TemporaryDirectory() as folder:

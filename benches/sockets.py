@@ -1,4 +1,4 @@
-"""unix and tcp in every language against a bare ping-pong in C: round trips, both ends on one core, closed loop.
+"""unix and tcp in every language against a bare ping-pong in C: closed round trips, on one core and across two.
 
 The limit holds against a program that does what a ring has to do; against the plainest one the ratio is told.
 """
@@ -9,7 +9,8 @@ from typing import Any
 
 from pairs import PAIRS, Comparison, bare, hopmeter, told
 
-CORE = 1
+PINNED = {"one core": (1, 1), "two cores": (0, 1)}
+"""The cores of the end that asks and of the end that answers."""
 ROUNDS = {64: 3000, 1_000_000: 300}
 LIMITS = {"rust": 1.05, "c++": 1.05, "python": None}
 SCENARIO = """
@@ -19,7 +20,7 @@ transport = ["unix", "tcp"]
 language = "each"
 placement = "process"
 wait = "block"
-cores = "{core}"
+cores = "{cores}"
 payload = "bytes:{payload}"
 touch = "none"
 pace = "closed"
@@ -30,29 +31,34 @@ trials = 1
 """
 
 
-def named(row: dict[str, Any], way: str) -> Comparison:
-    """The comparison that a row belongs to."""
-    against = "" if way == "alike" else ", against the plainest"
-    name = f"{row['transport']} ({row['language']}), {row['frame_bytes']:,} B{against}"
-    return Comparison(name, LIMITS[row["language"]] if way == "alike" else None)
+def measured(cores: tuple[int, int], frame_bytes: int, rounds: int) -> list[dict[str, Any]]:
+    """Our rows, each with what the bare programs took right after, by their way of working."""
+    pinned = ",".join(map(str, cores))
+    rows = hopmeter(SCENARIO.format(cores=pinned, payload=frame_bytes - 64, rounds=rounds))
+    peers = {
+        (kind, way): bare("pingpong", kind, frame_bytes, rounds, *cores, way) / 1000
+        for kind in ("unix", "tcp")
+        for way in ("alike", "plain")
+    }
+    mine = [row for row in rows if row["transport"] in ("unix", "tcp")]
+    return [row | {way: peers[row["transport"], way] for way in ("alike", "plain")} for row in mine]
+
+
+def add(found: dict[str, Comparison], place: str, row: dict[str, Any]) -> None:
+    """One pair for each of the two comparisons that a row belongs to."""
+    name = f"{row['transport']} ({row['language']}), {row['frame_bytes']:,} B, {place}"
+    for way, limit, against in (("alike", LIMITS[row["language"]], ""), ("plain", None, ", plainest")):
+        found.setdefault(name + against, Comparison(name + against, limit)).add(row["roundtrip_p50_us"], row[way])
 
 
 def main() -> int:
-    """Every pair is one run of hopmeter over all cells and one of the bare program for each of them."""
-    found: dict[tuple[str, str, int, str], Comparison] = {}
+    """Every pair is one run of hopmeter over all cells and one of each bare program."""
+    found: dict[str, Comparison] = {}
     for _ in range(PAIRS):
-        for frame_bytes, rounds in ROUNDS.items():
-            rows = hopmeter(SCENARIO.format(core=CORE, payload=frame_bytes - 64, rounds=rounds))
-            peers = {
-                (kind, way): bare("pingpong", kind, frame_bytes, rounds, CORE, way) / 1000
-                for kind in ("unix", "tcp")
-                for way in ("alike", "plain")
-            }
-            for row in rows:
-                for (kind, way), peer in peers.items():
-                    if kind == row["transport"]:
-                        comparison = found.setdefault((kind, row["language"], frame_bytes, way), named(row, way))
-                        comparison.add(row["roundtrip_p50_us"], peer)
+        for place, cores in PINNED.items():
+            for frame_bytes, rounds in ROUNDS.items():
+                for row in measured(cores, frame_bytes, rounds):
+                    add(found, place, row)
     return told(found[key] for key in sorted(found))
 
 

@@ -1,5 +1,5 @@
 // A bare ping-pong over stream sockets: what tcp and unix cost without any instrument.
-// pingpong unix|tcp BYTES ROUNDS CORE plain|alike: prints the median round trip in ns. Both ends run on one core.
+// pingpong unix|tcp BYTES ROUNDS CORE CORE plain|alike: prints the median round trip in ns. Each end has its core.
 // plain: one connection for both directions, as most write it. alike: as a ring of hopmeter's has to work, with a
 // connection for each direction, a length before each frame, receiving that gives up after a while, and a record with
 // two clock readings at each end.
@@ -88,14 +88,18 @@ static void make(const char* kind, int ends[2]) {
   give_up_after_a_while(ends[1]);
 }
 
-int main(int count, char** words) {
-  require(count == 6, "usage: pingpong unix|tcp BYTES ROUNDS CORE plain|alike");
-  size_t bytes = strtoul(words[2], NULL, 10), rounds = strtoul(words[3], NULL, 10);
-  alike = strcmp(words[5], "alike") == 0;
+static void pin(const char* core) {
   cpu_set_t cores;
   CPU_ZERO(&cores);
-  CPU_SET(atoi(words[4]), &cores);
+  CPU_SET(atoi(core), &cores);
   require(sched_setaffinity(0, sizeof cores, &cores) == 0, "sched_setaffinity");
+}
+
+int main(int count, char** words) {
+  require(count == 7, "usage: pingpong unix|tcp BYTES ROUNDS CORE CORE plain|alike");
+  size_t bytes = strtoul(words[2], NULL, 10), rounds = strtoul(words[3], NULL, 10);
+  alike = strcmp(words[6], "alike") == 0;
+  pin(words[4]);
   int there[2], back[2];
   make(words[1], there);
   if (alike) {
@@ -110,6 +114,7 @@ int main(int count, char** words) {
   struct record* records = calloc(rounds, sizeof *records);
   int64_t* took = calloc(rounds, sizeof *took);
   if (fork() == 0) {
+    pin(words[5]);
     close(there[0]);
     if (alike) close(back[1]);
     echo(there[1], back[0], frame, bytes, records);

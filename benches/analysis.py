@@ -1,6 +1,6 @@
 """Analyses ten million sample rows, and fails where that takes 5 s or 1 GB.
 
-`python benches/analysis/ten_million_samples.py` makes the samples in a temporary folder and analyses them in a process
+`python benches/analysis.py` makes the samples in a temporary folder and analyses them in a process
 of its own, whose time counts from its start and whose memory is the kernel's own peak (VmHWM).
 """
 
