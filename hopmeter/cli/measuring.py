@@ -13,6 +13,7 @@ from rich.console import Console
 from hopmeter import manifest, places, plan, scenario
 from hopmeter.cli import table
 from hopmeter.cli.main import INTERRUPTED
+from hopmeter.cli.result_lines import lines as result_lines_of
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.launch import ground
 from hopmeter.plan import Cell, Plan
@@ -51,7 +52,13 @@ def shown(made: Plan, console: Console, as_json: bool) -> int:
 
 
 def measured(
-    made: Plan, world: World, out: Path | None, command: Sequence[str], console: Console, as_json: bool
+    made: Plan,
+    world: World,
+    out: Path | None,
+    command: Sequence[str],
+    console: Console,
+    as_json: bool,
+    result_lines: bool = False,
 ) -> int:
     """A new run."""
     from hopmeter.launch.about import about
@@ -63,7 +70,7 @@ def measured(
     final = out or places.results() / f"{datetime.now():%Y-%m-%dT%H%M%S}-{made.name}"
     _tell_swept(console)
     folder = RunFolder.create(final.parent, final.name, about(made, world, command))
-    return _executed(made, world, folder, console, as_json)
+    return _executed(made, world, folder, console, as_json, result_lines)
 
 
 def _named(made: Plan) -> set[str]:
@@ -90,7 +97,7 @@ def resumed(asked: Path, console: Console, as_json: bool) -> int:
     made = Plan(about["scenario_name"], wanted, folder.cells, about["seed"])
     world = this_world()
     _check_still_ready(made, world)
-    return _executed(made, world, folder, console, as_json)
+    return _executed(made, world, folder, console, as_json, result_lines=not console.is_terminal)
 
 
 def _check_still_ready(made: Plan, world: World) -> None:
@@ -111,7 +118,7 @@ def _tell_swept(console: Console) -> None:
         console.print(f"cleaned up after a run that was killed: {directory}", style="dim", markup=False)
 
 
-def _executed(made: Plan, world: World, folder: Any, console: Console, as_json: bool) -> int:
+def _executed(made: Plan, world: World, folder: Any, console: Console, as_json: bool, result_lines: bool) -> int:
     from hopmeter.analysis.run import analyse_run
     from hopmeter.analysis.search import Hunt
     from hopmeter.launch.run import Executor
@@ -127,6 +134,8 @@ def _executed(made: Plan, world: World, folder: Any, console: Console, as_json: 
         folder.write_tables(rows)
         report = None
     _print(folder, rows, console, as_json)
+    if result_lines:
+        _print_results(folder, rows, console)
     _print_where(console, folder.path, report, complete)
     if not complete:
         return INTERRUPTED
@@ -155,6 +164,12 @@ def _print(folder: Any, rows: list[dict[str, Any]], console: Console, as_json: b
         table.print_run(console, source.read(folder.path))
 
 
+def _print_results(folder: Any, rows: list[dict[str, Any]], console: Console) -> None:
+    console.print()
+    for line in result_lines_of(folder.cells, rows):
+        console.print(line, markup=False, soft_wrap=True)
+
+
 def _print_dropped(console: Console, cells: list[Cell], as_json: bool) -> None:
     if as_json:
         for cell in cells:
@@ -173,3 +188,6 @@ def _print_where(console: Console, path: Path, report: Path | None, complete: bo
     console.print(f"run     {path}", markup=False, soft_wrap=True)
     if report:
         console.print(f"report  {report}", markup=False, soft_wrap=True)
+    logs = path / "logs"
+    said = str(logs) if logs.exists() else "none: no node wrote a word"
+    console.print(f"logs    {said}", markup=False, soft_wrap=True)

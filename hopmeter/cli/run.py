@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from hopmeter.cli.environment import asked
 from hopmeter.cli.options import given
 from hopmeter.errors import UsageError
 
@@ -71,7 +73,11 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the cells, and what is dropped and why.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, a line a cell.")] = False,
 ) -> None:
-    """Measure a scenario. Every axis can be given or replaced; what cannot be is dropped and said."""
+    """Measure a scenario. Every axis can be given or replaced; what cannot be is dropped and said.
+
+    DURATION (seconds), RATE (Hz), WIDTH and HEIGHT (of an image) in the environment stand for --duration, --rate and
+    --payload where these are not given.
+    """
     from hopmeter.cli import measuring
 
     axes = {
@@ -106,8 +112,13 @@ def run(
         if out is not None or setting or given(axes, scalars):
             raise UsageError("--resume goes on with a run as it was planned; other options have no meaning with it")
         raise typer.Exit(measuring.resumed(resume, console, as_json))
-    plan, world = measuring.planned(scenario, given(axes, scalars), setting or [], seed)
+    options = given(axes, scalars)
+    ambient = asked(os.environ, options)
+    for line in ambient.lines():
+        console.print(line, style="yellow", markup=False, soft_wrap=True)
+    plan, world = measuring.planned(scenario, {**options, **ambient.given}, setting or [], seed)
     if dry_run:
         raise typer.Exit(measuring.shown(plan, console, as_json))
-    command = ["hopmeter", *sys.argv[1:]]
-    raise typer.Exit(measuring.measured(plan, world, out, command, console, as_json))
+    command = ["hopmeter", *sys.argv[1:], *ambient.options]
+    told = bool(ambient.used) or not console.is_terminal
+    raise typer.Exit(measuring.measured(plan, world, out, command, console, as_json, result_lines=told))

@@ -221,3 +221,27 @@ def test_a_cell_that_fails_is_kept_and_told_and_ends_with_1(
     assert "ended with exit code 9; its log ends: out of luck" in row["reason"]
     logs = [log.read_text() for log in (tmp_path / "results").rglob("*.log")]
     assert "out of luck\n" in logs
+
+
+@needs_nodes
+def test_the_environment_asks_and_result_lines_answer(
+    hopmeter: Hopmeter, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    environment |= {"DURATION": "0.3", "RATE": "100", "WIDTH": "32", "HEIGHT": "24"}
+    asked = ("--transport", "unix", "--language", "rust", "--trials", "1", "--warmup", "3", "--cores", "free")
+    ran = hopmeter("run", *asked, "--out", "here")
+    assert ran.returncode == 0, ran.stderr
+    assert "from the environment: DURATION=0.3 is --duration 0.3s, RATE=100 is --rate 100" in ran.stdout
+    lines = [line for line in ran.stdout.splitlines() if line.startswith("[RESULT] ")]
+    assert sorted(line.split(" transport=")[1].split(" ")[0] for line in lines) == ["shm", "unix"]
+    assert all(" payload=image:32x24 rate_hz=100 " in line and " received=30 " in line for line in lines)
+    assert "logs    none: no node wrote a word" in ran.stdout
+    kept = json.loads((tmp_path / "here/run.json").read_text())
+    assert kept["command"][-6:] == ["--duration", "0.3s", "--rate", "100", "--payload", "image:32x24"]
+
+
+def test_a_bad_value_in_the_environment_ends_with_2(hopmeter: Hopmeter, environment: dict[str, str]) -> None:
+    environment |= {"RATE": "fast"}
+    ran = hopmeter("run", "--dry-run")
+    assert ran.returncode == 2
+    assert 'RATE="fast" in the environment' in ran.stderr

@@ -1,0 +1,54 @@
+"""`[RESULT]` lines: a line a cell in a form that stays, for grep and for scripts that know nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hopmeter.analysis import headline
+from hopmeter.plan import Cell
+
+MARK = "[RESULT]"
+CONDITIONS = (
+    "cell",
+    "transport",
+    "language",
+    "profile",
+    "pattern",
+    "placement",
+    "wait",
+    "payload",
+    "rate_hz",
+    "relays",
+)
+LATENCY = ("mean", "min", "max", "p50", "p99")
+OUTCOME = ("received", "lost", "cpu_percent_mean", "cpu_us_per_message", "highest_rate_hz")
+NOTHING = "-"
+
+
+def lines(cells: Iterable[Cell], rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A line for each cell that was tried; docs/metrics.md has the form."""
+    planned = {cell.id: cell for cell in cells}
+    return [line(planned[row["cell"]], row) for row in rows if row["status"] != "dropped" and row["cell"] in planned]
+
+
+def line(cell: Cell, row: Mapping[str, Any]) -> str:
+    """`[RESULT] cell=… status=ok figure=response mean_us=… …`: words without spaces, `-` where there is nothing."""
+    figure = headline(cell)
+    pairs = {
+        **{name: row[name] for name in CONDITIONS},
+        "status": row["status"],
+        "figure": figure,
+        **{f"{each}_us": row[f"{figure}_{each}_us"] for each in LATENCY},
+        "service_mean_us": row["service_mean_us"],
+        **{name: row[name] for name in OUTCOME},
+    }
+    return " ".join([MARK, *(f"{name}={_word(value)}" for name, value in pairs.items())])
+
+
+def _word(value: Any) -> str:
+    if value is None or value == "":
+        return NOTHING
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return ",".join(str(value).split())

@@ -1,0 +1,99 @@
+"""The image study's way of asking: variables of the environment in, `[RESULT]` lines out."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from hopmeter.cli import result_lines
+from hopmeter.cli.environment import asked
+from hopmeter.errors import UsageError
+from hopmeter.plan.cell import Cell
+from hopmeter.store.columns import CELLS
+
+CELL = Cell(
+    id="c1",
+    transport="zenoh",
+    language="rust",
+    pattern="pubsub",
+    placement="thread",
+    wait="callback",
+    cores="free",
+    payload="image:320x240",
+    payload_bytes=230_400,
+    touch="write",
+    codec="none",
+    pace="open",
+    rate_hz=30.0,
+    relays=0,
+    sinks=1,
+    profile="express=true shm=false",
+)
+
+
+def test_the_variables_stand_for_options() -> None:
+    found = asked({"DURATION": "5", "RATE": "30", "WIDTH": "320", "HEIGHT": "240", "HOME": "/"}, {})
+    assert found.given == {"duration": "5s", "rate": [30.0], "payload": ["image:320x240"]}
+    assert found.options == ["--duration", "5s", "--rate", "30", "--payload", "image:320x240"]
+    (line,) = found.lines()
+    assert line == (
+        "from the environment: DURATION=5 is --duration 5s, RATE=30 is --rate 30, "
+        "WIDTH=320 HEIGHT=240 is --payload image:320x240"
+    )
+
+
+def test_silence_asks_for_nothing() -> None:
+    found = asked({"HOME": "/", "RATE": " "}, {})
+    assert (found.given, found.lines()) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("variables", "given", "says"),
+    [
+        ({"DURATION": "5"}, {"duration": "1s"}, "DURATION=5 (--duration was given)"),
+        ({"DURATION": "5"}, {"messages": 10}, "DURATION=5 (--messages was given)"),
+        ({"RATE": "no number"}, {"rate": [1.0]}, "RATE=no number (--rate was given)"),
+        ({"WIDTH": "8"}, {"payload": ["timing"]}, "WIDTH=8 (--payload was given)"),
+    ],
+)
+def test_options_of_the_command_line_win(variables: dict[str, str], given: dict[str, object], says: str) -> None:
+    found = asked(variables, given)
+    assert found.given == {}
+    assert found.lines() == [f"not from the environment: {says}"]
+
+
+@pytest.mark.parametrize(
+    ("variables", "says"),
+    [
+        ({"DURATION": "soon"}, 'DURATION="soon" in the environment is not a number of seconds'),
+        ({"DURATION": "30s"}, 'DURATION="30s"'),
+        ({"DURATION": "0"}, 'DURATION="0"'),
+        ({"DURATION": "nan"}, 'DURATION="nan"'),
+        ({"RATE": "-3"}, 'RATE="-3" in the environment is not a number of messages a second'),
+        ({"RATE": "inf"}, 'RATE="inf"'),
+        ({"WIDTH": "320"}, "WIDTH=320 is in the environment and HEIGHT is not"),
+        ({"HEIGHT": "240"}, "HEIGHT=240 is in the environment and WIDTH is not"),
+        ({"WIDTH": "320", "HEIGHT": "24.5"}, 'HEIGHT="24.5" in the environment is not a whole number of pixels'),
+        ({"WIDTH": "0", "HEIGHT": "240"}, 'WIDTH="0"'),
+    ],
+)
+def test_a_bad_value_is_a_clear_error(variables: dict[str, str], says: str) -> None:
+    with pytest.raises(UsageError) as failed:
+        asked(variables, {})
+    assert says in failed.value.what
+    assert failed.value.remedy
+
+
+def test_a_result_line_has_its_form() -> None:
+    row = dict.fromkeys(CELLS.names) | {name: getattr(CELL, name) for name in result_lines.CONDITIONS if name != "cell"}
+    row |= {"cell": "c1", "status": "ok", "response_mean_us": 21.123456789, "service_mean_us": 20.0, "lost": 0}
+    (line,) = result_lines.lines([CELL], [row, {"cell": "c2", "status": "dropped"}])
+    assert line.startswith(
+        "[RESULT] cell=c1 transport=zenoh language=rust profile=express=true,shm=false pattern=pubsub"
+    )
+    words = dict(word.split("=", 1) for word in line.removeprefix("[RESULT] ").split(" "))
+    assert words["figure"] == "response"
+    assert (words["mean_us"], words["service_mean_us"]) == ("21.1235", "20")
+    assert (words["payload"], words["rate_hz"], words["lost"], words["p99_us"]) == ("image:320x240", "30", "0", "-")
+    assert re.fullmatch(r"\[RESULT\]( [a-z0-9_]+=\S+)+", line)
