@@ -1,0 +1,76 @@
+/// ROS 2 by rclcpp: topics and services. ../README.md says which message takes what of a frame.
+#include <rmw/rmw.h>
+
+#include <rclcpp/version.h>
+#include <ament_index_cpp/get_package_prefix.hpp>
+#include <fstream>
+#include <mutex>
+#include <optional>
+#include <regex>
+#include <sstream>
+
+#include "services.hpp"
+#include "topics.hpp"
+
+namespace {
+
+using namespace hopmeter;
+
+/// As its package.xml tells it: no rmw says it of itself.
+std::string rmw_version(const std::string& name) {
+  try {
+    std::ifstream file(ament_index_cpp::get_package_prefix(name) + "/share/" + name + "/package.xml");
+    std::stringstream text;
+    text << file.rdbuf();
+    const auto told = text.str();
+    std::smatch found;
+    if (std::regex_search(told, found, std::regex("<version>([^<]+)</version>"))) return name + " " + found[1].str();
+  } catch (const ament_index_cpp::PackageNotFoundError&) {
+  }
+  return name;
+}
+
+class Ros2 final : public Transport {
+ public:
+  explicit Ros2(const Setup& setup) : setup_(setup) {}
+
+  static std::string version() { return "rclcpp " RCLCPP_VERSION_STR; }
+
+  Owned<Publisher> publisher(const Link& link) override { return open<Publisher, ros2::Publisher>(link); }
+  Owned<Subscriber> subscriber(const Link& link) override { return open<Subscriber, ros2::Polled>(link); }
+  Owned<Subscription> subscribe(const Link& link, OnFrame on_frame) override {
+    return open<Subscription, ros2::Called>(link, std::move(on_frame));
+  }
+  Owned<Server> server(const Link& link) override { return open<Server, ros2::Server>(link); }
+  Owned<Client> client(const Link& link) override { return open<Client, ros2::Client>(link); }
+
+  Facts facts() override {
+    if (!house_) return {};
+    const auto rmw = rmw_version(rmw_get_implementation_identifier());
+    const auto& seen = house_->seen;
+    std::string path = seen.by_pointer ? "rclcpp's pointer within the process" : rmw;
+    if (seen.by_pointer && seen.by_rmw) path += ", and " + rmw;
+    Facts facts = {{"path", path}, {"rmw", rmw}, {"domain", std::to_string(ros2::domain_of(setup_.run()))}};
+    if (const char* distribution = std::getenv("ROS_DISTRO")) facts.emplace_back("distribution", distribution);
+    if (seen.unlendable) facts.emplace_back("fallback", rmw + " lends no message of this type: rclcpp allocated them");
+    return facts;
+  }
+
+ private:
+  /// The context is opened by the first end, so that its threads get the core of a participant.
+  template <class End, template <class> class Of>
+  std::unique_ptr<End> open(const Link& link, auto&&... more) {
+    std::call_once(started_, [this] { house_.emplace(setup_); });
+    if (setup_.payload() == PayloadKind::timing)
+      return std::make_unique<Of<ros2::Timing>>(*house_, link, std::forward<decltype(more)>(more)...);
+    return std::make_unique<Of<ros2::Image>>(*house_, link, std::forward<decltype(more)>(more)...);
+  }
+
+  Setup setup_;
+  std::once_flag started_;
+  std::optional<ros2::House> house_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return run<Ros2>(argc, argv); }

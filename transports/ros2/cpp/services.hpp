@@ -1,0 +1,131 @@
+/// Services: a server that is polled with a wait set or called by an executor, and a client that is polled.
+#pragma once
+
+#include <functional>
+
+#include "executing.hpp"
+#include "message.hpp"
+
+namespace ros2 {
+
+/// Writes the response of a service, which is sent when the handler has returned.
+template <class Carrier>
+class Replier final : public hopmeter::Replier {
+ public:
+  explicit Replier(const hopmeter::Setup& setup) : setup_(setup) {}
+
+  hopmeter::Sent reply(std::size_t payload_bytes, hopmeter::Fill fill) override {
+    write<Carrier>(response.it, setup_, payload_bytes, fill);
+    given = true;
+    return hopmeter::Sent::accepted;
+  }
+
+  bool given = false;
+  typename Carrier::Service::Response response;
+
+ private:
+  const hopmeter::Setup& setup_;
+};
+
+template <class Carrier>
+class Server final : public hopmeter::Server {
+ public:
+  using Service = typename Carrier::Service;
+  using Request = std::shared_ptr<typename Service::Request>;
+
+  Server(House& house, const hopmeter::Link& link)
+      : house_(house), room_(house), set_(rclcpp::WaitSet({}, {}, {}, {}, {}, {}, house.context)) {
+    // The form that sends responses itself, so that a request can stay without one.
+    const auto called = [this](std::shared_ptr<rmw_request_id_t> id, Request request) {
+      answer(*id, request, [this](const auto& received, auto& replier) { (*on_request_)(received, replier); });
+    };
+    service_ = room_.node->template create_service<Service>(name_of(link), called, rclcpp::ServicesQoS(), room_.group);
+  }
+
+  std::size_t poll(hopmeter::Timeout timeout, hopmeter::Handle handle) override {
+    if (!waits_) set_.add_service(service_);
+    waits_ = true;
+    const auto handled = look(handle);
+    if (handled != 0 || house_.setup.wait() == hopmeter::Wait::spin) return handled;
+    return set_.wait(timeout).kind() == rclcpp::WaitResultKind::Ready ? look(handle) : 0;
+  }
+
+  hopmeter::Owned<hopmeter::Subscription> serve(hopmeter::OnRequest on_request) override {
+    on_request_ = std::make_unique<hopmeter::OnRequest>(std::move(on_request));
+    return std::make_unique<Executing>(house_, room_);
+  }
+
+ private:
+  std::size_t look(const hopmeter::Handle& handle) {
+    std::size_t handled = 0;
+    rmw_request_id_t id;
+    for (; service_->take_request(*request_, id); ++handled) answer(id, request_, handle);
+    return handled;
+  }
+
+  void answer(rmw_request_id_t& id, const Request& request, const auto& handler) {
+    Replier<Carrier> replier(house_.setup);
+    read<Carrier>(request->it, request, [&](const hopmeter::Received& received) { handler(received, replier); });
+    if (replier.given) service_->send_response(id, replier.response);
+  }
+
+  House& house_;
+  Room room_;
+  std::unique_ptr<hopmeter::OnRequest> on_request_;
+  std::shared_ptr<rclcpp::Service<Service>> service_;
+  /// What a poll takes requests into.
+  Request request_ = std::make_shared<typename Service::Request>();
+  bool waits_ = false;
+  rclcpp::WaitSet set_;
+};
+
+template <class Carrier>
+class Client final : public hopmeter::Client {
+ public:
+  using Service = typename Carrier::Service;
+  using Request = std::shared_ptr<typename Service::Request>;
+
+  Client(House& house, const hopmeter::Link& link)
+      : setup_(house.setup),
+        room_(house),
+        client_(room_.node->template create_client<Service>(name_of(link), rclcpp::ServicesQoS(), room_.group)),
+        set_(rclcpp::WaitSet({}, {}, {}, {client_}, {}, {}, house.context)) {}
+
+  hopmeter::Sent start(std::size_t payload_bytes, hopmeter::Fill fill) override {
+    write<Carrier>(request_->it, setup_, payload_bytes, fill);
+    client_->async_send_request(request_);
+    return hopmeter::Sent::accepted;
+  }
+
+  hopmeter::Sent forward(const hopmeter::Received& received) override {
+    client_->async_send_request(native_of<Request>(received));
+    return hopmeter::Sent::accepted;
+  }
+
+  std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
+    const auto taken = look(take);
+    if (taken != 0 || setup_.wait() == hopmeter::Wait::spin) return taken;
+    return set_.wait(timeout).kind() == rclcpp::WaitResultKind::Ready ? look(take) : 0;
+  }
+
+ private:
+  std::size_t look(const hopmeter::Take& take) {
+    std::size_t taken = 0;
+    rmw_request_id_t id;
+    for (; client_->take_response(response_, id); ++taken) {
+      client_->remove_pending_request(id.sequence_number);
+      read<Carrier>(response_.it, response_, take);
+    }
+    return taken;
+  }
+
+  const hopmeter::Setup setup_;
+  Room room_;
+  std::shared_ptr<rclcpp::Client<Service>> client_;
+  rclcpp::WaitSet set_;
+  /// Written anew for each call: it was serialised when the call before had begun.
+  Request request_ = std::make_shared<typename Service::Request>();
+  typename Service::Response response_;
+};
+
+}  // namespace ros2

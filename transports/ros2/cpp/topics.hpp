@@ -1,0 +1,141 @@
+/// Topics: a publisher, and subscriptions that are polled with a wait set or called by an executor.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "executing.hpp"
+#include "message.hpp"
+
+namespace ros2 {
+
+template <class Carrier>
+class Publisher final : public hopmeter::Publisher {
+ public:
+  using Message = typename Carrier::Message;
+
+  Publisher(House& house, const hopmeter::Link& link)
+      : house_(house),
+        how_(house.setup.setting<std::string>("publish")),
+        node_(house.node()),
+        publisher_(node_->create_publisher<Message>(name_of(link), house.qos)) {
+    if (how_ == "loaned" && !publisher_->can_loan_messages()) house.seen.unlendable = true;
+  }
+
+  /// Waits while the rmw does: rclcpp has no form that says `busy`.
+  hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
+    if (how_ == "loaned") {
+      auto loan = publisher_->borrow_loaned_message();
+      write<Carrier>(loan.get(), house_.setup, payload_bytes, fill);
+      publisher_->publish(std::move(loan));
+    } else if (how_ == "unique") {
+      auto message = std::make_unique<Message>();
+      write<Carrier>(*message, house_.setup, payload_bytes, fill);
+      publisher_->publish(std::move(message));
+    } else {
+      write<Carrier>(message_, house_.setup, payload_bytes, fill);
+      publisher_->publish(message_);
+    }
+    return hopmeter::Sent::accepted;
+  }
+
+  hopmeter::Sent forward(const hopmeter::Received& received) override {
+    publisher_->publish(native_of<Message>(received));
+    return hopmeter::Sent::accepted;
+  }
+
+ private:
+  House& house_;
+  std::string how_;
+  std::shared_ptr<rclcpp::Node> node_;
+  std::shared_ptr<rclcpp::Publisher<Message>> publisher_;
+  Message message_;
+};
+
+/// A subscription in a room of its own.
+template <class Carrier>
+class Topic {
+ public:
+  using Message = typename Carrier::Message;
+  using Call = std::function<void(const Message&)>;
+
+  Topic(House& house, const hopmeter::Link& link) : room(house), seen_(house.seen) {
+    rclcpp::SubscriptionOptions options;
+    options.callback_group = room.group;
+    const auto called = [this](std::shared_ptr<const Message> message, const rclcpp::MessageInfo& info) {
+      arrived(*message, info);
+    };
+    subscription = room.node->template create_subscription<Message>(name_of(link), house.qos, called, options);
+  }
+
+  void arrived(const Message& message, const rclcpp::MessageInfo& info) {
+    (info.get_rmw_message_info().from_intra_process ? seen_.by_pointer : seen_.by_rmw) = true;
+    call(message);
+  }
+
+  /// Set before anything is called, by the thread that calls or by the one that starts it.
+  Call call;
+  Room room;
+  std::shared_ptr<rclcpp::Subscription<Message>> subscription;
+
+ private:
+  Seen& seen_;
+};
+
+template <class Carrier>
+class Polled final : public hopmeter::Subscriber {
+ public:
+  Polled(House& house, const hopmeter::Link& link)
+      : spins_(house.setup.wait() == hopmeter::Wait::spin), topic_(house, link), set_(made(house)) {
+    set_.add_subscription(topic_.subscription, {true, false, true});
+    if (house.setup.setting<bool>("intra_process")) pointers_ = topic_.subscription->get_intra_process_waitable();
+  }
+
+  std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
+    taken_ = 0;
+    topic_.call = [&](const auto& message) {
+      read<Carrier>(message, message, take);
+      ++taken_;
+    };
+    look();
+    if (taken_ == 0 && !spins_ && set_.wait(timeout).kind() == rclcpp::WaitResultKind::Ready) look();
+    return taken_;
+  }
+
+ private:
+  using Message = typename Carrier::Message;
+
+  static rclcpp::WaitSet made(const House& house) { return rclcpp::WaitSet({}, {}, {}, {}, {}, {}, house.context); }
+
+  void look() {
+    rclcpp::MessageInfo info;
+    while (topic_.subscription->take(message_, info)) topic_.arrived(message_, info);
+    const auto nothing = rcl_get_zero_initialized_wait_set();
+    while (pointers_ && pointers_->is_ready(nothing)) pointers_->execute(pointers_->take_data());
+  }
+
+  bool spins_;
+  std::size_t taken_ = 0;
+  Topic<Carrier> topic_;
+  /// Where rclcpp's own way within a process delivers; none without it.
+  std::shared_ptr<rclcpp::Waitable> pointers_;
+  rclcpp::WaitSet set_;
+  Message message_;
+};
+
+template <class Carrier>
+class Called final : public hopmeter::Subscription {
+ public:
+  Called(House& house, const hopmeter::Link& link, hopmeter::OnFrame on_frame)
+      : on_frame_(std::move(on_frame)), topic_(house, link) {
+    topic_.call = [this](const auto& message) { read<Carrier>(message, message, on_frame_); };
+    executing_.emplace(house, topic_.room);
+  }
+
+ private:
+  hopmeter::OnFrame on_frame_;
+  Topic<Carrier> topic_;
+  std::optional<Executing> executing_;
+};
+
+}  // namespace ros2
