@@ -18,6 +18,7 @@ class Client final : public hopmeter::Client {
  public:
   Client(House& house, const hopmeter::Link& link)
       : house_(house), server_(link.address), spins_(house.setup.wait() == hopmeter::Wait::spin) {
+    house.demand_replies();
     // A call that has no reply keeps its port from closing for that long.
     port_.asPort().setTimeout(house.setup.setting<float>("patience"));
     name_ = house.open(port_, link);

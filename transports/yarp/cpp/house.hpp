@@ -5,6 +5,7 @@
 #include <yarp/os/Network.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <string>
 
 #include "hopmeter/hopmeter.hpp"
@@ -18,7 +19,9 @@ inline constexpr double patience_s = 10;
 class House {
  public:
   explicit House(const hopmeter::Setup& setup)
-      : setup(setup), network_(yarp::os::YARP_CLOCK_SYSTEM), carrier_(setup.setting<std::string>("carrier")) {
+      : setup(setup),
+        network_((find_plugins(), yarp::os::YARP_CLOCK_SYSTEM)),
+        carrier_(setup.setting<std::string>("carrier")) {
     if (!yarp::os::Network::checkNetwork(patience_s))
       throw hopmeter::Error("there is no yarpserver at " + setup.daemon(), "see what its log says");
   }
@@ -33,6 +36,11 @@ class House {
     throw hopmeter::Error("YARP opens no port for the link " + link.name, "see what the node's log says");
   }
 
+  /// Calls need a way back.
+  void demand_replies() const {
+    if (carrier_ == "udp") throw hopmeter::Error("YARP's udp carries no replies", "choose another carrier for calls");
+  }
+
   bool connects(const std::string& from, const std::string& to) const {
     return yarp::os::Network::connect(from, to, carrier_);
   }
@@ -45,6 +53,12 @@ class House {
   hopmeter::Setup setup;
 
  private:
+  /// Carriers that are plugins stand beside the library, where it does not look by itself.
+  static void find_plugins() {
+    const auto* root = std::getenv("YARP_ROOT");
+    if (root) setenv("YARP_DATA_DIRS", (std::string(root) + "/share/yarp").c_str(), 0);
+  }
+
   yarp::os::Network network_;
   std::string carrier_;
   std::atomic<std::uint64_t> next_ = 0;

@@ -66,16 +66,20 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
   class Serving;
 
   bool read(yarp::os::ConnectionReader& connection) override {
-    const std::lock_guard turn(turn_);
-    if (!connection.isValid() || !request_.read(connection)) return false;
-    if (!answered()) return false;
+    // Of this connection: YARP sends the reply when this has returned, from where it lies.
+    thread_local Image request, reply;
+    if (!connection.isValid() || !request.read(connection)) return false;
+    if (!answered(request, reply)) return false;
     auto* writer = connection.getWriter();
-    return !writer || reply_.write(*writer);
+    return !writer || reply.write(*writer);
   }
 
   /// Whether the request has an answer; its client is told nothing where it has none, and fails.
-  bool answered() {
+  bool answered(const Image& request, Image& reply) {
+    const std::lock_guard turn(turn_);
     std::unique_lock lock(mutex_);
+    request_ = &request;
+    reply_ = &reply;
     given_ = false;
     if (on_request_) {
       answer(*on_request_);
@@ -89,8 +93,8 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
   }
 
   void answer(const auto& handler) {
-    Replier replier(reply_);
-    handler(frame(request_), replier);
+    Replier replier(*reply_);
+    handler(frame(*request_), replier);
     given_ = replier.given();
   }
 
@@ -98,11 +102,12 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
   std::string name_;
   /// Connections take turns.
   std::mutex turn_;
-  Image request_, reply_;
   std::mutex mutex_;
   std::condition_variable changed_;
   /// A request waits to be polled.
   std::atomic<bool> waits_ = false;
+  const Image* request_ = nullptr;
+  Image* reply_ = nullptr;
   bool given_ = false, closed_ = false;
   std::optional<hopmeter::OnRequest> on_request_;
   yarp::os::RpcServer port_;

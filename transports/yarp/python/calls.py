@@ -1,0 +1,150 @@
+"""Ports that ask and answer. YARP's own calls only block, so threads make and take them."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from typing import Any
+
+from house import House, yarp
+from images import bytes_of, write
+
+from hopmeter.node.contract import Closable, Fill, Handle, Link, Take
+
+
+class Server(yarp.PortReader):  # type: ignore[misc]
+    """A request is answered by the thread that reads its connection. Where the server is polled, that thread waits for
+    whoever polls, as it does in YARP's own `read` and `reply`, which cannot look without waiting."""
+
+    def __init__(self, house: House, link: Link) -> None:
+        super().__init__()
+        self._images: dict[int, tuple[Any, Any]] = {}
+        self._turn, self._changed = threading.Lock(), threading.Condition()
+        self._waits = self._given = self._closed = False
+        self._on_request: Handle | None = None
+        self._port = yarp.RpcServer()
+        self._port.setReader(self)
+        self.address = house.open(self._port, link)
+
+    def poll(self, timeout_s: float, handle: Handle) -> int:
+        if not self._waits:
+            return 0
+        with self._changed:
+            self._answer(handle)
+            self._waits = False
+            self._changed.notify_all()
+        return 1
+
+    def serve(self, on_request: Handle) -> Closable:
+        self._become(on_request)
+        return Serving(self)
+
+    def _become(self, on_request: Handle | None) -> None:
+        with self._changed:
+            self._on_request = on_request
+            self._changed.notify_all()
+
+    def read(self, connection: Any) -> bool:
+        """What YARP calls; a client whose request gets no answer fails."""
+        request, reply = self._own_images()
+        if not connection.isValid() or not request.read(connection) or not self._answered(request, reply):
+            return False
+        writer = connection.getWriter()
+        return writer is None or bool(reply.write(writer))
+
+    def _own_images(self) -> tuple[Any, Any]:
+        """A request and a reply of this connection, which has a thread: YARP sends the reply from where it lies, and
+        only when `read` has returned."""
+        connection = threading.get_ident()
+        if connection not in self._images:
+            self._images[connection] = yarp.ImageMono(), yarp.ImageMono()
+        return self._images[connection]
+
+    def _answered(self, request: Any, reply: Any) -> bool:
+        """Whether the request has an answer. Connections take turns."""
+        with self._turn, self._changed:
+            self._request, self._reply, self._given = request, reply, False
+            self._waits = self._on_request is None
+            self._changed.wait_for(lambda: not self._waits or self._closed or self._on_request)
+            if self._on_request is not None and not self._closed:
+                self._answer(self._on_request)
+            self._waits = False
+            return self._given
+
+    def _answer(self, handle: Handle) -> None:
+        handle(bytes_of(self._request), self._written)
+
+    def _written(self, payload_bytes: int, fill: Fill) -> bool:
+        write(self._reply, payload_bytes, fill)
+        self._given = True
+        return True
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        self._port.close()
+
+
+class Serving:
+    """While it is open, requests are handled where they are read."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def close(self) -> None:
+        self._server._become(None)
+
+
+class Client:
+    """Makes one call at a time."""
+
+    def __init__(self, house: House, link: Link) -> None:
+        house.demand_replies()
+        self._house, self._server = house, link.address
+        self._request, self._rpc = yarp.ImageMono(), yarp.RpcClient()
+        self._port = self._rpc.asPort()
+        # A call that has no reply keeps its port from closing for that long.
+        self._port.setTimeout(house.settings["patience"])
+        self._name = house.open(self._rpc, link)
+        house.connect(self._name, self._server)
+        self._calls: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self._replies: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._idle = True
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def start(self, payload_bytes: int, fill: Fill) -> bool:
+        if not self._idle:
+            return False
+        write(self._request, payload_bytes, fill)
+        self._idle = False
+        self._calls.put(True)
+        return True
+
+    def poll(self, timeout_s: float, take: Take) -> int:
+        try:
+            reply = self._replies.get(timeout=timeout_s) if timeout_s else self._replies.get_nowait()
+        except queue.Empty:
+            return 0
+        take(bytes_of(reply))
+        return 1
+
+    def _run(self) -> None:
+        while self._calls.get():
+            reply = yarp.ImageMono()
+            came = self._call(reply)
+            self._idle = True
+            if came:
+                self._replies.put(reply)
+
+    def _call(self, reply: Any) -> bool:
+        """YARP drops the connection of a call that fails, and with it all calls to come."""
+        connected = self._rpc.getOutputCount() or self._house.connects(self._name, self._server)
+        # Three arguments, for an image is also a writer: two are taken for a message and one to tell when it is done.
+        return bool(connected and self._port.write(self._request, reply, None))
+
+    def close(self) -> None:
+        self._calls.put(False)
+        self._thread.join()
+        self._rpc.close()

@@ -1,0 +1,68 @@
+"""What the ends of a process share: YARP's network, the names of their ports, and how these connect."""
+
+from __future__ import annotations
+
+import glob
+import itertools
+import os
+import sys
+from typing import Any
+
+from hopmeter.node.contract import AdapterError, Link, Setup
+
+
+def find_all_of_it() -> None:
+    """YARP installs its Python module, and carriers that are plugins, where neither Python nor itself looks."""
+    root = os.environ.get("YARP_ROOT", "")
+    sys.path += glob.glob(f"{root}/lib/python3*/*-packages")
+    os.environ.setdefault("YARP_DATA_DIRS", f"{root}/share/yarp")
+
+
+find_all_of_it()
+
+import yarp  # noqa: E402
+
+PATIENCE_S = 10.0
+"""Longer than a busy machine takes to answer, shorter than anybody waits."""
+TRIES = 20
+"""A name server gives out numbers of ports and does not know which are taken by others."""
+
+
+class House:
+    """The network of this process, until it is closed."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.settings = setup.settings
+        self._next = itertools.count()
+        self._network = yarp.Network(yarp.YARP_CLOCK_SYSTEM)
+        if not yarp.Network.checkNetwork(PATIENCE_S):
+            raise AdapterError(f"there is no yarpserver at {setup.daemon}", "see what its log says")
+
+    def open(self, port: Any, link: Link) -> str:
+        """Opens a port of any kind for an end of a link; answers its name, which no other has."""
+        for _ in range(TRIES):
+            name = f"/hopmeter/{link.name}/{os.getpid()}_{next(self._next)}"
+            if port.open(name):
+                return name
+        raise AdapterError(f"YARP opens no port for the link {link.name}", "see what the node's log says")
+
+    def demand_replies(self) -> None:
+        """Calls need a way back."""
+        if self.settings["carrier"] == "udp":
+            raise AdapterError("YARP's udp carries no replies", "choose another carrier for calls")
+
+    def connects(self, source: str, sink: str) -> bool:
+        """Whether it connected two ports, both by their names."""
+        return bool(yarp.Network.connect(source, sink, self.settings["carrier"]))
+
+    def connect(self, source: str, sink: str) -> None:
+        """The same, for those that cannot do without."""
+        if not self.connects(source, sink):
+            raise AdapterError(
+                f"YARP does not connect {source} to {sink} by {self.settings['carrier']}",
+                "`yarp connect --list-carriers` names the carriers that your YARP has",
+            )
+
+    def close(self) -> None:
+        """The last port has been closed."""
+        yarp.Network.fini()

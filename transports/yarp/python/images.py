@@ -1,0 +1,24 @@
+"""A frame as an image of one row: its bytes are the frame's, header first."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from hopmeter.node.contract import Fill
+
+HEADER_BYTES = 64
+
+
+def bytes_of(image: Any) -> Any:
+    """The memory of an image of one row, (width,) bytes, borrowed from it."""
+    return (ctypes.c_ubyte * image.width()).from_address(int(image.getRawImage() or 0))
+
+
+def write(image: Any, payload_bytes: int, fill: Fill) -> None:
+    """Has a frame written into an image, which keeps its memory where it had this size."""
+    size = HEADER_BYTES + payload_bytes
+    if image.width() != size:
+        image.setQuantum(1)
+        image.resize(size, 1)
+    fill(bytes_of(image))

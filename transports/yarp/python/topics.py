@@ -1,0 +1,94 @@
+"""Ports that stream: those that write, and those that are polled or called."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from house import House, yarp
+from images import bytes_of, write
+
+from hopmeter.node.contract import AdapterError, Fill, Link, Take
+
+
+class Writing:
+    """Writes on the caller's thread, to one receiver after the other."""
+
+    def __init__(self, house: House, link: Link) -> None:
+        self._image, self._port = yarp.ImageMono(), yarp.Port()
+        self._port.setInputMode(False)
+        self.address = house.open(self._port, link)
+
+    def send(self, payload_bytes: int, fill: Fill) -> bool:
+        write(self._image, payload_bytes, fill)
+        return self.forward(self._image)
+
+    def forward(self, native: Any) -> bool:
+        """It fails where a receiver has gone: its frame is lost, and the others have theirs."""
+        self._port.write(native)
+        return True
+
+    def close(self) -> None:
+        self._port.close()
+
+
+class Buffered:
+    """Hands an image to the thread that YARP has for each receiver."""
+
+    def __init__(self, house: House, link: Link) -> None:
+        self._port = yarp.BufferedPortImageMono()
+        self.address = house.open(self._port, link)
+
+    def send(self, payload_bytes: int, fill: Fill) -> bool:
+        if self._port.isWriting():  # YARP would skip a receiver whose thread is still writing
+            return False
+        write(self._port.prepare(), payload_bytes, fill)
+        self._port.write()
+        return True
+
+    def close(self) -> None:
+        self._port.close()
+
+
+class Polled:
+    """Takes what the thread of the connection has put into a buffer."""
+
+    def __init__(self, house: House, link: Link) -> None:
+        self._port = yarp.BufferedPortImageMono()
+        self._port.setStrict(house.settings["read"] == "strict")
+        house.connect(link.address, house.open(self._port, link))
+
+    def poll(self, timeout_s: float, take: Take) -> int:
+        image = self._port.read(False)
+        if image is None:
+            return 0
+        take(bytes_of(image), native=image)
+        return 1
+
+    def close(self) -> None:
+        self._port.close()
+
+
+class Called(yarp.PortReader):  # type: ignore[misc]
+    """Called by the thread that reads the connection."""
+
+    def __init__(self, house: House, link: Link, on_frame: Take) -> None:
+        super().__init__()
+        if house.settings["callback"] == "buffered":
+            raise AdapterError("Python has no callback of a BufferedPort of images", 'set callback = "direct"')
+        self._on_frame, self._turn, self._image = on_frame, threading.Lock(), yarp.ImageMono()
+        self._port = yarp.Port()
+        self._port.setOutputMode(False)
+        self._port.setReader(self)
+        house.connect(link.address, house.open(self._port, link))
+
+    def read(self, connection: Any) -> bool:
+        """What YARP calls. A second connection there is only while the first ends."""
+        with self._turn:
+            if not connection.isValid() or not self._image.read(connection):
+                return False
+            self._on_frame(bytes_of(self._image))
+            return True
+
+    def close(self) -> None:
+        self._port.close()
