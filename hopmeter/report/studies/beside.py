@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hopmeter.report import words
 from hopmeter.report.source import Row, Run
 from hopmeter.report.studies.known import Published, Study, published, studies
-from hopmeter.report.studies.values import measured, with_interval
+from hopmeter.report.studies.values import measured, said
 
 CONDITIONS = ("pattern", "placement", "wait", "work", "relays", "sinks", "pairs", "payload", "rate_hz")
 """A published figure belongs beside rows that agree in all of these that its study states."""
@@ -25,8 +25,8 @@ class Line:
     statistic: str
     published: dict[str, str]
     """By hardware."""
-    here: list[list[str]]
-    """For each run what its rows have; empty where it has none."""
+    here: list[list[tuple[str, str]]]
+    """For each run what its rows have, and the interval and what tells the row apart; empty where it has none."""
     note: str
 
     @property
@@ -92,6 +92,8 @@ def _table(study: Study, figures: Sequence[Published], runs: Sequence[Run]) -> T
     for each in figures:
         alike.setdefault(tuple(getattr(each, name) for name in (*CONDITIONS, *SAME)), []).append(each)
     lines = [_line(group, runs) for group in alike.values()]
+    places = {each: place for place, each in enumerate(words.distinct(line.conditions for line in lines))}
+    lines.sort(key=lambda line: places.get(line.conditions, len(places)))
     return Table(study, words.distinct(each.hardware for each in figures), lines)
 
 
@@ -118,16 +120,17 @@ def _said(figure: Published) -> str:
     return f"{words.number(figure.value)}{words.THIN}{unit}"
 
 
-def _here(figure: Published, run: Run) -> list[str]:
+def _here(figure: Published, run: Run) -> list[tuple[str, str]]:
     rows = _rows(figure, [run]) if figure.column else []
     several = {key for key in ("profile", "wait", "cores") if len({row[key] for row in rows}) > 1}
-    return [_told(row, str(figure.column), several) for row in rows]
+    return list(dict.fromkeys(_told(row, str(figure.column), several) for row in rows))
 
 
-def _told(row: Row, column: str, several: Iterable[str]) -> str:
+def _told(row: Row, column: str, several: Iterable[str]) -> tuple[str, str]:
     found = measured(row, column)
-    value = with_interval(found, column) if found else str(row["status"] if not row.ok else "not resolved")
-    return ", ".join([value, *words.distinct(str(row[key] or "") for key in sorted(several))])
+    value = said(found.value, column) if found else str(row["status"] if not row.ok else "not resolved")
+    between = words.interval(found.low, found.high) if found else ""
+    return value, ", ".join(words.distinct([between, *(str(row[key] or "") for key in sorted(several))]))
 
 
 def conditions(figure: Published) -> str:

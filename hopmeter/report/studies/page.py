@@ -48,8 +48,9 @@ def parts(runs: Sequence[Run]) -> list[Part]:
 
 
 def _part(table: Table, runs: Sequence[Run]) -> Part:
-    own = [claim for claim in claims() if claim.study == table.study.name]
-    return Part(table, [(claim, judge(claim, runs)) for claim in own], _columns(runs))
+    judged = [(claim, judge(claim, runs)) for claim in claims() if claim.study == table.study.name]
+    judged.sort(key=lambda each: each[1].answer == "not measured")
+    return Part(table, judged, _columns(runs))
 
 
 def _columns(runs: Sequence[Run]) -> list[str]:
