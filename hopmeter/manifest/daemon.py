@@ -22,6 +22,7 @@ class Daemon(Strict):
     title: str
     """How messages and results call it."""
     command: Annotated[list[str], Field(min_length=1)]
+    """Its first word may name a variable of the environment: `$YARP_ROOT/bin/yarpserver`."""
     apt: list[str] = []
     version: list[str] = []
     """A command whose first line of output tells its version."""
@@ -54,5 +55,6 @@ class Daemon(Strict):
 
 
 def found(program: str) -> str | None:
-    """Where a program is, daemons' folders included."""
+    """Where a program is, daemons' folders included; its name may begin with a variable of the environment."""
+    program = os.path.expandvars(program)
     return shutil.which(program, path=os.pathsep.join([os.environ.get("PATH", os.defpath), *SYSTEM_FOLDERS]))
