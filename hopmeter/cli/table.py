@@ -13,6 +13,7 @@ from hopmeter.plan import Cell, Plan
 from hopmeter.report import words
 from hopmeter.report.grouping import Group, groups
 from hopmeter.report.ranking import Place, places
+from hopmeter.report.searches import searches
 from hopmeter.report.source import Row, Run
 
 NAMES = ("", "transport", "language")
@@ -25,6 +26,8 @@ def print_run(console: Console, run: Run) -> None:
     """The tables of a run, one for each set of rows that may be compared."""
     console.print()
     console.print(Text(run.text("question"), style="bold"))
+    for each in searches([run]):
+        console.print(Text(each.sentence))
     for group in groups([run]):
         _print_group(console, group, [each for each in run.about.get("columns") or [] if each not in SHOWN_ANYWAY])
     if any(group.measured for group in groups([run])):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from hopmeter.report import words
 from hopmeter.report.grouping import Group
 from hopmeter.report.ranking import Place, bounds, faster, places
+from hopmeter.report.searches import searches
 from hopmeter.report.source import Row, Run
 
 SPELLED_OUT = 3
@@ -21,6 +22,8 @@ WHAT = {
 
 def answer(runs: Sequence[Run], found: Sequence[Group]) -> list[str]:
     """Sentences in plain words, most important first."""
+    if asked := searches(runs):
+        return [*(each.sentence for each in asked), *caution(runs)]
     measured = [group for group in found if group.ranked]
     telling = [group for group in measured if len(group.ranked) > 1] or measured
     if not telling:

@@ -1,0 +1,48 @@
+"""A search for the highest rate is answered with rates, and with why the next one failed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from report_rows import cell, run_of
+
+from hopmeter.report.answer import answer
+from hopmeter.report.grouping import groups
+from hopmeter.report.searches import searches
+from hopmeter.report.source import Run
+
+
+def step(transport: str, rate: float, failed: str | None, bracket: tuple[float | None, float | None]) -> dict[str, Any]:
+    found = {"highest_rate_hz": bracket[0], "lowest_failing_hz": bracket[1], "search_failed": failed}
+    return cell(transport, 20.0 + rate / 1000, rate_hz=rate, search=f"first-{transport}", **found)
+
+
+def made() -> Run:
+    lost, slow = "5 of 100 messages were lost", "p99 was 9000 us"
+    return run_of(
+        *(step("unix", rate, slow if rate == 4000 else None, (2000, 4000)) for rate in (1000, 2000, 4000)),
+        *(step("shm", rate, lost if rate == 8000 else None, (4000, 8000)) for rate in (1000, 4000, 8000)),
+        step("zenoh", 1000, lost, (None, 1000)),
+        step("tcp", 1000, None, (1000, None)),
+    )
+
+
+def test_the_highest_rate_comes_first_with_why_the_next_failed() -> None:
+    (found,) = searches([made()])
+    assert [each.name for each in found.found] == ["shm", "unix", "tcp", "zenoh"]
+    shm = found.found[0]
+    assert (shm.holds_hz, shm.fails_hz, shm.why) == (4000, 8000, "5 of 100 messages were lost")
+    assert shm.row["rate_hz"] == 4000, "figures are those of the rate that held"
+    assert found.found[2].held.endswith("or more")
+    assert found.found[3].held == "none that was tried"
+
+
+def test_the_answer_is_the_rates() -> None:
+    run = made()
+    said = answer([run], groups([run]))[0]
+    assert said.startswith("Highest rate that held")
+    assert "shm 4\N{NARROW NO-BREAK SPACE}000\N{NARROW NO-BREAK SPACE}Hz, unix 2" in said
+
+
+def test_other_runs_have_no_searches() -> None:
+    assert searches([run_of(cell("shm", 10.0))]) == []
