@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -68,22 +70,45 @@ def castable(dtype: np.dtype[Any]) -> bool:
 def read(node: list[Any], reading: Reading) -> Maker:
     """What makes the array, in the framework that it was sent from or that is asked for."""
     _, framework, dtype, shape, order, extra = listing(node, 6)
-    make = _numpy(dtypes.from_node(dtype), _shape(shape), one_of(order, "C", "F"), reading.frame())
     name = text(framework) if reading.as_ is None else reading.as_
-    if name == "numpy":
+    codec = None if name == "numpy" else codec_named(name)
+    raw = dtypes.raw(dtype) if hasattr(codec, "RAW") else None
+    of = dtypes.from_node(dtype) if raw is None else raw
+    make = _numpy(of, _shape(shape), one_of(order, "C", "F"), reading.frame())
+    if codec is None:
         return make
-    convert = _converter(name, extra if name == framework else None, reading.device)
+    more = extra if name == framework else None
+    convert = _converter(codec, Wanted(dtype if raw is not None else "", reading.device, more))
     return lambda frames: convert(make(frames))
 
 
-def _converter(name: str, extra: Any, device: str | None) -> Callable[[Array], Any]:
-    codec = codec_named(name)
+@dataclass(frozen=True)
+class Wanted:
+    """What a framework is told about the tensors that it shall make from arrays."""
+
+    raw: str
+    """Which dtype the array's bytes really are, where NumPy lacks it; else empty. Only for codecs that have `RAW`."""
+    device: str | None
+    """Where the receiver wants it; None leaves that to `extra`."""
+    extra: Any
+    """What its writer noted; not to be trusted. None if another framework wrote it."""
+
+
+def converter(reading: Reading) -> Callable[[Any], Any]:
+    """What turns an array into what the receiver asks for; for objects that are arrays among other things."""
+    if reading.as_ in (None, "numpy"):
+        return lambda array: array
+    return _converter(codec_named(reading.as_ or ""), Wanted("", reading.device, None))
+
+
+def _converter(codec: ModuleType, wanted: Wanted) -> Callable[[Array], Any]:
     if hasattr(codec, "from_array"):
-        made: Callable[[Array], Any] = codec.from_array(extra, device)
+        made: Callable[[Array], Any] = codec.from_array(wanted)
         return made
     if hasattr(codec, "adopt"):
-        adopted: Callable[[Array], Any] = codec.adopt
+        adopted: Callable[[Any], Any] = codec.adopt
         return adopted
+    name = codec.__name__.rpartition(".")[2]
     raise CodecError(f"an array cannot be received as {name}", "ask for a framework of arrays, or for none")
 
 
@@ -127,6 +152,11 @@ def _empty(dtype: np.dtype[Any], shape: tuple[int, ...], place: int) -> Maker:
         return np.empty(shape, dtype)
 
     return make
+
+
+def native(array: Array) -> Array:
+    """The array in this machine's byte order: a copy where it is not, since tensors know no other."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def writable(array: Array) -> Array:

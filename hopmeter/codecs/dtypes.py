@@ -13,7 +13,7 @@ from hopmeter.codecs.lookup import required
 
 Type = np.dtype[Any]
 SIMPLE = re.compile(r"[<>|][biufcmMSUV]\d{1,10}(\[\d{0,10}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?")
-SMALL_FLOATS = re.compile(r"bfloat16|u?int[124]|float[4-8]_e\dm\d(fn|b11|fnuz|b11fnuz)?")
+SMALL_FLOATS = re.compile(r"bfloat16|u?int[124]|float[4-8]_e\dm\d(fn|fnu|b11|fnuz|b11fnuz)?")
 """What the package ml_dtypes adds to NumPy; JAX and TensorFlow compute with these."""
 
 
@@ -48,6 +48,13 @@ def from_node(node: Any, depth: int = 0) -> Type:
     if tag != "struct" or depth > 16:
         raise CodecError("no dtype that hopmeter writes")
     return _struct(integer(itemsize), [listing(field, 4) for field in listing(fields)], depth)
+
+
+def raw(node: Any) -> Type | None:
+    """Bytes as wide as a dtype that NumPy lacks, for frameworks that have it themselves; None for all others."""
+    if not isinstance(node, str) or not SMALL_FLOATS.fullmatch(node):
+        return None
+    return np.dtype("<i2" if node == "bfloat16" else "u1")
 
 
 def _simple(name: str) -> Type:

@@ -7,7 +7,8 @@ What such a file offers, by name:
 - `write(obj, frames, depth) -> str`: appends the object's memory to `frames` and returns its node as JSON.
 - `WHOLE`, optional: for a type, what makes all frames at once where the general way would cost too much.
 - `READERS`: for each tag of a node, `reader(node, reading)`, which checks it and returns what makes the object.
-- `from_array(extra, device)` where it has tensors: returns what makes one from a NumPy array.
+- `from_array(wanted)` where it has tensors: returns what makes one from a NumPy array (`arrays.Wanted`). `RAW = True`
+  where it has dtypes itself that NumPy lacks, such as bfloat16.
 - `adopt(obj)` where an object of another framework can be asked for as one of this.
 """
 

@@ -32,8 +32,7 @@ def frames_of(obj: Any) -> Frames:
 def written(obj: Any) -> Frames:
     """The same by way of nodes."""
     frames: Frames = [None]
-    writer = _writers.get(type(obj)) or writer_of(type(obj))
-    body = writer(obj, frames, 0)
+    body = (_writers.get(type(obj)) or writer_of(type(obj)))(obj, frames, 0)
     frames[0] = _headers.get(body) or _header(body, len(frames) - 1)
     return frames
 

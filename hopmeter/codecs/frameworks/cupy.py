@@ -1,0 +1,40 @@
+"""CuPy: arrays on an NVIDIA GPU. They travel through the memory of the host and arrive on a GPU, or as NumPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hopmeter.codecs import arrays
+from hopmeter.codecs.checks import integer
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.lookup import required
+from hopmeter.codecs.writing import Frames, refused
+
+ROOTS = ("cupy",)
+EXTRA = "cupy"
+READERS: dict[str, Any] = {}
+
+
+def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
+    """One copy, from the GPU to the host."""
+    cupy = required("cupy", EXTRA)
+    if not isinstance(obj, cupy.ndarray):
+        raise refused(obj, "send dense arrays: `matrix.toarray()`")
+    return arrays.write(cupy.asnumpy(obj), frames, "cupy", int(obj.device.id))
+
+
+def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
+    """One copy, from the host to the GPU; without a GPU it has to be asked for as NumPy's."""
+    cupy = required("cupy", EXTRA)
+    number = 0 if wanted.extra is None else integer(wanted.extra)
+    try:
+        here = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as cause:
+        raise CodecError("no GPU here for an array of CuPy's", 'receive it with `as_="numpy"`') from cause
+
+    def make(array: Any) -> Any:
+        with cupy.cuda.Device(min(number, here - 1)):
+            return cupy.asarray(array)
+
+    return make

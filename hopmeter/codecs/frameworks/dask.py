@@ -1,0 +1,70 @@
+"""Dask: arrays. A graph is a program and never travels: the chunks are computed, and arrive as chunks of an array."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import uuid
+from typing import Any
+
+from hopmeter.codecs import lookup
+from hopmeter.codecs.checks import integer, listing
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.reading import Maker, Reading
+from hopmeter.codecs.writing import Frames, node_of, refused
+
+ROOTS = ("dask",)
+EXTRA = "dask"
+
+
+def write(obj: Any, frames: Frames, depth: int) -> str:
+    """Computes the array, a chunk a frame; the chunks themselves are not copied."""
+    da = lookup.required("dask.array", EXTRA)
+    if not isinstance(obj, da.Array):
+        raise refused(obj, "only arrays of Dask's travel: compute it first (`it.compute()`)")
+    dask = lookup.required("dask", EXTRA)
+    blocks = list(dask.compute(*(obj.blocks[at] for at in _places(obj.numblocks))))
+    chunks = [[int(length) for length in along] for along in _measured(obj, blocks)]
+    return f'["dask",{node_of(chunks, frames, depth)},{node_of(blocks, frames, depth)}]'
+
+
+def _places(numbers: tuple[int, ...]) -> Any:
+    return itertools.product(*(range(number) for number in numbers))
+
+
+def _measured(obj: Any, blocks: list[Any]) -> Any:
+    """Lengths along each axis; some are only known once they are computed."""
+    shapes = dict(zip(_places(obj.numblocks), (block.shape for block in blocks), strict=True))
+    for axis, number in enumerate(obj.numblocks):
+        first = [0] * len(obj.numblocks)
+        yield [shapes[(*first[:axis], place, *first[axis + 1 :])][axis] for place in range(number)]
+
+
+def _read(node: list[Any], reading: Reading) -> Maker:
+    _, chunks, blocks = listing(node, 3)
+    lengths, make = reading.maker(chunks), reading.maker(blocks)
+    da = lookup.required("dask.array", EXTRA)
+    finish = None if reading.as_ in (None, "dask") else reading.as_
+    if finish not in (None, "numpy"):
+        raise CodecError(f"an array of Dask's cannot be received as {finish}", "ask for numpy or for none")
+
+    def made(frames: Any) -> Any:
+        along = tuple(tuple(integer(length) for length in listing(axis)) for axis in listing(lengths(frames)))
+        array = _joined(da, along, listing(make(frames)))
+        return array.compute() if finish else array
+
+    return made
+
+
+def _joined(da: Any, chunks: tuple[tuple[int, ...], ...], blocks: list[Any]) -> Any:
+    shapes = list(itertools.product(*chunks))
+    if math.prod(len(axis) for axis in chunks) != len(blocks) or not blocks:
+        raise CodecError("an array of Dask's with other chunks than it says")
+    if any(block.shape != shape or block.dtype != blocks[0].dtype for block, shape in zip(blocks, shapes, strict=True)):
+        raise CodecError("a chunk of Dask's of another shape than it says")
+    name = f"hopmeter-{uuid.uuid4().hex}"
+    graph = {(name, *at): block for at, block in zip(_places(tuple(map(len, chunks))), blocks, strict=True)}
+    return da.Array(graph, name, chunks, meta=blocks[0][tuple(slice(0, 0) for _ in chunks)])
+
+
+READERS = {"dask": _read}

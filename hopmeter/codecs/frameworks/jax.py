@@ -1,0 +1,66 @@
+"""JAX: arrays of every dtype that has a host form; one on another device is copied to the CPU and put back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hopmeter.codecs import arrays
+from hopmeter.codecs.checks import one_of
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.lookup import required
+from hopmeter.codecs.writing import Frames, refused
+
+ROOTS = ("jax", "jaxlib")
+EXTRA = "jax"
+READERS: dict[str, Any] = {}
+
+
+def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
+    """The memory of an array; only arrays that this process holds whole, so no tracer and no piece of a larger one."""
+    jax = required("jax", EXTRA)
+    if not isinstance(obj, jax.Array) or isinstance(obj, jax.core.Tracer) or not obj.is_fully_addressable:
+        raise refused(obj, "send arrays that are computed and whole, not tracers or shards")
+    if jax.dtypes.issubdtype(obj.dtype, jax.dtypes.prng_key):
+        raise refused(obj, "send `jax.random.key_data(key)`")
+    return arrays.write(np.asarray(obj), frames, "jax", _device(obj))
+
+
+def _device(array: Any) -> str | None:
+    (first, *_) = array.devices()
+    return None if first.platform == "cpu" else str(first.platform)
+
+
+def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
+    """Shares the array's memory by DLPack where that begins at a multiple of 64 bytes; else JAX copies."""
+    jax = required("jax", EXTRA)
+    place = _place(jax, wanted.device or one_of(wanted.extra, None, "gpu", "tpu", "cuda", "rocm"), wanted.device)
+
+    def make(array: Any) -> Any:
+        wide = array.dtype.itemsize >= 8 and array.dtype.kind in "iufc" and array.dtype.str[1:] != "c8"
+        if wide and not jax.config.jax_enable_x64:
+            remedy = 'call `jax.config.update("jax_enable_x64", True)` at the receiver, or receive it as numpy'
+            raise CodecError(f"JAX would turn {array.dtype} into half its width", remedy)
+        return _loaded(jax, array, place)
+
+    return make
+
+
+def _loaded(jax: Any, array: Any, place: Any) -> Any:
+    if place is None and array.flags.c_contiguous and array.dtype.isnative and array.dtype.kind != "V":
+        return jax.numpy.from_dlpack(array if array.flags.writeable else arrays.aligned(array))
+    return jax.device_put(arrays.native(array), place)
+
+
+def _place(jax: Any, platform: Any, asked: Any) -> Any:
+    """A device of the platform; none, that is the CPU, where there is no such device and nobody insists."""
+    if platform in (None, "cpu"):
+        return None
+    try:
+        return jax.devices(platform)[0]
+    except RuntimeError as cause:
+        if asked is None:
+            return None
+        raise CodecError(f"no device {platform} for JAX here", 'ask for device="cpu"') from cause

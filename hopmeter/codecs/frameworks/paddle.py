@@ -1,0 +1,67 @@
+"""Paddle: dense tensors of numbers; one on another device is copied to the CPU and put back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hopmeter.codecs import arrays
+from hopmeter.codecs.checks import listing, one_of
+from hopmeter.codecs.lookup import required
+from hopmeter.codecs.writing import Frames, refused
+
+ROOTS = ("paddle",)
+EXTRA = "paddle"
+RAW = True
+READERS: dict[str, Any] = {}
+
+
+def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
+    """The memory of a tensor by DLPack, which alone copies nothing; what DLPack lacks is copied by Paddle."""
+    paddle = required("paddle", EXTRA)
+    if not isinstance(obj, paddle.Tensor) or not obj.is_dense():
+        raise refused(obj, "only dense tensors travel: use `to_dense()`")
+    gpu = obj.place.is_gpu_place()
+    extra = ("gpu" if gpu else None, obj.stop_gradient)
+    here = obj.detach().cpu() if gpu else obj.detach()
+    name = str(obj.dtype).removeprefix("paddle.")
+    if name == "bfloat16" or name.startswith("float8"):
+        return arrays.write(_raw(here, name), frames, "paddle", extra, name)
+    return arrays.write(_memory(here), frames, "paddle", extra)
+
+
+def _raw(tensor: Any, name: str) -> Any:
+    return _memory(tensor.contiguous().view("int16" if name == "bfloat16" else "uint8"))
+
+
+def _memory(tensor: Any) -> Any:
+    try:
+        return np.from_dlpack(tensor)
+    except (TypeError, RuntimeError, BufferError, ValueError):
+        return tensor.numpy()
+
+
+def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
+    """Shares the array's memory by DLPack; tensors can be written to, so what cannot is copied."""
+    paddle = required("paddle", EXTRA)
+    load = paddle.utils.dlpack.from_dlpack
+    device, stop = listing(wanted.extra, 2) if wanted.extra is not None else (None, True)
+    stop = one_of(stop, True, False)
+    place = wanted.device or (device if one_of(device, None, "gpu") and paddle.is_compiled_with_cuda() else None)
+
+    def make(array: Any) -> Any:
+        array = arrays.native(arrays.writable(array))
+        try:
+            tensor = load(array.__dlpack__())
+        except (RuntimeError, ValueError, BufferError):
+            tensor = paddle.to_tensor(array)
+        if wanted.raw:
+            tensor = tensor.view(wanted.raw)
+        if place is not None:
+            tensor = tensor.to(place)
+        tensor.stop_gradient = stop
+        return tensor
+
+    return make

@@ -1,0 +1,126 @@
+"""Pillow: images of every mode. Their memory is lent by way of Arrow; where it lies in pieces, it is copied once."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from hopmeter.codecs import arrays, lookup
+from hopmeter.codecs.checks import buffer, integer, listing, one_of
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.reading import Maker, Reading
+from hopmeter.codecs.writing import Frames, node_of, refused
+
+ROOTS = ("PIL",)
+EXTRA = "pillow"
+MODES = {
+    **dict.fromkeys(("1", "L", "P"), ("uint8", 1)),
+    **dict.fromkeys(("LA", "La", "PA", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr", "HSV", "LAB"), ("uint8", 4)),
+    **dict.fromkeys(("I;16", "I;16L", "I;16B", "I;16N"), ("int16", 1)),
+    "I": ("int32", 1),
+    "F": ("float32", 1),
+}
+"""What a pixel is in Pillow's own memory: three channels take four bytes."""
+PLAIN = (type(None), bool, int, float, str, bytes)
+
+
+def write(obj: Any, frames: Frames, depth: int) -> str:
+    """The current picture, its palette, and of `info` what is plain (no open files)."""
+    image = lookup.required("PIL.Image", EXTRA)
+    if not isinstance(obj, image.Image):
+        raise refused(obj, "send images")
+    obj.load()
+    way, memory = _memory(obj)
+    frames.append(memory)
+    palette = None if obj.palette is None else [obj.palette.mode, bytes(obj.palette.palette)]
+    more = node_of([palette, _info(obj.info)], frames, depth)
+    return f'["image","{obj.mode}",{obj.width},{obj.height},"{way}",{more}]'
+
+
+def _info(info: dict[Any, Any]) -> dict[str, Any]:
+    plain = {key: value for key, value in info.items() if isinstance(key, str) and type(value) in PLAIN}
+    tuples = {key: value for key, value in info.items() if isinstance(key, str) and type(value) is tuple}
+    return plain | {key: value for key, value in tuples.items() if all(type(item) in PLAIN for item in value)}
+
+
+def _memory(obj: Any) -> tuple[str, memoryview]:
+    pa = lookup.required("pyarrow", "pyarrow")
+    if obj.mode not in MODES:
+        raise refused(obj, f"convert the mode {obj.mode} to another")
+    if not obj.width or not obj.height:
+        return "bytes", arrays.EMPTY
+    try:
+        return "memory", memoryview(_innermost(pa.array(obj)).buffers()[-1]).cast("B")
+    except (ValueError, TypeError, AttributeError):  # rows in several pieces, or a Pillow that lends no memory
+        return "bytes", memoryview(obj.tobytes())
+
+
+def _innermost(array: Any) -> Any:
+    return array.values if array.type.num_fields else array
+
+
+def _read(node: list[Any], reading: Reading) -> Maker:
+    _, mode, width, height, way, more = listing(node, 6)
+    one_of(mode, *MODES), one_of(way, "memory", "bytes")
+    size = (integer(width), integer(height))
+    if max(size) >= 2**31:
+        raise CodecError("an image too large for Pillow")
+    place, extras = reading.frame(), reading.maker(more)
+    load = _lent if way == "memory" else _copied
+
+    def make(frames: Any) -> Any:
+        image = load(mode, size, buffer(frames[place]))
+        return _dressed(image, *extras(frames))
+
+    if reading.as_ in (None, "pillow"):
+        return make
+    return _as_array(make, reading)
+
+
+def _as_array(make: Maker, reading: Reading) -> Maker:
+    convert = arrays.converter(reading)
+    return lambda frames: convert(np.asarray(make(frames)))
+
+
+def _lent(mode: str, size: tuple[int, int], data: memoryview) -> Any:
+    pa, image = lookup.required("pyarrow", "pyarrow"), lookup.required("PIL.Image", EXTRA)
+    of, channels = MODES[mode]
+    kind, pixels = getattr(pa, of)(), math.prod(size)
+    if data.nbytes != pixels * channels * kind.bit_width // 8:
+        raise CodecError(f"a frame of {data.nbytes} bytes for {pixels} pixels")
+    array = pa.Array.from_buffers(kind, pixels * channels, [None, pa.py_buffer(data)])
+    if channels > 1:
+        array = pa.FixedSizeListArray.from_arrays(array, type=pa.list_(pa.field(mode, kind, nullable=False), channels))
+    return image.fromarrow(array, mode, size)
+
+
+def _copied(mode: str, size: tuple[int, int], data: memoryview) -> Any:
+    image = lookup.required("PIL.Image", EXTRA)
+    channels = image.getmodebands(mode)
+    row = -(-size[0] // 8) if mode == "1" else size[0] * channels * np.dtype(MODES[mode][0]).itemsize
+    if data.nbytes != row * size[1]:
+        raise CodecError(f"a frame of {data.nbytes} bytes for an image of {row * size[1]}")
+    return image.frombytes(mode, size, data) if data.nbytes else image.new(mode, size)
+
+
+def _dressed(image: Any, palette: Any, info: Any) -> Any:
+    if palette is not None:
+        mode, data = listing(palette, 2)
+        known = one_of(mode, "RGB", "RGBA", "RGBX", "CMYK", "L")
+        if type(data) is not bytes or len(data) > 1024 or image.mode not in ("P", "PA", "L", "LA"):
+            raise CodecError("no palette of Pillow's")
+        image.putpalette(data, known) if data else None
+    if type(info) is not dict or not all(type(key) is str for key in info):
+        raise CodecError("no info of Pillow's")
+    image.info.update(info)
+    return image
+
+
+def adopt(obj: Any) -> Any:
+    """An array of rows, columns and channels."""
+    return lookup.required("PIL.Image", EXTRA).fromarray(np.asarray(obj))
+
+
+READERS = {"image": _read}

@@ -1,0 +1,69 @@
+"""Pint: quantities. Units travel as names and exponents, so that nothing is parsed from a frame."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from hopmeter.codecs import lookup
+from hopmeter.codecs.checks import listing, text
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.reading import Maker, Reading
+from hopmeter.codecs.writing import Frames, node_of, refused
+
+ROOTS = ("pint",)
+EXTRA = "pint"
+
+
+def write(obj: Any, frames: Frames, depth: int) -> str:
+    """A quantity is its magnitude, of any codec, and its units; units alone have no magnitude."""
+    pint = lookup.required("pint", EXTRA)
+    if isinstance(obj, pint.Unit):
+        return f'["unit",{_units(obj._units, frames, depth)}]'
+    if not isinstance(obj, pint.Quantity):
+        raise refused(obj, "send quantities or units; a registry stays where it is")
+    return f'["quantity",{node_of(obj.magnitude, frames, depth)},{_units(obj._units, frames, depth)}]'
+
+
+def _units(units: Any, frames: Frames, depth: int) -> str:
+    return node_of([(name, float(power)) for name, power in sorted(units.items())], frames, depth)
+
+
+def _read_units(node: Any, reading: Reading) -> Any:
+    make = reading.maker(node)
+
+    def units(frames: Any) -> Any:
+        registry = lookup.required("pint", EXTRA).get_application_registry()
+        found = [(text(name), power) for name, power in listing(make(frames))]
+        for name, power in found:
+            if not re.fullmatch(r"\w{1,100}", name) or type(power) is not float or name not in registry:
+                raise CodecError(f"no unit that is known here: {name[:100]}", "define it in the application's registry")
+        exponents = {name: int(power) if power.is_integer() else power for name, power in found}
+        return registry, registry.UnitsContainer(exponents)
+
+    return units
+
+
+def _read_quantity(node: list[Any], reading: Reading) -> Maker:
+    _, magnitude, units = listing(node, 3)
+    make, of = reading.maker(magnitude), _read_units(units, reading)
+
+    def made(frames: Any) -> Any:
+        value = make(frames)
+        registry, container = of(frames)
+        return registry.Quantity(value, container)
+
+    return made
+
+
+def _read_unit(node: list[Any], reading: Reading) -> Maker:
+    of = _read_units(listing(node, 2)[1], reading)
+
+    def made(frames: Any) -> Any:
+        registry, container = of(frames)
+        return registry.Unit(container)
+
+    return made
+
+
+READERS = {"quantity": _read_quantity, "unit": _read_unit}

@@ -1,0 +1,260 @@
+"""Arrow: arrays, chunked arrays, record batches, tables, schemas and tensors; a frame for each buffer, none copied."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from hopmeter.codecs import arrays
+from hopmeter.codecs.checks import buffer, integer, listing, one_of, text
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.lookup import codec_named, required
+from hopmeter.codecs.reading import Maker, Reading
+from hopmeter.codecs.writing import KEPT, Frames, refused
+
+ROOTS = ("pyarrow",)
+EXTRA = "pyarrow"
+DEPTH = 32
+
+_schemas: dict[Any, str] = {}
+
+
+def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
+    """An array is its type and its buffers; what holds several is their list."""
+    pa = required("pyarrow", EXTRA)
+    if isinstance(obj, pa.Array):
+        return f'["arrow.array",{_type(pa, obj.type)},{parts(pa, obj, frames)}]'
+    if isinstance(obj, pa.Table | pa.RecordBatch):
+        return _table(pa, obj, frames)
+    if isinstance(obj, pa.ChunkedArray):
+        return f'["arrow.chunked",{_type(pa, obj.type)},{_chunks(pa, obj, frames)}]'
+    if isinstance(obj, pa.Tensor):
+        return f'["arrow.tensor",{arrays.write(obj.to_numpy(), frames)}]'
+    if isinstance(obj, pa.Schema):
+        return f'["arrow.schema",{_schema(obj)}]'
+    if isinstance(obj, pa.Buffer):
+        frames.append(_memory(obj))
+        return '["arrow.buffer"]'
+    raise refused(obj, "send arrays, tables, tensors, schemas or buffers")
+
+
+def _table(pa: Any, obj: Any, frames: Frames) -> str:
+    if isinstance(obj, pa.RecordBatch):
+        columns = [parts(pa, column, frames) for column in obj.columns]
+        return f'["arrow.batch",{_schema(obj.schema)},{obj.num_rows},[{",".join(columns)}]]'
+    columns = [_chunks(pa, column, frames) for column in obj.columns]
+    return f'["arrow.table",{_schema(obj.schema)},{obj.num_rows},[{",".join(columns)}]]'
+
+
+def _chunks(pa: Any, column: Any, frames: Frames) -> str:
+    return f"[{','.join([parts(pa, chunk, frames) for chunk in column.chunks])}]"
+
+
+def parts(pa: Any, array: Any, frames: Frames) -> str:
+    """`[length, offset, buffers, children, dictionary]`; buffers counts them, null for one that is left out."""
+    of = array.type
+    if isinstance(of, pa.ExtensionType):
+        return parts(pa, array.storage, frames)
+    if pa.types.is_dictionary(of):
+        inner = f"[],{parts(pa, array.dictionary, frames)}"
+        array = array.indices
+    else:
+        children = [parts(pa, child, frames) for child in _children(pa, array)]
+        inner = f"[{','.join(children)}],null"
+    own = array.buffers()[: of.num_buffers + _more(pa, array)] if of.num_fields else array.buffers()
+    frames.extend(_memory(one) for one in own if one is not None)
+    return f"[{len(array)},{array.offset},{_present(own)},{inner}]"
+
+
+def _present(buffers: list[Any]) -> str:
+    return "[" + ",".join("0" if one is None else "1" for one in buffers) + "]"
+
+
+def _more(pa: Any, array: Any) -> int:
+    """Views have as many buffers as they like; they have no children, so all are theirs."""
+    return len(array.buffers()) if _is_view(pa, array.type) else 0
+
+
+def _is_view(pa: Any, of: Any) -> bool:
+    return bool(pa.types.is_string_view(of) or pa.types.is_binary_view(of))
+
+
+def _children(pa: Any, array: Any) -> list[Any]:
+    of, types = array.type, pa.types
+    if not of.num_fields:
+        return []
+    if types.is_struct(of) or types.is_union(of):
+        return [_whole_field(array, number) for number in range(of.num_fields)]
+    if types.is_map(of):
+        raise CodecError("arrays of Arrow's maps have no form on the wire", "cast to a list of structs")
+    if types.is_list(of) or types.is_large_list(of):
+        return [array.values]
+    if types.is_fixed_size_list(of):
+        return [array.values]
+    raise CodecError(f"arrays of Arrow's {of} have no form on the wire", "cast the column to another type")
+
+
+def _whole_field(array: Any, number: int) -> Any:
+    """A child as it lies under the parent's offset: `field` gives it cut to the parent."""
+    if array.offset:
+        raise CodecError("a slice of structs has no form on the wire", "use `pyarrow.concat_arrays([slice])` first")
+    return array.field(number)
+
+
+def _memory(one: Any) -> memoryview:
+    return memoryview(one).cast("B") if one.size else arrays.EMPTY
+
+
+def _type(pa: Any, of: Any) -> str:
+    known = _schemas.get(of)
+    return known or _kept(of, pa.schema([pa.field("", of)]))
+
+
+def _schema(schema: Any) -> str:
+    return json.dumps(base64.b64encode(schema.serialize()).decode())
+
+
+def _kept(of: Any, schema: Any) -> str:
+    if len(_schemas) >= KEPT:
+        _schemas.clear()
+    return _schemas.setdefault(of, _schema(schema))
+
+
+def schema_of(node: Any) -> Any:
+    """A schema from its IPC message, whose structure Arrow verifies before it reads it."""
+    pa = required("pyarrow", EXTRA)
+    try:
+        return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text(node), validate=True)))
+    except (ValueError, OSError) as cause:
+        raise CodecError("no schema of Arrow's") from cause
+
+
+def array_maker(node: Any, of: Any, reading: Reading, depth: int = 0) -> Maker:
+    """What makes an array of a type from its parts; it is not valid until `validate(full=True)` has said so."""
+    pa = required("pyarrow", EXTRA)
+    if depth > DEPTH:
+        raise CodecError("types of Arrow nested too deep")
+    length, offset, present, children, dictionary = listing(node, 5)
+    if isinstance(of, pa.ExtensionType):
+        inner = array_maker(node, of.storage_type, reading, depth + 1)
+        return lambda frames: of.wrap_array(inner(frames))
+    under = [] if pa.types.is_dictionary(of) else [of.field(n).type for n in range(of.num_fields)]
+    if len(under) != len(listing(children)):
+        raise CodecError("an array of Arrow's with other children than its type")
+    words = array_maker(dictionary, of.value_type, reading, depth + 1) if pa.types.is_dictionary(of) else None
+    below = [array_maker(child, kind, reading, depth + 1) for child, kind in zip(children, under, strict=True)]
+    places = [reading.frame() if one_of(one, 0, 1) else None for one in listing(present)]
+    return _from_buffers(pa, of, (integer(length), integer(offset)), places, below, words)
+
+
+def _from_buffers(pa: Any, of: Any, extent: Any, places: list[Any], below: list[Maker], words: Maker | None) -> Maker:
+    (length, offset), load, wrap = extent, pa.Array.from_buffers, pa.py_buffer
+    kind = of.index_type if words is not None else of
+    if not _is_view(pa, kind) and len(places) != kind.num_buffers:
+        raise CodecError("an array of Arrow's with other buffers than its type")
+
+    def make(frames: Any) -> Any:
+        buffers = [None if place is None else wrap(frames[place]) for place in places]
+        array = load(kind, length, buffers, -1, offset, [one(frames) for one in below])
+        if words is None:
+            return array
+        array.validate(full=True)
+        return pa.DictionaryArray.from_arrays(array, words(frames), ordered=of.ordered)
+
+    return make
+
+
+def _validated(reading: Reading, make: Maker) -> Maker:
+    adopt = None if reading.as_ in (None, "pyarrow") else _adopter(reading.as_)
+
+    def validated(frames: Any) -> Any:
+        made = make(frames)
+        made.validate(full=True)
+        return made if adopt is None else adopt(made)
+
+    return validated
+
+
+def _adopter(name: str) -> Any:
+    adopt = getattr(codec_named(name), "adopt", None)
+    if adopt is None:
+        raise CodecError(f"what is Arrow's cannot be received as {name}", "ask for numpy, pandas, polars, or for none")
+    return adopt
+
+
+def _read_array(node: list[Any], reading: Reading) -> Maker:
+    _, of, inner = listing(node, 3)
+    return _validated(reading, array_maker(inner, schema_of(of).field(0).type, reading))
+
+
+def _read_chunked(node: list[Any], reading: Reading) -> Maker:
+    _, of, inner = listing(node, 3)
+    return _validated(reading, _chunked(listing(inner), schema_of(of).field(0).type, reading))
+
+
+def _chunked(node: list[Any], of: Any, reading: Reading) -> Maker:
+    pa = required("pyarrow", EXTRA)
+    makers = [array_maker(chunk, of, reading) for chunk in node]
+
+    def make(frames: Any) -> Any:
+        chunks = [one(frames) for one in makers]
+        for chunk in chunks:
+            chunk.validate(full=True)
+        return pa.chunked_array(chunks, of)
+
+    return make
+
+
+def _read_table(node: list[Any], reading: Reading) -> Maker:
+    pa = required("pyarrow", EXTRA)
+    tag, of, rows, columns = listing(node, 4)
+    schema, kind = schema_of(of), pa.RecordBatch if tag == "arrow.batch" else pa.Table
+    one = array_maker if tag == "arrow.batch" else _chunked
+    makers = [one(column, field.type, reading) for column, field in zip(listing(columns), schema, strict=True)]
+
+    def make(frames: Any) -> Any:
+        table = kind.from_arrays([make(frames) for make in makers], schema=schema)
+        if table.num_rows != rows:
+            raise CodecError(f"a table of {table.num_rows} rows that says it has {rows}")
+        return table
+
+    return _validated(reading, make)
+
+
+def _read_tensor(node: list[Any], reading: Reading) -> Maker:
+    pa = required("pyarrow", EXTRA)
+    make = reading.maker(listing(node, 2)[1])
+    if reading.as_ not in (None, "pyarrow"):
+        return make
+    return lambda frames: pa.Tensor.from_numpy(make(frames))
+
+
+def _read_schema(node: list[Any], reading: Reading) -> Maker:  # noqa: ARG001 (all readers are called alike)
+    schema = schema_of(listing(node, 2)[1])
+    return lambda _: schema
+
+
+def _read_buffer(node: list[Any], reading: Reading) -> Maker:
+    listing(node, 1)
+    place = reading.frame()
+    return lambda frames: required("pyarrow", EXTRA).py_buffer(buffer(frames[place]))
+
+
+def adopt(obj: Any) -> Any:
+    """Anything that Arrow can take over: arrays of NumPy's, frames of data."""
+    pa = required("pyarrow", EXTRA)
+    if hasattr(obj, "ndim") and hasattr(obj, "__array__") and not hasattr(obj, "columns"):
+        return pa.Tensor.from_numpy(obj) if obj.ndim != 1 else pa.array(obj)
+    return pa.table(obj)
+
+
+READERS = {
+    "arrow.array": _read_array,
+    "arrow.chunked": _read_chunked,
+    "arrow.table": _read_table,
+    "arrow.batch": _read_table,
+    "arrow.tensor": _read_tensor,
+    "arrow.schema": _read_schema,
+    "arrow.buffer": _read_buffer,
+}

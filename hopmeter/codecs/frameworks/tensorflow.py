@@ -1,0 +1,62 @@
+"""TensorFlow: eager tensors of numbers, and variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hopmeter.codecs import arrays
+from hopmeter.codecs.checks import one_of
+from hopmeter.codecs.lookup import required
+from hopmeter.codecs.writing import Frames, refused
+
+ROOTS = ("tensorflow",)
+EXTRA = "tensorflow"
+READERS: dict[str, Any] = {}
+
+
+def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
+    """The memory of a tensor; one on another device is copied to the CPU."""
+    tf = required("tensorflow", EXTRA)
+    if isinstance(obj, tf.Variable):
+        return arrays.write(_memory(tf, obj.read_value()), frames, "tensorflow", "variable")
+    return arrays.write(_memory(tf, obj), frames, "tensorflow")
+
+
+def _memory(tf: Any, tensor: Any) -> Any:
+    try:
+        view = memoryview(tensor)
+        if view.format == "O":
+            raise TypeError("text")
+        return np.asarray(view)
+    except (TypeError, ValueError, BufferError):  # no dtype of the buffer protocol, or no tensor at all
+        if not tf.is_tensor(tensor) or not hasattr(tensor, "numpy") or isinstance(tensor, tf.RaggedTensor):
+            raise refused(tensor, "send eager tensors: ragged and sparse ones as their parts") from None
+        if tensor.dtype in (tf.string, tf.resource, tf.variant):
+            raise refused(tensor, "send text as a list of str: `tensor.numpy().tolist()`") from None
+        return tensor.numpy()
+
+
+def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
+    """Shares the array's memory by DLPack where TensorFlow can (rows, numbers it knows); else it copies."""
+    tf = required("tensorflow", EXTRA)
+    load = tf.experimental.dlpack.from_dlpack
+    variable = one_of(wanted.extra, None, "variable") is not None
+    place = wanted.device
+
+    def plain(array: Any) -> Any:
+        if not array.flags.writeable:
+            array = arrays.aligned(array)
+        try:
+            return load(array.__dlpack__())
+        except Exception:  # noqa: BLE001 (of many kinds: columns, byte order, a dtype that DLPack lacks)
+            return tf.convert_to_tensor(np.ascontiguousarray(arrays.native(array)).reshape(array.shape))
+
+    def full(array: Any) -> Any:
+        with tf.device(place):
+            tensor = tf.identity(plain(array)) if place else plain(array)
+            return tf.Variable(tensor) if variable else tensor
+
+    return full if variable or place else plain

@@ -1,0 +1,93 @@
+"""PyTorch: dense tensors of every dtype, parameters; the device travels, and the wish for a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hopmeter.codecs import arrays
+from hopmeter.codecs.checks import listing, one_of
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.lookup import required
+from hopmeter.codecs.writing import Frames, refused
+
+ROOTS = ("torch",)
+EXTRA = "torch"
+RAW = True
+READERS: dict[str, Any] = {}
+NOT_NUMPYS = {"bfloat16": "int16"}
+"""What NumPy has no dtype for goes as bytes of the same width; float8 in all its forms is the rest."""
+
+
+def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
+    """A tensor on another device is copied to the CPU; the receiver puts it back on such a device if it has one."""
+    torch = required("torch", EXTRA)
+    if not isinstance(obj, torch.Tensor):
+        raise refused(obj, "send tensors: `module.state_dict()` rather than the module")
+    if obj.is_cpu and not obj.requires_grad:
+        try:
+            return arrays.write(obj.numpy(), frames, "torch")
+        except (TypeError, RuntimeError):  # a dtype or a view that NumPy has not
+            pass
+    return _rarer(torch, obj, frames)
+
+
+def _rarer(torch: Any, tensor: Any, frames: Frames) -> str:
+    if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_meta:
+        raise refused(tensor, "only dense tensors travel: use `to_dense()` or `dequantize()`")
+    kind = "parameter" if isinstance(tensor, torch.nn.Parameter) else "tensor"
+    extra = (kind, None if tensor.is_cpu else str(tensor.device), tensor.requires_grad)
+    here = tensor.detach().cpu().resolve_conj().resolve_neg()
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    if dtype == "bfloat16" or dtype.startswith("float8"):
+        here = here.contiguous().view(getattr(torch, NOT_NUMPYS.get(dtype, "uint8")))
+    else:
+        dtype = ""
+    return arrays.write(here.numpy(), frames, "torch", extra, dtype or None)
+
+
+def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
+    """Shares the array's memory; tensors can be written to, so what cannot is copied."""
+    torch = required("torch", EXTRA)
+    kind, device, gradient = _noted(wanted.extra)
+    place = _device(torch, wanted.device, device)
+    raw = getattr(torch, wanted.raw) if wanted.raw else None
+
+    def plain(array: Any) -> Any:
+        try:
+            return torch.from_numpy(array) if array.flags.writeable else torch.from_numpy(arrays.aligned(array))
+        except (TypeError, ValueError) as cause:
+            return _other_order(torch, array, cause)
+
+    def full(array: Any) -> Any:
+        tensor = plain(array)
+        tensor = tensor if raw is None else tensor.view(raw)
+        tensor = tensor if place is None else tensor.to(place)
+        if kind == "parameter":
+            return torch.nn.Parameter(tensor, requires_grad=gradient)
+        return tensor.requires_grad_(True) if gradient else tensor
+
+    return plain if raw is place is None and not gradient and kind == "tensor" else full
+
+
+def _other_order(torch: Any, array: Any, cause: Exception) -> Any:
+    if array.dtype.isnative:
+        raise CodecError(f"torch has no tensors of dtype {array.dtype}", "receive it as numpy") from cause
+    return torch.from_numpy(arrays.native(array))
+
+
+def _noted(extra: Any) -> tuple[str, Any, bool]:
+    if extra is None:
+        return "tensor", None, False
+    kind, device, gradient = listing(extra, 3)
+    return one_of(kind, "tensor", "parameter"), device, one_of(gradient, True, False)
+
+
+def _device(torch: Any, asked: str | None, sent: Any) -> Any:
+    """The device asked for, or the one it was on if there is such a one here, else none: the CPU."""
+    if asked is not None:
+        return None if asked == "cpu" else torch.device(asked)
+    if not isinstance(sent, str) or not sent.startswith("cuda") or not torch.cuda.is_available():
+        return None
+    index = torch.device(sent).index or 0
+    return torch.device("cuda", min(index, torch.cuda.device_count() - 1))

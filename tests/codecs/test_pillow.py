@@ -1,0 +1,70 @@
+"""Images of every mode come back equal, copied at most once."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from carrying import addresses, carried, framework, received
+from PIL import Image
+
+from hopmeter.codecs import CodecError, decode, encode
+from hopmeter.codecs.frameworks.pillow import MODES
+from hopmeter.codecs.header import pack
+
+framework("pillow")
+
+
+def image(mode: str, size: tuple[int, int] = (31, 7)) -> Any:
+    made = Image.new(mode, size)
+    length = len(made.tobytes())
+    data = np.random.default_rng(2).integers(0, 255, length, np.uint8).tobytes()
+    return Image.frombytes(mode, size, data if mode != "F" else np.arange(length // 4, dtype="f4").tobytes())
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("size", [(31, 7), (1, 1), (0, 3)], ids=str)
+def test_every_mode_comes_back_equal(mode: str, size: tuple[int, int]) -> None:
+    sent = image(mode, size) if size[0] else Image.new(mode, size)
+    back = carried(sent)
+    assert (back.mode, back.size) == (sent.mode, sent.size)
+    assert back.tobytes() == sent.tobytes()
+
+
+def test_palette_transparency_and_info_come_back() -> None:
+    sent = image("RGB").quantize(8)
+    sent.info.update(transparency=3, dpi=(72, 72), open_file=object())
+    back = carried(sent)
+    assert back.convert("RGBA").tobytes() == sent.convert("RGBA").tobytes()
+    assert back.info == {"transparency": 3, "dpi": (72, 72)}
+
+
+def test_images_in_several_pieces_are_copied_once() -> None:
+    sent = Image.linear_gradient("L").resize((4200, 4100))
+    assert carried(sent).tobytes() == sent.tobytes()
+
+
+def test_a_received_image_shares_the_buffer_until_it_is_drawn_upon() -> None:
+    there = received(encode(image("RGB")))
+    back = decode(there)
+    before = back.getpixel((0, 0))
+    there[1][0] ^= 0xFF
+    assert back.getpixel((0, 0)) != before
+    back.putpixel((0, 0), (1, 2, 3))
+    assert bytes(there[1][:3]) != b"\1\2\3"
+    assert addresses(there)[0][1] - addresses(there)[0][0] == 31 * 7 * 4
+
+
+def test_an_image_may_be_received_as_an_array() -> None:
+    sent = image("RGB")
+    assert (carried(sent, as_="numpy") == np.asarray(sent)).all()
+
+
+@pytest.mark.parametrize("size", [(2**31, 1), (2**20, 2**20), (-1, 3), (1, 1.5), (3, 0), (4, 4)], ids=str)
+@pytest.mark.parametrize("way", ["memory", "bytes", "os"])
+def test_lies_about_images_are_refused(size: Any, way: str) -> None:
+    body = ["image", "RGB", *size, way, ["list", [None, ["dict", []]]]]
+    with pytest.raises(CodecError):
+        decode([pack(json.dumps(body), 1), bytes(8)])

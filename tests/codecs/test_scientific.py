@@ -1,0 +1,70 @@
+"""Pint, Zarr and Dask."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import pint
+import pytest
+import zarr
+from carrying import addresses, carried, received
+
+from hopmeter.codecs import CodecError, decode, encode
+from hopmeter.codecs.header import pack
+
+
+def test_quantities_and_units_come_back_equal() -> None:
+    units = pint.get_application_registry()
+    speed = np.arange(3.0) * units.meter / units.second**2
+    back = carried(speed)
+    assert back.units == speed.units
+    assert back.magnitude.tolist() == [0, 1, 2]
+    assert carried(5 * units.kilogram) == 5 * units.kilogram
+    assert carried(units.parse_units("km/hour")) == units.parse_units("km/hour")
+    frames = encode(speed)
+    assert addresses(frames)[0][0] == speed.magnitude.ctypes.data
+
+
+@pytest.mark.parametrize(
+    "units", [[["2**9**9", 1.0]], [["meter", 1]], [["nothing_known", 1.0]], 3, [["meter"]]], ids=str
+)
+def test_units_that_are_none_are_refused(units: Any) -> None:
+    nodes = ["list", [["tuple", pair] for pair in units]] if isinstance(units, list) else units
+    with pytest.raises(CodecError):
+        decode([pack(json.dumps(["quantity", 1, nodes]), 0)])
+
+
+def test_arrays_of_zarr_come_back_with_chunks_and_attributes() -> None:
+    array = zarr.create_array({}, shape=(6, 4), chunks=(2, 4), dtype="f4", attributes={"a": [1]})
+    array[...] = np.arange(24).reshape(6, 4)
+    back = carried(array)
+    assert back.chunks == (2, 4)
+    assert back.attrs["a"] == [1]
+    assert (back[...] == array[...]).all()
+    assert type(carried(array, as_="numpy")) is np.ndarray
+    with pytest.raises(CodecError, match="no codec"):
+        encode(zarr.create_group({}))
+
+
+def test_arrays_of_dask_come_back_in_their_chunks_sharing_memory() -> None:
+    array = da.from_array(np.arange(30.0).reshape(5, 6), chunks=((2, 3), (4, 2))) + 1
+    there = received(encode(array))
+    back = decode(there)
+    assert back.chunks == array.chunks
+    assert (back.compute() == array.compute()).all()
+    assert len(addresses(there)) == 4
+    assert {chunk.ctypes.data for chunk in dict(back.dask).values()} == {start for start, _ in addresses(there)}
+    unknown = da.from_array(np.arange(6), chunks=3)
+    assert carried(unknown[unknown > 1]).compute().tolist() == [2, 3, 4, 5]
+    assert type(carried(array, as_="numpy")) is np.ndarray
+
+
+def test_lies_about_chunks_are_refused() -> None:
+    head, *rest = encode(da.ones((4, 4), chunks=2))
+    for lie in (b"[2,3]", b"[9,2]"):
+        forged = head.replace(b"[2,2]", lie, 1)
+        with pytest.raises(CodecError):
+            decode([forged, *rest])

@@ -1,0 +1,156 @@
+"""Tables and arrays of Arrow and Polars: equal, not copied, refused where their buffers lie."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from carrying import addresses, carried, lies_in, received
+
+from hopmeter.codecs import CodecError, decode, encode
+
+ARRAYS = [
+    pa.array([1.5, None, 3]),
+    pa.array([1, 2, 3], pa.int16()),
+    pa.array([True, None, False]),
+    pa.array(["a", None, "ü" * 40]),
+    pa.array(["a", None, "ü" * 40], pa.large_string()),
+    pa.array(["a", None, "ü" * 40], pa.string_view()),
+    pa.array([b"11", b"22"], pa.binary(2)),
+    pa.array([0, None], pa.timestamp("ns", "Europe/Berlin")),
+    pa.array([None, None]),
+    pa.array([], pa.float32()),
+    pa.array([[1, 2], None, []]),
+    pa.array([[1.0, 2.0], [3.0, 4.0]], pa.list_(pa.float64(), 2)),
+    pa.array([{"a": 1, "b": ["x"]}, None, {"a": 3, "b": []}]),
+    pa.array(["x", "y", "x", None]).dictionary_encode(),
+    pa.array([[{"a": "x"}], None]),
+    pa.array(range(20))[3:9],
+    pa.array(["a", "bb", None, "dddd"])[1:],
+    pa.array([[1], [2, 3], [4]])[1:],
+]
+
+
+@pytest.mark.parametrize("array", ARRAYS, ids=lambda array: str(array.type)[:40])
+def test_arrays_of_arrow_come_back_equal(array: Any) -> None:
+    back = carried(array)
+    assert back.type == array.type
+    assert back.equals(array)
+    assert carried(pa.chunked_array([array, array])).equals(pa.chunked_array([array, array]))
+
+
+def table() -> Any:
+    return pa.table({str(number): array.slice(0, 2) for number, array in enumerate(ARRAYS[:8])})
+
+
+def test_tables_batches_schemas_tensors_and_buffers_come_back_equal() -> None:
+    sent = table().replace_schema_metadata({"a": "b"})
+    assert carried(sent).equals(sent, check_metadata=True)
+    assert carried(pa.concat_tables([sent, sent])).equals(pa.concat_tables([sent, sent]))
+    batch = sent.to_batches()[0]
+    assert carried(batch).equals(batch)
+    assert carried(sent.schema).equals(sent.schema, check_metadata=True)
+    tensor = pa.Tensor.from_numpy(np.arange(6.0).reshape(2, 3))
+    assert carried(tensor).equals(tensor)
+    assert carried(pa.py_buffer(b"bytes")).equals(pa.py_buffer(b"bytes"))
+    assert carried(pa.table({})).num_rows == 0
+
+
+def test_frames_are_arrows_buffers_and_the_result_the_receivers() -> None:
+    array = pa.array(np.arange(1000.0))
+    frames = encode(array)
+    assert [start for start, _ in addresses(frames)] == [array.buffers()[1].address]
+    there = received(frames)
+    assert decode(there).buffers()[1].address == addresses(there)[0][0]
+
+
+def test_lies_about_arrows_buffers_are_refused() -> None:
+    head, *rest = encode(pa.array(["a", "bb", "ccc"]))
+    offsets, data = (bytearray(frame) for frame in rest[-2:])
+    assert decode([head, offsets, data]).to_pylist() == ["a", "bb", "ccc"]
+    offsets[4:8] = (10**6).to_bytes(4, "little")
+    with pytest.raises(CodecError):
+        decode([head, offsets, data])
+    for lie in (b"[3,0,", b"[9,0,", b"[4611686018427387904,0,", b"[1,99,"):
+        forged = head.replace(b"[3,0,", lie)
+        if lie != b"[3,0,":
+            with pytest.raises(CodecError):
+                decode([forged[:12] + (len(forged) - 16).to_bytes(4, "little") + forged[16:], *rest])
+    for short in (rest[0][:3], b""):
+        with pytest.raises(CodecError):
+            decode([head, short, *rest[1:]])
+
+
+def test_random_damage_to_tables_gives_a_table_or_the_one_error() -> None:
+    dice = random.Random(3)
+    whole = [bytes(frame) for frame in encode({"a": table(), "b": pl.DataFrame({"x": ["a" * 30, None], "y": [1, 2]})})]
+    for _ in range(300):
+        frames = [bytearray(frame) for frame in whole]
+        one = dice.choice([frame for frame in frames if frame])
+        one[dice.randrange(len(one))] = dice.choice(b'019",[]ABz\x00\xff\x7f')
+        try:
+            decode(frames)
+        except CodecError:
+            continue
+
+
+FRAME = {
+    "number": [1, None, 3],
+    "text": ["a", None, "long enough not to be kept inside the view"],
+    "flag": [True, False, None],
+    "list": [[1], [], None],
+    "struct": [{"a": 1}, {"a": 2}, None],
+}
+
+
+def test_frames_of_polars_come_back_equal() -> None:
+    frame = pl.DataFrame(FRAME).with_columns(
+        pl.Series("cat", ["x", "y", "x"], pl.Categorical),
+        pl.Series("enum", ["x", "y", None], pl.Enum(["x", "y"])),
+        pl.Series("time", [0, 1, None]).cast(pl.Datetime("us", "UTC")),
+    )
+    back = carried(frame)
+    assert back.schema == frame.schema
+    assert back.equals(frame)
+    series = pl.Series("name", [1.5, None])
+    assert carried(series).equals(series, check_names=True)
+    assert carried(pl.DataFrame()).shape == (0, 0)
+
+
+def test_polars_is_not_copied() -> None:
+    series = pl.Series("a", np.arange(1000.0))
+    frames = encode(series)
+    assert lies_in(series.to_numpy().ctypes.data, frames)
+    there = received(frames)
+    assert lies_in(decode(there).to_numpy().ctypes.data, there)
+
+
+def test_a_table_may_be_received_by_another_framework() -> None:
+    sent = pa.table({"a": [1, 2], "b": ["x", "y"]})
+    assert carried(sent, as_="polars").to_dict(as_series=False) == sent.to_pydict()
+    assert carried(pl.DataFrame({"a": [1, 2]}), as_="pyarrow").to_pydict() == {"a": [1, 2]}
+    assert carried(pa.array([1, 2]), as_="numpy").tolist() == [1, 2]
+    with pytest.raises(CodecError, match="cannot be received as plain"):
+        carried(sent, as_="plain")
+
+
+@pytest.mark.parametrize(
+    "obj", [pl.LazyFrame({"a": [1]}), pl.Series([object()], dtype=pl.Object), pa.scalar(1)], ids=str
+)
+def test_what_is_no_data_is_refused(obj: Any) -> None:
+    with pytest.raises(CodecError, match="no codec"):
+        encode(obj)
+
+
+def test_hostile_schemas_are_refused() -> None:
+    from hopmeter.codecs.header import pack
+
+    for schema in ("", "AAAA", "not base64", "/" * 400, 5):
+        for node in (["arrow.array", schema, [1, 0, [0, 1], [], None]], ["arrow.schema", schema]):
+            with pytest.raises(CodecError):
+                decode([pack(json.dumps(node), 1), bytes(8)])

@@ -1,0 +1,259 @@
+"""Tensors of every framework that is installed: equal, of their dtype, in shared memory, or refused with a remedy."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from carrying import addresses, carried, installed, lies_in, received
+
+from hopmeter.codecs import CodecError, decode, encode, missing
+from hopmeter.codecs.header import pack
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+DTYPES = [
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
+SHAPES: list[tuple[int, ...]] = [(), (0,), (5,), (3, 4), (2, 0, 3), (2, 3, 4)]
+FRAMEWORKS = ["torch", "tensorflow", "jax", "paddle"]
+
+
+class Torch:
+    def __init__(self) -> None:
+        import torch
+
+        self.of = torch
+
+    def tensor(self, array: Any, dtype: str) -> Any:
+        return self.of.from_numpy(array).to(getattr(self.of, dtype))
+
+    def dtype(self, tensor: Any) -> str:
+        return str(tensor.dtype).removeprefix("torch.")
+
+    def array(self, tensor: Any) -> Any:
+        return (tensor.float() if tensor.dtype == self.of.bfloat16 else tensor).numpy()
+
+    def address(self, tensor: Any) -> int:
+        return int(tensor.data_ptr())
+
+
+class Tensorflow:
+    def __init__(self) -> None:
+        if installed("paddle"):
+            import paddle  # noqa: F401  (importing it after TensorFlow crashes)
+        import tensorflow as tf
+
+        self.of = tf
+
+    def tensor(self, array: Any, dtype: str) -> Any:
+        return self.of.cast(self.of.constant(array), dtype)
+
+    def dtype(self, tensor: Any) -> str:
+        return str(tensor.dtype.name)
+
+    def array(self, tensor: Any) -> Any:
+        return self.of.cast(tensor, "float32").numpy() if tensor.dtype == "bfloat16" else tensor.numpy()
+
+    def address(self, tensor: Any) -> int:
+        return int(np.asarray(memoryview(tensor)).ctypes.data)
+
+
+class Jax:
+    def __init__(self) -> None:
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+        self.of = jax.numpy
+
+    def tensor(self, array: Any, dtype: str) -> Any:
+        return self.of.asarray(array).astype(dtype)
+
+    def dtype(self, tensor: Any) -> str:
+        return str(tensor.dtype)
+
+    def array(self, tensor: Any) -> Any:
+        return np.asarray(tensor)
+
+    def address(self, tensor: Any) -> int:
+        return int(tensor.unsafe_buffer_pointer())
+
+
+class Paddle:
+    def __init__(self) -> None:
+        import paddle
+
+        self.of = paddle
+
+    def tensor(self, array: Any, dtype: str) -> Any:
+        return self.of.to_tensor(array).astype(dtype)
+
+    def dtype(self, tensor: Any) -> str:
+        return str(tensor.dtype).removeprefix("paddle.")
+
+    def array(self, tensor: Any) -> Any:
+        return (tensor.astype("float32") if self.dtype(tensor) == "bfloat16" else tensor).numpy()
+
+    def address(self, tensor: Any) -> int:
+        return int(tensor.data_ptr())
+
+
+KINDS = {"torch": Torch, "tensorflow": Tensorflow, "jax": Jax, "paddle": Paddle}
+
+
+@pytest.fixture(params=FRAMEWORKS)
+def name(request: pytest.FixtureRequest) -> str:
+    if missing(request.param):
+        pytest.skip(missing(request.param))
+    return str(request.param)
+
+
+@pytest.fixture
+def kind(name: str) -> Any:
+    return KINDS[name]()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_every_dtype_and_shape_comes_back_equal(kind: Any, dtype: str, shape: tuple[int, ...]) -> None:
+    numbers = (np.arange(int(np.prod(shape))) % 7).reshape(shape).astype("float32")
+    tensor = kind.tensor(numbers, dtype)
+    back = carried(tensor)
+    assert type(back) is type(tensor)
+    assert kind.dtype(back) == dtype
+    assert tuple(back.shape) == shape
+    assert (
+        kind.array(back).astype("float64" if "complex" not in dtype else dtype).tolist() == kind.array(tensor).tolist()
+    )
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "float64"])
+def test_frames_are_the_tensors_memory_and_the_result_the_buffers(kind: Any, dtype: str) -> None:
+    tensor = kind.tensor(np.ones((16, 16), "float32"), dtype)
+    frames = encode(tensor)
+    assert lies_in(kind.address(tensor), frames)
+    there = received(frames)
+    back = decode(there)
+    assert [kind.address(back)] == [start for start, _ in addresses(there)]
+
+
+def test_read_only_memory_is_copied_not_written_to(kind: Any) -> None:
+    frames = [bytes(frame) for frame in encode(np.arange(12, dtype="float32").reshape(3, 4))]
+    back = decode(frames, as_=next(name for name, of in KINDS.items() if isinstance(kind, of)))
+    assert kind.array(back).tolist() == np.arange(12).reshape(3, 4).tolist()
+    assert not lies_in(kind.address(back), frames)
+
+
+def test_an_array_may_be_received_as_a_tensor_and_a_tensor_as_an_array(name: str, kind: Any) -> None:
+    for array in (np.arange(6, dtype=">f4"), np.asfortranarray(np.ones((2, 3), "f4")), np.zeros((0, 2), "f4")):
+        tensor = carried({"a": array}, as_=name)["a"]
+        assert kind.array(tensor).tolist() == array.tolist()
+        back = carried(tensor, as_="numpy")
+        assert type(back) is np.ndarray
+        assert back.tolist() == array.tolist()
+
+
+def test_lies_about_tensors_are_refused(name: str) -> None:
+    for dtype, extra in (("bfloat16", 3), ("<f4", "os"), ("float8_e4m3fn", [1]), ("<f4", [1, 2, 3, 4]), ("<f4", {})):
+        head = pack(json.dumps(["array", name, dtype, [3], "C", extra]), 1)
+        with pytest.raises(CodecError):
+            decode([head, bytes(7)])
+
+
+def test_what_is_not_installed_names_the_command_that_gets_it() -> None:
+    absent = [name for name in (*FRAMEWORKS, "cupy") if missing(name)]
+    if not absent:
+        pytest.skip("every framework is installed here")
+    for name in absent:
+        assert f"pip install 'hopmeter[{name}]'" in missing(name)
+        with pytest.raises(CodecError, match=rf"{name} is not installed .*hopmeter\[{name}\]"):
+            carried(np.ones(3, "f4"), as_=name)
+
+
+def test_torch_keeps_gradients_parameters_and_views() -> None:
+    if missing("torch"):
+        pytest.skip(missing("torch"))
+    import torch
+
+    weight = torch.nn.Parameter(torch.ones(2, 3))
+    back = carried(
+        {
+            "weight": weight,
+            "cut": torch.arange(9.0).reshape(3, 3).T[:2],
+            "conj": torch.ones(2, dtype=torch.cfloat).conj(),
+        }
+    )
+    assert type(back["weight"]) is torch.nn.Parameter
+    assert back["weight"].requires_grad
+    assert back["cut"].tolist() == [[0, 3, 6], [1, 4, 7]]
+    assert back["conj"].tolist() == [1, 1]
+    assert carried(torch.ones(2, requires_grad=True)).requires_grad
+    for refused in (torch.ones(2).to_sparse(), torch.nn.Linear(1, 1), torch.ones(2, device="meta")):
+        with pytest.raises(CodecError, match="no codec"):
+            encode(refused)
+    for dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
+        tensor = torch.ones(3).to(dtype)
+        assert torch.equal(carried(tensor).float(), tensor.float())
+
+
+def test_torch_tensor_from_a_gpu_arrives_on_the_cpu_where_there_is_none() -> None:
+    if missing("torch"):
+        pytest.skip(missing("torch"))
+    import torch
+
+    head = pack(json.dumps(["array", "torch", "<f4", [2], "C", ["tensor", "cuda:3", False]]), 1)
+    back = decode([head, bytearray(8)])
+    assert back.device.type == ("cuda" if torch.cuda.is_available() else "cpu")
+    assert decode([head, bytearray(8)], device="cpu").device.type == "cpu"
+    if not torch.cuda.is_available():
+        with pytest.raises(CodecError):
+            decode([head, bytearray(8)], device="cuda")
+
+
+def test_tensorflow_keeps_variables_and_refuses_text() -> None:
+    if missing("tensorflow"):
+        pytest.skip(missing("tensorflow"))
+    tf = Tensorflow().of
+    back = carried(tf.Variable([1.0, 2.0]))
+    assert isinstance(back, tf.Variable)
+    assert back.numpy().tolist() == [1, 2]
+    for refused in (tf.constant(["a"]), tf.ragged.constant([[1], [1, 2]])):
+        with pytest.raises(CodecError, match="no codec"):
+            encode(refused)
+
+
+def test_jax_refuses_to_halve_numbers_and_to_send_keys() -> None:
+    if missing("jax"):
+        pytest.skip(missing("jax"))
+    program = (
+        "import jax, numpy as n; from hopmeter.codecs import *\n"
+        "for run in (lambda: decode(encode(n.ones(3)), as_='jax'), lambda: encode(jax.random.key(1))):\n"
+        "    try: run()\n"
+        "    except CodecError as error: print(error)"
+    )
+    root = str(Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        check=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": root},
+    )
+    assert "jax_enable_x64" in done.stdout
+    assert "key_data" in done.stdout
