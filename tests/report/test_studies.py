@@ -90,12 +90,22 @@ def test_settings_that_make_no_difference() -> None:
     assert told(text, rows[0], row("fastdds", "c++", 40.0, profile="depth=1")).answer == "not measured"
 
 
+def ros2(p90: float, **settings: Any) -> dict[str, Any]:
+    profile = " ".join(f"{name}={value}" for name, value in settings.items())
+    return row("ros2", "c++", p90, profile=profile, settings={"executor": "single", "depth": 10, **settings})
+
+
 def test_a_setting_tells_rows_apart() -> None:
-    rows = [
-        row("ros2", "c++", p90, profile=f"executor={name}", settings={"executor": name})
-        for name, p90 in (("single-threaded", 60.0), ("multi-threaded", 113.0))
-    ]
-    assert told("single-threaded executor", *rows).answer == "holds"
+    text = "single-threaded executor"
+    assert told(text, ros2(60.0), ros2(113.0, executor="multi")).answer == "holds"
+    assert told(text, ros2(60.0, depth=1), ros2(113.0, executor="multi")).answer == "not measured", "depth differs too"
+
+
+def test_quality_of_service_is_judged_with_the_executor_alike() -> None:
+    text = "The QoS settings make virtually no difference"
+    assert told(text, ros2(100.0), ros2(300.0, executor="multi")).answer == "not measured"
+    assert told(text, ros2(100.0), ros2(101.0, depth=1), ros2(300.0, executor="multi")).answer == "holds"
+    assert told(text, ros2(100.0), ros2(300.0, depth=1)).answer == "does not hold"
 
 
 def test_a_count_needs_no_interval() -> None:

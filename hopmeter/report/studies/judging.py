@@ -113,17 +113,25 @@ KEYS = ("transport", "language", "profile", *CONDITIONS)
 
 def _comparable(claim: Claim, one: Row, other: Row) -> bool:
     free = {*claim.of, *(claim.than or {}), *claim.differ}
-    return _alike(one, other, free | ({"payload_bytes"} if "payload" in free else set()))
+    free |= {"payload_bytes"} if "payload" in free else set()
+    return _alike(one, other, free) and _set_alike(claim, one, other)
 
 
 def _varied(claim: Claim, one: Row, other: Row) -> bool:
     axis = str(claim.along)
     free = {axis, "payload"} if axis == "payload_bytes" else {axis}
-    return one[axis] != other[axis] and _alike(one, other, free | set(claim.differ))
+    return one[axis] != other[axis] and _alike(one, other, free | set(claim.differ)) and _set_alike(claim, one, other)
 
 
 def _alike(one: Row, other: Row, free: set[str]) -> bool:
     return all(one[key] == other[key] for key in KEYS if key not in free)
+
+
+def _set_alike(claim: Claim, one: Row, other: Row) -> bool:
+    """Whether the settings differ in nothing but those that the claim is about."""
+    here, there = one.cell.settings, other.cell.settings
+    differing = {name for name in {*here, *there} if here.get(name) != there.get(name)}
+    return not claim.only or differing <= set(claim.only)
 
 
 def _ordered(axis: str, one: Row, other: Row) -> tuple[Row, Row]:

@@ -78,6 +78,8 @@ class Claim(Strict):
     than_column: str | None = None
     along: str | None = None
     differ: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    """Where rows of different profiles are compared, the settings in which they may differ; all of them if empty."""
     at_least: float | None = None
     at_most: float | None = None
     test: str = ""
