@@ -1,0 +1,214 @@
+# ruff: noqa: ARG001 (all writers and readers are called alike)
+"""pandas: frames, series and indexes over NumPy or Arrow. A block of columns is one frame, not copied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hopmeter.codecs import lookup
+from hopmeter.codecs import pandas_values as values
+from hopmeter.codecs.checks import integer, listing, text
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.reading import Maker, Reading
+from hopmeter.codecs.writing import Frames, node_of, refused
+
+ROOTS = ("pandas",)
+EXTRA = "pandas"
+
+
+def write(obj: Any, frames: Frames, depth: int) -> str:
+    """Frames by their blocks, series and indexes by their values; `attrs` travels where it is not empty."""
+    pd = lookup.required("pandas", EXTRA)
+    if isinstance(obj, pd.DataFrame):
+        return _frame(pd, obj, frames, depth)
+    if isinstance(obj, pd.Series):
+        about = [node_of(part, frames, depth) for part in (obj.name, dict(obj.attrs), obj.index)]
+        return f'["pandas.series",{",".join(about)},{values.node(pd, obj.array, frames, depth)}]'
+    if isinstance(obj, pd.Index):
+        return _index(pd, obj, frames, depth)
+    if isinstance(obj, pd.api.extensions.ExtensionArray):
+        return f'["pandas.array",{values.node(pd, obj, frames, depth)}]'
+    if isinstance(obj, pd.Timestamp | pd.Timedelta) and not getattr(obj, "tz", None):
+        kind = "timestamp" if isinstance(obj, pd.Timestamp) else "timedelta"
+        return f'["pandas.{kind}",{node_of(obj.to_numpy(), frames, depth)}]'
+    if obj is pd.NA or obj is pd.NaT:
+        return '["pandas.NA"]' if obj is pd.NA else '["pandas.NaT"]'
+    raise refused(obj, "send frames, series, indexes or arrays")
+
+
+def _frame(pd: Any, frame: Any, frames: Frames, depth: int) -> str:
+    """Blocks are pandas's own way to keep columns of one dtype together, seen from outside only column by column."""
+    about = [node_of(part, frames, depth) for part in (frame.columns, frame.index, dict(frame.attrs))]
+    blocks = [
+        f"[{_places(block.mgr_locs, len(frame.columns))},{values.node(pd, block.values, frames, depth)}]"
+        for block in frame._mgr.blocks
+    ]
+    return f'["pandas.frame",{",".join(about)},[{",".join(blocks)}]]'
+
+
+def _places(places: Any, columns: int) -> str:
+    found = places.as_array
+    return "null" if len(found) == columns and (found[:-1] < found[1:]).all() else repr(found.tolist()).replace(" ", "")
+
+
+def _index(pd: Any, index: Any, frames: Frames, depth: int) -> str:
+    if type(index) is pd.RangeIndex:
+        name = node_of(index.name, frames, depth)
+        return f'["pandas.range",{name},{index.start},{index.stop},{index.step}]'
+    if isinstance(index, pd.MultiIndex):
+        parts = (list(index.names), [np.asarray(codes) for codes in index.codes], list(index.levels))
+        return f'["pandas.multi",{",".join(node_of(part, frames, depth) for part in parts)}]'
+    freq = getattr(index, "freqstr", None) if isinstance(index, pd.DatetimeIndex | pd.TimedeltaIndex) else None
+    about = f"{node_of(index.name, frames, depth)},{node_of(freq, frames, depth)}"
+    return f'["pandas.index",{about},{values.node(pd, index.array, frames, depth)}]'
+
+
+def _read_frame(node: list[Any], reading: Reading) -> Maker:
+    pd = lookup.required("pandas", EXTRA)
+    asked, reading.as_ = reading.as_, None
+    _, columns, index, attrs, blocks = listing(node, 5)
+    of, along, more = _fixed(columns, reading), reading.maker(index), _fixed(attrs, reading)
+    parts = [listing(block, 2) for block in listing(blocks)]
+    makers = [(_place(places), values.maker(pd, data, reading)) for places, data in parts]
+    reading.as_ = asked
+
+    def make(frames: Any) -> Any:
+        named, held = of(frames), [(places, make(frames)) for places, make in makers]
+        frame = _joined(pd, held, named, along(frames))
+        if attributes := more(frames):
+            frame.attrs.update(attributes)
+        return frame
+
+    return _converted(make, reading)
+
+
+def _fixed(node: Any, reading: Reading) -> Maker:
+    """An index that lies in the header alone never changes, so it is made once and shared by all that are alike."""
+    before, make = reading.taken, reading.maker(node)
+    if reading.taken != before or not isinstance(node, list) or not str(node[0]).startswith("pandas."):
+        return make
+    once: list[Any] = []
+
+    def made(frames: Any) -> Any:
+        if not once:
+            once.append(make(frames))
+        return once[0].view()
+
+    return made
+
+
+def _place(node: Any) -> Any:
+    return None if node is None else [integer(place) for place in listing(node)]
+
+
+def _joined(pd: Any, held: list[Any], columns: Any, index: Any) -> Any:
+    if len(held) == 1 and held[0][0] is None and type(held[0][1]) is np.ndarray and held[0][1].ndim == 2:
+        return pd.DataFrame(held[0][1].T, index=index, columns=columns, copy=False)
+    found: dict[int, Any] = {}
+    for places, block in held:
+        many = block if block.ndim == 2 else [block]
+        if block.dtype == object:  # else pandas would look for a better dtype
+            many = [pd.Series(row, index=index, dtype=object, copy=False) for row in many]
+        found.update(zip(range(len(columns)) if places is None else places, many, strict=True))
+    if len(found) != len(columns) or any(not 0 <= place < len(columns) for place in found):
+        raise CodecError("a frame of pandas's without some of its columns")
+    frame = pd.DataFrame({place: found[place] for place in sorted(found)}, index=index, copy=False)
+    frame.columns = columns
+    return frame
+
+
+def _converted(make: Maker, reading: Reading) -> Maker:
+    if reading.as_ in (None, "pandas"):
+        return make
+    if reading.as_ == "numpy":
+        return lambda frames: make(frames).to_numpy()
+    adopt = getattr(lookup.codec_named(reading.as_ or ""), "adopt", None)
+    if adopt is None or reading.as_ == "pillow":
+        raise CodecError(f"what is pandas's cannot be received as {reading.as_}", "ask for numpy, pyarrow or polars")
+    table = lookup.required("pyarrow", "pyarrow")
+    return lambda frames: adopt(table.Table.from_pandas(make(frames)))
+
+
+def _read_series(node: list[Any], reading: Reading) -> Maker:
+    pd = lookup.required("pandas", EXTRA)
+    asked, reading.as_ = reading.as_, None
+    _, name, attrs, index, data = listing(node, 5)
+    called, more, along = (reading.maker(part) for part in (name, attrs, index))
+    held = values.maker(pd, data, reading)
+    reading.as_ = asked
+
+    def make(frames: Any) -> Any:
+        of = along(frames)
+        series = pd.Series(held(frames), index=of, name=called(frames), copy=False)
+        series.attrs.update(more(frames))
+        return series
+
+    if asked not in (None, "pandas", "numpy"):
+        raise CodecError(f"a series of pandas's cannot be received as {asked}", "ask for numpy or for none")
+    return _converted(make, reading)
+
+
+def _read_index(node: list[Any], reading: Reading) -> Maker:
+    pd = lookup.required("pandas", EXTRA)
+    _, name, freq, data = listing(node, 4)
+    called, often, held = reading.maker(name), reading.maker(freq), values.maker(pd, data, reading)
+
+    def make(frames: Any) -> Any:
+        index = pd.Index(held(frames), name=called(frames), copy=False)
+        step = often(frames)
+        return index if step is None else type(index)(index, freq=text(step))
+
+    return make
+
+
+def _read_range(node: list[Any], reading: Reading) -> Maker:
+    pd = lookup.required("pandas", EXTRA)
+    _, name, *limits = listing(node, 5)
+    if not all(type(limit) is int and abs(limit) < 2**62 for limit in limits):
+        raise CodecError("a range of pandas's without limits")
+    called = reading.maker(name)
+    return lambda frames: pd.RangeIndex(*limits, name=called(frames))
+
+
+def _read_multi(node: list[Any], reading: Reading) -> Maker:
+    pd = lookup.required("pandas", EXTRA)
+    names, codes, levels = (reading.maker(part) for part in listing(node, 4)[1:])
+    return lambda frames: pd.MultiIndex(levels(frames), codes(frames), names=names(frames), verify_integrity=True)
+
+
+def _read_array(node: list[Any], reading: Reading) -> Maker:
+    return values.maker(lookup.required("pandas", EXTRA), listing(node, 2)[1], reading)
+
+
+def _read_moment(node: list[Any], reading: Reading) -> Maker:
+    tag, value = listing(node, 2)
+    pd, make = lookup.required("pandas", EXTRA), reading.maker(value)
+    kind = pd.Timestamp if tag == "pandas.timestamp" else pd.Timedelta
+    return lambda frames: kind(make(frames))
+
+
+def _read_missing(node: list[Any], reading: Reading) -> Maker:
+    value = getattr(lookup.required("pandas", EXTRA), listing(node, 1)[0].partition(".")[2])
+    return lambda _: value
+
+
+def adopt(obj: Any) -> Any:
+    """Arrays of NumPy's of one or two dimensions, tables of Arrow's."""
+    pd = lookup.required("pandas", EXTRA)
+    if hasattr(obj, "to_pandas"):
+        return obj.to_pandas()
+    return pd.Series(obj, copy=False) if obj.ndim == 1 else pd.DataFrame(obj, copy=False)
+
+
+READERS = {
+    "pandas.frame": _read_frame,
+    "pandas.series": _read_series,
+    "pandas.index": _read_index,
+    "pandas.range": _read_range,
+    "pandas.multi": _read_multi,
+    "pandas.array": _read_array,
+    **dict.fromkeys(("pandas.timestamp", "pandas.timedelta"), _read_moment),
+    **dict.fromkeys(("pandas.NA", "pandas.NaT"), _read_missing),
+}

@@ -1,0 +1,152 @@
+# ruff: noqa: ARG001, ARG005 (all writers and builders are called alike)
+"""What a block, a series or an index of pandas holds, as `[kind, …]` and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hopmeter.codecs import lookup
+from hopmeter.codecs.checks import integer, listing, one_of, text
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.reading import Maker, Reading
+from hopmeter.codecs.writing import Frames, node_of, refused
+
+PLAIN = (type(None), bool, int, float, str)
+STRINGS = ("ArrowStringArray", "StringArray", "ArrowStringArrayNumpySemantics", "StringArrayNumpySemantics")
+MASKED = ("IntegerArray", "FloatingArray", "BooleanArray")
+
+
+def node(pd: Any, array: Any, frames: Frames, depth: int) -> str:
+    """The node of an array of NumPy's or of an extension array."""
+    kind = type(array).__name__
+    if kind == "NumpyExtensionArray":
+        array, kind = array.to_numpy(), "ndarray"
+    if kind == "ndarray":
+        return _numpy(array, frames, depth)
+    writer = _KINDS.get(kind)
+    if writer is None:
+        raise refused(array, "convert the column: `astype`, or `.sparse.to_dense()`")
+    return writer(pd, array, frames, depth)  # type: ignore[no-any-return]
+
+
+def _numpy(array: Any, frames: Frames, depth: int) -> str:
+    if not array.dtype.hasobject:
+        return f'["numpy",{node_of(array, frames, depth)}]'
+    flat = array.ravel().tolist()
+    if not all(type(value) in PLAIN for value in flat):
+        raise CodecError("a column of Python objects that are neither text nor numbers is not data", "use `astype`")
+    return f'["object",{node_of(list(array.shape), frames, depth)},{node_of(flat, frames, depth)}]'
+
+
+def _categorical(pd: Any, array: Any, frames: Frames, depth: int) -> str:
+    parts = (np.asarray(array.codes), array.categories, bool(array.ordered))
+    return f'["categorical",{",".join(node_of(part, frames, depth) for part in parts)}]'
+
+
+def _masked(pd: Any, array: Any, frames: Frames, depth: int) -> str:
+    return f'["masked",{node_of(array._data, frames, depth)},{node_of(array._mask, frames, depth)}]'
+
+
+def _arrow(pd: Any, array: Any, frames: Frames, depth: int) -> str:
+    return f'["arrow",{node_of(array.__arrow_array__(), frames, depth)}]'
+
+
+def _string(pd: Any, array: Any, frames: Frames, depth: int) -> str:
+    missing = "NA" if array.dtype.na_value is pd.NA else "nan"
+    pa = lookup.required("pyarrow", "pyarrow")
+    values = array.__arrow_array__()
+    values = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+    return f'["string","{array.dtype.storage}","{missing}",{node_of(values, frames, depth)}]'
+
+
+def _moments(pd: Any, array: Any, frames: Frames, depth: int) -> str:
+    zone = getattr(array, "tz", None)
+    values = node_of(array._ndarray, frames, depth)
+    return f'["moments",{node_of(None if zone is None else str(zone), frames, depth)},{values}]'
+
+
+def _periods(pd: Any, array: Any, frames: Frames, depth: int) -> str:
+    return f'["period",{node_of(array.freqstr, frames, depth)},{node_of(array.asi8, frames, depth)}]'
+
+
+def _intervals(pd: Any, array: Any, frames: Frames, depth: int) -> str:
+    return f'["interval","{array.closed}",{node_of(array.left, frames, depth)},{node_of(array.right, frames, depth)}]'
+
+
+_KINDS = {
+    "Categorical": _categorical,
+    **dict.fromkeys(MASKED, _masked),
+    "ArrowExtensionArray": _arrow,
+    **dict.fromkeys(STRINGS, _string),
+    "DatetimeArray": _moments,
+    "TimedeltaArray": _moments,
+    "PeriodArray": _periods,
+    "IntervalArray": _intervals,
+}
+
+
+def maker(pd: Any, written: Any, reading: Reading) -> Maker:
+    """What makes the array again; it lies in the frames where its kind can."""
+    kind, *parts = listing(written)
+    wants = {"object": 2, "categorical": 3, "masked": 2, "arrow": 1, "moments": 2, "period": 2, "numpy": 1}
+    wants |= {"string": 3, "interval": 3}
+    if len(parts) != wants[one_of(kind, *wants)]:
+        raise CodecError("values of pandas's with other parts than their kind")
+    makers = [reading.maker(part) for part in parts]
+    build = _BUILD[kind]
+    return lambda frames: build(pd, *[make(frames) for make in makers])
+
+
+def _object(pd: Any, shape: Any, values: Any) -> Any:
+    made = np.empty(len(listing(values)), object)
+    made[:] = values
+    return made.reshape([integer(length) for length in listing(shape)])
+
+
+def _array_of(kind: str) -> Any:
+    def check(value: Any) -> Any:
+        if type(value) is not np.ndarray or (kind and value.dtype.kind not in kind):
+            raise CodecError("values of pandas's that are no such array")
+        return value
+
+    return check
+
+
+_ANY, _CODES, _BITS, _TIMES = _array_of(""), _array_of("i"), _array_of("b"), _array_of("mM")
+
+
+def _masked_of(pd: Any, data: Any, mask: Any) -> Any:
+    kinds = {"i": pd.arrays.IntegerArray, "u": pd.arrays.IntegerArray, "f": pd.arrays.FloatingArray}
+    return {**kinds, "b": pd.arrays.BooleanArray}[_ANY(data).dtype.kind](data, _BITS(mask))
+
+
+def _string_of(pd: Any, storage: Any, missing: Any, values: Any) -> Any:
+    na = {"NA": pd.NA, "nan": np.nan}[missing]
+    dtype = pd.StringDtype(one_of(storage, "python", "pyarrow"), na_value=na)
+    return dtype.__from_arrow__(values)
+
+
+def _moments_of(pd: Any, zone: Any, values: Any) -> Any:
+    series = pd.Series(_TIMES(values).reshape(-1), copy=False)
+    if zone is not None:
+        series = series.dt.tz_localize("UTC").dt.tz_convert(text(zone))
+    return series.array.reshape(values.shape) if values.ndim > 1 else series.array
+
+
+def _intervals_of(pd: Any, closed: Any, left: Any, right: Any) -> Any:
+    return pd.arrays.IntervalArray.from_arrays(left, right, one_of(closed, "left", "right", "both", "neither"))
+
+
+_BUILD: dict[str, Any] = {
+    "numpy": lambda pd, array: _ANY(array),
+    "object": _object,
+    "categorical": lambda pd, codes, of, ordered: pd.Categorical.from_codes(_CODES(codes), of, bool(ordered)),
+    "masked": _masked_of,
+    "arrow": lambda pd, values: pd.arrays.ArrowExtensionArray(values),
+    "string": _string_of,
+    "moments": _moments_of,
+    "period": lambda pd, freq, values: pd.arrays.PeriodArray(_CODES(values), dtype=pd.PeriodDtype(text(freq))),
+    "interval": _intervals_of,
+}

@@ -1,0 +1,126 @@
+"""Frames of pandas come back equal, over NumPy and over Arrow; blocks are not copied."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from carrying import addresses, carried, lies_in, received
+
+from hopmeter.codecs import CodecError, decode, encode
+from hopmeter.codecs.header import pack
+
+INDEXES = [
+    pd.RangeIndex(2, 8, 2, name="r"),
+    pd.Index([3.5, np.nan, 1], name=("a", 1)),
+    pd.Index(["x", None, "y"]),
+    pd.Index([1, "x", None], dtype=object),
+    pd.date_range("2024", periods=3, freq="h", tz="Europe/Berlin"),
+    pd.to_datetime(["2024-01-01", None, "2023-05-05"]),
+    pd.to_timedelta([1, 2, 3], unit="s"),
+    pd.period_range("2024-01", periods=3, freq="M"),
+    pd.IntervalIndex.from_breaks([0, 1, 2, 3], closed="left"),
+    pd.CategoricalIndex(["a", "b", "a"], categories=["b", "a"], ordered=True),
+    pd.MultiIndex.from_tuples([("a", 1), ("b", 2), ("a", 2)], names=["x", None]),
+]
+COLUMNS: dict[str, Any] = {
+    "float": [1.5, np.nan, 3],
+    "int": [1, 2, 3],
+    "small": np.array([1, 2, 3], "u1"),
+    "int again": [4, 5, 6],
+    "bool": [True, False, True],
+    "text": ["a", None, "ü"],
+    "object": pd.Series(["a", 1, None], dtype=object),
+    "python text": pd.array(["a", None, "b"], dtype=pd.StringDtype("python")),
+    "arrow text": pd.array(["a", None, "b"], dtype=pd.StringDtype("pyarrow")),
+    "Int64": pd.array([1, None, 3], dtype="Int64"),
+    "boolean": pd.array([True, None, False], dtype="boolean"),
+    "Float32": pd.array([1.5, None, 2], dtype="Float32"),
+    "category": pd.Categorical(["x", None, "y"]),
+    "ordered": pd.Categorical([3, 1, 3], categories=[1, 2, 3], ordered=True),
+    "time": pd.to_datetime(["2024-01-01", None, "2023-05-05"]),
+    "zone": pd.to_datetime(["2024-01-01", None, "2023-05-05"]).tz_localize("Asia/Tokyo"),
+    "delta": pd.to_timedelta([1, 2, 3], unit="s"),
+    "period": pd.period_range("2024-01", periods=3, freq="M"),
+    "interval": pd.arrays.IntervalArray.from_breaks([0, 1, 2, 3]),
+    "arrow int": pd.array([1, None, 3], dtype="int64[pyarrow]"),
+    "arrow string": pd.array(["a", None, "c"], dtype="string[pyarrow]"),
+    "arrow list": pd.Series([[1], None, []], dtype=pd.ArrowDtype(pa.list_(pa.int64()))),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_every_kind_of_column_comes_back_equal(name: str) -> None:
+    series = pd.Series(COLUMNS[name], name=name)
+    pd.testing.assert_series_equal(carried(series), series)
+    pd.testing.assert_frame_equal(carried(series.to_frame()), series.to_frame())
+
+
+@pytest.mark.parametrize("index", INDEXES, ids=lambda index: type(index).__name__ + str(index.dtype))
+def test_every_kind_of_index_comes_back_equal(index: Any) -> None:
+    pd.testing.assert_index_equal(carried(index), index, exact=True)
+    frame = pd.DataFrame({"a": [1, 2, 3]}, index=index)
+    pd.testing.assert_frame_equal(carried(frame), frame)
+    pd.testing.assert_frame_equal(carried(frame.T), frame.T)
+
+
+def test_mixed_frames_come_back_equal_with_their_attributes() -> None:
+    frame = pd.DataFrame(COLUMNS)
+    frame.attrs["unit"] = "m"
+    back = carried(frame)
+    pd.testing.assert_frame_equal(back, frame)
+    assert back.attrs == {"unit": "m"}
+    for cut in (frame.iloc[::2], frame[["int", "text"]], frame.iloc[:0], pd.DataFrame(), pd.DataFrame(index=[1, 2])):
+        pd.testing.assert_frame_equal(carried(cut), cut)
+    twice = pd.concat([frame[["int"]], frame[["text", "int"]]], axis=1)
+    pd.testing.assert_frame_equal(carried(twice), twice)
+
+
+def test_one_block_is_not_copied_at_either_end() -> None:
+    values = np.arange(12.0).reshape(3, 4)
+    frame = pd.DataFrame(values, columns=list("abcd"), copy=False)
+    frames = encode(frame)
+    assert lies_in(values.ctypes.data, frames)
+    there = received(frames)
+    back = decode(there)
+    assert back.to_numpy().ctypes.data in [start for start, _ in addresses(there)]
+    back.columns.name = "mine"
+    assert decode(there).columns.name is None
+
+
+def test_a_frame_may_be_received_by_another_framework() -> None:
+    frame = pd.DataFrame({"a": [1, 2], "b": [3.0, 4.0]})
+    assert carried(frame, as_="numpy").tolist() == [[1, 3], [2, 4]]
+    assert carried(frame, as_="pyarrow").to_pydict() == {"a": [1, 2], "b": [3.0, 4.0]}
+    assert carried(frame, as_="polars")["b"].to_list() == [3, 4]
+    assert carried(np.ones((2, 2)), as_="pandas").shape == (2, 2)
+
+
+def test_columns_of_objects_and_sparse_columns_are_refused() -> None:
+    for series in (pd.Series([object()]), pd.Series([{}]), pd.Series(pd.arrays.SparseArray([0, 1]))):
+        with pytest.raises(CodecError):
+            encode(series)
+
+
+def test_random_damage_gives_a_frame_or_the_one_error() -> None:
+    dice = random.Random(4)
+    whole = [bytes(frame) for frame in encode(pd.DataFrame(COLUMNS))]
+    for _ in range(150):
+        frames = [bytearray(frame) for frame in whole]
+        one = dice.choice([frame for frame in frames if frame])
+        one[dice.randrange(len(one))] = dice.choice(b'019",[]ABz\x00\xff\x7f')
+        try:
+            decode(frames)
+        except CodecError:
+            continue
+
+
+def test_a_range_far_too_long_allocates_nothing() -> None:
+    body = ["pandas.frame", ["pandas.range", None, 0, 2**60, 1], ["pandas.range", None, 0, 2**60, 1], ["dict", []], []]
+    with pytest.raises(CodecError):
+        decode([pack(json.dumps(body), 0)])
