@@ -125,6 +125,16 @@ def test_independent_of_the_resolution() -> None:
     assert told(text, small, image("1440x1080", 4_665_600, 240.0)).answer == "does not hold"
 
 
+def test_one_process_against_two_whatever_the_settings() -> None:
+    """Within a process the scenario sets ROS 2 to hand over pointers, which means nothing between two."""
+    rows = [
+        cell("ros2", p50, placement=placement, profile=profile, payload="image:320x240")
+        | {"service_p50_us": p50, "service_p50_low_us": p50 * 0.9, "service_p50_high_us": p50 * 1.1}
+        for placement, profile, p50 in (("thread", "intra_process=true", 24.0), ("process", "", 222.0))
+    ]
+    assert told("An image takes less within one process", *rows).answer == "holds"
+
+
 def test_servers_asked_in_parallel() -> None:
     def asked(p50: float) -> dict[str, Any]:
         took = {"gather_p50_us": p50, "gather_p50_low_us": p50 * 0.99, "gather_p50_high_us": p50 * 1.01}
