@@ -66,7 +66,7 @@ def _common(own: Any, asked: Any) -> list[Any]:
 
 def _transports(scenario: Scenario, manifests: Mapping[str, Manifest]) -> list[Manifest]:
     words = {word for part in (scenario, *scenario.case) for word in part.transport or []}
-    return list(selected(words or {"all"}, dict(manifests)).values())
+    return list(selected(sorted(words) or ["all"], dict(manifests)).values())
 
 
 def _parsed(settings: Sequence[str], manifests: Sequence[Manifest]) -> dict[str, dict[str, list[Any]]]:
