@@ -22,7 +22,7 @@ def to_node(dtype: Type) -> Any:
     if dtype.hasobject:
         raise CodecError(
             f"an array of dtype {dtype} holds references to Python objects, not data",
-            "convert it (`array.astype(float)`, `array.tolist()`), or ask for the codec pickle by name",
+            "convert it (`array.astype(float)`, `array.tolist()`), or ask for a codec of pickle by name",
         )
     if dtype.names is not None:
         return ["struct", dtype.itemsize, [_field(dtype, name) for name in dtype.names]]

@@ -18,7 +18,7 @@ def names() -> list[str]:
 def named(name: str) -> ModuleType:
     """A codec by name, with `encode(obj) -> frames` and `decode(frames) -> obj`.
 
-    `pickle` and `pickle-out-of-band` run whatever the sender put into the frames: ask for them only where you trust
+    `pickle-in-band` and `pickle-out-of-band` run whatever the sender put into the frames: ask for them only where you trust
     everyone who can send.
     """
     if name not in names():

@@ -28,7 +28,7 @@ def node(pd: Any, array: Any, frames: Frames, depth: int) -> str:
     writer = _KINDS.get(kind)
     if writer is None:
         raise refused(array, "convert the column: `astype`, or `.sparse.to_dense()`")
-    return writer(pd, array, frames, depth)  # type: ignore[no-any-return]
+    return writer(pd, array, frames, depth)
 
 
 def _numpy(array: Any, frames: Frames, depth: int) -> str:

@@ -30,7 +30,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
         return writer(obj, frames, depth)  # type: ignore[no-any-return]
     if dataclasses.is_dataclass(obj) and not isinstance(obj, type):
         return _dataclass(obj, frames, depth)
-    raise refused(obj, "convert it to a plain type, or ask for the codec pickle by name")
+    raise refused(obj, "convert it to a plain type, or ask for a codec of pickle by name")
 
 
 def _dataclass(obj: Any, frames: Frames, depth: int) -> str:

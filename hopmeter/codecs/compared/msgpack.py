@@ -1,0 +1,40 @@
+"""MessagePack, an array as a map of dtype, shape and bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hopmeter.codecs import dtypes
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.lookup import required
+
+
+def encode(obj: Any) -> list[Any]:
+    """One frame with a copy of an array, or of plain objects that hold arrays."""
+    return [required("msgpack", "msgpack").packb(obj, default=_array)]
+
+
+def _array(obj: Any) -> Any:
+    if not isinstance(obj, np.ndarray):
+        raise CodecError(f"msgpack has no form for {type(obj).__qualname__}")
+    return {"dtype": dtypes.to_node(obj.dtype), "shape": list(obj.shape), "data": np.ascontiguousarray(obj).tobytes()}
+
+
+def decode(frames: Sequence[Any]) -> Any:
+    """Arrays lie in a copy of their bytes, which msgpack makes. CodecError for what is no such frame."""
+    try:
+        (frame,) = frames
+        return required("msgpack", "msgpack").unpackb(frame, object_hook=_made, strict_map_key=False)
+    except CodecError:
+        raise
+    except Exception as cause:
+        raise CodecError(f"no message of msgpack: {cause}") from cause
+
+
+def _made(found: dict[Any, Any]) -> Any:
+    if found.keys() != {"dtype", "shape", "data"}:
+        return found
+    return np.frombuffer(found["data"], dtypes.from_node(found["dtype"])).reshape(found["shape"])

@@ -1,0 +1,24 @@
+"""pickle 5 with a frame for each buffer. A pickle is a program: decode only what someone you trust has sent."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+from hopmeter.codecs.errors import CodecError
+
+
+def encode(obj: Any) -> list[Any]:
+    """The pickle, then the object's own memory."""
+    buffers: list[pickle.PickleBuffer] = []
+    head = pickle.dumps(obj, protocol=5, buffer_callback=buffers.append)
+    return [head, *(buffer.raw() for buffer in buffers)]
+
+
+def decode(frames: Sequence[Any]) -> Any:
+    """Runs the pickle; the object shares the frames' memory. CodecError where it is none."""
+    try:
+        return pickle.loads(frames[0], buffers=frames[1:])
+    except Exception as cause:
+        raise CodecError(f"no pickle: {cause}") from cause

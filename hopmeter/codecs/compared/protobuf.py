@@ -1,0 +1,51 @@
+"""Protocol Buffers: message Array { string dtype; repeated int64 shape; bytes data; }, as a schema would have it."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hopmeter.codecs import dtypes
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.lookup import required
+
+FIELDS = (("dtype", 9, 1), ("shape", 3, 3), ("data", 12, 1))
+"""Name, type (string, int64, bytes), label (single, repeated), as descriptor.proto numbers them."""
+
+
+@functools.cache
+def _message() -> Any:
+    pb2 = required("google.protobuf.descriptor_pb2", "protobuf")
+    file = pb2.FileDescriptorProto(name="hopmeter_array.proto", package="hopmeter", syntax="proto3")
+    message = file.message_type.add(name="Array")
+    for number, (name, kind, label) in enumerate(FIELDS, 1):
+        message.field.add(name=name, number=number, type=kind, label=label)
+    pool = required("google.protobuf.descriptor_pool", "protobuf").DescriptorPool()
+    pool.Add(file)
+    factory = required("google.protobuf.message_factory", "protobuf")
+    return factory.GetMessageClass(pool.FindMessageTypeByName("hopmeter.Array"))
+
+
+def encode(obj: Any) -> list[Any]:
+    """One frame with two copies: into the message, and into its bytes."""
+    if not isinstance(obj, np.ndarray):
+        raise CodecError(f"protobuf has no form for {type(obj).__qualname__}", "send an array of NumPy's")
+    dtype = json.dumps(dtypes.to_node(obj.dtype))
+    return [_message()(dtype=dtype, shape=obj.shape, data=obj.tobytes()).SerializeToString()]
+
+
+def decode(frames: Sequence[Any]) -> Any:
+    """The array, in a copy that protobuf makes. CodecError for what is no such message."""
+    try:
+        (frame,) = frames
+        found = _message().FromString(bytes(frame))
+        dtype = dtypes.from_node(json.loads(found.dtype))
+        return np.frombuffer(found.data, dtype).reshape(tuple(found.shape))
+    except CodecError:
+        raise
+    except Exception as cause:
+        raise CodecError(f"no message of protobuf: {cause}") from cause

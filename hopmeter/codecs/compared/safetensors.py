@@ -1,0 +1,34 @@
+"""safetensors: an array, or a dict of arrays by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.lookup import required
+
+ALONE = "array"
+
+
+def encode(obj: Any) -> list[Any]:
+    """One frame with a copy."""
+    arrays = {ALONE: obj} if isinstance(obj, np.ndarray) else obj
+    if not isinstance(arrays, dict) or not all(isinstance(array, np.ndarray) for array in arrays.values()):
+        raise CodecError("safetensors carries arrays of NumPy's, or a dict of them")
+    load = required("safetensors.numpy", "safetensors")
+    return [load.save({name: np.ascontiguousarray(array) for name, array in arrays.items()})]
+
+
+def decode(frames: Sequence[Any]) -> Any:
+    """The array, or the dict; safetensors copies a frame that is not bytes. CodecError for what is none."""
+    try:
+        (frame,) = frames
+        found: dict[str, Any] = required("safetensors.numpy", "safetensors").load(bytes(frame))
+    except CodecError:
+        raise
+    except Exception as cause:
+        raise CodecError(f"no frame of safetensors: {cause}") from cause
+    return found[ALONE] if list(found) == [ALONE] else found
