@@ -22,14 +22,16 @@ WHAT = {
 
 def answer(runs: Sequence[Run], found: Sequence[Group]) -> list[str]:
     """Sentences in plain words, most important first."""
-    if asked := searches(runs):
-        return [*(each.sentence for each in asked), *caution(runs)]
+    asked = [each.sentence for each in searches(runs)]
+    found = [group for group in found if not all(row.cell.search for row in group.rows)]
+    if asked and not found:
+        return [*asked, *caution(runs)]
     measured = [group for group in found if group.ranked]
     telling = [group for group in measured if len(group.ranked) > 1] or measured
     if not telling:
-        return ["No cell of this run gave a latency that could be shown; the reasons stand below."]
+        return asked or ["No cell of this run gave a latency that could be shown; the reasons stand below."]
     said = [sentence(group, found) for group in telling] if len(telling) <= SPELLED_OUT else [summary(telling)]
-    return [*said, *caution(runs)]
+    return [*asked, *said, *caution(runs)]
 
 
 def sentence(group: Group, found: Sequence[Group]) -> str:

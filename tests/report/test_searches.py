@@ -44,5 +44,12 @@ def test_the_answer_is_the_rates() -> None:
     assert "shm 4\N{NARROW NO-BREAK SPACE}000\N{NARROW NO-BREAK SPACE}Hz, unix 2" in said
 
 
+def test_a_search_beside_another_run_leaves_that_its_answer() -> None:
+    runs = [made(), run_of(cell("shm", 10.0, 9.0, 11.0, relays=3), cell("unix", 20.0, 19.0, 21.0, relays=3))]
+    said = answer(runs, groups(runs))
+    assert said[0].startswith("Highest rate that held")
+    assert said[1].startswith("shm was fastest")
+
+
 def test_other_runs_have_no_searches() -> None:
     assert searches([run_of(cell("shm", 10.0))]) == []
