@@ -1,8 +1,9 @@
 /// What the ends of a process share: the context, how topics are served, and nodes.
 #pragma once
 
+#include <unistd.h>
+
 #include <atomic>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <rclcpp/rclcpp.hpp>
@@ -38,7 +39,6 @@ inline rclcpp::QoS qos_of(const hopmeter::Setup& setup) {
 class House {
  public:
   explicit House(const hopmeter::Setup& given) : setup(given), qos(qos_of(given)) {
-    setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST", 1);
     rclcpp::InitOptions options;
     options.set_domain_id(domain_of(setup.run()));
     options.auto_initialize_logging(false);  // it would write files into the user's home

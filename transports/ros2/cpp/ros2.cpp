@@ -1,5 +1,6 @@
 /// ROS 2 by rclcpp: topics and services. ../README.md says which message takes what of a frame.
 #include <rmw/rmw.h>
+#include <stdlib.h>
 
 #include <rclcpp/version.h>
 #include <ament_index_cpp/get_package_prefix.hpp>
@@ -32,7 +33,9 @@ std::string rmw_version(const std::string& name) {
 
 class Ros2 final : public Transport {
  public:
-  explicit Ros2(const Setup& setup) : setup_(setup) {}
+  explicit Ros2(const Setup& setup) : setup_(setup) {
+    setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST", 1);  // here no thread reads the environment yet
+  }
 
   static std::string version() { return "rclcpp " RCLCPP_VERSION_STR; }
 
