@@ -18,8 +18,8 @@ def names() -> list[str]:
 def named(name: str) -> ModuleType:
     """A codec by name, with `encode(obj) -> frames` and `decode(frames) -> obj`.
 
-    `pickle-in-band` and `pickle-out-of-band` run whatever the sender put into the frames: ask for them only where you trust
-    everyone who can send.
+    `pickle-in-band` and `pickle-out-of-band` run whatever the sender put into the frames: ask for them only where you
+    trust everyone who can send.
     """
     if name not in names():
         raise CodecError(f"no codec {name[:40]!r}", f"known are {', '.join(names())}")

@@ -18,6 +18,8 @@ EXTRA = "pyarrow"
 DEPTH = 32
 
 _schemas: dict[Any, str] = {}
+_flat: set[int] = set()
+"""Types that are known to have neither children nor words."""
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
@@ -54,6 +56,12 @@ def _chunks(pa: Any, column: Any, frames: Frames) -> str:
 def parts(pa: Any, array: Any, frames: Frames) -> str:
     """`[length, offset, buffers, children, dictionary]`; buffers counts them, null for one that is left out."""
     of = array.type
+    if of.id in _flat:
+        own = array.buffers()
+        frames.extend([_memory(one) for one in own if one is not None])
+        return f"[{len(array)},{array.offset},{_present(own)},[],null]"
+    if pa.types.is_primitive(of):
+        _flat.add(of.id)
     if isinstance(of, pa.ExtensionType):
         return parts(pa, array.storage, frames)
     if pa.types.is_dictionary(of):

@@ -10,19 +10,35 @@ import numpy as np
 from hopmeter.codecs import arrays
 from hopmeter.codecs.checks import one_of
 from hopmeter.codecs.lookup import required
-from hopmeter.codecs.writing import Frames, refused
+from hopmeter.codecs.writing import KEPT, Frames, refused
 
 ROOTS = ("tensorflow",)
 EXTRA = "tensorflow"
 READERS: dict[str, Any] = {}
 
+_kept: dict[Any, str] = {}
+
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
     """The memory of a tensor; one on another device is copied to the CPU."""
+    try:
+        view = memoryview(obj)
+        node = _kept[view.format, view.shape]
+        frames.append(view.cast("B"))
+    except (TypeError, KeyError, ValueError, BufferError):  # seen for the first time, or nothing that lends memory
+        return _general(obj, frames)
+    return node
+
+
+def _general(obj: Any, frames: Frames) -> str:
     tf = required("tensorflow", EXTRA)
     if isinstance(obj, tf.Variable):
         return arrays.write(_memory(tf, obj.read_value()), frames, "tensorflow", "variable")
-    return arrays.write(_memory(tf, obj), frames, "tensorflow")
+    array = _memory(tf, obj)
+    node = arrays.write(array, frames, "tensorflow")
+    if array.size and arrays.castable(array.dtype) and len(_kept) < KEPT:
+        _kept[memoryview(array).format, array.shape] = node
+    return node
 
 
 def _memory(tf: Any, tensor: Any) -> Any:

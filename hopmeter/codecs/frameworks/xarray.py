@@ -71,10 +71,12 @@ def _read_array(node: list[Any], reading: Reading) -> Maker:
         called, of, along = reading.maker(name), _variable_maker(variable, reading), _variables_maker(coords, reading)
 
         def make(frames: Any) -> Any:
-            held = of(frames)
-            return xr.DataArray(held, coords=along(frames) or None, name=called(frames))
+            return xr.DataArray(of(frames), coords=along(frames) or None, name=called(frames))
 
-        return make
+        def bare(frames: Any) -> Any:
+            return xr.DataArray(of(frames), coords={}, name=called(frames), indexes={}, fastpath=True)
+
+        return make if coords else bare
 
     return _own(reading, build)
 

@@ -1,0 +1,156 @@
+"""Codecs against budgets: encode here, decode from plain memoryviews in another process, memory proved to be shared.
+
+A row is the time of both together in microseconds beside its budget, ten rounds; then NumPy beside other codecs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+import subprocess
+import sys
+import timeit
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pairs import PAIRS, Comparison, told
+
+from hopmeter.codecs import decode, encode, missing, named, names, packing
+
+ROUND_S = 0.02
+QUIET = {"OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"}
+ARRAY = ((200, 200), "f8")
+SINGLE = ((200, 200), "f4")
+IMAGE = ((1080, 1440, 3), "u1")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One object: its framework, what it is made of, its budget, how to make it, and how to look at its memory."""
+
+    framework: str
+    made_of: Any
+    budget_us: float
+    make: Callable[[Any], Any]
+    look: Callable[[Any], Any]
+
+    @property
+    def name(self) -> str:
+        """As the row is called."""
+        shape, dtype = self.made_of
+        return f"{self.framework} {'x'.join(map(str, shape))} {dtype}"
+
+
+def of(package: str) -> Any:
+    """A framework, imported where it is needed."""
+    return importlib.import_module(package)
+
+
+def rows() -> list[Row]:
+    """All of them, for parent and child alike."""
+    tensors = {
+        "torch": (5, lambda a: of("torch").from_numpy(a), lambda t: t.numpy()),
+        "tensorflow": (5, lambda a: of("tensorflow").constant(a), lambda t: np.asarray(memoryview(t))),
+        "paddle": (13, lambda a: of("paddle").to_tensor(a), np.from_dlpack),
+        "jax": (30, lambda a: of("jax.numpy").asarray(a), np.asarray),
+    }
+    found = [Row("numpy", what, 2, np.asarray, np.asarray) for what in (ARRAY, IMAGE)]
+    found += [Row(name, what, *rest) for name, rest in tensors.items() for what in (SINGLE, IMAGE)]
+    found.append(Row("pyarrow", ((40000,), "f8"), 5, lambda a: of("pyarrow").array(a), lambda a: a.to_numpy()))
+    found.append(Row("xarray", ARRAY, 15, lambda a: of("xarray").DataArray(a, dims=("y", "x")), lambda x: x.data))
+    found.append(Row("pandas", ARRAY, 60, lambda a: of("pandas").DataFrame(a, copy=False), lambda d: d.to_numpy()))
+    found.append(Row("pillow", IMAGE, 100, lambda a: of("PIL.Image").fromarray(a), np.asarray))
+    return found
+
+
+def numbers(row: Row) -> Any:
+    """The same in both processes."""
+    shape, dtype = row.made_of
+    return (np.arange(int(np.prod(shape))) % 251).astype(dtype).reshape(shape)
+
+
+def best(call: Callable[[], Any]) -> list[float]:
+    """Microseconds of one call, a figure a round: the mean of as many calls as fit into it."""
+    call()
+    once = min(timeit.repeat(call, number=1, repeat=5))
+    count = max(1, int(ROUND_S / 5 / once))
+    return [min(timeit.repeat(call, number=count, repeat=5)) / count * 1e6 for _ in range(PAIRS)]
+
+
+def child(number: int) -> None:
+    """Decodes what comes on standard input, proves it and prints how long it took."""
+    row = rows()[number]
+    message = sys.stdin.buffer.read()
+    room = np.empty(len(message) + 64, np.uint8)
+    start = -room.ctypes.data % 64
+    buffer = room.data[start : start + len(message)]
+    buffer[:] = message
+    frames = packing.unpack(buffer)
+    obj = decode(frames)
+    told_before = digest(row, obj)
+    frames[1][0] ^= 0xFF
+    shared = told_before != digest(row, obj)
+    frames[1][0] ^= 0xFF
+    print(json.dumps({"digest": told_before, "shared": shared, "us": best(lambda: decode(frames))}))
+
+
+def digest(row: Row, obj: Any) -> str:
+    """Of the object's content as numbers."""
+    return hashlib.sha256(np.ascontiguousarray(row.look(obj)).tobytes()).hexdigest()
+
+
+def measured(number: int, row: Row) -> Comparison:
+    """One row: fails where the content differs or the memory is not the receive buffer."""
+    obj = row.make(numbers(row))
+    frames = encode(obj)
+    message = bytearray(packing.packed_bytes(frames))
+    packing.pack_into(frames, message)
+    command = [sys.executable, __file__, str(number)]
+    done = subprocess.run(command, input=bytes(message), capture_output=True, check=True, timeout=300)
+    answer = json.loads(done.stdout.splitlines()[-1])
+    if answer["digest"] != hashlib.sha256(numbers(row).tobytes()).hexdigest():
+        raise SystemExit(f"{row.name}: the content is not what was sent")
+    if not answer["shared"]:
+        raise SystemExit(f"{row.name}: the memory is not that of the receive buffer")
+    found = Comparison(f"{row.name}, encode + decode", 1.0)
+    for there, back in zip(best(lambda: encode(obj)), answer["us"], strict=True):
+        found.add(there + back, row.budget_us)
+    return found
+
+
+def compared(name: str, what: Any) -> Comparison:
+    """NumPy's own way against a codec to compare with, both in this process, round by round."""
+    array, codec = numbers(Row("numpy", what, 2, np.asarray, np.asarray)), named(name)
+    shape, dtype = what
+    found = Comparison(f"numpy {'x'.join(map(str, shape))} {dtype} / {name}", None)
+    ours = best(lambda: decode(encode(array)))
+    theirs = best(lambda: codec.decode(codec.encode(array)))
+    for one, other in zip(ours, theirs, strict=True):
+        found.add(one, other)
+    return found
+
+
+def main() -> int:
+    """Rows of a framework that is not installed are told with the command that gets it."""
+    os.environ.update({key: os.environ.get(key, value) for key, value in QUIET.items()})
+    if not missing("paddle") and not missing("tensorflow"):
+        importlib.import_module("paddle")  # importing it after TensorFlow crashes
+    found = []
+    for number, row in enumerate(rows()):
+        if without := missing(row.framework):
+            print(f"{row.name}: left out, {without}")
+            continue
+        found.append(measured(number, row))
+    found += [compared(name, what) for name in names() for what in (ARRAY, IMAGE)]
+    return told(found)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        child(int(sys.argv[1]))
+    else:
+        raise SystemExit(main())
