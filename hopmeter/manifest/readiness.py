@@ -69,7 +69,8 @@ def readiness(manifest: Manifest, language: str) -> Readiness:
     if command is None:
         return _unready(manifest, language, NOT_BUILT)
     if manifest.daemon is not None and manifest.daemon.program is None:
-        return _unready(manifest, language, f"{manifest.daemon.title} is not installed")
+        gone = f"{manifest.daemon.title} is not installed"
+        return _unready(manifest, language, gone, user.remedy if user else "")
     describe = [*command, "--describe"]
     if language == "python":
         describe += ["--adapter", str(manifest.folder / "python")]
@@ -106,8 +107,9 @@ def environment() -> dict[str, str]:
     return {**os.environ, "OMP_NUM_THREADS": "1", **found}
 
 
-def _unready(manifest: Manifest, language: str, missing: str) -> Readiness:
-    return Readiness(manifest.name, language, ready=False, missing=missing, get=f"hopmeter build {manifest.name}")
+def _unready(manifest: Manifest, language: str, missing: str, get: str = "") -> Readiness:
+    built = get or f"hopmeter build {manifest.name}"
+    return Readiness(manifest.name, language, ready=False, missing=missing, get=built)
 
 
 class UndescribedError(Exception):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from hopmeter import places
 from hopmeter.build import work
 from hopmeter.build.targets import Target
 from hopmeter.cli.build import register
@@ -54,3 +57,12 @@ def test_building_everything_passes_it_over(monkeypatch: pytest.MonkeyPatch) -> 
     done = CliRunner().invoke(app)
     assert done.exit_code == 0, done.output
     assert "not installed here, passed over: brought (c++)" in done.output
+
+
+def test_a_daemon_that_only_a_user_has_is_not_to_be_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BROUGHT_ROOT", "/somewhere")
+    monkeypatch.setattr(places, "node", lambda *_: Path("node"))
+    daemon = {"title": "its server", "command": ["$BROUGHT_ROOT/server"], "ready": "port"}
+    served = Manifest.model_validate({**MANIFEST.model_dump(by_alias=True), "daemon": daemon})
+    answer = readiness(served, "c++")
+    assert (answer.missing, answer.get) == ("its server is not installed", "install it and set BROUGHT_ROOT")
