@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False  # what type checkers take for true; importing `typing` would cost more than all of this
+if TYPE_CHECKING:
+    from hopmeter.connecting import connect as connect
+
 __version__: str
 
 
-def __getattr__(name: str) -> str:
-    """`__version__`, looked up when asked for: finding it takes longer than everything else that a node imports."""
+def __getattr__(name: str) -> object:
+    """`__version__` and `connect`, when asked for: finding them takes longer than all else that a node imports."""
+    if name == "connect":
+        from hopmeter.connecting import connect as found
+
+        return found
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib.metadata import PackageNotFoundError, version

@@ -1,0 +1,110 @@
+"""Adapters in a program that is not a node: several in one process, beside modules of the user's own."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hopmeter.connecting.errors import ConnectError, in_words
+from hopmeter.errors import UsageError
+from hopmeter.manifest.discovery import named
+from hopmeter.manifest.interpreter import folder
+from hopmeter.manifest.model import Manifest, Offer, Setting
+from hopmeter.node.contract import AdapterError
+from hopmeter.node.loading import transport_class
+from hopmeter.toml_files import one_of
+
+_loading = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What an adapter is told; hopmeter.node.contract says what each means."""
+
+    run: str
+    directory: str
+    wait: str
+    daemon: str
+    settings: dict[str, Any]
+    frame_bytes: int
+    payload: str = "bytes"
+    width: int = 0
+    height: int = 0
+
+
+@dataclass(frozen=True)
+class Link:
+    """One hop, as an adapter is told of it."""
+
+    name: str
+    address: str = ""
+    receivers: int = 1
+
+
+def manifest_of(transport: str) -> tuple[Manifest, Offer]:
+    """A transport and what it offers in Python; UsageError for an unknown one, ConnectError for one without."""
+    manifest = named([transport])[transport]
+    offer = manifest.offers.get("python")
+    if offer is None:
+        raise ConnectError(f"{manifest.title} has no adapter for Python", "choose one of `hopmeter transports`")
+    if offer.user is not None and not offer.user.is_here:
+        raise ConnectError(f"{manifest.title} is not installed here", offer.user.remedy)
+    return manifest, offer
+
+
+def checked_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was given, in the manifest's types; UsageError for what it does not know or allow."""
+    return {name: _checked(manifest, name, value) for name, value in given.items()}
+
+
+def _checked(manifest: Manifest, name: str, value: Any) -> Any:
+    known: dict[str, Setting] = manifest.settings
+    if name not in known:
+        raise UsageError(f"setting {one_of(name, known)}" if known else f"{manifest.title} has no setting {name}")
+    try:
+        return known[name].checked(value)
+    except ValueError as wrong:
+        raise UsageError(f"{manifest.name}: {name}: {wrong}") from wrong
+
+
+def adapter(manifest: Manifest, offer: Offer) -> type[Any]:
+    """The adapter's class; ConnectError with the remedy where what it needs is not installed."""
+    with in_words(f"{manifest.title} cannot be used"):
+        try:
+            return _loaded(manifest.folder / "python")
+        except AdapterError as failed:
+            if isinstance(failed.__cause__, ImportError) and (offer.environment or offer.interpreter):
+                raise AdapterError(str(failed), _elsewhere(offer)) from failed
+            raise
+
+
+def _elsewhere(offer: Offer) -> str:
+    if offer.interpreter == "system":
+        return f"run the program with the system's Python, and `apt install {' '.join(offer.apt)}`"
+    python = folder(offer.transport) / "bin/python"
+    return f"run the program with {python} (`hopmeter build {offer.transport}` makes it), or install {offer.pip}"
+
+
+@functools.cache
+def _loaded(home: Path) -> type[Any]:
+    """Loads it, then takes its other files out of sight: those of two transports have the same names, and a node has
+    but one transport."""
+    with _loading:
+        before, path = set(sys.modules), list(sys.path)
+        try:
+            return transport_class(home)
+        finally:
+            sys.path[:] = path
+            for module in set(sys.modules) - before:
+                if _is_of_transports(module, home):
+                    del sys.modules[module]
+
+
+def _is_of_transports(module: str, home: Path) -> bool:
+    file = getattr(sys.modules[module], "__file__", None)
+    return bool(file) and Path(str(file)).is_relative_to(home.parents[1]) and not module.startswith("hopmeter_adapter_")

@@ -1,0 +1,83 @@
+"""Frames: hopmeter's header of 64 bytes, so that adapters work unaltered, and an object's packed frames after it."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hopmeter.codecs.packing import pack_into, packed_bytes
+
+HEADER = struct.Struct("<4sHHQIIQqqQII")
+"""Magic, version, flags, run, flow (the kind), 0, seq (the number), intended, sent, length, checksum, 0."""
+MAGIC = b"HOPM"
+VERSION = 1
+ALIGN = 64
+
+
+class Kind(IntEnum):
+    """What a frame is; it stands in the header's field `flow`."""
+
+    OBJECT = 1
+    CALL = 2
+    REPLY = 3
+    FAILED = 4
+    PROBE = 5
+    ANSWER = 6
+
+
+class Message(NamedTuple):
+    """A frame that was received, its payload copied into memory of its own."""
+
+    kind: int
+    number: int
+    payload: Any
+
+
+def outgoing(kind: Kind, number: int, run: str, frames: Sequence[Any]) -> tuple[int, Callable[..., None]]:
+    """The payload's bytes, and what writes the frame into the transport's memory: one buffer, or two."""
+    length = packed_bytes(frames)
+
+    def fill(frame: Any, payload: Any = None) -> None:
+        head = plain(frame)
+        now = time.monotonic_ns()
+        HEADER.pack_into(head, 0, MAGIC, VERSION, 0, int(run, 16), kind, 0, number, now, now, length, 0, 0)
+        pack_into(frames, head[HEADER.size :] if payload is None else plain(payload))
+
+    return length, fill
+
+
+def incoming(run: str, frame: Any, payload: Any = None) -> Message | None:
+    """The frame, copied out of what is only borrowed; None for one that is not of this link."""
+    head = plain(frame)
+    body = head[HEADER.size :] if payload is None else plain(payload)
+    if head.nbytes < HEADER.size:
+        return None
+    magic, version, _, of, kind, _, number, _, _, length, _, _ = HEADER.unpack_from(head)
+    if (magic, version, of, length) != (MAGIC, VERSION, int(run, 16), body.nbytes):
+        return None
+    return Message(kind, number, _copied(body))
+
+
+def plain(data: Any) -> memoryview:
+    """Any buffer as bytes side by side, not copied; ctypes has formats that a memoryview does not cast."""
+    view = memoryview(data)
+    if view.format == "B" and view.ndim == 1:
+        return view
+    try:
+        return view.cast("B")
+    except (TypeError, ValueError):
+        return np.frombuffer(data, np.uint8).data
+
+
+def _copied(body: memoryview) -> memoryview:
+    """Writable memory that begins at a multiple of 64 bytes: there `decode` shares everything."""
+    room = np.empty(body.nbytes + ALIGN, np.uint8)
+    start = -room.ctypes.data % ALIGN
+    copy = room.data[start : start + body.nbytes]
+    copy[:] = body
+    return copy

@@ -1,0 +1,200 @@
+"""Where two programs of one user find each other: a private folder with a record for every end that binds.
+
+A record is a file `TRANSPORT.NAME.KIND.json`; it tells the address, and which process left it. One whose process has
+ended is stale: whoever comes across it removes it, with the private folder and the leftovers of that end.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import secrets
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hopmeter.connecting.errors import ConnectError
+
+PREFIX = "hm-link-"
+LONGEST = 40
+"""Paths of Unix sockets hold about 100 characters; what is left is the transport's."""
+LOOK_S = 0.01
+
+
+@dataclass(frozen=True)
+class Record:
+    """One end that binds."""
+
+    pid: int
+    started: int
+    """When its process started, in clock ticks since boot: a number alone may have passed to somebody else."""
+    run: str
+    """16 hexadecimal digits, this end's alone."""
+    directory: str
+    """Private; both ends may put files there."""
+    frame_bytes: int
+    settings: dict[str, Any]
+    leftovers: list[str]
+    """Patterns of what its process may have left elsewhere."""
+    address: str | None = None
+    """None while it is still being bound."""
+
+    @property
+    def lives(self) -> bool:
+        """Whether its process is still there."""
+        return started(self.pid) == self.started
+
+
+def started(pid: int) -> int | None:
+    """When a process started; None where there is none, or only what its parent has not yet buried."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in "ZX" else int(fields[19])
+
+
+class Rendezvous:
+    """The folder, as one process sees it."""
+
+    def __init__(self, folder: str | os.PathLike[str] | None, transport: str) -> None:
+        self.folder = _private(Path(folder) if folder is not None else default_folder())
+        self._transport = transport
+
+    def claim(self, name: str, kind: str, frame_bytes: int, settings: dict[str, Any], left: Sequence[str]) -> Record:
+        """Takes a name for this process; ConnectError where a living one has it."""
+        run = secrets.token_hex(8)
+        with self._locked():
+            self._refuse_taken(name, kind)
+            directory = tempfile.mkdtemp(prefix=PREFIX, dir=short_folder())
+            born = started(os.getpid())
+            own = [pattern.replace("{run}", run) for pattern in left]
+            record = Record(os.getpid(), born or 0, run, directory, frame_bytes, settings, own)
+            self._write(name, kind, record)
+        return record
+
+    def announce(self, name: str, kind: str, record: Record, address: str) -> None:
+        """The end is bound: others may connect."""
+        self._write(name, kind, replace(record, address=address))
+
+    def retract(self, name: str, kind: str, record: Record) -> None:
+        """The end is closed: nothing of it stays."""
+        with self._locked():
+            if (there := self.look(name, kind)) is not None and there.run == record.run:
+                self._path(name, kind).unlink(missing_ok=True)
+        _remove(record)
+
+    def look(self, name: str, kind: str) -> Record | None:
+        """What is known of an end now, whether or not it lives."""
+        return _read(self._path(name, kind))
+
+    def await_end(self, name: str, kind: str, within_s: float) -> Record | None:
+        """The end, as soon as it is bound; None if it is not in time."""
+        deadline = time.monotonic() + within_s
+        while True:
+            record = self.look(name, kind)
+            if record is not None and record.address is not None and record.lives:
+                return record
+            if record is not None and not record.lives:
+                self.sweep()
+            if time.monotonic() >= deadline:
+                return None
+            time.sleep(LOOK_S)
+
+    def kinds(self, name: str, begins: str) -> set[str]:
+        """The kinds of a name that begin with a word."""
+        start = f"{self._transport}.{name}."
+        files = (path.name for path in self.folder.glob(f"{start}{begins}*.json"))
+        return {file.removeprefix(start).removesuffix(".json") for file in files}
+
+    def sweep(self) -> None:
+        """Removes what dead processes left, of every transport."""
+        with self._locked():
+            for path in self.folder.glob("*.json"):
+                record = _read(path)
+                if record is not None and not record.lives:
+                    path.unlink(missing_ok=True)
+                    _remove(record)
+
+    def _refuse_taken(self, name: str, kind: str) -> None:
+        there = self.look(name, kind)
+        if there is None:
+            return
+        if there.lives:
+            taken = f'"{name}" is already taken over {self._transport}, by process {there.pid}'
+            raise ConnectError(taken, "choose another name, or close it there")
+        _remove(there)
+
+    def _write(self, name: str, kind: str, record: Record) -> None:
+        path = self._path(name, kind)
+        beside = path.with_suffix(f".{record.run}")
+        beside.write_text(json.dumps(asdict(record)))
+        beside.replace(path)
+
+    def _path(self, name: str, kind: str) -> Path:
+        return self.folder / f"{self._transport}.{name}.{kind}.json"
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        # The folder itself is the lock, so that no file stays behind.
+        handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+
+def default_folder() -> Path:
+    """The user's own: in XDG_RUNTIME_DIR, else in the temporary directory."""
+    own = os.environ.get("XDG_RUNTIME_DIR", "")
+    if own and os.access(own, os.W_OK | os.X_OK):
+        return Path(own) / "hopmeter"
+    return Path(tempfile.gettempdir()) / f"hopmeter-{os.getuid()}"
+
+
+def short_folder() -> str:
+    """Where private folders of links go: paths of sockets have to be short."""
+    own = os.environ.get("XDG_RUNTIME_DIR", "")
+    usable = own and len(own) <= LONGEST and os.access(own, os.W_OK | os.X_OK)
+    return own if usable else "/tmp"
+
+
+def _private(folder: Path) -> Path:
+    """The folder, made where it is missing. What others could write would be believed, so that is refused."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.lstat() if not folder.is_symlink() else folder.stat()
+    except OSError as cause:
+        raise ConnectError(f"{folder} is no folder to meet in: {cause.strerror}", "name another: folder=…") from cause
+    if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise ConnectError(f"others may write to {folder}", f"chmod 700 {folder}, or name another: folder=…")
+    return folder.resolve()
+
+
+def _read(path: Path) -> Record | None:
+    try:
+        return Record(**json.loads(path.read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _remove(record: Record) -> None:
+    """What an end may have left; only what is named as ours is."""
+    directory = Path(record.directory)
+    if directory.name.startswith(PREFIX):
+        shutil.rmtree(directory, ignore_errors=True)
+    if not re.fullmatch("[0-9a-f]{16}", record.run):
+        return
+    for pattern in record.leftovers:
+        for path in Path("/").glob(pattern.lstrip("/")) if record.run in pattern else ():
+            with suppress(OSError):
+                path.unlink()
