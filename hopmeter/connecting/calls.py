@@ -239,29 +239,35 @@ class DuplexServer:
         self._asked, self._name, self._answering = asked, name, answering
         self._over = threading.Event()
         self._callers: dict[str, Caller] = {}
+        self._refused: set[str] = set()
+        """Those that could not be reached: told once."""
         self._end = bound(asked, name, "rpc", None)
         self._thread = threading.Thread(target=self._run, name=f"hopmeter {name}", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
         while not self._over.wait(PROBE_S / 2):
-            try:
-                self._meet()
-            except Exception:
-                log.exception("a client cannot be met")
+            there = {kind.removeprefix("call-") for kind in self._asked.meeting.kinds(self._name, "call-")}
+            self._part(there)
+            for caller in there - self._callers.keys() - self._refused:
+                self._meet(caller)
 
-    def _meet(self) -> None:
-        there = {kind.removeprefix("call-") for kind in self._asked.meeting.kinds(self._name, "call-")}
-        for caller in set(self._callers) - there:
-            self._callers.pop(caller).close()
+    def _part(self, there: set[str]) -> None:
+        """Lets go of clients that have closed or whose process has ended."""
         for caller, known in list(self._callers.items()):
-            if not known.record.lives:
+            if caller not in there or not known.record.lives:
                 self._callers.pop(caller).close()
                 self._asked.meeting.sweep()
-        for caller in there - set(self._callers):
-            record = self._asked.meeting.look(self._name, f"call-{caller}")
-            if record is not None and record.lives and record.address is not None:
-                self._callers[caller] = Caller(self._asked, self._name, caller, self._answering)
+
+    def _meet(self, caller: str) -> None:
+        record = self._asked.meeting.look(self._name, f"call-{caller}")
+        if record is None or record.address is None or not record.lives:
+            return
+        try:
+            self._callers[caller] = Caller(self._asked, self._name, caller, self._answering)
+        except Exception:
+            self._refused.add(caller)
+            log.exception('"%s": a client cannot be reached', self._name)
 
     def close(self) -> None:
         """No call is answered any more when this returns."""

@@ -24,7 +24,7 @@ def publish(house: Any, over: threading.Event) -> None:
     print("ready", flush=True)
     while not over.wait(0.002):
         for name, sent in OBJECTS.items():
-            publisher.send({"name": name, "object": sent})
+            publisher.send({"name": name, "object": sent}, timeout_s=30)
 
 
 def handler(asked: Any) -> Any:
@@ -41,10 +41,16 @@ def serve(house: Any, over: threading.Event) -> None:
     over.wait()
 
 
+def ask(house: Any, over: threading.Event) -> None:
+    house.client("add").call("once")
+    print("ready", flush=True)
+    over.wait()
+
+
 def main(role: str, transport: str, folder: str, *settings: str) -> None:
     over = threading.Event()
     with hopmeter.connect(transport, folder=folder, **dict(word.split("=") for word in settings)) as house:
-        thread = threading.Thread(target={"publish": publish, "serve": serve}[role], args=(house, over))
+        thread = threading.Thread(target={"publish": publish, "serve": serve, "ask": ask}[role], args=(house, over))
         thread.start()
         sys.stdin.read()
         over.set()
