@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import sys
 import threading
 from typing import Any
@@ -47,10 +49,19 @@ def ask(house: Any, over: threading.Event) -> None:
     over.wait()
 
 
+def play(role: str, house: Any, over: threading.Event) -> None:
+    """One role; if it fails, so does the program, and nobody waits for it."""
+    try:
+        {"publish": publish, "serve": serve, "ask": ask}[role](house, over)
+    except Exception:
+        logging.exception("the other program has failed")
+        os._exit(1)
+
+
 def main(role: str, transport: str, folder: str, *settings: str) -> None:
     over = threading.Event()
     with hopmeter.connect(transport, folder=folder, **dict(word.split("=") for word in settings)) as house:
-        thread = threading.Thread(target={"publish": publish, "serve": serve, "ask": ask}[role], args=(house, over))
+        thread = threading.Thread(target=play, args=(role, house, over))
         thread.start()
         sys.stdin.read()
         over.set()
