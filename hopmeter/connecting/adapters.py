@@ -13,7 +13,6 @@ from typing import Any
 from hopmeter.connecting.errors import ConnectError, in_words
 from hopmeter.errors import UsageError
 from hopmeter.manifest.discovery import named
-from hopmeter.manifest.interpreter import folder
 from hopmeter.manifest.model import Manifest, Offer, Setting
 from hopmeter.node.contract import AdapterError
 from hopmeter.node.loading import transport_class
@@ -85,9 +84,9 @@ def adapter(manifest: Manifest, offer: Offer) -> type[Any]:
 
 def _elsewhere(offer: Offer) -> str:
     if offer.interpreter == "system":
-        return f"run the program with the system's Python, and `apt install {' '.join(offer.apt)}`"
-    python = folder(offer.transport) / "bin/python"
-    return f"run the program with {python} (`hopmeter build {offer.transport}` makes it), or install {offer.pip}"
+        return f"`apt install {' '.join(offer.apt)}`, and run the program with hopmeter on the system's Python"
+    packages = " ".join(f"'{package}'" for package in offer.pip)
+    return f"`pip install {packages}` beside hopmeter, in an environment without the other transports: they conflict"
 
 
 @functools.cache

@@ -78,6 +78,11 @@ def test_a_transport_that_is_not_installed_names_its_remedy(tmp_path: Path, monk
     with pytest.raises(ConnectError, match=r"a_library_that_nobody_has.*run `hopmeter build absent`"):
         hopmeter.connect("absent", folder=tmp_path / "meeting")
     assert sys.path == path
+    own = text.replace('name = "unix"', 'name = "absent"')
+    own = own.replace("[languages.python]", '[languages.python]\nenvironment = "own"\npip = ["absent==1.*"]')
+    (home / "transport.toml").write_text(own)
+    with pytest.raises(ConnectError, match=r"`pip install 'absent==1\.\*'` beside hopmeter"):
+        hopmeter.connect("absent", folder=tmp_path / "meeting")
     unowned = text.replace('name = "unix"', 'name = "absent"') + "\n[languages.python.user]\n"
     (home / "transport.toml").write_text(unowned + 'variable = "ABSENT_ROOT"\nremedy = "build it, set ABSENT_ROOT"\n')
     with pytest.raises(ConnectError, match=r"is not installed here.*build it, set ABSENT_ROOT"):
