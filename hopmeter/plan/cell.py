@@ -5,6 +5,24 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+AXES = (
+    "pattern",
+    "placement",
+    "wait",
+    "cores",
+    "payload",
+    "touch",
+    "codec",
+    "pace",
+    "rate_hz",
+    "relays",
+    "sinks",
+    "pairs",
+    "work",
+    "burst",
+)
+"""The fields that a scenario may give several values of, beside transport, language and settings."""
+
 
 @dataclass(frozen=True)
 class Cell:

@@ -9,7 +9,7 @@ from typing import Any
 
 from hopmeter.errors import UsageError
 from hopmeter.manifest import Manifest, Readiness, named, selected
-from hopmeter.plan.cell import Cell
+from hopmeter.plan.cell import AXES, Cell
 from hopmeter.plan.cores import Machine, NoCoresError
 from hopmeter.scenario import Ask, Scenario, amounts
 from hopmeter.toml_files import one_of
@@ -32,22 +32,7 @@ class World:
 
 def expanded(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:
     """The cells of one case, without ids; what cannot be because of its cores is dropped already."""
-    names = (
-        "pattern",
-        "placement",
-        "wait",
-        "cores",
-        "payload",
-        "touch",
-        "codec",
-        "pace",
-        "rate",
-        "relays",
-        "sinks",
-        "pairs",
-        "work",
-        "burst",
-    )
+    names = [name.removesuffix("_hz") for name in AXES]
     transports = _transports(ask, world)
     for values in itertools.product(*(ask.axes[name] for name in names)):
         axes = dict(zip(names, values, strict=True))

@@ -5,35 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hopmeter.plan.cell import Cell
+from hopmeter.plan.cell import AXES, Cell
 from hopmeter.plan.expand import World
 from hopmeter.plan.rules import why_not
 
 FLOORS = {"thread": "memory", "process": "shm"}
 LANGUAGE = "rust"
 NO_FLOORS = "a search compares rates, which have no floor"
-SAME = (
-    "pattern",
-    "placement",
-    "wait",
-    "cores",
-    "payload",
-    "touch",
-    "codec",
-    "pace",
-    "rate_hz",
-    "relays",
-    "sinks",
-    "pairs",
-    "work",
-    "burst",
-    "reply",
-    "fifo",
-    "mlock",
-    "messages",
-    "warmup",
-    "limit_s",
-)
+SAME = (*AXES, "reply", "fifo", "mlock", "messages", "warmup", "limit_s")
 """A floor agrees with its cells in all of these."""
 
 
