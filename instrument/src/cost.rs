@@ -1,5 +1,6 @@
 //! What the instrument itself costs: who measures the meter?
 
+use std::hint::black_box;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -10,6 +11,9 @@ use crate::recorder::{Record, Recorder};
 
 const BATCHES: usize = 50;
 const BATCH: u64 = 2_000;
+/// As large as a large image, which is what copies matter for.
+const BLOCK: usize = 6_000_000;
+const COPIES: usize = 15;
 
 /// Nanoseconds that seeing one message takes, each the median of many batches.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
@@ -18,6 +22,8 @@ pub struct Cost {
     pub clock_ns: f64,
     /// Keeping one message: two readings of the clock and one record.
     pub message_ns: f64,
+    /// Bytes that one core copies in a nanosecond (10^9 bytes a second), in blocks of some megabytes.
+    pub copy_bytes_per_ns: f64,
 }
 
 /// Measures it; takes a few milliseconds and, for that time, a file of some megabytes in `directory`.
@@ -30,7 +36,22 @@ pub fn measure(directory: &Path) -> Result<Cost> {
     let mut recorder = Recorder::create(&scratch.0, 0, BATCHES as u64 * BATCH)?;
     let mut costs: Vec<f64> = (0..BATCHES).map(|_| batch_ns(&mut recorder)).collect();
     costs.sort_by(f64::total_cmp);
-    Ok(Cost { clock_ns, message_ns: costs[BATCHES / 2] })
+    Ok(Cost { clock_ns, message_ns: costs[BATCHES / 2], copy_bytes_per_ns: copy_bytes_per_ns() })
+}
+
+/// The median of copies between two blocks that were written before: about 20 ms in all.
+fn copy_bytes_per_ns() -> f64 {
+    let (from, mut to) = (vec![1u8; BLOCK], vec![2u8; BLOCK]);
+    let mut took_ns: Vec<i64> = (0..COPIES).map(|_| copy_ns(&from, &mut to)).collect();
+    took_ns.sort_unstable();
+    BLOCK as f64 / took_ns[COPIES / 2].max(1) as f64
+}
+
+fn copy_ns(from: &[u8], to: &mut [u8]) -> i64 {
+    let begin_ns = clock::now_ns();
+    to.copy_from_slice(black_box(from));
+    black_box(to);
+    clock::now_ns() - begin_ns
 }
 
 fn batch_ns(recorder: &mut Recorder) -> f64 {
@@ -61,6 +82,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let cost = measure(folder.path()).expect("measured");
         assert!(cost.clock_ns > 0.0 && cost.message_ns > cost.clock_ns, "{cost:?}");
+        assert!(cost.copy_bytes_per_ns > 0.01 && cost.copy_bytes_per_ns < 1000.0, "{cost:?}");
         assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 0);
     }
 }

@@ -1,5 +1,43 @@
 //! What is in a payload, and how the far end knows it arrived whole.
 
+use crate::error::{Context, Error, Result};
+use crate::spec::Spec;
+
+/// What payloads are made of.
+pub enum Content {
+    Pattern,
+    /// The bytes of a file, the same in every message.
+    File(Vec<u8>),
+}
+
+impl Content {
+    /// Reads the file, where there is one.
+    ///
+    /// # Errors
+    /// When it cannot be read or has another size than was planned.
+    pub fn of(spec: &Spec) -> Result<Self> {
+        let Some(path) = &spec.payload_file else { return Ok(Self::Pattern) };
+        let bytes = std::fs::read(path).context(format!("reading the payload {}", path.display()))?;
+        if bytes.len() == spec.payload_bytes {
+            return Ok(Self::File(bytes));
+        }
+        let (have, planned) = (bytes.len(), spec.payload_bytes);
+        Err(Error::new(format!(
+            "the payload {} has {have} bytes, and had {planned} when it was planned",
+            path.display()
+        ))
+        .remedy("leave the file as it is while it is measured"))
+    }
+
+    /// Writes the payload of a message.
+    pub fn fill(&self, seq: u64, payload: &mut [u8]) {
+        match self {
+            Self::File(bytes) if bytes.len() == payload.len() => payload.copy_from_slice(bytes),
+            _ => fill(seq, payload),
+        }
+    }
+}
+
 /// Fills a payload with a pattern of its own for every seed, at the speed of memory.
 pub fn fill(seed: u64, payload: &mut [u8]) {
     let mut word = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;

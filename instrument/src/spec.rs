@@ -104,6 +104,17 @@ pub enum Rpc {
     Duplex,
 }
 
+/// In which order a scatter asks its servers.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Asking {
+    /// All at once.
+    #[default]
+    Parallel,
+    /// Each when the one before has answered.
+    Sequential,
+}
+
 /// What a server sends back.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
@@ -167,7 +178,19 @@ pub struct Spec {
     pub wait: Wait,
     pub payload: PayloadKind,
     pub payload_bytes: usize,
+    /// The file whose bytes every payload is; a pattern where there is none.
+    #[serde(default)]
+    pub payload_file: Option<PathBuf>,
     pub touch: Touch,
+    /// What the ends encode and decode with; absent where payloads are bytes, and for nodes that only pass them on.
+    #[serde(default)]
+    pub codec: Option<String>,
+    /// Where the object lives, for a codec.
+    #[serde(default)]
+    pub device: Option<String>,
+    /// What the object is made of, for a codec.
+    #[serde(default)]
+    pub object: Option<String>,
     pub pace: Pace,
     /// Messages measured, after `warmup` more that are not.
     pub messages: u64,
@@ -185,6 +208,8 @@ pub struct Spec {
     pub checksum: bool,
     pub rpc: Rpc,
     pub reply: Reply,
+    #[serde(default)]
+    pub asking: Asking,
     /// SCHED_FIFO priority, 0 for the ordinary scheduler.
     pub fifo: u32,
     pub mlock: bool,

@@ -63,7 +63,8 @@ fn clock_quality(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(answer)
 }
 
-/// What the instrument costs: {clock_ns, message_ns}, the latter for two clock readings and one record. Needs a
+/// What the instrument costs: {clock_ns, message_ns, copy_bytes_per_ns}, the second for two clock readings and one
+/// record, the last what one core copies in blocks of megabytes. Needs a
 /// folder in which a file of some megabytes may exist for a moment.
 #[pyfunction]
 fn recording_cost(py: Python<'_>, directory: PathBuf) -> PyResult<Bound<'_, PyDict>> {
@@ -71,6 +72,7 @@ fn recording_cost(py: Python<'_>, directory: PathBuf) -> PyResult<Bound<'_, PyDi
     let answer = PyDict::new(py);
     answer.set_item("clock_ns", seen.clock_ns)?;
     answer.set_item("message_ns", seen.message_ns)?;
+    answer.set_item("copy_bytes_per_ns", seen.copy_bytes_per_ns)?;
     Ok(answer)
 }
 

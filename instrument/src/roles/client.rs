@@ -28,7 +28,7 @@ pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
     let mut bound = BTreeMap::new();
     let end = ClientEnd::bind(desk, id, &mut bound)?;
     desk.say_bound(bound);
-    let mut asker = Asker::new(desk, end.connect(desk)?);
+    let mut asker = Asker::new(desk, end.connect(desk)?)?;
     let mut recorder = desk.recorder()?;
     desk.say_ready();
     desk.prove(|probe| asker.probe(probe))?;
@@ -62,10 +62,12 @@ pub struct Asker {
 }
 
 impl Asker {
-    pub fn new(desk: &Desk<'_>, client: Box<dyn Client>) -> Self {
+    /// # Errors
+    /// What [`Emitter::new`] says.
+    pub fn new(desk: &Desk<'_>, client: Box<dyn Client>) -> Result<Self> {
         let gate = Gate::new(desk, until_drained(desk.spec.drain_ns));
         let (wait, patience) = (desk.spec.wait, desk.spec.patience());
-        Self { client, gate, emitter: Emitter::new(desk), wait, patience }
+        Ok(Self { client, gate, emitter: Emitter::new(desk)?, wait, patience })
     }
 
     /// See [`Emitter::lead_ns`].

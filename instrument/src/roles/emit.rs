@@ -7,7 +7,7 @@ use crate::clock;
 use crate::contract::{Fill, FrameMut, Sent};
 use crate::error::Result;
 use crate::frame::{Header, flags};
-use crate::payload;
+use crate::payload::{self, Content};
 use crate::spec::{Spec, Touch};
 
 use super::Desk;
@@ -25,6 +25,7 @@ pub struct Emitter {
     run: u64,
     flow: u32,
     payload_bytes: usize,
+    content: Content,
     always_write: bool,
     always_checksum: bool,
     busy_ns: i64,
@@ -41,18 +42,21 @@ pub enum Offered {
 }
 
 impl Emitter {
-    pub fn new(desk: &Desk<'_>) -> Self {
+    /// # Errors
+    /// When the file that is to be the payload cannot be read or has another size than was planned.
+    pub fn new(desk: &Desk<'_>) -> Result<Self> {
         let spec: &Spec = desk.spec;
-        Self {
+        Ok(Self {
             run: desk.run,
             flow: desk.me.flow,
             payload_bytes: spec.payload_bytes,
+            content: Content::of(spec)?,
             always_write: spec.touch != Touch::None,
             always_checksum: spec.checksum,
             busy_ns: spec.busy_ns,
             lead_ns: Cell::new(0),
             spun_ns: Cell::new(0),
-        }
+        })
     }
 
     /// How long before its time the next message should be offered, so that its payload is written when it is due.
@@ -112,7 +116,7 @@ impl Emitter {
 
     fn write_payload(&self, header: &mut Header, payload: &mut [u8]) {
         let begun_ns = clock::now_ns();
-        payload::fill(header.seq, payload);
+        self.content.fill(header.seq, payload);
         if header.is(flags::CHECKSUM) {
             header.checksum = payload::checksum(payload);
         }

@@ -52,7 +52,7 @@ struct Relay {
 impl Taker for Relay {
     fn take(&mut self, received: Received<'_>) {
         let Some(arrival) = self.gate.admit(&received) else { return };
-        self.worker.work();
+        self.worker.work_on(&arrival.header);
         let forwarded_ns = clock::now_ns();
         let publisher = &mut self.publisher;
         let (mut refused, copied) = (0, copies_made());

@@ -1,4 +1,4 @@
-//! Scatter: one request to each of N servers at once, then all replies are gathered.
+//! Scatter: one request to each of N servers, at once or one after the other, and all replies are gathered.
 //!
 //! Every server has a lane, a thread with a client of its own, so that a slow server delays no other's reply and every
 //! client waits in the way the transport offers. What handing over to the lanes costs shows in `sent` minus `intended`.
@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use crate::control::Tally;
 use crate::error::{Error, Result};
 use crate::recorder::{Record, Recorder};
+use crate::spec::Asking;
 
 use super::calls::ClientEnd;
 use super::client::Asker;
@@ -24,7 +25,7 @@ pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
     let ends: Result<Vec<_>> = desk.me.outputs.iter().map(|id| ClientEnd::bind(desk, id, &mut bound)).collect();
     let ends = ends?;
     desk.say_bound(bound);
-    let askers: Result<Vec<_>> = ends.into_iter().map(|end| Ok(Asker::new(desk, end.connect(desk)?))).collect();
+    let askers: Result<Vec<_>> = ends.into_iter().map(|end| Asker::new(desk, end.connect(desk)?)).collect();
     let mut askers = askers?;
     let mut recorder = desk.recorder()?;
     desk.say_ready();
@@ -69,7 +70,10 @@ fn measure(desk: &Desk<'_>, askers: Vec<Asker>, recorder: &mut Recorder) -> Resu
         }
         pacing_ns = Schedule::new(desk, start_ns).run(desk, |call| {
             limit_reached = call.cut_short;
-            gather(&lanes, call, recorder)?;
+            match desk.spec.asking {
+                Asking::Parallel => ask_at_once(&lanes, call, recorder)?,
+                Asking::Sequential => ask_in_turn(&lanes, call, recorder)?,
+            }
             Ok(0)
         })?;
         drop(lanes);
@@ -90,18 +94,36 @@ fn serve_lane(mut asker: Asker, copy: u32, calls: &Receiver<Call>, made: &SyncSe
     asker
 }
 
-fn gather(lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()> {
-    let gone = || Error::new("a scatter lane ended early");
-    for lane in lanes {
-        lane.calls.send(call).map_err(|_| gone())?;
+impl Lane {
+    fn hand_over(&self, call: Call) -> Result<()> {
+        self.calls.send(call).map_err(|_| gone())
     }
-    for lane in lanes {
-        let record = lane.records.recv().map_err(|_| gone())??;
+
+    /// Waits for the reply, or for the end of patience.
+    fn keep(&self, call: Call, recorder: &mut Recorder) -> Result<()> {
+        let record = self.records.recv().map_err(|_| gone())??;
         if call.is_sample() {
             recorder.push(record);
         }
+        Ok(())
     }
-    Ok(())
+}
+
+fn gone() -> Error {
+    Error::new("a scatter lane ended early")
+}
+
+fn ask_at_once(lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()> {
+    lanes.iter().try_for_each(|lane| lane.hand_over(call))?;
+    lanes.iter().try_for_each(|lane| lane.keep(call, recorder))
+}
+
+/// The same threads and clients as at once, so that nothing differs but the order.
+fn ask_in_turn(lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()> {
+    lanes.iter().try_for_each(|lane| {
+        lane.hand_over(call)?;
+        lane.keep(call, recorder)
+    })
 }
 
 /// All lanes' counts as those of one client.

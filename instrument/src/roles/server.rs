@@ -74,7 +74,7 @@ impl Answerer {
     /// Handles one request: `forwarded` is stamped right before the next call, or before the answer of the last.
     pub fn answer(&mut self, received: Received<'_>, replier: &mut dyn Replier) {
         let Some(arrival) = self.gate.admit(&received) else { return };
-        self.worker.work();
+        self.worker.work_on(&arrival.header);
         let copied = copies_made();
         let forwarded_ns = clock::now_ns();
         let answered = match self.onward {

@@ -16,7 +16,7 @@ use crate::until::{Patience, Until};
 
 use super::emit::{Emitter, Offered};
 use super::ends::{Inbox, LONGEST_BLOCK, Taker, until_drained};
-use super::gate::Gate;
+use super::gate::{Arrival, Gate};
 use super::schedule::{Call, Schedule};
 use super::{Desk, OpenEnds};
 
@@ -32,7 +32,7 @@ pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
     let recorder = desk.recorder()?;
     desk.link_to_connect(id)?;
     desk.say_ready();
-    let mut source = Source { desk, emitter: Emitter::new(desk), publisher, ring, recorder, tally: desk.tally() };
+    let mut source = Source { desk, emitter: Emitter::new(desk)?, publisher, ring, recorder, tally: desk.tally() };
     desk.prove(|probe| source.probe(probe))?;
     source.measure(desk.stage.wait_for_go())?;
     source.close()
@@ -141,7 +141,7 @@ impl Ring {
         let waiter = std::thread::current();
         let capacity = (desk.spec.messages as usize).saturating_mul(2);
         let returns = Returns {
-            gate: Gate::new(desk, until.clone()),
+            gate: Gate::last(desk, until.clone()),
             records: Vec::with_capacity(capacity),
             returned: returned.clone(),
             waiter: waiter.clone(),
@@ -199,8 +199,8 @@ impl Taker for Returns {
         let header = &arrival.header;
         if header.is_sample() && self.records.len() < self.records.capacity() {
             let (intended_ns, sent_ns) = (header.intended_ns, header.sent_ns);
-            let arrived_ns = arrival.arrived_ns;
-            self.records.push(Record { intended_ns, sent_ns, arrived_ns, ..Record::of(header.seq) });
+            let Arrival { arrived_ns, decoded_ns, .. } = arrival;
+            self.records.push(Record { intended_ns, sent_ns, arrived_ns, decoded_ns, ..Record::of(header.seq) });
         }
         self.gate.count(&arrival, &received);
         if header.is(flags::PROBE) {

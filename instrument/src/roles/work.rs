@@ -3,6 +3,7 @@
 use std::hint::black_box;
 
 use crate::clock;
+use crate::frame::{Header, flags};
 use crate::spec::Work;
 
 /// Beyond this, work that took longer than asked counts as late.
@@ -23,9 +24,16 @@ impl Worker {
         Self { work, from: vec![1; bytes], to: vec![2; bytes], late: 0 }
     }
 
-    /// Works once.
+    /// Works on one message. A probe only proves the way: whoever sends it waits less than some works take.
     #[inline]
-    pub fn work(&mut self) {
+    pub fn work_on(&mut self, header: &Header) {
+        if !header.is(flags::PROBE) {
+            self.work();
+        }
+    }
+
+    #[inline]
+    fn work(&mut self) {
         match self.work {
             Work::None => {}
             Work::Sleep { ns } => self.timed(ns, clock::sleep_until),
