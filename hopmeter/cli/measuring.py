@@ -144,14 +144,15 @@ def _executed(made: Plan, world: World, folder: Any, console: Console, as_json: 
 
 def _reported(path: Path, console: Console) -> Path | None:
     """The report, as a courtesy: figures that were measured are not lost because they could not be drawn."""
-    from hopmeter import report
-
     try:
-        report.write([path], path / "report.html")
-    except (HopmeterError, OSError, ValueError, RuntimeError, KeyError, TypeError) as failed:
-        console.print(f"no report: {failed}; try `hopmeter report {path}`", style="yellow", markup=False)
+        from hopmeter import report
+
+        return report.write([path], path / "report.html")
+    except Exception as failed:  # noqa: BLE001 - templates and charts fail in ways of their own, and the run is done
+        named = failed.what if isinstance(failed, HopmeterError) else f"{type(failed).__name__}: {failed}"
+        console.print(f"no report: {named}", style="yellow", markup=False, soft_wrap=True)
+        console.print(f"  the run is whole; `hopmeter report {path}` draws it again", markup=False, soft_wrap=True)
         return None
-    return path / "report.html"
 
 
 def _print(folder: Any, rows: list[dict[str, Any]], console: Console, as_json: bool) -> None:

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hopmeter.plan import Cell, Plan
+from hopmeter.plan.cell import AXES
 from hopmeter.report import words
 from hopmeter.report.grouping import Group, groups
 from hopmeter.report.ranking import Place, places
@@ -149,28 +150,12 @@ def print_plan(console: Console, made: Plan) -> None:
 
 
 ALWAYS = ("transport", "language")
-AXES = (
-    "profile",
-    "pattern",
-    "placement",
-    "wait",
-    "cores",
-    "payload",
-    "touch",
-    "pace",
-    "rate_hz",
-    "relays",
-    "sinks",
-    "pairs",
-    "work",
-    "messages",
-    "trials",
-)
+TELLING = ("profile", *AXES, "messages", "trials")
 
 
 def _varying(cells: Sequence[Cell]) -> list[str]:
     """What tells cells apart; the rest goes without saying."""
-    return [*ALWAYS, *(name for name in AXES if len({getattr(cell, name) for cell in cells}) > 1)]
+    return [*ALWAYS, *(name for name in TELLING if len({getattr(cell, name) for cell in cells}) > 1)]
 
 
 def _word(value: object) -> str:

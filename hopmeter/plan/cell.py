@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
 
 AXES = (
@@ -101,3 +101,7 @@ class Cell:
     def hops(self) -> int:
         """Hops from the source to the last receiver; a ring of n relays has n + 1 too."""
         return self.relays + 1
+
+
+DEFAULTS = {each.name: each.default for each in fields(Cell) if each.default is not MISSING}
+"""What a cell has where nobody says otherwise."""

@@ -7,43 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from hopmeter.plan.cell import AXES, DEFAULTS
 from hopmeter.report import hosts, words
 from hopmeter.report.source import Row, Run
 
-CONDITIONS = (
-    "pattern",
-    "placement",
-    "wait",
-    "cores",
-    "payload",
-    "payload_bytes",
-    "touch",
-    "codec",
-    "pace",
-    "rate_hz",
-    "relays",
-    "sinks",
-    "pairs",
-    "work",
-    "reply",
-    "burst",
-    "fifo",
-    "mlock",
-)
-"""A figure is compared only with one that agrees in all of these."""
+CONDITIONS = (*AXES, "payload_bytes", "reply", "fifo", "mlock")
+"""A figure is compared only with one that agrees in all of these: what a scenario varies, and what follows from it."""
 
-QUIET = {
-    "codec": "none",
-    "pairs": 1,
-    "work": "none",
-    "sinks": 1,
-    "relays": 0,
-    "pace": "open",
-    "reply": "echo",
-    "burst": 1,
-    "fifo": 0,
-    "mlock": False,
-}
+QUIET = DEFAULTS | {"codec": "none", "sinks": 1, "relays": 0, "pace": "open"}
 """What goes without saying."""
 
 

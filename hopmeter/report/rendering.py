@@ -25,6 +25,8 @@ NOISE = (
 """What Vega writes for itself, and the page has no use for."""
 OURS = re.compile(r"(?:group-\d+|sweep)-[a-z0-9-]+\.(?:svg|png)")
 """The names of figure files."""
+GEOMETRY = re.compile(r' (?:d|transform|points|x|y|[xyr][12]?|c[xy]|width|height|stroke-width)="[^"]*"')
+"""Where a tenth of a pixel is enough; words and what a mark says of itself keep every digit."""
 DECIMALS = re.compile(r"(\d+\.\d)\d+")
 EMPTY_GROUP = re.compile(r"<g(?: transform=\"translate\([^)]*\)\")?></g>|<g></g>")
 OPENING = re.compile(r'<svg ([^>]*?)width="([\d.]+)" height="([\d.]+)"([^>]*)>')
@@ -45,7 +47,7 @@ def inline(figure: Figure, whole: str, place: str) -> str:
     """The same for the page; `place` keeps its identifiers apart from those of other figures."""
     for pattern, instead in NOISE:
         whole = pattern.sub(instead, whole)
-    whole = DECIMALS.sub(r"\1", whole)
+    whole = GEOMETRY.sub(lambda found: DECIMALS.sub(r"\1", found[0]), whole)
     while EMPTY_GROUP.search(whole):
         whole = EMPTY_GROUP.sub("", whole)
     whole = re.sub(r'(id="|url\(#)clip', rf"\1{place}-clip", whole)

@@ -5,13 +5,16 @@ import re
 from pathlib import Path
 from types import ModuleType
 
+import altair as alt
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from hopmeter.cli import table
 from hopmeter.cli.report import register
 from hopmeter.errors import HopmeterError, UsageError
-from hopmeter.report import write
+from hopmeter.plan.cell import AXES
+from hopmeter.report import drawing, grouping, rendering, write
 
 
 def command() -> typer.Typer:
@@ -27,6 +30,21 @@ def test_the_file_is_whole_in_itself(report: Path) -> None:
     assert "@import" not in text
     assert "url(" not in text.replace("url(#", "")
     assert report.stat().st_size < 1_000_000
+
+
+def test_words_of_a_figure_keep_their_digits() -> None:
+    drawn = (
+        '<svg width="4" height="2"><path d="M1.2345,2" aria-label="p50 1.23 ms"/><text x="1">0.048 s</text></svg>'
+    )
+    figure = drawing.Figure("one", "One", "", alt.Chart().mark_point(), "1.25 ms at most")
+    page = rendering.inline(figure, drawn, "here")
+    assert 'd="M1.2,2"' in page
+    for kept in ("p50 1.23 ms", "0.048 s", "1.25 ms at most"):
+        assert kept in page
+
+
+def test_every_axis_of_a_scenario_tells_groups_and_planned_cells_apart() -> None:
+    assert set(AXES) <= set(grouping.CONDITIONS) & set(table.TELLING)
 
 
 def test_what_was_not_measured_stands_with_its_reason(report: Path) -> None:
