@@ -16,7 +16,7 @@ use crate::until::{Patience, Until};
 
 use super::emit::{Emitter, Offered};
 use super::ends::{Inbox, LONGEST_BLOCK, Taker, until_drained};
-use super::gate::{Arrival, Gate};
+use super::gate::Gate;
 use super::schedule::{Call, Schedule};
 use super::{Desk, OpenEnds};
 
@@ -141,7 +141,7 @@ impl Ring {
         let waiter = std::thread::current();
         let capacity = (desk.spec.messages as usize).saturating_mul(2);
         let returns = Returns {
-            gate: Gate::last(desk, until.clone()),
+            gate: Gate::new(desk, until.clone()),
             records: Vec::with_capacity(capacity),
             returned: returned.clone(),
             waiter: waiter.clone(),
@@ -199,8 +199,8 @@ impl Taker for Returns {
         let header = &arrival.header;
         if header.is_sample() && self.records.len() < self.records.capacity() {
             let (intended_ns, sent_ns) = (header.intended_ns, header.sent_ns);
-            let Arrival { arrived_ns, decoded_ns, .. } = arrival;
-            self.records.push(Record { intended_ns, sent_ns, arrived_ns, decoded_ns, ..Record::of(header.seq) });
+            let arrived_ns = arrival.arrived_ns;
+            self.records.push(Record { intended_ns, sent_ns, arrived_ns, ..Record::of(header.seq) });
         }
         self.gate.count(&arrival, &received);
         if header.is(flags::PROBE) {
