@@ -2,6 +2,7 @@
 
 pub mod affinity;
 pub mod clock;
+pub mod codec;
 pub mod contract;
 mod control;
 pub mod cost;

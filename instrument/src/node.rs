@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::affinity;
 use crate::clock;
+use crate::codec::Codec;
 use crate::contract::{Setup, Transport};
 use crate::control::{Control, Order, Report};
 use crate::error::{Error, Result};
@@ -31,6 +32,8 @@ pub struct Host<'a> {
     pub flags: String,
     pub version: &'a (dyn Fn() -> String + Sync),
     pub open: &'a (dyn Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync),
+    /// Makes the codec of a spec that names one; none where the language has no objects.
+    pub codec: Option<&'a (dyn Fn() -> Result<Arc<dyn Codec>> + Sync)>,
     /// Wraps everything that runs on a participant's thread (Python keeps its thread state alive around it).
     pub around: fn(&mut dyn FnMut()),
 }
@@ -49,6 +52,7 @@ pub fn main(
         flags: env!("HOPMETER_FLAGS").to_owned(),
         version: &version,
         open: &open,
+        codec: None,
         around: |body| body(),
     };
     run(&host, std::env::args().skip(1))
@@ -164,6 +168,9 @@ fn hear(stage: &Stage, orders: impl Iterator<Item = Result<Order>>) {
     unsafe { libc::_exit(1) };
 }
 
+/// What a participant sends with, and what it encodes with.
+type Means<'a> = (&'a dyn Transport, Option<Arc<dyn Codec>>);
+
 struct Node<'a> {
     host: &'a Host<'a>,
     spec: &'a Spec,
@@ -174,13 +181,15 @@ struct Node<'a> {
 impl Node<'_> {
     fn run(&self) -> Result<()> {
         self.prepare_process()?;
+        let codec = self.codec()?;
         let transport = (self.host.open)(&self.setup())?;
         let meter = Arc::new(Meter::default());
         std::thread::scope(|scope| {
             let (say, progress) = channel();
             for me in &self.spec.participants {
                 let (say, transport, meter) = (say.clone(), transport.clone(), meter.clone());
-                scope.spawn(move || self.participate(me, transport.as_ref(), &meter, say));
+                let codec = codec.clone();
+                scope.spawn(move || self.participate(me, (transport.as_ref(), codec), &meter, say));
             }
             drop(say);
             let outcome = self.lead(&progress, transport.as_ref(), &meter);
@@ -211,6 +220,16 @@ impl Node<'_> {
             affinity::go_real_time(self.spec.fifo)?;
         }
         Ok(())
+    }
+
+    /// The codec, where the spec names one.
+    fn codec(&self) -> Result<Option<Arc<dyn Codec>>> {
+        match (&self.spec.codec, self.host.codec) {
+            (None, _) => Ok(None),
+            (Some(_), Some(make)) => make().map(Some),
+            (Some(name), None) => Err(Error::new(format!("the codec {name} carries objects of Python's"))
+                .remedy("name python at both ends: --language python")),
+        }
     }
 
     fn setup(&self) -> Setup {
@@ -263,10 +282,10 @@ impl Node<'_> {
     }
 
     /// One participant's thread, from binding its ends to closing them.
-    fn participate(&self, me: &Participant, transport: &dyn Transport, meter: &Arc<Meter>, say: Sender<Progress>) {
+    fn participate(&self, me: &Participant, means: Means<'_>, meter: &Arc<Meter>, say: Sender<Progress>) {
         let name = format!("participant {} ({:?}, {} {})", me.id, me.role, self.host.transport, self.host.language);
         (self.host.around)(&mut || {
-            let taken = catch_unwind(AssertUnwindSafe(|| self.take_role(me, transport, meter, say.clone())));
+            let taken = catch_unwind(AssertUnwindSafe(|| self.take_role(me, means.clone(), meter, say.clone())));
             let taken = taken.unwrap_or_else(|_| Err(Error::new("panicked; the log has the place")));
             let (tally, ends) = match taken {
                 Ok((tally, ends)) => (Ok(tally), ends),
@@ -281,7 +300,7 @@ impl Node<'_> {
     fn take_role(
         &self,
         me: &Participant,
-        transport: &dyn Transport,
+        (transport, codec): Means<'_>,
         meter: &Arc<Meter>,
         node: Sender<Progress>,
     ) -> Result<(crate::control::Tally, roles::OpenEnds)> {
@@ -289,6 +308,16 @@ impl Node<'_> {
             affinity::pin(core)?;
         }
         let (control, stage) = (self.control, self.stage);
-        roles::take(&Desk { spec: self.spec, me, run: self.spec.run_id()?, transport, stage, meter, control, node })
+        roles::take(&Desk {
+            spec: self.spec,
+            me,
+            run: self.spec.run_id()?,
+            transport,
+            codec,
+            stage,
+            meter,
+            control,
+            node,
+        })
     }
 }

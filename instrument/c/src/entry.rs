@@ -53,6 +53,7 @@ fn run(adapter: &Adapter, arguments: Vec<String>) -> ExitCode {
         flags,
         version: &version,
         open: &open,
+        codec: None,
         around: |body| body(),
     };
     node::run(&host, arguments.into_iter())

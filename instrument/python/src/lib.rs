@@ -53,6 +53,7 @@ fn run(
         flags: String::new(),
         version: &tell,
         open: &open,
+        codec: None,
         // A thread that calls Python is kept known to the interpreter by `attach`, whoever started it.
         around: |body| body(),
     };

@@ -8,14 +8,14 @@ use crate::contract::Client;
 use crate::control::Tally;
 use crate::error::{Error, Result};
 use crate::frame::{Header, flags};
-use crate::recorder::{Record, Recorder};
+use crate::recorder::{NONE_NS, Record, Recorder};
 use crate::spec::Wait;
 use crate::until::Patience;
 
 use super::calls::{ClientEnd, await_reply};
-use super::emit::{Emitter, Offered};
+use super::emit::{Emitter, Offered, Stamps};
 use super::ends::until_drained;
-use super::gate::Gate;
+use super::gate::{Arrival, Gate};
 use super::schedule::{Call, Schedule};
 use super::{Desk, OpenEnds};
 
@@ -52,6 +52,9 @@ fn measure(desk: &Desk<'_>, asker: &mut Asker, recorder: &mut Recorder) -> Resul
     Ok(Tally { unrecorded: recorder.unrecorded(), limit_reached, pacing_ns, ..asker.gate.tally.clone() })
 }
 
+/// When a request was sent, and when its reply arrived and was decoded.
+type Asked = (Stamps, Option<(i64, i64)>);
+
 /// One client end and all it takes to ask with it.
 pub struct Asker {
     pub client: Box<dyn Client>,
@@ -65,7 +68,7 @@ impl Asker {
     /// # Errors
     /// What [`Emitter::new`] says.
     pub fn new(desk: &Desk<'_>, client: Box<dyn Client>) -> Result<Self> {
-        let gate = Gate::new(desk, until_drained(desk.spec.drain_ns));
+        let gate = Gate::last(desk, until_drained(desk.spec.drain_ns));
         let (wait, patience) = (desk.spec.wait, desk.spec.patience());
         Ok(Self { client, gate, emitter: Emitter::new(desk)?, wait, patience })
     }
@@ -93,7 +96,7 @@ impl Asker {
     pub fn try_probe(&mut self, probe: u64) -> Result<Option<Header>> {
         let header = self.emitter.header(probe, flags::PROBE, clock::now_ns());
         let asked = self.exchange(header, Duration::from_millis(500))?;
-        Ok(asked.and_then(|(_, arrived_ns)| arrived_ns).map(|_| header))
+        Ok(asked.and_then(|(_, reply)| reply).map(|_| header))
     }
 
     /// Asks and waits; the record has no sent time where the request was abandoned, and no arrival where no reply came.
@@ -104,9 +107,9 @@ impl Asker {
         let header = self.emitter.header(call.seq, call.marks, call.intended_ns);
         let asked = self.exchange(header, self.patience)?;
         let mut record = Record { intended_ns: call.intended_ns, ..Record::of(call.seq) };
-        if let Some((sent_ns, arrived_ns)) = asked {
-            record.sent_ns = sent_ns;
-            record.arrived_ns = arrived_ns.unwrap_or(record.arrived_ns);
+        if let Some((Stamps { sent_ns, encoded_ns }, reply)) = asked {
+            let (arrived_ns, decoded_ns) = reply.unwrap_or((NONE_NS, NONE_NS));
+            record = Record { sent_ns, encoded_ns, arrived_ns, decoded_ns, ..record };
         }
         if call.is_sample() {
             self.gate.tally.sent += u64::from(asked.is_some());
@@ -115,20 +118,21 @@ impl Asker {
         Ok(record)
     }
 
-    /// Sends a request and waits for its reply: (sent, arrived), or nothing where it was refused to the end.
-    fn exchange(&mut self, header: Header, patience: Duration) -> Result<Option<(i64, Option<i64>)>> {
+    /// Sends a request and waits for its reply: nothing where it was refused to the end.
+    fn exchange(&mut self, header: Header, patience: Duration) -> Result<Option<Asked>> {
         let client = self.client.as_mut();
         let offered = self.emitter.offer(header, &mut self.gate.tally.busy, |bytes, fill| client.start(bytes, fill))?;
-        let Offered::Sent(sent_ns) = offered else { return Ok(None) };
+        let Offered::Sent(stamps) = offered else { return Ok(None) };
         let gate = &mut self.gate;
-        let mut arrived_ns = None;
+        let mut came = None;
         await_reply(client, self.wait, Patience::new(patience), header.seq, |reply| {
             let Some(arrival) = gate.admit(reply) else { return };
             if arrival.header.seq == header.seq && arrival.header.is_sample() == header.is_sample() {
-                arrived_ns.get_or_insert(arrival.arrived_ns);
+                let Arrival { arrived_ns, decoded_ns, .. } = arrival;
+                came.get_or_insert((arrived_ns, decoded_ns));
             }
             gate.count(&arrival, reply);
         })?;
-        Ok(Some((sent_ns, arrived_ns)))
+        Ok(Some((stamps, came)))
     }
 }

@@ -1,13 +1,16 @@
 //! Sending: stamping a message as late as possible, and offering it again while the transport is busy.
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock;
+use crate::codec::Codec;
 use crate::contract::{Fill, FrameMut, Sent};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::frame::{Header, flags};
 use crate::payload::{self, Content};
+use crate::recorder::NONE_NS;
 use crate::spec::{Spec, Touch};
 
 use super::Desk;
@@ -28,15 +31,31 @@ pub struct Emitter {
     content: Content,
     always_write: bool,
     always_checksum: bool,
+    codec: Option<Arc<dyn Codec>>,
     busy_ns: i64,
     lead_ns: Cell<i64>,
     spun_ns: Cell<i64>,
 }
 
+/// When a message was sent; with a codec that is before it was encoded.
+#[derive(Clone, Copy, Debug)]
+pub struct Stamps {
+    pub sent_ns: i64,
+    /// `NONE_NS` without a codec.
+    pub encoded_ns: i64,
+}
+
+impl Stamps {
+    /// When the transport got it.
+    pub fn handed_over_ns(&self) -> i64 {
+        self.sent_ns.max(self.encoded_ns)
+    }
+}
+
 /// How an offer ended.
 pub enum Offered {
-    /// Accepted; stamped with this time.
-    Sent(i64),
+    /// Accepted.
+    Sent(Stamps),
     /// Refused until the deadline.
     Abandoned,
 }
@@ -53,6 +72,7 @@ impl Emitter {
             content: Content::of(spec)?,
             always_write: spec.touch != Touch::None,
             always_checksum: spec.checksum,
+            codec: desk.codec.clone(),
             busy_ns: spec.busy_ns,
             lead_ns: Cell::new(0),
             spun_ns: Cell::new(0),
@@ -71,7 +91,8 @@ impl Emitter {
 
     /// The header of a message, complete but for the sent time and the checksum.
     pub fn header(&self, seq: u64, marks: u16, intended_ns: i64) -> Header {
-        let checked = self.always_checksum || marks != 0;
+        // With a codec the receiver compares the object, and not its bytes.
+        let checked = self.codec.is_none() && (self.always_checksum || marks != 0);
         Header {
             flags: marks | if checked { flags::CHECKSUM } else { 0 },
             run: self.run,
@@ -87,8 +108,55 @@ impl Emitter {
     /// Offers a message until it is accepted or its deadline is over; counts the refusals of a sample in `busy`.
     ///
     /// # Errors
-    /// When the transport fails.
+    /// When the transport or the codec fails.
     pub fn offer(
+        &self,
+        header: Header,
+        busy: &mut u64,
+        send: impl FnMut(usize, Fill<'_>) -> Result<Sent>,
+    ) -> Result<Offered> {
+        match &self.codec {
+            None => self.offer_bytes(header, busy, send),
+            Some(codec) => self.offer_object(codec.as_ref(), header, busy, send),
+        }
+    }
+
+    /// Encodes once; what the transport refuses is not encoded again.
+    fn offer_object(
+        &self,
+        codec: &dyn Codec,
+        header: Header,
+        busy: &mut u64,
+        mut send: impl FnMut(usize, Fill<'_>) -> Result<Sent>,
+    ) -> Result<Offered> {
+        let sent_ns = clock::now_ns();
+        let object = codec.encode()?;
+        let encoded_ns = clock::now_ns();
+        let bytes = self.fitting(object.bytes())?;
+        let header = Header { sent_ns, length: bytes as u64, ..header };
+        let (mut written, mut refused) = (Ok(()), 0);
+        let accepted = insist(self.busy_ns, &mut refused, || {
+            send(bytes, &mut |frame| {
+                header.write(frame.header);
+                written = object.write(frame.payload);
+            })
+        })?;
+        written?;
+        *busy += if header.is_sample() { refused } else { 0 };
+        Ok(if accepted { Offered::Sent(Stamps { sent_ns, encoded_ns }) } else { Offered::Abandoned })
+    }
+
+    /// The ends were opened for payloads of one length.
+    fn fitting(&self, bytes: usize) -> Result<usize> {
+        if bytes == self.payload_bytes {
+            return Ok(bytes);
+        }
+        let planned = self.payload_bytes;
+        Err(Error::new(format!("the object took {bytes} bytes when it was encoded, and {planned} when it was planned"))
+            .remedy("leave the framework as it is while it is measured"))
+    }
+
+    fn offer_bytes(
         &self,
         header: Header,
         busy: &mut u64,
@@ -99,7 +167,7 @@ impl Emitter {
             send(self.payload_bytes, &mut |frame| sent_ns = self.write(header, frame))
         })?;
         *busy += if header.is_sample() { refused } else { 0 };
-        Ok(if accepted { Offered::Sent(sent_ns) } else { Offered::Abandoned })
+        Ok(if accepted { Offered::Sent(Stamps { sent_ns, encoded_ns: NONE_NS }) } else { Offered::Abandoned })
     }
 
     /// Writes one frame; what it costs lies before the stamp, which comes last and never before the message is due.

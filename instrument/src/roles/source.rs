@@ -14,9 +14,9 @@ use crate::recorder::{Record, Recorder};
 use crate::spec::{PaceKind, Wait};
 use crate::until::{Patience, Until};
 
-use super::emit::{Emitter, Offered};
+use super::emit::{Emitter, Offered, Stamps};
 use super::ends::{Inbox, LONGEST_BLOCK, Taker, until_drained};
-use super::gate::Gate;
+use super::gate::{Arrival, Gate};
 use super::schedule::{Call, Schedule};
 use super::{Desk, OpenEnds};
 
@@ -66,9 +66,9 @@ impl Source<'_> {
 
     fn message(&mut self, call: Call) -> Result<()> {
         self.tally.limit_reached = call.cut_short;
-        let sent_ns = self.send(self.emitter.header(call.seq, call.marks, call.intended_ns))?;
+        let stamps = self.send(self.emitter.header(call.seq, call.marks, call.intended_ns))?;
         if call.is_sample() {
-            self.count(call.seq, call.intended_ns, sent_ns);
+            self.count(call.seq, call.intended_ns, stamps);
         }
         if self.desk.spec.pace.kind == PaceKind::Closed {
             self.await_return(call.seq, self.desk.spec.patience())?;
@@ -76,21 +76,21 @@ impl Source<'_> {
         Ok(())
     }
 
-    fn send(&mut self, header: Header) -> Result<Option<i64>> {
+    fn send(&mut self, header: Header) -> Result<Option<Stamps>> {
         let publisher = &mut self.publisher;
         let offered = self.emitter.offer(header, &mut self.tally.busy, |bytes, fill| publisher.send(bytes, fill))?;
         Ok(match offered {
-            Offered::Sent(sent_ns) => Some(sent_ns),
+            Offered::Sent(stamps) => Some(stamps),
             Offered::Abandoned => None,
         })
     }
 
-    fn count(&mut self, seq: u64, intended_ns: i64, sent_ns: Option<i64>) {
+    fn count(&mut self, seq: u64, intended_ns: i64, stamps: Option<Stamps>) {
         let mut record = Record { intended_ns, ..Record::of(seq) };
-        match sent_ns {
-            Some(sent_ns) => {
-                record.sent_ns = sent_ns;
-                self.tally.send_ns += clock::now_ns() - sent_ns;
+        match stamps {
+            Some(stamps @ Stamps { sent_ns, encoded_ns }) => {
+                (record.sent_ns, record.encoded_ns) = (sent_ns, encoded_ns);
+                self.tally.send_ns += clock::now_ns() - stamps.handed_over_ns();
                 self.tally.sent += 1;
                 self.tally.last_ns = sent_ns;
                 if self.tally.first_ns == 0 {
@@ -141,7 +141,7 @@ impl Ring {
         let waiter = std::thread::current();
         let capacity = (desk.spec.messages as usize).saturating_mul(2);
         let returns = Returns {
-            gate: Gate::new(desk, until.clone()),
+            gate: Gate::last(desk, until.clone()),
             records: Vec::with_capacity(capacity),
             returned: returned.clone(),
             waiter: waiter.clone(),
@@ -199,8 +199,8 @@ impl Taker for Returns {
         let header = &arrival.header;
         if header.is_sample() && self.records.len() < self.records.capacity() {
             let (intended_ns, sent_ns) = (header.intended_ns, header.sent_ns);
-            let arrived_ns = arrival.arrived_ns;
-            self.records.push(Record { intended_ns, sent_ns, arrived_ns, ..Record::of(header.seq) });
+            let Arrival { arrived_ns, decoded_ns, .. } = arrival;
+            self.records.push(Record { intended_ns, sent_ns, arrived_ns, decoded_ns, ..Record::of(header.seq) });
         }
         self.gate.count(&arrival, &received);
         if header.is(flags::PROBE) {
