@@ -182,6 +182,15 @@ pub struct Spec {
     #[serde(default)]
     pub payload_file: Option<PathBuf>,
     pub touch: Touch,
+    /// What the ends encode and decode with; absent where payloads are bytes, and for nodes that only pass them on.
+    #[serde(default)]
+    pub codec: Option<String>,
+    /// Where the object lives, for a codec.
+    #[serde(default)]
+    pub device: Option<String>,
+    /// What the object is made of, for a codec.
+    #[serde(default)]
+    pub object: Option<String>,
     pub pace: Pace,
     /// Messages measured, after `warmup` more that are not.
     pub messages: u64,

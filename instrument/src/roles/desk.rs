@@ -1,9 +1,11 @@
 //! What every role works with: its orders, its transport, and how it talks to the launcher.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use crate::codec::Codec;
 use crate::contract::{Link, Transport};
 use crate::control::{Control, Report, Tally};
 use crate::error::{Error, Result};
@@ -28,9 +30,11 @@ pub struct Desk<'a> {
     pub me: &'a Participant,
     pub run: u64,
     pub transport: &'a dyn Transport,
+    /// What the ends encode and decode with, where the cell has a codec.
+    pub codec: Option<Arc<dyn Codec>>,
     pub stage: &'a Stage,
-    pub meter: &'a std::sync::Arc<Meter>,
-    pub control: &'a std::sync::Arc<Control>,
+    pub meter: &'a Arc<Meter>,
+    pub control: &'a Arc<Control>,
     pub node: Sender<Progress>,
 }
 

@@ -3,20 +3,25 @@
 use std::sync::Arc;
 
 use crate::clock;
+use crate::codec::{Codec, Decoded};
 use crate::contract::Received;
 use crate::control::{Control, Report, Tally};
 use crate::frame::{Header, Refused, flags};
 use crate::payload;
+use crate::recorder::NONE_NS;
 use crate::resources::Meter;
 use crate::spec::Touch;
 use crate::until::Until;
 
 use super::Desk;
 
-/// A frame of this flow, with the time it arrived.
-pub struct Arrival {
+/// A frame of this flow, with the time it arrived, and the object in it where this receiver decodes.
+pub struct Arrival<'a> {
     pub header: Header,
     pub arrived_ns: i64,
+    /// `NONE_NS` without a codec.
+    pub decoded_ns: i64,
+    object: Option<Box<dyn Decoded + 'a>>,
 }
 
 /// Lets the frames of one flow in, and counts what it lets in and what it refuses.
@@ -24,6 +29,8 @@ pub struct Gate {
     run: u64,
     flow: u32,
     read_payload: bool,
+    codec: Option<Arc<dyn Codec>>,
+    check_all: bool,
     meter: Arc<Meter>,
     control: Arc<Control>,
     until: Arc<Until>,
@@ -36,6 +43,8 @@ impl Gate {
             run: desk.run,
             flow: desk.me.flow,
             read_payload: desk.spec.touch == Touch::WriteRead,
+            codec: None,
+            check_all: desk.spec.checksum,
             meter: desk.meter.clone(),
             control: desk.control.clone(),
             until,
@@ -43,31 +52,47 @@ impl Gate {
         }
     }
 
+    /// A gate of the last receiver, which decodes where the cell has a codec; those before only pass on.
+    pub fn last(desk: &Desk<'_>, until: Arc<Until>) -> Self {
+        Self { codec: desk.codec.clone(), ..Self::new(desk, until) }
+    }
+
     /// Stamps a frame's arrival and checks its header; with `touch = "write+read"` the payload is read before.
     #[inline]
-    pub fn admit(&mut self, received: &Received<'_>) -> Option<Arrival> {
+    pub fn admit<'a>(&mut self, received: &Received<'a>) -> Option<Arrival<'a>> {
         if self.read_payload {
             payload::read_all(received.payload);
         }
         let arrived_ns = clock::now_ns();
         match Header::accept(received.header, received.payload.len(), self.run, self.flow) {
-            Ok(header) => Some(Arrival { header, arrived_ns }),
-            Err(refused) => self.refuse(refused),
+            Ok(header) => Some(self.opened(header, arrived_ns, received)),
+            Err(refused) => {
+                self.refuse(refused);
+                None
+            }
         }
     }
 
+    /// Decodes and stamps what came; a reply of the header alone holds no object.
+    #[inline]
+    fn opened<'a>(&self, header: Header, arrived_ns: i64, received: &Received<'a>) -> Arrival<'a> {
+        let codec = self.codec.as_ref().filter(|_| !received.payload.is_empty());
+        let object = codec.map(|codec| codec.decode(received.payload));
+        let decoded_ns = if object.is_some() { clock::now_ns() } else { NONE_NS };
+        Arrival { header, arrived_ns, decoded_ns, object }
+    }
+
     #[cold]
-    fn refuse(&mut self, refused: Refused) -> Option<Arrival> {
+    fn refuse(&mut self, refused: Refused) {
         match refused {
             Refused::Malformed => self.tally.malformed += 1,
             Refused::Foreign => self.tally.foreign += 1,
         }
-        None
     }
 
     /// Counts a sample; called after it was recorded and passed on, so that nothing here is in an interval.
     #[inline]
-    pub fn count(&mut self, arrival: &Arrival, received: &Received<'_>) {
+    pub fn count(&mut self, arrival: &Arrival<'_>, received: &Received<'_>) {
         if arrival.header.is_sample() {
             self.tally.received += 1;
             if self.tally.first_ns == 0 {
@@ -76,13 +101,18 @@ impl Gate {
             self.tally.last_ns = arrival.arrived_ns;
             self.meter.begin();
         }
+        if let Some(object) = &arrival.object {
+            self.tally.content_checks += 1;
+            let thoroughly = self.check_all || arrival.header.flags != 0;
+            self.tally.content_errors += u64::from(!object.is_right(thoroughly));
+        }
         if arrival.header.is(flags::CHECKSUM | flags::LAST) {
             self.check_content(arrival, received);
         }
     }
 
     #[cold]
-    fn check_content(&mut self, arrival: &Arrival, received: &Received<'_>) {
+    fn check_content(&mut self, arrival: &Arrival<'_>, received: &Received<'_>) {
         if arrival.header.is(flags::CHECKSUM) {
             self.tally.content_checks += 1;
             self.tally.content_errors += u64::from(payload::checksum(received.payload) != arrival.header.checksum);

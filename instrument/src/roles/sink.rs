@@ -9,7 +9,7 @@ use crate::frame::flags;
 use crate::recorder::{Record, Recorder};
 
 use super::ends::{Inbox, Taker, listen, until_drained};
-use super::gate::Gate;
+use super::gate::{Arrival, Gate};
 use super::{Desk, OpenEnds};
 
 /// Takes the role of a sink.
@@ -19,7 +19,7 @@ use super::{Desk, OpenEnds};
 pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
     let id = desk.me.inputs.first().ok_or_else(|| Error::new("a sink needs a link to receive from"))?;
     let until = until_drained(desk.spec.drain_ns);
-    let sink = Sink { gate: Gate::new(desk, until.clone()), recorder: desk.recorder()? };
+    let sink = Sink { gate: Gate::last(desk, until.clone()), recorder: desk.recorder()? };
     desk.say_bound(BTreeMap::new());
     let inbox = Inbox::connect(desk.transport, &desk.link_to_connect(id)?, desk.spec.wait, sink)?;
     desk.say_ready();
@@ -39,8 +39,8 @@ impl Taker for Sink {
         let header = &arrival.header;
         if header.is_sample() {
             let (intended_ns, sent_ns) = (header.intended_ns, header.sent_ns);
-            let arrived_ns = arrival.arrived_ns;
-            self.recorder.push(Record { intended_ns, sent_ns, arrived_ns, ..Record::of(header.seq) });
+            let Arrival { arrived_ns, decoded_ns, .. } = arrival;
+            self.recorder.push(Record { intended_ns, sent_ns, arrived_ns, decoded_ns, ..Record::of(header.seq) });
         }
         self.gate.count(&arrival, &received);
         if header.is(flags::PROBE) {
