@@ -39,7 +39,7 @@ def run(
     placement: Annotated[Text, _axis("thread, process, or apart: processes where the transport can.")] = None,
     wait: Annotated[Text, _axis("spin, block, callback.")] = None,
     cores: Annotated[Text, _axis("same, cross, sibling, free, numa, or one list such as 0,1.")] = None,
-    payload: Annotated[Text, _axis("timing, bytes:N, image:WxH.")] = None,
+    payload: Annotated[Text, _axis("timing, bytes:N, image:WxH, file:PATH.")] = None,
     touch: Annotated[Text, _axis("none, write, write+read.")] = None,
     codec: Annotated[Text, _axis("none.")] = None,
     pace: Annotated[Text, _axis("open, poisson, burst, closed, max.")] = None,
@@ -47,7 +47,8 @@ def run(
     relays: Annotated[Text, _axis("Relays between the ends.")] = None,
     sinks: Annotated[Text, _axis("Receivers of the last hop; servers in scatter.")] = None,
     pairs: Annotated[Text, _axis("Independent pairs at once.")] = None,
-    work: Annotated[Text, _axis("What a relay or server does: none, sleep:T, spin:T, copy:N.")] = None,
+    work: Annotated[Text, _axis("What a relay or server does: none, sleep:T, spin:T, copy:N, sleep:T/T/T.")] = None,
+    asking: Annotated[Text, _axis("Whether a scatter asks its servers at once: parallel, sequential.")] = None,
     burst: Annotated[Text, _axis("Messages per burst.")] = None,
     setting: Annotated[
         list[str] | None,
@@ -96,6 +97,7 @@ def run(
         "sinks": sinks,
         "pairs": pairs,
         "work": work,
+        "asking": asking,
         "burst": burst,
     }
     scalars = {

@@ -27,8 +27,6 @@ from hopmeter.plan.topology import topology
 
 LEAD_NS = 30_000_000
 """From `go` to the start of the schedule: long enough for every node to have heard it."""
-CALL_S = 10.0
-"""How long the instrument's clients wait for a reply that does not come."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +180,7 @@ def _prove(cell: Cell, control: Control) -> None:
 def _measure(work: Work, control: Control) -> None:
     """Waits for the end of the schedule. Nothing is sent meanwhile, and nothing looked at but who has ended."""
     cell = work.cell
-    calls = 0.0 if cell.pattern == "pubsub" else CALL_S
+    calls = 0.0 if cell.pattern == "pubsub" else cell.call_s * (cell.sinks if cell.asking == "sequential" else 1)
     patience_s = LEAD_NS / 1e9 + cell.limit_s + cell.drain_s + cell.busy_s + calls + cell.timeout_s
     sampler = CpuSampler(control.nodes) if work.cpu else None
     if sampler:

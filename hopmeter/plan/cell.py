@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
 
+from hopmeter.scenario import amounts
+
 AXES = (
     "pattern",
     "placement",
@@ -19,9 +21,13 @@ AXES = (
     "sinks",
     "pairs",
     "work",
+    "asking",
     "burst",
 )
 """The fields that a scenario may give several values of, beside transport, language and settings."""
+
+CALL_S = 10.0
+"""How long a client waits at least for a reply that does not come."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,8 @@ class Cell:
     warmup: int = 0
     trials: int = 5
     work: str = "none"
+    asking: str = "parallel"
+    """Whether a scatter asks its servers at once or one after the other."""
     reply: str = "echo"
     checksum: bool = False
     profile: str = ""
@@ -96,6 +104,24 @@ class Cell:
     def frame_bytes(self) -> int:
         """What travels: the 64-byte header and the payload."""
         return 64 + self.payload_bytes
+
+    @property
+    def ideal_s(self) -> float | None:
+        """The work that was asked for on the way of a message, and nothing else; None where no time was.
+
+        Servers asked at once work at the same time, so that the slowest counts.
+        """
+        many = self.sinks if self.pattern == "scatter" else self.relays + (self.pattern == "rpc")
+        asked_ns = amounts.works_ns(self.work, many)
+        if not asked_ns:
+            return None
+        at_once = self.pattern == "scatter" and self.asking == "parallel"
+        return (max(asked_ns) if at_once else sum(asked_ns)) / 1e9
+
+    @property
+    def call_s(self) -> float:
+        """How long a client waits for a reply that does not come, beyond what was asked of those who answer."""
+        return CALL_S + (self.ideal_s or 0.0)
 
     @property
     def hops(self) -> int:

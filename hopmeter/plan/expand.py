@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hopmeter.errors import UsageError
@@ -105,7 +105,7 @@ def _cell(
     offer = manifest.offers.get(parts[0])
     relay = manifest.offers.get(parts[1] if axes["relays"] else parts[0])
     core_list, no_cores = _cores(machine, axes["cores"])
-    return Cell(
+    cell = Cell(
         id="",
         transport=manifest.name,
         language=joined(parts),
@@ -122,6 +122,7 @@ def _cell(
         sinks=axes["sinks"],
         pairs=axes["pairs"],
         work=axes["work"],
+        asking=axes["asking"] if axes["pattern"] == "scatter" else "parallel",
         burst=axes["burst"] if axes["pace"] == "burst" else 1,
         trials=ask.trials,
         profile=_profile(manifest, given),
@@ -135,6 +136,12 @@ def _cell(
         **length(ask, axes),
         **_manner(scenario),
     )
+    return cell if ask.duration else replace(cell, limit_s=cell.limit_s + _worked_s(cell))
+
+
+def _worked_s(cell: Cell) -> float:
+    """What the work alone takes of an unpaced trial that ends by its messages."""
+    return 0.0 if cell.rate_hz else (cell.messages + cell.warmup) * (cell.ideal_s or 0.0)
 
 
 def _manner(scenario: Scenario) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class Plan:
 def scheduled_s(cell: Cell) -> float:
     """How long a trial's messages take, as planned."""
     if cell.rate_hz is None:
-        return min(cell.limit_s, 2.0)
+        return min(cell.limit_s, max(2.0, (cell.messages + cell.warmup) * (cell.ideal_s or 0.0)))
     return (cell.messages + cell.warmup) / cell.rate_hz + cell.drain_s
 
 

@@ -8,6 +8,7 @@ from hopmeter.manifest import Manifest
 from hopmeter.manifest.readiness import NOT_BUILT
 from hopmeter.plan.cell import Cell
 from hopmeter.plan.expand import World, language_parts
+from hopmeter.scenario import amounts
 
 Rule = Callable[[Cell, Manifest, World], str]
 """Says why a cell cannot be, or nothing."""
@@ -59,6 +60,15 @@ def _shape(cell: Cell, *_: object) -> str:
         return "a call has one server; several at once are the pattern scatter"
     if cell.pattern == "scatter" and cell.relays:
         return "scatter has no relays: the client asks every server itself"
+    return _works(cell)
+
+
+def _works(cell: Cell) -> str:
+    many = len(amounts.works(cell.work))
+    if many > 1 and cell.pattern != "scatter":
+        return f"work {cell.work} is for {many} servers of a scatter; the others all do the same"
+    if many > 1 and many != cell.sinks:
+        return f"work {cell.work} is for {many} servers, and there {'is' if cell.sinks == 1 else 'are'} {cell.sinks}"
     return ""
 
 

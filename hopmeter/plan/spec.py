@@ -67,6 +67,7 @@ def _common(cell: Cell, place: Place) -> dict[str, Any]:
         "wait": cell.wait,
         "payload": amounts.payload(cell.payload),
         "payload_bytes": cell.payload_bytes,
+        **_where_asked(cell),
         "touch": cell.touch,
         "pace": _pace(cell, place),
         "messages": cell.messages,
@@ -74,12 +75,23 @@ def _common(cell: Cell, place: Place) -> dict[str, Any]:
         "limit_ns": _ns(cell.limit_s),
         "drain_ns": _ns(cell.drain_s),
         "busy_ns": _ns(cell.busy_s),
+        "call_ns": _ns(cell.call_s),
         "checksum": cell.checksum,
         "rpc": cell.rpc,
         "reply": cell.reply,
         "fifo": cell.fifo,
         "mlock": cell.mlock,
     }
+
+
+def _where_asked(cell: Cell) -> dict[str, Any]:
+    """What a node need not know where it is as usual, so that one that was built before goes on working."""
+    told: dict[str, Any] = {}
+    if file := amounts.payload_file(cell.payload):
+        told["payload_file"] = str(file)
+    if cell.asking != "parallel":
+        told["asking"] = cell.asking
+    return told
 
 
 def _pace(cell: Cell, place: Place) -> dict[str, Any]:
@@ -94,7 +106,6 @@ def _pace(cell: Cell, place: Place) -> dict[str, Any]:
 
 def _participant(cell: Cell, place: Place, one: Participant) -> dict[str, Any]:
     core = cell.core_list[one.id % len(cell.core_list)] if cell.core_list else None
-    worker = one.role in ("relay", "server")
     return {
         "id": one.id,
         "role": one.role,
@@ -102,10 +113,16 @@ def _participant(cell: Cell, place: Place, one: Participant) -> dict[str, Any]:
         "core": core,
         "in": list(one.inputs),
         "out": list(one.outputs),
-        "work": amounts.work(cell.work if worker else "none"),
+        "work": _work(cell, one),
         "samples": str(place.samples / f"{one.id}.raw"),
         "capacity": capacity(cell),
     }
+
+
+def _work(cell: Cell, one: Participant) -> dict[str, Any]:
+    """Relays and servers work; where servers differ, server i does what stands at i."""
+    listed = amounts.works(cell.work if one.role in ("relay", "server") else "none")
+    return listed[(one.place - 1) % len(listed)]
 
 
 def capacity(cell: Cell) -> int:

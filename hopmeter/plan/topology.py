@@ -15,6 +15,8 @@ class Participant:
     id: int
     role: str
     flow: int
+    place: int
+    """Within its flow: the source or client is 0, and server i of a scatter is i + 1."""
     language: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -50,7 +52,7 @@ def topology(cell: Cell) -> Topology:
         for place, (role, inputs, outputs) in enumerate(roles):
             language = _language(cell, role)
             named = (tuple(_link(flow, link) for link in inputs), tuple(_link(flow, link) for link in outputs))
-            participants.append(Participant(first + place, role, flow, language, *named))
+            participants.append(Participant(first + place, role, flow, place, language, *named))
         links |= _links(cell, flow)
     return Topology(tuple(participants), links)
 

@@ -1,8 +1,10 @@
-"""Amounts as scenarios write them: `30s`, `500us`, `image:1440x1080`, `copy:1000`."""
+"""Amounts as scenarios write them: `30s`, `500us`, `image:1440x1080`, `copy:1000`, `sleep:30ms/40ms/50ms`."""
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 
 UNITS_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000}
 
@@ -22,13 +24,31 @@ def nanoseconds(text: str) -> int:
 
 def payload_bytes(text: str) -> int:
     """What a payload weighs beside the 64-byte header, which alone is the `timing` message."""
+    if path := payload_file(text):
+        return _size(path)
     if text == "timing":
         return 0
     if found := re.fullmatch(r"bytes:(\d+)", text):
         return int(found[1])
     if found := re.fullmatch(r"image:(\d+)x(\d+)", text):
         return int(found[1]) * int(found[2]) * 3
-    raise ValueError(f'"{text}" is no payload; write timing, bytes:N or image:WIDTHxHEIGHT (rgb8), such as bytes:1000')
+    raise ValueError(
+        f'"{text}" is no payload; write timing, bytes:N, image:WIDTHxHEIGHT (rgb8) or file:PATH, such as bytes:1000'
+    )
+
+
+def payload_file(text: str) -> Path | None:
+    """The file whose bytes are the payload, by its whole path; None where it is no file's."""
+    kind, _, path = text.partition(":")
+    return Path(path).expanduser().absolute() if kind == "file" and path else None
+
+
+def _size(path: Path) -> int:
+    try:
+        with path.open("rb") as file:
+            return file.seek(0, os.SEEK_END)
+    except OSError as cause:
+        raise ValueError(f"the payload {path} cannot be read: {cause.strerror}") from cause
 
 
 def payload(text: str) -> dict[str, str | int]:
@@ -36,18 +56,31 @@ def payload(text: str) -> dict[str, str | int]:
     payload_bytes(text)
     kind, _, size = text.partition(":")
     if kind != "image":
-        return {"kind": kind}
+        return {"kind": "bytes" if kind == "file" else kind}
     width, height = size.split("x")
     return {"kind": kind, "width": int(width), "height": int(height)}
 
 
-def work(text: str) -> dict[str, str | int]:
-    """What a relay or server does per message, as the spec file holds it."""
-    kind, _, amount = text.partition(":")
+def works(text: str) -> list[dict[str, str | int]]:
+    """What relays and servers do per message, as the spec file holds it: one for all, or one for each server."""
+    kind, _, each = text.partition(":")
+    return [_work(text, kind, amount) for amount in each.split("/")]
+
+
+def _work(text: str, kind: str, amount: str) -> dict[str, str | int]:
     if text == "none":
         return {"kind": "none"}
     if kind in ("sleep", "spin"):
         return {"kind": kind, "ns": nanoseconds(amount)}
     if kind == "copy" and amount.isdecimal():
         return {"kind": "copy", "bytes": int(amount)}
-    raise ValueError(f'"{text}" is no work; write none, sleep:TIME, spin:TIME or copy:BYTES, such as sleep:1ms')
+    raise ValueError(
+        f'"{text}" is no work; write none, sleep:TIME, spin:TIME or copy:BYTES, such as sleep:1ms, '
+        "or for servers that differ sleep:30ms/40ms/50ms"
+    )
+
+
+def works_ns(text: str, many: int) -> list[int] | None:
+    """How long each of so many is asked to work on a message; None where no time was asked for."""
+    asked = [int(each["ns"]) for each in works(text) if "ns" in each]
+    return asked * (many if len(asked) == 1 else 1) or None

@@ -107,7 +107,9 @@ class Axes(Strict):
     payload: (
         Axis[
             Annotated[
-                str, _checked_by(amounts.payload_bytes), Field(examples=["timing", "bytes:1000", "image:1440x1080"])
+                str,
+                _checked_by(amounts.payload_bytes),
+                Field(examples=["timing", "bytes:1000", "image:1440x1080", "file:one.jpg"]),
             ]
         ]
         | None
@@ -129,8 +131,22 @@ class Axes(Strict):
     pairs: Axis[Annotated[int, Field(ge=1, le=1000)]] | None = Field(
         None, description="Independent source-sink pairs at once."
     )
-    work: Axis[Annotated[str, _checked_by(amounts.work), Field(examples=["none", "sleep:1ms", "spin:30us"])]] | None = (
-        Field(None, description="What a relay or server does per message.")
+    work: (
+        Axis[
+            Annotated[
+                str,
+                _checked_by(amounts.works),
+                Field(examples=["none", "sleep:1ms", "spin:30us", "sleep:30ms/40ms/50ms"]),
+            ]
+        ]
+        | None
+    ) = Field(
+        None,
+        description="What a relay or server does per message; servers of a scatter may each have their own, "
+        "with / between.",
+    )
+    asking: Axis[Literal["parallel", "sequential"]] | None = Field(
+        None, description="Whether a scatter asks its servers all at once, or each when the one before has answered."
     )
     burst: Axis[Count] | None = Field(None, description="Messages per burst; bursts come at rate / burst.")
     settings: dict[str, dict[str, Axis[Setting]]] = Field(

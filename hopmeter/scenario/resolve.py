@@ -25,6 +25,7 @@ DEFAULTS: dict[str, list[Any]] = {
     "sinks": [1],
     "pairs": [1],
     "work": ["none"],
+    "asking": ["parallel"],
     "burst": [1],
 }
 TRIALS = 5

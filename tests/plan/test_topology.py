@@ -87,6 +87,63 @@ def test_names_of_links_are_unique_and_plain() -> None:
     assert [link["name"] for link in spec["links"].values()] == ["0123456789abcdef_l0", "0123456789abcdef_f1_l0"]
 
 
+@pytest.mark.parametrize(
+    ("work", "told"),
+    [
+        ("sleep:1ms/2ms", [None, 1_000_000, 2_000_000]),
+        ("spin:3ms", [None, 3_000_000, 3_000_000]),
+    ],
+)
+def test_servers_that_differ_are_each_told_their_own_work(work: str, told: list[int | None]) -> None:
+    specs = node_specs(cell(pattern="scatter", sinks=2, work=work, pairs=2), PLACE)
+    assert [spec["participants"][0]["work"].get("ns") for _, spec in specs] == told * 2
+
+
+def test_what_is_as_usual_is_not_told_and_a_node_of_before_understands_it() -> None:
+    (_, usual), *_ = node_specs(cell(pattern="scatter", sinks=2), PLACE)
+    (_, other), *_ = node_specs(cell(pattern="scatter", sinks=2, asking="sequential"), PLACE)
+    assert set(other) - set(usual) == {"asking"}
+    assert other["asking"] == "sequential"
+
+
+def test_a_file_is_a_payload_of_its_size(tmp_path: Path) -> None:
+    (tmp_path / "one.jpg").write_bytes(bytes(70))
+    one = cell(payload=f"file:{tmp_path}/one.jpg")
+    (_, spec), *_ = node_specs(one, PLACE)
+    assert (spec["payload"], spec["payload_bytes"]) == ({"kind": "bytes"}, 70)
+    assert spec["payload_file"] == f"{tmp_path}/one.jpg"
+
+
+@pytest.mark.parametrize(
+    ("given", "ideal_s"),
+    [
+        ({"pattern": "scatter", "sinks": 3, "work": "sleep:30ms/40ms/50ms"}, 0.05),
+        ({"pattern": "scatter", "sinks": 3, "work": "sleep:30ms/40ms/50ms", "asking": "sequential"}, 0.12),
+        ({"pattern": "scatter", "sinks": 3, "work": "sleep:20ms", "asking": "sequential"}, 0.06),
+        ({"pattern": "rpc", "relays": 2, "work": "spin:1ms"}, 0.003),
+        ({"relays": 2, "work": "spin:1ms"}, 0.002),
+        ({"pattern": "rpc", "work": "copy:7"}, None),
+        ({"pattern": "rpc"}, None),
+    ],
+)
+def test_the_ideal_is_the_work_on_the_way_alone(given: dict[str, Any], ideal_s: float | None) -> None:
+    assert cell(**given).ideal_s == pytest.approx(ideal_s)
+
+
+def test_work_that_takes_long_has_time_for_every_message_and_reply() -> None:
+    slow = cell(pattern="scatter", sinks=2, work="sleep:20s", asking="sequential", pace="closed", messages=9, warmup=1)
+    assert slow.limit_s > 10 * 40
+    (_, spec), *_ = node_specs(slow, PLACE)
+    assert spec["call_ns"] > 40e9
+
+
+def test_how_servers_are_asked_makes_no_difference_where_none_are() -> None:
+    given: dict[str, Any] = {"asking": ["parallel", "sequential"], "sinks": 2}
+    for pattern, asked in (("pubsub", ["parallel"]), ("scatter", ["parallel", "sequential"])):
+        cells = planned(world(transport("bus")), pattern=pattern, **given).cells
+        assert [cell.asking for cell in cells if cell.transport == "bus"] == asked
+
+
 def test_amounts_are_in_the_units_of_the_spec() -> None:
     one = cell(
         rate=500, messages=100, warmup=10, work="sleep:2ms", relays=1, drain="50ms", spin_us=10, payload="bytes:9"
