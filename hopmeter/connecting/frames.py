@@ -36,16 +36,25 @@ class Message(NamedTuple):
     kind: int
     number: int
     payload: Any
+    due_ns: int = 0
+    """When it was to be sent, by its sender's CLOCK_MONOTONIC, which all processes of one machine share."""
+    sent_ns: int = 0
+    """When it was sent: before its object was encoded where the sender told so, else when the frame was written."""
+    arrived_ns: int = 0
+    """When the transport gave it to this end; the payload was copied after that."""
 
 
-def outgoing(kind: Kind, number: int, run: str, frames: Sequence[Any]) -> tuple[int, Callable[..., None]]:
-    """The payload's bytes, and what writes the frame into the transport's memory: one buffer, or two."""
+def outgoing(
+    kind: Kind, number: int, run: str, frames: Sequence[Any], times: tuple[int, int] | None = None
+) -> tuple[int, Callable[..., None]]:
+    """The payload's bytes, and what writes the frame into the transport's memory: one buffer, or two. `times` are when
+    it was due and when it was sent, in nanoseconds; without them both are when the frame is written."""
     length = packed_bytes(frames)
 
     def fill(frame: Any, payload: Any = None) -> None:
         head = plain(frame)
-        now = time.monotonic_ns()
-        HEADER.pack_into(head, 0, MAGIC, VERSION, 0, int(run, 16), kind, 0, number, now, now, length, 0, 0)
+        due, sent = times or (time.monotonic_ns(),) * 2
+        HEADER.pack_into(head, 0, MAGIC, VERSION, 0, int(run, 16), kind, 0, number, due, sent, length, 0, 0)
         pack_into(frames, head[HEADER.size :] if payload is None else plain(payload))
 
     return length, fill
@@ -53,14 +62,15 @@ def outgoing(kind: Kind, number: int, run: str, frames: Sequence[Any]) -> tuple[
 
 def incoming(run: str, frame: Any, payload: Any = None) -> Message | None:
     """The frame, copied out of what is only borrowed; None for one that is not of this link."""
+    arrived = time.monotonic_ns()
     head = plain(frame)
     body = head[HEADER.size :] if payload is None else plain(payload)
     if head.nbytes < HEADER.size:
         return None
-    magic, version, _, of, kind, _, number, _, _, length, _, _ = HEADER.unpack_from(head)
+    magic, version, _, of, kind, _, number, due, sent, length, _, _ = HEADER.unpack_from(head)
     if (magic, version, of, length) != (MAGIC, VERSION, int(run, 16), body.nbytes):
         return None
-    return Message(kind, number, _copied(body))
+    return Message(kind, number, _copied(body), due, sent, arrived)
 
 
 def plain(data: Any) -> memoryview:

@@ -66,11 +66,13 @@ class Publisher:
         self._number += 1
         self.put(Kind.OBJECT, self._number, encode(obj), timeout_s)
 
-    def put(self, kind: Kind, number: int, frames: list[Any], timeout_s: float) -> None:
-        """Sends encoded frames."""
+    def put(
+        self, kind: Kind, number: int, frames: list[Any], timeout_s: float, times: tuple[int, int] | None = None
+    ) -> None:
+        """Sends encoded frames; `times` are when they were due and when sending began, in nanoseconds."""
         record = self._end.record
         refuse_large(self.name, frames, record.frame_bytes)
-        length, fill = outgoing(kind, number, record.run, frames)
+        length, fill = outgoing(kind, number, record.run, frames, times)
         with self._lock:
             if not offered(lambda: self._end.opened.send(length, fill), timeout_s):
                 what = f'"{self.name}": the transport stayed busy for {timeout_s:g} s'
@@ -220,6 +222,10 @@ class Subscriber:
         if self._subscription.closed:
             raise ConnectError(f'"{self.name}" is closed', "open it again")
         raise waited_in_vain(self.name, self._subscription.end.record, timeout_s)
+
+    def message(self, timeout_s: float) -> Message | None:
+        """The next frame of whatever kind, not decoded, with its number and times; None where none came."""
+        return self._subscription.next(timeout_s)
 
     def close(self) -> None:
         """Closes the end."""
