@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hopmeter.analysis import resources
+from hopmeter.analysis import resources, servers
 from hopmeter.analysis.figures import CHAIN
 from hopmeter.analysis.pace import SHARE
 from hopmeter.analysis.percentiles import summary
@@ -77,7 +77,10 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
 def _asked(cell: Cell) -> dict[str, Any]:
     columns = {name: getattr(cell, name) for name in SAME_NAME}
     forward = cell.forward if cell.relays else None
-    return columns | {"cell": cell.id, "forward": forward, "quick": cell.trials < QUICK_TRIALS}
+    asking = cell.asking if cell.pattern == "scatter" else None
+    ideal_us = None if cell.ideal_s is None else cell.ideal_s * 1e6
+    told = {"forward": forward, "asking": asking, "ideal_us": ideal_us}
+    return columns | {"cell": cell.id, "quick": cell.trials < QUICK_TRIALS} | told
 
 
 def _status(cell: Cell, trials: Sequence[Judged]) -> dict[str, Any]:
@@ -145,6 +148,7 @@ def _latencies(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
     columns: dict[str, Any] = {"negative": sum(_negative(trial) for trial in trials)}
     for name in FIGURES:
         columns |= summary(name, [trial.latencies.get(name, []) for trial in trials])
+    columns |= servers.columns(cell, [trial.latencies for trial in trials])
     columns |= _chain(cell, [trial.latencies.get(CHAIN, []) for trial in trials])
     pacing = summary(PACING, [trial.latencies.get(PACING, []) for trial in trials])
     columns |= {f"{PACING}_{each}_us": pacing.get(f"{PACING}_{each}_us") for each in ("p50", "p99")}

@@ -34,10 +34,15 @@ def trim(messages: int) -> int:
     return min(int(messages * TRIM_SHARE), spare)
 
 
+def trimmed(flow: Flow) -> slice:
+    """The messages of a flow that are in its latencies."""
+    out = trim(flow.messages)
+    return slice(out, flow.messages - out)
+
+
 def latencies(flow: Flow) -> Pieces:
     """Every figure that applies to the flow's pattern and has samples."""
-    out = trim(flow.messages)
-    cut = slice(out, flow.messages - out)
+    cut = trimmed(flow)
     figures: Pieces = {}
     for name, end, start in chain(_spans(flow), _inner_spans(flow)):
         took = minus(end[cut], start[cut])
@@ -75,20 +80,28 @@ def _inner_spans(flow: Flow) -> Iterator[Span]:
     if flow.cell.pattern != "pubsub":
         yield from (("server", end.forwarded, end.arrived) for end in flow.ends)
         yield "overhead", flow.done, _plus(flow.sent, _held(flow))
+        if flow.cell.ideal_s is not None:
+            yield "excess", flow.done, _later(flow.sent, flow.cell.ideal_s)
 
 
 def _held(flow: Flow) -> Times:
-    """How long those who answer held each request: one after the other, or in scatter the slowest of them."""
-    holds = [_hold(each) for each in (*flow.relays, *flow.ends)]
+    """How long those who answer held each request: one after the other, or asked at once the slowest of them."""
+    holds = [hold(each) for each in (*flow.relays, *flow.ends)]
     missing = np.logical_or.reduce([each == NONE_NS for each in holds])
-    held: Times = (np.maximum if flow.cell.pattern == "scatter" else np.add).reduce(holds)
+    at_once = flow.cell.pattern == "scatter" and flow.cell.asking == "parallel"
+    held: Times = (np.maximum if at_once else np.add).reduce(holds)
     held[missing] = NONE_NS
     return held
 
 
-def _hold(place: Place) -> Times:
+def hold(place: Place) -> Times:
+    """From a request's arrival until it was answered or passed on, by message."""
     both = (place.forwarded != NONE_NS) & (place.arrived != NONE_NS)
     return np.where(both, place.forwarded - place.arrived, NONE_NS)
+
+
+def _later(times: Times, span_s: float) -> Times:
+    return np.where(times != NONE_NS, times + round(span_s * 1e9), NONE_NS)
 
 
 def _plus(times: Times, more: Times) -> Times:

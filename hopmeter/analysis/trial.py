@@ -12,6 +12,7 @@ from hopmeter.analysis.figures import Pieces, latencies, trim
 from hopmeter.analysis.flow import Flow
 from hopmeter.analysis.pace import SCHEDULED, Pace, paced
 from hopmeter.analysis.reading import flows
+from hopmeter.analysis.servers import by_server
 from hopmeter.launch.result import TrialResult
 from hopmeter.plan.cell import Cell
 from hopmeter.store.disk import StoreError
@@ -69,7 +70,7 @@ def measure(cell: Cell, path: Path) -> Measured:
     for flow in flows(cell, Samples(path)):
         trial.counts += _counts(flow)
         trial.paces.append(paced(flow))
-        pieces = latencies(flow)
+        pieces = latencies(flow) | by_server(flow)
         if cell.pace in SCHEDULED:
             pieces[PACING] = [minus(flow.sent, flow.intended)]
         for name, each in pieces.items():

@@ -61,6 +61,8 @@ def _head(column: str) -> str:
 
 
 def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return " / ".join(_value(each) for each in value)
     return words.number(value) if isinstance(value, int | float) else str(value or words.NOTHING)
 
 

@@ -18,6 +18,7 @@ FIGURES = (
     "server",
     "copy",
     "overhead",
+    "excess",
 )
 STATISTICS = ("mean", "std", "min", "p50", "p90", "p99", "p999", "max")
 BOUNDED = ("p50", "p99")
@@ -41,7 +42,7 @@ CELLS = pa.schema(
         *_typed(pa.string(), "touch codec pace"),
         *_typed(pa.float64(), "rate_hz"),
         *_typed(pa.int64(), "relays sinks pairs messages warmup"),
-        *_typed(pa.string(), "work forward profile"),
+        *_typed(pa.string(), "work asking forward profile"),
         *_typed(pa.bool_(), "ranked quick"),
         *_typed(pa.int64(), "trials trials_good"),
         *_typed(pa.string(), "status reason"),
@@ -50,6 +51,9 @@ CELLS = pa.schema(
         *_typed(pa.int64(), "malformed foreign content_errors unrecorded stray negative trimmed"),
         *_typed(pa.float64(), "achieved_hz achieved_mb_s copies_per_hop send_mean_us"),
         *[column for name in FIGURES for column in _figure(name)],
+        *_typed(pa.float64(), "ideal_us"),
+        *_typed(pa.list_(pa.float64()), "servers_roundtrip_mean_us servers_roundtrip_p50_us servers_roundtrip_p99_us"),
+        *_typed(pa.list_(pa.float64()), "servers_held_mean_us servers_held_p50_us servers_last_share"),
         *_typed(pa.float64(), "chain_per_hop_p50_us chain_per_hop_p50_low_us chain_per_hop_p50_high_us"),
         *_typed(pa.float64(), "chain_per_hop_p90_us chain_per_hop_p90_low_us chain_per_hop_p90_high_us"),
         *_typed(pa.float64(), "pacing_error_p50_us pacing_error_p99_us"),

@@ -90,6 +90,72 @@ def test_a_scatter_is_done_when_all_have_replied(tmp_path: Path) -> None:
     assert (row["sent"], row["received"], row["chain_per_hop_p50_us"]) == (3 * COUNT, 3 * COUNT, None)
 
 
+SERVED_US = (40, 90, 60)
+"""How long each of three servers takes to reply, of which it holds the request all but 10."""
+
+
+def scattered(in_turn: bool) -> dict[int, Rows]:
+    trial: dict[int, Rows] = {0: [], **{1 + server: [] for server in range(len(SERVED_US))}}
+    for row in messages(COUNT):
+        for server, took in enumerate(SERVED_US):
+            sent = row["sent"] + (sum(SERVED_US[:server]) * US if in_turn else 0)
+            trial[0].append(row | {"copy": server, "sent": sent, "arrived": sent + took * US})
+            came = sent + 5 * US
+            trial[1 + server].append({"seq": row["seq"], "arrived": came, "forwarded": came + (took - 10) * US})
+    return trial
+
+
+@pytest.mark.parametrize(("asking", "gather", "overhead"), [("parallel", 90, 10), ("sequential", 190, 30)])
+def test_what_is_above_the_servers_and_above_their_work_depends_on_how_they_were_asked(
+    tmp_path: Path, asking: str, gather: float, overhead: float
+) -> None:
+    one = cell(pattern="scatter", sinks=3, work="sleep:20us/70us/30us", asking=asking)
+    row = analysed(tmp_path, one, scattered(asking == "sequential"))
+    found = middle(row)
+    ideal = 70 if asking == "parallel" else 120
+    assert (found["gather"], found["overhead"], row["ideal_us"]) == (gather, overhead, pytest.approx(ideal))
+    assert found["excess"] == pytest.approx(gather - ideal)
+    assert (row["asking"], row["excess_count"]) == (asking, COUNT)
+
+
+def test_each_server_of_a_scatter_is_told_apart_and_who_was_last_is_counted(tmp_path: Path) -> None:
+    trial = scattered(in_turn=False)
+    for row in trial[0]:
+        if row["copy"] == 2 and row["seq"] % 4 == 0:
+            row["arrived"] += 100 * US
+    row = analysed(tmp_path, cell(pattern="scatter", sinks=3), trial)
+    assert row["servers_roundtrip_p50_us"] == [40, 90, 60]
+    assert row["servers_roundtrip_mean_us"] == pytest.approx([40, 90, 85])
+    assert row["servers_roundtrip_p99_us"] == [None, None, None], "40 messages do not resolve it"
+    assert row["servers_held_p50_us"] == row["servers_held_mean_us"] == [30, 80, 50]
+    assert row["servers_last_share"] == [0, 0.75, 0.25]
+
+
+def test_nobody_is_last_by_chance_where_the_last_is_asked_last(tmp_path: Path) -> None:
+    row = analysed(tmp_path, cell(pattern="scatter", sinks=3, asking="sequential"), scattered(in_turn=True))
+    assert row["servers_roundtrip_p50_us"] == [40, 90, 60]
+    assert row["servers_last_share"] is row["ideal_us"] is row["excess_p50_us"] is None
+
+
+def test_a_message_that_not_all_answered_has_no_last(tmp_path: Path) -> None:
+    trial = scattered(in_turn=False)
+    for row in trial[0]:
+        if row["copy"] == 1 and row["seq"] >= COUNT // 2:
+            del row["arrived"]
+    row = analysed(tmp_path, cell(pattern="scatter", sinks=3), trial)
+    assert row["servers_last_share"] == [0, 1, 0]
+    assert row["gather_count"] == COUNT / 2
+    assert row["servers_roundtrip_p50_us"][0] == 40
+
+
+def test_calls_have_no_servers_to_tell_apart(tmp_path: Path) -> None:
+    asked = [row | {"arrived": row["sent"] + 100 * US} for row in messages(COUNT)]
+    served = [{"seq": s, "arrived": s * MS + 10 * US, "forwarded": s * MS + 90 * US} for s in range(COUNT)]
+    row = analysed(tmp_path, cell(pattern="rpc", work="spin:70us"), {0: asked, 1: served})
+    assert (row["ideal_us"], row["excess_p50_us"], row["overhead_p50_us"]) == (pytest.approx(70), 30, 20)
+    assert row["servers_roundtrip_p50_us"] is row["servers_last_share"] is row["asking"] is None
+
+
 def test_a_codec_is_within_the_response_and_outside_the_hop(tmp_path: Path) -> None:
     sent = [row | {"encoded": row["sent"] + 10 * US} for row in messages(COUNT)]
     came = [row | {"decoded": row["arrived"] + 5 * US} for row in arrivals(range(COUNT), 50)]

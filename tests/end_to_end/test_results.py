@@ -28,7 +28,7 @@ duplicated reordered busy achieved_hz chain_per_hop_p50_us chain_per_hop_p90_us 
 cpu_samples voluntary_switches_per_message involuntary_switches_per_message loopback_bytes_per_message rss_peak_mb
 floor_us times_floor library_version
 """
-FIGURES = "response service hop roundtrip encode decode gather server copy overhead"
+FIGURES = "response service hop roundtrip encode decode gather server copy overhead excess"
 STATISTICS = (
     "mean_us std_us min_us p50_us p90_us p99_us p999_us max_us count p50_low_us p50_high_us p99_low_us p99_high_us"
 )

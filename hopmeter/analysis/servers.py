@@ -1,0 +1,56 @@
+"""Each server of a scatter by itself: columns with a value for each of them, in the order of the servers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hopmeter.analysis.arrivals import minus
+from hopmeter.analysis.figures import Pieces, hold, trimmed
+from hopmeter.analysis.flow import Flow
+from hopmeter.analysis.percentiles import summary
+from hopmeter.plan.cell import Cell
+from hopmeter.store.samples import NONE_NS
+
+STATISTICS = {"roundtrip": ("mean", "p50", "p99"), "held": ("mean", "p50")}
+LAST = "last"
+"""Of every message the number of the server whose reply came last; among the latencies, though it is none."""
+
+
+def by_server(flow: Flow) -> Pieces:
+    """`roundtrip 0`, `held 0`, … in nanoseconds, and who was last; nothing where no scatter was asked."""
+    if flow.cell.pattern != "scatter":
+        return {}
+    cut = trimmed(flow)
+    figures: Pieces = {}
+    for number, (lane, end) in enumerate(zip(flow.lanes, flow.ends, strict=True)):
+        held = hold(end)[cut]
+        figures[f"roundtrip {number}"] = [minus(lane.replied[cut], lane.sent[cut])]
+        figures[f"held {number}"] = [held[held != NONE_NS]]
+    if flow.cell.asking == "parallel":
+        replied = np.stack([lane.replied[cut] for lane in flow.lanes])
+        figures[LAST] = [replied.argmax(axis=0)[(replied != NONE_NS).all(axis=0)]]
+    return figures
+
+
+def columns(cell: Cell, trials: Sequence[Pieces]) -> dict[str, Any]:
+    """The columns `servers_…` from what the trials measured; null where the pattern has no servers to tell apart."""
+    if cell.pattern != "scatter":
+        return {}
+    found: dict[str, Any] = {}
+    for figure, statistics in STATISTICS.items():
+        each = [summary("", [trial.get(f"{figure} {n}", []) for trial in trials], ()) for n in range(cell.sinks)]
+        for statistic in statistics:
+            found[f"servers_{figure}_{statistic}_us"] = [one.get(f"_{statistic}_us") for one in each]
+    return found | {"servers_last_share": _shares(cell, trials)}
+
+
+def _shares(cell: Cell, trials: Sequence[Pieces]) -> list[float] | None:
+    pieces = [piece for trial in trials for piece in trial.get(LAST, [])]
+    messages = sum(map(len, pieces))
+    if not messages:
+        return None
+    counts = np.bincount(np.concatenate(pieces), minlength=cell.sinks)
+    return [int(count) / messages for count in counts]
