@@ -11,7 +11,7 @@ from hopmeter.plan.cell import Cell
 def headline(cell: Cell) -> str:
     """The figure a cell is ranked by: what its user waits for, from when it was due where there is a schedule."""
     if cell.pace == "closed":
-        return "roundtrip"
+        return "gather" if cell.pattern == "scatter" else "roundtrip"
     return "service" if cell.pace == "max" else "response"
 
 

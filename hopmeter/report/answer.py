@@ -16,6 +16,7 @@ SPELLED_OUT = 3
 WHAT = {
     "response": "half of its messages arrived within {p50} of when they were due",
     "roundtrip": "half of its messages came back within {p50}",
+    "gather": "half of its messages had the replies of all servers within {p50}",
     "service": "half of its messages took {p50} or less",
 }
 

@@ -58,6 +58,7 @@ LONGEST_REASON = 140
 MEASURES = {
     "response": "Response: from the moment a message was due to its arrival.",
     "roundtrip": "Round trip: from sending a message to its coming back; not halved.",
+    "gather": "Gather: from sending the first request of a message to the last server's reply.",
     "service": "Service: from the moment a message was sent to its arrival.",
 }
 

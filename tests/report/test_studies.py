@@ -143,6 +143,27 @@ def test_servers_asked_in_parallel() -> None:
     text = "Asked in parallel"
     assert told(text, asked(10_400.0)).answer == "holds"
     assert told(text, asked(20_400.0)).answer == "does not hold"
+    differing = {"sinks": 3, "work": "sleep:4ms/10ms/8ms"}
+    assert told(text, asked(10_400.0) | differing).answer == "holds"
+    assert told(text, asked(22_400.0) | differing | {"asking": "sequential"}).answer == "not measured"
+
+
+def test_servers_asked_one_after_the_other() -> None:
+    took = {"gather_p50_us": 22_400.0, "gather_p50_low_us": 22_300.0, "gather_p50_high_us": 22_500.0}
+    asked = cell("zeromq", 1.0, pattern="scatter", sinks=3, work="sleep:4ms/10ms/8ms", asking="sequential") | took
+    assert told("Asked one after the other", asked).answer == "holds"
+    assert told("Asked one after the other", asked | {"asking": "parallel"}).answer == "not measured"
+
+
+def test_what_servers_took_stands_beside_the_study_that_asked_them_the_same() -> None:
+    works = {"work": "sleep:30ms/40ms/50ms", "rate_hz": None, "pace": "closed", "payload": "image:640x480"}
+    asked = row("zeromq", "python", 50.4, pattern="scatter", placement="process", relays=0, sinks=3, **works)
+    took = {"gather_mean_us": 50_400.0, "gather_p50_us": 50_390.0}
+    (part,) = parts([run_of(asked | took, scenario_name="fake-video")])
+    (line,) = (line for line in part.table.lines if line.is_measured)
+    assert (line.statistic, line.published["not stated"][:3]) == ("mean per frame", "127")
+    assert line.conditions.endswith("3 servers, sleep 30ms/40ms/50ms, at once")
+    assert line.here[0][0][0].startswith("50")
 
 
 def test_a_published_figure_stands_beside_what_was_measured() -> None:

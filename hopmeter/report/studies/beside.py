@@ -10,7 +10,7 @@ from hopmeter.report.source import Row, Run
 from hopmeter.report.studies.known import Published, Study, published, studies
 from hopmeter.report.studies.values import measured, said
 
-CONDITIONS = ("pattern", "placement", "wait", "work", "relays", "sinks", "pairs", "payload", "rate_hz")
+CONDITIONS = ("pattern", "placement", "wait", "work", "relays", "sinks", "pairs", "asking", "payload", "rate_hz")
 """A published figure belongs beside rows that agree in all of these that its study states."""
 UNSTATED = {"sinks": 1, "pairs": 1, "work": "none"}
 """What a study means that does not say."""
@@ -144,6 +144,8 @@ def conditions(figure: Published) -> str:
                 (figure.payload or "").replace("bytes:", "bytes "),
                 words.plural(figure.relays, "relay") if figure.relays else "",
                 words.plural(figure.sinks, "server") if figure.sinks else "",
+                (figure.work or "").replace(":", " "),
+                {"parallel": "at once", "sequential": "one after the other"}.get(figure.asking or "", ""),
                 words.plural(figure.pairs, "pair") if figure.pairs else "",
                 words.rate(figure.rate_hz) if figure.rate_hz else "",
             ]

@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 
 from hopmeter.report import words
 from hopmeter.report.source import Row
-from hopmeter.scenario import amounts
 
 
 @dataclass(frozen=True)
@@ -48,12 +47,12 @@ def _lost(row: Row) -> Value | None:
 
 
 def _gathered(row: Row) -> Value | None:
-    """The time until all servers have answered, as a multiple of what one takes."""
-    whole, (kind, _, each) = measured(row, "gather_p50_us"), str(row["work"]).partition(":")
-    if whole is None or kind not in ("sleep", "spin") or whole.low is None or whole.high is None:
+    """The time until all servers have answered, as a multiple of their work: the slowest's, or in turn the sum."""
+    whole, ideal_s = measured(row, "gather_p50_us"), row.cell.ideal_s
+    if whole is None or not ideal_s or whole.low is None or whole.high is None:
         return None
-    one = amounts.nanoseconds(each) / 1e3
-    return Value(whole.value / one, whole.low / one, whole.high / one)
+    ideal_us = ideal_s * 1e6
+    return Value(whole.value / ideal_us, whole.low / ideal_us, whole.high / ideal_us)
 
 
 def _process(row: Row, role: str) -> Value | None:
