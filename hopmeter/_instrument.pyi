@@ -10,6 +10,7 @@ def run(
     version: Callable[[], str],
     facts: dict[str, str],
     works: bool,
+    objects: Callable[[], Any] | None,
     arguments: Sequence[str],
 ) -> int: ...
 def noise_probe(core: int | None, seconds: float) -> dict[str, Any]: ...

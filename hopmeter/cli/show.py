@@ -1,4 +1,4 @@
-"""`hopmeter show RUN`: the table of a run."""
+"""`hopmeter show RUN`: the table of a run, or its messages as CSV."""
 
 from __future__ import annotations
 
@@ -18,14 +18,33 @@ def register(app: typer.Typer) -> None:
 def show(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, a line a cell.")] = False,
+    csv: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write every message as a line: middleware, plugin, timestamp, count, delay."
+        ),
+    ] = None,
 ) -> None:
     """Print the table of a run again."""
     from hopmeter.cli import table
     from hopmeter.report import source
 
+    if csv is not None:
+        typer.echo(f"{_write(run, csv)} messages in {csv}")
+        return
     found = source.read(run)
     if as_json:
         for row in found.rows:
             print(json.dumps(row.values))
     else:
         table.print_run(Console(highlight=False), found)
+
+
+def _write(run: Path, csv: Path) -> int:
+    from hopmeter.report import write_csv
+    from hopmeter.store.disk import replacing, writing
+
+    with writing(csv):
+        csv.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(csv) as partial, partial.open("w") as file:
+        return write_csv(run, file)

@@ -57,10 +57,10 @@ class Style:
         turn, colour = divmod(self.transports.index(str(row["transport"])), len(theme.SERIES))
         return colour, (turn + self.variants.index(_variant(row))) % len(theme.DASHES)
 
-    def colour(self, named: Mapping[str, Row], legend: alt.Legend | None = None) -> alt.Color:
-        """The colour channel over a column `series` that holds the names of rows."""
+    def colour(self, named: Mapping[str, Row], legend: alt.Legend | None = None, channel: Any = alt.Color) -> Any:
+        """The colour channel, or only `alt.Fill` or `alt.Stroke`, over a column `series` that holds names of rows."""
         shades = [theme.SERIES[self.place(row)[0]] for row in named.values()]
-        return alt.Color("series:N", scale=alt.Scale(domain=list(named), range=shades), legend=legend, sort=None)
+        return channel("series:N", scale=alt.Scale(domain=list(named), range=shades), legend=legend, sort=None)
 
     def dash(self, named: Mapping[str, Row], legend: alt.Legend | None = None) -> alt.StrokeDash:
         """The dash channel over the same column; with the same legend it melts into that of the colour."""

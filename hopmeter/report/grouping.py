@@ -53,7 +53,7 @@ class Group:
     @cached_property
     def labels(self) -> dict[int, str]:
         """The shortest name of each row that no other row of the group has; by `id` of the row object."""
-        return _labels(self.rows)
+        return labels(self.rows)
 
     def label(self, row: Row) -> str:
         """The name of a row within its group."""
@@ -71,13 +71,13 @@ class Group:
         telling = [f"{_said('payload', self.conditions)} {_tempo(self.conditions)}", *said, *varied]
         return ", ".join([*telling, *filter(None, [self.machine])])
 
-    def told(self, except_for: str) -> list[str]:
-        """All conditions but one, a word or two each."""
-        aside = {except_for, "payload"} if except_for == "payload_bytes" else {except_for}
-        tempo = [] if except_for == "rate_hz" else [_tempo(self.conditions)]
-        said = [
-            _said(key, self.conditions) for key in CONDITIONS if key not in {"payload_bytes", "rate_hz", "pace"} | aside
-        ]
+    def told(self, *except_for: str) -> list[str]:
+        """All conditions but some, a word or two each."""
+        aside = {*except_for, "payload_bytes", "rate_hz", "pace"}
+        if "payload_bytes" in except_for:
+            aside.add("payload")
+        tempo = [] if "rate_hz" in except_for else [_tempo(self.conditions)]
+        said = [_said(key, self.conditions) for key in CONDITIONS if key not in aside]
         return words.distinct([*said, *tempo, self.machine])
 
     @property
@@ -172,11 +172,23 @@ def _tempo(conditions: dict[str, Any]) -> str:
     return plain or (f"at {rate}" if pace in (None, "open") else f"at {rate} ({pace})")
 
 
-def _labels(rows: Sequence[Row]) -> dict[int, str]:
-    """The transport, and whatever else differs between the rows."""
+def families(groups: Iterable[Group], aside: Iterable[str]) -> list[list[Group]]:
+    """Groups that agree in all conditions but these, on the same machine."""
+    found: dict[tuple[Any, ...], list[Group]] = {}
+    alike = [key for key in CONDITIONS if key not in set(aside)]
+    for group in groups:
+        found.setdefault((*(group.conditions[key] for key in alike), group.machine), []).append(group)
+    return list(found.values())
+
+
+def labels(rows: Sequence[Row], apart: Sequence[str] = ()) -> dict[int, str]:
+    """The transport, and whatever else differs between the rows, by `id` of the row object.
+
+    Rows that differ in the columns `apart` may have the same name.
+    """
     differing = [part for part in ("language", "profile", "run") if len({_said_of(row, part) for row in rows}) > 1]
     names = {id(row): _name(row, ["transport", *differing]) for row in rows}
-    if len(set(names.values())) < len(rows):
+    if len({(names[id(row)], *(row[key] for key in apart)) for row in rows}) < len(rows):
         names = {id(row): _name(row, ["transport", *differing, "cell"]) for row in rows}
     return names
 

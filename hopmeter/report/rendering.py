@@ -23,7 +23,7 @@ NOISE = (
     (re.compile(r' font-family="[^"]*"'), ""),
 )
 """What Vega writes for itself, and the page has no use for."""
-OURS = re.compile(r"(?:group-\d+|sweep)-[a-z0-9-]+\.(?:svg|png)")
+OURS = re.compile(r"(?:group-\d+|sweep|across)-[a-z0-9-]+\.(?:svg|png)")
 """The names of figure files."""
 GEOMETRY = re.compile(r' (?:d|transform|points|x|y|[xyr][12]?|c[xy]|width|height|stroke-width)="[^"]*"')
 """Where a tenth of a pixel is enough; words and what a mark says of itself keep every digit."""

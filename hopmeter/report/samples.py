@@ -42,13 +42,45 @@ def trials(row: Row) -> list[Trial]:
 
 
 def _trials(row: Row) -> Iterator[Trial]:
+    for number, found in _recorded(row):
+        yield _trial(row, number, found)
+
+
+def _recorded(row: Row) -> Iterator[tuple[int, list[Flow]]]:
     for trial in row.trials:
         if trial["good"] and trial.get("samples"):
             try:
-                yield _trial(row, trial["trial"], list(flows(row.cell, Samples(row.run.folder / trial["samples"]))))
+                found = list(flows(row.cell, Samples(row.run.folder / trial["samples"])))
             except StoreError:
                 # Said as a warning (surroundings.damaged_samples): the table was made when they were whole.
                 continue
+            yield trial["trial"], found
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """The messages of one flow of one good trial that reached all they were for, none left out at head or tail."""
+
+    trial: int
+    flow: int
+    seq: NDArray[np.int64]
+    start_ns: NDArray[np.int64]
+    """When each was due on this machine's monotonic clock; when it was sent, where nothing was due."""
+    took_ns: NDArray[np.int64]
+
+
+def delivered(row: Row) -> Iterator[Delivered]:
+    """Message by message, what the figure is made of that the row is ranked by."""
+    for trial, found in _recorded(row):
+        for number, flow in enumerate(found):
+            start, done = _ends(row, flow)
+            seq = np.flatnonzero((start != NONE_NS) & (done != NONE_NS))
+            yield Delivered(trial, number, seq, start[seq], done[seq] - start[seq])
+
+
+def _ends(row: Row, flow: Flow) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """By message, from when to when the figure goes that the row is ranked by."""
+    return flow.intended if row.headline == "response" else flow.sent, flow.done
 
 
 def _trial(row: Row, number: int, found: list[Flow]) -> Trial:
@@ -65,7 +97,7 @@ def _trial(row: Row, number: int, found: list[Flow]) -> Trial:
 
 
 def _course(row: Row, flow: Flow) -> tuple[Numbers, Numbers]:
-    start, done, due = flow.intended if row.headline == "response" else flow.sent, flow.done, flow.intended
+    (start, done), due = _ends(row, flow), flow.intended
     known = (start != NONE_NS) & (done != NONE_NS) & (due != NONE_NS)
     if not known.any():
         return np.empty(0), np.empty(0)

@@ -76,7 +76,7 @@ def _searches(every: Sequence[Sequence[Row]], machines: dict[int, str]) -> Searc
     group = Group(conditions, tuple(steps[0] for steps in every), machine=machines.get(id(first.run), ""))
     found = [_found(group.label(steps[0]), steps) for steps in every]
     found.sort(key=lambda each: -(each.holds_hz or 0.0))
-    return Searches(", ".join(group.told(except_for="rate_hz")), found)
+    return Searches(", ".join(group.told("rate_hz")), found)
 
 
 def _found(name: str, steps: Sequence[Row]) -> Found:

@@ -26,6 +26,47 @@ class Moment:
     worst_us: float
 
 
+@dataclass(frozen=True)
+class Box:
+    """A distribution as a box with whiskers, in µs."""
+
+    low: float
+    """The first message within 1.5 lengths of the box from its lower end."""
+    q1: float
+    p50: float
+    q3: float
+    high: float
+    """The last within 1.5 lengths from its upper end."""
+    beyond: tuple[float, ...]
+    """Messages further out, the outermost and some of those between."""
+
+
+WHISKER = 1.5
+DOTS = 12
+"""Messages drawn beyond each whisker, at most."""
+
+
+def box(row: Row) -> Box | None:
+    """Of the headline latency of all good trials; None where no sample is above zero."""
+    pooled = _pooled(row)
+    positive = np.sort(pooled[pooled > 0])
+    if not len(positive):
+        return None
+    q1, p50, q3 = np.quantile(positive, (0.25, 0.5, 0.75)).tolist()
+    reach = WHISKER * (q3 - q1)
+    inside = positive[(positive >= q1 - reach) & (positive <= q3 + reach)]
+    beyond = (*_thinned(positive[positive < inside[0]]), *_thinned(positive[positive > inside[-1]]))
+    return Box(float(inside[0]), q1, p50, q3, float(inside[-1]), beyond)
+
+
+def _thinned(ordered: Numbers) -> list[float]:
+    """Both ends, and between them what lies apart on a logarithmic axis."""
+    if len(ordered) <= DOTS:
+        return [float(value) for value in ordered]
+    wanted = np.geomspace(ordered[0], ordered[-1], DOTS)
+    return [float(value) for value in ordered[np.unique(np.searchsorted(ordered, wanted).clip(max=len(ordered) - 1))]]
+
+
 def hops(row: Row) -> list[tuple[int, float, float]]:
     """(hop, p50, p90 in µs), from the source on, over all good trials."""
     found = trials(row)

@@ -19,7 +19,10 @@ pub trait Codec: Send + Sync {
 /// An object that is ready to be sent.
 pub trait Encoded {
     /// How long its payload is.
-    fn bytes(&self) -> usize;
+    ///
+    /// # Errors
+    /// What the codec says.
+    fn bytes(&self) -> Result<usize>;
 
     /// Writes it into a payload of that length; called again where the transport was busy.
     ///

@@ -35,3 +35,13 @@ def run(made: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def report(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write([run], tmp_path_factory.mktemp("report") / "report.html")
+
+
+@pytest.fixture(scope="session")
+def objects(made: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made.build(tmp_path_factory.mktemp("results") / "2026-objects", made.OBJECTS, trials=3, messages=100)
+
+
+@pytest.fixture(scope="session")
+def objects_report(objects: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write([objects], tmp_path_factory.mktemp("report") / "objects.html")

@@ -43,10 +43,14 @@ class Made:
     lost: int = 0
     ranked: bool = True
     bad_trial: bool = False
+    codec: str = "none"
+    encode_us: float = 0.0
+    decode_us: float = 0.0
 
     @property
     def id(self) -> str:
         parts = [self.transport, self.language, self.payload, f"{self.rate_hz:g}", f"{self.relays}r", self.profile]
+        parts += [self.codec] if self.codec != "none" else []
         return re.sub(r"[^a-z0-9]+", "-", "-".join(filter(None, parts)).replace("+", "p")).strip("-")
 
     def is_floor_of(self, other: Made) -> bool:
@@ -89,6 +93,27 @@ CHAIN = tuple(
     Made(transport, "rust", us, us * 1.4, 1, relays=8)
     for transport, us in (("shm", 15.0), ("unix", 17.0), ("zenoh", 52.0))
 )
+OBJECTS = tuple(
+    Made(
+        transport,
+        "python",
+        us=us,
+        payload="array:200x200",
+        payload_bytes=int(320_000 * grows),
+        rate_hz=100.0,
+        codec=codec,
+        encode_us=encode,
+        decode_us=decode,
+    )
+    for transport, us in (("zeromq", 180.0), ("tcp", 130.0), ("shm", 62.0))
+    for codec, encode, decode, grows in (
+        ("numpy", 1.1, 1.2, 1),
+        ("torch", 2.6, 3.9, 1),
+        ("pandas", 22.0, 41.0, 1),
+        ("pickle-in-band", 55.0, 48.0, 1),
+        ("json-base64", 900.0, 1400.0, 1.34),
+    )
+)
 SWEEP = tuple(
     replace(cell, rate_hz=rate, us=cell.us * slow)
     for cell in SMALL[:4]
@@ -126,7 +151,7 @@ def _cell(each: Made, made: tuple[Made, ...], trials: int) -> Cell:
         payload=each.payload,
         payload_bytes=each.payload_bytes,
         touch="write",
-        codec="none",
+        codec=each.codec,
         pace="open",
         rate_hz=each.rate_hz,
         relays=each.relays,
@@ -174,7 +199,8 @@ def _trial(folder: Path, each: Made, trial: int, many: int, noise: np.random.Gen
     if each.queued:
         sent = DUE_NS + ((sent - DUE_NS) * 2.4).astype(np.int64)
     middle = each.us * noise.normal(1.0, each.spread)
-    left, files = sent, [_raw(folder, 0, np.arange(many), intended_ns=due, sent_ns=sent)]
+    left = _coding(each.encode_us, sent, noise)
+    files = [_raw(folder, 0, np.arange(many), intended_ns=due, sent_ns=sent, **_if(each, encoded_ns=left))]
     for hop in range(1, each.relays + 2):
         arrived = left + (_hop(middle, many, noise) * 1e3).astype(np.int64)
         if trial == 2 and hop == 1:
@@ -183,8 +209,19 @@ def _trial(folder: Path, each: Made, trial: int, many: int, noise: np.random.Gen
         left = arrived if last else arrived + 400
         came = np.arange(many - (each.lost if last else 0))
         more = {} if last else {"forwarded_ns": left[came]}
+        more |= _if(each, decoded_ns=_coding(each.decode_us, arrived, noise)[came]) if last else {}
         files.append(_raw(folder, hop, came, arrived_ns=arrived[came], **more))
     return files
+
+
+def _if(each: Made, **times: Times) -> dict[str, Times]:
+    """What only a codec leaves behind."""
+    return {} if each.codec == "none" else times
+
+
+def _coding(us: float, start: Times, noise: np.random.Generator) -> Times:
+    """When encoding or decoding was done."""
+    return start + (us * noise.lognormal(0, 0.15, len(start)) * 1e3).astype(np.int64)
 
 
 def _hop(middle: float, many: int, noise: np.random.Generator) -> Times:

@@ -49,6 +49,12 @@ def page(browser: webdriver.Chrome, report: Path) -> webdriver.Chrome:
     return browser
 
 
+@pytest.fixture(params=["report", "objects_report"])
+def each_page(browser: webdriver.Chrome, request: pytest.FixtureRequest) -> webdriver.Chrome:
+    show(browser, request.getfixturevalue(request.param))
+    return browser
+
+
 def show(browser: webdriver.Chrome, report: Path, width: int = 1160, scheme: str = "light") -> None:
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
@@ -88,8 +94,8 @@ def test_every_figure_is_drawn_and_told_in_words(page: webdriver.Chrome) -> None
         assert len(figure.get_attribute("aria-label") or "") > 20
 
 
-def test_text_of_a_figure_lies_inside_it(page: webdriver.Chrome) -> None:
-    outside = page.execute_script("""
+def test_text_of_a_figure_lies_inside_it(each_page: webdriver.Chrome) -> None:
+    outside = each_page.execute_script("""
         return [...document.querySelectorAll('svg.figure')].flatMap(svg => {
             const box = svg.getBoundingClientRect();
             return [...svg.querySelectorAll('text')].filter(text => {
@@ -101,8 +107,8 @@ def test_text_of_a_figure_lies_inside_it(page: webdriver.Chrome) -> None:
     assert outside == []
 
 
-def test_labels_of_an_axis_do_not_overlap(page: webdriver.Chrome) -> None:
-    overlapping = page.execute_script("""
+def test_labels_of_an_axis_do_not_overlap(each_page: webdriver.Chrome) -> None:
+    overlapping = each_page.execute_script("""
         const found = [];
         for (const svg of document.querySelectorAll('svg.figure')) {
             const texts = [...svg.querySelectorAll('text')];
@@ -115,6 +121,18 @@ def test_labels_of_an_axis_do_not_overlap(page: webdriver.Chrome) -> None:
         }
         return found;""")
     assert overlapping == []
+
+
+def test_objects_have_a_box_for_each_codec_and_transport(browser: webdriver.Chrome, objects_report: Path) -> None:
+    show(browser, objects_report)
+    told = browser.execute_script("""
+        const marks = document.querySelectorAll('#across-codecs-1 [aria-label*="half within"]');
+        return [...new Set([...marks].map(mark => mark.getAttribute('aria-label').split(':')[0]))];""")
+    assert len(told) == 15
+    assert {"numpy over shm", "json-base64 over zeromq"} <= set(told)
+    shares = browser.find_element(By.CSS_SELECTOR, "#across-shares-1 svg").get_attribute("aria-label") or ""
+    assert "json-base64 over shm" in shares
+    assert all(f"{part} " in shares for part in ("encode", "transport", "decode"))
 
 
 def test_a_heading_sorts_both_ways_and_keeps_the_empty_last(page: webdriver.Chrome) -> None:

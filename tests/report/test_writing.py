@@ -33,9 +33,7 @@ def test_the_file_is_whole_in_itself(report: Path) -> None:
 
 
 def test_words_of_a_figure_keep_their_digits() -> None:
-    drawn = (
-        '<svg width="4" height="2"><path d="M1.2345,2" aria-label="p50 1.23 ms"/><text x="1">0.048 s</text></svg>'
-    )
+    drawn = '<svg width="4" height="2"><path d="M1.2345,2" aria-label="p50 1.23 ms"/><text x="1">0.048 s</text></svg>'
     figure = drawing.Figure("one", "One", "", alt.Chart().mark_point(), "1.25 ms at most")
     page = rendering.inline(figure, drawn, "here")
     assert 'd="M1.2,2"' in page

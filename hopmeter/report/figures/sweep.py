@@ -9,7 +9,7 @@ import altair as alt
 
 from hopmeter.report import words
 from hopmeter.report.drawing import PLAIN, Figure, Style, framed, legend, log_axis, span, table
-from hopmeter.report.grouping import CONDITIONS, Group
+from hopmeter.report.grouping import Group, families
 from hopmeter.report.ranking import bounds
 from hopmeter.report.source import Row
 
@@ -45,14 +45,10 @@ def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
 
 
 def _families(groups: Sequence[Group], axis: str) -> list[list[Group]]:
-    """Groups that differ in this condition alone."""
+    """Groups that differ in this condition alone, where it takes enough values."""
     aside = {axis, "payload"} if axis == "payload_bytes" else {axis}
-    found: dict[tuple[Any, ...], list[Group]] = {}
-    for group in groups:
-        if group.conditions[axis] is not None:
-            alike = tuple(group.conditions[key] for key in CONDITIONS if key not in aside)
-            found.setdefault((*alike, group.machine), []).append(group)
-    return [family for family in found.values() if len({group.conditions[axis] for group in family}) >= STEPS]
+    found = families((group for group in groups if group.conditions[axis] is not None), aside)
+    return [family for family in found if len({group.conditions[axis] for group in family}) >= STEPS]
 
 
 def _figure(axis: str, number: int, family: list[Group], style: Style) -> Figure | None:
@@ -63,8 +59,7 @@ def _figure(axis: str, number: int, family: list[Group], style: Style) -> Figure
     return Figure(
         f"sweep-{axis}-{number}".replace("_", "-"),
         TITLES[axis],
-        f"Median and its 95 % interval; {', '.join(family[0].told(except_for=axis))}. "
-        "Rows that could not keep up are left out.",
+        f"Median and its 95 % interval; {', '.join(family[0].told(axis))}. Rows that could not keep up are left out.",
         _chart(axis, pairs, style, ends),
         f"Medians against {AXES[axis]} for {words.plural(len({group.label(row) for group, row in pairs}), 'row')}.",
     )

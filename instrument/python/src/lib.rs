@@ -12,6 +12,7 @@ mod failure;
 mod fill;
 mod gates;
 mod lent;
+mod objects;
 mod probes;
 mod server;
 mod take;
@@ -26,6 +27,7 @@ use hopmeter_instrument::contract::Setup;
 use hopmeter_instrument::node::{self, Host};
 use pyo3::prelude::*;
 
+use crate::objects::PyCodec;
 use crate::take::Detach;
 use crate::transport::PyTransport;
 
@@ -33,7 +35,8 @@ use crate::transport::PyTransport;
 ///
 /// open(setup) makes the adapter's Transport, version() tells the library's version; both are called when they are
 /// needed, so that a failure is reported as any other. `facts` go into the result. `works` says that relays or
-/// servers have work to do, during which other threads of the interpreter may run. `arguments` are the node's.
+/// servers have work to do, during which other threads of the interpreter may run. objects() makes the codec of a spec
+/// that names one (`hopmeter.node.objects.Objects`). `arguments` are the node's.
 #[pyfunction]
 fn run(
     py: Python<'_>,
@@ -42,10 +45,12 @@ fn run(
     version: Py<PyAny>,
     facts: BTreeMap<String, String>,
     works: bool,
+    objects: Option<Py<PyAny>>,
     arguments: Vec<String>,
 ) -> u8 {
     let tell = || transport::version(&version);
     let open = |setup: &Setup| PyTransport::open(&open, &version, setup, Detach(works), &facts);
+    let codec = objects.map(|make| move || PyCodec::open(&make));
     let host = Host {
         transport,
         language: "python",
@@ -53,7 +58,7 @@ fn run(
         flags: String::new(),
         version: &tell,
         open: &open,
-        codec: None,
+        codec: codec.as_ref().map(|codec| codec as _),
         // A thread that calls Python is kept known to the interpreter by `attach`, whoever started it.
         around: |body| body(),
     };

@@ -53,7 +53,8 @@ pub fn with_received(
         None => Received::split(first.bytes()),
         Some(second) => Received { header: first.bytes(), payload: second.bytes(), native: None, keep: None },
     };
-    role(Received { native: native.as_ref().map(|native| native as &dyn Any), ..received });
+    let received = Received { native: native.as_ref().map(|native| native as &dyn Any), ..received };
+    second.as_ref().unwrap_or(&first).lend(|| role(received));
     Ok(())
 }
 

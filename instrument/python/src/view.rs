@@ -1,11 +1,21 @@
 //! Bytes of Python objects (bytes, bytearray, memoryview, numpy arrays, frames of libraries), used in place.
 
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::os::raw::c_int;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
 use pyo3::prelude::*;
+
+thread_local! {
+    static TO_WRITE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the memory of the frame that this thread is being handed can be written to.
+pub fn lent_to_write() -> bool {
+    TO_WRITE.get()
+}
 
 /// The contiguous bytes of an object that has the buffer protocol. While it lives the object cannot move or free them.
 pub struct View<'py> {
@@ -38,6 +48,14 @@ impl<'py> View<'py> {
             return Err(PyErr::fetch(object.py()));
         }
         Ok(Self { buffer, attached: PhantomData })
+    }
+
+    /// Remembers whether it can be written to while `role` has its bytes.
+    pub fn lend<R>(&self, role: impl FnOnce() -> R) -> R {
+        let before = TO_WRITE.replace(self.buffer.readonly == 0);
+        let answer = role();
+        TO_WRITE.set(before);
+        answer
     }
 
     pub fn bytes(&self) -> &[u8] {

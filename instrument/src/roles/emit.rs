@@ -132,7 +132,7 @@ impl Emitter {
         let sent_ns = clock::now_ns();
         let object = codec.encode()?;
         let encoded_ns = clock::now_ns();
-        let bytes = self.fitting(object.bytes())?;
+        let bytes = self.fitting(object.bytes()?)?;
         let header = Header { sent_ns, length: bytes as u64, ..header };
         let (mut written, mut refused) = (Ok(()), 0);
         let accepted = insist(self.busy_ns, &mut refused, || {

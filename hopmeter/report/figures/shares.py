@@ -1,0 +1,105 @@
+"""Where the time of an object goes: into encoding, over the transport, into decoding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import altair as alt
+
+from hopmeter.report import codecs, theme, words
+from hopmeter.report.codecs import Stand
+from hopmeter.report.drawing import LETTER, Figure, Style, framed, table
+from hopmeter.report.grouping import Group
+
+ORDER = 2
+PARTS = {"encode": theme.SERIES[1], "transport": theme.SERIES[7], "decode": theme.SERIES[0]}
+"""What a message waits for, in its order, and the colour of it."""
+THICK = 0.34
+BAR = 170.0
+"""Pixels of a whole bar; the names of the rows stand behind it."""
+
+
+def across(groups: Sequence[Group], _: Style) -> Iterator[Figure]:
+    """A figure for every set of conditions under which objects were encoded, where the parts add up."""
+    for number, family in enumerate(codecs.encoded(groups), 1):
+        placed = [each for each in codecs.placed(family) if parts(each)]
+        if placed:
+            yield Figure(
+                f"across-shares-{number}",
+                "Where the time goes",
+                "Shares of the mean time from sending to the whole object, and that mean; means add up, medians do "
+                "not. Transport is what lies between the end of encoding and the beginning of decoding.",
+                _chart(placed),
+                "Shares: " + "; ".join(_told(each) for each in placed),
+            )
+
+
+def parts(each: Stand) -> dict[str, float] | None:
+    """Microseconds of the mean message by part; None where they do not add up to what its user waits for."""
+    row = each.row
+    whole, encode, decode = (row[f"{name}_mean_us"] for name in ("service", "encode", "decode"))
+    adds_up = row["pattern"] == "pubsub" and row["pace"] != "closed" and row["sinks"] == 1
+    if not adds_up or not whole:
+        return None
+    coded = (encode or 0.0) + (decode or 0.0)
+    return {"encode": encode or 0.0, "transport": max(0.0, whole - coded), "decode": decode or 0.0}
+
+
+def _told(each: Stand) -> str:
+    found = parts(each) or {}
+    whole = sum(found.values())
+    said = (f"{name} {words.percent(us / whole)}" for name, us in found.items() if us)
+    return f"{each.name} {words.microseconds(whole)}, {', '.join(said)}"
+
+
+def _data(each: Stand) -> list[dict[str, Any]]:
+    """One datum a part, from where the one before ends."""
+    found, start, data = parts(each) or {}, 0.0, []
+    whole = sum(found.values())
+    for name, us in found.items():
+        tip = f"{each.name}: {name} {words.microseconds(us)} of {words.microseconds(whole)}"
+        edges = {"y": each.place - THICK, "y2": each.place + THICK}
+        data.append({"part": name, "from": start, "to": start + us / whole, "tip": tip, **edges})
+        start += us / whole
+    return data
+
+
+def _chart(placed: Sequence[Stand]) -> alt.TopLevelMixin:
+    several = len({each.series for each in placed}) > 1 and len({each.codec for each in placed}) > 1
+    names: list[dict[str, Any]] = [
+        {
+            "y": each.place,
+            "at": 1.03,
+            "name": " ".join([each.series] * several + [words.microseconds(sum((parts(each) or {}).values()))]),
+        }
+        for each in placed
+    ]
+    room = 1.05 + max(len(each["name"]) for each in names) * LETTER / BAR
+    axis = alt.Axis(
+        values=[0, 0.25, 0.5, 0.75, 1],
+        format="%",
+        title="share of the mean",
+        titleAnchor="start",
+        grid=True,
+        domain=False,
+    )
+    x = alt.X("from:Q", axis=axis, scale=alt.Scale(domain=[0, room], nice=False))
+    bars = (
+        alt.Chart(table([datum for each in placed for datum in _data(each)]))
+        .mark_rect(opacity=0.8)
+        .encode(x=x, x2="to:Q", y=codecs.vertical(placed), y2="y2:Q", color=_colour(), description="tip:N")
+    )
+    told = (
+        alt.Chart(table(names))
+        .mark_text(align="left", baseline="middle", aria=False)
+        .encode(x=alt.X("at:Q"), y=alt.Y("y:Q"), text="name:N")
+    )
+    return framed(alt.layer(bars, told), codecs.height(placed))
+
+
+def _colour() -> alt.Color:
+    legend = alt.Legend(title=None, symbolType="square", symbolSize=110, symbolStrokeWidth=0, columns=3)
+    return alt.Color(
+        "part:N", scale=alt.Scale(domain=list(PARTS), range=list(PARTS.values())), sort=None, legend=legend
+    )

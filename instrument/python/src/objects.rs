@@ -1,0 +1,152 @@
+//! Objects of Python's behind the instrument's trait: `hopmeter.node.objects` encodes, decodes and compares.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hopmeter_instrument::codec::{Codec, Decoded, Encoded};
+use hopmeter_instrument::{Error, Result};
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+use crate::attach::attach;
+use crate::failure::failure;
+use crate::view::lent_to_write;
+
+/// The methods of one `Objects`, looked up once.
+struct Methods {
+    encode: Py<PyAny>,
+    payload_bytes: Py<PyAny>,
+    write: Py<PyAny>,
+    decode: Py<PyAny>,
+    is_right: Py<PyAny>,
+    /// The first thing that went wrong at the receiver is told; a thousand more would only fill the log.
+    told: AtomicBool,
+}
+
+/// The codec of a cell.
+pub struct PyCodec(Arc<Methods>);
+
+impl PyCodec {
+    /// Makes the object, and whatever its framework needs for the first time.
+    ///
+    /// # Errors
+    /// What making it raises.
+    pub fn open(make: &Py<PyAny>) -> Result<Arc<dyn Codec>> {
+        attach(|py| {
+            let opened = make.bind(py).call0().and_then(|objects| {
+                let method = |name| objects.getattr(name).map(Bound::unbind);
+                Ok(Methods {
+                    encode: method("encode")?,
+                    payload_bytes: method("payload_bytes")?,
+                    write: method("write")?,
+                    decode: method("decode")?,
+                    is_right: method("is_right")?,
+                    told: AtomicBool::new(false),
+                })
+            });
+            let methods = opened.map_err(|raised| failure(py, "making the object", &raised))?;
+            Ok(Arc::new(Self(Arc::new(methods))) as Arc<dyn Codec>)
+        })
+    }
+}
+
+impl Codec for PyCodec {
+    fn encode(&self) -> Result<Box<dyn Encoded>> {
+        attach(|py| {
+            let frames = self.0.encode.bind(py).call0();
+            let frames = frames.map_err(|raised| failure(py, "encoding the object", &raised))?;
+            Ok(Box::new(PyEncoded { frames: Some(frames.unbind()), methods: self.0.clone() }) as _)
+        })
+    }
+
+    fn decode<'a>(&self, payload: &'a [u8]) -> Box<dyn Decoded + 'a> {
+        let object = attach(|py| {
+            let decoded = borrowed(py, payload).and_then(|view| self.0.decode.bind(py).call1((view,)));
+            decoded.map(Bound::unbind).map_err(|raised| failure(py, "decoding the object", &raised))
+        });
+        Box::new(PyDecoded { object: Some(object), methods: self.0.clone(), payload: PhantomData })
+    }
+}
+
+/// The payload as a memoryview, which can be written to where the transport's own memory can.
+fn borrowed<'py>(py: Python<'py>, payload: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    let flags = if lent_to_write() { ffi::PyBUF_WRITE } else { ffi::PyBUF_READ };
+    // SAFETY: the object that is made of it is dropped with `PyDecoded`, before the payload is given back; it is
+    // compared and never written to.
+    unsafe {
+        let view = ffi::PyMemoryView_FromMemory(payload.as_ptr().cast_mut().cast(), payload.len() as isize, flags);
+        Bound::from_owned_ptr_or_err(py, view)
+    }
+}
+
+/// Frames that point into the object.
+struct PyEncoded {
+    frames: Option<Py<PyAny>>,
+    methods: Arc<Methods>,
+}
+
+impl PyEncoded {
+    fn call<T>(&self, work: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>) -> PyResult<T>) -> Result<T> {
+        let Some(frames) = &self.frames else { return Err(Error::new("the object was given back already")) };
+        attach(|py| work(py, frames.bind(py)).map_err(|raised| failure(py, "sending the object", &raised)))
+    }
+}
+
+impl Encoded for PyEncoded {
+    fn bytes(&self) -> Result<usize> {
+        self.call(|py, frames| self.methods.payload_bytes.bind(py).call1((frames,))?.extract())
+    }
+
+    fn write(&self, payload: &mut [u8]) -> Result<()> {
+        self.call(|py, frames| {
+            let (start, bytes) = (payload.as_mut_ptr().cast(), payload.len() as isize);
+            // SAFETY: `write` copies into it and keeps nothing; the payload outlives the call.
+            let view = unsafe {
+                Bound::from_owned_ptr_or_err(py, ffi::PyMemoryView_FromMemory(start, bytes, ffi::PyBUF_WRITE))
+            };
+            self.methods.write.bind(py).call1((frames, view?)).map(drop)
+        })
+    }
+}
+
+impl Drop for PyEncoded {
+    fn drop(&mut self) {
+        attach(|_| drop(self.frames.take()));
+    }
+}
+
+/// An object in the memory of its payload.
+struct PyDecoded<'a> {
+    object: Option<Result<Py<PyAny>>>,
+    methods: Arc<Methods>,
+    payload: PhantomData<&'a [u8]>,
+}
+
+impl Decoded for PyDecoded<'_> {
+    fn is_right(&self, thoroughly: bool) -> bool {
+        let compared = match &self.object {
+            Some(Ok(object)) => attach(|py| {
+                let answer = self.methods.is_right.bind(py).call1((object, thoroughly));
+                let answer = answer.and_then(|answer| answer.extract::<bool>());
+                answer.map_err(|raised| failure(py, "comparing the object", &raised).to_string())
+            }),
+            Some(Err(error)) => Err(error.to_string()),
+            None => Ok(false),
+        };
+        if compared == Ok(true) {
+            return true;
+        }
+        if !self.methods.told.swap(true, Ordering::Relaxed) {
+            let why = compared.err().unwrap_or_else(|| "it is not what was sent".to_owned());
+            eprintln!("hopmeter: an object arrived wrong: {why}");
+        }
+        false
+    }
+}
+
+impl Drop for PyDecoded<'_> {
+    fn drop(&mut self) {
+        attach(|_| drop(self.object.take()));
+    }
+}

@@ -1,0 +1,91 @@
+"""What notebooks and scripts get: every message as a row, the study's figure, and the notebook of the documentation."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import altair as alt
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from hopmeter import report
+from hopmeter.cli.main import app, register_all
+from hopmeter.errors import UsageError
+from hopmeter.store import query
+
+NOTEBOOK = Path(__file__).parents[2] / "docs/notebook.ipynb"
+
+
+def test_every_message_that_arrived_is_a_row_with_the_delay_the_table_tells(objects: Path) -> None:
+    table = report.messages(objects)
+    assert table.columns[:5] == ["middleware", "plugin", "timestamp", "count", "delay"]
+    cells = query.connect([objects]).sql("SELECT * FROM cells").pl()
+    for row in cells.iter_rows(named=True):
+        mine = table.filter(pl.col("cell") == row["cell"])
+        assert len(mine) == row["received"]
+        assert mine["delay"].median() * 1e6 == pytest.approx(row["response_p50_us"], rel=0.02)
+        assert set(mine["plugin"]) == {row["codec"]}
+        steps = mine.filter(pl.col("trial") == 0)["timestamp"].diff().drop_nulls()
+        assert steps.to_list() == pytest.approx([0.01] * len(steps))
+
+
+def test_show_writes_them_as_csv(objects: Path, tmp_path: Path) -> None:
+    register_all()
+    out = tmp_path / "new/messages.csv"
+    done = CliRunner().invoke(app, ["show", str(objects), "--csv", str(out)])
+    assert done.exit_code == 0, done.output
+    rows = list(csv.DictReader(out.open()))
+    assert f"{len(rows)} messages in {out}" in done.output.replace("\n", "")
+    assert len(rows) == len(report.messages(objects))
+    assert {row["plugin"] for row in rows} == {"numpy", "torch", "pandas", "pickle-in-band", "json-base64"}
+
+
+def test_a_message_that_was_lost_has_no_row(made: ModuleType, tmp_path: Path) -> None:
+    run = made.build(tmp_path / "run", (made.Made("zenoh", lost=2),), trials=1, messages=40)
+    out = io.StringIO()
+    assert report.write_csv(run, out) == 38
+    assert [line.split(",")[:2] for line in out.getvalue().splitlines()[:2]] == [
+        ["middleware", "plugin"],
+        ["zenoh", "none"],
+    ]
+
+
+def test_nothing_measured_is_an_empty_table_and_no_figure(made: ModuleType, tmp_path: Path) -> None:
+    run = made.build(tmp_path / "run", (made.Made("shm", failed="no core is ours"),), trials=1)
+    out = io.StringIO()
+    assert report.write_csv(run, out) == 0
+    assert out.getvalue().startswith("middleware,plugin,timestamp,count,delay")
+    with pytest.raises(UsageError, match="no cell gave a latency"):
+        report.boxes(run)
+
+
+def marks(chart: alt.TopLevelMixin) -> list[str]:
+    whole = chart.to_dict()
+    return [layer["mark"]["type"] for part in whole.get("vconcat", [whole]) for layer in part["layer"]]
+
+
+def test_any_run_has_the_figure(run: Path, objects: Path) -> None:
+    assert marks(report.boxes(objects)) == ["point", "rule", "line", "rule"]
+    assert len(marks(report.boxes(run))) == 3 * 4, "a chart for each set of conditions"
+
+
+def test_the_notebook_runs_on_any_run(
+    objects: Path, run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notebook = json.loads(NOTEBOOK.read_text())
+    assert all(not cell.get("outputs") for cell in notebook["cells"]), "kept without outputs"
+    for folder in (objects, run):
+        monkeypatch.setenv("HOPMETER_RUN", str(folder))
+        known: dict[str, Any] = {}
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "code":
+                exec(compile("".join(cell["source"]), "docs/notebook.ipynb", "exec"), known)
+        assert known["run"] == folder
+        assert known["figure"].to_dict()["$schema"]
+        assert known["percentiles"].height == len({*known["messages"]["cell"]})
