@@ -10,8 +10,8 @@ def run(
     version: Callable[[], str],
     facts: dict[str, str],
     works: bool,
-    objects: Callable[[], Any] | None,
     arguments: Sequence[str],
+    objects: Callable[[], Any] | None = None,
 ) -> int: ...
 def noise_probe(core: int | None, seconds: float) -> dict[str, Any]: ...
 def sleep_errors(asked: Sequence[tuple[float, int]], core: int | None = None) -> list[dict[str, Any]]: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,15 @@ from hopmeter.node.loading import transport_class, transport_name
 
 
 def run(arguments: list[str]) -> int:
-    """Runs the node that `--spec FILE --control-fd N` or `--describe --adapter DIR` asks for; answers its exit code."""
+    """Runs the node that `--spec FILE --control-fd N`, `--describe --adapter DIR` or `--weigh CODEC OBJECT DEVICE` asks
+    for; answers its exit code."""
     spec = _read_spec(_value(arguments, "--spec"))
     folder = Path(spec.get("adapter") or _value(arguments, "--adapter") or ".")
     collects = spec.get("settings", {}).get("gc", "on") != "off"
 
+    if "--weigh" in arguments:
+        print(_weighed(*arguments[arguments.index("--weigh") + 1 :][:3]))
+        return 0
     if "--describe" in arguments and not _loads(folder):
         return 1
 
@@ -34,6 +39,7 @@ def run(arguments: list[str]) -> int:
         _facts(collects),
         _works(spec),
         _without(arguments, "--adapter"),
+        *_objects(spec),
     )
 
 
@@ -45,6 +51,28 @@ def _loads(folder: Path) -> bool:
         print(f"{failed} ({failed.remedy})", file=sys.stderr)
         return False
     return True
+
+
+def _objects(spec: dict[str, Any]) -> list[Callable[[], Any]]:
+    """What makes the object of a cell with a codec; frameworks take seconds to import, so it is left until then."""
+    if not spec.get("codec"):
+        return []
+
+    def made() -> Any:
+        from hopmeter.node.objects import Objects
+
+        return Objects(spec["codec"], spec["object"], spec["device"])
+
+    return [made]
+
+
+def _weighed(codec: str, made_of: str, device: str) -> str:
+    """One line of JSON for `--weigh CODEC OBJECT DEVICE`: how large the payload is, or why there is none here."""
+    try:
+        from hopmeter.node.objects import weighed
+    except ImportError as cause:
+        return json.dumps({"missing": f"{sys.executable} has no {cause.name}, which every codec needs"})
+    return weighed(codec, made_of, device)
 
 
 def _settle_collector(collects: bool) -> None:

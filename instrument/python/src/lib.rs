@@ -38,6 +38,7 @@ use crate::transport::PyTransport;
 /// servers have work to do, during which other threads of the interpreter may run. objects() makes the codec of a spec
 /// that names one (`hopmeter.node.objects.Objects`). `arguments` are the node's.
 #[pyfunction]
+#[pyo3(signature = (transport, open, version, facts, works, arguments, objects = None))]
 fn run(
     py: Python<'_>,
     transport: &str,
@@ -45,8 +46,8 @@ fn run(
     version: Py<PyAny>,
     facts: BTreeMap<String, String>,
     works: bool,
-    objects: Option<Py<PyAny>>,
     arguments: Vec<String>,
+    objects: Option<Py<PyAny>>,
 ) -> u8 {
     let tell = || transport::version(&version);
     let open = |setup: &Setup| PyTransport::open(&open, &version, setup, Detach(works), &facts);

@@ -1,0 +1,86 @@
+"""The object of a cell with a codec: encoded for every message by the source, decoded and compared by the last
+receiver. The instrument calls these methods and stamps around `encode` and `decode`; nothing here reads a clock."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.packing import pack_into, packed_bytes, unpack
+from hopmeter.node import forms
+
+
+class Objects:
+    """One object, made of `array:200x200` or `image:1440x1080` by a codec's framework on a device.
+
+    Raises CodecError where the framework or the device is not there, or the framework has no such object.
+    """
+
+    def __init__(self, codec: str, made_of: str, device: str) -> None:
+        self._form = forms.form_of(codec)
+        place = forms.place_of(codec, device)
+        self._array = forms.array_of(made_of, self._form)
+        self._object = _made(codec, self._form, self._array, place)
+        self._sent = self._form.read(self._object)
+        encode, self._decode = forms.encoder_of(codec, place, self._form.settle)
+        self.encode = functools.partial(encode, self._object)
+        """Encodes the object anew, and answers its frames."""
+        self._settle()
+
+    def _settle(self) -> None:
+        """Has everything imported and compiled that the first message would wait for; also a first check."""
+        frames = self.encode()
+        buffer = np.empty(self.payload_bytes(frames), np.uint8)
+        self.write(frames, buffer.data)
+        if not self.is_right(self.decode(buffer.data), True):
+            raise CodecError(f"{type(self._object).__name__}: what is decoded is not what was encoded")
+
+    def payload_bytes(self, frames: Sequence[Any]) -> int:
+        """How long a payload with these frames is."""
+        return packed_bytes(frames)
+
+    def write(self, frames: Sequence[Any], payload: memoryview) -> None:
+        """Copies the frames into a payload."""
+        pack_into(frames, payload)
+
+    def decode(self, payload: memoryview) -> Any:
+        """The object, in the memory of the payload where its framework can share it."""
+        return self._decode(unpack(payload))
+
+    def is_right(self, obj: Any, thoroughly: bool) -> bool:
+        """Whether it is what was sent: always its type and shape, and where `thoroughly` every number in it."""
+        if type(obj) is not type(self._object) or _shape(obj) != _shape(self._object):
+            return False
+        if not thoroughly:
+            return True
+        came = self._form.read(obj)
+        return came.dtype == self._sent.dtype and bool(np.array_equal(came, self._sent))
+
+
+def _made(codec: str, form: forms.Form, array: forms.Array, place: str) -> Any:
+    try:
+        return form.make(array, place)
+    except CodecError:
+        raise
+    except Exception as cause:
+        what = f"{codec} makes no object of {array.dtype} {'x'.join(map(str, array.shape))}: {cause}"
+        raise CodecError(what) from cause
+
+
+def _shape(obj: Any) -> Any:
+    """The shape; a picture has a size and a mode."""
+    return obj.shape if hasattr(obj, "shape") else (obj.size, obj.mode)
+
+
+def weighed(codec: str, made_of: str, device: str) -> str:
+    """One line of JSON: the payload's bytes, or why there is no such object here."""
+    try:
+        objects = Objects(codec, made_of, device)
+        return json.dumps({"payload_bytes": objects.payload_bytes(objects.encode())})
+    except CodecError as error:
+        return json.dumps({"missing": str(error)})
