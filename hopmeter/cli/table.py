@@ -13,6 +13,7 @@ from hopmeter.plan import Cell, Plan
 from hopmeter.plan.cell import AXES
 from hopmeter.report import words
 from hopmeter.report.grouping import Group, groups
+from hopmeter.report.limits import echoes
 from hopmeter.report.ranking import Place, places
 from hopmeter.report.searches import searches
 from hopmeter.report.source import Row, Run
@@ -27,8 +28,8 @@ def print_run(console: Console, run: Run) -> None:
     """The tables of a run, one for each set of rows that may be compared."""
     console.print()
     console.print(Text(run.text("question"), style="bold"))
-    for each in searches([run]):
-        console.print(Text(each.sentence))
+    for sentence in [each.sentence for each in searches([run])] + [each.sentence for each in echoes([run])]:
+        console.print(Text(sentence))
     for group in groups([run]):
         _print_group(console, group, [each for each in run.about.get("columns") or [] if each not in SHOWN_ANYWAY])
     if any(group.measured for group in groups([run])):
@@ -62,7 +63,7 @@ def _head(column: str) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, list):
-        return " / ".join(_value(each) for each in value)
+        return "/".join(_value(each) for each in value)
     return words.number(value) if isinstance(value, int | float) else str(value or words.NOTHING)
 
 

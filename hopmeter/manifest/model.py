@@ -137,6 +137,8 @@ class Manifest(Strict):
     parts: bool = False
     forward: Literal["copy", "move"] = "copy"
     keep: bool = False
+    system_copies: Annotated[int, Field(ge=0)] | None = None
+    """Copies of a payload that the operating system makes on each hop; None where that is not known."""
     reply: Literal["inline", "deferred"] | None = None
     carriage: Literal["raw", "typed"] = "raw"
     max_payload_bytes: Annotated[int, Field(gt=0)]

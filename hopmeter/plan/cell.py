@@ -80,6 +80,8 @@ class Cell:
     mlock: bool = False
     forward: str = "copy"
     send: str = "nonblocking"
+    system_copies: int | None = None
+    """Copies of a payload that the operating system makes on each hop, as the manifest says."""
     floor: str | None = None
     """The id of the cell that is this one's floor, measured in the same run."""
     floor_reason: str = ""

@@ -132,6 +132,7 @@ def _cell(
         forward=relay.forward if relay else "copy",
         send=offer.send if offer else manifest.send,
         rpc=manifest.rpc or "duplex",
+        system_copies=manifest.system_copies,
         ranked=manifest.ranked,
         **length(ask, axes),
         **_manner(scenario),

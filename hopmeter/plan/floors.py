@@ -62,6 +62,7 @@ def _floor_of(cell: Cell, world: World) -> Cell | str:
         profile="",
         ranked=False,
         rpc=manifest.rpc or "duplex",
+        system_copies=manifest.system_copies,
         settings=manifest.settled({}),
         forward=offer.forward,
         send=offer.send,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from hopmeter.report import words
 from hopmeter.report.grouping import Group
+from hopmeter.report.limits import most_pairs
 from hopmeter.report.ranking import Place, bounds, faster, places
 from hopmeter.report.searches import searches
 from hopmeter.report.source import Row, Run
@@ -23,7 +24,7 @@ WHAT = {
 
 def answer(runs: Sequence[Run], found: Sequence[Group]) -> list[str]:
     """Sentences in plain words, most important first."""
-    asked = [each.sentence for each in searches(runs)]
+    asked = [each.sentence for each in searches(runs)] + [each.sentence for each in most_pairs(runs)]
     found = [group for group in found if not all(row.cell.search for row in group.rows)]
     if asked and not found:
         return [*asked, *caution(runs)]

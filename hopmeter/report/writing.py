@@ -12,6 +12,7 @@ from markupsafe import Markup
 from hopmeter.report import answer, facts, figures, hosts, machines, page, rendering, repeat, theme, words
 from hopmeter.report.drawing import Figure, Style
 from hopmeter.report.grouping import Group, groups
+from hopmeter.report.limits import echoes
 from hopmeter.report.searches import searches
 from hopmeter.report.source import Run, read
 from hopmeter.report.studies.page import parts
@@ -60,6 +61,7 @@ def render(runs: Sequence[Run], figure_folder: Path | None = None) -> str:
         sweeps=[_drawn(figure, figure.name, figure_folder) for figure in figures.across(found, style)],
         sections=[(page.section(group), _figures(group, style, figure_folder)) for group in found],
         searches=searches(runs),
+        echoes=echoes(runs),
         several=machines.about(runs) if hosts.names(runs) else [],
         side_by_side=machines.side_by_side(found),
         studies=parts(runs),

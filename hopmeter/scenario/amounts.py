@@ -67,6 +67,12 @@ def works(text: str) -> list[dict[str, str | int]]:
     return [_work(text, kind, amount) for amount in each.split("/")]
 
 
+def work(text: str) -> dict[str, str | int]:
+    """What one server does per message, as the spec file holds it."""
+    kind, _, amount = text.partition(":")
+    return _work(text, kind, amount)
+
+
 def _work(text: str, kind: str, amount: str) -> dict[str, str | int]:
     if text == "none":
         return {"kind": "none"}
