@@ -16,7 +16,7 @@ def build(offer: Offer, log: Path) -> None:
     """Installs what a transport's nodes need for the Python that runs them."""
     remedy = f"see why this fails, then `hopmeter build {offer.transport} --language python`"
     if offer.environment == "own":
-        _make(folder(offer.transport), log, remedy)
+        make(folder(offer.transport), log, remedy)
     try:
         found = interpreter(offer)
     except NoPythonError as none:
@@ -25,6 +25,6 @@ def build(offer: Offer, log: Path) -> None:
         run_logged([*UV, "pip", "install", "--python", found.program, *offer.pip], log, remedy=remedy)
 
 
-def _make(environment: Path, log: Path, remedy: str) -> None:
+def make(environment: Path, log: Path, remedy: str) -> None:
     """An environment anew: what its manifest no longer lists, or an older Python, must not stay in it."""
     run_logged([*UV, "venv", "--clear", "--python", sys.executable, environment], log, remedy=remedy)

@@ -29,9 +29,21 @@ def build(
         bool,
         typer.Option("--system-packages", help="Install missing packages of the system, where no password is asked."),
     ] = False,
+    framework: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Instead, the framework of a codec, such as torch, or all; may be given again or listed with commas. "
+            "With transports: for their Python nodes."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line for each adapter.")] = False,
 ) -> None:
     """Build the adapters: Rust with Cargo, C++ with CMake, Python with the packages it needs."""
+    if framework:
+        from hopmeter.cli.codecs import get
+
+        get([word for words in framework for word in words.split(",") if word], transports or [])
+        return
     languages = [word for words in language or () for word in words.split(",") if word]
     targets = needed_for(scenario) if scenario else chosen(transports or (), languages)
     console = Console(stderr=as_json)

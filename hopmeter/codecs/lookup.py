@@ -4,6 +4,11 @@ What such a file offers, by name:
 
 - `ROOTS`: the packages that its types say they come from; the first is the one to import.
 - `EXTRA`: the extra of hopmeter that installs it (`hopmeter[EXTRA]`); empty where hopmeter itself needs it.
+- `ALSO`, optional: what of hopmeter's own dependencies it needs beside NumPy.
+- `APART`, optional: packages, the framework's first and pinned, that go into an environment of their own, because
+  they conflict with what hopmeter needs.
+- `PACKAGE`, optional: the package to import where no types are its own.
+- `MEGABYTES`: what installing it downloads, and what it then takes on disk.
 - `write(obj, frames, depth) -> str`: appends the object's memory to `frames` and returns its node as JSON.
 - `WHOLE`, optional: for a type, what makes all frames at once where the general way would cost too much.
 - `READERS`: for each tag of a node, `reader(node, reading)`, which checks it and returns what makes the object.
@@ -19,6 +24,7 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
+from importlib import metadata
 from types import ModuleType
 from typing import Any
 
@@ -68,12 +74,40 @@ def _imported(package: str, extra: str) -> Any:
 
 def remedy(extra: str) -> str:
     """The command that installs a framework."""
-    return f"run `pip install 'hopmeter[{extra}]'`"
+    return f"run `{command(extra)}`"
+
+
+def command(extra: str) -> str:
+    """What a person types to get a framework."""
+    return f"hopmeter build --framework {extra}"
+
+
+def apart(name: str) -> tuple[str, ...]:
+    """The packages of a codec that has an environment of its own; none for the others."""
+    return tuple(getattr(codec_named(name), "APART", ()))
+
+
+def package(name: str) -> str:
+    """The package to import for a codec, such as `PIL` for pillow."""
+    codec = codec_named(name)
+    found: str = getattr(codec, "PACKAGE", None) or codec.ROOTS[0]
+    return found
 
 
 def missing(name: str) -> str:
     """Empty if the framework of a codec is installed (it is not imported), else what gets it."""
-    codec = codec_named(name)
-    root = codec.ROOTS[0]
-    there = root in sys.modules or importlib.util.find_spec(root) is not None
-    return "" if there else f"{root} is not installed: {remedy(codec.EXTRA)}"
+    root = package(name)
+    if (root in sys.modules or importlib.util.find_spec(root) is not None) and _as_pinned(name):
+        return ""
+    return f"{name} is not installed: {remedy(codec_named(name).EXTRA)}"
+
+
+def _as_pinned(name: str) -> bool:
+    """Whether it is the very version; only what is pinned has one."""
+    if not apart(name):
+        return True
+    wanted, _, version = apart(name)[0].partition("==")
+    try:
+        return metadata.version(wanted) == version
+    except metadata.PackageNotFoundError:
+        return False

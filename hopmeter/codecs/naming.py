@@ -1,4 +1,7 @@
-"""Codecs to compare with, asked for by name; every file in `compared/` is one, its name is the file's with hyphens."""
+"""Codecs to compare with, asked for by name; every file in `compared/` is one, its name is the file's with hyphens.
+
+One that needs a package of its own names it as `PACKAGE`, and the extra of hopmeter that installs it as `EXTRA`.
+"""
 
 from __future__ import annotations
 

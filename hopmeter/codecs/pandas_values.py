@@ -21,7 +21,7 @@ MASKED = ("IntegerArray", "FloatingArray", "BooleanArray")
 def node(pd: Any, array: Any, frames: Frames, depth: int) -> str:
     """The node of an array of NumPy's or of an extension array."""
     kind = type(array).__name__
-    if kind == "NumpyExtensionArray":
+    if kind in ("NumpyExtensionArray", "PandasArray"):  # the second is what pandas 1 calls it
         array, kind = array.to_numpy(), "ndarray"
     if kind == "ndarray":
         return _numpy(array, frames, depth)
@@ -124,7 +124,9 @@ def _masked_of(pd: Any, data: Any, mask: Any) -> Any:
 
 def _string_of(pd: Any, storage: Any, missing: Any, values: Any) -> Any:
     na = {"NA": pd.NA, "nan": np.nan}[missing]
-    dtype = pd.StringDtype(one_of(storage, "python", "pyarrow"), na_value=na)
+    kind = one_of(storage, "python", "pyarrow")
+    # Before pandas 2.3 there was but one missing value.
+    dtype = pd.StringDtype(kind) if na is pd.NA else pd.StringDtype(kind, na_value=na)
     return dtype.__from_arrow__(values)
 
 

@@ -16,6 +16,7 @@ from hopmeter.launch.order import Turn, turns
 from hopmeter.launch.progress import RunProgress
 from hopmeter.launch.result import TrialResult
 from hopmeter.launch.trial import Work, executed
+from hopmeter.manifest.readiness import NO_CODEC, Readiness, readiness
 from hopmeter.plan import Cell, Plan
 from hopmeter.plan.expand import World
 from hopmeter.plan.rules import languages
@@ -81,7 +82,15 @@ class Executor:
             reason = f"{NOT_TRIED} after {HOPELESS} failures: {self._reasons[turn.cell.id]}"
             self._add(TrialResult(turn.cell.id, turn.trial, good=False, reason=reason, order=turn.order), [], progress)
             return
-        with executed(self._work(turn), ground, alarm) as outcome:
+        work = self._work(turn)
+        absent = next((state for state in work.ready.values() if not state.ready), None)
+        if absent is not None:
+            what = TrialResult(
+                turn.cell.id, turn.trial, good=False, reason=absent.missing, remedy=absent.get, order=turn.order
+            )
+            self._add(what, [], progress)
+            return
+        with executed(work, ground, alarm) as outcome:
             self._add(outcome.result, outcome.raw_files if outcome.result.good else [], progress)
 
     def _is_hopeless(self, turn: Turn) -> bool:
@@ -95,10 +104,16 @@ class Executor:
             order=turn.order,
             seed=turn.seed,
             manifest=self.world.manifests[cell.transport],
-            ready={language: self.world.ready[cell.transport, language] for language in languages(cell)},
+            ready={language: self._ready(cell, language) for language in languages(cell)},
             logs=self.folder.logs,
             cpu=self.folder.cpu_path(cell.id, turn.trial) if self.plan.scenario.sample_cpu else None,
         )
+
+    def _ready(self, cell: Cell, language: str) -> Readiness:
+        """A Python node that carries a codec's objects may run on another Python than one that carries bytes."""
+        if language != "python" or cell.codec == NO_CODEC:
+            return self.world.ready[cell.transport, language]
+        return readiness(self.world.manifests[cell.transport], language, cell.codec)
 
     def _add(self, result: TrialResult, raw_files: list[Path], progress: RunProgress) -> None:
         kept = self.folder.add_trial(result, raw_files)

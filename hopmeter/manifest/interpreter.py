@@ -55,19 +55,24 @@ def interpreter(offer: Offer) -> Interpreter | None:
         return system()
     if offer.environment == "own":
         return own(offer.transport)
+    return ours()
+
+
+def ours() -> Interpreter:
+    """The Python that runs hopmeter itself."""
     return Interpreter(Path(sys.executable), (Path(sysconfig.get_path("purelib")),))
 
 
-def folder(transport: str) -> Path:
-    """Where the environment of a transport lies that has one."""
+def folder(name: str) -> Path:
+    """Where the environment of a transport or a codec lies that has one."""
     tree = places.checkout()
-    return (tree / "build" if tree else places.cache()) / "environments" / transport
+    return (tree / "build" if tree else places.cache()) / "environments" / name
 
 
-def own(transport: str) -> Interpreter | None:
-    """The Python of a transport's own environment, if it was made."""
-    program = folder(transport) / "bin/python"
-    packages = tuple(sorted(folder(transport).glob("lib/python*/site-packages")))
+def own(name: str) -> Interpreter | None:
+    """The Python of such an environment, if it was made."""
+    program = folder(name) / "bin/python"
+    packages = tuple(sorted(folder(name).glob("lib/python*/site-packages")))
     return Interpreter(program, packages) if os.access(program, os.X_OK) else None
 
 

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter import places
-from hopmeter.manifest.interpreter import NoPythonError, interpreter
-from hopmeter.manifest.model import Manifest
+from hopmeter.manifest.interpreter import Interpreter, NoPythonError, interpreter
+from hopmeter.manifest.model import Manifest, Offer
 
 PATIENCE_S = 30
 NOT_BUILT = "it is not built"
 NOT_INSTALLED = "it is not installed here"
+NO_CODEC = "none"
+"""The codec of a cell whose nodes carry bytes."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +59,18 @@ def readiness_of_all(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Rea
         return {(answer.transport, answer.language): answer for answer in answers}
 
 
-def readiness(manifest: Manifest, language: str) -> Readiness:
-    """One transport in one language."""
+def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readiness:
+    """One transport in one language; with a codec, on the Python that has the codec's framework too."""
     user = manifest.offers[language].user
     if user is not None and not user.is_here:
         return Readiness(manifest.name, language, ready=False, missing=NOT_INSTALLED, get=user.remedy)
     try:
-        command = node_command(manifest, language)
+        command = node_command(manifest, language, codec)
     except NoPythonError as none:
         return Readiness(manifest.name, language, ready=False, missing=str(none), get=none.remedy)
+    if command is None and codec != NO_CODEC:
+        get = f"hopmeter build {manifest.name} --framework {codec}"
+        return _unready(manifest, language, f"no Python here has both {manifest.name} and {codec}", get)
     if command is None:
         return _unready(manifest, language, NOT_BUILT)
     if manifest.daemon is not None and manifest.daemon.program is None:
@@ -74,7 +79,7 @@ def readiness(manifest: Manifest, language: str) -> Readiness:
     describe = [*command, "--describe"]
     if language == "python":
         describe += ["--adapter", str(manifest.folder / "python")]
-    mark = _mark(_depends_on(manifest, language, command))
+    mark = _mark(_depends_on(manifest, language, command, codec))
     about = _remembered(manifest, language, mark)
     if about is None:
         try:
@@ -87,14 +92,22 @@ def readiness(manifest: Manifest, language: str) -> Readiness:
     )
 
 
-def node_command(manifest: Manifest, language: str) -> list[str] | None:
+def node_command(manifest: Manifest, language: str, codec: str = NO_CODEC) -> list[str] | None:
     """How the node is started, without its arguments; None where it is not built. `NoPythonError` where the system
     lacks the Python that it runs on."""
     if language == "python":
-        found = interpreter(manifest.offers[language])
+        found = _interpreter(manifest.offers[language], codec)
         return found.command if found else None
     node = places.node(manifest.name, language)
     return [str(node)] if node else None
+
+
+def _interpreter(offer: Offer, codec: str) -> Interpreter | None:
+    if codec == NO_CODEC:
+        return interpreter(offer)
+    from hopmeter.manifest import carrying  # NumPy, for codecs alone
+
+    return carrying.interpreter(codec, offer)
 
 
 def environment() -> dict[str, str]:
@@ -141,14 +154,14 @@ def _ask(command: Sequence[str]) -> dict[str, Any]:
         raise UndescribedError("its node says something else than what it is") from cause
 
 
-def _depends_on(manifest: Manifest, language: str, command: Sequence[str]) -> list[Path]:
+def _depends_on(manifest: Manifest, language: str, command: Sequence[str], codec: str) -> list[Path]:
     """What an answer depends on; a Python adapter also on what is installed beside it."""
     if language != "python":
         return [Path(command[0])]
     here = manifest.folder / "python"
     shared = manifest.folder.parent.glob("_*/python/*.py")
     instrument = places.PACKAGE.glob("_instrument*.so")
-    found = interpreter(manifest.offers[language])
+    found = _interpreter(manifest.offers[language], codec)
     packages = found.packages if found else ()
     return [Path(command[0]), *packages, *sorted(here.rglob("*.py")), *sorted(shared), *sorted(instrument)]
 
@@ -157,22 +170,22 @@ def _mark(paths: Iterable[Path]) -> list[list[str | int]]:
     return [[str(path), path.stat().st_mtime_ns, path.stat().st_size] for path in paths if path.exists()]
 
 
-def _memory(manifest: Manifest, language: str) -> Path:
-    # Two environments on one machine have libraries of their own.
-    place = zlib.crc32(f"{manifest.folder} {sys.prefix}".encode())
+def _memory(manifest: Manifest, language: str, mark: list[list[str | int]]) -> Path:
+    # Two environments on one machine have libraries of their own, and so has each codec that is apart.
+    place = zlib.crc32(f"{manifest.folder} {sys.prefix} {mark[0][0]}".encode())
     return places.cache() / "describe" / f"{manifest.name}-{places.language_word(language)}-{place}.json"
 
 
 def _remembered(manifest: Manifest, language: str, mark: list[list[str | int]]) -> dict[str, Any] | None:
     try:
-        kept = json.loads(_memory(manifest, language).read_text())
+        kept = json.loads(_memory(manifest, language, mark).read_text())
         return dict(kept["about"]) if kept["mark"] == mark else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def _remember(manifest: Manifest, language: str, mark: list[list[str | int]], about: dict[str, Any]) -> None:
-    path = _memory(manifest, language)
+    path = _memory(manifest, language, mark)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_suffix(f".{os.getpid()}")

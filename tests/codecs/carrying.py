@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from typing import Any
 
@@ -52,3 +53,9 @@ def framework(name: str) -> None:
 def installed(package: str) -> bool:
     """Whether a package could be imported; it is not."""
     return importlib.util.find_spec(package) is not None
+
+
+def before_tensorflow() -> None:
+    """Imports Paddle where it is installed: after TensorFlow it would crash."""
+    if installed("paddle"):
+        importlib.import_module("paddle")

@@ -10,6 +10,9 @@ import numpy as np
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import required
 
+PACKAGE = "pyarrow"
+EXTRA = "pyarrow"
+
 
 def encode(obj: Any) -> list[Any]:
     """One frame with a copy of an array of NumPy's, a tensor or a table of Arrow's."""

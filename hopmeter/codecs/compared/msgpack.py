@@ -11,6 +11,9 @@ from hopmeter.codecs import dtypes
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import required
 
+PACKAGE = "msgpack"
+EXTRA = "msgpack"
+
 
 def encode(obj: Any) -> list[Any]:
     """One frame with a copy of an array, or of plain objects that hold arrays."""

@@ -13,6 +13,9 @@ from hopmeter.codecs import dtypes
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import required
 
+PACKAGE = "google.protobuf"
+EXTRA = "protobuf"
+
 FIELDS = (("dtype", 9, 1), ("shape", 3, 3), ("data", 12, 1))
 """Name, type (string, int64, bytes), label (single, repeated), as descriptor.proto numbers them."""
 

@@ -10,6 +10,9 @@ import numpy as np
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import required
 
+PACKAGE = "safetensors"
+EXTRA = "safetensors"
+
 ALONE = "array"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hopmeter.codecs import arrays
+from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.checks import integer
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import required
@@ -13,6 +13,7 @@ from hopmeter.codecs.writing import Frames, refused
 
 ROOTS = ("cupy",)
 EXTRA = "cupy"
+MEGABYTES = (125, 330)
 READERS: dict[str, Any] = {}
 
 
@@ -27,14 +28,24 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """One copy, from the host to the GPU; without a GPU it has to be asked for as NumPy's."""
     cupy = required("cupy", EXTRA)
-    number = 0 if wanted.extra is None else integer(wanted.extra)
-    try:
-        here = cupy.cuda.runtime.getDeviceCount()
-    except cupy.cuda.runtime.CUDARuntimeError as cause:
-        raise CodecError("no GPU here for an array of CuPy's", 'receive it with `as_="numpy"`') from cause
+    here = _count(cupy)
+    number = min(0 if wanted.extra is None else integer(wanted.extra), here - 1)
+    if wanted.device is not None:
+        asked = devices.gpu("CuPy", wanted.device, lambda: here)
+        number = -1 if asked is None else asked
+    if number < 0:
+        raise CodecError("no GPU here for an array of CuPy's", 'receive it with `as_="numpy"`')
 
     def make(array: Any) -> Any:
-        with cupy.cuda.Device(min(number, here - 1)):
+        with cupy.cuda.Device(number):
             return cupy.asarray(array)
 
     return make
+
+
+def _count(cupy: Any) -> int:
+    """How many GPUs there are; CuPy raises where it finds no driver."""
+    try:
+        return int(cupy.cuda.runtime.getDeviceCount())
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return 0

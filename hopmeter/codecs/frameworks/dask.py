@@ -15,6 +15,7 @@ from hopmeter.codecs.writing import Frames, node_of, refused
 
 ROOTS = ("dask",)
 EXTRA = "dask"
+MEGABYTES = (5, 15)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hopmeter.codecs import arrays
+from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.checks import one_of
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import required
@@ -15,6 +15,7 @@ from hopmeter.codecs.writing import Frames, refused
 
 ROOTS = ("jax", "jaxlib")
 EXTRA = "jax"
+MEGABYTES = (125, 470)
 READERS: dict[str, Any] = {}
 
 
@@ -36,7 +37,7 @@ def _device(array: Any) -> str | None:
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """Shares the array's memory by DLPack where that begins at a multiple of 64 bytes; else JAX copies."""
     jax = required("jax", EXTRA)
-    place = _place(jax, wanted.device or one_of(wanted.extra, None, "gpu", "tpu", "cuda", "rocm"), wanted.device)
+    place = _place(jax, wanted.device, one_of(wanted.extra, None, "gpu", "tpu", "cuda", "rocm"))
 
     def make(array: Any) -> Any:
         wide = array.dtype.itemsize >= 8 and array.dtype.kind in "iufc" and array.dtype.str[1:] != "c8"
@@ -54,13 +55,16 @@ def _loaded(jax: Any, array: Any, place: Any) -> Any:
     return jax.device_put(arrays.native(array), place)
 
 
-def _place(jax: Any, platform: Any, asked: Any) -> Any:
-    """A device of the platform; none, that is the CPU, where there is no such device and nobody insists."""
-    if platform in (None, "cpu"):
-        return None
-    try:
-        return jax.devices(platform)[0]
-    except RuntimeError as cause:
-        if asked is None:
-            return None
-        raise CodecError(f"no device {platform} for JAX here", 'ask for device="cpu"') from cause
+def _place(jax: Any, asked: str | None, sent: str | None) -> Any:
+    """The GPU that is asked for, or a device such as it was on; none, that is the CPU, where there is none."""
+
+    def those(platform: str) -> list[Any]:
+        try:
+            return list(jax.devices(platform))
+        except RuntimeError:
+            return []
+
+    if asked is None:
+        return next(iter(those(sent)), None) if sent else None
+    number = devices.gpu("JAX", asked, lambda: len(those("gpu")))
+    return None if number is None else those("gpu")[number]

@@ -110,6 +110,8 @@ def _read_strings(node: list[Any], reading: Reading) -> Maker:
     _, (shape, word), values = listing(node, 3)
     lengths, make = tuple(listing(shape)), reading.maker(values)
     na: Any = {"na_object": NA[word]} if one_of(word, "", *NA) else {}
+    if np.lib.NumpyVersion(np.__version__) < "2.0.0":
+        raise CodecError(f"NumPy {np.__version__} knows no strings of any length", "receive them on NumPy 2")
     dtype: Any = np.dtypes.StringDType(**na)
 
     def made(frames: Any) -> Any:

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from hopmeter.codecs import arrays
+from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.checks import listing, one_of
 from hopmeter.codecs.lookup import required
 from hopmeter.codecs.writing import Frames, refused
 
 ROOTS = ("paddle",)
 EXTRA = "paddle"
+MEGABYTES = (195, 720)
 RAW = True
 READERS: dict[str, Any] = {}
 
@@ -49,7 +50,7 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     load = paddle.utils.dlpack.from_dlpack
     device, stop = listing(wanted.extra, 2) if wanted.extra is not None else (None, True)
     stop = one_of(stop, True, False)
-    place = wanted.device or (device if one_of(device, None, "gpu") and paddle.is_compiled_with_cuda() else None)
+    place = _place(paddle, wanted.device, one_of(device, None, "gpu"))
 
     def make(array: Any) -> Any:
         array = arrays.native(arrays.writable(array))
@@ -65,3 +66,15 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
         return tensor
 
     return make
+
+
+def _place(paddle: Any, asked: str | None, sent: str | None) -> str | None:
+    """The GPU that is asked for, or some GPU for what was on one; none is the CPU."""
+
+    def count() -> int:
+        return int(paddle.device.cuda.device_count()) if paddle.is_compiled_with_cuda() else 0
+
+    if asked is None:
+        return "gpu" if sent and count() else None
+    number = devices.gpu("paddle", asked, count)
+    return None if number is None else f"gpu:{number}"

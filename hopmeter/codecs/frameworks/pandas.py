@@ -16,6 +16,8 @@ from hopmeter.codecs.writing import Frames, node_of, refused
 
 ROOTS = ("pandas",)
 EXTRA = "pandas"
+ALSO = ("pyarrow",)
+MEGABYTES = (12, 46)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:

@@ -15,6 +15,7 @@ from hopmeter.codecs.writing import Frames, node_of, refused
 
 ROOTS = ("PIL",)
 EXTRA = "pillow"
+MEGABYTES = (7, 21)
 MODES = {
     **dict.fromkeys(("1", "L", "P"), ("uint8", 1)),
     **dict.fromkeys(("LA", "La", "PA", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr", "HSV", "LAB"), ("uint8", 4)),

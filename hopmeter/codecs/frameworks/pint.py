@@ -13,6 +13,7 @@ from hopmeter.codecs.writing import Frames, node_of, refused
 
 ROOTS = ("pint",)
 EXTRA = "pint"
+MEGABYTES = (1, 3)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:

@@ -11,6 +11,7 @@ from hopmeter.codecs.writing import Frames, node_of, refused
 
 ROOTS = ("polars",)
 EXTRA = "polars"
+ALSO = ("pyarrow",)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:

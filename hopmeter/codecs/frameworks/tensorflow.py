@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from hopmeter.codecs import arrays
+from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.checks import one_of
 from hopmeter.codecs.lookup import required
 from hopmeter.codecs.writing import KEPT, Frames, refused
 
 ROOTS = ("tensorflow",)
 EXTRA = "tensorflow"
+MEGABYTES = (310, 1450)
 READERS: dict[str, Any] = {}
 
 _kept: dict[Any, str] = {}
@@ -60,7 +61,10 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     tf = required("tensorflow", EXTRA)
     load = tf.experimental.dlpack.from_dlpack
     variable = one_of(wanted.extra, None, "variable") is not None
-    place = wanted.device
+    place = None
+    if wanted.device is not None:
+        number = devices.gpu("TensorFlow", wanted.device, lambda: len(tf.config.list_physical_devices("GPU")))
+        place = "CPU:0" if number is None else f"GPU:{number}"
 
     def plain(array: Any) -> Any:
         if not array.flags.writeable:

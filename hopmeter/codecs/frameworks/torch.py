@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hopmeter.codecs import arrays
+from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.checks import listing, one_of
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import required
@@ -13,6 +13,7 @@ from hopmeter.codecs.writing import Frames, refused
 
 ROOTS = ("torch",)
 EXTRA = "torch"
+MEGABYTES = (2860, 5300)
 RAW = True
 READERS: dict[str, Any] = {}
 NOT_NUMPYS = {"bfloat16": "int16"}
@@ -86,7 +87,8 @@ def _noted(extra: Any) -> tuple[str, Any, bool]:
 def _device(torch: Any, asked: str | None, sent: Any) -> Any:
     """The device asked for, or the one it was on if there is such a one here, else none: the CPU."""
     if asked is not None:
-        return None if asked == "cpu" else torch.device(asked)
+        number = devices.gpu("torch", asked, torch.cuda.device_count)
+        return None if number is None else torch.device("cuda", number)
     if not isinstance(sent, str) or not sent.startswith("cuda") or not torch.cuda.is_available():
         return None
     index = torch.device(sent).index or 0

@@ -12,6 +12,7 @@ from hopmeter.codecs.writing import Frames, node_of, refused
 
 ROOTS = ("xarray",)
 EXTRA = "xarray"
+MEGABYTES = (13, 60)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:

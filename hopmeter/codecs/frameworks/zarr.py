@@ -12,6 +12,7 @@ from hopmeter.codecs.writing import Frames, node_of, refused
 
 ROOTS = ("zarr",)
 EXTRA = "zarr"
+MEGABYTES = (10, 45)
 MOST_CHUNKS = 2**20
 
 

@@ -1,0 +1,131 @@
+"""Frameworks whose objects can be carried: what installing one costs, where it goes, and what is here already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from hopmeter.build.command import BuildError, run_logged
+from hopmeter.build.python import UV, make
+from hopmeter.codecs import lookup, naming
+from hopmeter.errors import UsageError
+from hopmeter.manifest import carrying
+from hopmeter.manifest.interpreter import Interpreter, NoPythonError, folder, ours, own
+from hopmeter.manifest.model import Manifest, Offer
+from hopmeter.toml_files import one_of
+
+ALL = "all"
+LINE_MBIT_S = 100
+"""The line that a time is told for before anything is downloaded."""
+NEEDS_GPU = ("cupy",)
+"""Left out of `all`: of no use without a GPU."""
+
+
+@dataclass(frozen=True)
+class State:
+    """One codec on this machine."""
+
+    name: str
+    ready: bool
+    version: str = ""
+    environment: str = ""
+    """Where it has one of its own."""
+    missing: str = ""
+    get: str = ""
+
+    def as_json(self) -> dict[str, str | bool | None]:
+        """A line of `hopmeter codecs --json`."""
+        texts = {"version": self.version, "environment": self.environment, "missing": self.missing, "get": self.get}
+        return {"codec": self.name, "ready": self.ready, **{key: text or None for key, text in texts.items()}}
+
+
+def chosen(names: Iterable[str]) -> list[str]:
+    """Those asked for, `all` being every one that needs no GPU. `UsageError` for names that are none."""
+    known = [*lookup.codecs(), *naming.names()]
+    wanted = dict.fromkeys(names)
+    for name in wanted:
+        if name not in (*known, ALL):
+            raise UsageError(f"framework {one_of(name, [*known, ALL])}")
+    everything = [name for name in carrying.frameworks() if name not in NEEDS_GPU]
+    return list(dict.fromkeys(each for name in wanted for each in (everything if name == ALL else [name])))
+
+
+def told(name: str) -> str:
+    """What installing it costs, for a person to read before it begins."""
+    download, disk = getattr(lookup.codecs().get(name), "MEGABYTES", (5, 10))
+    seconds = download * 8 / LINE_MBIT_S
+    time = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{max(1, seconds):.0f} s"
+    return f"{name}: {_size(download)} to download, {time} at {LINE_MBIT_S} Mbit/s; {_size(disk)} on disk"
+
+
+def _size(megabytes: float) -> str:
+    return f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes:.0f} MB"
+
+
+def install(name: str, log: Path, offer: Offer | None = None) -> None:
+    """Installs a framework; with a transport's offer, for its nodes, which may need an environment of the two.
+
+    Raises `BuildError` where the tools fail, or where nothing but the user can get it.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("")
+    remedy = f"see why this fails, then `{command(name, offer)}`"
+    if offer is not None and offer.interpreter == "system":
+        return _demanded(name, offer)
+    environment = carrying.joined(name, offer) if offer else _alone(name)
+    if environment is None:
+        return into(ours().program, carrying.requirements(name), log, remedy)
+    make(folder(environment), log, remedy)
+    packages = [*carrying.requirements(name), *(offer.pip if offer else ())]
+    return into(folder(environment) / "bin/python", packages, log, remedy)
+
+
+def _demanded(name: str, offer: Offer) -> None:
+    try:
+        carrying.interpreter(name, offer)
+    except NoPythonError as none:
+        raise BuildError(str(none), none.remedy) from none
+
+
+def into(python: Path, packages: Sequence[str], log: Path, remedy: str) -> None:
+    """Installs packages for a Python."""
+    run_logged([*UV, "pip", "install", "--python", python, *packages], log, remedy=remedy)
+
+
+def _alone(name: str) -> str | None:
+    return f"codec-{name}" if carrying.apart(name) else None
+
+
+def states() -> list[State]:
+    """Every codec: what is here, in which version, and what gets what is not."""
+    return [_state(name) for name in (*lookup.codecs(), *naming.names())]
+
+
+def _state(name: str) -> State:
+    environment = _alone(name) or ""
+    python = own(environment) if environment else ours()
+    if python is None or not carrying.has(python, name):
+        return State(name, ready=False, environment=environment, missing="it is not installed", get=command(name))
+    return State(name, ready=True, version=_version(name, python), environment=environment)
+
+
+def command(name: str, offer: Offer | None = None) -> str:
+    """What a person types to get it, for the nodes of a transport if one is given."""
+    return f"hopmeter build {offer.transport} --framework {name}" if offer else lookup.command(name)
+
+
+def wanting(name: str, manifests: Iterable[Manifest]) -> list[Offer]:
+    """The transports of these that need an environment of their own with this framework."""
+    offers = [manifest.offers["python"] for manifest in manifests if "python" in manifest.offers]
+    return [offer for offer in offers if offer.is_installed and offer.pip and carrying.joined(name, offer)]
+
+
+def _version(name: str, python: Interpreter) -> str:
+    """Of the first package that it is made of."""
+    wanted, _, _ = carrying.requirements(name)[0].partition("[")
+    distribution = carrying.NAME.match(wanted)
+    folders = [str(each) for each in python.packages]
+    found = metadata.Distribution.discover(name=distribution[0] if distribution else wanted, path=folders)
+    return next((each.version for each in found), "")

@@ -1,0 +1,93 @@
+"""`hopmeter codecs`: whose objects can be carried here, and how to get what is missing."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from hopmeter.build.command import BuildError
+from hopmeter.build.work import workshop
+
+if TYPE_CHECKING:
+    from hopmeter.manifest import Offer
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("codecs", epilog="Example: hopmeter codecs --json")(codecs)
+
+
+def codecs(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line for each codec.")] = False,
+) -> None:
+    """List codecs: which are ready here, in which version, and the command that gets the others."""
+    from hopmeter.build import frameworks
+
+    states = frameworks.states()
+    if as_json:
+        for state in states:
+            print(json.dumps(state.as_json()))
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("codec", "", "version", "environment"):
+        table.add_column(column, overflow="fold")
+    for state in states:
+        mark = "[green]ready[/green]" if state.ready else "[yellow]not ready[/yellow]"
+        table.add_row(state.name, mark, state.version, "its own" if state.environment else "")
+    console = Console(highlight=False)
+    console.print(table)
+    if absent := [state for state in states if not state.ready]:
+        console.print("\n[bold]not ready[/bold]")
+    for state in absent:
+        console.print(f"  {frameworks.told(state.name)}\n    → {state.get}", markup=False, soft_wrap=True)
+
+
+def get(names: Sequence[str], transports: Sequence[str]) -> None:
+    """Installs frameworks, telling first how large they are; exits with 1 where one that was named failed."""
+    from hopmeter.build import frameworks
+
+    console = Console(highlight=False, soft_wrap=True)
+    wanted = frameworks.chosen(names)
+    for name in wanted:
+        console.print(f"[yellow]{frameworks.told(name)}[/yellow]")
+    good = [_installed(console, name, offer, must) for name, offer, must in _pairs(wanted, transports)]
+    if not all(good):
+        raise typer.Exit(1)
+
+
+def _pairs(names: Sequence[str], transports: Sequence[str]) -> Iterator[tuple[str, Offer | None, bool]]:
+    """Each framework, for which transport, and whether it must succeed: a framework may conflict with a transport."""
+    from hopmeter import manifest
+    from hopmeter.build import frameworks
+
+    for name in names:
+        if transports:
+            chosen = manifest.named(transports).values()
+            yield from ((name, one.offers["python"], True) for one in chosen if "python" in one.offers)
+            continue
+        yield name, None, True
+        yield from ((name, offer, False) for offer in frameworks.wanting(name, manifest.every().values()))
+
+
+def _installed(console: Console, name: str, offer: Offer | None, must: bool) -> bool:
+    from hopmeter.build import frameworks
+
+    title = f"{name} for {offer.transport}" if offer else name
+    log = workshop() / "logs" / f"codec-{title.replace(' ', '-')}.log"
+    started = time.monotonic()
+    try:
+        with console.status(f"{title}: see {log}"):
+            frameworks.install(name, log, offer)
+    except BuildError as failed:
+        console.print(f"[red]✗[/red] {title:<28} {escape(failed.what)}\n  → {escape(failed.remedy)}")
+        console.print(escape(failed.detail), style="dim")
+        return not must
+    console.print(f"[green]✓[/green] {title:<28} {time.monotonic() - started:6.1f} s")
+    return True

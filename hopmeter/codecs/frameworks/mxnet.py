@@ -1,0 +1,89 @@
+"""MXNet, whose last release wants a NumPy of its own time: arrays of the numbers that it computes with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hopmeter.codecs import arrays, devices
+from hopmeter.codecs.checks import one_of
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.lookup import required
+from hopmeter.codecs.writing import Frames, refused
+
+ROOTS = ("mxnet",)
+EXTRA = "mxnet"
+APART = ("mxnet==1.9.1", "numpy==1.23.5")
+MEGABYTES = (64, 250)
+READERS: dict[str, Any] = {}
+SHARED = "u1 i4 i8 f2 f4 f8"
+"""What MXNet takes from NumPy without a copy."""
+COPIED = "i1 b1"
+_SHARED = frozenset(np.dtype(name) for name in SHARED.split())
+_COPIED = frozenset(np.dtype(name) for name in COPIED.split())
+
+
+class _Lent:
+    """An array of MXNet's as NumPy wants to be given it: MXNet hands out capsules from before that protocol."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._array.to_dlpack_for_read()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
+    """The memory of an array, once it is computed; one of a GPU is copied to the host."""
+    mx = required("mxnet", EXTRA)
+    if not isinstance(obj, mx.nd.NDArray) or obj.stype != "default":
+        raise refused(obj, 'send dense arrays: `array.tostype("default")`')
+    gpu = obj.context.device_type == "gpu"
+    here = obj.as_in_context(mx.cpu()) if gpu else obj
+    kind = "np" if isinstance(obj, mx.np.ndarray) else "nd"
+    return arrays.write(_memory(here), frames, "mxnet", kind + ".gpu" if gpu else kind)
+
+
+def _memory(array: Any) -> Any:
+    if np.dtype(array.dtype) not in _SHARED or not array.shape:
+        return array.asnumpy()
+    return np.from_dlpack(_Lent(array))
+
+
+def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
+    """Shares the array's memory where MXNet knows its numbers and it lies in rows; locks the array."""
+    mx = required("mxnet", EXTRA)
+    kind, _, sent = one_of(wanted.extra or "nd", "nd", "np", "nd.gpu", "np.gpu").partition(".")
+    module = mx.np if kind == "np" else mx.nd
+    place = _place(mx, wanted.device, bool(sent))
+
+    def make(array: Any) -> Any:
+        array = arrays.native(arrays.writable(array))
+        # Without this, MXNet takes an array without dimensions, or with one of no length, for one yet unknown.
+        with mx.util.np_shape(True):
+            made = _made(mx, module, array)
+            return made if place is None else made.as_in_context(place)
+
+    return make
+
+
+def _made(mx: Any, module: Any, array: Any) -> Any:
+    if array.dtype in _SHARED:
+        array = array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(array.shape)
+        return mx.nd.from_numpy(array, zero_copy=True, array_cls=module.NDArray if module is mx.nd else module.ndarray)
+    if array.dtype not in _COPIED:
+        raise CodecError(f"MXNet has no arrays of dtype {array.dtype}", "receive it as numpy")
+    return module.array(array, dtype=array.dtype)
+
+
+def _place(mx: Any, asked: str | None, sent: bool) -> Any:
+    """The GPU that is asked for, or some GPU for what was on one; none is the CPU."""
+    if asked is None:
+        return mx.gpu(0) if sent and mx.context.num_gpus() else None
+    number = devices.gpu("MXNet", asked, mx.context.num_gpus)
+    return None if number is None else mx.gpu(number)

@@ -1,0 +1,116 @@
+"""Which Python runs a transport's nodes when they carry objects of a codec: one that has the packages of both.
+
+A framework that goes with hopmeter's own packages is beside them. One that conflicts with them, and any framework on a
+transport whose packages are apart, has an environment with the packages of the two and nothing else.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+import tomllib
+from importlib import machinery, metadata
+from pathlib import Path
+from types import ModuleType
+
+from hopmeter import places
+from hopmeter.codecs import lookup, naming
+from hopmeter.manifest.interpreter import Interpreter, NoPythonError, ours, own, system
+from hopmeter.manifest.model import Offer
+
+NAME = re.compile(r"[A-Za-z0-9._-]+")
+
+
+def interpreter(codec: str, offer: Offer) -> Interpreter | None:
+    """The one that can run these nodes; None where `hopmeter build TRANSPORT --framework CODEC` has yet to make it.
+
+    `NoPythonError` where nothing but the user can get it, as on the system's own Python.
+    """
+    environment = joined(codec, offer)
+    if environment is not None:
+        found = own(environment)
+        return found if found and has(found, codec) else None
+    if offer.interpreter != "system":
+        return ours() if has(ours(), codec) else None
+    found = system()
+    if apart(codec) or not has(found, codec):
+        raise NoPythonError(
+            f"{offer.transport} runs on the system's Python, which has no {_package(codec)} for {codec}",
+            f"install the system's own package of {_package(codec)}, or choose another transport for {codec}",
+        )
+    return found
+
+
+def joined(codec: str, offer: Offer) -> str | None:
+    """The name of the environment of the two; None where there is none, and one Python has everything."""
+    if offer.interpreter == "system" or not (apart(codec) or offer.environment == "own"):
+        return None
+    return f"codec-{codec}-{offer.transport}" if offer.pip else f"codec-{codec}"
+
+
+def apart(codec: str) -> tuple[str, ...]:
+    """The packages of a codec that conflict with hopmeter's own; none for most."""
+    return tuple(getattr(_module(codec), "APART", ()))
+
+
+def requirements(codec: str) -> list[str]:
+    """What an environment needs for a codec, as `uv pip install` takes it; the framework itself first."""
+    if apart(codec):
+        return list(apart(codec))
+    module = _module(codec)
+    wanted, extra = {"numpy", _package(codec), *getattr(module, "ALSO", ())}, getattr(module, "EXTRA", "")
+    own_needs, extras = _declared()
+    needed = sorted(
+        (text for text in own_needs if _name(text) in wanted), key=lambda text: _name(text) != _package(codec)
+    )
+    return [*extras.get(extra, []), *needed]
+
+
+def frameworks() -> list[str]:
+    """The codecs for whose framework something has to be installed; hopmeter brings the others along."""
+    return [name for name, module in lookup.codecs().items() if hasattr(module, "MEGABYTES")]
+
+
+def has(found: Interpreter, codec: str) -> bool:
+    """Whether the packages of a codec are in a Python's folders; none of them is imported."""
+    wanted = {"numpy", _package(codec)} - sys.stdlib_module_names
+    return all(_is_in(package, found.packages) for package in wanted)
+
+
+def _is_in(package: str, folders: tuple[Path, ...]) -> bool:
+    if "." in package:
+        return any((folder / package.replace(".", "/")).is_dir() for folder in folders)
+    return machinery.PathFinder.find_spec(package, [str(folder) for folder in folders]) is not None
+
+
+def _module(codec: str) -> ModuleType:
+    return naming.named(codec) if codec in naming.names() else lookup.codec_named(codec)
+
+
+def _package(codec: str) -> str:
+    """The package to import; NumPy for a codec that needs no other."""
+    module = _module(codec)
+    named: str = getattr(module, "PACKAGE", "") or (getattr(module, "ROOTS", ()) or ("numpy",))[0]
+    return named
+
+
+@functools.cache
+def _declared() -> tuple[list[str], dict[str, list[str]]]:
+    """What hopmeter itself requires, and what each of its extras adds."""
+    tree = places.checkout()
+    if tree is not None:  # what was installed may be of another day than the checkout
+        project = tomllib.loads((tree / "pyproject.toml").read_text())["project"]
+        return project["dependencies"], project["optional-dependencies"]
+    own_needs: list[str] = []
+    extras: dict[str, list[str]] = {}
+    for line in metadata.requires("hopmeter") or ():
+        text, _, marker = line.partition(";")
+        found = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", marker)
+        (extras.setdefault(found[1], []) if found else own_needs).append(text.strip())
+    return own_needs, extras
+
+
+def _name(requirement: str) -> str:
+    found = NAME.match(requirement)
+    return found[0] if found else ""

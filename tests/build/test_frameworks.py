@@ -1,0 +1,120 @@
+"""A framework is told how large it is, and gets where the codec's nodes will look for it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from hopmeter import manifest
+from hopmeter.build import frameworks
+from hopmeter.build.command import BuildError
+from hopmeter.cli.main import app, register_all
+from hopmeter.codecs import lookup
+from hopmeter.errors import UsageError
+from hopmeter.manifest import Offer, carrying, interpreter
+
+
+@pytest.fixture
+def environments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Environments lie in a folder of the test's own."""
+    for module in (interpreter, frameworks):
+        monkeypatch.setattr(module, "folder", lambda name: tmp_path / "environments" / name)
+    return tmp_path / "environments"
+
+
+@pytest.fixture
+def instead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A package of nothing in place of MXNet, from a folder in place of a registry."""
+    source = tmp_path / "source"
+    for name in ("mxnet", "numpy"):
+        (source / name).mkdir(parents=True)
+        (source / name / "__init__.py").touch()
+    (source / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+        '[project]\nname = "mxnet"\nversion = "7.0"\n'
+    )
+    (source / "backend.py").write_text(BACKEND)
+    monkeypatch.setattr(lookup.codecs()["mxnet"], "APART", (str(source),))
+    return str(source)
+
+
+BACKEND = """
+import zipfile
+def build_wheel(folder, *_):
+    name = "mxnet-7.0-py3-none-any.whl"
+    with zipfile.ZipFile(folder + "/" + name, "w") as packed:
+        for path in ("mxnet/__init__.py", "numpy/__init__.py"):
+            packed.writestr(path, "")
+        about = "mxnet-7.0.dist-info/"
+        packed.writestr(about + "METADATA", "Metadata-Version: 2.1\\nName: mxnet\\nVersion: 7.0\\n")
+        packed.writestr(about + "WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        packed.writestr(about + "RECORD", "")
+    return name
+"""
+
+
+def shm() -> Offer:
+    return manifest.named(["shm"])["shm"].offers["python"]
+
+
+def test_a_framework_that_is_apart_is_installed_where_its_nodes_are_started(
+    environments: Path, instead: str, tmp_path: Path
+) -> None:
+    assert carrying.interpreter("mxnet", shm()) is None
+    frameworks.install("mxnet", tmp_path / "logs/log")
+    found = carrying.interpreter("mxnet", shm())
+    assert found is not None
+    assert found.program == environments / "codec-mxnet/bin/python"
+
+
+def test_a_framework_that_is_apart_is_installed_beside_a_transports_packages(
+    environments: Path, instead: str, tmp_path: Path
+) -> None:
+    offer = shm().model_copy(update={"transport": "apart", "pip": [instead]})
+    frameworks.install("mxnet", tmp_path / "log", offer)
+    assert (environments / "codec-mxnet-apart/bin/python").exists()
+    assert carrying.interpreter("mxnet", offer) is not None
+
+
+def test_what_cannot_be_installed_says_what_to_run_again(environments: Path, instead: str, tmp_path: Path) -> None:
+    Path(instead, "backend.py").write_text("raise SystemExit('broken')")
+    with pytest.raises(BuildError) as told:
+        frameworks.install("mxnet", tmp_path / "log", shm())
+    assert told.value.remedy == "see why this fails, then `hopmeter build shm --framework mxnet`"
+    assert "broken" in told.value.detail
+
+
+def test_sizes_are_told_before_anything_is_downloaded() -> None:
+    assert frameworks.told("torch") == "torch: 2.9 GB to download, 4 min at 100 Mbit/s; 5.3 GB on disk"
+    assert frameworks.told("mxnet") == "mxnet: 64 MB to download, 5 s at 100 Mbit/s; 250 MB on disk"
+    for name in carrying.frameworks():
+        assert name in frameworks.told(name)
+
+
+def test_all_is_every_framework_that_needs_no_gpu() -> None:
+    found = frameworks.chosen(["all"])
+    assert {"torch", "mxnet", "pandas1", "pillow"} <= set(found)
+    assert not {"cupy", "numpy", "plain"} & set(found)
+    assert frameworks.chosen(["jax", "all"])[0] == "jax"
+    with pytest.raises(UsageError, match=r'"jaxx" is not one of .*did you mean "jax"'):
+        frameworks.chosen(["jaxx"])
+
+
+def test_every_codec_is_listed_with_its_version_or_the_command_that_gets_it(environments: Path) -> None:
+    register_all()
+    said = CliRunner().invoke(app, ["codecs", "--json"])
+    states = {row["codec"]: row for row in map(json.loads, said.stdout.splitlines())}
+    assert set(lookup.codecs()) < set(states)
+    assert states["numpy"]["ready"]
+    assert states["numpy"]["version"]
+    assert states["mxnet"] == {
+        "codec": "mxnet",
+        "ready": False,
+        "version": None,
+        "environment": "codec-mxnet",
+        "missing": "it is not installed",
+        "get": "hopmeter build --framework mxnet",
+    }

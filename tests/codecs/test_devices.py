@@ -1,0 +1,83 @@
+"""A receiver that insists on a GPU gets one, or a refusal that says what to ask for instead."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from carrying import before_tensorflow, carried
+
+from hopmeter.codecs import CodecError, decode, devices, missing
+from hopmeter.codecs.header import pack
+
+FRAMEWORKS = ["torch", "tensorflow", "jax", "paddle", "mxnet", "cupy"]
+NOTES = {
+    "torch": ["tensor", "cuda:3", False],
+    "jax": "cuda",
+    "paddle": ["gpu", True],
+    "mxnet": "nd.gpu",
+}
+"""What the sender notes of a tensor that lies on a GPU."""
+
+
+@pytest.fixture(params=FRAMEWORKS)
+def name(request: pytest.FixtureRequest) -> str:
+    if missing(request.param):
+        pytest.skip(missing(request.param))
+    before_tensorflow()
+    return str(request.param)
+
+
+def has_gpu(name: str) -> bool:
+    """Whether the framework itself finds one; CuPy gives arrays only where it does."""
+    try:
+        carried(np.ones(3, "f4"), as_=name, device="gpu")
+    except CodecError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("asked", ["gpu", "cuda", "cuda:0", "gpu:1"])
+def test_a_gpu_that_is_not_there_is_refused_with_what_to_ask_for(name: str, asked: str) -> None:
+    if has_gpu(name):
+        pytest.skip("there is a GPU here")
+    with pytest.raises(
+        CodecError, match=rf"sees no GPU here, and {asked} was asked for \(ask for device=.cpu."
+    ) as told:
+        carried(np.ones(3, "f4"), as_=name, device=asked)
+    assert told.value.remedy == devices.REMEDY
+
+
+def test_a_place_that_is_no_device_is_refused(name: str) -> None:
+    for asked in ("nonsense", "cuda:x", "cpu:7", ""):
+        with pytest.raises(CodecError, match=r"CuPy|no device"):
+            carried(np.ones(3, "f4"), as_=name, device=asked)
+
+
+@pytest.mark.parametrize("name", [name for name in NOTES if not missing(name)])
+def test_what_was_on_a_gpu_arrives_where_there_is_none(name: str) -> None:
+    if has_gpu(name):
+        pytest.skip("there is a GPU here")
+    frames = [pack(json.dumps(["array", name, "<f4", [2], "C", NOTES[name]]), 1), np.ones(2, "f4").view("u1").data]
+    for asked in (None, "cpu"):
+        tensor = decode(frames, device=asked)
+        assert (tensor.asnumpy() if name == "mxnet" else np.asarray(tensor)).tolist() == [1, 1]
+
+
+def test_cupy_without_a_gpu_says_what_to_receive_instead() -> None:
+    if missing("cupy"):
+        pytest.skip(missing("cupy"))
+    if has_gpu("cupy"):
+        pytest.skip("there is a GPU here")
+    for asked in (None, "cpu"):
+        with pytest.raises(CodecError, match=r'no GPU here for an array of CuPy.s .*as_="numpy"'):
+            carried(np.ones(3, "f4"), as_="cupy", device=asked)
+
+
+def test_one_of_several_gpus_is_told_by_its_number() -> None:
+    assert devices.gpu("x", "gpu", lambda: 2) == 0
+    assert devices.gpu("x", "cuda:1", lambda: 2) == 1
+    assert devices.gpu("x", "cpu", lambda: pytest.fail("nobody asked for a GPU")) is None
+    with pytest.raises(CodecError, match="x sees 2 GPUs here, and gpu:2 was asked for"):
+        devices.gpu("x", "gpu:2", lambda: 2)

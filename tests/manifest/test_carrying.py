@@ -1,0 +1,129 @@
+"""A node that carries a codec's objects runs on a Python with the packages of both, and nobody has to say which."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hopmeter import manifest, places
+from hopmeter.codecs import frameworks, lookup
+from hopmeter.manifest import Offer, carrying, interpreter, readiness
+
+
+def offer(transport: str = "apart", **part: Any) -> Offer:
+    """A transport's offer for Python, of shm's kind but for what is given."""
+    like = manifest.named(["shm"])["shm"].offers["python"]
+    return like.model_copy(update={"transport": transport, **part})
+
+
+def lay(environment: str, *packages: str) -> Path:
+    """An environment of this Python with packages of nothing."""
+    folder = interpreter.folder(environment)
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin/python").symlink_to(sys.executable)
+    for package in packages:
+        (folder / f"lib/python3.11/site-packages/{package}").mkdir(parents=True)
+        (folder / f"lib/python3.11/site-packages/{package}/__init__.py").touch()
+    return folder / "bin/python"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Environments lie in a folder of the test's own."""
+    monkeypatch.setattr(interpreter, "folder", lambda name: tmp_path / "environments" / name)
+    monkeypatch.setenv("HOPMETER_HOME", str(tmp_path / "home"))
+
+
+def test_what_goes_with_hopmeter_runs_beside_it() -> None:
+    found = carrying.interpreter("numpy", offer())
+    assert found is not None
+    assert str(found.program) == sys.executable
+    assert carrying.joined("numpy", offer()) is None
+
+
+def test_what_conflicts_with_hopmeter_runs_in_an_environment_with_the_transports_packages() -> None:
+    assert carrying.joined("mxnet", offer()) == "codec-mxnet"
+    assert carrying.joined("mxnet", offer(pip=["pyzmq"])) == "codec-mxnet-apart"
+    assert carrying.interpreter("mxnet", offer(pip=["pyzmq"])) is None
+    program = lay("codec-mxnet-apart", "mxnet", "numpy")
+    found = carrying.interpreter("mxnet", offer(pip=["pyzmq"]))
+    assert found is not None
+    assert found.program == program
+    assert carrying.interpreter("mxnet", offer()) is None
+
+
+def test_an_environment_without_the_framework_is_none() -> None:
+    lay("codec-mxnet", "numpy")
+    assert carrying.interpreter("mxnet", offer()) is None
+
+
+def test_a_transport_that_is_apart_gets_an_environment_with_any_framework() -> None:
+    assert carrying.joined("numpy", offer(environment="own", pip=["x"])) == "codec-numpy-apart"
+    assert "numpy>=2" in carrying.requirements("numpy")
+
+
+def test_the_systems_python_has_what_the_system_has(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    packages = tmp_path / "packages"
+    for name in ("numpy", "torch"):
+        (packages / name).mkdir(parents=True)
+        (packages / name / "__init__.py").touch()
+    found = interpreter.Interpreter(Path("/usr/bin/python3"), (packages,))
+    monkeypatch.setattr(carrying, "system", lambda: found)
+    assert carrying.interpreter("torch", offer(interpreter="system")) is found
+    for codec in ("mxnet", "jax"):
+        with pytest.raises(interpreter.NoPythonError, match=f"apart runs on the system's Python, which has no {codec}"):
+            carrying.interpreter(codec, offer(interpreter="system"))
+
+
+def test_every_codec_says_what_it_needs_the_framework_first() -> None:
+    for name in frameworks():
+        first = carrying.requirements(name)[0]
+        assert first, name
+    assert carrying.requirements("polars")[0].startswith("polars")
+    assert carrying.requirements("pandas")[0].startswith("pandas")
+    assert carrying.requirements("mxnet") == list(lookup.codecs()["mxnet"].APART)
+    assert carrying.requirements("msgpack") == ["msgpack>=1", "numpy>=2"]
+
+
+def test_what_is_installed_needs_what_a_checkout_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ["numpy>=2", "jax>=0.4.31; extra == 'jax'", "torch>=2.5 ; extra == 'torch'"]
+    monkeypatch.setattr(places, "checkout", lambda: None)
+    monkeypatch.setattr("importlib.metadata.requires", lambda _: lines)
+    carrying._declared.cache_clear()
+    try:
+        assert carrying.requirements("jax") == ["jax>=0.4.31", "numpy>=2"]
+    finally:
+        carrying._declared.cache_clear()
+
+
+def test_a_node_starts_on_the_python_of_its_codec_and_is_described_by_it() -> None:
+    shm = manifest.named(["shm"])["shm"]
+    absent = readiness(shm, "python", "mxnet")
+    assert not absent.ready
+    assert absent.get == "hopmeter build shm --framework mxnet"
+    program = lay("codec-mxnet", "mxnet", "numpy")
+    present = readiness(shm, "python", "mxnet")
+    assert (present.missing, present.command[0]) == ("", str(program))
+    assert present.about["language"] == "python"
+    assert readiness(shm, "python").command[0] == sys.executable
+
+
+def test_codecs_need_nothing_but_numpy() -> None:
+    program = (
+        "import sys; from hopmeter.codecs import decode, encode; import numpy as n; decode(encode([n.ones(2)]))\n"
+        "print(sorted({m.partition('.')[0] for m in sys.modules} & {'pydantic', 'pyarrow', 'typer', 'scipy'}))"
+    )
+    root = str(places.PACKAGE.parent)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": root},
+    )
+    assert done.stdout.strip() == "[]"
