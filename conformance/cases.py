@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
 from hopmeter.manifest import discovery
-from hopmeter.manifest.model import Manifest
+from hopmeter.manifest.model import Manifest, Tried
 from hopmeter.manifest.readiness import readiness_of_all
 
 
@@ -19,17 +21,21 @@ class Case:
     sender: str
     receiver: str
     wait: str
+    given: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Settings in place of their defaults."""
+    placement: str = "process"
 
     @property
     def one_process(self) -> bool:
         """Whether both ends must live in one process."""
-        return "process" not in self.manifest.offers[self.sender].placements
+        return self.placement == "thread" or "process" not in self.manifest.offers[self.sender].placements
 
     @property
     def label(self) -> str:
         """As pytest shows it."""
         languages = self.sender if self.sender == self.receiver else f"{self.sender}>{self.receiver}"
-        return f"{self.manifest.name}-{languages}-{self.wait}".replace("c++", "cpp")
+        given = "".join(f"-{name}={value}" for name, value in self.given.items())
+        return f"{self.manifest.name}-{languages}-{self.wait}{given}".replace("c++", "cpp")
 
 
 EVERY = discovery.every()
@@ -57,6 +63,23 @@ def pairs(pattern: str = "pubsub") -> list[Case]:
         if other is manifest and sender != receiver and manifest.cross_language
         if all(pattern in manifest.offers[language].patterns for language in (sender, receiver))
     ]
+
+
+def tried(pattern: str = "pubsub") -> list[Case]:
+    """Every adapter with the settings that its manifest names to be tried."""
+    return [
+        _with(manifest, language, settings)
+        for manifest, language in READY
+        if pattern in manifest.offers[language].patterns
+        for settings in manifest.tried
+        if settings.languages is None or language in settings.languages
+    ]
+
+
+def _with(manifest: Manifest, language: str, tried: Tried) -> Case:
+    waits = manifest.offers[language].waits
+    wait: str = tried.wait or next((wait for wait in waits if wait != "spin"), waits[0])
+    return Case(manifest, language, language, wait, tried.settings, tried.placement)
 
 
 def every(cases: list[Case]) -> pytest.MarkDecorator:

@@ -24,7 +24,7 @@ class Meeting:
 
 def meet(theatre: Theatre, case: Case, receivers: int = 1, frame_bytes: int = 64 + (1 << 20), **given: Any) -> Meeting:
     """Opens both sides of a new link and proves it by messages."""
-    start = dict(frame_bytes=frame_bytes, **given)
+    start = dict(frame_bytes=frame_bytes, **case.given, **given)
     sender = theatre.puppet(case.manifest, case.sender, case.wait if case.one_process else _wait(case), **start)
     link = sender.open("publisher", "out", theatre.link(receivers))
     others = [sender if case.one_process else _receiver(theatre, case, start) for _ in range(receivers)]

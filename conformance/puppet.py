@@ -9,12 +9,13 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from conformance.remains import Watch
 from hopmeter.launch.daemon import Daemon, Ground
 from hopmeter.launch.ground import remove_leftovers
 from hopmeter.manifest.model import Manifest
@@ -36,6 +37,9 @@ class Puppet:
     channel: socket.socket
     lines: Any
     log: Path
+    look: Callable[[int], None]
+    """Told its process before that ends."""
+    is_killed: bool = False
 
     def tell(self, **command: Any) -> Any:
         """Gives one command and answers what came of it; `do` names the command."""
@@ -85,11 +89,14 @@ class Puppet:
 
     def kill(self) -> None:
         """Ends the process without a word, as a crash would."""
+        self.is_killed = True
+        self.look(self.process.pid)
         self.process.kill()
         self.process.wait()
 
     def close(self) -> None:
         """Ends the process through its channel; one that does not end is killed."""
+        self.look(self.process.pid)
         self.lines.close()
         self.channel.close()
         try:
@@ -108,6 +115,7 @@ class Theatre:
         self._links = 0
         self._daemon: Daemon | None = None
         self._leftovers: set[str] = set()
+        self._watch = Watch(self.run, self.folder)
 
     def __enter__(self) -> Self:
         return self
@@ -115,9 +123,13 @@ class Theatre:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        crashed = any(puppet.is_killed for puppet in self.puppets)
         self.end()
+        remains = [] if crashed else self._watch.remains()
         remove_leftovers(self._leftovers, self.run)
+        remains = self._watch.remains() if crashed else remains
         shutil.rmtree(self.folder, ignore_errors=True)
+        assert error is not None or not remains, f"left behind, outside the test's folder: {remains}"
 
     def end(self) -> None:
         """Ends all puppets, and the transport's daemon."""
@@ -125,6 +137,7 @@ class Theatre:
             puppet.close()
         self.puppets.clear()
         if self._daemon is not None:
+            self._watch.look(self._daemon.pid)
             self._daemon.close()
             self._daemon = None
 
@@ -183,4 +196,4 @@ class Theatre:
                 env={**environment(), **given},
             )
         ours.settimeout(PATIENCE_S)
-        return Puppet(process, ours, ours.makefile("rb"), log)
+        return Puppet(process, ours, ours.makefile("rb"), log, self._watch.look)

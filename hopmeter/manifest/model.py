@@ -94,6 +94,17 @@ class LanguagePart(Strict):
     keep: bool | None = None
 
 
+class Tried(Strict):
+    """Settings with which the conformance suite tries a transport, too, and where and how."""
+
+    settings: Annotated[dict[str, Value], Field(min_length=1)]
+    placement: Placement = "process"
+    wait: Wait | None = None
+    """The first that does not spin, if none is given."""
+    languages: list[Language] | None = None
+    """All, if none are given."""
+
+
 class Offer(BaseModel):
     """What a transport offers in one language, everything resolved."""
 
@@ -148,6 +159,7 @@ class Manifest(Strict):
     languages: Annotated[dict[Language, LanguagePart], Field(min_length=1)]
     daemon: Daemon | None = None
     settings: dict[str, Setting] = {}
+    tried: list[Tried] = []
 
     _folder: Path = PrivateAttr(default=Path())
 
@@ -167,6 +179,15 @@ class Manifest(Strict):
                     f'leftovers: "{pattern}" must be a whole path that contains {{run}}, '
                     "so that nobody else's files match"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _tried_can_be_set(self) -> Manifest:
+        for tried in self.tried:
+            for name, value in tried.settings.items():
+                if name not in self.settings:
+                    raise ValueError(f"tried: {one_of(name, self.settings)}")
+                self.settings[name].checked(value)
         return self
 
     @model_validator(mode="after")

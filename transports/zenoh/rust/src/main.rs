@@ -74,6 +74,17 @@ impl Zenoh {
     }
 }
 
+impl Drop for Zenoh {
+    /// Removes the shared memory that zenoh's sessions leave: what this process has mapped belongs to this trial, and
+    /// the peers have measured by now.
+    fn drop(&mut self) {
+        if self.shared_memory != SharedMemory::Off {
+            frames::remove_mapped_segments();
+            zenoh::shm::cleanup_orphaned_shm_segments();
+        }
+    }
+}
+
 /// The key of a link, the same in every language.
 fn key(link: &Link) -> String {
     format!("hopmeter/{}", link.name)
