@@ -13,7 +13,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := bench
 .DELETE_ON_ERROR:
-.PHONY: bench benches conformance test test-rust test-cpp test-python lint lint-rust lint-python lint-cpp lint-shell format all wheel clean
+.PHONY: bench benches conformance test test-rust test-cpp test-python test-codecs lint lint-rust lint-python lint-cpp lint-shell format all wheel clean
 
 SCENARIO ?= quick
 VENV := .venv
@@ -29,6 +29,13 @@ endif
 # What testing and linting need beyond the libraries that transports name in their manifests.
 LINT_PACKAGES := clang-format shellcheck
 TEST_PACKAGES := chromium chromium-driver ninja-build
+# PyTorch without CUDA, which the Python registry's comes with: the system's own, for the system's Python.
+TORCH_PACKAGE := python3-torch
+SYSTEM_PYTHON := /usr/bin/python3
+# What is too heavy for .venv, or conflicts with it, has environments of its own; `build/pytest` is lent to those that people use too.
+FRAMEWORKS := build/environments/frameworks
+HEAVY := jax tensorflow paddle cupy
+APART := build/environments/codec-
 
 INSTRUMENT := Cargo.toml Cargo.lock $(shell find instrument -name '*.rs' -o -name Cargo.toml)
 # Outside the workspace, so that Cargo does not see it.
@@ -47,7 +54,7 @@ bench: $(STAMPS)/use
 all: $(STAMPS)/develop
 	hopmeter build --system-packages
 
-test: test-rust test-cpp test-python
+test: test-rust test-cpp test-python test-codecs
 
 # Crate by crate: together, Cargo would give what they share the features of all, and build it once more than they need.
 test-rust: $(STAMPS)/develop
@@ -64,14 +71,26 @@ test-python: all
 	pytest -m "not together" $(AGAIN) $(PYTEST)
 	pytest -m together -n logical conformance $(AGAIN) $(PYTEST)
 
+# The rest of tests/codecs runs in .venv with all other tests.
+test-codecs: $(STAMPS)/frameworks
+	export JAX_PLATFORMS=cpu TF_CPP_MIN_LOG_LEVEL=3; \
+	$(FRAMEWORKS)/bin/python -m pytest tests/codecs/test_tensors.py tests/codecs/test_devices.py $(AGAIN) $(PYTEST)
+	export PYTHONPATH=$(CURDIR)/build/pytest; \
+	$(APART)mxnet/bin/python -m pytest tests/codecs/test_{mxnet,devices,numpy,plain}.py $(AGAIN) $(PYTEST); \
+	$(APART)pandas1/bin/python -m pytest tests/codecs/test_pandas.py $(AGAIN) $(PYTEST); \
+	if $(SYSTEM_PYTHON) -c 'import torch' 2>/dev/null; \
+	then $(SYSTEM_PYTHON) -m pytest -k torch tests/codecs/test_tensors.py tests/codecs/test_devices.py $(AGAIN) $(PYTEST); \
+	else echo "PyTorch is not tested: $(SYSTEM_PYTHON) has none"; fi
+
 conformance: $(STAMPS)/develop
 	pytest conformance $(if $(TRANSPORT),-k $(TRANSPORT)) $(PYTEST)
 
-BENCHES := recording callback ring sockets zeromq chain analysis
+BENCHES := recording callback ring sockets zeromq chain analysis codecs starting
 
-# Each is measured even where another has missed its limit.
-benches: all
-	missed=(); for name in $(BENCHES); do python benches/$$name.py || missed+=($$name); done; \
+# Each is measured even where another has missed its limit; codecs where the frameworks are.
+benches: all $(STAMPS)/frameworks
+	missed=(); for name in $(BENCHES); do python=python; [ $$name != codecs ] || python=$(FRAMEWORKS)/bin/python; \
+	$$python benches/$$name.py || missed+=($$name); done; \
 	[ $${#missed[@]} = 0 ] || { echo "missed: $${missed[*]}"; exit 1; }
 
 lint: lint-rust lint-python lint-cpp lint-shell
@@ -114,6 +133,14 @@ $(STAMPS)/use: pyproject.toml $(INSTRUMENT) setup/environment.sh
 $(STAMPS)/develop: pyproject.toml $(INSTRUMENT) setup/environment.sh
 	setup/environment.sh dev
 	mkdir -p $(STAMPS) && touch $@ $(STAMPS)/use
+
+$(STAMPS)/frameworks: pyproject.toml $(wildcard hopmeter/codecs/frameworks/*.py) | $(STAMPS)/develop
+	uv venv --quiet --clear --python $(PYO3_PYTHON) $(FRAMEWORKS)
+	uv pip install --quiet --python $(FRAMEWORKS)/bin/python -r pyproject.toml --extra dev $(HEAVY:%=--extra %)
+	uv pip install --quiet --target build/pytest --upgrade pytest pytest-rerunfailures pytest-timeout
+	hopmeter build shm --framework mxnet,pandas1
+	python -m hopmeter.build.system --lean $(TORCH_PACKAGE)
+	touch $@
 
 $(STAMPS)/lint-packages: $(STAMPS)/develop
 	python -m hopmeter.build.system --required $(LINT_PACKAGES)

@@ -1,0 +1,97 @@
+"""How long 22 participants take to their first sample, over every transport built here."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from hopmeter import plan
+from hopmeter.cli.measuring import this_world
+from hopmeter.launch.alarm import Alarm
+from hopmeter.launch.ground import Ground
+from hopmeter.launch.trial import Work, executed
+from hopmeter.plan import Cell
+from hopmeter.plan.expand import World
+from hopmeter.scenario import Scenario
+
+LIMIT_S = 5.0
+LAST = ("sink", "client")
+RELAYS = 20
+SCENARIO = """
+title = "Starting"
+question = "How long does it take until the first sample?"
+language = "each"
+cores = "free"
+payload = "timing"
+wait = ["callback", "block", "spin"]
+warmup = 0
+rate = 100
+trials = 1
+timeout = "60s"
+"""
+EXCUSED = {"ecal": "an end learns of another by registration, which eCAL sends once a second, one hop after the other"}
+"""What no adapter can mend, told beside the figure. What crosses 22 processes has no limit: it is told, too."""
+
+
+def cells(asked: argparse.Namespace, world: World) -> Iterator[Cell]:
+    """One cell a transport, language and pattern: the first wait that it has."""
+    table = tomllib.loads(SCENARIO) | {name: getattr(asked, name) for name in ("placement", "relays", "messages")}
+    table |= {"transport": asked.transport.split(","), "pattern": asked.pattern.split(",")}
+    seen = set()
+    for cell in plan.make("starting", Scenario.model_validate(table), world).runnable:
+        which = cell.transport, cell.language, cell.pattern
+        is_asked = asked.transport == "all" or cell.transport in table["transport"]  # floors come along, too
+        if is_asked and which not in seen:
+            seen.add(which)
+            yield cell
+
+
+def started(cell: Cell, world: World, folder: Path, alarm: Alarm, ground: Ground) -> tuple[float | None, str]:
+    """Seconds from nothing, its daemon included, to when message 0 was due; and what failed or was lost."""
+    ready = {cell.language: world.ready[cell.transport, cell.language]}
+    work = Work(cell, 0, 0, 0, world.manifests[cell.transport], ready, logs=folder)
+    began_ns = time.monotonic_ns()
+    with executed(work, ground, alarm) as outcome:
+        result = outcome.result
+    if not result.good:
+        return None, result.reason
+    came = max(each["received"] for node in result.nodes for each in node["participants"] if each["role"] in LAST)
+    return (result.start_ns - began_ns) / 1e9, f"; {cell.messages - came} lost" if came < cell.messages else ""
+
+
+def line(cell: Cell, seconds: float | None, faults: str) -> tuple[str, bool]:
+    """As it is printed, and whether it holds."""
+    name = f"{cell.transport} ({cell.language}), {cell.pattern}, {cell.wait}"
+    if seconds is None:
+        return f"{name:44}      -     FAILED: {faults}", False
+    if cell.placement == "process":
+        return f"{name:44} {seconds:6.2f} s   told{faults}", True
+    holds = seconds <= LIMIT_S
+    excuse = EXCUSED.get(cell.transport, "")
+    verdict = "holds" if holds else f"told: {excuse}" if excuse else "MISSED"
+    return f"{name:44} {seconds:6.2f} s   limit {LIMIT_S:g}: {verdict}{faults}", holds or bool(excuse)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Every cell once; 1 where one failed or took too long."""
+    ask = argparse.ArgumentParser(description=__doc__)
+    ask.add_argument("--transport", default="all")
+    ask.add_argument("--pattern", default="pubsub")
+    ask.add_argument("--placement", default="thread")
+    ask.add_argument("--relays", type=int, default=RELAYS)
+    ask.add_argument("--messages", type=int, default=50)
+    asked, world, all_hold = ask.parse_args(words), this_world(), True
+    with tempfile.TemporaryDirectory() as folder, Alarm() as alarm, Ground() as ground:
+        for cell in cells(asked, world):
+            said, holds = line(cell, *started(cell, world, Path(folder), alarm, ground))
+            print(said, flush=True)
+            all_hold = all_hold and holds
+    return 0 if all_hold else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
