@@ -22,7 +22,20 @@ QUICK_TRIALS = 5
 
 SAME_NAME = (
     *("transport", "language", "pattern", "placement", "wait", "cores", "payload", "payload_bytes", "frame_bytes"),
-    *("touch", "codec", "pace", "rate_hz", "relays", "sinks", "pairs", "messages", "warmup", "work", "profile"),
+    *(
+        "touch",
+        "codec",
+        "device",
+        "pace",
+        "rate_hz",
+        "relays",
+        "sinks",
+        "pairs",
+        "messages",
+        "warmup",
+        "work",
+        "profile",
+    ),
     *("ranked", "trials", "floor", "floor_reason", "search"),
 )
 """Columns that repeat the cell."""

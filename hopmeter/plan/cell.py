@@ -15,6 +15,7 @@ AXES = (
     "payload",
     "touch",
     "codec",
+    "device",
     "pace",
     "rate_hz",
     "relays",
@@ -57,6 +58,8 @@ class Cell:
     messages: int = 1000
     warmup: int = 0
     trials: int = 5
+    device: str = "cpu"
+    """Where the object of a codec lives."""
     work: str = "none"
     asking: str = "parallel"
     """Whether a scatter asks its servers at once or one after the other."""

@@ -115,8 +115,10 @@ def _cell(
         cores=axes["cores"],
         payload=axes["payload"],
         payload_bytes=amounts.payload_bytes(axes["payload"]),
-        touch=axes["touch"],
+        # An object is made once; encoding and decoding it is how the ends touch it.
+        touch=axes["touch"] if axes["codec"] == "none" else "none",
         codec=axes["codec"],
+        device=axes["device"],
         pace=axes["pace"],
         relays=axes["relays"],
         sinks=axes["sinks"],

@@ -51,6 +51,8 @@ def _is_floor(cell: Cell) -> bool:
 
 
 def _floor_of(cell: Cell, world: World) -> Cell | str:
+    if cell.codec != "none":
+        return "floors carry bytes, and this cell an object"
     manifest = world.manifests.get(FLOORS[cell.placement])
     if manifest is None or LANGUAGE not in manifest.offers:
         return f"there is no transport {FLOORS[cell.placement]} in {LANGUAGE} here"

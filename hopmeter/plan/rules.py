@@ -8,6 +8,7 @@ from hopmeter.manifest import Manifest
 from hopmeter.manifest.readiness import NOT_BUILT
 from hopmeter.plan.cell import Cell
 from hopmeter.plan.expand import World, language_parts
+from hopmeter.plan.objects import why_no_object
 from hopmeter.scenario import amounts
 
 Rule = Callable[[Cell, Manifest, World], str]
@@ -72,6 +73,11 @@ def _works(cell: Cell) -> str:
     return ""
 
 
+def _object(cell: Cell, *_: object) -> str:
+    source, _relay, sink = language_parts(cell.language, cell.relays)
+    return why_no_object(cell, (source, sink))
+
+
 def _size(cell: Cell, manifest: Manifest, _: World) -> str:
     if cell.payload_bytes <= manifest.max_payload_bytes:
         return ""
@@ -108,4 +114,4 @@ def _remedy(cell: Cell, get: str) -> str:
     return f"run `{command}`" if command.startswith("hopmeter ") else command
 
 
-RULES: tuple[Rule, ...] = (_language, _mixture, _offered, _shape, _size, _spinning, _built)
+RULES: tuple[Rule, ...] = (_language, _object, _mixture, _offered, _shape, _size, _spinning, _built)

@@ -44,6 +44,7 @@ def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
         adapter = place.adapters.get(language)
         spec = {
             **_common(cell, place),
+            **(_object(cell) if language == "python" else {}),
             "node": number,
             "adapter": str(adapter) if adapter else None,
             "participants": [_participant(cell, place, each) for each in hosted],
@@ -65,7 +66,7 @@ def _common(cell: Cell, place: Place) -> dict[str, Any]:
         "daemon": place.daemon,
         "pattern": cell.pattern,
         "wait": cell.wait,
-        "payload": amounts.payload(cell.payload),
+        "payload": amounts.payload(cell.payload) if cell.codec == "none" else {"kind": "bytes"},
         "payload_bytes": cell.payload_bytes,
         **_where_asked(cell),
         "touch": cell.touch,
@@ -82,6 +83,11 @@ def _common(cell: Cell, place: Place) -> dict[str, Any]:
         "fifo": cell.fifo,
         "mlock": cell.mlock,
     }
+
+
+def _object(cell: Cell) -> dict[str, Any]:
+    """What the ends encode and decode; those between carry bytes, in whatever language."""
+    return {} if cell.codec == "none" else {"codec": cell.codec, "device": cell.device, "object": cell.payload}
 
 
 def _where_asked(cell: Cell) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from pathlib import Path
@@ -32,8 +33,11 @@ def payload_bytes(text: str) -> int:
         return int(found[1])
     if found := re.fullmatch(r"image:(\d+)x(\d+)", text):
         return int(found[1]) * int(found[2]) * 3
+    if found := re.fullmatch(r"array:(\d+(?:x\d+)*)", text):
+        return math.prod(map(int, found[1].split("x"))) * 8
     raise ValueError(
-        f'"{text}" is no payload; write timing, bytes:N, image:WIDTHxHEIGHT (rgb8) or file:PATH, such as bytes:1000'
+        f'"{text}" is no payload; write timing, bytes:N, image:WIDTHxHEIGHT (rgb8), file:PATH or with a codec '
+        "array:LENGTHxLENGTH, such as bytes:1000"
     )
 
 

@@ -64,6 +64,16 @@ def _cores(value: str) -> str:
     return value
 
 
+def _codec(value: str) -> str:
+    if value == "none":
+        return value
+    from hopmeter.node.forms import codec_names  # only here: few scenarios need NumPy
+
+    if value not in codec_names():
+        raise ValueError(one_of(value, ["none", *codec_names()]))
+    return value
+
+
 def _checked_by(parse: Any) -> Any:
     def check(value: str) -> str:
         parse(value)
@@ -109,7 +119,7 @@ class Axes(Strict):
             Annotated[
                 str,
                 _checked_by(amounts.payload_bytes),
-                Field(examples=["timing", "bytes:1000", "image:1440x1080", "file:one.jpg"]),
+                Field(examples=["timing", "bytes:1000", "image:1440x1080", "file:one.jpg", "array:200x200"]),
             ]
         ]
         | None
@@ -117,7 +127,12 @@ class Axes(Strict):
     touch: Axis[Literal["none", "write", "write+read"]] | None = Field(
         None, description="What the ends do with the payload."
     )
-    codec: Axis[Literal["none"]] | None = Field(None, description="Object to frames and back.")
+    codec: Axis[Annotated[str, AfterValidator(_codec), Field(examples=["none", "numpy", "torch"])]] | None = Field(
+        None,
+        description="Object to frames and back, in Python: none, a framework (`hopmeter.codecs.frameworks()`), or one "
+        "to compare with (`hopmeter.codecs.names()`).",
+    )
+    device: Axis[Literal["cpu", "gpu"]] | None = Field(None, description="Where the object of a codec lives.")
     pace: Axis[Literal["open", "poisson", "burst", "closed", "max"]] | None = Field(
         None, description="How the source paces its messages."
     )

@@ -19,6 +19,7 @@ DEFAULTS: dict[str, list[Any]] = {
     "payload": ["timing"],
     "touch": ["write"],
     "codec": ["none"],
+    "device": ["cpu"],
     "pace": ["open"],
     "rate": [1000.0],
     "relays": [0],
