@@ -14,8 +14,8 @@ SIZES = [0, 1, 7, 63, 64, 65, 1000, 4096, 65_535, 65_536, 1 << 20, (1 << 24) - 1
 
 
 def sizes(case: Case) -> list[int]:
-    """The sizes this transport takes, its own limit among them where that is lower."""
-    limit = case.manifest.max_payload_bytes
+    """The sizes this sender takes, its own limit among them where that is lower."""
+    limit = case.manifest.offers[case.sender].max_payload_bytes
     return [size for size in SIZES if size <= limit] + ([limit] if limit < SIZES[-1] else [])
 
 

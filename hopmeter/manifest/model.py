@@ -92,6 +92,7 @@ class LanguagePart(Strict):
     forward: Literal["copy", "move"] | None = None
     send: Literal["nonblocking", "blocking"] | None = None
     keep: bool | None = None
+    max_payload_bytes: Annotated[int, Field(gt=0)] | None = None
 
 
 class Tried(Strict):
@@ -120,6 +121,8 @@ class Offer(BaseModel):
     forward: str
     send: str
     keep: bool
+    max_payload_bytes: int
+    """The most that it sends."""
     library: str
     pip: list[str]
     apt: list[str]
@@ -225,5 +228,5 @@ class Manifest(Strict):
 
 PLAIN = ("waits", "library", "pip", "apt", "heavy", "user", "environment", "interpreter")
 """What only a language has."""
-OVERRIDES = ("patterns", "placements", "loan", "parts", "forward", "send", "keep")
+OVERRIDES = ("patterns", "placements", "loan", "parts", "forward", "send", "keep", "max_payload_bytes")
 """What a language may have otherwise than the transport."""
