@@ -1,0 +1,90 @@
+"""The participant that asks: sends each frame to all servers, at once or in turn, and waits for all of them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from hopmeter.byhand.participant import Ears, opened
+from hopmeter.connecting.calls import Client
+
+WITHIN_S = 20.0
+SPARE_S = 30.0
+"""How much longer than its work a call may take."""
+
+
+def play(ears: Ears, told: dict[str, Any]) -> None:
+    """Opens everything, asks in as many threads as told, and saves how long it took."""
+    frame = (np.arange(told["height"] * told["width"] * 3) % 251).astype(np.uint8)
+    frame = frame.reshape(told["height"], told["width"], 3)
+    with ExitStack() as closing:
+        clients = [_clients(closing, told) for _ in range(told["threads"])]
+        askers = [Asker(each, frame, told, ears.over.is_set) for each in clients]
+        began = time.monotonic_ns()
+        _together(askers)
+        elapsed_ns = time.monotonic_ns() - began
+    np.save(told["rows"], np.array([row for asker in askers for row in asker.rows], np.int64))
+    failure = next((asker.failure for asker in askers if asker.failure), "")
+    ears.say("done", elapsed_ns=elapsed_ns, wrong=sum(asker.wrong for asker in askers), failure=failure)
+
+
+def _clients(closing: ExitStack, told: dict[str, Any]) -> list[Client]:
+    """One for each server, of this thread alone."""
+    found = []
+    for server in told["servers"]:
+        house = closing.enter_context(opened({**server, "folder": told["folder"]}))
+        found.append(house.client(server["link"], within_s=WITHIN_S))
+    return found
+
+
+def _together(askers: list[Asker]) -> None:
+    threads = [threading.Thread(target=asker.run) for asker in askers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+class Asker:
+    """One thread that asks all servers, frame by frame."""
+
+    def __init__(self, clients: list[Client], frame: Any, told: dict[str, Any], over: Callable[[], bool]) -> None:
+        self._clients, self._frame, self._told, self._over = clients, frame, told, over
+        self.rows: list[list[int]] = []
+        """For each frame: how long all took together, then each server, in nanoseconds."""
+        self.wrong = 0
+        self.failure = ""
+
+    def run(self) -> None:
+        """All frames; what fails is kept for the command."""
+        try:
+            with ThreadPoolExecutor(len(self._clients)) as pool:
+                for _ in range(self._told["frames"]):
+                    if self._over():
+                        return
+                    self._one(map if self._told["in_turn"] else pool.map)
+        except Exception as failed:  # noqa: BLE001 (told, whatever it is)
+            self.failure = str(failed)
+
+    def _one(self, mapped: Callable[..., Any]) -> None:
+        began = time.monotonic_ns()
+        answers = list(mapped(self._call, self._clients))
+        all_ns = time.monotonic_ns() - began
+        self.rows.append([all_ns, *(took_ns for took_ns, _ in answers)])
+        self.wrong += sum(not _same(answer, self._frame) for _, answer in answers)
+
+    def _call(self, client: Client) -> tuple[int, Any]:
+        began = time.monotonic_ns()
+        asked = {"frame": self._frame, "coef": self._told["coef"]}
+        answer = client.call(asked, timeout_s=SPARE_S + self._told["patience_s"])
+        return time.monotonic_ns() - began, answer
+
+
+def _same(answer: Any, frame: Any) -> bool:
+    return isinstance(answer, np.ndarray) and answer.dtype == frame.dtype and bool(np.array_equal(answer, frame))

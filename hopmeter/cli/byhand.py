@@ -1,0 +1,207 @@
+"""`hopmeter listen`, `publish`, `serve` and `ask`: one participant in a terminal each."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import typer.core
+from rich.console import Console
+from rich.table import Table
+
+from hopmeter import places
+from hopmeter.errors import UsageError
+
+SEVERAL = ("--plugins", "--mwares")
+INTERRUPTED = 130
+
+
+class Several(typer.core.TyperCommand):
+    """Takes `--plugins numpy torch`, as the study's programs do, for `--plugins numpy --plugins torch`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Words that follow such an option belong to it, up to the next option."""
+        return super().parse_args(ctx, spread(args))
+
+
+def spread(args: list[str]) -> list[str]:
+    """The option before each of its values. A value may also be a list with commas."""
+    found: list[str] = []
+    option = ""
+    for word in args:
+        if word.startswith("-"):
+            option = word if word in SEVERAL else ""
+            found += [] if option else [word]
+        elif option:
+            found += [part for each in word.split(",") if each for part in (option, each)]
+        else:
+            found.append(word)
+    return found
+
+
+Plugins = Annotated[list[str], typer.Option(metavar="A B …", help="Frameworks, such as pillow numpy pytorch.")]
+Mwares = Annotated[list[str], typer.Option(metavar="A B …", help="Transports, such as zeromq ros1.")]
+Width = Annotated[int, typer.Option(min=1, max=100_000, help="Of the object, or of the frame.")]
+Trials = Annotated[int, typer.Option(min=1, help="Messages of each plugin and middleware.")]
+Skip = Annotated[int, typer.Option(min=0, help="Messages sent before those, and not counted.")]
+Rate = Annotated[float, typer.Option(min=0.001, help="Messages a second.")]
+Name = Annotated[str, typer.Option(help="What both ends meet under.")]
+Folder = Annotated[Path | None, typer.Option(metavar="DIR", help="Where both ends meet; the user's own without it.")]
+Within = Annotated[float, typer.Option(min=0, help="Seconds that the other end may be late.")]
+Out = Annotated[Path | None, typer.Option(metavar="DIR", help="For logs and samples; results/by-hand-… without it.")]
+Daemons = Annotated[
+    list[str] | None,
+    typer.Option("--daemon", metavar="[NAME=]ADDRESS", help="A broker that runs already, instead of one of our own."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    options = "--plugins pillow numpy --mwares zeromq ros1 --width 200 --height 200 --trials 2000"
+    app.command("listen", cls=Several, epilog=f"Example: hopmeter listen {options}")(listen)
+    app.command("publish", cls=Several, epilog=f"Example: hopmeter publish {options}")(publish)
+    app.command("serve", epilog="Example: hopmeter serve left --transport zeromq --work sleep:30ms")(serve)
+    app.command("ask", epilog="Example: hopmeter ask left middle right --frames 25 --coef 10")(ask)
+
+
+def listen(
+    plugins: Plugins = ["numpy"],  # noqa: B006 (typer's way; never changed)
+    mwares: Mwares = ["zeromq"],  # noqa: B006
+    width: Width = 200,
+    height: Width = 200,
+    trials: Trials = 2000,
+    skip_trials: Skip = 20,
+    rate: Rate = 100.0,
+    name: Name = "study",
+    folder: Folder = None,
+    within: Within = 600.0,
+    out: Out = None,
+) -> None:
+    """Receive objects of each plugin over each middleware, verify and measure them.
+
+    Give the same options to `hopmeter publish` in another terminal, in either order.
+    """
+    size, flow = {"width": width, "height": height}, {"trials": trials, "skip": skip_trials, "rate": rate}
+    meet = {"name": name, "folder": folder, "within_s": within}
+    asked = {"plugins": plugins, "mwares": mwares, **size, **flow, **meet}
+    _study("listener", asked, out)
+
+
+def publish(
+    plugins: Plugins = ["numpy"],  # noqa: B006
+    mwares: Mwares = ["zeromq"],  # noqa: B006
+    width: Width = 200,
+    height: Width = 200,
+    trials: Trials = 2000,
+    skip_trials: Skip = 20,
+    rate: Rate = 100.0,
+    name: Name = "study",
+    folder: Folder = None,
+    within: Within = 600.0,
+    out: Out = None,
+    daemon: Daemons = None,
+) -> None:
+    """Send objects of each plugin over each middleware: width x height ones, at a true rate.
+
+    Give the same options to `hopmeter listen` in another terminal, in either order. A broker or master that a
+    middleware needs is started here, for this command alone.
+    """
+    from hopmeter.byhand.brokers import given
+    from hopmeter.byhand.study import settled
+
+    size, flow = {"width": width, "height": height}, {"trials": trials, "skip": skip_trials, "rate": rate}
+    meet = {"name": name, "folder": folder, "within_s": within}
+    asked = {"plugins": plugins, "mwares": mwares, **size, **flow, **meet}
+    _study("publisher", {**asked, "daemons": given(daemon or [], map(settled, mwares))}, out)
+
+
+def _study(side: str, asked: dict[str, Any], out: Path | None) -> None:
+    from hopmeter.byhand.meeting import checked
+    from hopmeter.byhand.results import Results
+    from hopmeter.byhand.study import Asked, Study
+    from hopmeter.launch.failure import InterruptedRunError
+
+    told = Asked(**asked)
+    checked(told.name)
+    results = Results(side, out or _folder(side), Console(highlight=False))
+    study = Study(told, results)
+    interrupted = False
+    try:
+        (study.listen if side == "listener" else study.publish)()
+    except InterruptedRunError:
+        interrupted = True
+    finally:
+        if results.outcomes:
+            results.show()
+    raise typer.Exit(INTERRUPTED if interrupted else results.exit_code)
+
+
+def _folder(side: str) -> Path:
+    return places.results() / f"by-hand-{time.strftime('%Y%m%d-%H%M%S')}-{side}"
+
+
+def serve(
+    name: Annotated[str, typer.Argument(help="What it is asked under: up to 24 of a-z, 0-9 and _.")],
+    transport: Annotated[str, typer.Option(help="One of `hopmeter transports` with rpc in Python.")] = "zeromq",
+    work: Annotated[str, typer.Option(help="What each call costs: none, sleep:T, spin:T, copy:N.")] = "none",
+    largest: Annotated[int, typer.Option(min=4096, help="Bytes of the largest object.")] = 64 << 20,
+    folder: Folder = None,
+    daemon: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A broker that runs already.")] = None,
+) -> None:
+    """Serve: take the time of the work for each call, then send back the frame that came. Ctrl-C ends it."""
+    from hopmeter.byhand.meeting import checked
+    from hopmeter.byhand.servers import Served, serve
+
+    console = Console(highlight=False)
+    served = Served(checked(name), transport, work, folder, largest, daemon)
+    calls = serve(served, lambda: console.print(f"serving {name} over {transport}, work {work}; Ctrl-C ends it"))
+    console.print(f"{name}: {calls} calls answered")
+
+
+def ask(
+    names: Annotated[list[str], typer.Argument(help="Servers, as `hopmeter serve` was told them.")],
+    frames: Annotated[int | None, typer.Option(min=1, help="How often each thread asks; 25 without it.")] = None,
+    number: Annotated[int | None, typer.Option(min=1, help="Another word for --frames.")] = None,
+    coef: Annotated[float, typer.Option(min=0, max=1e6, help="Multiplies the servers' work.")] = 1.0,
+    n_thread: Annotated[int, typer.Option(min=1, max=256, help="Threads that ask at once.")] = 1,
+    width: Width = 640,
+    height: Width = 480,
+    in_turn: Annotated[bool, typer.Option("--in-turn", help="One server after the other, not all at once.")] = False,
+    folder: Folder = None,
+    within: Within = 10.0,
+) -> None:
+    """Ask servers: send each frame (width x height, 3 bytes a pixel) to all of them, and wait for all."""
+    from hopmeter.byhand.meeting import checked
+    from hopmeter.byhand.servers import Asking
+    from hopmeter.byhand.servers import ask as asked
+    from hopmeter.launch.failure import InterruptedRunError
+
+    if frames is not None and number is not None:
+        raise UsageError("--frames and --number say the same thing twice", "keep one")
+    wanted = [checked(name) for name in names]
+    asking = Asking(wanted, frames or number or 25, coef, n_thread, width, height, in_turn, folder, within)
+    try:
+        found = asked(asking)
+    except InterruptedRunError:
+        raise typer.Exit(INTERRUPTED) from None
+    raise typer.Exit(_show(asking, found))
+
+
+def _show(asking: Any, found: Any) -> int:
+    """The table; answers the exit code."""
+    from hopmeter.byhand.asked import lines, rows
+
+    console = Console(highlight=False)
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for head in ("", "transport"):
+        table.add_column(head, no_wrap=True)
+    for head in ("mean ms", "std ms", "len", "p50 ms", "p99 ms"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for row in rows(asking, found):
+        table.add_row(*row)
+    console.print(table)
+    for line in lines(asking, found):
+        console.print(line, markup=False, soft_wrap=True)
+    return 1 if found.failure or found.wrong or not len(found.rows) else 0
