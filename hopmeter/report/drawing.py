@@ -109,8 +109,17 @@ def _fine(low: float, high: float, room: int) -> list[float]:
     for step in (step * 10.0**power for power in range(-6, 9) for step in (1, 2, 5)):
         first = math.ceil(low / step)
         if (many := math.floor(high / step) - first + 1) <= min(room, 6):
-            return [round((first + place) * step, 9) for place in range(many)]
+            return _apart([round((first + place) * step, 9) for place in range(many)], (high / low) ** (1 / (room + 1)))
     return []
+
+
+def _apart(values: list[float], ratio: float) -> list[float]:
+    """Those that do not crowd on a logarithmic axis, from the lowest on."""
+    kept: list[float] = []
+    for value in values:
+        if not kept or kept[-1] <= 0 or value / kept[-1] >= ratio:
+            kept.append(value)
+    return kept
 
 
 def span(values: Iterable[float | None], margin: float = 1.12) -> tuple[float, float] | None:

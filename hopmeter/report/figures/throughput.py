@@ -1,0 +1,83 @@
+"""What several pairs at once carry together, beside what one core copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import altair as alt
+
+from hopmeter.report import theme, words
+from hopmeter.report.drawing import PLAIN, Figure, Style, framed, legend, log_axis, span, table
+from hopmeter.report.grouping import Group, families, labels
+from hopmeter.report.source import Row
+
+ORDER = 71
+HEIGHT = 250
+
+
+def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
+    """A figure wherever nothing but the number of pairs differs."""
+    found = [
+        family for family in families(groups, ["pairs"]) if len({group.conditions["pairs"] for group in family}) > 1
+    ]
+    for number, family in enumerate(found, 1):
+        rows = [row for group in family for row in group.ranked if row["achieved_mb_s"]]
+        memory = _memory_mb_s(rows)
+        ends = span([*(row["achieved_mb_s"] for row in rows), memory], margin=1.25)
+        beside = ", beside what one core of this machine copies" if memory else ""
+        if ends is not None:
+            yield Figure(
+                f"across-throughput-{number}",
+                "All pairs together",
+                f"What arrives in all pairs together, of calls the replies: an echo has as much again{beside}.",
+                _chart(rows, memory, style, ends),
+                "; ".join(_told(row, memory) for row in rows),
+            )
+
+
+def _memory_mb_s(rows: Sequence[Row]) -> float | None:
+    """What one core copies, as the instrument measured it before the run; None where no run or several have."""
+    known = {row.run.part("instrument").get("copy_bytes_per_ns") for row in rows}
+    one = next(iter(known)) if len(known) == 1 else None
+    return one * 1000 if one else None
+
+
+def _told(row: Row, memory: float | None) -> str:
+    share = f", {words.times(row['achieved_mb_s'] / memory)} what one core copies" if memory else ""
+    return (
+        f"{row['transport']} ({row['language']}), {words.plural(row['pairs'], 'pair')}: "
+        f"{words.number(row['achieved_mb_s'])} MB/s{share}"
+    )
+
+
+def _chart(rows: Sequence[Row], memory: float | None, style: Style, ends: tuple[float, float]) -> alt.TopLevelMixin:
+    names = labels(rows, ["pairs"])
+    named = {names[id(row)]: row for row in rows}
+    data = [
+        {"series": names[id(row)], "pairs": row["pairs"], "mb_s": row["achieved_mb_s"], "tip": _told(row, memory)}
+        for row in rows
+    ]
+    shown = legend(list(named))
+    pairs = sorted({row["pairs"] for row in rows})
+    y: dict[str, Any] = log_axis(ends, "MB/s", 7, PLAIN)
+    x = alt.X(
+        "pairs:Q",
+        axis=alt.Axis(values=pairs, format="d", title="pairs at once"),
+        scale=alt.Scale(zero=False, nice=False, padding=14),
+    )
+    colour = style.colour(named, shown)
+    base = alt.Chart(table(data)).encode(x=x, y=alt.Y("mb_s:Q", **y), color=colour, description="tip:N")
+    lines = base.mark_line().encode(strokeDash=style.dash(named, shown))
+    dots = base.mark_point(filled=True, size=40, opacity=1)
+    return framed(alt.layer(*_copying(memory, pairs[0]), lines, dots), HEIGHT)
+
+
+def _copying(memory: float | None, left: float) -> list[Any]:
+    """A line across, named at its left end."""
+    if memory is None:
+        return []
+    data = table([{"mb_s": memory, "at": left, "name": "one core copies"}])
+    rule = alt.Chart(data).mark_rule(strokeDash=[3, 3], strokeWidth=1.2, color=theme.SOFT).encode(y="mb_s:Q")
+    name = alt.Chart(data).mark_text(align="left", baseline="bottom", dy=-3, aria=False)
+    return [rule, name.encode(x="at:Q", y="mb_s:Q", text="name:N")]
