@@ -1,6 +1,7 @@
 # make bench    set up what is missing, build what the quick scenario needs, measure, show table and report
 # make test     build everything and run every test        make lint    formatters and linters, changing nothing
 # make all      set up and build everything                make wheel   the package, into dist/
+# make test-codecs   the codecs of frameworks that have environments of their own
 # make conformance TRANSPORT=NAME   the one suite that every adapter passes, for one transport or for all
 # make benches  hopmeter against bare programs, as ratios (benches/, docs/speed.md)
 # make format   let the formatters have their way          make clean   remove what was built (not results/)

@@ -1,7 +1,8 @@
 """Packages of the system: which are missing, and one line that gets them.
 
 `python -m hopmeter.build.system PACKAGE…` installs what is missing where that needs no password, and says what goes
-on without it where it does. With --required, missing packages are an error.
+on without it where it does. With --required, missing packages are an error; with --lean, nothing that they
+only recommend is installed.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ def rights() -> Command | None:
     return ["sudo", "-n"] if granted else None
 
 
-def install(packages: Iterable[str]) -> list[str]:
-    """Installs what is missing where that is allowed; answers what is missing still."""
+def install(packages: Iterable[str], lean: bool = False) -> list[str]:
+    """Installs what is missing where that is allowed; answers what is missing still. `lean`: nothing recommended."""
     wanted = missing(packages)
     as_root = rights()
     if not wanted or as_root is None:
@@ -52,9 +53,10 @@ def install(packages: Iterable[str]) -> list[str]:
     print(f"installing {' '.join(wanted)} with apt", flush=True)
     get = [*as_root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300"]
     # The list of packages may be old or, in a fresh container, not there at all.
-    if not _quiet([*get, "install", "--yes", *wanted]):
+    put = [*get, "install", "--yes", *(["--no-install-recommends"] if lean else []), *wanted]
+    if not _quiet(put):
         _quiet([*get, "update"])
-        _quiet([*get, "install", "--yes", *wanted], tell=True)
+        _quiet(put, tell=True)
     return missing(wanted)
 
 
@@ -68,7 +70,7 @@ def _quiet(command: Command, tell: bool = False) -> bool:
 def main(arguments: list[str]) -> int:
     """The entry for the Makefile."""
     required = "--required" in arguments
-    left = install(word for word in arguments if word != "--required")
+    left = install((word for word in arguments if not word.startswith("--")), lean="--lean" in arguments)
     if left:
         print(f"missing: {' '.join(left)}\n  {line_for(left)}", file=sys.stderr)
         if not required:

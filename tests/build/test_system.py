@@ -80,3 +80,15 @@ def test_an_old_package_list_is_renewed_before_giving_up(tools: Path, monkeypatc
     (tools / "env").symlink_to(str(env))
     assert system.install(["liba"]) == []
     assert [line.split()[3] for line in said.read_text().splitlines()] == ["install", "update", "install"]
+
+
+def test_what_is_only_recommended_may_be_left_out(tools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    said = tools / "said"
+    put(tools, "dpkg-query", "#!/bin/sh\nexit 1\n")
+    put(tools, "apt-get", f'#!/bin/sh\necho "$*" >>{said}\n')
+    (tools / "env").symlink_to(str(shutil.which("env", path="/usr/bin:/bin")))
+    system.main(["liba"])
+    assert "--no-install-recommends" not in said.read_text()
+    system.main(["--lean", "liba"])
+    assert said.read_text().splitlines()[-1].endswith("install --yes --no-install-recommends liba")
