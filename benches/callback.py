@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from pairs import PAIRS, Comparison, bare, hopmeter, told
+from ours import hopmeter
+from pairs import PAIRS, Comparison, told
+from programs import Program, number
 
+DIRECT_CALL = Program("direct_call.c")
 CORE = 1
 MESSAGES = 400
 SCENARIO = """
@@ -28,7 +31,7 @@ def main() -> int:
     found: dict[str, Comparison] = {}
     for _ in range(PAIRS):
         rows = hopmeter(SCENARIO.format(core=CORE, messages=MESSAGES))
-        peer = bare("direct_call", MESSAGES, 1000, CORE) / 1000
+        peer = number(DIRECT_CALL, MESSAGES, 1000, CORE) / 1000
         for row in rows:
             name = f"memory ({row['language']}), {row['frame_bytes']:,} B, call"
             found.setdefault(name, Comparison(name, 1.2)).add(row["service_p50_us"], peer)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-
-from pairs import PAIRS, Comparison, cargo_built, hopmeter, told
+from ours import hopmeter
+from pairs import PAIRS, Comparison, told
+from programs import Crate, number
 
 CORE = 1
 RELAYS = 20
@@ -30,13 +30,11 @@ trials = 1
 
 def main() -> int:
     """One cell, one peer."""
-    program, found = cargo_built("zenoh"), Comparison(f"zenoh (rust), {RELAYS} relays, 64 B, per hop", 1.1)
+    found = Comparison(f"zenoh (rust), {RELAYS} relays, 64 B, per hop", 1.1)
     for _ in range(PAIRS):
         rows = hopmeter(SCENARIO.format(core=CORE, relays=RELAYS, messages=MESSAGES, rate_hz=RATE_HZ))
-        command = [program, *map(str, (RELAYS, MESSAGES, RATE_HZ, CORE))]
-        said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
         ours = next(row["chain_per_hop_p50_us"] for row in rows if row["transport"] == "zenoh")
-        found.add(ours, float(said.stdout) / 1000)
+        found.add(ours, number(Crate("zenoh"), RELAYS, MESSAGES, RATE_HZ, CORE) / 1000)
     return told([found])
 
 

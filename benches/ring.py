@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 
-from pairs import PAIRS, cargo_built
+from pairs import PAIRS
+from programs import Crate
 
 
 def main() -> int:
     """What benches/shm says and answers."""
-    return subprocess.run([cargo_built("shm"), str(PAIRS)], check=False, timeout=600).returncode
+    return subprocess.run([Crate("shm").path, str(PAIRS)], check=False, timeout=600).returncode
 
 
 if __name__ == "__main__":

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import tempfile
 
-from pairs import PAIRS, Comparison, bare, hopmeter, told
+from ours import hopmeter
+from pairs import PAIRS, Comparison, told
+from programs import Program, number
 
+REQREP = Program("reqrep.c", ("zmq",))
 CORE = 1
 ROUNDS = {64: 3000, 1_000_000: 300}
 SCENARIO = """
@@ -23,6 +26,7 @@ pace = "closed"
 messages = {rounds}
 warmup = 100
 trials = 1
+drain = "20ms"
 [settings.zeromq]
 endpoint = ["ipc", "tcp"]
 """
@@ -39,7 +43,7 @@ def pair(found: dict[str, Comparison], frame_bytes: int, rounds: int) -> None:
     for row in (row for row in rows if row["transport"] == "zeromq"):
         kind = "tcp" if "tcp" in row["profile"] else "ipc"
         with tempfile.TemporaryDirectory() as folder:
-            peer = bare("reqrep", their_endpoint(kind, folder), frame_bytes, rounds, CORE, library="zmq")
+            peer = number(REQREP, their_endpoint(kind, folder), frame_bytes, rounds, CORE)
         name = f"zeromq (c++), {kind}, {frame_bytes:,} B, round trip"
         found.setdefault(name, Comparison(name, 1.05)).add(row["roundtrip_p50_us"], peer / 1000)
 

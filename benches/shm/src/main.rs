@@ -2,7 +2,7 @@
 //!
 //! Each figure is a closed round trip between two fresh processes, halved: what one hop costs. Ours and the other's
 //! alternate, and what counts is the median of the ratios of each pair, with its 95 % interval. Exit status 1 means
-//! that an interval lies wholly above its limit. `shm-bench [PAIRS]`.
+//! that an interval lies wholly above its limit. `shm-bench [PAIRS]`, or `shm-bench hop` for one figure.
 
 mod iceoryx;
 mod outcome;
@@ -28,6 +28,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match words.first().map(String::as_str) {
         Some("echo") => pingpong::echo(&words[1..]).map(|()| true),
+        Some("hop") => tell_hop(&words[1..]).map(|()| true),
         Some(pairs) => pairs.parse().map_err(|_| usage()).and_then(compare_all),
         None => compare_all(12),
     };
@@ -42,7 +43,17 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> Box<dyn Error> {
-    "usage: shm-bench [PAIRS]".into()
+    "usage: shm-bench [PAIRS], or shm-bench hop ring|iceoryx2 BYTES ROUNDS".into()
+}
+
+/// Prints the nanoseconds of one hop, spinning on two cores.
+fn tell_hop(words: &[String]) -> Result<()> {
+    let [transport, numbers @ ..] = words else { return Err(usage()) };
+    let transport = if transport == "ring" { "ring" } else { "iceoryx2" };
+    let [frame_bytes, rounds] = numbers else { return Err(usage()) };
+    let plan = Plan { rounds: rounds.parse()?, ..Plan::spinning(transport, frame_bytes.parse()?) };
+    println!("{:.1}", measure(&plan)?);
+    Ok(())
 }
 
 fn compare_all(pairs: usize) -> Result<bool> {

@@ -25,7 +25,7 @@ impl Comparison {
             let other = theirs()?;
             Ok((ours()?, other))
         };
-        let pairs = (0..pairs.max(10)).map(pair).collect::<Result<_>>()?;
+        let pairs = (0..pairs.max(1)).map(pair).collect::<Result<_>>()?;
         Ok(Self { name: name.to_owned(), limit, pairs })
     }
 

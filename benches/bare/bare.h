@@ -1,0 +1,52 @@
+// What every bare program needs: a clock, a core, an end for what cannot be, and the median of what was measured.
+#pragma once
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WARMUP = 100 };
+
+static inline int64_t now_ns(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+static inline void require(int good, const char* what) {
+  if (good) return;
+  fprintf(stderr, "cannot %s\n", what);
+  exit(2);
+}
+
+static inline void pin(const char* core) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  CPU_SET(atoi(core), &cores);
+  require(sched_setaffinity(0, sizeof cores, &cores) == 0, "take the core");
+}
+
+// The other end, in a process of its own that does not outlive this one; 0 there.
+static inline pid_t other_process(void) {
+  pid_t pid = fork();
+  require(pid >= 0, "fork");
+  if (pid == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  return pid;
+}
+
+static int ascending(const void* left, const void* right) {
+  int64_t a = *(const int64_t*)left, b = *(const int64_t*)right;
+  return (a > b) - (a < b);
+}
+
+// Prints the median of `rounds` times that follow those to warm up.
+static inline void tell_median(int64_t* took, size_t rounds) {
+  qsort(took + WARMUP, rounds, sizeof *took, ascending);
+  printf("%lld\n", (long long)took[WARMUP + rounds / 2]);
+}

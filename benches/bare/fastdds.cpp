@@ -1,0 +1,102 @@
+// Fast DDS alone: a ping on one topic, written back to another by a second process, waited for by wait sets; reliable,
+// volatile, the last ten, with the messages of transports/fastdds and the library's own transports on this host.
+// fastdds DOMAIN BYTES ROUNDS CORE: prints the median round trip in ns. Both ends run on one core.
+#include <fastdds/dds/core/condition/WaitSet.hpp>
+#include <fastdds/dds/domain/DomainParticipant.hpp>
+#include <fastdds/dds/domain/DomainParticipantFactory.hpp>
+#include <fastdds/dds/publisher/DataWriter.hpp>
+#include <fastdds/dds/publisher/Publisher.hpp>
+#include <fastdds/dds/subscriber/DataReader.hpp>
+#include <fastdds/dds/subscriber/SampleInfo.hpp>
+#include <fastdds/dds/subscriber/Subscriber.hpp>
+
+#include "bare.h"
+#include "hopmeterPubSubTypes.h"
+
+using namespace eprosima::fastdds::dds;
+using eprosima::fastrtps::types::ReturnCode_t;
+using message::Timing;
+
+static DomainParticipantFactory& factory = *DomainParticipantFactory::get_instance();
+
+template <class Qos>
+static Qos settled() {
+  Qos qos;
+  qos.reliability().kind = RELIABLE_RELIABILITY_QOS;
+  qos.durability().kind = VOLATILE_DURABILITY_QOS;
+  qos.history().depth = 10;
+  qos.data_sharing().off();
+  return qos;
+}
+
+struct End {
+  End(unsigned domain, const char* to, const char* from) {
+    participant = factory.create_participant(domain, PARTICIPANT_QOS_DEFAULT);
+    require(participant != nullptr, "take part");
+    TypeSupport(new message::TimingPubSubType).register_type(participant);
+    const auto topic = [&](const char* name) {
+      return participant->create_topic(name, "message::Timing", TOPIC_QOS_DEFAULT);
+    };
+    writer =
+        participant->create_publisher(PUBLISHER_QOS_DEFAULT)->create_datawriter(topic(to), settled<DataWriterQos>());
+    reader = participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT)
+                 ->create_datareader(topic(from), settled<DataReaderQos>());
+    require(writer && reader, "make a writer and a reader");
+    auto& arrival = reader->get_statuscondition();
+    arrival.set_enabled_statuses(StatusMask::data_available());
+    arrivals.attach_condition(arrival);
+  }
+  ~End() {
+    arrivals.detach_condition(reader->get_statuscondition());
+    participant->delete_contained_entities();
+    factory.delete_participant(participant);
+  }
+
+  bool receive(Timing& message, double patience_s) {
+    SampleInfo info;
+    ConditionSeq arrived;
+    while (reader->take_next_sample(&message, &info) != ReturnCode_t::RETCODE_OK || !info.valid_data) {
+      if (arrivals.wait(arrived, eprosima::fastrtps::Duration_t(patience_s)) != ReturnCode_t::RETCODE_OK) return false;
+    }
+    return true;
+  }
+
+  DomainParticipant* participant;
+  DataWriter* writer;
+  DataReader* reader;
+  WaitSet arrivals;
+};
+
+int main(int count, char** words) {
+  require(count == 5, "start without DOMAIN BYTES ROUNDS CORE");
+  const auto domain = static_cast<unsigned>(atoi(words[1]));
+  const size_t bytes = strtoul(words[2], nullptr, 10), rounds = strtoul(words[3], nullptr, 10);
+  pin(words[4]);
+  const pid_t relay = other_process();
+  End end(domain, relay ? "there" : "back", relay ? "back" : "there");
+  Timing message;
+  if (relay == 0) {
+    while (end.receive(message, 10) && message.id() >= 0) end.writer->write(&message);
+    return 0;
+  }
+  std::vector<int64_t> took(WARMUP + rounds);
+  message.source(std::string(56, 's'));
+  message.padding().resize(bytes - 64, 'p');
+  const auto pinged = [&](double patience_s) {
+    return end.writer->write(&message) && end.receive(message, patience_s);
+  };
+  int tries = 0;
+  while (!pinged(0.1)) require(tries++ < 200, "find the other process");
+  while (end.receive(message, 0.2)) continue;  // answers to tries that came late
+  for (size_t round = 0; round < WARMUP + rounds; round++) {
+    const int64_t begun = now_ns();
+    message.nanosec(begun);
+    require(pinged(10), "ask");
+    took[round] = now_ns() - begun;
+  }
+  message.id(-1);
+  end.writer->write(&message);
+  waitpid(relay, nullptr, 0);
+  tell_median(took.data(), rounds);
+  return 0;
+}

@@ -1,0 +1,63 @@
+"""Frames to the workers of a multiprocessing.Pool, as one writes it with the standard library and NumPy.
+
+Each frame is written into an array in shared memory; three tasks are handed to the pool, whose workers read the frame
+there and sleep; the next frame follows when all have answered. Prints the median from handing over the first task to
+the last answer, in microseconds. Arguments: frames, width, height, then a sleep in milliseconds for each worker.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import statistics
+import sys
+import time
+from multiprocessing.shared_memory import SharedMemory
+
+import numpy as np
+
+WARMUP = 3
+
+
+def attach(name: str, shape: tuple[int, ...]) -> None:
+    """What each worker does once."""
+    global segment, frame
+    segment = SharedMemory(name)
+    frame = np.ndarray(shape, np.uint8, segment.buf)
+
+
+def work(sleep_ms: float) -> int:
+    """What a worker does with a frame."""
+    time.sleep(sleep_ms / 1000)
+    return int(frame[0, 0, 0])
+
+
+def measured(pool: multiprocessing.pool.Pool, image: np.ndarray, frames: int, sleeps_ms: list[float]) -> list[int]:
+    """From the first task to the last answer of each frame, in nanoseconds."""
+    took = []
+    for number in range(WARMUP + frames):
+        image[:] = number % 251
+        begun_ns = time.monotonic_ns()
+        tasks = [pool.apply_async(work, (sleep_ms,)) for sleep_ms in sleeps_ms]
+        answers = [task.get() for task in tasks]
+        took.append(time.monotonic_ns() - begun_ns)
+        if answers != [number % 251] * len(sleeps_ms):
+            raise SystemExit(f"frame {number} was not what the workers saw: {answers}")
+    return took[WARMUP:]
+
+
+def main() -> None:
+    frames, width, height = map(int, sys.argv[1:4])
+    sleeps_ms = [float(each) for each in sys.argv[4:]]
+    shape = (height, width, 3)
+    own = SharedMemory(create=True, size=width * height * 3)
+    try:
+        with multiprocessing.get_context("fork").Pool(len(sleeps_ms), attach, (own.name, shape)) as pool:
+            image = np.ndarray(shape, np.uint8, own.buf)
+            print(statistics.median(measured(pool, image, frames, sleeps_ms)) / 1000)
+            del image
+    finally:
+        own.unlink()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+// hiredis alone: PUBLISH to one channel, SUBSCRIBE to another, with a connection for each; the other process publishes
+// what it is given. redis HOST:PORT BYTES ROUNDS CORE: prints the median round trip in ns. Both ends run on one core.
+#define _GNU_SOURCE
+#include <hiredis/hiredis.h>
+
+#include "bare.h"
+
+static redisContext* connected(const char* address) {
+  char host[64];
+  int port = 0;
+  require(sscanf(address, "%63[^:]:%d", host, &port) == 2, "understand the address");
+  redisContext* context = redisConnect(host, port);
+  require(context && !context->err, "connect to redis-server");
+  return context;
+}
+
+static redisContext* subscribed(const char* address, const char* channel) {
+  redisContext* context = connected(address);
+  redisReply* reply = redisCommand(context, "SUBSCRIBE %s", channel);
+  require(reply != NULL, "subscribe");
+  freeReplyObject(reply);
+  return context;
+}
+
+static long long publish(redisContext* context, const char* channel, const char* frame, size_t bytes) {
+  redisReply* reply = redisCommand(context, "PUBLISH %s %b", channel, frame, bytes);
+  require(reply && reply->type == REDIS_REPLY_INTEGER, "publish");
+  long long receivers = reply->integer;
+  freeReplyObject(reply);
+  return receivers;
+}
+
+static redisReply* next(redisContext* context) {
+  void* reply;
+  require(redisGetReply(context, &reply) == REDIS_OK, "receive");
+  return reply;
+}
+
+static int pass_on(const char* address, size_t rounds) {
+  redisContext *there = subscribed(address, "there"), *back = connected(address);
+  for (size_t round = 0; round < rounds; round++) {
+    redisReply* message = next(there);
+    publish(back, "back", message->element[2]->str, message->element[2]->len);
+    freeReplyObject(message);
+  }
+  return 0;
+}
+
+static void ask(const char* address, size_t bytes, size_t rounds, int64_t* took) {
+  redisContext *back = subscribed(address, "back"), *there = connected(address);
+  char* frame = malloc(bytes);
+  memset(frame, 1, bytes);
+  for (size_t round = 0; round < rounds; round++) {
+    int64_t begun = now_ns();
+    memcpy(frame, &begun, sizeof begun);
+    while (publish(there, "there", frame, bytes) == 0) usleep(1000);  // the other end has yet to subscribe
+    redisReply* message = next(back);
+    took[round] = now_ns() - begun;
+    freeReplyObject(message);
+  }
+}
+
+int main(int count, char** words) {
+  require(count == 5, "start without ADDRESS BYTES ROUNDS CORE");
+  size_t bytes = strtoul(words[2], NULL, 10), rounds = strtoul(words[3], NULL, 10);
+  pin(words[4]);
+  int64_t* took = calloc(WARMUP + rounds, sizeof *took);
+  pid_t relay = other_process();
+  if (relay == 0) return pass_on(words[1], WARMUP + rounds);
+  ask(words[1], bytes, WARMUP + rounds, took);
+  waitpid(relay, NULL, 0);
+  tell_median(took, rounds);
+  return 0;
+}

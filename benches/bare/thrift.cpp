@@ -1,0 +1,81 @@
+// Thrift alone: the generated client asks, TSimpleServer answers with a copy, buffered and binary over TCP, with the
+// messages of transports/thrift. thrift PORT BYTES ROUNDS CORE: prints the median round trip in ns; both ends on one
+// core.
+#include <thrift/protocol/TBinaryProtocol.h>
+#include <thrift/server/TSimpleServer.h>
+#include <thrift/transport/TBufferTransports.h>
+#include <thrift/transport/TServerSocket.h>
+#include <thrift/transport/TSocket.h>
+
+#include "Exchange.h"
+#include "bare.h"
+
+using namespace apache::thrift;
+using hopmeter::idl::ExchangeClient;
+using hopmeter::idl::ExchangeIf;
+using hopmeter::idl::ExchangeProcessor;
+using hopmeter::idl::Image;
+using hopmeter::idl::Timing;
+using protocol::TBinaryProtocol;
+using protocol::TBinaryProtocolFactory;
+using transport::TBufferedTransport;
+using transport::TBufferedTransportFactory;
+using transport::TServerSocket;
+using transport::TSocket;
+using transport::TTransportException;
+
+struct Answering final : ExchangeIf {
+  void timing(Timing& reply, const Timing& request) override { reply = request; }
+  void image(Image& reply, const Image& request) override { reply = request; }
+};
+
+static int serve(int port) {
+  const auto answers = std::make_shared<ExchangeProcessor>(std::make_shared<Answering>());
+  const auto listener = std::make_shared<TServerSocket>("127.0.0.1", port);
+  server::TSimpleServer(answers, listener, std::make_shared<TBufferedTransportFactory>(),
+                        std::make_shared<TBinaryProtocolFactory>())
+      .serve();
+  return 0;
+}
+
+static void opened(TBufferedTransport& transport) {
+  for (int tries = 0; tries < 1000; tries++) {
+    try {
+      return transport.open();
+    } catch (const TTransportException&) {
+      usleep(1000);  // the server is not there yet
+    }
+  }
+  require(0, "connect");
+}
+
+static void ask(int port, size_t bytes, size_t rounds, int64_t* took) {
+  const auto transport = std::make_shared<TBufferedTransport>(std::make_shared<TSocket>("127.0.0.1", port));
+  ExchangeClient client(std::make_shared<TBinaryProtocol>(transport));
+  opened(*transport);
+  Timing request, reply;
+  request.source.assign(56, 's');
+  request.padding.assign(bytes - 64, 'p');
+  for (size_t round = 0; round < rounds; round++) {
+    request.id = static_cast<int64_t>(round);
+    request.nanosec = now_ns();
+    client.timing(reply, request);
+    took[round] = now_ns() - request.nanosec;
+  }
+}
+
+int main(int count, char** words) {
+  require(count == 5, "start without PORT BYTES ROUNDS CORE");
+  const int port = atoi(words[1]);
+  const size_t bytes = strtoul(words[2], nullptr, 10), rounds = strtoul(words[3], nullptr, 10);
+  pin(words[4]);
+  const pid_t server = other_process();
+  if (server == 0) return serve(port);
+  GlobalOutput.setOutputFunction([](const char*) {});  // of the tries before the server is there
+  std::vector<int64_t> took(WARMUP + rounds);
+  ask(port, bytes, WARMUP + rounds, took.data());
+  kill(server, SIGKILL);
+  waitpid(server, nullptr, 0);
+  tell_median(took.data(), rounds);
+  return 0;
+}

@@ -1,0 +1,69 @@
+"""Measures with hopmeter's own planner, nodes and analysis, without what only a reader of a run needs.
+
+No floors, no look at the machine, no report: those take longer than the trial. All that can change a figure is as in
+`hopmeter run`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import tomllib
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from hopmeter import manifest, plan
+from hopmeter.analysis import analyse_run
+from hopmeter.launch.run import Executor
+from hopmeter.plan import Plan
+from hopmeter.plan.cores import Machine
+from hopmeter.plan.expand import World
+from hopmeter.scenario import Scenario
+from hopmeter.store import RunFolder
+from hopmeter.toml_files import checked
+
+
+class NothingMeasuredError(Exception):
+    """A scenario has no cell to measure, or one failed; the text says why and what to do."""
+
+
+@cache
+def world(transports: tuple[str, ...]) -> World:
+    """These transports as they are here; asking all of a checkout whether they are ready takes seconds."""
+    known = {name: each for name, each in manifest.every().items() if name in transports}
+    return World(known, manifest.readiness_of_all(known.values()), Machine.here())
+
+
+@cache
+def _planned(scenario: str) -> tuple[Plan, World]:
+    asked = tomllib.loads(scenario)
+    names = asked["transport"]
+    here = world(tuple([names] if isinstance(names, str) else names))
+    made = plan.make("bench", checked(Scenario, asked, "the bench's scenario"), here)
+    ranked = [cell for cell in made.cells if cell.ranked]
+    if dropped := [cell.dropped for cell in ranked if cell.dropped]:
+        raise NothingMeasuredError("; ".join(dropped))
+    return Plan(made.name, made.scenario, ranked, made.seed), here
+
+
+def hopmeter(scenario: str) -> list[dict[str, Any]]:
+    """Measures every cell of a scenario, given as TOML, with fresh nodes; answers a row a cell.
+
+    Raises `NothingMeasuredError`.
+    """
+    made, here = _planned(scenario)
+    said = StringIO()
+    with tempfile.TemporaryDirectory() as results:
+        about = {"cells": [cell.as_json() for cell in made.cells]}
+        folder = RunFolder.create(Path(results), made.name, about)
+        if not Executor(made, here, folder, Console(file=said)).run():
+            raise KeyboardInterrupt
+        rows = analyse_run(folder)
+    if failed := [
+        f"{row['transport']} ({row['language']}): {row['reason']}" for row in rows if row["status"] == "failed"
+    ]:
+        raise NothingMeasuredError("; ".join(failed))
+    return rows

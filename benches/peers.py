@@ -1,0 +1,260 @@
+"""Each middleware through hopmeter against its own tool, or against a bare program over the same library: round trips.
+
+`peers.py [TRANSPORT ...]`: all rows, or those of some transports.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ours import NothingMeasuredError, hopmeter
+from pairs import PAIRS, Comparison, told
+from programs import Crate, Program, ToolFailedError
+from tools import CORE, Bare, Tool
+
+from hopmeter.build import system
+
+Axes = dict[str, str | int | bool]
+
+ROUNDS = {64: 2000, 1_000_000: 100}
+SECONDS = 1
+SCENARIO = """
+title = "Round trips"
+question = "What does a round trip cost?"
+transport = "{transport}"
+language = "{language}"
+placement = "process"
+payload = "bytes:{payload}"
+touch = "none"
+pace = "closed"
+messages = {rounds}
+warmup = {warmup}
+trials = 1
+drain = "20ms"
+{axes}
+[settings.{transport}]
+{settings}
+"""
+RING: Axes = {"pattern": "pubsub", "relays": 1}
+CALL: Axes = {"pattern": "rpc"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison, at every size."""
+
+    transport: str
+    language: str
+    against: str
+    """What it is compared with, as the table says it."""
+    peer: Bare | Tool
+    axes: Axes
+    settings: Axes = field(default_factory=dict)
+    limit: float | None = 1.05
+    most_us: float | None = None
+    """Of the small frame, where the peer stays below that itself."""
+    sizes: tuple[int, ...] = (64, 1_000_000)
+    packages: tuple[str, ...] = ()
+    """What only this bench needs of the system."""
+    figure: str = "roundtrip_p50_us"
+
+    def scenario(self, frame_bytes: int) -> str:
+        """What hopmeter measures."""
+        rounds = ROUNDS[frame_bytes]
+        return SCENARIO.format(
+            transport=self.transport,
+            language=self.language,
+            payload=frame_bytes - 64,
+            rounds=rounds,
+            warmup=min(100, rounds // 5),
+            axes=_toml({"cores": str(CORE), **self.axes}),
+            settings=_toml(self.settings),
+        )
+
+    def name(self, frame_bytes: int) -> str:
+        """As the table has it."""
+        words = [str(value) for value in (self.axes["wait"], *self.settings.values())]
+        return f"{self.transport} ({self.language}), {', '.join(words)}, {frame_bytes:,} B / {self.against}"
+
+
+def _toml(values: Axes) -> str:
+    said = {key: f'"{value}"' if isinstance(value, str) else str(value).lower() for key, value in values.items()}
+    return "\n".join(f"{key} = {value}" for key, value in said.items())
+
+
+COMMON = ("{bytes}", "{rounds}", "{core}")
+NNG = Program("nng.c", ("nng",))
+GRPC = Program(
+    "grpc.cpp",
+    modules=("grpc++", "protobuf"),
+    idl="grpc/idl/hopmeter.proto",
+    generator=(
+        "sh",
+        "-c",
+        "protoc -I{of} --cpp_out={made} --grpc_out={made} --plugin=protoc-gen-grpc=$(command -v grpc_cpp_plugin) {idl}",
+    ),
+)
+THRIFT = Program(
+    "thrift.cpp",
+    ("thrift",),
+    idl="thrift/idl/hopmeter.thrift",
+    generator=("thrift", "-out", "{made}", "--gen", "cpp:no_skeleton", "{idl}"),
+)
+FASTDDS = Program(
+    "fastdds.cpp",
+    ("fastrtps", "fastcdr"),
+    idl="fastdds/idl/hopmeter.idl",
+    generator=("fastddsgen", "-replace", "-d", "{made}", "{idl}"),
+)
+# The loopback device alone and no multicast, as in transports/_cyclonedds; ddsperf tells half a round trip.
+CYCLONE = (
+    "<CycloneDDS><Domain id='any'><General>"
+    "<Interfaces><NetworkInterface address='127.0.0.1' multicast='false'/></Interfaces>"
+    "<AllowMulticast>false</AllowMulticast></General><Discovery><ParticipantIndex>auto</ParticipantIndex>"
+    "<MaxAutoParticipantIndex>99</MaxAutoParticipantIndex><Peers><Peer address='127.0.0.1'/></Peers></Discovery>"
+    "</Domain></CycloneDDS>"
+)
+
+
+def _ddsperf(way: str) -> Tool:
+    return Tool(
+        server=("ddsperf", "-i", "{domain}", "pong", way),
+        client=("ddsperf", "-i", "{domain}", "-D", str(SECONDS + 1), "ping", "size", "{bytes}", way),
+        figure=r"50% ([\d.]+)us",
+        times=2.0,
+        environment={"CYCLONEDDS_URI": CYCLONE},
+    )
+
+
+SOCKPERF = Tool(
+    server=("sockperf", "server", "--tcp", "-i", "127.0.0.1", "-p", "{port}"),
+    client=(
+        *("sockperf", "ping-pong", "--tcp", "-i", "127.0.0.1", "-p", "{port}"),
+        *("-m", "{bytes}", "-t", str(SECONDS), "--full-rtt"),
+    ),
+    figure=r"percentile 50\.000 = +([\d.]+)",
+)
+
+ROWS = (
+    Row("cyclonedds", "c++", "ddsperf", _ddsperf("listener"), {**RING, "wait": "callback"}, {"depth": 1}),
+    Row("cyclonedds", "c++", "ddsperf", _ddsperf("waitset"), {**RING, "wait": "block"}, {"depth": 1}),
+    Row("fastdds", "c++", "bare", Bare(FASTDDS, ("{domain}", *COMMON)), {**RING, "wait": "block"}),
+    Row("nng", "c++", "bare", Bare(NNG, ("ipc://{directory}/bench", *COMMON)), {**CALL, "wait": "block"}),
+    Row(
+        "nng",
+        "c++",
+        "bare",
+        Bare(NNG, ("tcp://127.0.0.1:{port}", *COMMON)),
+        {**CALL, "wait": "block"},
+        {"endpoint": "tcp"},
+    ),
+    Row(
+        "nats",
+        "c++",
+        "bare",
+        Bare(Program("nats.c", ("nats",)), ("{broker}", *COMMON), "nats"),
+        {**CALL, "wait": "block"},
+    ),
+    Row(
+        "mqtt",
+        "c++",
+        "bare",
+        Bare(Program("mqtt.c", ("mosquitto",)), ("{broker}", *COMMON), "mqtt"),
+        {**RING, "wait": "block"},
+    ),
+    Row(
+        "redis",
+        "c++",
+        "bare",
+        Bare(Program("redis.c", ("hiredis",)), ("{broker}", *COMMON), "redis"),
+        {**RING, "wait": "block"},
+    ),
+    # sockperf takes messages of up to 65,507 bytes only; sockets.py has the larger ones.
+    Row("tcp", "c++", "sockperf", SOCKPERF, {**RING, "wait": "block"}, sizes=(64,), packages=("sockperf",)),
+    Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "callback"}, most_us=65.0),
+    Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "block"}, most_us=65.0),
+    Row("thrift", "c++", "bare", Bare(THRIFT, ("{port}", *COMMON)), {**CALL, "wait": "block"}, most_us=15.5),
+    Row(
+        "thrift",
+        "c++",
+        "bare",
+        Bare(THRIFT, ("{port}", *COMMON)),
+        {**CALL, "wait": "callback"},
+        {"server": "simple"},
+        most_us=15.5,
+    ),
+    # Its benchmark never writes a payload, a relay of ours copies it: only the small frame is the same work.
+    Row(
+        "iceoryx2",
+        "rust",
+        "benchmark",
+        Bare(Crate("shm"), ("hop", "iceoryx2", "{bytes}", "{rounds}"), nanoseconds=2.0),
+        {**RING, "wait": "spin", "cores": "0,1"},
+        sizes=(64,),
+        figure="roundtrip_mean_us",
+    ),
+)
+
+
+@dataclass
+class Task:
+    """A row at one size, pair by pair, until it cannot be measured."""
+
+    row: Row
+    frame_bytes: int
+    found: Comparison
+    trouble: str = ""
+
+    def pair(self, ours_first: bool) -> None:
+        """One pair, one right after the other."""
+        if self.trouble:
+            return
+        try:
+            theirs = 0.0 if ours_first else self._theirs()
+            ours = self._ours()
+            self.found.add(ours, theirs or self._theirs())
+        except (NothingMeasuredError, ToolFailedError, OSError, subprocess.SubprocessError) as error:
+            self.trouble = str(error)
+
+    def _ours(self) -> float:
+        return float(hopmeter(self.row.scenario(self.frame_bytes))[0][self.row.figure])
+
+    def _theirs(self) -> float:
+        return self.row.peer.median_us(self.frame_bytes, ROUNDS[self.frame_bytes])
+
+
+def task(row: Row, frame_bytes: int) -> Task:
+    """With nothing measured yet. Limits in microseconds are for small frames."""
+    most = row.most_us if frame_bytes == min(ROUNDS) else None
+    return Task(row, frame_bytes, Comparison(row.name(frame_bytes), row.limit, most=most))
+
+
+def without_packages(rows: Sequence[Row]) -> dict[str, str]:
+    """Installs what rows need of the system; answers, by transport, what is missing still."""
+    left = set(system.install(package for row in rows for package in row.packages))
+    lacking = {row.transport: sorted(left & set(row.packages)) for row in rows}
+    return {name: f"missing: {system.line_for(each)}" for name, each in lacking.items() if each}
+
+
+def main(asked: Sequence[str]) -> int:
+    """Fails where a limit is missed or a row could not be measured; a tool that is not installed is only told."""
+    rows = [row for row in ROWS if not asked or row.transport in asked]
+    missing = without_packages(rows)
+    tasks = [task(row, each) for row in rows if row.transport not in missing for each in row.sizes]
+    for number in range(PAIRS):
+        for each in tasks:
+            each.pair(ours_first=number % 2 == 0)
+    code = told(each.found for each in tasks if each.found.ours)
+    for name, what in missing.items():
+        print(f"{name}: not compared, {what}")
+    for each in (each for each in tasks if each.trouble):
+        print(f"{each.found.name}: not measured to the end: {each.trouble}")
+        code = 1
+    return code
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

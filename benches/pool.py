@@ -1,0 +1,60 @@
+"""`queue` in shared memory and the best transport in Python against a multiprocessing.Pool over a shared NumPy array.
+
+A frame to three workers that sleep 30, 40 and 50 ms; both wait for all three. The ideal is 50 ms.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from ours import hopmeter
+from pairs import PAIRS, Comparison, told
+
+POOL = Path(__file__).with_name("bare") / "pool.py"
+FRAMES, WIDTH, HEIGHT = 25, 640, 480
+SLEEPS_MS = (30, 40, 50)
+SCENARIO = f"""
+title = "Frames to three workers"
+question = "How long until all three have answered?"
+transport = ["queue", "shm"]
+language = "python"
+pattern = "scatter"
+placement = "process"
+wait = "block"
+cores = "free"
+payload = "image:{WIDTH}x{HEIGHT}"
+reply = "header"
+pace = "closed"
+sinks = {len(SLEEPS_MS)}
+work = "sleep:{"/".join(f"{each}ms" for each in SLEEPS_MS)}"
+messages = {FRAMES}
+warmup = 3
+trials = 1
+settings.queue.kind = "shared_memory"
+"""
+LIMIT = 1.02
+"""Both mostly sleep: 1 ms of 50 is all that a frame may cost more than the bare pool."""
+
+
+def pool_us() -> float:
+    """The median of the bare program."""
+    words = [FRAMES, WIDTH, HEIGHT, *SLEEPS_MS]
+    command = [sys.executable, str(POOL), *map(str, words)]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout)
+
+
+def main() -> int:
+    """Every pair is one run of both transports and one of the pool."""
+    found: dict[str, Comparison] = {}
+    for _ in range(PAIRS):
+        rows, bare_us = hopmeter(SCENARIO), pool_us()
+        for row in rows:
+            name = f"{row['transport']} (python), frame to three workers"
+            found.setdefault(name, Comparison(name, LIMIT)).add(row["gather_p50_us"], bare_us)
+    return told(found.values())
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,110 @@
+"""How the tools and bare programs that others are measured by are run, each once for a figure."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from programs import PATIENCE_S, Crate, Program, ToolFailedError, number
+
+from hopmeter import manifest
+from hopmeter.launch.daemon import Daemon, Ground
+
+CORE = 1
+DOMAINS = 99
+TRIES = 20
+"""Of a client whose server is not there yet."""
+LOOK_S = 0.1
+
+Words = tuple[str, ...]
+
+
+def _places(directory: str, frame_bytes: int, rounds: int) -> dict[str, object]:
+    """What stands in words in braces."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    domain = 1 + secrets.randbelow(DOMAINS)
+    fixed = {"directory": directory, "port": port, "domain": domain, "core": CORE}
+    return {**fixed, "bytes": frame_bytes, "rounds": rounds}
+
+
+@dataclass(frozen=True)
+class Bare:
+    """A bare program; beside it, pinned as hopmeter does, the broker of a transport that cannot do without."""
+
+    program: Program | Crate
+    words: Words
+    broker: str = ""
+    nanoseconds: float = 1.0
+    """How many one of what it prints stands for."""
+
+    def median_us(self, frame_bytes: int, rounds: int) -> float:
+        """Runs it once."""
+        with tempfile.TemporaryDirectory() as directory:
+            places = _places(directory, frame_bytes, rounds)
+            with _broker(self.broker, Path(directory)) if self.broker else nullcontext("") as address:
+                words = [word.format(**places, broker=address) for word in self.words]
+                return number(self.program, *words) * self.nanoseconds / 1000
+
+
+@contextmanager
+def _broker(transport: str, directory: Path) -> Iterator[str]:
+    """The address of a fresh one, with the transport's default settings."""
+    known = manifest.every()[transport]
+    assert known.daemon is not None
+    ground = Ground(secrets.token_hex(8), directory / "daemon", known.settled({}), directory / "daemon.log", CORE)
+    with Daemon(known.daemon, ground) as daemon:
+        yield daemon.address.split()[0]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program of the peer's own with a server and a client, which prints a figure."""
+
+    server: Words
+    client: Words
+    figure: str
+    """A regular expression around the figure in microseconds; the last time it is printed counts."""
+    times: float = 1.0
+    """How often the figure goes into a round trip."""
+    environment: Mapping[str, str] | None = None
+
+    def median_us(self, frame_bytes: int, rounds: int) -> float:
+        """Runs it once; how many rounds it takes is the tool's own affair."""
+        places = _places("", frame_bytes, rounds)
+        server, client = (self._pinned(words, places) for words in (self.server, self.client))
+        quiet = subprocess.DEVNULL
+        with subprocess.Popen(server, stdout=quiet, stderr=quiet, env=self._environment()) as serving:
+            try:
+                return self.times * self._asked(client, serving)
+            finally:
+                serving.terminate()
+
+    def _pinned(self, words: Words, places: Mapping[str, object]) -> list[str]:
+        return ["taskset", "--cpu-list", str(CORE), *(word.format(**places) for word in words)]
+
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, **(self.environment or {})}
+
+    def _asked(self, client: list[str], serving: subprocess.Popen[bytes]) -> float:
+        said = ""
+        for _ in range(TRIES):
+            try:
+                serving.wait(LOOK_S)
+            except subprocess.TimeoutExpired:
+                done = subprocess.run(
+                    client, capture_output=True, text=True, check=False, timeout=PATIENCE_S, env=self._environment()
+                )
+                said = done.stdout + done.stderr
+                if found := re.findall(self.figure, said):
+                    return float(found[-1])
+        raise ToolFailedError(f"{' '.join(client)} gave no figure; it said: {said.strip()[-400:]}")
