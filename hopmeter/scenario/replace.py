@@ -10,6 +10,7 @@ from hopmeter.errors import UsageError
 from hopmeter.manifest.discovery import selected
 from hopmeter.manifest.model import Manifest
 from hopmeter.scenario.model import Scenario
+from hopmeter.scenario.resolve import DEFAULTS
 from hopmeter.toml_files import checked, one_of
 
 SOURCE = "the command line"
@@ -43,8 +44,9 @@ def _forget(table: Table, names: Mapping[str, Any]) -> None:
 
 def _replace(table: Table, key: str, value: Any) -> None:
     cases = table.get("case", [])
+    selects = key in DEFAULTS  # an axis: how many messages and trials are no question of which cells
     chosen = [case for case in cases if key in case and _common(case[key], value)]
-    if chosen and all(any(_common(case[key], each) for case in chosen) for each in _listed(value)):
+    if selects and chosen and all(any(_common(case[key], each) for case in chosen) for each in _listed(value)):
         # Cases that say nothing of this axis have the scenario's value, which is not what was asked for.
         table["case"] = [{**case, key: _common(case[key], value)} for case in chosen]
         return

@@ -32,6 +32,7 @@ trials = 1
 seed = 7
 drain = "100ms"
 """
+SERVERS = 'pattern = "scatter"\nsinks = 3\nwork = "sleep:60ms/20ms/30ms"\npace = "closed"\nmessages = 20'
 CASES = {
     "chain": "relays = 2",
     "ring": 'pace = "closed"\nrelays = 1',
@@ -40,6 +41,8 @@ CASES = {
     "closed call": 'pattern = "rpc"\npace = "closed"\ntransport = "unix"',
     "scatter 30": 'pattern = "scatter"\nsinks = 3\nwork = "sleep:30ms"\nrate = 20\nmessages = 25',
     "scatter 40": 'pattern = "scatter"\nsinks = 3\nwork = "sleep:40ms"\nrate = 20\nmessages = 25',
+    "servers at once": f"asking = 'parallel'\n{SERVERS}",
+    "servers in turn": f"asking = 'sequential'\n{SERVERS}",
     "pairs": "pairs = 2",
     "fan-out": "sinks = 3",
     "open": 'transport = "unix"',

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
-from tests.end_to_end.conftest import CASES, MESSAGES, Measured
+from tests.end_to_end.conftest import CASES, MESSAGES, Measured, Row
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -62,6 +63,44 @@ def test_a_scatter_takes_as_long_as_its_slowest_server_and_not_as_all(measured: 
     assert row["gather_min_us"] >= work_ms * 1000
     assert row["gather_p50_us"] < 2 * work_ms * 1000, "servers work at the same time"
     assert row["overhead_p50_us"] <= row["gather_p50_us"] - work_ms * 1000 + 1
+
+
+@pytest.mark.parametrize(("name", "ideal_ms"), [("servers at once", 60), ("servers in turn", 110)])
+def test_servers_that_sleep_differently_are_told_apart_however_they_are_asked(
+    measured: Measured, name: str, ideal_ms: int
+) -> None:
+    row = measured.by_name[name]
+    slowest, *quick = row["servers_held_p50_us"]
+    assert slowest >= 60_000
+    assert quick[0] >= 20_000
+    assert quick[1] >= 30_000
+    assert max(quick) < slowest, "each has its own work"
+    assert all(answered >= held for answered, held in zip(*both(row), strict=True))
+    assert row["ideal_us"] == pytest.approx(ideal_ms * 1000)
+    assert row["gather_min_us"] >= ideal_ms * 1000
+    assert row["excess_mean_us"] == pytest.approx(row["gather_mean_us"] - ideal_ms * 1000)
+    assert row["excess_p50_us"] >= row["overhead_p50_us"], "sleepers wake late and never early"
+
+
+def both(row: dict[str, Any]) -> tuple[list[float], list[float]]:
+    return row["servers_roundtrip_mean_us"], row["servers_held_mean_us"]
+
+
+def test_the_slowest_server_is_the_last_and_in_turn_nobody_is(measured: Measured) -> None:
+    shares = measured.by_name["servers at once"]["servers_last_share"]
+    assert sum(shares) == pytest.approx(1)
+    assert shares[0] > 0.5, "it sleeps twice as long as the others"
+    assert measured.by_name["servers in turn"]["servers_last_share"] is None
+
+
+def test_servers_asked_in_turn_are_asked_when_the_one_before_has_answered(measured: Measured) -> None:
+    asked: dict[int, dict[int, Row]] = {}
+    for each in measured.samples("servers in turn"):
+        if each["participant"] == 0:
+            asked.setdefault(each["seq"], {})[each["copy"]] = each
+    assert len(asked) == 20
+    for servers in asked.values():
+        assert all(servers[n]["arrived_ns"] <= servers[n + 1]["sent_ns"] for n in (0, 1))
 
 
 def test_pairs_and_receivers_multiply_what_arrives(measured: Measured) -> None:

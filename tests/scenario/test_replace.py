@@ -39,6 +39,11 @@ def test_other_values_replace_those_of_every_case() -> None:
     assert [ask.axes["payload"] for ask in asks] == [["timing", "bytes:9"]] * 2
 
 
+def test_how_much_is_measured_selects_no_case() -> None:
+    assert [(ask.messages, ask.duration) for ask in replaced(messages=400)] == [(400, None)] * 2
+    assert [(ask.messages, ask.duration) for ask in replaced(duration="1s")] == [(None, "1s")] * 2
+
+
 def test_messages_replace_a_duration_and_the_other_way_round() -> None:
     assert [(ask.messages, ask.duration) for ask in replaced(messages=5)] == [(5, None)] * 2
     assert [(ask.messages, ask.duration) for ask in replaced(duration="5s")] == [(None, "5s")] * 2
