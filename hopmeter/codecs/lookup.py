@@ -10,7 +10,8 @@ What such a file offers, by name:
 - `PACKAGE`, optional: the package to import where no types are its own.
 - `MEGABYTES`: what installing it downloads, and what it then takes on disk.
 - `write(obj, frames, depth) -> str`: appends the object's memory to `frames` and returns its node as JSON.
-- `WHOLE`, optional: for a type, what makes all frames at once where the general way would cost too much.
+- `WHOLE`, optional: for a type, what makes all frames at once where the general way would cost too much; or what
+  answers that, where the framework has to be imported for it.
 - `READERS`: for each tag of a node, `reader(node, reading)`, which checks it and returns what makes the object.
 - `from_array(wanted)` where it has tensors: returns what makes one from a NumPy array (`arrays.Wanted`). `RAW = True`
   where it has dtypes itself that NumPy lacks, such as bfloat16.

@@ -52,7 +52,8 @@ def writer_of(kind: type) -> Writer:
             codec = codecs()["plain"]
         if codec is not None:
             writer: Writer = codec.write
-            _whole.update(getattr(codec, "WHOLE", {}))
+            whole = getattr(codec, "WHOLE", {})
+            _whole.update(whole() if callable(whole) else whole)
             return _writers.setdefault(kind, writer)
     raise CodecError(f"no codec for {kind.__module__}.{kind.__qualname__}", f"known are {', '.join(codecs())}")
 

@@ -154,3 +154,15 @@ def test_hostile_schemas_are_refused() -> None:
         for node in (["arrow.array", schema, [1, 0, [0, 1], [], None]], ["arrow.schema", schema]):
             with pytest.raises(CodecError):
                 decode([pack(json.dumps(node), 1), bytes(8)])
+
+
+def test_arrays_that_are_alike_but_for_what_is_missing_are_told_apart() -> None:
+    for _ in range(2):
+        for kind in (pa.float64(), pa.int8(), pa.uint32()):
+            whole = pa.array([1, 2, 3, 4], kind)
+            for array in (whole, pa.array([1, None, 3, 4], kind), whole[1:], whole[:0], pa.array([], kind), whole[4:]):
+                back = carried(array)
+                assert back.equals(array)
+                assert back.type == kind
+            bare = pa.Array.from_buffers(kind, 0, [None, None])
+            assert carried(bare).equals(bare)

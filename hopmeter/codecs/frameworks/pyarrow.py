@@ -11,13 +11,14 @@ from hopmeter.codecs.checks import buffer, integer, listing, one_of, text
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import codec_named, required
 from hopmeter.codecs.reading import Maker, Reading
-from hopmeter.codecs.writing import KEPT, Frames, refused
+from hopmeter.codecs.writing import KEPT, Frames, refused, written
 
 ROOTS = ("pyarrow",)
 EXTRA = "pyarrow"
 DEPTH = 32
 
 _schemas: dict[Any, str] = {}
+_heads: dict[Any, bytes] = {}
 _flat: set[int] = set()
 """Types that are known to have neither children nor words."""
 
@@ -39,6 +40,34 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
         frames.append(_memory(obj))
         return '["arrow.buffer"]'
     raise refused(obj, "send arrays, tables, tensors, schemas or buffers")
+
+
+def simple() -> dict[type, Any]:
+    """Arrays whose class says all of their type, and that have two buffers: which values are there, and they."""
+    pa = required("pyarrow", EXTRA)
+    kinds = [f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)]
+    return {getattr(pa, f"{kind}Array"): whole for kind in (*kinds, "Float", "Double")}
+
+
+def whole(array: Any) -> Frames:
+    """All frames of such an array; for the many messages that are alike, with one look-up."""
+    present, data = array.buffers()
+    if data is None or not data.size:
+        return written(array)
+    key = (type(array), len(array), array.offset, present is None)
+    head = _heads.get(key)
+    if head is None:
+        frames = written(array)
+        if len(_heads) >= KEPT:
+            _heads.clear()
+        _heads[key] = frames[0]
+        return frames
+    if present is None:
+        return [head, memoryview(data).cast("B")]
+    return [head, _memory(present), memoryview(data).cast("B")]
+
+
+WHOLE = simple
 
 
 def _table(pa: Any, obj: Any, frames: Frames) -> str:
@@ -164,9 +193,9 @@ def _from_buffers(pa: Any, of: Any, extent: Any, places: list[Any], below: list[
 
     def make(frames: Any) -> Any:
         buffers = [None if place is None else wrap(frames[place]) for place in places]
-        array = load(kind, length, buffers, -1, offset, [one(frames) for one in below])
         if words is None:
-            return array
+            return load(kind, length, buffers, -1, offset, [one(frames) for one in below] if below else None)
+        array = load(kind, length, buffers, -1, offset, [one(frames) for one in below])
         array.validate(full=True)
         return pa.DictionaryArray.from_arrays(array, words(frames), ordered=of.ordered)
 

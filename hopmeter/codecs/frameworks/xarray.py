@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy import ndarray
+
 from hopmeter.codecs import lookup
 from hopmeter.codecs.checks import listing
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.reading import Maker, Reading
-from hopmeter.codecs.writing import Frames, node_of, refused
+from hopmeter.codecs.writing import KEPT, Frames, node_of, refused
 
+NOTHING = '["dict",[]]'
+"""The node of attributes that there are none of."""
+_dims: dict[Any, str] = {}
 ROOTS = ("xarray",)
 EXTRA = "xarray"
 MEGABYTES = (13, 60)
@@ -19,9 +24,10 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
     """Indexes are made anew by the receiver from their coordinates."""
     xr = lookup.required("xarray", EXTRA)
     if isinstance(obj, xr.DataArray):
-        name = node_of(obj.name, frames, depth)
+        name = "null" if obj.name is None else node_of(obj.name, frames, depth)
         variable = _variable(obj.variable, frames, depth)
-        return f'["xarray.array",{name},{variable},{_variables(obj.coords, frames, depth)}]'
+        coords = obj.coords
+        return f'["xarray.array",{name},{variable},{_variables(coords, frames, depth) if len(coords) else "[]"}]'
     if isinstance(obj, xr.Dataset):
         attrs = node_of(dict(obj.attrs), frames, depth)
         names = {name: obj[name] for name in obj.data_vars}
@@ -32,8 +38,20 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _variable(variable: Any, frames: Frames, depth: int) -> str:
-    parts = (variable.dims, variable.attrs, variable.data)
-    return f"[{','.join([node_of(part, frames, depth) for part in parts])}]"
+    dims, attrs = variable.dims, variable.attrs
+    named = _dims.get(dims) or _named(dims, frames, depth)
+    about = node_of(attrs, frames, depth) if attrs else NOTHING
+    return f"[{named},{about},{node_of(variable.data, frames, depth)}]"
+
+
+def _named(dims: Any, frames: Frames, depth: int) -> str:
+    """Names have no frame of their own but where they are very long, so what repeats is kept as text."""
+    before, node = len(frames), node_of(dims, frames, depth)
+    if len(frames) != before:
+        return node
+    if len(_dims) >= KEPT:
+        _dims.clear()
+    return _dims.setdefault(dims, node)
 
 
 def _variables(found: Any, frames: Frames, depth: int) -> str:
@@ -43,15 +61,27 @@ def _variables(found: Any, frames: Frames, depth: int) -> str:
 
 def _variable_maker(node: Any, reading: Reading) -> Maker:
     xr = lookup.required("xarray", EXTRA)
-    dims, attrs, data = (reading.maker(part) for part in listing(node, 3))
+    dims, attrs, data = listing(node, 3)
+    before, named = reading.taken, reading.maker(dims)
+    fixed = None if reading.taken != before else _names(named(()))
+    about = None if attrs == ["dict", []] else reading.maker(attrs)
+    held = reading.maker(data)
 
     def make(frames: Any) -> Any:
-        values = data(frames)
-        if not hasattr(values, "shape"):
+        values = held(frames)
+        # What xarray looks for in other arrays (times of other units, objects, subclasses) is not in these.
+        plain = type(values) is ndarray and values.dtype.kind in "biufc" and values.ndim > 0
+        if not plain and not hasattr(values, "shape"):
             raise CodecError("a variable of xarray's without an array")
-        return xr.Variable(dims(frames), values, attrs(frames) or None)
+        along = named(frames) if fixed is None else fixed
+        return xr.Variable(along, values, None if about is None else about(frames) or None, fastpath=plain)
 
     return make
+
+
+def _names(dims: Any) -> Any:
+    """Names that never change, as long as they are a tuple of text."""
+    return dims if type(dims) is tuple and all(type(name) is str for name in dims) else None
 
 
 def _variables_maker(node: Any, reading: Reading) -> Maker:
