@@ -59,18 +59,23 @@ def _late(error: dict[str, Any]) -> Finding:
 
 
 def judge_cost(cost: dict[str, float]) -> list[Finding]:
-    """What the meter itself takes."""
+    """What the meter itself takes, and beside it what a copy takes."""
+    return [_own(cost), *_copies(cost.get("copy_bytes_per_ns"))]
+
+
+def _copies(bytes_per_ns: float | None) -> list[Finding]:
+    if bytes_per_ns is None:
+        return []
+    return [finding("one core's copies", "good", f"{bytes_per_ns:.1f} GB/s from memory, in blocks of 6 MB")]
+
+
+def _own(cost: dict[str, float]) -> Finding:
     says = (
         f"{cost['message_ns']:.0f} ns a message, two clock readings of {cost['clock_ns']:.0f} ns in it; "
         f"the clock steps by {cost['clock_step_ns']:.0f} ns"
     )
     if cost["message_ns"] > MESSAGE_NS:
-        return [
-            finding(
-                "the instrument itself",
-                "note",
-                says,
-                "subtract nothing: read hops below a microsecond with this in mind",
-            )
-        ]
-    return [finding("the instrument itself", "good", says)]
+        return finding(
+            "the instrument itself", "note", says, "subtract nothing: read hops below a microsecond with this in mind"
+        )
+    return finding("the instrument itself", "good", says)

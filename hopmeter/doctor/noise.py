@@ -63,7 +63,7 @@ def sleep_errors() -> list[dict[str, Any]]:
 
 
 def own_cost() -> dict[str, float]:
-    """What the instrument itself takes: {clock_ns, clock_step_ns, message_ns}."""
+    """What the instrument takes, and what one core copies: {clock_ns, clock_step_ns, message_ns, copy_bytes_per_ns}."""
     with tempfile.TemporaryDirectory(prefix="hopmeter-") as directory:
         cost = _instrument.recording_cost(Path(directory))
     return {**cost, "clock_step_ns": _instrument.clock_quality()["resolution_ns"]}

@@ -80,6 +80,7 @@ def instrument(run: Run) -> Facts:
         ("clock_ns", "Reading the clock", "ns"),
         ("clock_step_ns", "Clock's smallest step", "ns"),
         ("message_ns", "Recording a message", "ns"),
+        ("copy_bytes_per_ns", "One core copies, from memory", "GB/s"),
     )
     facts = [
         (name, f"{words.number(own[key])}{words.THIN}{unit}") for key, name, unit in named if own.get(key) is not None

@@ -103,3 +103,5 @@ def test_late_waking_and_a_slow_meter_are_told() -> None:
     cost = {"clock_ns": 20.0, "clock_step_ns": 10.0, "message_ns": 44.0}
     assert measured.judge_cost(cost)[0]["level"] == "good"
     assert measured.judge_cost({**cost, "message_ns": 300.0})[0]["level"] == "note"
+    (_, copies) = measured.judge_cost({**cost, "copy_bytes_per_ns": 7.24})
+    assert copies["says"].startswith("7.2 GB/s")
