@@ -80,6 +80,10 @@ class Child:
         """Lets it end by itself."""
         self.wire.say(say="end")
 
+    def kill(self) -> None:
+        """Ends it at once."""
+        kill_group(self.pid)
+
     def close(self) -> None:
         """Asks it to end, waits, and makes certain."""
         self.release()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +13,8 @@ from hopmeter.launch.alarm import Alarm
 
 RELAYED = ("bound", "ready", "proved", "sent", "finished", "failed")
 LOOK_S = 1.0
+ENDING_S = 60.0
+"""How long one participant may still take when the other has ended."""
 
 
 @dataclass
@@ -54,6 +58,7 @@ class Pair:
         self._number, self._child, self._peer, self._alarm = number, child, peer, alarm
         self.spoken = Spoken()
         self._ended_here = self._ended_there = False
+        self._deadline = math.inf
 
     def run(self) -> None:
         """Raises InterruptedRunError once the alarm has rung."""
@@ -62,6 +67,14 @@ class Pair:
             wait(open_ends, LOOK_S, self._alarm)
             self._hear_child()
             self._hear_peer()
+            self._end_in_time()
+
+    def _end_in_time(self) -> None:
+        """A library that does not let go of what it opened must not hold up everything."""
+        if self._ended_there and self._deadline == math.inf:
+            self._deadline = time.monotonic() + ENDING_S
+        if time.monotonic() > self._deadline:
+            self._child.kill()
 
     def _hear_child(self) -> None:
         wire = self._child.wire

@@ -9,6 +9,7 @@ import queue
 import socket
 import sys
 import threading
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -93,9 +94,10 @@ def main(spec: str, handle: str) -> int:
     except HopmeterError as failed:
         ears.say("failed", error=failed.what, remedy=failed.remedy, kind=type(failed).__name__)
         return 1
-    except Exception as failed:
+    except Exception as failed:  # noqa: BLE001 (told, whatever it is)
         ears.say("failed", error=f"{type(failed).__name__}: {failed}"[:1000], remedy="", kind="")
-        raise
+        traceback.print_exc()
+        return 1
     return 0
 
 

@@ -147,7 +147,7 @@ class Expected:
         """
         if type(obj) is not self._kind:
             return False
-        if self._met_once and payload == self._packed:
+        if self._met_once and bytes(payload) == self._packed:
             return True
         met = _packed(obj) == self._packed
         self._met_once = self._met_once or met
