@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from hopmeter.report import words
+from hopmeter.report.codecs import ways
 from hopmeter.report.grouping import Group
 from hopmeter.report.limits import most_pairs
 from hopmeter.report.ranking import Place, bounds, faster, places
@@ -33,7 +34,15 @@ def answer(runs: Sequence[Run], found: Sequence[Group]) -> list[str]:
     if not telling:
         return asked or ["No cell of this run gave a latency that could be shown; the reasons stand below."]
     said = [sentence(group, found) for group in telling] if len(telling) <= SPELLED_OUT else [summary(telling)]
-    return [*asked, *said, *caution(runs)]
+    return [*asked, *_by_codec(found), *said, *caution(runs)]
+
+
+def _by_codec(found: Sequence[Group]) -> list[str]:
+    """Which codec is the fastest over each transport; nothing where objects of several were not compared."""
+    over = ways(found)
+    if len(over) <= SPELLED_OUT:
+        return [sentence(way, [*over, *found]) for way in over]
+    return [f"Codec by codec: {summary(over)}"]
 
 
 def sentence(group: Group, found: Sequence[Group]) -> str:

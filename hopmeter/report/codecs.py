@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import altair as alt
 
@@ -38,6 +39,40 @@ def encoded(groups: Sequence[Group]) -> list[list[Group]]:
     """Groups with the same conditions but for the codec, where objects were encoded at all."""
     found = families(groups, ASIDE)
     return [family for family in found if any(group.conditions["codec"] != "none" for group in family)]
+
+
+@dataclass(frozen=True)
+class OneWay(Group):
+    """The objects that one transport carries, fastest codec first; rows are named by their codecs."""
+
+    over: str = ""
+    """The transport, with what else tells it from the others."""
+
+    @cached_property
+    def labels(self) -> dict[int, str]:
+        """The codec of each row, by `id` of the row object."""
+        several = len({row["device"] for row in self.rows}) > 1
+        return {id(row): _codec(row, several) for row in self.rows}
+
+    @property
+    def title(self) -> str:
+        """`array 200×200 at 100 Hz over zeromq`."""
+        kind, _, shape = str(self.conditions["payload"]).partition(":")
+        payload, rate = f"{kind} {shape.replace('x', '×')}".strip(), words.rate(self.conditions["rate_hz"])
+        return f"{payload} at {rate} over {self.over}" if rate != words.NOTHING else f"{payload} over {self.over}"
+
+
+def ways(groups: Sequence[Group]) -> list[OneWay]:
+    """The codecs of each transport, wherever it carried objects of several under the same conditions."""
+    return [way for family in encoded(groups) for way in _ways(family) if len(way.rows) > 1]
+
+
+def _ways(family: Sequence[Group]) -> list[OneWay]:
+    rows = sorted((row for group in family for row in group.ranked), key=lambda row: row.p50 or 0.0)
+    names, over = labels(rows, ASIDE), dict[str, list[Row]]()
+    for row in rows:
+        over.setdefault(names[id(row)], []).append(row)
+    return [OneWay(family[0].conditions, tuple(found), over=name) for name, found in over.items()]
 
 
 def conditions(family: Sequence[Group]) -> str:

@@ -49,6 +49,28 @@ def test_many_groups_count_only_what_is_resolved() -> None:
     )
 
 
+def objects(*p50s: tuple[str, str, float]) -> Run:
+    return run_of(
+        *(cell(name, p50, p50 * 0.98, p50 * 1.02, codec=codec, payload="array:200x200") for name, codec, p50 in p50s)
+    )
+
+
+def test_codecs_are_compared_over_each_transport() -> None:
+    said = told(
+        objects(("shm", "numpy", 60), ("shm", "pickle", 160), ("zeromq", "numpy", 180), ("zeromq", "pickle", 182))
+    )
+    assert (
+        "Array 200×200 at 1\N{NARROW NO-BREAK SPACE}000\N{NARROW NO-BREAK SPACE}Hz over shm: numpy was fastest" in said
+    )
+    assert "the next, pickle, took at least 2.56× as long" in said  # 160 x 0.98 / (60 x 1.02)
+    assert "over zeromq: numpy and pickle cannot be told apart" in said
+
+
+def test_many_transports_of_many_codecs_are_one_sentence() -> None:
+    rows = [(name, codec, p50) for name in "abcd" for codec, p50 in (("numpy", 10.0), ("json", 90.0))]
+    assert told(objects(*rows)).startswith("Codec by codec: Of 4 comparisons, numpy was fastest in 4.")
+
+
 def test_saturated_and_unranked_rows_never_win() -> None:
     said = told(
         run_of(

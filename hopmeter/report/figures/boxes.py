@@ -20,7 +20,8 @@ UNIT = 1000.0
 """Microseconds of a millisecond, in which the study draws."""
 CAPTION = (
     "Of each message the time until its object is whole at the receiver. Box: the middle half; notch: the 95 % "
-    "interval of the median; whiskers: what lies within 1.5 boxes; dots: some of the messages beyond, the last always."
+    "interval of the median, which folds back where it is wider than the box; whiskers: what lies within 1.5 boxes; "
+    "dots: some of the messages beyond, the last always. Rows that could not keep up are left out."
 )
 
 

@@ -1,0 +1,247 @@
+//! Ways to copy a block of memory, into memory of different warmth: what a receiver that keeps a frame pays.
+
+use std::ffi::c_void;
+use std::ptr;
+use std::slice;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use crate::error::{Error, Result};
+
+const PAGE: usize = 4096;
+#[cfg(target_arch = "x86_64")]
+const LINE: usize = 64;
+
+/// How bytes are copied.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// The C library's, which picks its own way by size and processor.
+    #[default]
+    Memcpy,
+    /// Stores past the caches, 16 bytes at a time (x86-64).
+    Stream,
+    /// The processor's own string copy, `rep movsb` (x86-64).
+    Rep,
+    /// A loop over single bytes.
+    Bytes,
+    /// The function that the adapter's library brings.
+    Own,
+}
+
+/// What the destination is like when the copy begins.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Into {
+    /// Where the last copy went, as far as the caches have kept it.
+    #[default]
+    Warm,
+    /// Pages that are there and in no cache (x86-64).
+    Cold,
+    /// Pages that the kernel has yet to give: as in memory that was just allocated.
+    Fresh,
+}
+
+/// Copies `bytes` from one place to another that does not overlap.
+pub type Function = unsafe extern "C" fn(to: *mut c_void, from: *const c_void, bytes: usize);
+
+static OWN: OnceLock<Function> = OnceLock::new();
+
+/// What [`Way::Own`] copies with; the first one stays.
+pub fn copy_with(own: Function) {
+    OWN.get_or_init(|| own);
+}
+
+/// A destination, and a way to fill it.
+pub struct Copier {
+    copy: Function,
+    into: Into,
+    to: Pages,
+}
+
+impl Copier {
+    /// Room for `bytes`, the first copy's as warm as every other's.
+    ///
+    /// # Errors
+    /// When there is no memory, no such way on this processor, or the adapter brings no function of its own.
+    pub fn new(way: Way, into: Into, bytes: usize) -> Result<Self> {
+        if into == Into::Cold && !cfg!(target_arch = "x86_64") {
+            return Err(foreign("flushing caches"));
+        }
+        let mut copier = Self { copy: function(way)?, into, to: Pages::new(bytes)? };
+        copier.to.bytes().fill(2);
+        copier.rest();
+        Ok(copier)
+    }
+
+    /// Copies as much as there is room for.
+    #[inline]
+    pub fn copy(&mut self, from: &[u8]) {
+        let to = self.to.bytes();
+        let bytes = from.len().min(to.len());
+        // SAFETY: both are at least that long, and `to` is nobody else's.
+        unsafe { (self.copy)(to.as_mut_ptr().cast(), from.as_ptr().cast(), bytes) };
+    }
+
+    /// Makes the destination as it shall be for the next copy; outside any interval.
+    pub fn rest(&mut self) {
+        match self.into {
+            Into::Warm => {}
+            Into::Cold => flush(self.to.bytes()),
+            Into::Fresh => self.to.give_back(),
+        }
+    }
+}
+
+fn function(way: Way) -> Result<Function> {
+    match way {
+        Way::Memcpy => Ok(memcpy),
+        Way::Bytes => Ok(by_bytes),
+        Way::Own => OWN.get().copied().ok_or_else(|| {
+            Error::new("this adapter brings no copy function of its own").remedy("copy in another way, such as memcpy")
+        }),
+        #[cfg(target_arch = "x86_64")]
+        Way::Stream => Ok(stream),
+        #[cfg(target_arch = "x86_64")]
+        Way::Rep => Ok(rep),
+        #[cfg(not(target_arch = "x86_64"))]
+        Way::Stream | Way::Rep => Err(foreign("this way of copying")),
+    }
+}
+
+fn foreign(what: &str) -> Error {
+    Error::new(format!("{what} is known for x86-64 only")).remedy("copy with memcpy or bytes, into warm or fresh")
+}
+
+unsafe extern "C" fn memcpy(to: *mut c_void, from: *const c_void, bytes: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { libc::memcpy(to, from, bytes) };
+}
+
+/// Volatile, or the compiler would make a memcpy of it.
+unsafe extern "C" fn by_bytes(to: *mut c_void, from: *const c_void, bytes: usize) {
+    for at in 0..bytes {
+        // SAFETY: the caller's promise.
+        unsafe { to.cast::<u8>().add(at).write_volatile(from.cast::<u8>().add(at).read()) };
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+unsafe extern "C" fn rep(to: *mut c_void, from: *const c_void, bytes: usize) {
+    // SAFETY: the caller's promise; the direction flag is clear by the ABI.
+    unsafe {
+        std::arch::asm!("rep movsb", inout("rcx") bytes => _, inout("rdi") to => _, inout("rsi") from => _,
+            options(nostack, preserves_flags));
+    }
+}
+
+/// `to` begins on a page. What is left at the end goes the ordinary way.
+#[cfg(target_arch = "x86_64")]
+unsafe extern "C" fn stream(to: *mut c_void, from: *const c_void, bytes: usize) {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
+    let whole = bytes / 16;
+    // SAFETY: the caller's promise; `to` is aligned.
+    unsafe {
+        for at in 0..whole {
+            _mm_stream_si128(to.cast::<__m128i>().add(at), _mm_loadu_si128(from.cast::<__m128i>().add(at)));
+        }
+        _mm_sfence();
+        libc::memcpy(to.byte_add(whole * 16), from.byte_add(whole * 16), bytes % 16);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn flush(bytes: &[u8]) {
+    for line in bytes.chunks(LINE) {
+        // SAFETY: the line is ours.
+        unsafe { std::arch::x86_64::_mm_clflush(line.as_ptr()) };
+    }
+    // SAFETY: it only orders.
+    unsafe { std::arch::x86_64::_mm_mfence() };
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn flush(_: &[u8]) {}
+
+/// Whole pages of anonymous memory, which can be given back to the kernel and used again.
+struct Pages {
+    start: *mut c_void,
+    bytes: usize,
+}
+
+// SAFETY: the memory belongs to this value alone.
+unsafe impl Send for Pages {}
+
+impl Pages {
+    fn new(bytes: usize) -> Result<Self> {
+        let bytes = bytes.max(1).next_multiple_of(PAGE);
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping of anonymous memory.
+        let start = unsafe { libc::mmap(ptr::null_mut(), bytes, access, kind, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return Err(Error::new(format!("no {bytes} bytes to copy into")).because(std::io::Error::last_os_error()));
+        }
+        Ok(Self { start, bytes })
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: mapped until this is dropped, and zeroed by the kernel where it was never written.
+        unsafe { slice::from_raw_parts_mut(self.start.cast(), self.bytes) }
+    }
+
+    fn give_back(&mut self) {
+        // SAFETY: the mapping is ours, and stays; its pages come back as zeros.
+        unsafe { libc::madvise(self.start, self.bytes, libc::MADV_DONTNEED) };
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: nobody has it any more.
+        unsafe { libc::munmap(self.start, self.bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_copies_what_there_is_into_memory_of_every_warmth() {
+        let from: Vec<u8> = (0..10_007_usize).map(|at| (at % 251) as u8).collect();
+        for way in [Way::Memcpy, Way::Bytes, Way::Stream, Way::Rep] {
+            for into in [Into::Warm, Into::Cold, Into::Fresh] {
+                let mut copier = Copier::new(way, into, from.len()).expect("this processor");
+                for _ in 0..2 {
+                    copier.copy(&from[1..]);
+                    assert_eq!(copier.to.bytes()[..from.len() - 1], from[1..], "{way:?} into {into:?}");
+                    copier.rest();
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn fresh_pages_hold_nothing_of_the_last_copy() {
+        let mut copier = Copier::new(Way::Memcpy, Into::Fresh, 5000).expect("memory");
+        copier.copy(&[7; 5000]);
+        copier.rest();
+        assert!(copier.to.bytes().iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn a_copy_longer_than_the_room_ends_with_it() {
+        let mut copier = Copier::new(Way::Memcpy, Into::Warm, 1).expect("memory");
+        copier.copy(&[7; 2 * PAGE]);
+        assert!(copier.to.bytes().iter().all(|byte| *byte == 7));
+    }
+
+    #[test]
+    fn a_way_that_nobody_brings_is_refused_until_somebody_does() {
+        let refused = Copier::new(Way::Own, Into::Warm, 1).err().expect("nobody brings it");
+        assert!(refused.to_string().contains("no copy function of its own"), "{refused}");
+        copy_with(memcpy);
+        assert!(Copier::new(Way::Own, Into::Warm, 1).is_ok());
+    }
+}
