@@ -79,6 +79,8 @@ class LanguagePart(Strict):
     pip: list[str] = []
     apt: list[str] = []
     heavy: bool = False
+    copies: bool = False
+    """Whether the adapter lends its library's own copy function (`work = "copy:frame:own"`)."""
     user: Owned | None = None
     """Who must have it, where no registry does."""
     environment: Literal["own"] | None = None
@@ -127,6 +129,7 @@ class Offer(BaseModel):
     pip: list[str]
     apt: list[str]
     heavy: bool
+    copies: bool = False
     user: Owned | None = None
     environment: str | None = None
     interpreter: str | None = None
@@ -226,7 +229,7 @@ class Manifest(Strict):
         return {name: given.get(name, setting.default) for name, setting in self.settings.items()}
 
 
-PLAIN = ("waits", "library", "pip", "apt", "heavy", "user", "environment", "interpreter")
+PLAIN = ("waits", "library", "pip", "apt", "heavy", "copies", "user", "environment", "interpreter")
 """What only a language has."""
 OVERRIDES = ("patterns", "placements", "loan", "parts", "forward", "send", "keep", "max_payload_bytes")
 """What a language may have otherwise than the transport."""

@@ -64,6 +64,12 @@ def _shape(cell: Cell, *_: object) -> str:
     return _works(cell)
 
 
+def _copies(cell: Cell, manifest: Manifest, _: World) -> str:
+    lacking = [word for word in languages(cell) if not manifest.offers[word].copies]
+    is_own = any(work.get("way") == "own" for work in amounts.works(cell.work))
+    return f"{cell.transport} ({lacking[0]}) brings no copy function of its own" if is_own and lacking else ""
+
+
 def _works(cell: Cell) -> str:
     many = len(amounts.works(cell.work))
     if many > 1 and cell.pattern != "scatter":
@@ -123,4 +129,4 @@ def _remedy(cell: Cell, get: str) -> str:
     return f"run `{command}`" if command.startswith("hopmeter ") else command
 
 
-RULES: tuple[Rule, ...] = (_language, _object, _mixture, _offered, _shape, _size, _spinning, _built)
+RULES: tuple[Rule, ...] = (_language, _object, _mixture, _offered, _shape, _copies, _size, _spinning, _built)

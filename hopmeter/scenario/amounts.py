@@ -7,6 +7,10 @@ import os
 import re
 from pathlib import Path
 
+WAYS = ("memcpy", "stream", "rep", "bytes", "own")
+"""How a receiver copies; the first is the default. instrument/src/copying.rs says what each is."""
+DESTINATIONS = ("warm", "cold", "fresh")
+"""What it copies into; the first is the default."""
 UNITS_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000}
 
 
@@ -82,12 +86,25 @@ def _work(text: str, kind: str, amount: str) -> dict[str, str | int]:
         return {"kind": "none"}
     if kind in ("sleep", "spin"):
         return {"kind": kind, "ns": nanoseconds(amount)}
-    if kind == "copy" and amount.isdecimal():
-        return {"kind": "copy", "bytes": int(amount)}
+    if kind == "copy":
+        return _copy(amount)
     raise ValueError(
         f'"{text}" is no work; write none, sleep:TIME, spin:TIME or copy:BYTES, such as sleep:1ms, '
         "or for servers that differ sleep:30ms/40ms/50ms"
     )
+
+
+def _copy(amount: str) -> dict[str, str | int]:
+    """BYTES, or `frame` for the payload that came; then how, and into what. Defaults stay out, as nodes know them."""
+    found = re.fullmatch(rf"(\d+|frame)(?::({'|'.join(WAYS)}))?(?::({'|'.join(DESTINATIONS)}))?", amount)
+    if not found:
+        raise ValueError(
+            f'"copy:{amount}" is no copy; write copy:BYTES or copy:frame, then how ({", ".join(WAYS)}) and into what '
+            f"({', '.join(DESTINATIONS)}), such as copy:frame:rep:cold"
+        )
+    size, way, into = found.groups()
+    told: dict[str, str | int] = {"kind": "copy"} | ({} if size == "frame" else {"bytes": int(size)})
+    return told | ({"way": way} if way else {}) | ({"into": into} if into else {})
 
 
 def works_ns(text: str, many: int) -> list[int] | None:

@@ -5,6 +5,7 @@ pub mod clock;
 pub mod codec;
 pub mod contract;
 mod control;
+pub mod copying;
 pub mod cost;
 mod duplex;
 pub mod error;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::copying::{Into, Way};
 use crate::error::{Context, Error, Result};
 
 /// The version of the spec file and of the control channel; both ends must agree.
@@ -78,9 +79,20 @@ pub enum RoleKind {
 #[serde(rename_all = "lowercase", deny_unknown_fields, tag = "kind")]
 pub enum Work {
     None,
-    Sleep { ns: i64 },
-    Spin { ns: i64 },
-    Copy { bytes: usize },
+    Sleep {
+        ns: i64,
+    },
+    Spin {
+        ns: i64,
+    },
+    Copy {
+        /// Nothing: as many as the payload has, out of it.
+        bytes: Option<usize>,
+        #[serde(default)]
+        way: Way,
+        #[serde(default)]
+        into: Into,
+    },
 }
 
 /// What a payload stands for. Raw carriage need not know; typed carriage picks its message by it.

@@ -55,6 +55,7 @@ CASES = {
     "touch none": 'touch = "none"\npayload = "bytes:300000"',
     "touch write+read": 'touch = "write+read"\npayload = "bytes:300000"',
     "copy": 'relays = 1\nwork = "copy:1000"',
+    "copy of the frame": 'relays = 1\nwork = "copy:frame:bytes:fresh"',
     "c++": 'transport = "unix"\nlanguage = "c++"',
     "rust>python": 'transport = "unix"\nlanguage = "rust>python"',
     "python>c++": 'transport = "tcp"\nlanguage = "python>c++"',

@@ -34,6 +34,7 @@ BUS = transport("bus", settings={"hwm": {"default": 10, "min": 0, "help": "H."}}
             {"pattern": "scatter", "sinks": 3, "work": "sleep:1ms/2ms"},
             "work sleep:1ms/2ms is for 2 servers, and there are 3",
         ),
+        ({"work": "copy:frame:own"}, "bus (rust) brings no copy function of its own"),
         ({"payload": "bytes:1001"}, "1001 bytes are more than bus carries (1000)"),
         ({"wait": "spin", "relays": 1}, "3 spinning threads on 2 cores would measure the scheduler"),
         ({"wait": "spin", "cores": "same"}, "2 spinning threads on 1 core would measure the scheduler"),

@@ -11,7 +11,7 @@ import pytest
 from hopmeter import places, scenario
 from hopmeter.cli.scenarios import schema_text
 from hopmeter.errors import UsageError
-from hopmeter.scenario import Scenario, files
+from hopmeter.scenario import Scenario, amounts, files
 from hopmeter.toml_files import checked, read
 
 
@@ -34,6 +34,10 @@ def made(**given: Any) -> Scenario:
         ({"work": "nap:1ms"}, '"nap:1ms" is no work'),
         ({"work": "sleep:1ms/2"}, '"2" is no duration'),
         ({"work": "none/none"}, '"none/none" is no work'),
+        (
+            {"work": "copy:frame:slowly"},
+            '"copy:frame:slowly" is no copy; write copy:BYTES or copy:frame, then how (memcpy,',
+        ),
         ({"asking": "serial"}, 'asking: "serial" is not one of parallel, sequential'),
         ({"payload": "file:/nowhere/one.jpg"}, "/nowhere/one.jpg cannot be read: No such file or directory"),
         ({"payload": "file:/"}, "/ cannot be read: Is a directory"),
@@ -96,3 +100,16 @@ def test_the_schema_refuses_what_the_model_refuses() -> None:
 def test_an_unknown_scenario_is_answered_with_the_nearest() -> None:
     with pytest.raises(UsageError, match='did you mean "quick"'):
         scenario.find("quik")
+
+
+@pytest.mark.parametrize(
+    ("work", "told"),
+    [
+        ("copy:7", {"kind": "copy", "bytes": 7}),
+        ("copy:frame", {"kind": "copy"}),
+        ("copy:frame:rep:cold", {"kind": "copy", "way": "rep", "into": "cold"}),
+        ("copy:7:fresh", {"kind": "copy", "bytes": 7, "into": "fresh"}),
+    ],
+)
+def test_a_copy_tells_nodes_only_what_is_asked_for(work: str, told: dict[str, Any]) -> None:
+    assert amounts.works(work) == [told]

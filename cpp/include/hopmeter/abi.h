@@ -391,6 +391,10 @@ int64_t hopmeter_sent_of(const uint8_t *header);
 /// `argv` holds `argc` terminated strings; `adapter` is valid as long as the process lives.
 int hopmeter_main(int argc, const char *const *argv, const struct HopmeterAdapter *adapter);
 
+/// Lends the instrument the copy function of the adapter's library, before `hopmeter_main`: what relays and servers copy
+/// with whose work is `copy:…:own`.
+void hopmeter_copy_with(void (*copy)(void *to, const void *from, size_t bytes));
+
 /// The version of the instrument: what an adapter reports that has no library behind it.
 const char *hopmeter_version(void);
 

@@ -1,11 +1,11 @@
 //! Where a node in C++ begins.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use hopmeter_instrument::contract::{Setup, Transport};
-use hopmeter_instrument::{Result, node};
+use hopmeter_instrument::{Result, copying, node};
 
 use crate::abi::ABI_VERSION;
 use crate::calls::Adapter;
@@ -32,6 +32,13 @@ pub unsafe extern "C" fn hopmeter_main(argc: c_int, argv: *const *const c_char, 
         .map(|at| unsafe { terminated(*argv.add(at)) })
         .collect();
     c_int::from(run(adapter, arguments) != ExitCode::SUCCESS)
+}
+
+/// Lends the instrument the copy function of the adapter's library, before `hopmeter_main`: what relays and servers copy
+/// with whose work is `copy:…:own`.
+#[unsafe(no_mangle)]
+pub extern "C" fn hopmeter_copy_with(copy: unsafe extern "C" fn(to: *mut c_void, from: *const c_void, bytes: usize)) {
+    copying::copy_with(copy);
 }
 
 /// The version of the instrument: what an adapter reports that has no library behind it.

@@ -28,7 +28,7 @@ pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
     let relay = Relay {
         gate: Gate::new(desk, until.clone()),
         recorder: desk.recorder()?,
-        worker: Worker::new(desk.me.work),
+        worker: Worker::new(desk.me.work, desk.spec.payload_bytes)?,
         publisher,
         busy_ns: desk.spec.busy_ns,
         failure: None,
@@ -52,7 +52,7 @@ struct Relay {
 impl Taker for Relay {
     fn take(&mut self, received: Received<'_>) {
         let Some(arrival) = self.gate.admit(&received) else { return };
-        self.worker.work_on(&arrival.header);
+        self.worker.work_on(&arrival.header, received.payload);
         let forwarded_ns = clock::now_ns();
         let publisher = &mut self.publisher;
         let (mut refused, copied) = (0, copies_made());
@@ -67,6 +67,7 @@ impl Taker for Relay {
             self.record(arrival.header.seq, arrival.arrived_ns, passed_on.then_some(forwarded_ns));
         }
         self.gate.count(&arrival, &received);
+        self.worker.rest();
     }
 }
 

@@ -58,7 +58,7 @@ impl Answerer {
         Ok(Self {
             gate: Gate::new(desk, until.clone()),
             recorder: desk.recorder()?,
-            worker: Worker::new(desk.me.work),
+            worker: Worker::new(desk.me.work, desk.spec.payload_bytes)?,
             onward,
             reply: desk.spec.reply,
             busy_ns: desk.spec.busy_ns,
@@ -74,7 +74,7 @@ impl Answerer {
     /// Handles one request: `forwarded` is stamped right before the next call, or before the answer of the last.
     pub fn answer(&mut self, received: Received<'_>, replier: &mut dyn Replier) {
         let Some(arrival) = self.gate.admit(&received) else { return };
-        self.worker.work_on(&arrival.header);
+        self.worker.work_on(&arrival.header, received.payload);
         let copied = copies_made();
         let forwarded_ns = clock::now_ns();
         let answered = match self.onward {
@@ -93,6 +93,7 @@ impl Answerer {
             self.recorder.push(Record { arrived_ns, forwarded_ns, ..Record::of(arrival.header.seq) });
         }
         self.gate.count(&arrival, &received);
+        self.worker.rest();
     }
 
     fn answer_now(&mut self, received: &Received<'_>, replier: &mut dyn Replier) -> Result<bool> {

@@ -3,6 +3,8 @@
 use std::hint::black_box;
 
 use crate::clock;
+use crate::copying::Copier;
+use crate::error::Result;
 use crate::frame::{Header, flags};
 use crate::spec::Work;
 
@@ -12,35 +14,51 @@ const LATE_NS: i64 = 100_000;
 /// Work with the memory it needs, allocated once.
 pub struct Worker {
     work: Work,
+    /// What is copied, if not the payload.
     from: Vec<u8>,
-    to: Vec<u8>,
+    copier: Option<Copier>,
     /// How often it took over 100 us more than it should have.
     pub late: u64,
 }
 
 impl Worker {
-    pub fn new(work: Work) -> Self {
-        let bytes = if let Work::Copy { bytes } = work { bytes } else { 0 };
-        Self { work, from: vec![1; bytes], to: vec![2; bytes], late: 0 }
+    /// # Errors
+    /// When it cannot copy in the way that is asked for.
+    pub fn new(work: Work, payload_bytes: usize) -> Result<Self> {
+        let (mut from, mut copier) = (Vec::new(), None);
+        if let Work::Copy { bytes, way, into } = work {
+            from = vec![1; bytes.unwrap_or(0)];
+            copier = Some(Copier::new(way, into, bytes.unwrap_or(payload_bytes))?);
+        }
+        Ok(Self { work, from, copier, late: 0 })
     }
 
     /// Works on one message. A probe only proves the way: whoever sends it waits less than some works take.
     #[inline]
-    pub fn work_on(&mut self, header: &Header) {
+    pub fn work_on(&mut self, header: &Header, payload: &[u8]) {
         if !header.is(flags::PROBE) {
-            self.work();
+            self.work(payload);
+        }
+    }
+
+    /// Called when the message was passed on: what has to be ready for the next one.
+    #[inline]
+    pub fn rest(&mut self) {
+        if let Some(copier) = &mut self.copier {
+            copier.rest();
         }
     }
 
     #[inline]
-    fn work(&mut self) {
+    fn work(&mut self, payload: &[u8]) {
         match self.work {
             Work::None => {}
             Work::Sleep { ns } => self.timed(ns, clock::sleep_until),
             Work::Spin { ns } => self.timed(ns, |until_ns| _ = clock::spin_until(until_ns)),
-            Work::Copy { .. } => {
-                self.to.copy_from_slice(black_box(&self.from));
-                black_box(&mut self.to);
+            Work::Copy { bytes, .. } => {
+                if let Some(copier) = &mut self.copier {
+                    copier.copy(black_box(if bytes.is_some() { &self.from } else { payload }));
+                }
             }
         }
     }

@@ -162,4 +162,7 @@ class LibXr final : public Transport {
 
 }  // namespace
 
-int main(int argc, char** argv) { return run<LibXr>(argc, argv); }
+int main(int argc, char** argv) {
+  hopmeter_copy_with(LibXR::Memory::FastCopy);
+  return run<LibXr>(argc, argv);
+}
