@@ -59,6 +59,11 @@ def _jax(array: Array, place: str) -> Any:
     return jax.block_until_ready(jax.device_put(array, jax.devices(place or "cpu")[0]))
 
 
+def _mxnet(array: Array, place: str) -> Any:
+    mx = _use("mxnet")
+    return mx.nd.array(array, ctx=mx.gpu() if place else mx.cpu(), dtype=array.dtype)
+
+
 def _paddle(array: Array, place: str) -> Any:
     return _use("paddle").to_tensor(array, place=place or "cpu")
 
@@ -73,9 +78,11 @@ def _gpus(module: str, count: Callable[[Any], int]) -> Callable[[], bool]:
     return there
 
 
+_PANDAS = Form(lambda array, _: _use("pandas").DataFrame(_rows(array)), lambda obj: obj.to_numpy())
+
 FORMS = {
     "numpy": Form(lambda array, _: array),
-    "pandas": Form(lambda array, _: _use("pandas").DataFrame(_rows(array)), lambda obj: obj.to_numpy()),
+    **dict.fromkeys(("pandas", "pandas1"), _PANDAS),
     "polars": Form(lambda array, _: _use("polars").DataFrame(_rows(array)), lambda obj: obj.to_numpy()),
     "pyarrow": Form(lambda array, _: _use("pyarrow").Tensor.from_numpy(array), lambda obj: obj.to_numpy()),
     "xarray": Form(lambda array, _: _use("xarray").DataArray(array), lambda obj: obj.to_numpy()),
@@ -85,6 +92,7 @@ FORMS = {
         lambda array, _: _use("pint").get_application_registry().Quantity(array, "meter"), lambda obj: obj.magnitude
     ),
     "zarr": Form(lambda array, _: _use("zarr").array(array), lambda obj: obj[...]),
+    "mxnet": Form(_mxnet, lambda obj: obj.asnumpy(), "float32", "gpu", _gpus("mxnet", lambda m: m.context.num_gpus())),
     "torch": Form(
         _torch, lambda obj: obj.cpu().numpy(), "float32", "cuda", _gpus("torch", lambda m: m.cuda.device_count())
     ),
@@ -130,6 +138,12 @@ def _makes_arrays(name: str) -> bool:
     return hasattr(codec, "from_array") or hasattr(codec, "adopt")
 
 
+def devices(codec: str) -> tuple[str, ...]:
+    """Where a codec's objects can live, `cpu` or `gpu`."""
+    on_cpu = () if codec in GPU_ONLY else ("cpu",)
+    return (*on_cpu, "gpu") if form_of(codec).gpu else on_cpu
+
+
 def form_of(codec: str) -> Form:
     """The form of a codec's objects; codecs to compare with carry NumPy's."""
     if codec in names():
@@ -163,12 +177,10 @@ def place_of(codec: str, device: str) -> str:
     if codec in frameworks() and (absent := missing(codec)):
         raise CodecError(absent)
     form = form_of(codec)
+    if device not in devices(codec):
+        raise CodecError(f"{codec} keeps nothing on the {device.upper()}")
     if device == "cpu":
-        if codec in GPU_ONLY:
-            raise CodecError(f"{codec} has nothing on the CPU", "use --device gpu")
         return ""
-    if not form.gpu:
-        raise CodecError(f"{codec} keeps its objects on the CPU", "use --device cpu")
     if not form.has_gpu():
         raise CodecError(f"{codec} finds no GPU here")
     return form.gpu
@@ -183,7 +195,6 @@ def encoder_of(codec: str, place: str, settle: Callable[[Any], Any] | None) -> t
 
     if not place:
         return encode, decode
-    asked = None if codec in GPU_ONLY else place
     if settle is None:
-        return encode, lambda frames: decode(frames, None, asked)
-    return encode, lambda frames: settle(decode(frames, None, asked))
+        return encode, lambda frames: decode(frames, None, "gpu")
+    return encode, lambda frames: settle(decode(frames, None, "gpu"))

@@ -15,14 +15,14 @@ from hopmeter.node.loading import transport_class, transport_name
 
 
 def run(arguments: list[str]) -> int:
-    """Runs the node that `--spec FILE --control-fd N`, `--describe --adapter DIR` or `--weigh CODEC OBJECT DEVICE` asks
-    for; answers its exit code."""
+    """Runs the node that `--spec FILE --control-fd N`, `--describe --adapter DIR` or `--weigh CODEC DEVICE OBJECT…`
+    asks for; answers its exit code."""
     spec = _read_spec(_value(arguments, "--spec"))
     folder = Path(spec.get("adapter") or _value(arguments, "--adapter") or ".")
     collects = spec.get("settings", {}).get("gc", "on") != "off"
 
     if "--weigh" in arguments:
-        print(_weighed(*arguments[arguments.index("--weigh") + 1 :][:3]))
+        print(_weighed(*arguments[arguments.index("--weigh") + 1 :]))
         return 0
     if "--describe" in arguments and not _loads(folder):
         return 1
@@ -66,13 +66,14 @@ def _objects(spec: dict[str, Any]) -> list[Callable[[], Any]]:
     return [made]
 
 
-def _weighed(codec: str, made_of: str, device: str) -> str:
-    """One line of JSON for `--weigh CODEC OBJECT DEVICE`: how large the payload is, or why there is none here."""
+def _weighed(codec: str, device: str, *objects: str) -> str:
+    """One line of JSON for `--weigh CODEC DEVICE OBJECT…`: how large each payload is, or why there is none here."""
     try:
         from hopmeter.node.objects import weighed
     except ImportError as cause:
-        return json.dumps({"missing": f"{sys.executable} has no {cause.name}, which every codec needs"})
-    return weighed(codec, made_of, device)
+        missing = {"missing": f"{sys.executable} has no {cause.name}, which every codec needs"}
+        return json.dumps(dict.fromkeys(objects, missing))
+    return weighed(codec, device, objects)
 
 
 def _settle_collector(collects: bool) -> None:

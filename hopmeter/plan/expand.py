@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from hopmeter.errors import UsageError
 from hopmeter.manifest import Manifest, Readiness, named, selected
+from hopmeter.manifest.readiness import readiness
 from hopmeter.plan.cell import AXES, Cell
 from hopmeter.plan.cores import Machine, NoCoresError
 from hopmeter.scenario import Ask, Scenario, amounts
@@ -28,6 +29,8 @@ class World:
     manifests: Mapping[str, Manifest]
     ready: Mapping[tuple[str, str], Readiness]
     machine: Machine
+    carrier: Callable[[Manifest, str], Readiness] = lambda manifest, codec: readiness(manifest, "python", codec)
+    """The Python node of a transport that carries the objects of a codec."""
 
 
 def expanded(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:

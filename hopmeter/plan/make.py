@@ -44,19 +44,20 @@ def scheduled_s(cell: Cell) -> float:
 def make(name: str, scenario: Scenario, world: World, seed: int | None = None) -> Plan:
     """Every cell the scenario asks for, floors added, what cannot be dropped with its reason."""
     asked = [cell for ask in asks(scenario) for cell in expanded(scenario, ask, world)]
-    judged = [_judged(cell, world) for cell in _distinct(asked)]
+    judged = _judged(_distinct(asked), world)
     chosen = scenario.seed if seed is None else seed
     cells = without_floors(judged) if scenario.search else with_floors(judged, world)
     return Plan(name, scenario, cells, secrets.randbits(32) if chosen is None else chosen)
 
 
-def _judged(cell: Cell, world: World) -> Cell:
-    """The cell, dropped where it cannot be; what an object weighs is asked only where all else is well."""
-    judged = replace(cell, dropped=why_not(cell, world))
-    if judged.dropped or cell.codec == "none":
-        return judged
-    judged = weighed(judged, world.ready[cell.transport, "python"].command)
-    return replace(judged, dropped=why_not(judged, world))
+def _judged(cells: list[Cell], world: World) -> list[Cell]:
+    """The cells, dropped where they cannot be; what an object weighs is asked only where all else is well."""
+    first = [replace(cell, dropped=why_not(_weightless(cell), world)) for cell in cells]
+    return [replace(cell, dropped=why_not(cell, world)) for cell in weighed(first, world)]
+
+
+def _weightless(cell: Cell) -> Cell:
+    return cell if cell.codec == "none" else replace(cell, payload_bytes=0)
 
 
 def _distinct(cells: list[Cell]) -> list[Cell]:
