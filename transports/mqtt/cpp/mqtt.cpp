@@ -2,6 +2,7 @@
 #include <mosquitto.h>
 #include <poll.h>
 
+#include <atomic>
 #include <functional>
 
 #include "hopmeter/hopmeter.hpp"
@@ -26,6 +27,8 @@ class Connection {
     const auto colon = daemon.find(':');
     mosquitto_int_option(handle(), MOSQ_OPT_TCP_NODELAY, setup.setting<bool>("nodelay"));
     mosquitto_max_inflight_messages_set(handle(), setup.setting<unsigned>("inflight"));
+    mosquitto_connect_callback_set(
+        handle(), [](mosquitto*, void* self, int code) { static_cast<Connection*>(self)->is_taken_ = code == 0; });
     mosquitto_message_callback_set(handle(), [](mosquitto*, void* self, const mosquitto_message* message) {
       const auto* bytes = static_cast<const std::byte*>(message->payload);
       static_cast<Connection*>(self)->call_(Received::split({bytes, static_cast<std::size_t>(message->payloadlen)}));
@@ -49,7 +52,24 @@ class Connection {
     demand(mosquitto_loop(handle(), static_cast<int>(wait_ms), 1), "receiving from mosquitto");
   }
 
-  /// Publishes where the message before has left; what the socket does not take now is written by the next call.
+  /// Waits until the broker has taken this client, for those whose connection no thread looks after.
+  void await_taken() {
+    for (int tries = 0; tries < taken_tries && !is_taken_; ++tries) loop(std::chrono::milliseconds(100));
+    if (!is_taken_) throw Error("mosquitto did not answer that it has taken this client");
+  }
+
+  /// Waits until the socket has taken all that was published.
+  void flush() {
+    while (mosquitto_want_write(handle())) {
+      pollfd writable{mosquitto_socket(handle()), POLLOUT, 0};
+      ::poll(&writable, 1, 100);
+      demand(mosquitto_loop_write(handle(), 1), "sending to mosquitto");
+    }
+  }
+
+  int qos() const noexcept { return qos_; }
+
+  /// What the socket does not take at once is written by `flush`, or by the library's thread.
   Sent publish(const std::string& topic, std::span<const std::byte> frame) {
     const auto bytes = static_cast<int>(frame.size());
     demand(mosquitto_publish(handle(), nullptr, topic.c_str(), bytes, frame.data(), qos_, false),
@@ -62,8 +82,11 @@ class Connection {
     void operator()(mosquitto* handle) const noexcept { mosquitto_destroy(handle); }
   };
   std::unique_ptr<mosquitto, Destroyed> mosquitto_;
+  static constexpr int taken_tries = 100;
+
   Call call_ = [](const Received&) {};
   int qos_ = 0;
+  std::atomic<bool> is_taken_ = false;
 };
 
 /// libmosquitto's own thread writes what the socket does not take at once, and acknowledges.
@@ -81,19 +104,26 @@ class Served {
   Connection connection_;
 };
 
+/// At quality 0 nothing comes back, and whoever publishes writes to the socket itself, without handing over to a
+/// thread.
 class Pub final : public Publisher {
  public:
-  Pub(const Setup& setup, const Link& link) : served_(setup), topic_(link.name) { served_.start(); }
+  Pub(const Setup& setup, const Link& link) : served_(setup), topic_(link.name), is_answered_((*served_).qos() > 0) {
+    is_answered_ ? served_.start() : (*served_).await_taken();
+  }
   /// The library takes a copy of the frame.
   Sent send(std::size_t payload_bytes, Fill fill) override {
     frame_.resize(header_bytes + payload_bytes);
     fill(std::span(frame_));
-    return (*served_).publish(topic_, frame_);
+    const auto sent = (*served_).publish(topic_, frame_);
+    if (!is_answered_) (*served_).flush();
+    return sent;
   }
 
  private:
   Served served_;
   std::string topic_;
+  bool is_answered_;
   std::vector<std::byte> frame_;
 };
 
@@ -119,7 +149,7 @@ class Sub final : public Subscriber {
 
 class Called final : public Subscription {
  public:
-  Called(const Setup& setup, const Link& link, OnFrame on_frame) : served_(setup), on_frame_(std::move(on_frame)) {
+  Called(const Setup& setup, const Link& link, OnFrame on_frame) : on_frame_(std::move(on_frame)), served_(setup) {
     (*served_).subscribe(link.name, [this](const Received& received) { on_frame_(received); });
     served_.start();
   }
