@@ -11,29 +11,13 @@ from hopmeter.analysis import analyse_run
 from hopmeter.launch.result import TrialResult
 from hopmeter.plan.cell import Cell
 from hopmeter.store import RunFolder
+from tests import cells
 from tests.store.raw import write_raw
 
 US = 1000
 MS = 1_000_000
 
-CELL = Cell(
-    id="c1",
-    transport="made-up",
-    language="rust",
-    pattern="pubsub",
-    placement="process",
-    wait="block",
-    cores="same",
-    payload="timing",
-    payload_bytes=36,
-    touch="write",
-    codec="none",
-    pace="open",
-    rate_hz=1000.0,
-    relays=0,
-    sinks=1,
-    trials=1,
-)
+CELL = cells.cell(cores="same", payload_bytes=36, trials=1)
 
 Rows = list[dict[str, Any]]
 Trial = Mapping[int, Rows]

@@ -9,25 +9,17 @@ import pytest
 from hopmeter.cli import result_lines
 from hopmeter.cli.environment import asked
 from hopmeter.errors import UsageError
-from hopmeter.plan.cell import Cell
 from hopmeter.store.columns import CELLS
+from tests.cells import cell
 
-CELL = Cell(
-    id="c1",
+CELL = cell(
     transport="zenoh",
-    language="rust",
-    pattern="pubsub",
     placement="thread",
     wait="callback",
     cores="free",
     payload="image:320x240",
     payload_bytes=230_400,
-    touch="write",
-    codec="none",
-    pace="open",
     rate_hz=30.0,
-    relays=0,
-    sinks=1,
     profile="express=true shm=false",
 )
 

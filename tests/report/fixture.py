@@ -16,6 +16,7 @@ from hopmeter.launch.result import TrialResult
 from hopmeter.plan.cell import Cell
 from hopmeter.store import RunFolder
 from hopmeter.store.samples import HEAD_BYTES, MAGIC, NONE_NS, RECORD, TIMES, VERSION
+from tests import cells
 
 Times = NDArray[Any]
 
@@ -140,22 +141,15 @@ def build(
 
 
 def _cell(each: Made, made: tuple[Made, ...], trials: int) -> Cell:
-    return Cell(
+    return cells.cell(
         id=each.id,
         transport=each.transport,
         language=each.language,
-        pattern="pubsub",
-        placement="process",
-        wait="block",
-        cores="cross",
         payload=each.payload,
         payload_bytes=each.payload_bytes,
-        touch="write",
         codec=each.codec,
-        pace="open",
         rate_hz=each.rate_hz,
         relays=each.relays,
-        sinks=1,
         trials=trials,
         profile=each.profile,
         floor=next((other.id for other in made if other.is_floor_of(each)), None),

@@ -7,24 +7,9 @@ from typing import Any
 
 from hopmeter.plan.cell import Cell
 from hopmeter.report.source import Row, Run
+from tests import cells
 
-PLANNED = Cell(
-    id="",
-    transport="shm",
-    language="rust",
-    pattern="pubsub",
-    placement="process",
-    wait="block",
-    cores="cross",
-    payload="timing",
-    payload_bytes=28,
-    touch="write",
-    codec="none",
-    pace="open",
-    rate_hz=1000.0,
-    relays=0,
-    sinks=1,
-).as_json()
+PLANNED = cells.cell(transport="shm").as_json()
 MEASURED = {
     "trials_good": 5,
     "status": "ok",

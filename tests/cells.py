@@ -1,0 +1,31 @@
+"""One cell like most others, for tests that need one; what they care about is what they change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hopmeter.plan.cell import Cell
+
+CELL = Cell(
+    id="c1",
+    transport="made-up",
+    language="rust",
+    pattern="pubsub",
+    placement="process",
+    wait="block",
+    cores="cross",
+    payload="timing",
+    payload_bytes=28,
+    touch="write",
+    codec="none",
+    pace="open",
+    rate_hz=1000.0,
+    relays=0,
+    sinks=1,
+)
+
+
+def cell(**changes: Any) -> Cell:
+    """The same with other values."""
+    return replace(CELL, **changes)
