@@ -90,8 +90,8 @@ BENCHES := recording callback ring sockets zeromq peers chain analysis codecs po
 
 # Each is measured even where another has missed its limit; codecs where the frameworks are.
 benches: all $(STAMPS)/frameworks
-	missed=(); for name in $(BENCHES); do python=python; [ $$name != codecs ] || python=$(FRAMEWORKS)/bin/python; \
-	$$python benches/$$name.py || missed+=($$name); done; \
+	missed=(); export PYTHONPATH=$(CURDIR); for name in $(BENCHES); do python=python; \
+	[ $$name != codecs ] || python=$(FRAMEWORKS)/bin/python; $$python benches/$$name.py || missed+=($$name); done; \
 	[ $${#missed[@]} = 0 ] || { echo "missed: $${missed[*]}"; exit 1; }
 
 lint: lint-rust lint-python lint-cpp lint-shell

@@ -17,6 +17,8 @@ ROOTS = ("jax", "jaxlib")
 EXTRA = "jax"
 MEGABYTES = (125, 470)
 READERS: dict[str, Any] = {}
+_numbers: set[Any] = set()
+"""Dtypes that are known to be no keys."""
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
@@ -24,8 +26,10 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
     jax = required("jax", EXTRA)
     if not isinstance(obj, jax.Array) or isinstance(obj, jax.core.Tracer) or not obj.is_fully_addressable:
         raise refused(obj, "send arrays that are computed and whole, not tracers or shards")
-    if jax.dtypes.issubdtype(obj.dtype, jax.dtypes.prng_key):
-        raise refused(obj, "send `jax.random.key_data(key)`")
+    if obj.dtype not in _numbers:
+        if jax.dtypes.issubdtype(obj.dtype, jax.dtypes.prng_key):
+            raise refused(obj, "send `jax.random.key_data(key)`")
+        _numbers.add(obj.dtype)
     return arrays.write(np.asarray(obj), frames, "jax", _device(obj))
 
 
@@ -51,7 +55,7 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
 def _loaded(jax: Any, array: Any, place: Any) -> Any:
     if place is None and array.flags.c_contiguous and array.dtype.isnative and array.dtype.kind != "V":
-        return jax.numpy.from_dlpack(array if array.flags.writeable else arrays.aligned(array))
+        return jax.dlpack.from_dlpack(array if array.flags.writeable else arrays.aligned(array))
     return jax.device_put(arrays.native(array), place)
 
 

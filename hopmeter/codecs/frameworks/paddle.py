@@ -17,6 +17,7 @@ EXTRA = "paddle"
 MEGABYTES = (195, 720)
 RAW = True
 READERS: dict[str, Any] = {}
+_names: dict[Any, str] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
@@ -24,13 +25,18 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
     paddle = required("paddle", EXTRA)
     if not isinstance(obj, paddle.Tensor) or not obj.is_dense():
         raise refused(obj, "only dense tensors travel: use `to_dense()`")
-    gpu = obj.place.is_gpu_place()
+    gpu = paddle.is_compiled_with_cuda() and obj.place.is_gpu_place()
     extra = ("gpu" if gpu else None, obj.stop_gradient)
-    here = obj.detach().cpu() if gpu else obj.detach()
-    name = str(obj.dtype).removeprefix("paddle.")
+    here = obj if obj.stop_gradient else obj.detach()
+    here = here.cpu() if gpu else here
+    name = _names.get(obj.dtype) or _name(obj.dtype)
     if name == "bfloat16" or name.startswith("float8"):
         return arrays.write(_raw(here, name), frames, "paddle", extra, name)
     return arrays.write(_memory(here), frames, "paddle", extra)
+
+
+def _name(dtype: Any) -> str:
+    return _names.setdefault(dtype, str(dtype).removeprefix("paddle."))
 
 
 def _raw(tensor: Any, name: str) -> Any:
