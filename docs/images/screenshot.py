@@ -37,26 +37,28 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def browser(profile: str) -> webdriver.Chrome:
+def browser(profile: str, **capabilities: object) -> webdriver.Chrome:
     """Debian's Chromium with a new, empty profile."""
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or "chromium"
+    for name, value in capabilities.items():
+        options.set_capability(f"goog:{name}", value)
     for switch in (*SWITCHES, f"--user-data-dir={profile}"):
         options.add_argument(switch)
     return webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
 
 
+def looks(driver: webdriver.Chrome, width: int, height: int, scale: float = 1, dark: bool = False) -> None:
+    """What every page that is opened from now on is seen on: a screen of that size, below 600 pixels a phone's."""
+    size = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": width < 600}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+
+
 def photograph(driver: webdriver.Chrome, asked: argparse.Namespace) -> bytes:
     """The upper part of the page, or all of it."""
-    size = {
-        "width": asked.width,
-        "height": asked.height or 1000,
-        "deviceScaleFactor": asked.scale,
-        "mobile": asked.width < 600,
-    }
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    scheme = {"name": "prefers-color-scheme", "value": "dark" if asked.dark else "light"}
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+    looks(driver, asked.width, asked.height or 1000, asked.scale, asked.dark)
     driver.get(asked.report.resolve().as_uri())
     if asked.print:
         return base64.b64decode(

@@ -12,33 +12,20 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
+from docs.images import screenshot
+
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(
         not (shutil.which("chromium") and shutil.which("chromedriver")), reason="Debian's chromium-driver is missing"
     ),
 ]
-SWITCHES = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-dev-shm-usage",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or ""
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    for switch in (*SWITCHES, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(switch)
-    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    logs = {"browser": "ALL", "performance": "ALL"}
+    driver = screenshot.browser(str(tmp_path_factory.mktemp("profile")), loggingPrefs=logs)
     yield driver
     driver.quit()
 
@@ -56,11 +43,7 @@ def each_page(browser: webdriver.Chrome, request: pytest.FixtureRequest) -> webd
 
 
 def show(browser: webdriver.Chrome, report: Path, width: int = 1160, scheme: str = "light") -> None:
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    browser.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    )
+    screenshot.looks(browser, width, 900, dark=scheme == "dark")
     browser.get_log("performance")
     browser.get_log("browser")
     browser.get(report.as_uri())
