@@ -17,6 +17,7 @@ from hopmeter import places
 from hopmeter.byhand.wire import Wire, wait
 from hopmeter.errors import HopmeterError
 from hopmeter.launch.processes import die_with_launcher, has_ended, kill_group
+from hopmeter.manifest import carrying
 from hopmeter.manifest.interpreter import NoPythonError, interpreter
 from hopmeter.manifest.model import Offer
 from hopmeter.manifest.readiness import environment
@@ -27,14 +28,17 @@ LOOK_S = 0.05
 TAIL_CHARACTERS = 400
 
 
-def command(offer: Offer) -> list[str]:
-    """What runs a participant of a transport; HopmeterError with what gets its Python."""
+def command(offer: Offer, codec: str = "") -> list[str]:
+    """What runs a participant of a transport, with a codec's framework where that has an environment of its own;
+    HopmeterError with what gets its Python."""
+    joined = bool(codec) and bool(carrying.apart(codec))
     try:
-        found = interpreter(offer)
+        found = carrying.interpreter(codec, offer) if joined else interpreter(offer)
     except NoPythonError as none:
         raise HopmeterError(str(none), none.remedy) from none
     if found is None:
-        raise HopmeterError("its Python packages are not installed", f"hopmeter build {offer.transport}")
+        more = f" --framework {codec}" if joined else ""
+        raise HopmeterError("its Python packages are not installed", f"hopmeter build {offer.transport}{more}")
     if found.program == Path(sys.executable):
         return [sys.executable, "-P", "-m", "hopmeter.byhand.participant"]
     minor = ".".join(map(str, sys.version_info[:2]))
@@ -54,7 +58,7 @@ class Child:
         spec.write_text(json.dumps(told))
         with theirs, self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [*command(offer), str(spec), str(theirs.fileno())],
+                [*command(offer, told.get("codec", "")), str(spec), str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

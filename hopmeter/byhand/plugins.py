@@ -11,6 +11,7 @@ import numpy as np
 
 from hopmeter.codecs import encode, missing
 from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.lookup import apart
 from hopmeter.codecs.packing import pack_into, packed_bytes
 from hopmeter.toml_files import one_of
 
@@ -73,6 +74,7 @@ PLUGINS = {
     "numpy": Plugin("numpy", _ones),
     "pandas": Plugin("pandas", lambda h, w: _use("pandas").DataFrame(_ones(h, w))),
     "pandas_arrow": Plugin("pandas", _arrow_pandas),
+    "pandas1": Plugin("pandas1", lambda h, w: _use("pandas").DataFrame(_ones(h, w))),
     "polars": Plugin("polars", lambda h, w: _use("polars").DataFrame(_ones(h, w))),
     "pyarrow": Plugin("pyarrow", lambda h, w: _use("pyarrow").Tensor.from_numpy(_ones(h, w))),
     "xarray": Plugin("xarray", lambda h, w: _use("xarray").DataArray(_ones(h, w))),
@@ -88,6 +90,7 @@ PLUGINS = {
     "jax_gpu": Plugin("jax", _jax("gpu"), gpu="gpu"),
     "paddle": Plugin("paddle", _paddle("cpu")),
     "paddle_gpu": Plugin("paddle", _paddle("gpu"), gpu="gpu"),
+    "mxnet": Plugin("mxnet", lambda h, w: _use("mxnet").nd.ones((h, w))),
     "cupy": Plugin("cupy", lambda h, w: _use("cupy").ones((h, w)), gpu="cuda"),
 }
 OTHER_NAMES = {
@@ -99,8 +102,7 @@ OTHER_NAMES = {
 }
 """The study's names for what has another one here."""
 WITHOUT = {
-    "mxnet": "MXNet needs a NumPy of its own time, and cannot run beside the others",
-    "mxnet_gpu": "MXNet needs a NumPy of its own time, and cannot run beside the others",
+    "mxnet_gpu": "hopmeter has MXNet for the CPU only: take mxnet",
     "trax": "Trax has no codec: send its arrays as jax",
 }
 
@@ -116,7 +118,8 @@ def absent(name: str) -> str:
         return WITHOUT[name]
     if name not in PLUGINS:
         return f"plugin {one_of(name, PLUGINS)}"
-    return missing(PLUGINS[name].codec)
+    # What has an environment of its own is looked for there, transport by transport.
+    return "" if apart(PLUGINS[name].codec) else missing(PLUGINS[name].codec)
 
 
 def made(name: str, height: int, width: int) -> Any:

@@ -72,9 +72,11 @@ def serve(served: Served, ready: Any) -> int:
 
 def _checked_work(text: str) -> None:
     try:
-        work(text)
+        asked = work(text)
     except ValueError as wrong:
         raise UsageError(f"--work: {wrong}") from wrong
+    if asked["kind"] == "copy" and asked.keys() != {"kind", "bytes"}:
+        raise UsageError(f"--work {text} is for scenarios", "by hand a server copies a number of bytes: copy:BYTES")
 
 
 def _opened(child: Child, alarm: Alarm) -> None:

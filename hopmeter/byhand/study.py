@@ -142,6 +142,14 @@ class Study:
                 return f"there: {theirs['absent'][name]}"
             if name.lstrip("/") not in ours or name.lstrip("/") not in theirs[others]:
                 return "asked for at one end only"
+        return self._apart(mware, plugin)
+
+    def _apart(self, mware: str, plugin: str) -> str:
+        """Why the two have no Python together; empty where they have."""
+        try:
+            command(self._known[mware].offers["python"], plugins.PLUGINS[plugin].codec)
+        except HopmeterError as none:
+            return str(none)
         return ""
 
     def outcome(self, mware: str, plugin: str, status: str, reason: str = "", **found: Any) -> None:
@@ -184,7 +192,8 @@ class Study:
         """What a participant is told, but for its broker and where its rows go."""
         options = {name: getattr(self._asked, name) for name in SAME}
         folder = str(Rendezvous(self._asked.folder, manifest.name).folder)
-        return {"role": role, "transport": manifest.name, "plugin": plugin, "folder": folder, "link": link, **options}
+        what = {"transport": manifest.name, "plugin": plugin, "codec": plugins.PLUGINS[plugin].codec}
+        return {"role": role, "folder": folder, "link": link, **what, **options}
 
     @property
     def name(self) -> str:

@@ -145,7 +145,7 @@ def _folder(side: str) -> Path:
 def serve(
     name: Annotated[str, typer.Argument(help="What it is asked under: up to 24 of a-z, 0-9 and _.")],
     transport: Annotated[str, typer.Option(help="One of `hopmeter transports` with rpc in Python.")] = "zeromq",
-    work: Annotated[str, typer.Option(help="What each call costs: none, sleep:T, spin:T, copy:N.")] = "none",
+    work: Annotated[str, typer.Option(help="What each call costs: none, sleep:T, spin:T, copy:BYTES.")] = "none",
     largest: Annotated[int, typer.Option(min=4096, help="Bytes of the largest object.")] = 64 << 20,
     folder: Folder = None,
     daemon: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A broker that runs already.")] = None,

@@ -1,0 +1,173 @@
+"""`hopmeter listen` and `hopmeter publish`: real commands over real middlewares, in either order."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import itertools
+import os
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import psutil
+import pyarrow.parquet as pq
+import pytest
+
+from hopmeter import places
+from hopmeter.manifest.interpreter import NoPythonError, system
+from tests.byhand.running import started
+
+HAS_RING = any((folder / "libhopmeter_shm.so").exists() for folder in places.node_folders())
+HAS_MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/bin") and importlib.util.find_spec("paho")
+
+
+def direct() -> list[str]:
+    """Middlewares without a broker that are ready here; Unix sockets always are."""
+    return ["unix", *(["shm"] if HAS_RING else []), *(["zeromq"] if importlib.util.find_spec("zmq") else [])]
+
+
+def ros1_is_here() -> bool:
+    try:
+        packages = system().packages
+    except NoPythonError:
+        return False
+    return bool(shutil.which("rosmaster")) and any((folder / "rospy").is_dir() for folder in packages)
+
+
+def brokered() -> list[str]:
+    """Middlewares with a broker or master that are ready here."""
+    return [*(["mqtt"] if HAS_MOSQUITTO else []), *(["ros"] if ros1_is_here() else [])]
+
+
+def options(folder: Path, plugins: list[str], mwares: list[str], trials: int = 30, rate: int = 200) -> list[str]:
+    words = ["--plugins", *plugins, "--mwares", *mwares, "--width", "30", "--height", "20"]
+    flow = ["--trials", str(trials), "--skip-trials", "3", "--rate", str(rate)]
+    return [*words, *flow, "--folder", str(folder / "meeting"), "--out", str(folder / "out")]
+
+
+def nothing_is_left(folder: Path) -> bool:
+    return list((folder / "meeting").iterdir()) == []
+
+
+def logged(path: Path) -> list[dict[str, str]]:
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_listener_may_be_first_and_every_pair_is_measured(tmp_path: Path) -> None:
+    words = options(tmp_path, ["pillow", "numpy"], direct()) if importlib.util.find_spec("PIL") else []
+    words = words or options(tmp_path, ["pandas", "numpy"], direct())
+    with started(tmp_path / "listen.log", "listen", *words) as listener:
+        listener.says("waiting for `hopmeter publish`")
+        with started(tmp_path / "publish.log", "publish", *words) as publisher:
+            assert publisher.ends() == 0, publisher.said + listener.said
+            assert listener.ends() == 0, listener.said
+    pairs = {(mware, plugin) for mware in direct() for plugin in (words[1], words[2])}
+    for side in ("publisher", "listener"):
+        rows = logged(tmp_path / f"out/{side}.csv")
+        assert list(rows[0]) == ["middleware", "plugin", "timestamp", "count", "delay"]
+        assert {(row["middleware"], row["plugin"]) for row in rows} == pairs
+        assert all(float(row["delay"]) > 0 for row in rows)
+        counted = Counter((row["middleware"], row["plugin"]) for row in rows)
+        # A middleware may lose; those over Unix sockets do not, and those to skip are in no log.
+        assert counted["unix", "numpy"] == 30
+        assert {int(row["count"]) for row in rows} == set(range(30))
+    _samples_join(tmp_path / "out/samples")
+    assert nothing_is_left(tmp_path)
+
+
+def _samples_join(folder: Path) -> None:
+    """Both ends agree on when a message was sent, and no moment comes before the one that must precede it."""
+    sent = pq.read_table(folder / "publisher-unix-numpy.parquet").to_pylist()
+    came = {row["seq"]: row for row in pq.read_table(folder / "listener-unix-numpy.parquet").to_pylist()}
+    assert len(sent) == len(came) == 30
+    for row in sent:
+        other = came[row["seq"]]
+        assert (row["intended_ns"], row["sent_ns"]) == (other["intended_ns"], other["sent_ns"])
+        assert row["intended_ns"] <= row["sent_ns"] <= row["encoded_ns"] <= other["arrived_ns"] <= other["decoded_ns"]
+        assert row["arrived_ns"] is None
+        assert not other["content_error"]
+    steps = {later["intended_ns"] - row["intended_ns"] for row, later in itertools.pairwise(sent)}
+    assert steps == {5_000_000}
+
+
+def test_brokers_are_started_and_ended_and_what_is_missing_stops_nothing(tmp_path: Path) -> None:
+    mwares = [*(brokered() or ["unix"]), "nosuch"]
+    words = options(tmp_path, ["numpy", "mxnet_gpu"], mwares)
+    with started(tmp_path / "publish.log", "publish", *words) as publisher:
+        publisher.says("waiting for `hopmeter listen`")
+        with started(tmp_path / "listen.log", "listen", *words) as listener:
+            assert listener.ends() == 0, listener.said
+            assert publisher.ends() == 0, publisher.said
+            for said in (listener.said, publisher.said):
+                assert 'middleware "nosuch" is not one of' in said
+                assert "mxnet_gpu" in said
+    rows = logged(tmp_path / "out/listener.csv")
+    assert Counter(row["middleware"] for row in rows) == dict.fromkeys(mwares[:-1], 30)
+    assert nothing_is_left(tmp_path)
+
+
+@pytest.mark.parametrize("end", ["publisher", "listener"])
+def test_ctrl_c_at_one_end_ends_both_and_keeps_what_was_measured(end: str, tmp_path: Path) -> None:
+    words = options(tmp_path, ["numpy"], ["mqtt" if HAS_MOSQUITTO else "unix"], trials=100_000)
+    with (
+        started(tmp_path / "listen.log", "listen", *words) as listener,
+        started(tmp_path / "publish.log", "publish", *words) as publisher,
+    ):
+        ends = {"listener": listener, "publisher": publisher}
+        while not (records := list((tmp_path / "meeting").glob("*.pubsub.json"))):
+            assert listener.process.poll() is None, listener.said
+            assert publisher.process.poll() is None, publisher.said
+            psutil.wait_procs([psutil.Process()], timeout=0.05)
+        assert records
+        family = [*listener.family(), *publisher.family()]
+        ends.pop(end).interrupt()
+        assert (publisher if end == "publisher" else listener).ends() == 130
+        (other,) = ends.values()
+        assert other.ends() == 1
+        assert "the other end has left" in other.said
+        assert psutil.wait_procs(family, timeout=20)[1] == []
+    assert nothing_is_left(tmp_path)
+
+
+TWOS = """
+import numpy
+ones = numpy.ones
+numpy.ones = lambda shape, *rest, **named: ones(shape, *rest, **named) * (2 if shape == (20, 30) else 1)
+"""
+
+
+def test_wrong_content_is_told_and_is_an_error(tmp_path: Path) -> None:
+    """A publisher whose NumPy makes twos for ones."""
+    beyond = tmp_path / "beyond"
+    beyond.mkdir()
+    (beyond / "sitecustomize.py").write_text(TWOS)
+    words = options(tmp_path, ["numpy"], ["unix"])
+    with (
+        started(tmp_path / "listen.log", "listen", *words) as listener,
+        started(tmp_path / "publish.log", "publish", *words, beyond={"PYTHONPATH": _path(beyond)}) as publisher,
+    ):
+        assert listener.ends() == 1, listener.said
+        assert publisher.ends() == 1, publisher.said
+        for said in (listener.said, publisher.said):
+            assert "33 messages arrived with another content" in " ".join(said.split())
+    assert all(row["content_error"] for row in pq.read_table(tmp_path / "out/samples").to_pylist() if row["arrived_ns"])
+
+
+def _path(folder: Path) -> str:
+    return os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
+
+
+def test_ends_that_were_asked_differently_measure_nothing(tmp_path: Path) -> None:
+    listening = options(tmp_path, ["numpy"], ["unix"], trials=30)
+    publishing = options(tmp_path, ["numpy"], ["unix"], trials=31)
+    with (
+        started(tmp_path / "listen.log", "listen", *listening) as listener,
+        started(tmp_path / "publish.log", "publish", *publishing) as publisher,
+    ):
+        assert listener.ends() == 2
+        assert publisher.ends() == 2
+        assert "--trials 30 here, 31 there" in listener.said
+        assert "--trials 31 here, 30 there" in publisher.said
+    assert not (tmp_path / "out").exists()
