@@ -31,6 +31,11 @@ class Case:
         return self.placement == "thread" or "process" not in self.manifest.offers[self.sender].placements
 
     @property
+    def most_bytes(self) -> int:
+        """The largest payload that both of its languages carry."""
+        return min(self.manifest.offers[language].max_payload_bytes for language in (self.sender, self.receiver))
+
+    @property
     def label(self) -> str:
         """As pytest shows it."""
         languages = self.sender if self.sender == self.receiver else f"{self.sender}>{self.receiver}"

@@ -77,7 +77,7 @@ def frames_of_calls(seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
 @every(calls())
 def test_replies_carry_what_was_asked(case: Case, theatre: Theatre) -> None:
     client, server = connect(theatre, case)
-    for seq, size in enumerate([0, 1, 64, 1000, 65_536, 1 << 20]):
+    for seq, size in enumerate(size for size in [0, 1, 64, 1000, 65_536, 1 << 20] if size <= case.most_bytes):
         replies = call(client, server, seq, size)
         assert [(reply["seq"], reply["payload_bytes"]) for reply in replies] == [(seq, size)]
 

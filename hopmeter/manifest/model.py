@@ -124,7 +124,7 @@ class Offer(BaseModel):
     send: str
     keep: bool
     max_payload_bytes: int
-    """The most that it sends."""
+    """The most that it sends and receives."""
     library: str
     pip: list[str]
     apt: list[str]

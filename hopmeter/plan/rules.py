@@ -85,18 +85,12 @@ def _object(cell: Cell, *_: object) -> str:
 
 
 def _size(cell: Cell, manifest: Manifest, _: World) -> str:
-    for language in _senders(cell):
+    for language in languages(cell):
         most = manifest.offers[language].max_payload_bytes
         if cell.payload_bytes > most:
             named = cell.transport if most == manifest.max_payload_bytes else f"{cell.transport} ({language})"
             return f"{cell.payload_bytes} bytes are more than {named} carries ({most})"
     return ""
-
-
-def _senders(cell: Cell) -> list[str]:
-    """The languages that send: of a topic all but its last receivers', of calls all, since servers answer."""
-    source, relay, _ = language_parts(cell.language, cell.relays)
-    return [source, relay] if cell.pattern == "pubsub" else languages(cell)
 
 
 def participants(cell: Cell) -> int:

@@ -51,24 +51,14 @@ def test_what_cannot_be_is_dropped_with_its_reason(given: dict[str, Any], reason
     assert made.runnable == []
 
 
-def test_a_language_that_sends_less_receives_as_much_as_others() -> None:
+def test_a_language_that_carries_less_drops_only_its_own_cells() -> None:
     narrow = transport("bus", languages={"rust": {**LANGUAGE, "max_payload_bytes": 10}, "python": LANGUAGE})
     dropped = {
-        (language, pattern): planned(
-            world(narrow), payload="bytes:11", language=language, pattern=pattern, placement="process"
-        )
-        .cells[0]
-        .dropped
+        language: planned(world(narrow), payload="bytes:11", language=language).cells[0].dropped
         for language in ("python", "python>rust", "rust>python")
-        for pattern in ("pubsub", "rpc")
     }
     told = "11 bytes are more than bus (rust) carries (10)"
-    assert {case for case, why in dropped.items() if why} == {
-        ("rust>python", "pubsub"),
-        ("rust>python", "rpc"),
-        ("python>rust", "rpc"),
-    }
-    assert set(dropped.values()) == {"", told}
+    assert dropped == {"python": "", "python>rust": told, "rust>python": told}
 
 
 @pytest.mark.parametrize(
