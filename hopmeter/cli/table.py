@@ -21,6 +21,8 @@ from hopmeter.report.source import Row, Run
 NAMES = ("", "transport", "language")
 FIGURES = ("p50 µs", "p99 µs", "×floor", "CPU µs")
 SHOWN_ANYWAY = {"response_p50_us", "response_p99_us", "times_floor", "cpu_us_per_message", "lost", "status"}
+WIDEST = 200
+"""Letters of a line where nothing says how wide it may be."""
 Facts = dict[str, Any]
 
 
@@ -51,7 +53,17 @@ def _print_group(console: Console, group: Group, asked: Sequence[str]) -> None:
     chips = [chip for chip in group.chips if chip not in group.title]
     console.print()
     console.print(Text(f"{group.title}  ", style="bold cyan") + Text(", ".join(chips), style="dim"))
+    _print_whole(console, table)
+
+
+def _print_whole(console: Console, table: Table) -> None:
+    """A file or a pipe has no edge, so nothing is cut there for its sake."""
+    edge = console.width
+    if not console.is_terminal:
+        wanted = console.measure(table, options=console.options.update(max_width=WIDEST)).maximum
+        console.width = max(edge, wanted)
     console.print(table)
+    console.width = edge
 
 
 def _head(column: str) -> str:

@@ -12,11 +12,14 @@ from typing import Any
 import altair as alt
 import polars as pl
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from hopmeter import report
+from hopmeter.cli import table
 from hopmeter.cli.main import app, register_all
 from hopmeter.errors import UsageError
+from hopmeter.report import source
 from hopmeter.store import query
 
 NOTEBOOK = Path(__file__).parents[2] / "docs/notebook.ipynb"
@@ -44,6 +47,15 @@ def test_show_writes_them_as_csv(objects: Path, tmp_path: Path) -> None:
     assert f"{len(rows)} messages in {out}" in done.output.replace("\n", "")
     assert len(rows) == len(report.messages(objects))
     assert {row["plugin"] for row in rows} == {"numpy", "torch", "pandas", "pickle-in-band", "json-base64"}
+
+
+def test_the_table_in_a_file_is_cut_nowhere(objects: Path) -> None:
+    out = io.StringIO()
+    run = source.read(objects)
+    run.about["columns"] = ["encode_p50_us", "decode_p50_us", "achieved_mb_s", "send_mean_us"]
+    table.print_run(Console(file=out, width=60), run)
+    assert "…" not in out.getvalue()
+    assert "transport" in out.getvalue()
 
 
 def test_a_message_that_was_lost_has_no_row(made: ModuleType, tmp_path: Path) -> None:
