@@ -78,7 +78,8 @@ class Measured:
 def hopmeter(folder: Path, *words: str) -> Ran:
     """The real command, in a folder."""
     root = str(Path(__file__).parents[2])
-    environment = {**os.environ, "PYTHONPATH": root, "COLUMNS": "160"}
+    paths = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": paths, "COLUMNS": "160"}
     command = [sys.executable, "-m", "hopmeter", *words]
     return subprocess.run(
         command, capture_output=True, text=True, cwd=folder, env=environment, timeout=200, check=False

@@ -1,0 +1,68 @@
+"""Studies of native objects, shortened, through the real command: what is sent is what is decoded, and stamped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.conftest import Ran
+
+LIAR = """
+import pickle
+
+def encode(obj):
+    return [pickle.dumps(obj)]
+
+def decode(frames):
+    obj = pickle.loads(frames[0]).copy()
+    obj[1, 1] += 1
+    return obj
+"""
+
+
+def test_objects_of_a_scenario_arrive_as_they_were(run_in: Callable[..., Ran]) -> None:
+    short = ["--transport", "zeromq,unix", "--codec", "numpy,pickle-in-band", "--messages", "50"]
+    ran = run_in("run", "native-objects", *short, "--payload", "array:200x200", "--rate", "50", "--json")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    rows = [json.loads(line) for line in ran.stdout.splitlines()]
+    measured = [row for row in rows if row["status"] in ("ok", "saturated")]
+    assert {(row["transport"], row["codec"], row["device"]) for row in measured} == {
+        (transport, codec, "cpu") for transport in ("zeromq", "unix") for codec in ("numpy", "pickle-in-band")
+    }
+    for row in measured:
+        assert (row["content_errors"], row["trials_good"], row["touch"]) == (0, 1, "none")
+        assert row["payload_bytes"] == {"numpy": 320128, "pickle-in-band": 320202}[row["codec"]]
+        assert row["encode_count"] == row["decode_count"] > 0
+        assert row["encode_p50_us"] + row["hop_min_us"] + row["decode_min_us"] < row["service_max_us"]
+
+
+def test_an_array_is_echoed(run_in: Callable[..., Ran]) -> None:
+    ran = run_in("run", "echo-array", "--transport", "unix", "--payload", "image:80x60", "--messages", "20", "--json")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    rows = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert [(row["codec"], row["pattern"], row["content_errors"]) for row in rows] == [
+        ("numpy", "rpc", 0),
+        ("pickle-in-band", "rpc", 0),
+    ]
+    assert all(row["encode_p50_us"] > 0 and row["decode_p50_us"] > 0 for row in rows)
+
+
+def test_a_codec_that_alters_what_it_carries_is_a_failed_cell(
+    run_in: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A codec is found by listing: this one lies in a folder that every Python of the run lists too."""
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more/liar.py").write_text(LIAR)
+    listed = f"from hopmeter.codecs import compared\ncompared.__path__.append({str(tmp_path / 'more')!r})\n"
+    (tmp_path / "sitecustomize.py").write_text(listed)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    asked = ["--transport", "unix", "--codec", "liar", "--payload", "array:20x20", "--messages", "20", "--json"]
+    ran = run_in("run", "native-objects", *asked)
+    failed = [json.loads(line) for line in ran.stdout.splitlines() if '"failed"' in line]
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert failed
+    assert all("payloads did not arrive as they were sent" in row["reason"] for row in failed)
+    assert all(row["content_errors"] > 20 for row in failed)
