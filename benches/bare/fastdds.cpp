@@ -82,9 +82,7 @@ int main(int count, char** words) {
   std::vector<int64_t> took(WARMUP + rounds);
   message.source(std::string(56, 's'));
   message.padding().resize(bytes - 64, 'p');
-  const auto pinged = [&](double patience_s) {
-    return end.writer->write(&message) && end.receive(message, patience_s);
-  };
+  const auto pinged = [&](double limit_s) { return end.writer->write(&message) && end.receive(message, limit_s); };
   int tries = 0;
   while (!pinged(0.1)) require(tries++ < 200, "find the other process");
   while (end.receive(message, 0.2)) continue;  // answers to tries that came late
@@ -95,7 +93,7 @@ int main(int count, char** words) {
     took[round] = now_ns() - begun;
   }
   message.id(-1);
-  end.writer->write(&message);
+  end.writer->write(&message);  // the relay ends
   waitpid(relay, nullptr, 0);
   tell_median(took.data(), rounds);
   return 0;
