@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::os::fd::RawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,6 +10,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use serde::Serialize;
 
 use crate::affinity;
+use crate::arguments::Arguments;
 use crate::clock;
 use crate::codec::Codec;
 use crate::contract::{Setup, Transport};
@@ -70,36 +70,6 @@ pub fn run(host: &Host<'_>, arguments: impl Iterator<Item = String>) -> ExitCode
         Err(error) => {
             eprintln!("hopmeter node {} ({}): {error}", host.transport, host.language);
             ExitCode::FAILURE
-        }
-    }
-}
-
-enum Arguments {
-    Describe,
-    Measure { spec: PathBuf, control_fd: RawFd },
-    Puppet { control_fd: RawFd },
-}
-
-impl Arguments {
-    fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
-        let usage = || {
-            Error::new("usage: --describe | --spec FILE --control-fd N | --puppet --control-fd N")
-                .remedy("nodes are started by `hopmeter run`, not by hand")
-        };
-        let (mut spec, mut control_fd, mut puppet) = (None, None, false);
-        while let Some(argument) = arguments.next() {
-            match argument.as_str() {
-                "--describe" => return Ok(Self::Describe),
-                "--puppet" => puppet = true,
-                "--spec" => spec = arguments.next().map(PathBuf::from),
-                "--control-fd" => control_fd = arguments.next().and_then(|fd| fd.parse().ok()),
-                _ => return Err(usage()),
-            }
-        }
-        match (spec, control_fd) {
-            (None, Some(control_fd)) if puppet => Ok(Self::Puppet { control_fd }),
-            (Some(spec), Some(control_fd)) if !puppet => Ok(Self::Measure { spec, control_fd }),
-            _ => Err(usage()),
         }
     }
 }

@@ -39,6 +39,7 @@ use crate::transport::PyTransport;
 /// that names one (`hopmeter.node.objects.Objects`). `arguments` are the node's.
 #[pyfunction]
 #[pyo3(signature = (transport, open, version, facts, works, arguments, objects = None))]
+#[allow(clippy::too_many_arguments)] // Python names what it gives
 fn run(
     py: Python<'_>,
     transport: &str,

@@ -1,0 +1,39 @@
+//! What a node is asked for on its command line.
+
+use std::os::fd::RawFd;
+use std::path::PathBuf;
+
+use crate::error::{Error, Result};
+
+/// What to do.
+pub enum Arguments {
+    Describe,
+    Measure { spec: PathBuf, control_fd: RawFd },
+    Puppet { control_fd: RawFd },
+}
+
+impl Arguments {
+    /// # Errors
+    /// When they are none of a node's.
+    pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
+        let usage = || {
+            Error::new("usage: --describe | --spec FILE --control-fd N | --puppet --control-fd N")
+                .remedy("nodes are started by `hopmeter run`, not by hand")
+        };
+        let (mut spec, mut control_fd, mut puppet) = (None, None, false);
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--describe" => return Ok(Self::Describe),
+                "--puppet" => puppet = true,
+                "--spec" => spec = arguments.next().map(PathBuf::from),
+                "--control-fd" => control_fd = arguments.next().and_then(|fd| fd.parse().ok()),
+                _ => return Err(usage()),
+            }
+        }
+        match (spec, control_fd) {
+            (None, Some(control_fd)) if puppet => Ok(Self::Puppet { control_fd }),
+            (Some(spec), Some(control_fd)) if !puppet => Ok(Self::Measure { spec, control_fd }),
+            _ => Err(usage()),
+        }
+    }
+}
