@@ -12,6 +12,8 @@ PLACES = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))
 STARTS = tuple(f"{place}/" for place in PLACES)
 PATIENCE_S = 3.0
 """A process that was told to end takes a moment, and so does who cleans up after it."""
+CLOCK_S = 0.1
+"""By how much a file's time may be behind, and more."""
 
 
 class Watch:
@@ -21,6 +23,7 @@ class Watch:
         self._marks = (run, folder.name)
         self._folder = folder
         self._before = set(_entries())
+        self._began = time.time() - CLOCK_S
         self._held: set[Path] = set()
 
     def look(self, pid: int) -> None:
@@ -37,11 +40,17 @@ class Watch:
 
     def _left(self) -> list[str]:
         files = [path for path in _entries() if path != self._folder and self._is_marked(path.name)]
-        orphans = [path for path in self._held - self._before if path.exists()]
+        orphans = [path for path in self._held - self._before if self._is_new(path)]
         held_by_others = {path for pid in _pids() for path in held(pid)} if orphans else set()
         files += [path for path in orphans if path not in held_by_others and path not in files]
         sockets = [line.split()[-1] for line in _lines("/proc/net/unix") if "@" in line and self._is_marked(line)]
         return [*map(str, sorted(files)), *sockets, *self._processes()]
+
+    def _is_new(self, path: Path) -> bool:
+        """Whether it is there, and was made since: libraries may be installed in such places, too."""
+        with contextlib.suppress(OSError):
+            return path.stat().st_ctime >= self._began
+        return False
 
     def _processes(self) -> Iterator[str]:
         for pid in _pids():

@@ -64,3 +64,17 @@ def test_a_process_that_works_for_the_run_is_left(watch: Watch) -> None:
         left = watch.remains()
         process.communicate()
     assert [line.startswith(f"process {process.pid}: ") for line in left] == [True]
+
+
+def test_a_library_installed_in_such_a_place_is_not_left(watch: Watch, tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as installed:
+        library = Path(installed) / "library.so"
+        library.touch()
+        later = Watch(RUN, tmp_path)
+        later._began += 60
+        with library.open():
+            later.look(os.getpid())
+        assert later.remains() == []
+        with library.open():
+            watch.look(os.getpid())
+        assert watch.remains() == [str(library)]
