@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 
 #include "hopmeter/hopmeter.hpp"
@@ -29,6 +30,7 @@ class House {
   /// Opens a port of any kind for an end of a link, and answers its name, which no other has. A name server gives out
   /// numbers of ports and does not know which are taken by others, so that a few are tried.
   std::string open(auto& port, const hopmeter::Link& link) {
+    const std::lock_guard turn(asking_);
     for (int tries = 0; tries < 20; ++tries) {
       auto name = "/hopmeter/" + link.name + "/" + std::to_string(getpid()) + "_" + std::to_string(next_++);
       if (port.open(name)) return name;
@@ -42,6 +44,7 @@ class House {
   }
 
   bool connects(const std::string& from, const std::string& to) const {
+    const std::lock_guard turn(asking_);
     return yarp::os::Network::connect(from, to, carrier_);
   }
   void connect(const std::string& from, const std::string& to) const {
@@ -61,6 +64,8 @@ class House {
 
   yarp::os::Network network_;
   std::string carrier_;
+  /// The name server takes few connections at once; one that it has no room for is tried again after a second.
+  mutable std::mutex asking_;
   std::atomic<std::uint64_t> next_ = 0;
 };
 

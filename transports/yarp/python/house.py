@@ -6,6 +6,7 @@ import glob
 import itertools
 import os
 import sys
+import threading
 from typing import Any
 
 from hopmeter.node.contract import AdapterError, Link, Setup
@@ -34,6 +35,8 @@ class House:
     def __init__(self, setup: Setup) -> None:
         self.settings = setup.settings
         self._next = itertools.count()
+        self._asking = threading.Lock()
+        """The name server takes few connections at once; one that it has no room for is tried again after a second."""
         self._network = yarp.Network(yarp.YARP_CLOCK_SYSTEM)
         if not yarp.Network.checkNetwork(PATIENCE_S):
             raise AdapterError(f"there is no yarpserver at {setup.daemon}", "see what its log says")
@@ -42,8 +45,9 @@ class House:
         """Opens a port of any kind for an end of a link; answers its name, which no other has."""
         for _ in range(TRIES):
             name = f"/hopmeter/{link.name}/{os.getpid()}_{next(self._next)}"
-            if port.open(name):
-                return name
+            with self._asking:
+                if port.open(name):
+                    return name
         raise AdapterError(f"YARP opens no port for the link {link.name}", "see what the node's log says")
 
     def demand_replies(self) -> None:
@@ -53,7 +57,8 @@ class House:
 
     def connects(self, source: str, sink: str) -> bool:
         """Whether it connected two ports, both by their names."""
-        return bool(yarp.Network.connect(source, sink, self.settings["carrier"]))
+        with self._asking:
+            return bool(yarp.Network.connect(source, sink, self.settings["carrier"]))
 
     def connect(self, source: str, sink: str) -> None:
         """The same, for those that cannot do without."""
