@@ -9,7 +9,7 @@ namespace cyclone {
 
 /// The adapter for one message type.
 template <class Message>
-class Carrier final : public hopmeter::Transport {
+class Carrier : public hopmeter::Transport {
  public:
   Carrier(const hopmeter::Setup& setup, const Customs& customs) : house_(setup, customs) {}
 
@@ -24,7 +24,7 @@ class Carrier final : public hopmeter::Transport {
   }
   hopmeter::Facts facts() override { return house_.facts(); }
 
- private:
+ protected:
   House house_;
 };
 
@@ -44,6 +44,8 @@ class Choice : public hopmeter::Transport {
   hopmeter::Owned<hopmeter::Subscription> subscribe(const hopmeter::Link& link, hopmeter::OnFrame on_frame) override {
     return carrier_->subscribe(link, std::move(on_frame));
   }
+  hopmeter::Owned<hopmeter::Server> server(const hopmeter::Link& link) override { return carrier_->server(link); }
+  hopmeter::Owned<hopmeter::Client> client(const hopmeter::Link& link) override { return carrier_->client(link); }
   hopmeter::Facts facts() override { return carrier_->facts(); }
 
  private:

@@ -6,32 +6,33 @@
 
 namespace cyclone {
 
+/// Writes a sample, or says that this would wait.
+inline hopmeter::Sent written(dds_entity_t writer, const void* sample) {
+  const auto code = dds_write(writer, sample);
+  if (code == DDS_RETCODE_TIMEOUT) return hopmeter::Sent::busy;
+  demand(code, "write a sample");
+  return hopmeter::Sent::accepted;
+}
+
 template <class Message>
 class Writer final : public hopmeter::Publisher {
  public:
   Writer(House& house, const hopmeter::Link& link)
       : outgoing_(house.setup),
         topic_(house.topic(Message::type, Message::topic(link.name))),
-        writer_(house.writer(*topic_, link)) {}
+        writer_(house.writer(*topic_, link, writer_qos(house.setup, link))) {}
 
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
-    return write(outgoing_.filled(payload_bytes, fill));
+    return written(*writer_, &outgoing_.filled(payload_bytes, fill));
   }
 
   hopmeter::Sent forward(const hopmeter::Received& received) override {
     const auto* sample = received.native<typename Message::Sample>();
     if (!sample) throw hopmeter::Error("this frame did not come by Cyclone DDS, so it cannot be moved on");
-    return write(*sample);
+    return written(*writer_, sample);
   }
 
  private:
-  hopmeter::Sent write(const typename Message::Sample& sample) {
-    const auto code = dds_write(*writer_, &sample);
-    if (code == DDS_RETCODE_TIMEOUT) return hopmeter::Sent::busy;
-    demand(code, "write a sample");
-    return hopmeter::Sent::accepted;
-  }
-
   Outgoing<Message> outgoing_;
   Entity topic_, writer_;
 };
@@ -42,8 +43,13 @@ class Inbox {
  public:
   explicit Inbox(House& house) : house_(house) {}
 
-  /// Hands over the next sample, if there is one.
+  /// Hands over the next sample as the instrument sees it, if there is one.
   bool take(dds_entity_t reader, const auto& hand_over) {
+    return take_sample(reader, [&](const auto& sample) { hand<Message>(sample, hand_over); });
+  }
+
+  /// The same with the sample itself.
+  bool take_sample(dds_entity_t reader, const auto& hand_over) {
     dds_sample_info_t info;
     do {
       void* sample = nullptr;
@@ -57,7 +63,7 @@ class Inbox {
 
  private:
   void hand_over_valid(dds_entity_t reader, const dds_sample_info_t& info, const void* sample, const auto& hand_over) {
-    hand<Message>(*static_cast<const typename Message::Sample*>(sample), hand_over);
+    hand_over(*static_cast<const typename Message::Sample*>(sample));
     if (info.publication_handle == writer_) return;
     writer_ = info.publication_handle;
     house_.note(reader, writer_);
@@ -67,31 +73,56 @@ class Inbox {
   dds_instance_handle_t writer_ = 0;
 };
 
-template <class Message>
-class Reader final : public hopmeter::Subscriber {
+/// Waits for the samples of a reader that is polled.
+class Arrivals {
  public:
-  Reader(House& house, const hopmeter::Link& link)
-      : spins_(house.setup.wait() == hopmeter::Wait::spin),
-        inbox_(house),
-        topic_(house.topic(Message::type, Message::topic(link.name))),
-        reader_(house.reader(*topic_, link)),
-        arrivals_(house.waitset()) {
-    demand(dds_set_status_mask(*reader_, DDS_DATA_AVAILABLE_STATUS), "watch for samples");
-    demand(dds_waitset_attach(*arrivals_, *reader_, 0), "watch for samples");
+  Arrivals(House& house, dds_entity_t reader)
+      : spins_(house.setup.wait() == hopmeter::Wait::spin), waitset_(house.waitset()) {
+    demand(dds_set_status_mask(reader, DDS_DATA_AVAILABLE_STATUS), "watch for samples");
+    demand(dds_waitset_attach(*waitset_, reader, 0), "watch for samples");
   }
 
-  std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
-    if (inbox_.take(*reader_, take)) return 1;
+  /// Looks, and where it found nothing looks again when something has come, unless this end spins.
+  std::size_t next(hopmeter::Timeout timeout, const auto& look) {
+    if (look()) return 1;
     if (spins_) return 0;
-    demand(dds_waitset_wait(*arrivals_, nullptr, 0, timeout.count()), "wait for samples");
-    return inbox_.take(*reader_, take);
+    demand(dds_waitset_wait(*waitset_, nullptr, 0, timeout.count()), "wait for samples");
+    return look();
   }
 
  private:
   bool spins_;
-  Inbox<Message> inbox_;
-  Entity topic_, reader_, arrivals_;
+  Entity waitset_;
 };
+
+template <class Message>
+class Reader final : public hopmeter::Subscriber {
+ public:
+  Reader(House& house, const hopmeter::Link& link)
+      : inbox_(house),
+        topic_(house.topic(Message::type, Message::topic(link.name))),
+        reader_(house.reader(*topic_, link, reader_qos(house.setup))),
+        arrivals_(house, *reader_) {}
+
+  std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
+    return arrivals_.next(timeout, [&] { return inbox_.take(*reader_, take); });
+  }
+
+ private:
+  Inbox<Message> inbox_;
+  Entity topic_, reader_;
+  Arrivals arrivals_;
+};
+
+/// What has Cyclone DDS call `arrived(reader)` of an object.
+template <class Called>
+auto calling(Called* called) {
+  const auto enter = [](dds_entity_t reader, void* self) { static_cast<Called*>(self)->arrived(reader); };
+  std::unique_ptr<dds_listener_t, decltype(&dds_delete_listener)> listener(dds_create_listener(called),
+                                                                           &dds_delete_listener);
+  dds_lset_data_available(listener.get(), enter);
+  return listener;
+}
 
 /// Entered by the thread that receives, or within the process by the one that writes; never by two at once.
 template <class Message>
@@ -101,23 +132,15 @@ class Listener final : public hopmeter::Subscription {
       : on_frame_(std::move(on_frame)),
         inbox_(house),
         topic_(house.topic(Message::type, Message::topic(link.name))),
-        reader_(house.reader(*topic_, link, listener().get())) {}
+        reader_(house.reader(*topic_, link, reader_qos(house.setup), calling<Listener>(this).get())) {}
   /// Waits until no call is under way: one that finds its reader half deleted can neither take nor give back.
   ~Listener() override { dds_set_listener(*reader_, nullptr); }
-
- private:
-  auto listener() {
-    const auto called = [](dds_entity_t reader, void* self) { static_cast<Listener*>(self)->arrived(reader); };
-    std::unique_ptr<dds_listener_t, decltype(&dds_delete_listener)> listener(dds_create_listener(this),
-                                                                             &dds_delete_listener);
-    dds_lset_data_available(listener.get(), called);
-    return listener;
-  }
 
   void arrived(dds_entity_t reader) {
     while (inbox_.take(reader, on_frame_)) continue;
   }
 
+ private:
   hopmeter::OnFrame on_frame_;
   Inbox<Message> inbox_;
   Entity topic_, reader_;

@@ -2,8 +2,6 @@
 
 #include <memory>
 
-#include "qos.hpp"
-
 using hopmeter::Facts;
 using hopmeter::Link;
 using hopmeter::Setup;
@@ -35,13 +33,11 @@ Entity House::topic(const dds_topic_descriptor_t& type, const std::string& name)
   return Entity(demand(handle, "make the topic " + name));
 }
 
-Entity House::writer(dds_entity_t topic, const Link& link) const {
-  const auto qos = writer_qos(setup, link);
+Entity House::writer(dds_entity_t topic, const Link& link, const Qos& qos) const {
   return Entity(demand(dds_create_writer(*participant_, topic, qos.get(), nullptr), "make a writer of " + link.name));
 }
 
-Entity House::reader(dds_entity_t topic, const Link& link, const dds_listener_t* listener) const {
-  const auto qos = reader_qos(setup);
+Entity House::reader(dds_entity_t topic, const Link& link, const Qos& qos, const dds_listener_t* listener) const {
   return Entity(demand(dds_create_reader(*participant_, topic, qos.get(), listener), "make a reader of " + link.name));
 }
 

@@ -9,6 +9,7 @@
 #include "configuration.hpp"
 #include "entity.hpp"
 #include "hopmeter/contract.hpp"
+#include "qos.hpp"
 
 namespace cyclone {
 
@@ -17,8 +18,9 @@ class House {
   House(const hopmeter::Setup& setup, const Customs& customs);
 
   Entity topic(const dds_topic_descriptor_t& type, const std::string& name) const;
-  Entity writer(dds_entity_t topic, const hopmeter::Link& link) const;
-  Entity reader(dds_entity_t topic, const hopmeter::Link& link, const dds_listener_t* listener = nullptr) const;
+  Entity writer(dds_entity_t topic, const hopmeter::Link& link, const Qos& qos) const;
+  Entity reader(dds_entity_t topic, const hopmeter::Link& link, const Qos& qos,
+                const dds_listener_t* listener = nullptr) const;
   Entity waitset() const;
 
   /// Notes the way of a sample that a reader has got.

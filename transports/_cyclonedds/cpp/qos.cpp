@@ -21,12 +21,11 @@ bool is_queued(const Setup& setup, std::string_view link) {
   return setup.setting<std::string>("delivery") == "asynchronous";
 }
 
-Qos settled(const Setup& setup) {
+Qos settled(const Setup& setup, bool is_reliable, bool is_volatile) {
   Qos qos(dds_create_qos(), &dds_delete_qos);
   const auto text = [&](const char* name) { return setup.setting<std::string>(name); };
   const auto history = text("history") == "keep-last" ? DDS_HISTORY_KEEP_LAST : DDS_HISTORY_KEEP_ALL;
   const auto depth = history == DDS_HISTORY_KEEP_LAST ? setup.setting<std::int32_t>("depth") : DDS_LENGTH_UNLIMITED;
-  const bool is_reliable = text("reliability") == "reliable", is_volatile = text("durability") == "volatile";
   // A writer that may not wait says that it is busy.
   dds_qset_reliability(qos.get(), is_reliable ? DDS_RELIABILITY_RELIABLE : DDS_RELIABILITY_BEST_EFFORT, 0);
   dds_qset_durability(qos.get(), is_volatile ? DDS_DURABILITY_VOLATILE : DDS_DURABILITY_TRANSIENT_LOCAL);
@@ -34,6 +33,11 @@ Qos settled(const Setup& setup) {
   constexpr auto unlimited = DDS_LENGTH_UNLIMITED;
   dds_qset_durability_service(qos.get(), 0, history, depth, unlimited, unlimited, unlimited);
   return qos;
+}
+
+Qos settled(const Setup& setup) {
+  return settled(setup, setup.setting<std::string>("reliability") == "reliable",
+                 setup.setting<std::string>("durability") == "volatile");
 }
 
 }  // namespace
@@ -45,5 +49,13 @@ Qos writer_qos(const Setup& setup, const Link& link) {
 }
 
 Qos reader_qos(const Setup& setup) { return settled(setup); }
+
+Qos service_qos(const Setup& setup) { return settled(setup, true, true); }
+
+Qos request_qos(const Setup& setup) {
+  auto qos = service_qos(setup);
+  if (setup.wait() == Wait::callback) dds_qset_transport_priority(qos.get(), queued_priority);
+  return qos;
+}
 
 }  // namespace cyclone

@@ -85,18 +85,32 @@ class House:
         with self._making:
             return Topic(self._participant, message.topic(link.name), message.sample_type)
 
-    def writer(self, topic: Topic[Any], link: Link) -> DataWriter[Any]:
-        priority = [Policy.TransportPriority(QUEUED_PRIORITY)] if self._is_queued(link) else []
-        return DataWriter(self._participant, topic, Qos(*self._policies(), *priority))
+    def writer(self, topic: Topic[Any], qos: Qos) -> DataWriter[Any]:
+        return DataWriter(self._participant, topic, qos)
 
-    def reader(self, topic: Topic[Any]) -> DataReader[Any]:
-        return DataReader(self._participant, topic, Qos(*self._policies()))
+    def reader(self, topic: Topic[Any], qos: Qos) -> DataReader[Any]:
+        return DataReader(self._participant, topic, qos)
 
-    def arrivals(self, reader: DataReader[Any]) -> WaitSet:
+    def writer_qos(self, link: Link) -> Qos:
+        return Qos(*self._policies(), *_priority(queued=self._is_queued(link)))
+
+    def reader_qos(self) -> Qos:
+        return Qos(*self._policies())
+
+    def service_qos(self) -> Qos:
+        """Of the topics of services, which are reliable and volatile, as in ROS 2; what is kept follows the
+        settings."""
+        return Qos(*self._kept(reliable=True, volatile=True))
+
+    def request_qos(self) -> Qos:
+        """Of a client's writer. Where servers are called, its requests are queued."""
+        return Qos(*self._kept(reliable=True, volatile=True), *_priority(queued=self.setup.wait == "callback"))
+
+    def waitset(self, reader: DataReader[Any]) -> WaitSet:
         reader.set_status_mask(DDSStatus.DataAvailable)
-        arrivals = WaitSet(self._participant)
-        arrivals.attach(reader)
-        return arrivals
+        waitset = WaitSet(self._participant)
+        waitset.attach(reader)
+        return waitset
 
     def _is_queued(self, link: Link) -> bool:
         """Whether samples are queued for a thread that does nothing but call listeners. Those of calls are where
@@ -110,10 +124,12 @@ class House:
 
     def _policies(self) -> list[Any]:
         settings = self.setup.settings
+        return self._kept(reliable=settings["reliability"] == "reliable", volatile=settings["durability"] == "volatile")
+
+    def _kept(self, *, reliable: bool, volatile: bool) -> list[Any]:
+        settings = self.setup.settings
         keeps_last = settings["history"] == "keep-last"
         history = Policy.History.KeepLast(settings["depth"]) if keeps_last else Policy.History.KeepAll
-        reliable = settings["reliability"] == "reliable"
-        volatile = settings["durability"] == "volatile"
         return [
             # A writer that may not wait says that it is busy.
             Policy.Reliability.Reliable(max_blocking_time=0) if reliable else Policy.Reliability.BestEffort,
@@ -139,6 +155,10 @@ class House:
 
     def close(self) -> None:
         delete(self._participant, self._domain)
+
+
+def _priority(*, queued: bool) -> list[Any]:
+    return [Policy.TransportPriority(QUEUED_PRIORITY)] if queued else []
 
 
 def _buffer_facts() -> dict[str, str]:

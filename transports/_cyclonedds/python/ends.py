@@ -3,47 +3,63 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from cyclone import House, Message, delete, version
 from cyclonedds.core import DDSException, Listener
+from cyclonedds.pub import DataWriter
 from cyclonedds.sub import DataReader
 
 from hopmeter.node.contract import Fill, Link, Setup, Take
+
+
+def written(writer: DataWriter[Any], sample: Any) -> bool:
+    """Writes a sample; false if this would wait."""
+    try:
+        writer.write(sample)
+    except DDSException as told:
+        if told.code != DDSException.DDS_RETCODE_TIMEOUT:
+            raise
+        return False
+    return True
+
+
+class Outgoing:
+    """Where the messages that are sent are filled."""
+
+    def __init__(self, message: Message) -> None:
+        self._message = message
+        self._header = bytearray(64)
+        self._payload = bytearray()
+
+    def filled(self, payload_bytes: int, fill: Fill) -> Any:
+        if len(self._payload) != payload_bytes:
+            self._payload = bytearray(payload_bytes)
+        fill(self._header, self._payload)
+        return self._message.written(self._header, self._payload)
 
 
 class Publisher:
     address = ""
 
     def __init__(self, house: House, message: Message, link: Link) -> None:
-        self._message = message
+        self._outgoing = Outgoing(message)
         self._topic = house.topic(message, link)
-        self._writer = house.writer(self._topic, link)
-        self._header = bytearray(64)
-        self._payload = bytearray()
+        self._writer = house.writer(self._topic, house.writer_qos(link))
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
-        if len(self._payload) != payload_bytes:
-            self._payload = bytearray(payload_bytes)
-        fill(self._header, self._payload)
-        return self.forward(self._message.written(self._header, self._payload))
+        return self.forward(self._outgoing.filled(payload_bytes, fill))
 
     def forward(self, native: Any) -> bool:
-        try:
-            self._writer.write(native)
-        except DDSException as told:
-            if told.code != DDSException.DDS_RETCODE_TIMEOUT:
-                raise
-            return False
-        return True
+        return written(self._writer, native)
 
     def close(self) -> None:
         delete(self._writer, self._topic)
 
 
 class Inbox:
-    """Takes the samples of a reader and hands them over."""
+    """Takes the samples of a reader."""
 
     def __init__(self, house: House, message: Message, reader: DataReader[Any]) -> None:
         self._house, self._message, self._reader = house, message, reader
@@ -51,14 +67,18 @@ class Inbox:
 
     def hand(self, take: Take) -> bool:
         """Hands over the next sample, if there is one."""
+        sample = self.next()
+        if sample is not None:
+            take(*self._message.read(sample), native=sample)
+        return sample is not None
+
+    def next(self) -> Any:
+        """The next sample, or nothing."""
         sample = next(self._valid(), None)
-        if sample is None:
-            return False
-        take(*self._message.read(sample), native=sample)
-        if sample.sample_info.publication_handle != self._writer:
+        if sample is not None and sample.sample_info.publication_handle != self._writer:
             self._writer = sample.sample_info.publication_handle
             self._house.note(self._reader, self._writer)
-        return True
+        return sample
 
     def _valid(self) -> Iterator[Any]:
         """Some samples only tell that a writer has left."""
@@ -66,48 +86,72 @@ class Inbox:
             yield from (sample for sample in samples if sample.sample_info.valid_data)
 
 
-class Subscriber:
-    def __init__(self, house: House, message: Message, link: Link) -> None:
-        self._topic = house.topic(message, link)
-        self._reader = house.reader(self._topic)
-        self._inbox = Inbox(house, message, self._reader)
-        self._arrivals = house.arrivals(self._reader)
+class Arrivals:
+    """Waits for the samples of a reader that is polled."""
+
+    def __init__(self, house: House, reader: DataReader[Any]) -> None:
+        self._waitset = house.waitset(reader)
         self._spins = house.setup.wait == "spin"
 
-    def poll(self, timeout_s: float, take: Take) -> int:
-        if self._inbox.hand(take):
+    def next(self, timeout_s: float, look: Callable[[], bool]) -> int:
+        """Looks, and where it found nothing looks again when something has come, unless this end spins."""
+        if look():
             return 1
         if self._spins:
             return 0
-        self._arrivals.wait(round(timeout_s * 1e9))
-        return int(self._inbox.hand(take))
+        self._waitset.wait(round(timeout_s * 1e9))
+        return int(look())
 
     def close(self) -> None:
-        delete(self._arrivals, self._reader, self._topic)
+        delete(self._waitset)
 
 
-class Subscription(Listener):
-    """Entered by the thread that receives, or within the process by the one that writes."""
-
-    def __init__(self, house: House, message: Message, link: Link, on_frame: Take) -> None:
-        self._on_frame = on_frame
+class Subscriber:
+    def __init__(self, house: House, message: Message, link: Link) -> None:
         self._topic = house.topic(message, link)
-        self._reader = house.reader(self._topic)
+        self._reader = house.reader(self._topic, house.reader_qos())
         self._inbox = Inbox(house, message, self._reader)
+        self._arrivals = Arrivals(house, self._reader)
+
+    def poll(self, timeout_s: float, take: Take) -> int:
+        return self._arrivals.next(timeout_s, lambda: self._inbox.hand(take))
+
+    def close(self) -> None:
+        self._arrivals.close()
+        delete(self._reader, self._topic)
+
+
+class Called(Listener):
+    """Has samples looked for by the thread that receives, or within the process by the one that writes."""
+
+    def __init__(self, reader: DataReader[Any], look: Callable[[], bool]) -> None:
+        self._reader, self._look = reader, look
         self._entered = threading.Lock()
         super().__init__()  # type: ignore[no-untyped-call]
-        self._reader.set_listener(self)
-        self.on_data_available(self._reader)  # what has come before
+        reader.set_listener(self)
+        self.on_data_available(reader)  # what has come before
 
     def on_data_available(self, reader: DataReader[Any]) -> None:
         with self._entered:
-            while self._inbox.hand(self._on_frame):
+            while self._look():
                 pass
 
     def close(self) -> None:
         """Waits until no call is under way."""
         self._reader.set_listener(None)
-        delete(self._reader, self._topic)
+        delete(self._reader)
+
+
+class Subscription:
+    def __init__(self, house: House, message: Message, link: Link, on_frame: Take) -> None:
+        self._topic = house.topic(message, link)
+        reader = house.reader(self._topic, house.reader_qos())
+        inbox = Inbox(house, message, reader)
+        self._called = Called(reader, lambda: inbox.hand(on_frame))
+
+    def close(self) -> None:
+        self._called.close()
+        delete(self._topic)
 
 
 class Carrier:
