@@ -1,8 +1,8 @@
-/// The wire format of ROS 2 by Cyclone DDS's C API: messages of ../idl, topics as ROS 2 names them. No rcl, no rclcpp,
-/// no executor. The rest is in ../../_cyclonedds.
+/// The wire protocol of ROS 2 by Cyclone DDS's C API: messages of ../idl, topics and services as ROS 2 names them. No
+/// rcl, no rclcpp, no executor. The rest is in ../../_cyclonedds.
 #include "carrier.hpp"
-#include "sensor_msgs.h"
-#include "std_msgs.h"
+#include "messages.hpp"
+#include "services.hpp"
 
 using namespace hopmeter;
 
@@ -11,31 +11,18 @@ namespace {
 /// ROS 2 knows no tags.
 constexpr cyclone::Customs customs{.is_tagged = false};
 
-std::string topic_of(const std::string& link) { return "rt/hopmeter_" + link; }
+/// The adapter for one message.
+template <class Message, class Request, class Reply>
+class Carrier final : public cyclone::Carrier<Message> {
+ public:
+  explicit Carrier(const Setup& setup) : cyclone::Carrier<Message>(setup, customs) {}
 
-/// std_msgs/Header: a time and a text, and nowhere to put a payload.
-struct Timing {
-  using Sample = std_msgs_msg_dds__Header_;
-  static constexpr const dds_topic_descriptor_t& type = std_msgs_msg_dds__Header__desc;
-  static std::string topic(const std::string& link) { return topic_of(link); }
-  static void shape(Sample&, const Setup&) {}
-  static auto& text(auto& sample) { return sample.frame_id; }
-  static void stamp(Sample& sample, std::uint64_t, std::int64_t sent_ns) { cyclone::set_time(sample.stamp, sent_ns); }
-  static std::int64_t sent_ns(const Sample& sample) { return cyclone::nanoseconds(sample.stamp); }
-};
-
-/// sensor_msgs/Image. Bytes that are no picture have height and width 0.
-struct Image {
-  using Sample = sensor_msgs_msg_dds__Image_;
-  static constexpr const dds_topic_descriptor_t& type = sensor_msgs_msg_dds__Image__desc;
-  static std::string topic(const std::string& link) { return topic_of(link); }
-  static void shape(Sample& sample, const Setup& setup) { cyclone::set_shape(sample, setup.height(), setup.width()); }
-  static auto& text(auto& sample) { return sample.header.frame_id; }
-  static auto& octets(auto& sample) { return sample.data; }
-  static void stamp(Sample& sample, std::uint64_t, std::int64_t sent_ns) {
-    cyclone::set_time(sample.header.stamp, sent_ns);
+  Owned<hopmeter::Server> server(const Link& link) override {
+    return std::make_unique<wire::Server<Request, Reply>>(this->house_, link);
   }
-  static std::int64_t sent_ns(const Sample& sample) { return cyclone::nanoseconds(sample.header.stamp); }
+  Owned<hopmeter::Client> client(const Link& link) override {
+    return std::make_unique<wire::Client<Request, Reply>>(this->house_, link);
+  }
 };
 
 /// Picks the message by what the payload stands for.
@@ -45,8 +32,9 @@ class Ros2Wire final : public cyclone::Choice {
 
  private:
   static std::unique_ptr<Transport> carrier(const Setup& setup) {
-    if (setup.payload() == PayloadKind::timing) return std::make_unique<cyclone::Carrier<Timing>>(setup, customs);
-    return std::make_unique<cyclone::Carrier<Image>>(setup, customs);
+    if (setup.payload() == PayloadKind::timing)
+      return std::make_unique<Carrier<wire::Timing, wire::TimingRequest, wire::TimingReply>>(setup);
+    return std::make_unique<Carrier<wire::Image, wire::ImageRequest, wire::ImageReply>>(setup);
   }
 };
 

@@ -1,4 +1,5 @@
-"""The wire format of ROS 2 by Cyclone DDS's Python binding: messages of ../idl, topics as ROS 2 names them. No rclpy.
+"""The wire protocol of ROS 2 by Cyclone DDS's Python binding: messages of ../idl, topics and services as ROS 2 names
+them. No rclpy.
 
 The rest is in ../../_cyclonedds/python.
 """
@@ -8,14 +9,23 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from hopmeter.node.contract import Setup
+from hopmeter.node.contract import Link, Setup
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "_cyclonedds" / "python"))
 from ends import Carrier
-from messages import Headers, Images
+from messages import Headers, Images, Service
+from services import Client, Server
 
 
 class Transport(Carrier):
     def __init__(self, setup: Setup) -> None:
+        message = Headers() if setup.payload == "timing" else Images(setup)
         # ROS 2 knows no tags.
-        super().__init__(setup, Headers() if setup.payload == "timing" else Images(setup), tagged=False)
+        super().__init__(setup, message, tagged=False)
+        self._service = Service(message)
+
+    def server(self, link: Link) -> Server:
+        return Server(self._house, self._service, link)
+
+    def client(self, link: Link) -> Client:
+        return Client(self._house, self._service, link)

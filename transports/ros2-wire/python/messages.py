@@ -4,11 +4,11 @@ The annotations stay real types, not text: Cyclone DDS makes its type support fr
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cyclonedds.idl import IdlStruct
 from cyclonedds.idl.annotations import final
-from cyclonedds.idl.types import int32, sequence, uint8, uint32
+from cyclonedds.idl.types import int32, int64, sequence, uint8, uint32, uint64
 
 from hopmeter.node.contract import AdapterError, Setup
 from hopmeter.node.typed import header_of, label, sent_of
@@ -46,6 +46,38 @@ class Image(IdlStruct, typename="sensor_msgs.msg.dds_.Image_"):
     is_bigendian: uint8
     step: uint32
     data: Octets
+
+
+@dataclass
+@final
+class CarryTimingRequest(IdlStruct, typename="hopmeter_ros2.srv.dds_.CarryTiming_Request_"):
+    client: uint64
+    number: int64
+    it: Header
+
+
+@dataclass
+@final
+class CarryTimingResponse(IdlStruct, typename="hopmeter_ros2.srv.dds_.CarryTiming_Response_"):
+    client: uint64
+    number: int64
+    it: Header
+
+
+@dataclass
+@final
+class CarryImageRequest(IdlStruct, typename="hopmeter_ros2.srv.dds_.CarryImage_Request_"):
+    client: uint64
+    number: int64
+    it: Image
+
+
+@dataclass
+@final
+class CarryImageResponse(IdlStruct, typename="hopmeter_ros2.srv.dds_.CarryImage_Response_"):
+    client: uint64
+    number: int64
+    it: Image
 
 
 def topic_of(link: str) -> str:
@@ -95,3 +127,30 @@ class Images:
 
     def read(self, sample: Image) -> tuple[bytes, bytes]:
         return frame_header(sample.header, len(sample.data)), bytes(sample.data)
+
+
+class Enveloped:
+    """A message within a request or a reply; whoever sends it says whose and which it is."""
+
+    def __init__(self, message: Headers | Images, sample_type: Any, topic: str) -> None:
+        self._message, self.sample_type, self._topic = message, sample_type, topic
+
+    def topic(self, link: str) -> str:
+        return self._topic.format(link=link)
+
+    def written(self, header: bytearray, payload: bytearray) -> Any:
+        return self.sample_type(0, 0, self._message.written(header, payload))
+
+    def read(self, sample: Any) -> tuple[bytes, bytes]:
+        return self._message.read(sample.it)
+
+
+class Service:
+    """The requests and replies that carry a message both ways."""
+
+    def __init__(self, message: Headers | Images) -> None:
+        timing = isinstance(message, Headers)
+        request = CarryTimingRequest if timing else CarryImageRequest
+        reply = CarryTimingResponse if timing else CarryImageResponse
+        self.request = Enveloped(message, request, "rq/hopmeter_{link}Request")
+        self.reply = Enveloped(message, reply, "rr/hopmeter_{link}Reply")

@@ -1,0 +1,96 @@
+//! What all ends of a process share: one ROS 2 node on the loopback device.
+
+use std::net::Ipv4Addr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hopmeter_instrument::{Context as _, Error, Result, Setup};
+use ros2_client::dds::rustdds::{DomainParticipant, DomainParticipantBuilder, Topic, TopicKind};
+use ros2_client::{Context, Node, NodeName, NodeOptions, Publisher, QosProfile, Subscription};
+use serde::Serialize;
+
+use crate::quality::{Quality, unheeded};
+
+/// The ports of lower domains stay below those that the system gives to whoever asks.
+const DOMAINS: u64 = 99;
+
+/// A topic by its names in DDS.
+pub struct Place {
+    pub topic: String,
+    pub type_name: String,
+    pub qos: QosProfile,
+}
+
+pub struct House {
+    node: Mutex<Node>,
+    participant: DomainParticipant,
+    domain: u16,
+    pub quality: Quality,
+    unheeded: Vec<String>,
+}
+
+impl House {
+    pub fn open(setup: &Setup) -> Result<Self> {
+        let domain = domain_of(&setup.run)?;
+        let participant = participant(domain)?;
+        let node = Mutex::new(node(participant.clone())?);
+        Ok(Self { node, participant, domain, quality: Quality::read(setup)?, unheeded: unheeded(setup)? })
+    }
+
+    pub fn publisher<M: Serialize>(&self, place: &Place) -> Result<Publisher<M>> {
+        let topic = self.topic(place)?;
+        self.node().create_publisher(&topic, None).context(format!("making a publisher of {}", place.topic))
+    }
+
+    pub fn subscription<M: 'static>(&self, place: &Place) -> Result<Subscription<M>> {
+        let topic = self.topic(place)?;
+        self.node().create_subscription(&topic, None).context(format!("making a subscription of {}", place.topic))
+    }
+
+    fn topic(&self, place: &Place) -> Result<Topic> {
+        let (name, type_name) = (place.topic.clone(), place.type_name.clone());
+        let topic = self.participant.create_topic(name, type_name, &(&place.qos).into(), TopicKind::NoKey);
+        topic.context(format!("making the topic {}", place.topic))
+    }
+
+    fn node(&self) -> MutexGuard<'_, Node> {
+        self.node.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn facts(&self) -> Vec<(String, String)> {
+        let mut facts = vec![
+            ("domain".into(), self.domain.to_string()),
+            ("interface".into(), "lo, 127.0.0.1".into()),
+            ("path".into(), "UDP on the loopback device".into()),
+            ("shared_memory".into(), "not used".into()),
+        ];
+        if !self.unheeded.is_empty() {
+            facts.push(("fallback".into(), format!("RustDDS does not know {}", self.unheeded.join(" and "))));
+        }
+        facts
+    }
+}
+
+/// The domain of a trial. Peers in other languages reckon the same.
+fn domain_of(run: &str) -> Result<u16> {
+    let digits = run.get(..8).unwrap_or(run);
+    let number = u64::from_str_radix(digits, 16).context(format!("reading the run's name `{run}`"))?;
+    Ok((1 + number % DOMAINS) as u16)
+}
+
+/// Peers are looked for at the ports of the first processes on this machine, as RustDDS does by itself.
+fn participant(domain: u16) -> Result<DomainParticipant> {
+    let loopback = [Ipv4Addr::LOCALHOST];
+    DomainParticipantBuilder::new(domain).with_only_networks(loopback).build().map_err(|cause| {
+        Error::new(format!("RustDDS could not take part in domain {domain} on 127.0.0.1"))
+            .remedy("see that the loopback device is up and that fewer than 100 processes use this domain")
+            .because(cause)
+    })
+}
+
+/// Without a spinner a node has no services for parameters and hears of no events; here nobody asks for either.
+fn node(participant: DomainParticipant) -> Result<Node> {
+    let doing = "making a ROS 2 node";
+    let context = Context::from_domain_participant(participant).context(doing)?;
+    let name = NodeName::new("/", &format!("hopmeter_{}", std::process::id())).context(doing)?;
+    context.new_node(name, NodeOptions::new().enable_rosout(false)).context(doing)
+}

@@ -1,0 +1,158 @@
+//! The messages of ../idl in Rust, and where a frame is in them; ../../README.md has the table.
+
+use std::sync::Arc;
+
+use hopmeter_instrument::spec::PayloadKind;
+use hopmeter_instrument::{Error, Fill, FrameMut, Received, Result, frame, typed};
+use ros2_client::Message;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+const SECOND_NS: i64 = 1_000_000_000;
+
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub struct Time {
+    sec: i32,
+    nanosec: u32,
+}
+
+/// std_msgs/Header: a time and a text, and nowhere to put a payload.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub struct Header {
+    stamp: Time,
+    frame_id: String,
+}
+
+/// sensor_msgs/Image. Bytes that are no picture have height and width 0.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub struct Image {
+    header: Header,
+    height: u32,
+    width: u32,
+    encoding: String,
+    is_bigendian: u8,
+    step: u32,
+    #[serde(with = "serde_bytes")]
+    data: Vec<u8>,
+}
+
+impl Message for Header {}
+impl Message for Image {}
+
+/// A message that carries frames.
+pub trait Carrier: Message + Clone + Default + Send + Sync + 'static {
+    /// Package and name, and the name of the service in `hopmeter_ros2` that carries it both ways.
+    const TYPE: (&'static str, &'static str);
+    const SERVICE: &'static str;
+
+    /// A message with what never changes.
+    fn shaped(payload: PayloadKind) -> Self;
+    fn header(&self) -> &Header;
+    fn octets(&self) -> &[u8];
+    /// The label and stamp, and the octets in the length asked for.
+    fn parts(&mut self, payload_bytes: usize) -> Result<(&mut Header, &mut [u8])>;
+}
+
+impl Carrier for Header {
+    const TYPE: (&'static str, &'static str) = ("std_msgs", "Header");
+    const SERVICE: &'static str = "CarryTiming";
+
+    fn shaped(_: PayloadKind) -> Self {
+        Self::default()
+    }
+
+    fn header(&self) -> &Header {
+        self
+    }
+
+    fn octets(&self) -> &[u8] {
+        &[]
+    }
+
+    fn parts(&mut self, payload_bytes: usize) -> Result<(&mut Header, &mut [u8])> {
+        if payload_bytes != 0 {
+            return Err(Error::new(format!("this message has no field for a payload of {payload_bytes} bytes"))
+                .remedy("ask for the payload `bytes`, or for timing without padding"));
+        }
+        Ok((self, &mut []))
+    }
+}
+
+impl Carrier for Image {
+    const TYPE: (&'static str, &'static str) = ("sensor_msgs", "Image");
+    const SERVICE: &'static str = "CarryImage";
+
+    fn shaped(payload: PayloadKind) -> Self {
+        let (width, height) = match payload {
+            PayloadKind::Image { width, height } => (width, height),
+            PayloadKind::Bytes | PayloadKind::Timing => (0, 0),
+        };
+        Self { width, height, step: 3 * width, encoding: "rgb8".into(), ..Self::default() }
+    }
+
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn octets(&self) -> &[u8] {
+        &self.data
+    }
+
+    fn parts(&mut self, payload_bytes: usize) -> Result<(&mut Header, &mut [u8])> {
+        self.data.resize(payload_bytes, 0);
+        Ok((&mut self.header, &mut self.data))
+    }
+}
+
+/// A message as it is handed to the library, which takes what it sends: a reference, so that its memory is kept.
+#[derive(Clone)]
+pub struct Carried<M>(Arc<M>);
+
+impl<M: Carrier> Carried<M> {
+    /// Hands the message over as the instrument sees it.
+    pub fn hand(&self, hand_over: impl FnOnce(Received<'_>)) {
+        let (stamp, octets) = (&self.0.header().stamp, self.0.octets());
+        let sent_ns = i64::from(stamp.sec) * SECOND_NS + i64::from(stamp.nanosec);
+        let header = typed::header_of(self.0.header().frame_id.as_bytes(), sent_ns, octets.len());
+        hand_over(Received { header: &header, payload: octets, native: Some(self), keep: None });
+    }
+
+    /// The message of a frame that came by this transport.
+    pub fn of(received: &Received<'_>) -> Option<Self> {
+        received.native?.downcast_ref::<Self>().cloned()
+    }
+}
+
+impl<M: Carrier> Serialize for Carried<M> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de, M: Carrier> Deserialize<'de> for Carried<M> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        M::deserialize(deserializer).map(|message| Self(Arc::new(message)))
+    }
+}
+
+impl<M: Carrier> Message for Carried<M> {}
+
+/// The message that is sent, kept so that its memory is.
+pub struct Outgoing<M>(Arc<M>);
+
+impl<M: Carrier> Outgoing<M> {
+    pub fn new(payload: PayloadKind) -> Self {
+        Self(Arc::new(M::shaped(payload)))
+    }
+
+    pub fn filled(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Carried<M>> {
+        // The library has dropped the one before when it has serialised it, so nothing is copied here.
+        let (text, octets) = Arc::make_mut(&mut self.0).parts(payload_bytes)?;
+        let mut header = [0; frame::HEADER_BYTES];
+        fill(FrameMut { header: &mut header, payload: octets });
+        let sent_ns = typed::sent_of(&header);
+        text.stamp = Time { sec: (sent_ns / SECOND_NS) as i32, nanosec: (sent_ns % SECOND_NS) as u32 };
+        text.frame_id.clear();
+        text.frame_id.extend(typed::label(&header).map(char::from));
+        Ok(Carried(self.0.clone()))
+    }
+}

@@ -1,0 +1,39 @@
+//! The quality of service that the manifest's settings ask for.
+
+use hopmeter_instrument::{Result, Setup};
+use ros2_client::QosProfile;
+use ros2_client::qos::{Durability, History, Reliability, WhenFull};
+
+/// A writer that may not wait says that it is busy.
+const RELIABLE: Reliability = Reliability::Reliable { when_full: WhenFull::Fail };
+
+pub struct Quality {
+    pub topics: QosProfile,
+    /// Services are reliable and volatile, as in ROS 2; what is kept follows the settings.
+    pub services: QosProfile,
+}
+
+impl Quality {
+    pub fn read(setup: &Setup) -> Result<Self> {
+        let chosen = |name: &str, value: &str| setup.setting::<String>(name).map(|text| text == value);
+        let reliability = if chosen("reliability", "reliable")? { RELIABLE } else { Reliability::BestEffort };
+        let late = chosen("durability", "transient-local")?;
+        let durability = if late { Durability::TransientLocal } else { Durability::Volatile };
+        let depth = setup.setting("depth")?;
+        let history = if chosen("history", "keep-last")? { History::KeepLast { depth } } else { History::KeepAll };
+        let services = QosProfile::default().reliability(RELIABLE).durability(Durability::Volatile).history(history);
+        Ok(Self { topics: services.clone().reliability(reliability).durability(durability), services })
+    }
+}
+
+/// Settings of Cyclone DDS that were asked for and are not known to RustDDS.
+pub fn unheeded(setup: &Setup) -> Result<Vec<String>> {
+    let mut unheeded = Vec::new();
+    for (name, heeded) in [("delivery", "synchronous"), ("profile", "default")] {
+        let value: String = setup.setting(name)?;
+        if value != heeded {
+            unheeded.push(format!("{name} = {value}"));
+        }
+    }
+    Ok(unheeded)
+}
