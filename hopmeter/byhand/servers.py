@@ -138,7 +138,7 @@ class Answers:
     elapsed_ns: int
     wrong: int
     ideal_ns: int | None
-    """How long it would take if nothing but work took time; None where a server's work has no length."""
+    """How long it would take if nothing but work took time; None where that is not known."""
     failure: str = ""
 
 
@@ -151,7 +151,7 @@ def ask(asking: Asking) -> Answers:
         found = [brokers.Broker.heard(one, said["broker"]) for one, said in zip(manifests, heard, strict=True)]
         _refuse_apart(manifests, found)
         works = [work(str(each["work"])) for each in heard]
-        told = _told(asking, manifests, found, ground, _ideal(asking, works) or 0)
+        told = _told(asking, manifests, found, ground, sum(_lengths_ns(asking, works)))
         with Child(manifests[0].offers["python"], told, ground.trial(), found[0].environment) as child:
             said = _done(child, alarm)
         rows = np.load(told["rows"]).reshape(-1, 1 + len(manifests))
@@ -183,16 +183,21 @@ def _refuse_apart(manifests: Sequence[Manifest], found: Sequence[brokers.Broker]
         raise UsageError("these servers have masters of their own", "serve them all with one: --daemon ADDRESS")
 
 
+def _lengths_ns(asking: Asking, works: Sequence[dict[str, Any]]) -> list[float]:
+    """How long each server works on a call; work that is measured in bytes has no length."""
+    return [int(each.get("ns", 0)) * asking.coef for each in works]
+
+
 def _ideal(asking: Asking, works: Sequence[dict[str, Any]]) -> int | None:
-    """Sleeping and spinning have a length. A server answers one call at a time, so threads wait for one another."""
-    if not all("ns" in each or each["kind"] == "none" for each in works):
+    """For one thread: several wait for one another at each server, now more and now less."""
+    if asking.threads > 1 or not all("ns" in each or each["kind"] == "none" for each in works):
         return None
-    lengths = [int(each.get("ns", 0)) * asking.coef for each in works]
-    return round(max(max(lengths) * asking.threads, sum(lengths) if asking.in_turn else 0))
+    lengths = _lengths_ns(asking, works)
+    return round(sum(lengths) if asking.in_turn else max(lengths))
 
 
 def _told(
-    asking: Asking, manifests: Sequence[Manifest], found: Sequence[brokers.Broker], ground: Ground, ideal_ns: int
+    asking: Asking, manifests: Sequence[Manifest], found: Sequence[brokers.Broker], ground: Ground, work_ns: float
 ) -> dict[str, Any]:
     servers = [
         {"transport": one.name, "link": name, "daemon": broker.address if one.daemon else None}
@@ -204,6 +209,6 @@ def _told(
         "servers": servers,
         "folder": str(Rendezvous(asking.folder, manifests[0].name).folder),
         "rows": str(ground.directory / "rows.npy"),
-        "patience_s": ideal_ns / 1e9 * asking.threads,
+        "patience_s": work_ns / 1e9 * asking.threads,
         **options,
     }

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-PATIENCE_S = 120
+PATIENCE_S = 200
 """Importing takes long on a machine that does other work."""
 
 

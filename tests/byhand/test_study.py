@@ -24,7 +24,7 @@ HAS_MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/bin") and importl
 
 def direct() -> list[str]:
     """Middlewares without a broker that are ready here; Unix sockets always are."""
-    return ["unix", *(["shm"] if HAS_RING else []), *(["zeromq"] if importlib.util.find_spec("zmq") else [])]
+    return ["unix", *(["zeromq"] if importlib.util.find_spec("zmq") else [])]
 
 
 def ros1_is_here() -> bool:
@@ -35,9 +35,10 @@ def ros1_is_here() -> bool:
     return bool(shutil.which("rosmaster")) and any((folder / "rospy").is_dir() for folder in packages)
 
 
-def brokered() -> list[str]:
-    """Middlewares with a broker or master that are ready here."""
-    return [*(["mqtt"] if HAS_MOSQUITTO else []), *(["ros"] if ros1_is_here() else [])]
+def others() -> list[str]:
+    """Shared memory, and middlewares with a broker or master, that are ready here."""
+    ready = {"shm": HAS_RING, "mqtt": HAS_MOSQUITTO, "ros": ros1_is_here()}
+    return [mware for mware, is_here in ready.items() if is_here]
 
 
 def options(folder: Path, plugins: list[str], mwares: list[str], trials: int = 30, rate: int = 200) -> list[str]:
@@ -93,7 +94,7 @@ def _samples_join(folder: Path) -> None:
 
 
 def test_brokers_are_started_and_ended_and_what_is_missing_stops_nothing(tmp_path: Path) -> None:
-    mwares = [*(brokered() or ["unix"]), "nosuch"]
+    mwares = [*(others() or ["unix"]), "nosuch"]
     words = options(tmp_path, ["numpy", "mxnet_gpu"], mwares)
     with started(tmp_path / "publish.log", "publish", *words) as publisher:
         publisher.says("waiting for `hopmeter listen`")
