@@ -21,8 +21,8 @@ from hopmeter.manifest.readiness import environment
 
 PATIENCE_S = 20.0
 LOOK_S = 0.02
-GRACE_S = 2.0
-"""For a daemon to end by itself."""
+GRACE_S = 8.0
+"""For a daemon to end by itself: what it has in shared memory only it gives back, and a busy machine takes its time."""
 TRIES = 3
 """A free port may be taken by somebody else before the daemon takes it."""
 TAIL_CHARACTERS = 400
