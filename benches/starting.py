@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hopmeter import plan
-from hopmeter.cli.measuring import this_world
+from hopmeter.cli.parts.measuring import this_world
 from hopmeter.launch.alarm import Alarm
 from hopmeter.launch.ground import Ground
 from hopmeter.launch.trial import Work, executed

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from hopmeter.cli.environment import asked
-from hopmeter.cli.options import given
+from hopmeter.cli.parts.environment import asked
+from hopmeter.cli.parts.options import given
 from hopmeter.errors import UsageError
 
 EPILOG = "Example: hopmeter run --transport zeromq,unix --language rust,c++ --wait block --rate 10,1000 --trials 5"
@@ -80,7 +80,7 @@ def run(
     DURATION (seconds), RATE (Hz), WIDTH and HEIGHT (of an image) in the environment stand for --duration, --rate and
     --payload where these are not given.
     """
-    from hopmeter.cli import measuring
+    from hopmeter.cli.parts import measuring
 
     axes = {
         "transport": transport,

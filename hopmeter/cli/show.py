@@ -26,7 +26,7 @@ def show(
     ] = None,
 ) -> None:
     """Print the table of a run again."""
-    from hopmeter.cli import table
+    from hopmeter.cli.parts import table
     from hopmeter.report import source
 
     if csv is not None:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from scipy import stats
-
 from hopmeter.report import hosts, words
 from hopmeter.report.grouping import CONDITIONS, Group
 from hopmeter.report.ranking import bounds, faster, places
@@ -127,6 +125,8 @@ def _correlation(one: Machine, other: Machine) -> Correlation:
     here, there = ([rows[name].p50 or 0.0 for name in shared] for _, rows in (one, other))
     if len(shared) < LEAST or len(set(here)) < 2 or len(set(there)) < 2:
         return Correlation(one[0], other[0], len(shared), None, None)
+    from scipy import stats  # takes a second to load, and only several machines need it
+
     spearman, kendall = stats.spearmanr(here, there).statistic, stats.kendalltau(here, there).statistic
     return Correlation(one[0], other[0], len(shared), float(spearman), float(kendall))
 

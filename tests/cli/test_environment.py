@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from hopmeter.cli import result_lines
-from hopmeter.cli.environment import asked
+from hopmeter.cli.parts import result_lines
+from hopmeter.cli.parts.environment import asked
 from hopmeter.errors import UsageError
 from hopmeter.store.columns import CELLS
 from tests.cells import cell

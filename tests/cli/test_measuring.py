@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from hopmeter import report
-from hopmeter.cli import measuring
+from hopmeter.cli.parts import measuring
 from hopmeter.errors import UsageError
 
 

@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from hopmeter.cli import table
+from hopmeter.cli.parts import table
 from hopmeter.cli.report import register
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.plan.cell import AXES

@@ -11,9 +11,9 @@ from typing import Any
 from rich.console import Console
 
 from hopmeter import manifest, places, plan, scenario
-from hopmeter.cli import table
 from hopmeter.cli.main import INTERRUPTED
-from hopmeter.cli.result_lines import lines as result_lines_of
+from hopmeter.cli.parts import table
+from hopmeter.cli.parts.result_lines import lines as result_lines_of
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.launch import ground
 from hopmeter.plan import Cell, Plan
