@@ -9,7 +9,7 @@ import numpy as np
 
 from hopmeter.byhand.moments import NULL, table
 from hopmeter.byhand.participant import Ears, checked, opened
-from hopmeter.byhand.plugins import Expected, made
+from hopmeter.byhand.plugins import PLUGINS, Expected
 from hopmeter.codecs import CodecError, decode
 from hopmeter.codecs.packing import unpack
 from hopmeter.connecting.frames import Kind, Message
@@ -24,7 +24,7 @@ QUIET_S = 1.0
 
 def play(ears: Ears, told: dict[str, Any]) -> None:
     """Connects, records what comes, and tells when that is all."""
-    expected = Expected(made(told["plugin"], told["height"], told["width"]))
+    expected = Expected(PLUGINS[told["plugin"]].made(told["height"], told["width"]))
     with opened(told) as house:
         ears.expect("bound", BOUND_S)
         subscriber = house.subscriber(told["link"])

@@ -9,7 +9,7 @@ import numpy as np
 
 from hopmeter.byhand.moments import NULL, table, until
 from hopmeter.byhand.participant import Ears, checked, opened
-from hopmeter.byhand.plugins import made
+from hopmeter.byhand.plugins import PLUGINS
 from hopmeter.byhand.wire import GoneError, Said
 from hopmeter.codecs import encode
 from hopmeter.codecs.packing import packed_bytes
@@ -31,7 +31,7 @@ HEAD_START_NS = 50_000_000
 
 def play(ears: Ears, told: dict[str, Any]) -> None:
     """Binds, proves, sends, and tells what was sent; the listener tells when it has what will come."""
-    obj = made(told["plugin"], told["height"], told["width"])
+    obj = PLUGINS[told["plugin"]].made(told["height"], told["width"])
     largest = max(LEAST_BYTES, packed_bytes(encode(obj)))
     with opened(told, largest_bytes=largest) as house:
         publisher = house.publisher(told["link"])
