@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import grp
 import os
 import signal
 import socket
@@ -105,7 +106,8 @@ class Daemon:
             os.sched_setaffinity(0, {self._ground.core})
 
     def _filled(self, text: str) -> str:
-        words = {**self._ground.settings, "port": self._port, "directory": self._ground.directory}
+        places = {"port": self._port, "directory": self._ground.directory, "group": _group()}
+        words = {**self._ground.settings, **places}
         for name, value in {**words, "run": self._ground.run}.items():
             text = text.replace("{" + name + "}", str(value).lower() if isinstance(value, bool) else str(value))
         return text
@@ -152,18 +154,34 @@ class Daemon:
         """Ends it and all it has started; asked first, since a daemon has more to give back than its process."""
         # Not through Popen, which would reap it: until then its number and its group are its own.
         os.kill(self.pid, signal.SIGTERM)
-        self._wait()
+        ended = self._wait()
         kill_group(self.pid)
         self._process.wait()
+        if not ended:
+            self._remove_what_it_leaves()
         os.close(self.exit_watch)
         with contextlib.suppress(OSError):
             if self._ground.log.stat().st_size == 0:
                 self._ground.log.unlink()
 
-    def _wait(self) -> None:
+    def _wait(self) -> bool:
+        """Whether it ends by itself."""
         deadline = time.monotonic() + GRACE_S
-        while not has_ended(self.pid) and time.monotonic() < deadline:
+        while not (ended := has_ended(self.pid)) and time.monotonic() < deadline:
             time.sleep(LOOK_S)
+        return ended
+
+    def _remove_what_it_leaves(self) -> None:
+        for path in self._told.leaves:
+            Path(self._filled(path)).unlink(missing_ok=True)
+
+
+def _group() -> str:
+    """The user's group by name, by which some daemons name what they share; its number where it has no name."""
+    try:
+        return grp.getgrgid(os.getgid()).gr_name
+    except KeyError:
+        return str(os.getgid())
 
 
 def _free_port() -> int:

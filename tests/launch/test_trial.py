@@ -81,7 +81,7 @@ def test_a_node_that_hangs_is_given_up(bench: Bench, breaks: str, says: str) -> 
     result = bench.trial(breaks, timeout="500ms")
     assert not result.good
     assert says in result.reason
-    assert result.wall_s < 5
+    assert result.wall_s < 20  # otherwise it hangs for a quarter of an hour
 
 
 def test_files_and_processes_that_a_node_leaves_are_removed(bench: Bench) -> None:

@@ -153,7 +153,7 @@ def print_plan(console: Console, made: Plan) -> None:
             cell.floor or words.NOTHING,
             style="" if cell.ranked else "dim",
         )
-    console.print(table)
+    _print_whole(console, table)
     trials = sum(cell.trials for cell in made.runnable)
     console.print(
         f"\n{words.plural(len(made.runnable), 'cell')}, {words.plural(trials, 'trial')}, "
