@@ -9,6 +9,8 @@ from pathlib import Path
 
 PLACES = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))
 """Where libraries put what is not in their folder."""
+CHECKOUT = Path(__file__).resolve().parents[1]
+"""May lie in such a place itself, with all that is installed into it."""
 STARTS = tuple(f"{place}/" for place in PLACES)
 PATIENCE_S = 3.0
 """A process that was told to end takes a moment, and so does who cleans up after it."""
@@ -29,7 +31,7 @@ class Watch:
     def look(self, pid: int) -> None:
         """Notes what a process and its children hold; called before it ends."""
         for each in (pid, *_children(pid)):
-            self._held.update(path for path in held(each) if self._folder not in path.parents)
+            self._held.update(path for path in held(each) if not {self._folder, CHECKOUT} & set(path.parents))
 
     def remains(self) -> list[str]:
         """What is left once everything had time to go; empty where all is as it was."""
