@@ -154,26 +154,20 @@ class Daemon:
         """Ends it and all it has started; asked first, since a daemon has more to give back than its process."""
         # Not through Popen, which would reap it: until then its number and its group are its own.
         os.kill(self.pid, signal.SIGTERM)
-        ended = self._wait()
+        self._wait()
         kill_group(self.pid)
         self._process.wait()
-        if not ended:
-            self._remove_what_it_leaves()
+        for path in self._told.leaves:
+            Path(self._filled(path)).unlink(missing_ok=True)
         os.close(self.exit_watch)
         with contextlib.suppress(OSError):
             if self._ground.log.stat().st_size == 0:
                 self._ground.log.unlink()
 
-    def _wait(self) -> bool:
-        """Whether it ends by itself."""
+    def _wait(self) -> None:
         deadline = time.monotonic() + GRACE_S
-        while not (ended := has_ended(self.pid)) and time.monotonic() < deadline:
+        while not has_ended(self.pid) and time.monotonic() < deadline:
             time.sleep(LOOK_S)
-        return ended
-
-    def _remove_what_it_leaves(self) -> None:
-        for path in self._told.leaves:
-            Path(self._filled(path)).unlink(missing_ok=True)
 
 
 def _group() -> str:

@@ -35,7 +35,7 @@ class Daemon(Strict):
     files: dict[str, str] = {}
     """What is written into its folder before it starts, by name."""
     leaves: list[str] = []
-    """Files outside its folder that are its alone and stay where it had to be killed. `{group}` is the user's group."""
+    """Files outside its folder that are its alone and stay where it did not end well. `{group}` is the user's group."""
     environment: dict[str, str] = {}
     """For itself and for the nodes."""
 
