@@ -12,7 +12,7 @@ from hopmeter.analysis.pace import SHARE
 from hopmeter.analysis.percentiles import summary
 from hopmeter.analysis.trial import PACING, Counts, Measured, judged, measure, tallied
 from hopmeter.launch.result import TrialResult
-from hopmeter.plan.cell import Cell
+from hopmeter.plan.cell import AXES, Cell
 from hopmeter.store import RunFolder
 from hopmeter.store.columns import CELLS, FIGURES
 from hopmeter.store.disk import StoreError
@@ -21,21 +21,8 @@ QUICK_TRIALS = 5
 """With fewer, a cell is a quick look."""
 
 SAME_NAME = (
-    *("transport", "language", "pattern", "placement", "wait", "cores", "payload", "payload_bytes", "frame_bytes"),
-    *(
-        "touch",
-        "codec",
-        "device",
-        "pace",
-        "rate_hz",
-        "relays",
-        "sinks",
-        "pairs",
-        "messages",
-        "warmup",
-        "work",
-        "profile",
-    ),
+    *("transport", "language", *(axis for axis in AXES if axis in CELLS.names)),
+    *("payload_bytes", "frame_bytes", "messages", "warmup", "profile"),
     *("ranked", "trials", "floor", "floor_reason", "search"),
 )
 """Columns that repeat the cell."""
