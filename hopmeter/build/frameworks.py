@@ -19,8 +19,6 @@ from hopmeter.toml_files import one_of
 ALL = "all"
 LINE_MBIT_S = 100
 """The line that a time is told for before anything is downloaded."""
-NEEDS_GPU = ("cupy",)
-"""Left out of `all`: of no use without a GPU."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +46,14 @@ def chosen(names: Iterable[str]) -> list[str]:
     for name in wanted:
         if name not in (*known, ALL):
             raise UsageError(f"framework {one_of(name, [*known, ALL])}")
-    everything = [name for name in carrying.frameworks() if name not in NEEDS_GPU]
+    everything = [name for name in carrying.frameworks() if not _needs_gpu(name)]
     return list(dict.fromkeys(each for name in wanted for each in (everything if name == ALL else [name])))
+
+
+def _needs_gpu(name: str) -> bool:
+    """Left out of `all`: of no use without a GPU."""
+    form = getattr(lookup.codec_named(name), "FORM", None)
+    return form is not None and not form.cpu
 
 
 def told(name: str) -> str:

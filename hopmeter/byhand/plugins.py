@@ -12,7 +12,7 @@ import numpy as np
 from hopmeter.codecs import encode, missing
 from hopmeter.codecs.lookup import apart
 from hopmeter.codecs.packing import pack_into, packed_bytes
-from hopmeter.node.forms import FORMS, GPU_ONLY, devices, form_of, place_of
+from hopmeter.node.forms import form_of, forms, place_of
 from hopmeter.toml_files import one_of
 
 
@@ -37,11 +37,6 @@ def _use(module: str) -> Any:
     return importlib.import_module(module)
 
 
-def _arrow_pandas(height: int, width: int) -> Any:
-    kind = _use("pandas").ArrowDtype(_use("pyarrow").float64())
-    return _use("pandas").DataFrame(np.ones((height, width))).astype(kind)
-
-
 def _coloured(height: int, width: int) -> Any:
     return _use("PIL.Image").new("RGB", (width, height), (1, 1, 1))
 
@@ -51,12 +46,11 @@ WITHOUT = {
     "trax": "Trax has no codec: send its arrays as jax",
 }
 PLUGINS = {
-    codec if device == "cpu" or codec in GPU_ONLY else f"{codec}_{device}": Plugin(codec, device)
-    for codec in FORMS
-    for device in devices(codec)
+    codec if device == "cpu" or not form.cpu else f"{codec}_{device}": Plugin(codec, device)
+    for codec, form in forms().items()
+    for device in form.devices
     if f"{codec}_{device}" not in WITHOUT
 }
-PLUGINS["pandas_arrow"] = Plugin("pandas", own=_arrow_pandas)
 PLUGINS["pillow"] = Plugin("pillow", own=_coloured)
 OTHER_NAMES = {
     "pytorch": "torch",

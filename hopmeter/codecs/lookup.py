@@ -16,6 +16,8 @@ What such a file offers, by name:
 - `from_array(wanted)` where it has tensors: returns what makes one from a NumPy array (`arrays.Wanted`). `RAW = True`
   where it has dtypes itself that NumPy lacks, such as bfloat16.
 - `adopt(obj)` where an object of another framework can be asked for as one of this.
+- `FORM` where it makes objects of arrays (`forms.Form`): how it makes the ones and the picture that scenarios and
+  `hopmeter publish` send, and reads them again by the framework's own means.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ One that needs a package of its own names it as `PACKAGE`, and the extra of hopm
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 from types import ModuleType
@@ -15,7 +16,12 @@ from hopmeter.codecs.errors import CodecError
 
 def names() -> list[str]:
     """Every codec that can be asked for by name."""
-    return sorted(found.name.replace("_", "-") for found in pkgutil.iter_modules(compared.__path__))
+    return list(_listed())
+
+
+@functools.cache
+def _listed() -> tuple[str, ...]:
+    return tuple(sorted(found.name.replace("_", "-") for found in pkgutil.iter_modules(compared.__path__)))
 
 
 def named(name: str) -> ModuleType:

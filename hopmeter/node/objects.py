@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.forms import Array, Form
 from hopmeter.codecs.packing import pack_into, packed_bytes, unpack
 from hopmeter.node import forms
 
@@ -62,7 +63,7 @@ class Objects:
         return came.dtype == self._sent.dtype and bool(np.array_equal(came, self._sent))
 
 
-def _made(codec: str, form: forms.Form, array: forms.Array, place: str) -> Any:
+def _made(codec: str, form: Form, array: Array, place: str) -> Any:
     try:
         return form.make(array, place)
     except CodecError:

@@ -102,6 +102,16 @@ def test_a_frame_may_be_received_by_another_framework() -> None:
     assert carried(np.ones((2, 2)), as_="pandas").shape == (2, 2)
 
 
+def test_a_frame_may_be_received_with_arrows_columns() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.5], "b": ["x", None]}, index=[7, 8])
+    for obj, columns in ((frame, ["a", "b"]), (np.ones((2, 2)), [0, 1])):
+        there = carried(obj, as_="pandas_arrow")
+        assert all(isinstance(dtype, pd.ArrowDtype) for dtype in there.dtypes)
+        assert list(there.columns) == columns
+        assert there.iloc[:, 0].tolist() == (obj["a"].tolist() if obj is frame else [1.0, 1.0])
+    assert carried(frame, as_="pandas_arrow").index.tolist() == [7, 8]
+
+
 def test_columns_of_objects_and_sparse_columns_are_refused() -> None:
     for series in (pd.Series([object()]), pd.Series([{}]), pd.Series(pd.arrays.SparseArray([0, 1]))):
         with pytest.raises(CodecError):

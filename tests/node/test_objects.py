@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopmeter.codecs import missing
+from hopmeter.codecs import CodecError, missing
 from hopmeter.codecs.naming import names
 from hopmeter.node.forms import codec_names, devices
 from hopmeter.node.objects import Objects
@@ -103,7 +103,7 @@ def test_every_codec_that_is_here_carries_its_object(codec: str, made_of: str) -
     assert not objects.is_right(np.zeros((2, 2)), thoroughly=False)
 
 
-@pytest.mark.parametrize("codec", ["numpy", "pandas", "polars", "pillow", "dask", "pickle-in-band"])
+@pytest.mark.parametrize("codec", ["numpy", "pandas", "pandas_arrow", "polars", "pillow", "dask", "pickle-in-band"])
 def test_a_pixel_that_differs_is_seen(codec: str) -> None:
     objects, other = Objects(codec, "image:32x16", "cpu"), Objects(codec, "image:32x16", "cpu")
     altered = other._array.copy()
@@ -111,3 +111,11 @@ def test_a_pixel_that_differs_is_seen(codec: str) -> None:
     wrong = other._form.make(altered, "")
     assert objects.is_right(wrong, thoroughly=False)
     assert not objects.is_right(wrong, thoroughly=True)
+
+
+@pytest.mark.parametrize("made_of", ["array:20x30", "image:32x16"])
+def test_a_frame_that_lost_its_arrow_columns_is_a_wrong_one(made_of: str) -> None:
+    objects, plain = Objects("pandas_arrow", made_of, "cpu"), Objects("pandas", made_of, "cpu")
+    assert objects._object.shape == plain._object.shape
+    with pytest.raises(CodecError, match="columns are not Arrow's"):
+        objects.is_right(plain._object, thoroughly=True)

@@ -8,6 +8,7 @@ from typing import Any
 from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.checks import integer
 from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.forms import Form
 from hopmeter.codecs.lookup import required
 from hopmeter.codecs.writing import Frames, refused
 
@@ -49,3 +50,12 @@ def _count(cupy: Any) -> int:
         return int(cupy.cuda.runtime.getDeviceCount())
     except cupy.cuda.runtime.CUDARuntimeError:
         return 0
+
+
+FORM = Form(
+    lambda array, _: required("cupy", EXTRA).asarray(array),
+    lambda array: array.get(),
+    cpu=False,
+    gpu="cuda",
+    gpus=lambda: _count(required("cupy", EXTRA)),
+)

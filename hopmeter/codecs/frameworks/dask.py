@@ -10,6 +10,7 @@ from typing import Any
 from hopmeter.codecs import lookup
 from hopmeter.codecs.checks import integer, listing
 from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.forms import Form
 from hopmeter.codecs.reading import Maker, Reading
 from hopmeter.codecs.writing import Frames, node_of, refused
 
@@ -69,3 +70,8 @@ def _joined(da: Any, chunks: tuple[tuple[int, ...], ...], blocks: list[Any]) -> 
 
 
 READERS = {"dask": _read}
+
+
+FORM = Form(
+    lambda array, _: lookup.required("dask.array", EXTRA).from_array(array, chunks=-1), lambda array: array.compute()
+)

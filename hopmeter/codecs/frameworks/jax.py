@@ -10,6 +10,7 @@ import numpy as np
 from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.checks import one_of
 from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.forms import Form
 from hopmeter.codecs.lookup import required
 from hopmeter.codecs.writing import Frames, refused
 
@@ -61,14 +62,28 @@ def _loaded(jax: Any, array: Any, place: Any) -> Any:
 
 def _place(jax: Any, asked: str | None, sent: str | None) -> Any:
     """The GPU that is asked for, or a device such as it was on; none, that is the CPU, where there is none."""
-
-    def those(platform: str) -> list[Any]:
-        try:
-            return list(jax.devices(platform))
-        except RuntimeError:
-            return []
-
     if asked is None:
-        return next(iter(those(sent)), None) if sent else None
-    number = devices.gpu("JAX", asked, lambda: len(those("gpu")))
-    return None if number is None else those("gpu")[number]
+        return next(iter(_devices(jax, sent)), None) if sent else None
+    number = devices.gpu("JAX", asked, FORM.gpus)
+    return None if number is None else _devices(jax, "gpu")[number]
+
+
+def _devices(jax: Any, platform: str) -> list[Any]:
+    try:
+        return list(jax.devices(platform))
+    except RuntimeError:
+        return []
+
+
+def _form(array: Any, place: str) -> Any:
+    jax = required("jax", EXTRA)
+    return jax.block_until_ready(jax.device_put(array, jax.devices(place or "cpu")[0]))
+
+
+FORM = Form(
+    _form,
+    floats="float32",
+    gpu="gpu",
+    gpus=lambda: len(_devices(required("jax", EXTRA), "gpu")),
+    settle=lambda array: required("jax", EXTRA).block_until_ready(array),
+)

@@ -10,6 +10,7 @@ import numpy as np
 from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.checks import one_of
 from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.forms import Form
 from hopmeter.codecs.lookup import required
 from hopmeter.codecs.writing import Frames, refused
 
@@ -84,6 +85,18 @@ def _made(mx: Any, module: Any, array: Any) -> Any:
 def _place(mx: Any, asked: str | None, sent: bool) -> Any:
     """The GPU that is asked for, or some GPU for what was on one; none is the CPU."""
     if asked is None:
-        return mx.gpu(0) if sent and mx.context.num_gpus() else None
-    number = devices.gpu("MXNet", asked, mx.context.num_gpus)
+        return mx.gpu(0) if sent and _gpus() else None
+    number = devices.gpu("MXNet", asked, _gpus)
     return None if number is None else mx.gpu(number)
+
+
+def _form(array: Any, place: str) -> Any:
+    mx = required("mxnet", EXTRA)
+    return mx.nd.array(array, ctx=mx.gpu() if place else mx.cpu(), dtype=array.dtype)
+
+
+def _gpus() -> int:
+    return int(required("mxnet", EXTRA).context.num_gpus())
+
+
+FORM = Form(_form, lambda array: array.asnumpy(), "float32", gpu="gpu", gpus=_gpus)

@@ -10,6 +10,7 @@ import numpy as np
 from hopmeter.codecs import arrays, dtypes
 from hopmeter.codecs.checks import listing, one_of, text
 from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.forms import Form
 from hopmeter.codecs.reading import Maker, Reading
 from hopmeter.codecs.writing import KEPT, Frames, node_of, refused, written
 
@@ -141,3 +142,6 @@ READERS = {
     "numpy.dtype": _read_dtype,
     "numpy.strings": _read_strings,
 }
+
+
+FORM = Form(lambda array, _: array)

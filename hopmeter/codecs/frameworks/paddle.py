@@ -9,6 +9,7 @@ import numpy as np
 
 from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.checks import listing, one_of
+from hopmeter.codecs.forms import Form
 from hopmeter.codecs.lookup import required
 from hopmeter.codecs.writing import Frames, refused
 
@@ -56,7 +57,7 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     load = paddle.utils.dlpack.from_dlpack
     device, stop = listing(wanted.extra, 2) if wanted.extra is not None else (None, True)
     stop = one_of(stop, True, False)
-    place = _place(paddle, wanted.device, one_of(device, None, "gpu"))
+    place = _place(wanted.device, one_of(device, None, "gpu"))
 
     def make(array: Any) -> Any:
         array = arrays.native(arrays.writable(array))
@@ -74,13 +75,21 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     return make
 
 
-def _place(paddle: Any, asked: str | None, sent: str | None) -> str | None:
+def _place(asked: str | None, sent: str | None) -> str | None:
     """The GPU that is asked for, or some GPU for what was on one; none is the CPU."""
-
-    def count() -> int:
-        return int(paddle.device.cuda.device_count()) if paddle.is_compiled_with_cuda() else 0
-
     if asked is None:
-        return "gpu" if sent and count() else None
-    number = devices.gpu("paddle", asked, count)
+        return "gpu" if sent and _gpus() else None
+    number = devices.gpu("paddle", asked, _gpus)
     return None if number is None else f"gpu:{number}"
+
+
+def _form(array: Any, place: str) -> Any:
+    return required("paddle", EXTRA).to_tensor(array, place=place or "cpu")
+
+
+def _gpus() -> int:
+    paddle = required("paddle", EXTRA)
+    return int(paddle.device.cuda.device_count()) if paddle.is_compiled_with_cuda() else 0
+
+
+FORM = Form(_form, lambda tensor: tensor.numpy(), "float32", gpu="gpu", gpus=_gpus)

@@ -11,6 +11,7 @@ from hopmeter.codecs import lookup
 from hopmeter.codecs import pandas_values as values
 from hopmeter.codecs.checks import integer, listing, text
 from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.forms import Form, rows
 from hopmeter.codecs.reading import Maker, Reading
 from hopmeter.codecs.writing import Frames, node_of, refused
 
@@ -214,3 +215,6 @@ READERS = {
     **dict.fromkeys(("pandas.timestamp", "pandas.timedelta"), _read_moment),
     **dict.fromkeys(("pandas.NA", "pandas.NaT"), _read_missing),
 }
+
+
+FORM = Form(lambda array, _: lookup.required("pandas", EXTRA).DataFrame(rows(array)), lambda frame: frame.to_numpy())

@@ -13,3 +13,4 @@ APART = ("pandas==1.5.3", "numpy==1.23.5", "pyarrow==18.1.0")
 MEGABYTES = (70, 250)
 READERS: dict[str, Any] = {}
 adopt = pandas.adopt
+FORM = pandas.FORM

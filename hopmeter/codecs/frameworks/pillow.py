@@ -10,6 +10,7 @@ import numpy as np
 from hopmeter.codecs import arrays, lookup
 from hopmeter.codecs.checks import buffer, integer, listing, one_of
 from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.forms import Form
 from hopmeter.codecs.reading import Maker, Reading
 from hopmeter.codecs.writing import Frames, node_of, refused
 
@@ -125,3 +126,6 @@ def adopt(obj: Any) -> Any:
 
 
 READERS = {"image": _read}
+
+
+FORM = Form(lambda array, _: adopt(array), floats="float32")

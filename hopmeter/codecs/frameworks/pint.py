@@ -8,6 +8,7 @@ from typing import Any
 from hopmeter.codecs import lookup
 from hopmeter.codecs.checks import listing, text
 from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.forms import Form
 from hopmeter.codecs.reading import Maker, Reading
 from hopmeter.codecs.writing import Frames, node_of, refused
 
@@ -68,3 +69,10 @@ def _read_unit(node: list[Any], reading: Reading) -> Maker:
 
 
 READERS = {"quantity": _read_quantity, "unit": _read_unit}
+
+
+def _metres(array: Any, _: str) -> Any:
+    return lookup.required("pint", EXTRA).get_application_registry().Quantity(array, "meter")
+
+
+FORM = Form(_metres, lambda quantity: quantity.magnitude)

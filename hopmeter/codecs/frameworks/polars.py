@@ -6,6 +6,7 @@ from typing import Any
 
 from hopmeter.codecs import lookup
 from hopmeter.codecs.checks import listing, text
+from hopmeter.codecs.forms import Form, rows
 from hopmeter.codecs.reading import Maker, Reading
 from hopmeter.codecs.writing import Frames, node_of, refused
 
@@ -59,3 +60,6 @@ def adopt(obj: Any) -> Any:
 
 
 READERS = {"polars.frame": _read_frame, "polars.series": _read_series}
+
+
+FORM = Form(lambda array, _: lookup.required("polars", EXTRA).DataFrame(rows(array)), lambda frame: frame.to_numpy())

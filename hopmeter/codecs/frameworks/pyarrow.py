@@ -9,6 +9,7 @@ from typing import Any
 from hopmeter.codecs import arrays
 from hopmeter.codecs.checks import buffer, integer, listing, one_of, text
 from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.forms import Form
 from hopmeter.codecs.lookup import codec_named, required
 from hopmeter.codecs.reading import Maker, Reading
 from hopmeter.codecs.writing import KEPT, Frames, refused, written
@@ -295,3 +296,6 @@ READERS = {
     "arrow.schema": _read_schema,
     "arrow.buffer": _read_buffer,
 }
+
+
+FORM = Form(lambda array, _: required("pyarrow", EXTRA).Tensor.from_numpy(array), lambda tensor: tensor.to_numpy())

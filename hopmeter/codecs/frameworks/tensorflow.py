@@ -9,6 +9,7 @@ import numpy as np
 
 from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.checks import one_of
+from hopmeter.codecs.forms import Form
 from hopmeter.codecs.lookup import required
 from hopmeter.codecs.writing import KEPT, Frames, refused
 
@@ -63,7 +64,7 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     variable = one_of(wanted.extra, None, "variable") is not None
     place = None
     if wanted.device is not None:
-        number = devices.gpu("TensorFlow", wanted.device, lambda: len(tf.config.list_physical_devices("GPU")))
+        number = devices.gpu("TensorFlow", wanted.device, _gpus)
         place = "CPU:0" if number is None else f"GPU:{number}"
 
     def plain(array: Any) -> Any:
@@ -80,3 +81,16 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
             return tf.Variable(tensor) if variable else tensor
 
     return full if variable or place else plain
+
+
+def _form(array: Any, place: str) -> Any:
+    tf = required("tensorflow", EXTRA)
+    with tf.device(place or "/CPU:0"):
+        return tf.identity(tf.constant(array))
+
+
+def _gpus() -> int:
+    return len(required("tensorflow", EXTRA).config.list_physical_devices("GPU"))
+
+
+FORM = Form(_form, lambda tensor: tensor.numpy(), "float32", gpu="/GPU:0", gpus=_gpus)

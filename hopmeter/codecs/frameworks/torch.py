@@ -8,6 +8,7 @@ from typing import Any
 from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.checks import listing, one_of
 from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.forms import Form
 from hopmeter.codecs.lookup import required
 from hopmeter.codecs.writing import Frames, refused
 
@@ -87,9 +88,20 @@ def _noted(extra: Any) -> tuple[str, Any, bool]:
 def _device(torch: Any, asked: str | None, sent: Any) -> Any:
     """The device asked for, or the one it was on if there is such a one here, else none: the CPU."""
     if asked is not None:
-        number = devices.gpu("torch", asked, torch.cuda.device_count)
+        number = devices.gpu("torch", asked, _gpus)
         return None if number is None else torch.device("cuda", number)
     if not isinstance(sent, str) or not sent.startswith("cuda") or not torch.cuda.is_available():
         return None
     index = torch.device(sent).index or 0
     return torch.device("cuda", min(index, torch.cuda.device_count() - 1))
+
+
+def _form(array: Any, place: str) -> Any:
+    return required("torch", EXTRA).from_numpy(array.copy()).to(place or "cpu")
+
+
+def _gpus() -> int:
+    return int(required("torch", EXTRA).cuda.device_count())
+
+
+FORM = Form(_form, lambda tensor: tensor.cpu().numpy(), "float32", gpu="cuda", gpus=_gpus)

@@ -9,6 +9,7 @@ from numpy import ndarray
 from hopmeter.codecs import lookup
 from hopmeter.codecs.checks import listing
 from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.forms import Form
 from hopmeter.codecs.reading import Maker, Reading
 from hopmeter.codecs.writing import KEPT, Frames, node_of, refused
 
@@ -139,3 +140,6 @@ def adopt(obj: Any) -> Any:
 
 
 READERS = {"xarray.array": _read_array, "xarray.dataset": _read_dataset, "xarray.variable": _read_variable}
+
+
+FORM = Form(lambda array, _: adopt(array), lambda array: array.to_numpy())

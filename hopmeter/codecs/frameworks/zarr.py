@@ -7,6 +7,7 @@ from typing import Any
 from hopmeter.codecs import lookup
 from hopmeter.codecs.checks import integer, listing
 from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.forms import Form
 from hopmeter.codecs.reading import Maker, Reading
 from hopmeter.codecs.writing import Frames, node_of, refused
 
@@ -53,3 +54,6 @@ def _array(data: Any, chunks: tuple[int, ...], attributes: Any) -> Any:
 
 
 READERS = {"zarr": _read}
+
+
+FORM = Form(lambda array, _: lookup.required("zarr", EXTRA).array(array), lambda array: array[...])
