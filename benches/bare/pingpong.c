@@ -61,6 +61,14 @@ static int receive_all(int socket_fd, char* bytes, size_t length) {
   return recv(socket_fd, bytes, length, MSG_WAITALL) == (ssize_t)length;
 }
 
+// From a page, and so from a cache line, the kernel copies fastest; from where malloc puts a megabyte, a TCP socket
+// took three times as long. Written to: pages never written are all the same one, and in the cache.
+static char* page_aligned(size_t bytes) {
+  void* memory;
+  require(posix_memalign(&memory, 4096, bytes) == 0, "posix_memalign");
+  return memset(memory, 1, bytes);
+}
+
 static int ascending(const void* left, const void* right) {
   int64_t a = *(const int64_t*)left, b = *(const int64_t*)right;
   return (a > b) - (a < b);
@@ -109,8 +117,7 @@ int main(int count, char** words) {
     back[0] = there[1];
     back[1] = there[0];
   }
-  char *frame = calloc(1, bytes), *returned = alike ? calloc(1, bytes) : frame;
-  memset(frame, 1, bytes);  // pages never written are all the same one, and in the cache
+  char *frame = page_aligned(bytes), *returned = alike ? page_aligned(bytes) : frame;
   struct record* records = calloc(rounds, sizeof *records);
   int64_t* took = calloc(rounds, sizeof *took);
   if (fork() == 0) {

@@ -34,23 +34,23 @@ class Receiver final : public hopmeter::Subscriber {
   /// So that small frames that wait together come in one call.
   static constexpr std::size_t least_room = 65536;
 
-  /// How many bytes the frame at `start` has with its length; 0 while its length is not there.
+  /// How many bytes the frame at `start` has with its prefix; 0 while that is not there.
   std::size_t message_bytes(std::size_t start) const {
-    if (end_ - start < length_bytes) return 0;
+    if (end_ - start < prefix_bytes) return 0;
     const auto length = read_length(buffer_.at(start));
     if (length > frame_bytes_) {
       throw Error(
           "a frame of " + std::to_string(length) + " bytes was announced, the limit is " + std::to_string(frame_bytes_),
           "something else writes to this socket, or an adapter does not keep to the wire format");
     }
-    return length_bytes + length;
+    return prefix_bytes + length;
   }
 
   /// Receives all there is, or exactly the rest of a frame that has begun; answers whether anything came.
   bool receive(bool may_wait) {
-    const auto begun = message_bytes(Buffer::begin);
-    const bool rest = Buffer::begin + begun > end_;
-    const auto room = rest ? Buffer::begin + begun : buffer_.size();
+    const auto begun = message_bytes(0);
+    const bool rest = begun > end_;
+    const auto room = rest ? begun : buffer_.size();
     const int flags = !may_wait ? MSG_DONTWAIT : rest ? MSG_WAITALL : 0;
     const auto bytes = ::recv(*connection_, buffer_.at(end_), room - end_, flags);
     if (bytes > 0) {
@@ -65,14 +65,14 @@ class Receiver final : public hopmeter::Subscriber {
 
   /// Hands over every whole frame, and moves the beginning of the next one, if any, to the front.
   std::size_t deliver(hopmeter::Take take) {
-    std::size_t frames = 0, start = Buffer::begin;
+    std::size_t frames = 0, start = 0;
     for (std::size_t bytes; (bytes = message_bytes(start)) != 0 && bytes <= end_ - start; start += bytes, ++frames) {
       const Message message(buffer_.at(start), bytes);
-      take(hopmeter::Received::split(message.subspan(length_bytes)).with_native(&message));
+      take(hopmeter::Received::split(message.subspan(prefix_bytes)).with_native(&message));
     }
-    if (start != Buffer::begin) {
-      std::memmove(buffer_.at(Buffer::begin), buffer_.at(start), end_ - start);
-      end_ -= start - Buffer::begin;
+    if (start != 0) {
+      std::memmove(buffer_.at(0), buffer_.at(start), end_ - start);
+      end_ -= start;
     }
     return frames;
   }
@@ -89,8 +89,8 @@ class Receiver final : public hopmeter::Subscriber {
   bool blocks_;
   std::size_t frame_bytes_;
   Buffer buffer_;
-  /// Where the bytes received end; the first frame always begins at `Buffer::begin`.
-  std::size_t end_ = Buffer::begin;
+  /// Where the bytes received end.
+  std::size_t end_ = 0;
   hopmeter::Timeout timeout_{};
   bool gone_ = false;
 };

@@ -22,13 +22,13 @@ class Sender final : public hopmeter::Publisher {
     }
     const std::lock_guard lock(receivers_.mutex);
     if (!receivers_.are_ready()) return hopmeter::Sent::busy;
-    const std::span message(buffer_.at(Buffer::begin), length_bytes + length);
+    const std::span message(buffer_.at(0), prefix_bytes + length);
     write_length(message.data(), length);
-    fill(message.subspan(length_bytes));
+    fill(message.subspan(prefix_bytes));
     return dispatch(message);
   }
 
-  /// Sends the bytes from where they were received, with the length that stands before them already.
+  /// Sends the bytes from where they were received, with the prefix that stands before them already.
   hopmeter::Sent forward(const hopmeter::Received& received) override {
     const auto* message = received.native<Message>();
     if (!message) throw Error("this frame did not come by a stream socket, so it cannot be moved on");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import socket
 import struct
 import threading
@@ -11,6 +12,8 @@ from collections import deque
 from hopmeter.node.contract import AdapterError, Fill, Setup, Take
 
 LENGTH = struct.Struct("<Q")
+PREFIX_BYTES = 64
+"""The length, and zeros up to a cache line, from where the kernel copies fastest."""
 AT_ONCE = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
 LONGEST_SEND_S = 0.1
 SMALLEST_BUFFER = 65536
@@ -30,6 +33,11 @@ def set_patience(sock: socket.socket, option: int, seconds: float) -> None:
     """Sets SO_SNDTIMEO or SO_RCVTIMEO: unlike `settimeout`, this costs no extra system call for every message."""
     whole = int(seconds)
     sock.setsockopt(socket.SOL_SOCKET, option, struct.pack("@ll", whole, max(1, int((seconds - whole) * 1e6))))
+
+
+def zeros(size: int) -> memoryview:
+    """A buffer that begins on a page, and so on a cache line."""
+    return memoryview(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
 
 
 class Receiver:
@@ -68,12 +76,12 @@ class Receiver:
 
 
 class Publisher:
-    """The sending end: one buffer that holds length and frame, and a thread that accepts receivers."""
+    """The sending end: one buffer that holds prefix and frame, and a thread that accepts receivers."""
 
     def __init__(self, setup: Setup, listener: socket.socket, address: str) -> None:
         self.address = address
         self._listener = listener
-        self._buffer = memoryview(bytearray(LENGTH.size + setup.frame_bytes))
+        self._buffer = zeros(PREFIX_BYTES + setup.frame_bytes)
         self._message = self._frame = self._buffer[:0]
         self._receivers: list[Receiver] = []
         self._joining: deque[Receiver] = deque()
@@ -98,8 +106,8 @@ class Publisher:
         return self._deliver()
 
     def _lay_out(self, length: int) -> None:
-        self._message = self._buffer[: LENGTH.size + length]
-        self._frame = self._message[LENGTH.size :]
+        self._message = self._buffer[: PREFIX_BYTES + length]
+        self._frame = self._message[PREFIX_BYTES:]
         LENGTH.pack_into(self._message, 0, length)
 
     def _deliver(self) -> bool:
@@ -134,7 +142,7 @@ class Subscriber:
         self._frame_bytes = setup.frame_bytes
         self._spins = setup.wait == "spin"
         self._patience_s = 0.0
-        self._buffer = memoryview(bytearray(max(LENGTH.size + setup.frame_bytes, SMALLEST_BUFFER)))
+        self._buffer = zeros(max(PREFIX_BYTES + setup.frame_bytes, SMALLEST_BUFFER))
         self._end = 0
         self._ended = False
 
@@ -164,15 +172,15 @@ class Subscriber:
         return came > 0
 
     def _wanted(self) -> tuple[memoryview, int]:
-        if self._end < LENGTH.size:
+        if self._end < PREFIX_BYTES:
             return self._buffer[self._end :] if self._end else self._buffer, 0
-        return self._buffer[self._end : LENGTH.size + self._length(0)], socket.MSG_WAITALL
+        return self._buffer[self._end : PREFIX_BYTES + self._length(0)], socket.MSG_WAITALL
 
     def _hand_over(self, take: Take) -> int:
         """Gives every whole frame to the role, and moves the beginning of the next one to the front."""
         start, end, count = 0, self._end, 0
-        while end - start >= LENGTH.size and (after := start + LENGTH.size + self._length(start)) <= end:
-            take(self._buffer[start + LENGTH.size : after])
+        while end - start >= PREFIX_BYTES and (after := start + PREFIX_BYTES + self._length(start)) <= end:
+            take(self._buffer[start + PREFIX_BYTES : after])
             start, count = after, count + 1
         if 0 < start < end:
             self._buffer[: end - start] = self._buffer[start:end]

@@ -8,7 +8,7 @@ use hopmeter_instrument::{Error, Fill, FrameMut, Link, Publisher, Received, Resu
 use crate::attendant::Attendant;
 use crate::receivers::{Receivers, lock};
 use crate::subscriber::Message;
-use crate::{Family, LENGTH_BYTES, frame_buffer};
+use crate::{Family, PREFIX_BYTES, frame_buffer};
 
 pub(crate) struct StreamPublisher<F: Family> {
     family: Arc<F>,
@@ -45,14 +45,14 @@ impl<F: Family> Publisher for StreamPublisher<F> {
         if !receivers.are_ready()? {
             return Ok(Sent::Busy);
         }
-        let message = &mut self.buffer[self.offset..][..LENGTH_BYTES + length];
-        let (prefix, frame) = message.split_at_mut(LENGTH_BYTES);
-        prefix.copy_from_slice(&(length as u64).to_le_bytes());
+        let message = &mut self.buffer[self.offset..][..PREFIX_BYTES + length];
+        let (prefix, frame) = message.split_at_mut(PREFIX_BYTES);
+        prefix[..8].copy_from_slice(&(length as u64).to_le_bytes());
         fill(FrameMut::split(frame));
         self.attendant.send(&mut receivers, message)
     }
 
-    /// Sends the bytes from where they were received, with the length that stands before them already.
+    /// Sends the bytes from where they were received, with the prefix that stands before them already.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         let Some(message) = received.native.and_then(|native| native.downcast_ref::<Message>()) else {
             return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill));

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{RecvFlags, recv};
 
-use crate::{LENGTH_BYTES, frame_buffer};
+use crate::{PREFIX_BYTES, frame_buffer};
 
 /// The least room to receive into, so that small frames that wait together come in one call.
 const ROOM: usize = 65_536;
@@ -30,7 +30,7 @@ pub(crate) struct StreamSubscriber {
     gone: bool,
 }
 
-/// A received frame with its length, as a relay can send it on. Lent for one call of `take`, like the frame itself.
+/// A received frame with its prefix, as a relay can send it on. Lent for one call of `take`, like the frame itself.
 pub(crate) struct Message(*const [u8]);
 
 impl Message {
@@ -55,12 +55,12 @@ impl StreamSubscriber {
         Self { connection, blocks, frame_bytes, buffer, offset, end: offset, timeout: Duration::ZERO, gone: false }
     }
 
-    /// How many bytes the frame at `start` has with its length, as soon as its length is there.
+    /// How many bytes the frame at `start` has with its prefix, as soon as that is there.
     fn message_bytes(&self, start: usize) -> Result<Option<usize>> {
-        let Some(prefix) = self.buffer[start..self.end].first_chunk::<LENGTH_BYTES>() else {
+        let Some(prefix) = self.buffer[start..self.end].first_chunk::<PREFIX_BYTES>() else {
             return Ok(None);
         };
-        let length = u64::from_le_bytes(*prefix);
+        let length = u64::from_le_bytes(std::array::from_fn(|at| prefix[at]));
         if length > self.frame_bytes as u64 {
             return Err(Error::new(format!(
                 "a frame of {length} bytes was announced, the limit is {}",
@@ -68,7 +68,7 @@ impl StreamSubscriber {
             ))
             .remedy("something else writes to this socket, or an adapter does not keep to the wire format"));
         }
-        Ok(Some(LENGTH_BYTES + length as usize))
+        Ok(Some(PREFIX_BYTES + length as usize))
     }
 
     /// Receives all there is, or exactly the rest of a frame that has begun.
@@ -96,7 +96,7 @@ impl StreamSubscriber {
         let (mut frames, mut start) = (0, self.offset);
         while let Some(bytes) = self.message_bytes(start)?.filter(|bytes| *bytes <= self.end - start) {
             let message = &self.buffer[start..start + bytes];
-            take(Received::split(&message[LENGTH_BYTES..]).with_native(&Message(message)));
+            take(Received::split(&message[PREFIX_BYTES..]).with_native(&Message(message)));
             start += bytes;
             frames += 1;
         }

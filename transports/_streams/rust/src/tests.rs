@@ -75,15 +75,21 @@ fn send_until_received(publisher: &mut dyn Publisher, subscriber: &mut dyn Subsc
     }
 }
 
+fn prefix(length: u64) -> [u8; PREFIX_BYTES] {
+    let mut bytes = [0; PREFIX_BYTES];
+    bytes[..8].copy_from_slice(&length.to_le_bytes());
+    bytes
+}
+
 #[test]
 fn frames_cut_anywhere_arrive_whole() {
     let mut bytes = Vec::new();
     for mark in 1..=20_u8 {
         let length = HEADER_BYTES + 37 * usize::from(mark);
-        bytes.extend_from_slice(&(length as u64).to_le_bytes());
+        bytes.extend(prefix(length as u64));
         bytes.extend(std::iter::repeat_n(mark, length));
     }
-    for piece in [1, 7, 72, 1000, bytes.len()] {
+    for piece in [1, 7, 128, 1000, bytes.len()] {
         let (mut writer, reader) = UnixStream::pair().unwrap();
         let mut subscriber = StreamSubscriber::new(reader.into(), Wait::Spin, FRAME_BYTES);
         let mut marks = Vec::new();
@@ -104,11 +110,12 @@ fn frames_cut_anywhere_arrive_whole() {
 fn an_absurd_length_is_an_error_and_a_short_frame_is_handed_over() {
     let (mut writer, reader) = UnixStream::pair().unwrap();
     let mut subscriber = StreamSubscriber::new(reader.into(), Wait::Spin, FRAME_BYTES);
-    writer.write_all(&[3, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3]).unwrap();
+    writer.write_all(&prefix(3)).unwrap();
+    writer.write_all(&[1, 2, 3]).unwrap();
     let mut header_bytes = 0;
     subscriber.poll(Duration::ZERO, &mut |frame| header_bytes = frame.header.len()).unwrap();
     assert_eq!(header_bytes, 3);
-    writer.write_all(&u64::MAX.to_le_bytes()).unwrap();
+    writer.write_all(&prefix(u64::MAX)).unwrap();
     assert!(subscriber.poll(Duration::ZERO, &mut |_| {}).is_err());
 }
 
