@@ -14,9 +14,13 @@ Maker = Callable[[Sequence[Any]], Any]
 """Makes the object from all frames, the header included."""
 
 KEPT = 256
-KEPT_HEADER_BYTES = 16384
+KEPT_BYTES = 4 * 2**20
+"""Of all headers whose makers are kept; a frame of a thousand columns has one of some hundred KiB."""
+KEPT_HEADER_BYTES = KEPT_BYTES // 16
 
 _plans: dict[Any, tuple[int, Maker]] = {}
+_held: dict[Any, int] = {}
+"""How long the headers of these plans are."""
 
 
 @dataclass
@@ -72,6 +76,7 @@ def object_of(frames: Sequence[Any], as_: str | None, device: str | None) -> Any
 def forget() -> None:
     """Forgets every plan; for when it becomes known how to make an object that was refused, or otherwise made."""
     _plans.clear()
+    _held.clear()
 
 
 def _plan(key: Any, head: bytes, as_: str | None, device: str | None) -> tuple[int, Maker]:
@@ -83,9 +88,9 @@ def _plan(key: Any, head: bytes, as_: str | None, device: str | None) -> tuple[i
     if reading.taken != announced:
         raise CodecError(f"the header announces {announced} frames and describes {reading.taken}")
     if len(head) <= KEPT_HEADER_BYTES:
-        if len(_plans) >= KEPT:
-            _plans.clear()
-        _plans[key] = (announced + 1, make)
+        if len(_plans) >= KEPT or sum(_held.values()) + len(head) > KEPT_BYTES:
+            forget()
+        _plans[key], _held[key] = (announced + 1, make), len(head)
     return announced + 1, make
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from carrying import received
 
-from hopmeter.codecs import CodecError, decode, encode, packing
+from hopmeter.codecs import CodecError, decode, encode, packing, reading
 from hopmeter.codecs.header import PREFIX, pack
 
 
@@ -189,3 +189,12 @@ def test_packed_messages_come_apart_again_and_damaged_ones_are_refused() -> None
     for damaged in (b"", message[:7], message[:-1], message + b"\0", b"\xff" * 64, received([message])[0][8:]):
         with pytest.raises(CodecError):
             packing.unpack(damaged)
+
+
+def test_what_is_kept_of_many_long_headers_is_bounded() -> None:
+    reading.forget()
+    for number in range(60):
+        names = {f"{number} {place} {'x' * 1000}": place for place in range(200)}
+        assert decode(encode(names)) == names
+    assert len(reading._plans) == len(reading._held) > 1
+    assert sum(reading._held.values()) <= reading.KEPT_BYTES
