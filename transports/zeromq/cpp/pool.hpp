@@ -1,11 +1,13 @@
 /// Memory for large messages. ZeroMQ would ask the system for fresh pages for each, and every one of them costs a
-/// fault.
+/// fault. Frames begin on a cache line: from where operator new puts them, the kernel takes up to three times as long
+/// to copy them into a TCP socket.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
 /// Frames that ZeroMQ gives back from its I/O threads. Outlives the context, which waits for all of them.
@@ -32,11 +34,17 @@ class Pool {
 
  private:
   static constexpr std::size_t budget_bytes = 256 << 20;
+  static constexpr std::align_val_t line{64};
+
+  struct Delete {
+    void operator()(std::byte* frame) const noexcept { ::operator delete(frame, line); }
+  };
 
   std::size_t limit() const noexcept { return std::max<std::size_t>(4, budget_bytes / frame_bytes_); }
 
   void add() {
-    frames_.push_back(std::make_unique<std::byte[]>(frame_bytes_));
+    frames_.emplace_back(static_cast<std::byte*>(::operator new(frame_bytes_, line)));
+    std::fill_n(frames_.back().get(), frame_bytes_, std::byte{});
     // Giving back may not fail, so the place for it is made here.
     free_.reserve(frames_.size());
     free_.push_back(frames_.back().get());
@@ -44,6 +52,6 @@ class Pool {
 
   std::size_t frame_bytes_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<std::byte[]>> frames_;
+  std::vector<std::unique_ptr<std::byte, Delete>> frames_;
   std::vector<std::byte*> free_;
 };
