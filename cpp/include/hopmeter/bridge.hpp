@@ -152,7 +152,13 @@ struct Bridge<Transport> {
   template <class Ours>
   static constexpr HopmeterTransportCalls calls{
       .close = detail::close<Ours>,
-      .version = [](void*, const HopmeterTextOut* out) noexcept { detail::put(out, Ours::version()); },
+      .version =
+          [](void* object, const HopmeterTextOut* out) noexcept {
+            if constexpr (requires(const Ours& ours) { ours.library(); })
+              detail::put(out, detail::as<Ours>(object).library());
+            else
+              detail::put(out, Ours::version());
+          },
       .publisher =
           [](void* object, const HopmeterLink* link, HopmeterPublisher* out, const HopmeterError* error) {
             return detail::opened<Publisher>(error, out,

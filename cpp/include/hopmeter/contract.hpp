@@ -219,7 +219,8 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 /// on the core its participant is pinned to, so threads that a transport starts inherit that pinning.
 ///
 /// An adapter derives from it, takes a `const Setup&` in its constructor, and has a `static std::string version()`:
-/// the library's version as the library itself reports it.
+/// the library's version as the library itself reports it. One that has several libraries to choose from names them all
+/// there, and the one that it was opened with in a `std::string library() const`.
 class Transport {
  public:
   virtual ~Transport() = default;

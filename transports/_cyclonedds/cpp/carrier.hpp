@@ -7,6 +7,8 @@
 
 namespace cyclone {
 
+inline std::string version() { return "Cyclone DDS " DDS_VERSION; }
+
 /// The adapter for one message type.
 template <class Message>
 class Carrier : public hopmeter::Transport {
@@ -26,30 +28,6 @@ class Carrier : public hopmeter::Transport {
 
  protected:
   House house_;
-};
-
-/// Passes everything to the carrier of the message that the payload asks for: a class derived from it says which.
-class Choice : public hopmeter::Transport {
- public:
-  explicit Choice(std::unique_ptr<hopmeter::Transport> carrier) : carrier_(std::move(carrier)) {}
-
-  static std::string version() { return "Cyclone DDS " DDS_VERSION; }
-
-  hopmeter::Owned<hopmeter::Publisher> publisher(const hopmeter::Link& link) override {
-    return carrier_->publisher(link);
-  }
-  hopmeter::Owned<hopmeter::Subscriber> subscriber(const hopmeter::Link& link) override {
-    return carrier_->subscriber(link);
-  }
-  hopmeter::Owned<hopmeter::Subscription> subscribe(const hopmeter::Link& link, hopmeter::OnFrame on_frame) override {
-    return carrier_->subscribe(link, std::move(on_frame));
-  }
-  hopmeter::Owned<hopmeter::Server> server(const hopmeter::Link& link) override { return carrier_->server(link); }
-  hopmeter::Owned<hopmeter::Client> client(const hopmeter::Link& link) override { return carrier_->client(link); }
-  hopmeter::Facts facts() override { return carrier_->facts(); }
-
- private:
-  std::unique_ptr<hopmeter::Transport> carrier_;
 };
 
 }  // namespace cyclone

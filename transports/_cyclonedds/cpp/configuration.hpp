@@ -22,7 +22,4 @@ dds_domainid_t domain_of(const std::string& run);
 /// The configuration, as `CYCLONEDDS_URI` would take it.
 std::string configuration(const hopmeter::Setup& setup, const Customs& customs);
 
-/// What became of the socket buffers that the profile asks for.
-hopmeter::Facts buffer_facts(const hopmeter::Setup& setup);
-
 }  // namespace cyclone

@@ -1,9 +1,8 @@
-# Makes the node of a transport over Cyclone DDS: hopmeter_add_cyclone_node(NAME FILE.cpp IDL...), with what IDLC_OPTIONS
-# tells the compiler of the IDL. Where the library or that compiler is missing, an adapter that is built alone stops with
-# the remedy; where all are built, it is left out.
+# For the nodes of transports over Cyclone DDS. Where the library or its compiler of IDL is missing,
+# hopmeter_find_cyclonedds() stops an adapter that is built alone, with the remedy; where all are built, it leaves it out.
 set(HOPMETER_CYCLONE "${CMAKE_CURRENT_LIST_DIR}")
 
-function(hopmeter_add_cyclone_node NAME SOURCE)
+macro(hopmeter_find_cyclonedds)
   find_package(CycloneDDS QUIET)
   find_program(IDLC idlc DOC "The IDL compiler of Cyclone DDS")
   if(NOT CycloneDDS_FOUND OR NOT IDLC)
@@ -14,19 +13,24 @@ function(hopmeter_add_cyclone_node NAME SOURCE)
     message(STATUS "${PROJECT_NAME} is left out, for ${missing}")
     return()
   endif()
+endmacro()
 
+# hopmeter_use_cyclonedds(NODE IDL...): the shared code, and the types of each IDL as `cyclone/STEM.h`, with what
+# IDLC_OPTIONS tells the compiler.
+function(hopmeter_use_cyclonedds NODE)
   set(types "${CMAKE_CURRENT_BINARY_DIR}/types")
-  file(MAKE_DIRECTORY "${types}")
+  file(MAKE_DIRECTORY "${types}/cyclone")
   foreach(idl IN LISTS ARGN)
     get_filename_component(stem "${idl}" NAME_WE)
-    add_custom_command(OUTPUT "${types}/${stem}.c" "${types}/${stem}.h" DEPENDS "${idl}"
-      COMMAND "${IDLC}" ${IDLC_OPTIONS} -o "${types}" "${idl}" VERBATIM)
-    list(APPEND generated "${types}/${stem}.c")
+    set(made "${types}/cyclone/${stem}.c")
+    add_custom_command(OUTPUT "${made}" "${types}/cyclone/${stem}.h" DEPENDS ${ARGN}
+      COMMAND "${IDLC}" ${IDLC_OPTIONS} -o "${types}/cyclone" "${idl}" VERBATIM)
+    list(APPEND generated "${made}")
   endforeach()
 
-  hopmeter_add_node(${NAME} "${SOURCE}" "${HOPMETER_CYCLONE}/configuration.cpp" "${HOPMETER_CYCLONE}/house.cpp"
-    "${HOPMETER_CYCLONE}/qos.cpp" ${generated})
-  target_include_directories(hopmeter-node-${NAME}-cpp PRIVATE "${HOPMETER_CYCLONE}")
-  target_include_directories(hopmeter-node-${NAME}-cpp SYSTEM PRIVATE "${types}")
-  target_link_libraries(hopmeter-node-${NAME}-cpp PRIVATE CycloneDDS::ddsc)
+  target_sources(${NODE} PRIVATE "${HOPMETER_CYCLONE}/buffer.cpp" "${HOPMETER_CYCLONE}/configuration.cpp"
+    "${HOPMETER_CYCLONE}/house.cpp" "${HOPMETER_CYCLONE}/qos.cpp" ${generated})
+  target_include_directories(${NODE} PRIVATE "${HOPMETER_CYCLONE}")
+  target_include_directories(${NODE} SYSTEM PRIVATE "${types}")
+  target_link_libraries(${NODE} PRIVATE CycloneDDS::ddsc)
 endfunction()

@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "buffer.hpp"
+
 using hopmeter::Facts;
 using hopmeter::Link;
 using hopmeter::Setup;

@@ -4,6 +4,7 @@
 
 using hopmeter::Facts;
 
+namespace fastdds {
 namespace {
 
 constexpr const char* within = "within the process";
@@ -19,10 +20,10 @@ std::string joined(const std::set<std::string>& words) {
 
 }  // namespace
 
-Meetings::Meetings(const hopmeter::Setup& setup)
-    : transport_(setup.setting<std::string>("transport")),
-      is_intra_process_(setup.setting<bool>("intra_process")),
-      is_data_sharing_(setup.setting<bool>("data_sharing")),
+Meetings::Meetings(const hopmeter::Setup& setup, const Customs& customs)
+    : transport_(customs.transport),
+      is_intra_process_(customs.is_intra_process),
+      is_data_sharing_(customs.is_data_sharing),
       takes_both_(transport_ == "default" && setup.setting<std::string>("reliability") == "best-effort") {}
 
 void Meetings::on_subscriber_discovery(fast::DomainParticipant* participant, rtps::ReaderDiscoveryInfo&& info) {
@@ -84,3 +85,5 @@ Facts Meetings::facts() {
   if (const auto told = fallback(ways); !told.empty()) facts.emplace_back("fallback", told);
   return facts;
 }
+
+}  // namespace fastdds

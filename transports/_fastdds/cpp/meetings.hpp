@@ -1,7 +1,7 @@
 /// Which ways samples can have gone, as Fast DDS tells of the ends that it discovers.
 #pragma once
 
-#include "hopmeter/hopmeter.hpp"
+#include "hopmeter/contract.hpp"
 
 #include <fastdds/dds/domain/DomainParticipant.hpp>
 #include <fastdds/dds/domain/DomainParticipantListener.hpp>
@@ -11,10 +11,12 @@
 
 #include "qos.hpp"
 
+namespace fastdds {
+
 /// Listens to all participants of the process.
 class Meetings final : public fast::DomainParticipantListener {
  public:
-  explicit Meetings(const hopmeter::Setup& setup);
+  Meetings(const hopmeter::Setup& setup, const Customs& customs);
 
   /// The ways of the samples, and where they are not what was asked for. No more samples come.
   hopmeter::Facts facts();
@@ -45,3 +47,5 @@ class Meetings final : public fast::DomainParticipantListener {
   /// Of the ends of this process.
   bool shares_data_ = true, has_shared_memory_ = false;
 };
+
+}  // namespace fastdds

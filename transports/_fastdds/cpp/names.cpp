@@ -50,7 +50,7 @@ Function* next(Function*, const char* name) {
 
 }  // namespace
 
-void name_shared_memory_after(const std::string& run) { prefix = "hm_" + run + "_"; }
+void fastdds::name_shared_memory_after(const std::string& run) { prefix = "hm_" + run + "_"; }
 
 extern "C" {
 

@@ -4,6 +4,10 @@
 
 #include <string>
 
+namespace fastdds {
+
 /// From now on everything that Fast DDS of this process makes in shared memory has the run in its name. All nodes of a
 /// trial call it with the same run, before they open Fast DDS.
 void name_shared_memory_after(const std::string& run);
+
+}  // namespace fastdds

@@ -7,8 +7,7 @@
 
 #include "names.hpp"
 
-using hopmeter::Link;
-
+namespace fastdds {
 namespace {
 
 /// Fast DDS answers null where it fails.
@@ -22,18 +21,18 @@ auto* factory() { return fast::DomainParticipantFactory::get_instance(); }
 
 }  // namespace
 
-House::House(const hopmeter::Setup& setup, fast::TypeSupport type) : setup(setup), type(type), meetings(setup) {
+House::House(const hopmeter::Setup& setup, const Customs& customs)
+    : setup(setup), customs(customs), meetings(setup, customs) {
   name_shared_memory_after(setup.run());
-  set_intra_process(setup.setting<bool>("intra_process"));
+  set_intra_process(customs.is_intra_process);
 }
 
-Participant::Participant(House& house) : house_(house) {
-  const auto domain = domain_of(house.setup.run());
-  const auto qos = participant_qos(house.setup);
+Participant::Participant(House& house) {
+  const auto run = house.setup.run();
+  const auto qos = participant_qos(run, house.customs);
   const auto nothing = fast::StatusMask::none();
-  participant_ = made(factory()->create_participant(domain, qos, &house.meetings, nothing), "a participant");
+  participant_ = made(factory()->create_participant(domain_of(run), qos, &house.meetings, nothing), "a participant");
   // Neither of these can fail but for want of memory.
-  house_.type.register_type(participant_);
   publisher_ = participant_->create_publisher(fast::PUBLISHER_QOS_DEFAULT);
   subscriber_ = participant_->create_subscriber(fast::SUBSCRIBER_QOS_DEFAULT);
 }
@@ -44,22 +43,23 @@ Participant::~Participant() {
   factory()->delete_participant(participant_);
 }
 
-fast::Topic* Participant::topic(const std::string& name) {
+fast::Topic* Participant::topic(const Place& place) {
   const std::lock_guard lock(making_);
-  if (auto* known = participant_->find_topic(name, {0, 0})) return known;
-  const auto type = house_.type.get_type_name();
-  return made(participant_->create_topic(name, type, fast::TOPIC_QOS_DEFAULT), "the topic " + name);
+  if (auto* known = participant_->find_topic(place.topic, {0, 0})) return known;
+  const auto name = place.type.get_type_name();
+  // A type of this name can be registered once.
+  if (participant_->find_type(name).empty()) place.type.register_type(participant_);
+  return made(participant_->create_topic(place.topic, name, fast::TOPIC_QOS_DEFAULT), "the topic " + place.topic);
 }
 
-fast::DataWriter* Participant::writer(const Link& link) {
-  const auto qos = writer_qos(house_.setup);
-  return made(publisher_->create_datawriter(topic(link.name), qos), "a writer of " + link.name);
+fast::DataWriter* Participant::writer(const Place& place, const fast::DataWriterQos& qos) {
+  return made(publisher_->create_datawriter(topic(place), qos), "a writer of " + place.topic);
 }
 
-fast::DataReader* Participant::reader(const Link& link, fast::DataReaderListener* listener) {
-  const auto qos = reader_qos(house_.setup);
+fast::DataReader* Participant::reader(const Place& place, const fast::DataReaderQos& qos,
+                                      fast::DataReaderListener* listener) {
   const auto mask = listener ? fast::StatusMask::data_available() : fast::StatusMask::none();
-  return made(subscriber_->create_datareader(topic(link.name), qos, listener, mask), "a reader of " + link.name);
+  return made(subscriber_->create_datareader(topic(place), qos, listener, mask), "a reader of " + place.topic);
 }
 
 void Participant::close(fast::DataWriter* writer) {
@@ -73,3 +73,5 @@ void Participant::close(fast::DataReader* reader) {
   subscriber_->delete_datareader(reader);
   participant_->delete_topic(topic);
 }
+
+}  // namespace fastdds

@@ -1,7 +1,7 @@
 /// A participant of DDS, and the writers and readers in it.
 #pragma once
 
-#include "hopmeter/hopmeter.hpp"
+#include "hopmeter/contract.hpp"
 
 #include <fastdds/dds/publisher/DataWriter.hpp>
 #include <fastdds/dds/subscriber/DataReader.hpp>
@@ -9,13 +9,21 @@
 
 #include "meetings.hpp"
 
+namespace fastdds {
+
 /// What all participants of the process share.
 struct House {
-  House(const hopmeter::Setup& setup, fast::TypeSupport type);
+  House(const hopmeter::Setup& setup, const Customs& customs);
 
   hopmeter::Setup setup;
-  fast::TypeSupport type;
+  Customs customs;
   Meetings meetings;
+};
+
+/// A topic by its name and type.
+struct Place {
+  std::string topic;
+  fast::TypeSupport type;
 };
 
 class Participant {
@@ -24,18 +32,20 @@ class Participant {
   Participant(const Participant&) = delete;
   ~Participant();
 
-  fast::DataWriter* writer(const hopmeter::Link& link);
-  fast::DataReader* reader(const hopmeter::Link& link, fast::DataReaderListener* listener = nullptr);
+  fast::DataWriter* writer(const Place& place, const fast::DataWriterQos& qos);
+  fast::DataReader* reader(const Place& place, const fast::DataReaderQos& qos,
+                           fast::DataReaderListener* listener = nullptr);
   void close(fast::DataWriter* writer);
   void close(fast::DataReader* reader);
 
  private:
-  fast::Topic* topic(const std::string& name);
+  fast::Topic* topic(const Place& place);
 
-  House& house_;
   /// Guards the making of topics, of which there is one for both ends.
   std::mutex making_;
   fast::DomainParticipant* participant_;
   fast::Publisher* publisher_;
   fast::Subscriber* subscriber_;
 };
+
+}  // namespace fastdds

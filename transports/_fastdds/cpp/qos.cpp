@@ -2,6 +2,7 @@
 
 #include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
 #include <fastdds/rtps/transport/shared_mem/SharedMemTransportDescriptor.h>
+#include <fastrtps/utils/IPLocator.h>
 #include <fastrtps/xmlparser/XMLProfileManager.h>
 #include <algorithm>
 
@@ -9,35 +10,49 @@ namespace transports = eprosima::fastdds::rtps;
 using namespace eprosima::fastrtps;
 using hopmeter::Setup;
 
+namespace fastdds {
 namespace {
 
 /// The ports of lower domains stay below those that the system gives to whoever asks.
-constexpr std::uint32_t domains = 99;
+constexpr unsigned long domains = 99;
+/// Whose ports are looked at for peers. A hundred and twenty would reach into the next domain.
+constexpr std::uint32_t participants = 100;
 
-auto udp(const Setup& setup) {
+auto udp(const Customs& customs) {
   auto udp = std::make_shared<transports::UDPv4TransportDescriptor>();
   udp->interfaceWhiteList = {"127.0.0.1"};
-  udp->sendBufferSize = udp->receiveBufferSize = setup.setting<std::uint32_t>("socket_buffer_bytes");
+  udp->sendBufferSize = customs.send_buffer_bytes;
+  udp->receiveBufferSize = customs.receive_buffer_bytes;
+  if (customs.meets_others) udp->maxInitialPeersRange = participants;
   return udp;
 }
 
-auto shared_memory(const Setup& setup, bool is_alone) {
+auto shared_memory(const Customs& customs) {
   auto shared = std::make_shared<transports::SharedMemTransportDescriptor>();
-  const auto segment_bytes = setup.setting<std::uint32_t>("segment_bytes");
-  if (segment_bytes != 0) shared->segment_size(segment_bytes);
+  if (customs.segment_bytes != 0) shared->segment_size(customs.segment_bytes);
   // Beside UDP messages would be cut for it all the same.
-  if (segment_bytes != 0 && is_alone) shared->max_message_size(segment_bytes);
+  if (customs.segment_bytes != 0 && customs.transport == "shm") shared->max_message_size(customs.segment_bytes);
   return shared;
 }
 
+/// Without a multicast address none is listened to, and announcements go to the peers that are named. A port of 0
+/// stands for those that the standard gives to a domain's participants.
+void meet_others(fast::WireProtocolConfigQos& wire) {
+  rtps::Locator_t loopback;
+  rtps::IPLocator::setIPv4(loopback, "127.0.0.1");
+  wire.builtin.metatrafficUnicastLocatorList.push_back(loopback);
+  wire.builtin.initialPeersList.push_back(loopback);
+}
+
 template <class Qos>
-Qos settled(const Setup& setup) {
+Qos settled(const Setup& setup, const Customs& customs) {
   Qos qos;
   const auto text = [&](const char* name) { return setup.setting<std::string>(name); };
   const bool is_reliable = text("reliability") == "reliable", is_volatile = text("durability") == "volatile";
   const bool keeps_last = text("history") == "keep-last";
   const auto depth = setup.setting<std::int32_t>("depth");
   qos.reliability().kind = is_reliable ? fast::RELIABLE_RELIABILITY_QOS : fast::BEST_EFFORT_RELIABILITY_QOS;
+  qos.reliability().max_blocking_time = Duration_t(customs.patience_ms / 1e3L);
   qos.durability().kind = is_volatile ? fast::VOLATILE_DURABILITY_QOS : fast::TRANSIENT_LOCAL_DURABILITY_QOS;
   qos.history().kind = keeps_last ? fast::KEEP_LAST_HISTORY_QOS : fast::KEEP_ALL_HISTORY_QOS;
   qos.history().depth = depth;
@@ -45,7 +60,7 @@ Qos settled(const Setup& setup) {
   limits.max_samples = keeps_last ? std::max(limits.max_samples, depth) : depth;
   limits.max_samples_per_instance = keeps_last ? std::max(limits.max_samples_per_instance, depth) : depth;
   limits.allocated_samples = std::min(limits.allocated_samples, limits.max_samples);
-  if (setup.setting<bool>("data_sharing"))
+  if (customs.is_data_sharing)
     qos.data_sharing().on("");
   else
     qos.data_sharing().off();
@@ -55,34 +70,37 @@ Qos settled(const Setup& setup) {
 }  // namespace
 
 std::uint32_t domain_of(const std::string& run) {
-  return 1 + static_cast<std::uint32_t>(std::hash<std::string>{}(run) % domains);
+  return static_cast<std::uint32_t>(1 + std::stoul(run.substr(0, 8), nullptr, 16) % domains);
 }
 
-fast::DomainParticipantQos participant_qos(const Setup& setup) {
+fast::DomainParticipantQos participant_qos(const std::string& run, const Customs& customs) {
   fast::DomainParticipantQos qos;
-  qos.name("hopmeter " + setup.run());
+  qos.name("hopmeter " + run);
   // Each writer that is called from another one's call, as those of relays within a process are, holds a buffer.
   qos.allocation().send_buffers.dynamic = true;
   qos.transport().use_builtin_transports = false;
   auto& used = qos.transport().user_transports;
-  const auto transport = setup.setting<std::string>("transport");
-  if (transport != "shm") used.push_back(udp(setup));
-  if (transport != "udp") used.push_back(shared_memory(setup, transport == "shm"));
+  if (customs.transport != "shm") used.push_back(udp(customs));
+  if (customs.transport != "udp") used.push_back(shared_memory(customs));
+  if (customs.meets_others) meet_others(qos.wire_protocol());
   return qos;
 }
 
-fast::DataWriterQos writer_qos(const Setup& setup) {
-  auto qos = settled<fast::DataWriterQos>(setup);
-  const bool is_asynchronous = setup.setting<std::string>("publish") == "asynchronous";
-  qos.publish_mode().kind = is_asynchronous ? fast::ASYNCHRONOUS_PUBLISH_MODE : fast::SYNCHRONOUS_PUBLISH_MODE;
-  qos.reliable_writer_qos().times.heartbeatPeriod = Duration_t(setup.setting<std::int32_t>("heartbeat_ms") / 1e3L);
+fast::DataWriterQos writer_qos(const Setup& setup, const Customs& customs) {
+  auto qos = settled<fast::DataWriterQos>(setup, customs);
+  qos.publish_mode().kind = customs.is_asynchronous ? fast::ASYNCHRONOUS_PUBLISH_MODE : fast::SYNCHRONOUS_PUBLISH_MODE;
+  qos.reliable_writer_qos().times.heartbeatPeriod = Duration_t(customs.heartbeat_ms / 1e3L);
   return qos;
 }
 
-fast::DataReaderQos reader_qos(const Setup& setup) { return settled<fast::DataReaderQos>(setup); }
+fast::DataReaderQos reader_qos(const Setup& setup, const Customs& customs) {
+  return settled<fast::DataReaderQos>(setup, customs);
+}
 
 void set_intra_process(bool is_on) {
   auto settings = xmlparser::XMLProfileManager::library_settings();
   settings.intraprocess_delivery = is_on ? INTRAPROCESS_FULL : INTRAPROCESS_OFF;
   xmlparser::XMLProfileManager::library_settings(settings);
 }
+
+}  // namespace fastdds

@@ -1,6 +1,7 @@
 /// Cyclone DDS by its C API. The messages are those of ../idl; the rest is in ../../_cyclonedds.
 #include "carrier.hpp"
-#include "hopmeter.h"
+#include "cyclone/hopmeter.h"
+#include "hopmeter/choice.hpp"
 
 using namespace hopmeter;
 
@@ -37,9 +38,11 @@ struct Image {
 };
 
 /// Picks the message by what the payload stands for.
-class CycloneDds final : public cyclone::Choice {
+class CycloneDds final : public Choice {
  public:
   explicit CycloneDds(const Setup& setup) : Choice(carrier(setup)) {}
+
+  static std::string version() { return cyclone::version(); }
 
  private:
   static std::unique_ptr<Transport> carrier(const Setup& setup) {

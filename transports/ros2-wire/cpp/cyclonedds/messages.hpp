@@ -1,18 +1,20 @@
-/// The messages of ../idl, and where a frame is in them; ../README.md has the table.
+/// The messages of ../../idl, and where a frame is in them; ../../README.md has the table.
 #pragma once
 
-#include "hopmeter_ros2.h"
-#include "message.hpp"
-#include "sensor_msgs.h"
-#include "std_msgs.h"
+#include "../../../_cyclonedds/cpp/message.hpp"
 
-namespace wire {
+#include "cyclone/hopmeter_ros2.h"
+#include "cyclone/sensor_msgs.h"
+#include "cyclone/std_msgs.h"
+#include "wire.hpp"
+
+namespace wire::by_cyclonedds {
 
 /// std_msgs/Header: a time and a text, and nowhere to put a payload.
 struct Timing {
   using Sample = std_msgs_msg_dds__Header_;
   static constexpr const dds_topic_descriptor_t& type = std_msgs_msg_dds__Header__desc;
-  static std::string topic(const std::string& link) { return "rt/hopmeter_" + link; }
+  static std::string topic(const std::string& link) { return message_topic(link); }
   static void shape(Sample&, const hopmeter::Setup&) {}
   static auto& text(auto& sample) { return sample.frame_id; }
   static void stamp(Sample& sample, std::uint64_t, std::int64_t sent_ns) { cyclone::set_time(sample.stamp, sent_ns); }
@@ -23,7 +25,7 @@ struct Timing {
 struct Image {
   using Sample = sensor_msgs_msg_dds__Image_;
   static constexpr const dds_topic_descriptor_t& type = sensor_msgs_msg_dds__Image__desc;
-  static std::string topic(const std::string& link) { return "rt/hopmeter_" + link; }
+  static std::string topic(const std::string& link) { return message_topic(link); }
   static void shape(Sample& sample, const hopmeter::Setup& setup) {
     cyclone::set_shape(sample, setup.height(), setup.width());
   }
@@ -61,4 +63,4 @@ struct ImageReply : Enveloped<Image, hopmeter_ros2_srv_dds__CarryImage_Response_
   static constexpr const dds_topic_descriptor_t& type = hopmeter_ros2_srv_dds__CarryImage_Response__desc;
 };
 
-}  // namespace wire
+}  // namespace wire::by_cyclonedds

@@ -4,12 +4,10 @@
 
 #include <optional>
 
-#include "ends.hpp"
+#include "../../../_cyclonedds/cpp/ends.hpp"
+#include "wire.hpp"
 
-namespace wire {
-
-inline std::string request_topic(const std::string& link) { return "rq/hopmeter_" + link + "Request"; }
-inline std::string reply_topic(const std::string& link) { return "rr/hopmeter_" + link + "Reply"; }
+namespace wire::by_cyclonedds {
 
 template <class Request, class Reply>
 class Client final : public hopmeter::Client {
@@ -152,4 +150,4 @@ class Server final : public hopmeter::Server {
   std::optional<cyclone::Arrivals> arrivals_;
 };
 
-}  // namespace wire
+}  // namespace wire::by_cyclonedds

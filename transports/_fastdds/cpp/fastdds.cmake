@@ -1,0 +1,37 @@
+# For the nodes of transports over Fast DDS. Where the library or its generator is missing, hopmeter_find_fastdds() stops
+# an adapter that is built alone, with the remedy; where all are built, it leaves it out.
+set(HOPMETER_FASTDDS "${CMAKE_CURRENT_LIST_DIR}")
+
+macro(hopmeter_find_fastdds)
+  find_package(fastrtps QUIET)
+  find_program(FASTDDSGEN fastddsgen DOC "The generator of Fast DDS's type support")
+  if(NOT fastrtps_FOUND OR NOT FASTDDSGEN)
+    set(missing "Fast DDS or its generator is missing: install libfastrtps-dev, libfastcdr-dev and fastddsgen")
+    if(PROJECT_IS_TOP_LEVEL)
+      message(FATAL_ERROR "${missing}")
+    endif()
+    message(STATUS "${PROJECT_NAME} is left out, for ${missing}")
+    return()
+  endif()
+endmacro()
+
+# hopmeter_use_fastdds(NODE IDL...): the shared code, and the types of each IDL as `fast/STEMPubSubTypes.h`.
+function(hopmeter_use_fastdds NODE)
+  set(types "${CMAKE_CURRENT_BINARY_DIR}/types")
+  file(MAKE_DIRECTORY "${types}/fast")
+  foreach(idl IN LISTS ARGN)
+    get_filename_component(stem "${idl}" NAME_WE)
+    set(made "${types}/fast/${stem}.cxx" "${types}/fast/${stem}PubSubTypes.cxx")
+    add_custom_command(OUTPUT ${made} DEPENDS ${ARGN}
+      COMMAND "${FASTDDSGEN}" -replace -d "${types}/fast" "${idl}" VERBATIM)
+    list(APPEND generated ${made})
+  endforeach()
+  # What is generated is not ours to mend.
+  set_source_files_properties(${generated} PROPERTIES COMPILE_OPTIONS -w)
+
+  target_sources(${NODE} PRIVATE "${HOPMETER_FASTDDS}/meetings.cpp" "${HOPMETER_FASTDDS}/names.cpp"
+    "${HOPMETER_FASTDDS}/participant.cpp" "${HOPMETER_FASTDDS}/qos.cpp" ${generated})
+  target_include_directories(${NODE} PRIVATE "${HOPMETER_FASTDDS}")
+  target_include_directories(${NODE} SYSTEM PRIVATE "${types}")
+  target_link_libraries(${NODE} PRIVATE fastrtps fastcdr)
+endfunction()
