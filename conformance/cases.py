@@ -24,6 +24,12 @@ class Case:
     given: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Settings in place of their defaults."""
     placement: str = "process"
+    plain: str | None = None
+    """The end that has the defaults all the same: `sender` or `receiver`."""
+
+    def settings(self, end: str) -> Mapping[str, Any]:
+        """What the `sender` or the `receiver` has in place of the defaults."""
+        return {} if end == self.plain else self.given
 
     @property
     def one_process(self) -> bool:
@@ -38,7 +44,9 @@ class Case:
     @property
     def label(self) -> str:
         """As pytest shows it."""
-        languages = self.sender if self.sender == self.receiver else f"{self.sender}>{self.receiver}"
+        ends = {"sender": self.sender, "receiver": self.receiver}
+        words = [f"plain-{language}" if end == self.plain else language for end, language in ends.items()]
+        languages = ">".join(dict.fromkeys(words))
         given = "".join(f"-{name}={value}" for name, value in self.given.items())
         return f"{self.manifest.name}-{languages}-{self.wait}{given}".replace("c++", "cpp")
 
@@ -71,14 +79,24 @@ def pairs(pattern: str = "pubsub") -> list[Case]:
 
 
 def tried(pattern: str = "pubsub") -> list[Case]:
-    """Every adapter with the settings that its manifest names to be tried."""
-    return [
-        _with(manifest, language, settings)
+    """Every adapter with the settings that its manifest names to be tried, and the peers that it meets with them."""
+    alone = [
+        (manifest, language, settings)
         for manifest, language in READY
         if pattern in manifest.offers[language].patterns
         for settings in manifest.tried
         if settings.languages is None or language in settings.languages
     ]
+    return [case for each in alone for case in (_with(*each), *_meetings(*each))]
+
+
+def _meetings(manifest: Manifest, language: str, tried: Tried) -> list[Case]:
+    """Both ways with each peer that is built here."""
+    peers = [peer for peer in tried.meets if (manifest, peer) in READY]
+    waits = {word: offer.waits[0] for word, offer in manifest.offers.items()}
+    there = [Case(manifest, language, peer, waits[peer], tried.settings, plain="receiver") for peer in peers]
+    back = [Case(manifest, peer, language, waits[language], tried.settings, plain="sender") for peer in peers]
+    return there + back
 
 
 def _with(manifest: Manifest, language: str, tried: Tried) -> Case:

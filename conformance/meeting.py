@@ -24,8 +24,9 @@ class Meeting:
 
 def meet(theatre: Theatre, case: Case, receivers: int = 1, frame_bytes: int = 64 + (1 << 20), **given: Any) -> Meeting:
     """Opens both sides of a new link and proves it by messages."""
-    start = dict(frame_bytes=frame_bytes, **case.given, **given)
-    sender = theatre.puppet(case.manifest, case.sender, case.wait if case.one_process else _wait(case), **start)
+    start = dict(frame_bytes=frame_bytes, **given)
+    wait = case.wait if case.one_process else _wait(case)
+    sender = theatre.puppet(case.manifest, case.sender, wait, **start, **case.settings("sender"))
     link = sender.open("publisher", "out", theatre.link(receivers))
     others = [sender if case.one_process else _receiver(theatre, case, start) for _ in range(receivers)]
     for index, other in enumerate(others):
@@ -43,7 +44,7 @@ def _wait(case: Case) -> str:
 
 
 def _receiver(theatre: Theatre, case: Case, start: dict[str, Any]) -> Puppet:
-    return theatre.puppet(case.manifest, case.receiver, case.wait, **start)
+    return theatre.puppet(case.manifest, case.receiver, case.wait, **start, **case.settings("receiver"))
 
 
 def prove(meeting: Meeting, index: int = 0, patience_s: float = 20) -> None:

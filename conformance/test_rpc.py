@@ -21,7 +21,8 @@ def calls() -> list[Case]:
 
 def connect(theatre: Theatre, case: Case) -> tuple[Puppet, Puppet]:
     """A client `ask` and a server `answer` that have found each other."""
-    server = theatre.puppet(case.manifest, case.receiver, case.wait, frame_bytes=64 + (1 << 20), **case.given)
+    given = case.settings("receiver")
+    server = theatre.puppet(case.manifest, case.receiver, case.wait, frame_bytes=64 + (1 << 20), **given)
     link = server.open("server", "answer", theatre.link())
     client = server if case.one_process else asking(theatre, case)
     meet(client, server, link)
@@ -31,7 +32,8 @@ def connect(theatre: Theatre, case: Case) -> tuple[Puppet, Puppet]:
 def asking(theatre: Theatre, case: Case) -> Puppet:
     """A process for a client."""
     waits = case.manifest.offers[case.sender].waits
-    return theatre.puppet(case.manifest, case.sender, case.wait if case.wait in waits else waits[0], **case.given)
+    wait = case.wait if case.wait in waits else waits[0]
+    return theatre.puppet(case.manifest, case.sender, wait, **case.settings("sender"))
 
 
 def meet(client: Puppet, server: Puppet, link: dict[str, Any]) -> None:

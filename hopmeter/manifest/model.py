@@ -106,6 +106,8 @@ class Tried(Strict):
     """The first that does not spin, if none is given."""
     languages: list[Language] | None = None
     """All, if none are given."""
+    meets: list[Language] = []
+    """Peers with the defaults that it talks with besides, both ways."""
 
 
 class Offer(BaseModel):

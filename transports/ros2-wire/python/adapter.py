@@ -23,6 +23,14 @@ class Transport(Carrier):
         # ROS 2 knows no tags.
         super().__init__(setup, message, tagged=False)
         self._service = Service(message)
+        self.facts = self._told
+
+    def _told(self) -> dict[str, str]:
+        facts = self._house.facts()
+        if (dds := self._house.setup.settings["dds"]) != "cyclonedds":
+            also = [facts["fallback"]] if "fallback" in facts else []
+            facts["fallback"] = "; ".join([*also, f"Python has no dds = {dds}: Cyclone DDS was taken"])
+        return facts
 
     def server(self, link: Link) -> Server:
         return Server(self._house, self._service, link)

@@ -26,10 +26,10 @@ impl Quality {
     }
 }
 
-/// Settings of Cyclone DDS that were asked for and are not known to RustDDS.
+/// Settings of other libraries that were asked for and are not known to RustDDS.
 pub fn unheeded(setup: &Setup) -> Result<Vec<String>> {
     let mut unheeded = Vec::new();
-    for (name, heeded) in [("delivery", "synchronous"), ("profile", "default")] {
+    for (name, heeded) in [("dds", "cyclonedds"), ("delivery", "synchronous"), ("profile", "default")] {
         let value: String = setup.setting(name)?;
         if value != heeded {
             unheeded.push(format!("{name} = {value}"));
