@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING
 from cyclonedds.idl import IdlStruct
 from cyclonedds.idl.annotations import final
 from cyclonedds.idl.types import byte, int32, int64, sequence, uint32
+from fields import moment, nanoseconds, shape, whole
 
 from hopmeter.node.contract import Setup
 from hopmeter.node.typed import header_of, label, sent_of, seq_of
 
-SECOND_NS = 1_000_000_000
-
 if TYPE_CHECKING:
-    Octets = bytearray | list[int]
+    Octets = bytearray | bytes
 else:
-    # Anything with a length can be sent; what arrives is a list of integers.
     Octets = sequence[byte]
 
 
+@whole("padding")
 @dataclass
 @final
 class Timing(IdlStruct, typename="message.Timing"):
@@ -38,6 +37,7 @@ class Time(IdlStruct, typename="message.Time"):
     nanosec: uint32
 
 
+@whole("data")
 @dataclass
 @final
 class Image(IdlStruct, typename="message.Image"):
@@ -68,21 +68,20 @@ class Timings:
         return Timing(number, sent_of(header), label(header), payload)
 
     def read(self, sample: Timing) -> tuple[bytes, bytes]:
-        return header_of(sample.source, sample.nanosec, len(sample.padding)), bytes(sample.padding)
+        return header_of(sample.source, sample.nanosec, len(sample.padding)), sample.padding
 
 
 class Images:
     sample_type = Image
 
     def __init__(self, setup: Setup) -> None:
-        self._shape = setup.height, setup.width, "rgb8", 0, 3 * setup.width
+        self._shape = shape(setup)
 
     def topic(self, link: str) -> str:
         return topic_of(link)
 
     def written(self, header: bytearray, payload: bytearray) -> Image:
-        return Image(Time(*divmod(sent_of(header), SECOND_NS)), label(header), *self._shape, payload)
+        return Image(Time(*moment(header)), label(header), *self._shape, payload)
 
     def read(self, sample: Image) -> tuple[bytes, bytes]:
-        sent_ns = sample.stamp.sec * SECOND_NS + sample.stamp.nanosec
-        return header_of(sample.frame_id, sent_ns, len(sample.data)), bytes(sample.data)
+        return header_of(sample.frame_id, nanoseconds(sample.stamp), len(sample.data)), sample.data

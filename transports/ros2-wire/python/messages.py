@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 from cyclonedds.idl import IdlStruct
 from cyclonedds.idl.annotations import final
 from cyclonedds.idl.types import int32, int64, sequence, uint8, uint32, uint64
+from fields import moment, nanoseconds, shape, whole
 
 from hopmeter.node.contract import AdapterError, Setup
-from hopmeter.node.typed import header_of, label, sent_of
-
-SECOND_NS = 1_000_000_000
+from hopmeter.node.typed import header_of, label
 
 if TYPE_CHECKING:
-    Octets = bytearray | list[int]
+    Octets = bytearray | bytes
 else:
-    # Anything with a length can be sent; what arrives is a list of integers.
     Octets = sequence[uint8]
 
 
@@ -36,6 +34,7 @@ class Header(IdlStruct, typename="std_msgs.msg.dds_.Header_"):
     frame_id: str
 
 
+@whole("data")
 @dataclass
 @final
 class Image(IdlStruct, typename="sensor_msgs.msg.dds_.Image_"):
@@ -85,12 +84,11 @@ def topic_of(link: str) -> str:
 
 
 def stamped(header: bytearray) -> Header:
-    return Header(Time(*divmod(sent_of(header), SECOND_NS)), label(header))
+    return Header(Time(*moment(header)), label(header))
 
 
 def frame_header(header: Header, payload_bytes: int) -> bytes:
-    sent_ns = header.stamp.sec * SECOND_NS + header.stamp.nanosec
-    return header_of(header.frame_id, sent_ns, payload_bytes)
+    return header_of(header.frame_id, nanoseconds(header.stamp), payload_bytes)
 
 
 class Headers:
@@ -117,7 +115,7 @@ class Images:
     sample_type = Image
 
     def __init__(self, setup: Setup) -> None:
-        self._shape = setup.height, setup.width, "rgb8", 0, 3 * setup.width
+        self._shape = shape(setup)
 
     def topic(self, link: str) -> str:
         return topic_of(link)
@@ -126,7 +124,7 @@ class Images:
         return Image(stamped(header), *self._shape, payload)
 
     def read(self, sample: Image) -> tuple[bytes, bytes]:
-        return frame_header(sample.header, len(sample.data)), bytes(sample.data)
+        return frame_header(sample.header, len(sample.data)), sample.data
 
 
 class Enveloped:
