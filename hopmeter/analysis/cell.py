@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hopmeter.analysis import resources, servers
+from hopmeter.analysis import resources, servers, sinks
 from hopmeter.analysis.figures import CHAIN
 from hopmeter.analysis.pace import SHARE
 from hopmeter.analysis.percentiles import summary
@@ -149,6 +149,7 @@ def _latencies(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
     for name in FIGURES:
         columns |= summary(name, [trial.latencies.get(name, []) for trial in trials])
     columns |= servers.columns(cell, [trial.latencies for trial in trials])
+    columns |= sinks.columns(cell, [trial.latencies for trial in trials])
     columns |= _chain(cell, [trial.latencies.get(CHAIN, []) for trial in trials])
     pacing = summary(PACING, [trial.latencies.get(PACING, []) for trial in trials])
     columns |= {f"{PACING}_{each}_us": pacing.get(f"{PACING}_{each}_us") for each in ("p50", "p99")}

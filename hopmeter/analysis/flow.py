@@ -15,6 +15,7 @@ class Place:
     arrivals: Arrivals
     arrived: Times
     forwarded: Times
+    """When it was passed on or answered; at a sink that works, when that was done."""
     decoded: Times | None
     refused: int
     """Messages that it could not pass on or answer."""
@@ -76,8 +77,13 @@ class Flow:
     def done(self) -> Times:
         """When each message had reached all it was for, or all its replies were back; decoded if there is a codec."""
         if self.one_way:
-            return latest([_decoded(end.arrived, end.decoded) for end in self.ends])
+            return latest(self.reached)
         return latest([_decoded(lane.replied, lane.decoded) for lane in self.lanes])
+
+    @property
+    def reached(self) -> list[Times]:
+        """When each message had reached each sink or server; decoded, if it decodes."""
+        return [_decoded(end.arrived, end.decoded) for end in self.ends]
 
     @property
     def deliveries(self) -> list[Arrivals]:

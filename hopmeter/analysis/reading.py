@@ -101,7 +101,8 @@ def _messages(samples: Samples, seqs: Times) -> int:
 
 def _place(cell: Cell, samples: Samples, who: Participant, lane: Lane) -> Place:
     passes_on = who.role != "sink"
-    names = ["arrived_ns", *(["forwarded_ns"] if passes_on else []), *_decoding(cell, who)]
+    forwarding = ["forwarded_ns"] if passes_on or (cell.sinks_work and cell.work != "none") else []
+    names = ["arrived_ns", *forwarding, *_decoding(cell, who)]
     rows = samples.of(who.id, "seq", *names)
     arrivals = Arrivals(rows["seq"], len(lane.intended))
     forwarded = rows.get("forwarded_ns")
@@ -110,7 +111,7 @@ def _place(cell: Cell, samples: Samples, who: Participant, lane: Lane) -> Place:
         arrived=arrivals.by_message(rows["arrived_ns"]),
         forwarded=NOTHING if forwarded is None else arrivals.by_message(forwarded),
         decoded=_optional(arrivals, rows.get("decoded_ns")),
-        refused=0 if forwarded is None else int((forwarded == NONE_NS).sum()),
+        refused=0 if forwarded is None or not passes_on else int((forwarded == NONE_NS).sum()),
     )
 
 

@@ -13,6 +13,7 @@ from hopmeter.analysis.flow import Flow
 from hopmeter.analysis.pace import SCHEDULED, Pace, paced
 from hopmeter.analysis.reading import flows
 from hopmeter.analysis.servers import by_server
+from hopmeter.analysis.sinks import by_sink
 from hopmeter.launch.result import TrialResult
 from hopmeter.plan.cell import Cell
 from hopmeter.store.disk import StoreError
@@ -70,7 +71,7 @@ def measure(cell: Cell, path: Path) -> Measured:
     for flow in flows(cell, Samples(path)):
         trial.counts += _counts(flow)
         trial.paces.append(paced(flow))
-        pieces = latencies(flow) | by_server(flow)
+        pieces = latencies(flow) | by_server(flow) | by_sink(flow)
         if cell.pace in SCHEDULED:
             pieces[PACING] = [minus(flow.sent, flow.intended)]
         for name, each in pieces.items():

@@ -37,7 +37,7 @@ def run(
     language: Annotated[Text, _axis("rust, c++, python, source>sink, one, each or pairs.")] = None,
     pattern: Annotated[Text, _axis("pubsub, rpc, scatter.")] = None,
     placement: Annotated[Text, _axis("thread, process, or apart: processes where the transport can.")] = None,
-    wait: Annotated[Text, _axis("spin, block, callback.")] = None,
+    wait: Annotated[Text, _axis("spin, block, callback; callback+block: one for each sink.")] = None,
     cores: Annotated[Text, _axis("same, cross, sibling, free, numa, or one list such as 0,1.")] = None,
     payload: Annotated[Text, _axis("timing, bytes:N, image:WxH, file:PATH, with a codec array:WxH.")] = None,
     touch: Annotated[Text, _axis("none, write, write+read.")] = None,

@@ -38,7 +38,8 @@ class Setup(Protocol):
     directory: str
     """A private folder of this trial with a short path, for socket files; the launcher removes it."""
     wait: str
-    """`spin`, `block` or `callback`."""
+    """How the receiving ends of this process wait: `spin`, `block` or `callback`; where some are called and some polled,
+    how those wait."""
     daemon: str
     """Where the transport's daemon (a broker, a master) listens, as the manifest words it; empty without one."""
     payload: str

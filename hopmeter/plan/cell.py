@@ -106,6 +106,16 @@ class Cell:
         return cls(**{**row, "core_list": tuple(row["core_list"])})
 
     @property
+    def waits(self) -> tuple[str, ...]:
+        """How its receivers wait: one for all, or one for each sink."""
+        return tuple(self.wait.split("+"))
+
+    @property
+    def sinks_work(self) -> bool:
+        """Whether the cell's work is its sinks': there is neither a relay nor a server to do it."""
+        return self.pattern == "pubsub" and not self.relays
+
+    @property
     def frame_bytes(self) -> int:
         """What travels: the 64-byte header and the payload."""
         return 64 + self.payload_bytes
@@ -117,6 +127,8 @@ class Cell:
         Servers asked at once work at the same time, so that the slowest counts.
         """
         many = self.sinks if self.pattern == "scatter" else self.relays + (self.pattern == "rpc")
+        if not many:
+            return None  # what sinks do with a message comes when it has arrived
         asked_ns = amounts.works_ns(self.work, many)
         if not asked_ns:
             return None

@@ -44,8 +44,8 @@ def _mixture(cell: Cell, manifest: Manifest, _: World) -> str:
 def _offered(cell: Cell, manifest: Manifest, _: World) -> str:
     for language in languages(cell):
         offer = manifest.offers[language]
-        for axis, listed in (("pattern", offer.patterns), ("placement", offer.placements), ("wait", offer.waits)):
-            value = getattr(cell, axis)
+        asked = [("pattern", cell.pattern, offer.patterns), ("placement", cell.placement, offer.placements)]
+        for axis, value, listed in [*asked, *(("wait", wait, offer.waits) for wait in cell.waits)]:
             if value not in listed:
                 return f"{cell.transport} ({language}) offers no {axis} {value} (it offers {', '.join(listed)})"
     return ""
@@ -61,7 +61,25 @@ def _shape(cell: Cell, *_: object) -> str:
         return "a call has one server; several at once are the pattern scatter"
     if cell.pattern == "scatter" and cell.relays:
         return "scatter has no relays: the client asks every server itself"
-    return _works(cell)
+    return _waits(cell) or _works(cell)
+
+
+def _waits(cell: Cell) -> str:
+    """A wait for each is for sinks alone: how those before them would wait, nobody said."""
+    many = len(cell.waits)
+    if many == 1:
+        return ""
+    if cell.pattern != "pubsub" or cell.relays:
+        return f"wait {cell.wait} is for {many} sinks of a pubsub without relays"
+    if many != cell.sinks:
+        return f"wait {cell.wait} is for {many} sinks, and there {_are(cell.sinks)}"
+    if cell.placement == "thread" and {"spin", "block"} <= set(cell.waits):
+        return "receivers that are polled by one process all spin or all block; placement process has both"
+    return ""
+
+
+def _are(many: int) -> str:
+    return f"{'is' if many == 1 else 'are'} {many}"
 
 
 def _copies(cell: Cell, manifest: Manifest, _: World) -> str:
@@ -72,10 +90,13 @@ def _copies(cell: Cell, manifest: Manifest, _: World) -> str:
 
 def _works(cell: Cell) -> str:
     many = len(amounts.works(cell.work))
-    if many > 1 and cell.pattern != "scatter":
-        return f"work {cell.work} is for {many} servers of a scatter; the others all do the same"
+    if many > 1 and cell.pattern != "scatter" and not cell.sinks_work:
+        return (
+            f"work {cell.work} is for {many} servers of a scatter, or sinks without relays; the others all do the same"
+        )
     if many > 1 and many != cell.sinks:
-        return f"work {cell.work} is for {many} servers, and there {'is' if cell.sinks == 1 else 'are'} {cell.sinks}"
+        who = "servers" if cell.pattern == "scatter" else "sinks"
+        return f"work {cell.work} is for {many} {who}, and there {_are(cell.sinks)}"
     return ""
 
 
@@ -101,8 +122,9 @@ def participants(cell: Cell) -> int:
 
 def _spinning(cell: Cell, _: Manifest, world: World) -> str:
     cores = len(set(cell.core_list) or set(world.machine.allowed))
-    threads = participants(cell)
-    if cell.wait != "spin" or threads <= cores:
+    # Of sinks that wait differently some sleep; a source spins before each message.
+    threads = participants(cell) - cell.pairs * sum(wait != "spin" for wait in cell.waits)
+    if "spin" not in cell.waits or threads <= cores:
         return ""
     return f"{threads} spinning threads on {cores} core{'s' if cores > 1 else ''} would measure the scheduler"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,7 @@ def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
         adapter = place.adapters.get(language)
         spec = {
             **_common(cell, place),
+            "wait": _wait(cell, hosted),
             **(_object(cell) if language == "python" else {}),
             "node": number,
             "adapter": str(adapter) if adapter else None,
@@ -65,7 +67,6 @@ def _common(cell: Cell, place: Place) -> dict[str, Any]:
         "directory": str(place.directory),
         "daemon": place.daemon,
         "pattern": cell.pattern,
-        "wait": cell.wait,
         "payload": amounts.payload(cell.payload) if cell.codec == "none" else {"kind": "bytes"},
         "payload_bytes": cell.payload_bytes,
         **_where_asked(cell),
@@ -120,14 +121,26 @@ def _participant(cell: Cell, place: Place, one: Participant) -> dict[str, Any]:
         "in": list(one.inputs),
         "out": list(one.outputs),
         "work": _work(cell, one),
+        **({"wait": _own_wait(cell, one)} if one.role == "sink" and len(cell.waits) > 1 else {}),
         "samples": str(place.samples / f"{one.id}.raw"),
         "capacity": capacity(cell),
     }
 
 
+def _wait(cell: Cell, hosted: Sequence[Participant]) -> str:
+    """How a node's receivers wait; where some are called and some polled, how those wait."""
+    waits = [_own_wait(cell, one) for one in hosted if one.role == "sink"] or cell.waits
+    return next((wait for wait in waits if wait != "callback"), "callback")
+
+
+def _own_wait(cell: Cell, sink: Participant) -> str:
+    return cell.waits[(sink.place - 1) % len(cell.waits)]
+
+
 def _work(cell: Cell, one: Participant) -> dict[str, Any]:
-    """Relays and servers work; where servers differ, server i does what stands at i."""
-    listed = amounts.works(cell.work if one.role in ("relay", "server") else "none")
+    """Relays and servers work, else sinks; where servers or sinks differ, number i does what stands at i."""
+    workers = ("sink",) if cell.sinks_work else ("relay", "server")
+    listed = amounts.works(cell.work if one.role in workers else "none")
     return listed[(one.place - 1) % len(listed)]
 
 

@@ -1,4 +1,4 @@
-"""Amounts as scenarios write them: `30s`, `500us`, `image:1440x1080`, `copy:1000`, `sleep:30ms/40ms/50ms`."""
+"""Amounts as scenarios write them: `30s`, `image:1440x1080`, `copy:1000`, `sleep:30ms/40ms/50ms`, `copy:frame/none`."""
 
 from __future__ import annotations
 
@@ -70,9 +70,10 @@ def payload(text: str) -> dict[str, str | int]:
 
 
 def works(text: str) -> list[dict[str, str | int]]:
-    """What relays and servers do per message, as the spec file holds it: one for all, or one for each server."""
+    """What is done per message, as the spec file holds it: one for all, or one for each server or sink."""
     kind, _, each = text.partition(":")
-    return [_work(text, kind, amount) for amount in each.split("/")]
+    amounts = each.split("/")
+    return [_work("none" if amount == "none" and len(amounts) > 1 else text, kind, amount) for amount in amounts]
 
 
 def work(text: str) -> dict[str, str | int]:
@@ -90,7 +91,7 @@ def _work(text: str, kind: str, amount: str) -> dict[str, str | int]:
         return _copy(amount)
     raise ValueError(
         f'"{text}" is no work; write none, sleep:TIME, spin:TIME or copy:BYTES, such as sleep:1ms, '
-        "or for servers that differ sleep:30ms/40ms/50ms"
+        "or for servers or sinks that differ sleep:30ms/40ms/50ms or copy:frame/none"
     )
 
 
@@ -109,5 +110,6 @@ def _copy(amount: str) -> dict[str, str | int]:
 
 def works_ns(text: str, many: int) -> list[int] | None:
     """How long each of so many is asked to work on a message; None where no time was asked for."""
-    asked = [int(each["ns"]) for each in works(text) if "ns" in each]
-    return asked * (many if len(asked) == 1 else 1) or None
+    each = works(text)
+    asked = [int(one["ns"]) for one in each if "ns" in one]
+    return asked * (many if len(each) == 1 else 1) or None

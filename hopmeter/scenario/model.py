@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -12,16 +12,18 @@ from pydantic import (
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import CoreSchema
 
-from hopmeter.manifest.model import LANGUAGES
+from hopmeter.manifest.model import LANGUAGES, Wait
 from hopmeter.scenario import amounts
 from hopmeter.scenario.search import Search
 from hopmeter.toml_files import one_of
 
 Item = TypeVar("Item")
+WAITS: tuple[str, ...] = get_args(Wait)
 CORES = ("same", "cross", "sibling", "free", "numa")
 CHOICES_OF_LANGUAGE = ("one", "each", "pairs")
 
@@ -58,6 +60,13 @@ def _language(value: str) -> str:
     return value
 
 
+def _wait(value: str) -> str:
+    wrong = next((part for part in value.split("+") if part not in WAITS), None)
+    if wrong is not None:
+        raise ValueError(one_of(wrong, [*WAITS, "one for each sink with + between, such as callback+block"]))
+    return value
+
+
 def _cores(value: str) -> str:
     if value not in CORES and not re.fullmatch(r"\d+(,\d+)*", value):
         raise ValueError(one_of(value, [*CORES, "a list such as 0,1 (participant i takes core i modulo its length)"]))
@@ -82,6 +91,9 @@ def _checked_by(parse: Any) -> Any:
     return AfterValidator(check)
 
 
+_ONE_WAIT = {"type": "string", "enum": list(WAITS)}
+_WAIT_EACH = {"type": "string", "pattern": f"^({'|'.join(WAITS)})(\\+({'|'.join(WAITS)}))+$"}
+WaitOrWaits = Annotated[str, AfterValidator(_wait), WithJsonSchema({"anyOf": [_ONE_WAIT, _WAIT_EACH]})]
 Duration = Annotated[str, _checked_by(amounts.nanoseconds), Field(examples=["30s", "500ms"])]
 Count = Annotated[int, Field(ge=1)]
 Setting = bool | int | float | str
@@ -110,7 +122,9 @@ class Axes(Strict):
     placement: Axis[Literal["thread", "process", "apart"]] | None = Field(
         None, description='One process, one process each, or "apart": processes where the transport can, else threads.'
     )
-    wait: Axis[Literal["spin", "block", "callback"]] | None = Field(None, description="How a receiver waits.")
+    wait: Axis[WaitOrWaits] | None = Field(
+        None, description="How a receiver waits; callback+block: a wait for each sink, in their order."
+    )
     cores: Axis[Annotated[str, AfterValidator(_cores), Field(examples=[*CORES, "0,1"])]] | None = Field(
         None, description="Which cores participants are pinned to."
     )
@@ -157,8 +171,8 @@ class Axes(Strict):
         | None
     ) = Field(
         None,
-        description="What a relay or server does per message; servers of a scatter may each have their own, "
-        "with / between.",
+        description="What a relay or server does per message, or a sink where there is no relay; servers of a scatter "
+        "and sinks may each have their own, with / between.",
     )
     asking: Axis[Literal["parallel", "sequential"]] | None = Field(
         None, description="Whether a scatter asks its servers all at once, or each when the one before has answered."

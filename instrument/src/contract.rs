@@ -103,6 +103,7 @@ pub struct Setup {
     pub run: String,
     /// A private folder of this trial with a short path, for socket files; the launcher removes it.
     pub directory: PathBuf,
+    /// How the receiving ends of this process wait; where some are called and some polled, how those wait.
     pub wait: Wait,
     /// Where the transport's daemon (a broker, a master) listens, as the manifest words it; empty without one.
     pub daemon: String,

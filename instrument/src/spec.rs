@@ -74,7 +74,7 @@ pub enum RoleKind {
     Server,
 }
 
-/// What a relay or server does per message before it passes it on.
+/// What a relay or server does per message before it passes it on, and a sink when it has come.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase", deny_unknown_fields, tag = "kind")]
 pub enum Work {
@@ -155,6 +155,9 @@ pub struct Participant {
     #[serde(rename = "out")]
     pub outputs: Vec<String>,
     pub work: Work,
+    /// How it receives, where not all receivers of the cell wait alike; else as the spec says.
+    #[serde(default)]
+    pub wait: Option<Wait>,
     /// The file its raw samples go to.
     pub samples: PathBuf,
     /// How many samples the file can hold.
@@ -187,6 +190,7 @@ pub struct Spec {
     /// The folder of a Python adapter; unused elsewhere.
     pub adapter: Option<PathBuf>,
     pub pattern: Pattern,
+    /// How receivers wait; where they differ, how those of this node wait that are polled.
     pub wait: Wait,
     pub payload: PayloadKind,
     pub payload_bytes: usize,

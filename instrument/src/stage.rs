@@ -9,7 +9,7 @@ use crate::control::Order;
 use crate::error::{Error, Result};
 use crate::spec::LinkSpec;
 
-/// The launcher's words so far.
+/// The launcher's words so far, and what participants say to each other.
 #[derive(Default)]
 pub struct Stage {
     words: Mutex<Words>,
@@ -21,6 +21,8 @@ struct Words {
     addresses: Option<BTreeMap<String, String>>,
     probing: bool,
     proved: BTreeSet<u32>,
+    /// Participants of this node whose receiving ends are open.
+    opened: BTreeSet<u32>,
     start_ns: Option<i64>,
     ended: bool,
 }
@@ -61,6 +63,17 @@ impl Stage {
         let address = self.wait_for(|words| words.addresses.as_ref().map(|all| all.get(id).cloned()));
         let address = address.ok_or_else(|| Error::new(format!("nobody bound the link {id}")))?;
         Ok(Link { name: link.name.clone(), address, receivers: link.receivers })
+    }
+
+    /// A participant of this node has opened its receiving end, or failed to.
+    pub fn say_opened(&self, id: u32) {
+        self.words().opened.insert(id);
+        self.changed.notify_all();
+    }
+
+    /// Waits until another participant of this node has said so.
+    pub fn wait_for_opened(&self, id: u32) {
+        self.wait_for(|words| words.opened.contains(&id).then_some(()));
     }
 
     /// Waits until probing is asked for.

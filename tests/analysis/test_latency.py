@@ -45,6 +45,28 @@ def test_with_many_sinks_the_last_arrival_counts(tmp_path: Path) -> None:
     assert (row["response_p50_us"], row["hop_min_us"], row["hop_max_us"]) == (90, 10, 90)
 
 
+def test_each_sink_is_told_apart(tmp_path: Path) -> None:
+    trial = {0: messages(COUNT, late_us=4), 1: arrivals(range(COUNT), 10), 2: arrivals(range(0, COUNT, 2), 90)}
+    row = analysed(tmp_path, cell(sinks=2, wait="callback+block"), trial)
+    assert row["sinks_service_mean_us"] == row["sinks_service_p50_us"] == [6, 86]
+    assert row["sinks_service_min_us"] == row["sinks_service_max_us"] == [6, 86]
+    assert row["sinks_service_p99_us"] == [None, None], "40 messages do not resolve it"
+    assert (row["sinks_received"], row["received"]) == ([COUNT, COUNT // 2], COUNT + COUNT // 2)
+
+
+def test_a_sink_alone_and_a_ring_have_none_to_tell_apart(tmp_path: Path) -> None:
+    row = analysed(tmp_path, cell(), {0: messages(COUNT), 1: arrivals(range(COUNT))})
+    assert row["sinks_service_p50_us"] is row["sinks_received"] is None
+
+
+def test_the_copy_of_a_sink_begins_when_the_message_has_arrived(tmp_path: Path) -> None:
+    came = [{"seq": s, "arrived": s * MS + 10 * US, "forwarded": s * MS + 25 * US} for s in range(COUNT)]
+    trial = {0: messages(COUNT), 1: came, 2: arrivals(range(COUNT), 90)}
+    row = analysed(tmp_path, cell(sinks=2, work="copy:frame/none"), trial)
+    assert (row["copy_min_us"], row["copy_max_us"], row["copy_count"]) == (15, 15, COUNT)
+    assert (row["service_p50_us"], row["abandoned"]) == (90, 0), "a sink passes nothing on"
+
+
 def test_of_several_copies_the_first_counts(tmp_path: Path) -> None:
     late = [{"seq": seq, "arrived": COUNT * MS} for seq in range(COUNT)]
     row = analysed(tmp_path, cell(), {0: messages(COUNT), 1: arrivals(range(COUNT), 10) + late})

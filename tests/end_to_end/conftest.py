@@ -33,6 +33,14 @@ seed = 7
 drain = "100ms"
 """
 SERVERS = 'pattern = "scatter"\nsinks = 3\nwork = "sleep:60ms/20ms/30ms"\npace = "closed"\nmessages = 20'
+# Whoever waits on a topic has to wait for the call before.
+BOTH = """transport = "memory"
+placement = "thread"
+wait = "callback+block"
+sinks = 2
+work = "sleep:3ms/none"
+rate = 100
+"""
 CASES = {
     "chain": "relays = 2",
     "ring": 'pace = "closed"\nrelays = 1',
@@ -51,6 +59,9 @@ CASES = {
     "max": 'pace = "max"\ntransport = "unix"',
     "spin": 'wait = "spin"\ncores = "cross"',
     "callback": 'wait = "callback"',
+    "both waits": 'wait = "callback+block"\nsinks = 2',
+    "both waits in one": f"{BOTH}\nlanguage = 'rust'",
+    "both waits in one, c++": f"{BOTH}\nlanguage = 'c++'",
     "thread": 'transport = "memory"\nplacement = "thread"',
     "touch none": 'touch = "none"\npayload = "bytes:300000"',
     "touch write+read": 'touch = "write+read"\npayload = "bytes:300000"',

@@ -110,6 +110,20 @@ def test_pairs_and_receivers_multiply_what_arrives(measured: Measured) -> None:
     assert (fan_out["hop_count"], fan_out["response_count"]) == (3 * MESSAGES, MESSAGES)
 
 
+def test_sinks_that_wait_differently_are_told_apart(measured: Measured) -> None:
+    row = measured.by_name["both waits"]
+    assert (row["wait"], row["sinks_received"]) == ("callback+block", [MESSAGES, MESSAGES])
+    assert len(row["sinks_service_p50_us"]) == 2
+    assert row["service_max_us"] >= max(row["sinks_service_max_us"])
+
+
+@pytest.mark.parametrize("name", ["both waits in one", "both waits in one, c++"])
+def test_who_waits_has_to_wait_for_the_callback_before_it(measured: Measured, name: str) -> None:
+    called_us, waited_us = measured.by_name[name]["sinks_service_min_us"]
+    assert waited_us >= 3000, "memory calls first, and wakes who waits when the call has returned"
+    assert called_us < waited_us
+
+
 def gaps_ns(measured: Measured, name: str) -> list[int]:
     """Between the times at which the source's messages were due."""
     source = [each["intended_ns"] for each in measured.samples(name) if each["participant"] == 0]

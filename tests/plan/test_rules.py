@@ -29,7 +29,23 @@ BUS = transport("bus", settings={"hwm": {"default": 10, "min": 0, "help": "H."}}
         ({"pace": "closed", "relays": 1, "sinks": 2}, "closed pubsub is a ring: its source is its only receiver"),
         ({"pattern": "rpc", "sinks": 2}, "a call has one server; several at once are the pattern scatter"),
         ({"pattern": "scatter", "relays": 1}, "scatter has no relays: the client asks every server itself"),
-        ({"work": "sleep:1ms/2ms"}, "work sleep:1ms/2ms is for 2 servers of a scatter; the others all do the same"),
+        ({"work": "sleep:1ms/2ms"}, "work sleep:1ms/2ms is for 2 sinks, and there is 1"),
+        (
+            {"work": "sleep:1ms/2ms", "relays": 2},
+            "work sleep:1ms/2ms is for 2 servers of a scatter, or sinks without relays; the others all do the same",
+        ),
+        ({"wait": "block+callback", "sinks": 2}, "bus (rust) offers no wait callback (it offers spin, block)"),
+        ({"wait": "block+spin"}, "wait block+spin is for 2 sinks, and there is 1"),
+        ({"wait": "block+spin", "sinks": 2, "relays": 1}, "wait block+spin is for 2 sinks of a pubsub without relays"),
+        ({"wait": "block+spin", "pattern": "rpc"}, "wait block+spin is for 2 sinks of a pubsub without relays"),
+        (
+            {"wait": "block+spin", "sinks": 2, "placement": "thread"},
+            "receivers that are polled by one process all spin or all block; placement process has both",
+        ),
+        (
+            {"wait": "spin+spin+block", "sinks": 3},
+            "3 spinning threads on 2 cores would measure the scheduler",
+        ),
         (
             {"pattern": "scatter", "sinks": 3, "work": "sleep:1ms/2ms"},
             "work sleep:1ms/2ms is for 2 servers, and there are 3",
@@ -72,6 +88,8 @@ def test_a_language_that_carries_less_drops_only_its_own_cells() -> None:
         {"pattern": "scatter", "sinks": 2, "work": "sleep:1ms/2ms", "asking": "sequential"},
         {"pattern": "rpc", "relays": 2},
         {"placement": "thread"},
+        {"wait": "block+spin", "sinks": 2},
+        {"work": "copy:9/none", "sinks": 2},
         {"cores": "1,0"},
     ],
 )

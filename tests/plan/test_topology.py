@@ -99,6 +99,35 @@ def test_servers_that_differ_are_each_told_their_own_work(work: str, told: list[
     assert [spec["participants"][0]["work"].get("ns") for _, spec in specs] == told * 2
 
 
+EACH = {"languages": {"rust": {"waits": ["spin", "block", "callback"], "library": "L"}}}
+
+
+def test_sinks_that_wait_differently_are_each_told_how() -> None:
+    one = cell(wait="callback+block", sinks=2, pairs=2, placement="thread", manifest=EACH)
+    ((_, spec),) = node_specs(one, PLACE)
+    assert spec["wait"] == "block", "what an adapter has to know is how its polled ends wait"
+    waits = [participant.get("wait") for participant in spec["participants"]]
+    assert waits == [None, "callback", "block"] * 2
+
+
+def test_a_process_is_told_how_its_own_sink_waits() -> None:
+    specs = node_specs(cell(wait="callback+spin", sinks=2, manifest=EACH), PLACE)
+    assert [spec["wait"] for _, spec in specs] == ["spin", "callback", "spin"]
+
+
+@pytest.mark.parametrize(
+    ("given", "worked"),
+    [
+        ({"work": "sleep:1ms/none", "sinks": 2}, ["none", "sleep", "none"]),
+        ({"work": "sleep:1ms", "sinks": 2}, ["none", "sleep", "sleep"]),
+        ({"work": "sleep:1ms", "relays": 1}, ["none", "sleep", "none"]),
+    ],
+)
+def test_sinks_work_where_there_is_no_relay_to_do_it(given: dict[str, Any], worked: list[str]) -> None:
+    specs = node_specs(cell(**given), PLACE)
+    assert [spec["participants"][0]["work"]["kind"] for _, spec in specs] == worked
+
+
 def test_what_is_as_usual_is_not_told_and_a_node_of_before_understands_it() -> None:
     (_, usual), *_ = node_specs(cell(pattern="scatter", sinks=2), PLACE)
     (_, other), *_ = node_specs(cell(pattern="scatter", sinks=2, asking="sequential"), PLACE)
@@ -124,6 +153,8 @@ def test_a_file_is_a_payload_of_its_size(tmp_path: Path) -> None:
         ({"relays": 2, "work": "spin:1ms"}, 0.002),
         ({"pattern": "rpc", "work": "copy:7"}, None),
         ({"pattern": "rpc"}, None),
+        ({"sinks": 2, "work": "sleep:1ms/2ms"}, None),
+        ({"pattern": "scatter", "sinks": 2, "work": "sleep:5ms/none", "asking": "sequential"}, 0.005),
     ],
 )
 def test_the_ideal_is_the_work_on_the_way_alone(given: dict[str, Any], ideal_s: float | None) -> None:

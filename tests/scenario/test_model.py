@@ -24,7 +24,13 @@ def made(**given: Any) -> Scenario:
     [
         ({"wiat": "block"}, 'unknown key "wiat"; did you mean "wait"?'),
         ({"case": [{"wiat": "block"}]}, 'unknown key "wiat" in case.0; did you mean "wait"?'),
-        ({"wait": "bock"}, 'wait: "bock" is not one of spin, block, callback; did you mean "block"?'),
+        (
+            {"wait": "bock"},
+            'wait: "bock" is not one of spin, block, callback, one for each sink with + between, such as callback+block'
+            '; did you mean "block"?',
+        ),
+        ({"wait": "spin+callbac"}, 'wait: "callbac" is not one of spin, block, callback, one for each sink'),
+        ({"wait": ["block", "spin+"]}, 'wait: "" is not one of spin, block, callback'),
         ({"wait": []}, "wait: the list is empty"),
         ({"rate": [10, -1]}, "rate = -1: Input should be greater than 0"),
         ({"relays": 1.5}, "relays = 1.5"),
@@ -34,6 +40,7 @@ def made(**given: Any) -> Scenario:
         ({"work": "nap:1ms"}, '"nap:1ms" is no work'),
         ({"work": "sleep:1ms/2"}, '"2" is no duration'),
         ({"work": "none/none"}, '"none/none" is no work'),
+        ({"work": "sleep:none"}, '"none" is no duration'),
         (
             {"work": "copy:frame:slowly"},
             '"copy:frame:slowly" is no copy; write copy:BYTES or copy:frame, then how (memcpy,',
@@ -91,10 +98,17 @@ def test_every_scenario_is_in_order_and_agrees_with_the_schema(name: str) -> Non
     jsonschema.validate(table, json.loads(schema_text()))
 
 
-def test_the_schema_refuses_what_the_model_refuses() -> None:
-    table = {"title": "t", "question": "q?", "wait": ["bock"]}
+@pytest.mark.parametrize("wait", ["bock", "callback+", "callback+bock"])
+def test_the_schema_refuses_what_the_model_refuses(wait: str) -> None:
+    table = {"title": "t", "question": "q?", "wait": [wait]}
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(table, json.loads(schema_text()))
+
+
+def test_a_wait_for_each_sink_is_one_value_of_the_axis() -> None:
+    table = {"title": "t", "question": "q?", "wait": ["callback+block", "spin"]}
+    jsonschema.validate(table, json.loads(schema_text()))
+    assert made(wait="callback+block").wait == ["callback+block"]
 
 
 def test_an_unknown_scenario_is_answered_with_the_nearest() -> None:
@@ -113,3 +127,8 @@ def test_an_unknown_scenario_is_answered_with_the_nearest() -> None:
 )
 def test_a_copy_tells_nodes_only_what_is_asked_for(work: str, told: dict[str, Any]) -> None:
     assert amounts.works(work) == [told]
+
+
+def test_some_of_several_may_have_nothing_to_do() -> None:
+    assert amounts.works("copy:frame:stream/none") == [{"kind": "copy", "way": "stream"}, {"kind": "none"}]
+    assert amounts.works_ns("sleep:1ms/none", 2) == [1_000_000]

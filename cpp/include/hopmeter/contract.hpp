@@ -38,6 +38,7 @@ class Setup {
   std::string run() const { return detail::string(raw_->run); }
   /// A private folder of this trial with a short path, for socket files; the launcher removes it.
   std::string directory() const { return detail::string(raw_->directory); }
+  /// How the receiving ends of this process wait; where some are called and some polled, how those wait.
   Wait wait() const noexcept { return static_cast<Wait>(raw_->wait); }
   /// Where the transport's daemon (a broker, a master) listens, as the manifest words it; empty without one.
   std::string daemon() const { return detail::string(raw_->daemon); }

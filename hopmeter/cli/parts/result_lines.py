@@ -22,7 +22,7 @@ CONDITIONS = (
     "relays",
 )
 LATENCY = ("mean", "min", "max", "p50", "p99")
-OUTCOME = ("received", "lost", "cpu_percent_mean", "cpu_us_per_message", "highest_rate_hz")
+OUTCOME = ("received", "lost", "cpu_percent_mean", "cpu_us_per_message", "highest_rate_hz", "sinks_service_mean_us")
 NOTHING = "-"
 
 
@@ -49,6 +49,8 @@ def line(cell: Cell, row: Mapping[str, Any]) -> str:
 def _word(value: Any) -> str:
     if value is None or value == "":
         return NOTHING
+    if isinstance(value, list):
+        return "/".join(map(_word, value))
     if isinstance(value, float):
         return f"{value:.6g}"
     return ",".join(str(value).split())

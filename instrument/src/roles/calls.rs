@@ -104,7 +104,7 @@ impl ServerEnd {
     /// When the transport fails.
     pub fn run(self, desk: &Desk<'_>, mut answerer: Answerer) -> Result<(Tally, OpenEnds)> {
         let until = answerer.until();
-        if desk.spec.wait == Wait::Callback {
+        if desk.wait() == Wait::Callback {
             let (lent, returned) = Lent::new(answerer);
             let subscription = self.serve(desk, lent)?;
             desk.say_ready();
@@ -119,7 +119,7 @@ impl ServerEnd {
         let mut server = self.connect(desk)?;
         desk.say_ready();
         listen(desk, &until, || {
-            pump(desk.spec.wait, &until, |timeout| {
+            pump(desk.wait(), &until, |timeout| {
                 server.poll(timeout, &mut |received, replier| answerer.answer(received, replier))
             })
         })?;
@@ -149,7 +149,7 @@ pub fn run_relay(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
     let server = ServerEnd::bind(desk, from, &mut bound)?;
     let client = ClientEnd::bind(desk, to, &mut bound)?;
     desk.say_bound(bound);
-    let onward = Onward { client: client.connect(desk)?, wait: desk.spec.wait, patience: desk.spec.patience() };
+    let onward = Onward { client: client.connect(desk)?, wait: desk.wait(), patience: desk.spec.patience() };
     server.run(desk, Answerer::new(desk, until_drained(desk.spec.drain_ns), Some(onward))?)
 }
 

@@ -69,7 +69,7 @@ impl Asker {
     /// What [`Emitter::new`] says.
     pub fn new(desk: &Desk<'_>, client: Box<dyn Client>) -> Result<Self> {
         let gate = Gate::last(desk, until_drained(desk.spec.drain_ns));
-        let (wait, patience) = (desk.spec.wait, desk.spec.patience());
+        let (wait, patience) = (desk.wait(), desk.spec.patience());
         Ok(Self { client, gate, emitter: Emitter::new(desk)?, wait, patience })
     }
 

@@ -11,7 +11,7 @@ use crate::control::{Control, Report, Tally};
 use crate::error::{Error, Result};
 use crate::recorder::Recorder;
 use crate::resources::Meter;
-use crate::spec::{Participant, Spec};
+use crate::spec::{Participant, Spec, Wait};
 use crate::stage::Stage;
 
 /// What a participant tells its node.
@@ -39,6 +39,26 @@ pub struct Desk<'a> {
 }
 
 impl Desk<'_> {
+    /// How this participant receives.
+    pub fn wait(&self) -> Wait {
+        self.me.wait.unwrap_or(self.spec.wait)
+    }
+
+    /// Opens a receiving end. Those of a process that wait each in their own way are opened in their order: a transport
+    /// may serve them in the order in which they came, and then a callback holds up those that came after it.
+    ///
+    /// # Errors
+    /// What `open` answers.
+    pub fn in_turn<T>(&self, open: impl FnOnce() -> Result<T>) -> Result<T> {
+        let before = |other: &&Participant| self.me.wait.is_some() && other.wait.is_some() && other.id < self.me.id;
+        for other in self.spec.participants.iter().filter(before) {
+            self.stage.wait_for_opened(other.id);
+        }
+        let opened = open();
+        self.stage.say_opened(self.me.id);
+        opened
+    }
+
     /// The link as its binding end sees it.
     ///
     /// # Errors

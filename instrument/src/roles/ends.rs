@@ -1,4 +1,4 @@
-//! Opening a receiving end in the way the cell waits, and running it until its time is up.
+//! Opening a receiving end in the way its participant waits, and running it until its time is up.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -28,7 +28,7 @@ pub enum Inbox<T: Taker> {
 }
 
 impl<T: Taker> Inbox<T> {
-    /// Connects to a link in the way the cell waits.
+    /// Connects to a link in the way it waits.
     ///
     /// # Errors
     /// What the adapter says.

@@ -33,9 +33,9 @@ pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
         busy_ns: desk.spec.busy_ns,
         failure: None,
     };
-    let inbox = Inbox::connect(desk.transport, &desk.link_to_connect(from)?, desk.spec.wait, relay)?;
+    let inbox = Inbox::connect(desk.transport, &desk.link_to_connect(from)?, desk.wait(), relay)?;
     desk.say_ready();
-    let (relay, end) = listen(desk, &until, || inbox.run(desk.spec.wait, &until))?;
+    let (relay, end) = listen(desk, &until, || inbox.run(desk.wait(), &until))?;
     relay.settle(end.map(|end| Box::new(end) as _))
 }
 

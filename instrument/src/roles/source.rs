@@ -114,7 +114,7 @@ impl Source<'_> {
         let mut ends: OpenEnds = vec![Box::new(self.publisher)];
         self.tally.unrecorded = self.recorder.unrecorded();
         if let Some(ring) = self.ring {
-            let (returns, end) = ring.close(self.desk.spec.wait)?;
+            let (returns, end) = ring.close(self.desk.wait())?;
             returns.settle(&mut self.tally, &mut self.recorder);
             ends.extend(end);
         }
@@ -146,8 +146,8 @@ impl Ring {
             returned: returned.clone(),
             waiter: waiter.clone(),
         };
-        let inbox = Inbox::connect(desk.transport, &link, desk.spec.wait, returns)?;
-        Ok(Self { inbox, wait: desk.spec.wait, until, returned, waiter })
+        let inbox = Inbox::connect(desk.transport, &link, desk.wait(), returns)?;
+        Ok(Self { inbox, wait: desk.wait(), until, returned, waiter })
     }
 
     fn wait_for(&mut self, seq: u64, patience: Duration) -> Result<()> {

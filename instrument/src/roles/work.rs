@@ -1,4 +1,4 @@
-//! What a relay or server does with a message before it passes it on.
+//! What a relay or server does with a message before it passes it on, and a sink when it has come.
 
 use std::hint::black_box;
 
@@ -31,6 +31,12 @@ impl Worker {
             copier = Some(Copier::new(way, into, bytes.unwrap_or(payload_bytes))?);
         }
         Ok(Self { work, from, copier, late: 0 })
+    }
+
+    /// Whether there is anything to do.
+    #[inline]
+    pub fn works(&self) -> bool {
+        self.work != Work::None
     }
 
     /// Works on one message. A probe only proves the way: whoever sends it waits less than some works take.

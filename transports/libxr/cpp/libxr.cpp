@@ -136,15 +136,17 @@ class LibXr final : public Transport {
 
   Owned<Publisher> publisher(const Link& link) override { return std::make_unique<Pub>(channel(link)); }
   Owned<Subscriber> subscriber(const Link& link) override {
+    copies_ = true;
     if (is_sync_) return std::make_unique<Sync>(channel(link));
     return std::make_unique<Queued>(channel(link), setup_.setting<std::size_t>("queue"));
   }
   Owned<Subscription> subscribe(const Link& link, OnFrame on_frame) override {
+    calls_ = true;
     return std::make_unique<Called>(channel(link), std::move(on_frame));
   }
   Facts facts() override {
-    const bool is_called = setup_.wait() == Wait::callback;
-    return {{"path", is_called ? "memory of this process, by reference" : "memory of this process, one copy"}};
+    const char* how = !calls_ ? "one copy" : copies_ ? "by reference to callbacks, one copy to others" : "by reference";
+    return {{"path", std::string("memory of this process, ") + how}};
   }
 
  private:
@@ -156,6 +158,8 @@ class LibXr final : public Transport {
 
   Setup setup_;
   bool is_sync_;
+  /// What its receivers get.
+  std::atomic<bool> calls_ = false, copies_ = false;
   std::mutex mutex_;
   std::unordered_map<std::string, Channel> channels_;
 };

@@ -1,0 +1,44 @@
+"""Each sink by itself, where a message goes to several: columns with a value for each of them, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hopmeter.analysis.arrivals import minus
+from hopmeter.analysis.figures import Pieces, trimmed
+from hopmeter.analysis.flow import Flow
+from hopmeter.analysis.percentiles import summary
+from hopmeter.plan.cell import Cell
+
+STATISTICS = ("mean", "min", "p50", "p99", "max")
+
+
+def by_sink(flow: Flow) -> Pieces:
+    """`service 0`, … in nanoseconds and `received 0`, …, a count; nothing where there are no sinks to tell apart."""
+    if not _several(flow.cell):
+        return {}
+    cut = trimmed(flow)
+    figures: Pieces = {}
+    for number, (reached, end) in enumerate(zip(flow.reached, flow.ends, strict=True)):
+        figures[f"service {number}"] = [minus(reached[cut], flow.sent[cut])]
+        figures[f"received {number}"] = [np.array([end.arrivals.received])]
+    return figures
+
+
+def columns(cell: Cell, trials: Sequence[Pieces]) -> dict[str, Any]:
+    """The columns `sinks_…` from what the trials measured; null where there are no sinks to tell apart."""
+    if not _several(cell):
+        return {}
+    each = [summary("", [trial.get(f"service {n}", []) for trial in trials], ()) for n in range(cell.sinks)]
+    found: dict[str, Any] = {
+        f"sinks_service_{statistic}_us": [one.get(f"_{statistic}_us") for one in each] for statistic in STATISTICS
+    }
+    received = [[int(piece.sum()) for trial in trials for piece in trial[f"received {n}"]] for n in range(cell.sinks)]
+    return found | {"sinks_received": [sum(one) for one in received]}
+
+
+def _several(cell: Cell) -> bool:
+    return cell.pattern == "pubsub" and cell.pace != "closed" and cell.sinks > 1
