@@ -1,4 +1,6 @@
 /// gRPC in C++: unary calls, and streams as topics. ../README.md says which message takes what of a frame.
+#include <grpc/grpc.h>
+
 #include "calls.hpp"
 #include "topics.hpp"
 
@@ -8,7 +10,9 @@ namespace {
 
 class Grpc final : public Transport {
  public:
-  explicit Grpc(const Setup& setup) : setup_(setup) {}
+  /// The library is held until the process ends: it would shut down with the last end, and after large messages waits
+  /// for a poller of its own then, which sleeps for 10 s.
+  explicit Grpc(const Setup& setup) : setup_(setup) { grpc_init(); }
 
   static std::string version() { return grpc::Version(); }
 
