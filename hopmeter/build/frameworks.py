@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 
 from hopmeter.build.command import BuildError, run_logged
@@ -12,7 +11,7 @@ from hopmeter.build.python import UV, make
 from hopmeter.codecs import lookup, naming
 from hopmeter.errors import UsageError
 from hopmeter.manifest import carrying
-from hopmeter.manifest.interpreter import Interpreter, NoPythonError, folder, ours, own
+from hopmeter.manifest.interpreter import NoPythonError, folder, ours, own
 from hopmeter.manifest.model import Manifest, Offer
 from hopmeter.toml_files import one_of
 
@@ -112,7 +111,7 @@ def _state(name: str) -> State:
     python = own(environment) if environment else ours()
     if python is None or not carrying.has(python, name):
         return State(name, ready=False, environment=environment, missing="it is not installed", get=command(name))
-    return State(name, ready=True, version=_version(name, python), environment=environment)
+    return State(name, ready=True, version=carrying.versions(name, python)[0], environment=environment)
 
 
 def command(name: str, offer: Offer | None = None) -> str:
@@ -124,12 +123,3 @@ def wanting(name: str, manifests: Iterable[Manifest]) -> list[Offer]:
     """The transports of these that need an environment of their own with this framework."""
     offers = [manifest.offers["python"] for manifest in manifests if "python" in manifest.offers]
     return [offer for offer in offers if offer.is_installed and offer.pip and carrying.joined(name, offer)]
-
-
-def _version(name: str, python: Interpreter) -> str:
-    """Of the first package that it is made of."""
-    wanted, _, _ = carrying.requirements(name)[0].partition("[")
-    distribution = carrying.NAME.match(wanted)
-    folders = [str(each) for each in python.packages]
-    found = metadata.Distribution.discover(name=distribution[0] if distribution else wanted, path=folders)
-    return next((each.version for each in found), "")

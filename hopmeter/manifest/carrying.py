@@ -78,6 +78,16 @@ def has(found: Interpreter, codec: str) -> bool:
     return all(_is_in(package, found.packages) for package in wanted)
 
 
+def versions(codec: str, found: Interpreter) -> list[str]:
+    """Of the packages that a codec needs, the framework first; empty for one that came without saying so."""
+    return [_version(_name(text), found.packages) for text in requirements(codec)]
+
+
+def _version(distribution: str, folders: tuple[Path, ...]) -> str:
+    places = [str(folder) for folder in folders]
+    return next((each.version for each in metadata.Distribution.discover(name=distribution, path=places)), "")
+
+
 def _is_in(package: str, folders: tuple[Path, ...]) -> bool:
     if "." in package:
         return any((folder / package.replace(".", "/")).is_dir() for folder in folders)

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from hopmeter.manifest.readiness import Readiness, environment
+from hopmeter.manifest.readiness import Readiness
 from hopmeter.plan.cell import Cell
 from hopmeter.plan.expand import World
+from hopmeter.plan.weights import Asked, Weights, weights
 
-PATIENCE_S = 120
-"""Some frameworks take a minute to import on a machine that is busy."""
 OBJECTS = ("array", "image")
-
-Asked = tuple[tuple[str, ...], str, str]
-"""How the node is started that is asked, the codec and the device."""
-Weights = dict[str, tuple[int, str]]
-"""By payload: its bytes, or why there is no such object."""
 
 
 def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
@@ -47,47 +39,44 @@ def _no_place(cell: Cell) -> str:
 
 def weighed(cells: Sequence[Cell], world: World) -> list[Cell]:
     """The cells, those with a codec with the payload that their object takes, or dropped with why there is none."""
-    wanted = {(cell.transport, cell.codec) for cell in cells if _carries(cell)}
-    carriers = {pair: world.carrier(world.manifests[pair[0]], pair[1]) for pair in sorted(wanted)}
-    asked: dict[Asked, list[str]] = {}
+    pairs = sorted({(cell.transport, cell.codec) for cell in cells if _carries(cell)})
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = pool.map(lambda pair: world.carrier(world.manifests[pair[0]], pair[1]), pairs)
+        carriers = dict(zip(pairs, found, strict=True))
+    asked: dict[tuple[str, str, str], Asked] = {}
     for cell in filter(_carries, cells):
         carrier = carriers[cell.transport, cell.codec]
         if carrier.ready:
-            payloads = asked.setdefault((carrier.command, cell.codec, cell.device), [])
-            payloads += [] if cell.payload in payloads else [cell.payload]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        weights = dict(zip(asked, pool.map(_weigh, asked, asked.values()), strict=True))
-    return [_settled(cell, carriers[cell.transport, cell.codec], weights) if _carries(cell) else cell for cell in cells]
+            key = (cell.transport, cell.codec, cell.device)
+            one = asked.get(key) or asked.setdefault(key, _question(cell, carrier, world))
+            one.payloads[cell.payload] = None
+    answers = weights(list(asked.values()))
+    told = {key: answers[one.identity] for key, one in asked.items()}
+    return [_settled(cell, carriers, told) if _carries(cell) else cell for cell in cells]
+
+
+def _question(cell: Cell, carrier: Readiness, world: World) -> Asked:
+    from hopmeter.manifest import carrying  # NumPy, for codecs alone
+
+    python = carrying.interpreter(cell.codec, world.manifests[cell.transport].offers["python"])
+    is_it = python is not None and tuple(python.command) == carrier.command
+    return Asked(carrier.command, python if is_it else None, cell.codec, cell.device)
 
 
 def _carries(cell: Cell) -> bool:
     return cell.codec != "none" and not cell.dropped
 
 
-def _settled(cell: Cell, carrier: Readiness, weights: dict[Asked, Weights]) -> Cell:
+def _settled(
+    cell: Cell, carriers: Mapping[tuple[str, str], Readiness], told: Mapping[tuple[str, str, str], Weights]
+) -> Cell:
+    carrier = carriers[cell.transport, cell.codec]
     if not carrier.ready:
         get = f"run `{carrier.get}`" if carrier.get.startswith("hopmeter ") else carrier.get
         return replace(cell, dropped=f"codec {cell.codec}: {carrier.missing}; {get}")
-    payload_bytes, missing = weights[carrier.command, cell.codec, cell.device][cell.payload]
+    payload_bytes, missing = told[cell.transport, cell.codec, cell.device][cell.payload]
     return (
         replace(cell, dropped=f"codec {cell.codec}: {missing}")
         if missing
         else replace(cell, payload_bytes=payload_bytes)
     )
-
-
-def _weigh(asked: Asked, payloads: Sequence[str]) -> Weights:
-    """In a process of its own: a framework that crashes, or starts threads, does so there."""
-    command, codec, device = asked
-    words = [*command, "--weigh", codec, device, *payloads]
-    try:
-        done = subprocess.run(
-            words, stdin=subprocess.DEVNULL, capture_output=True, env=environment(), timeout=PATIENCE_S, check=False
-        )
-        said = json.loads(done.stdout.splitlines()[-1])
-        return {payload: (said[payload].get("bytes", 0), said[payload].get("missing", "")) for payload in payloads}
-    except subprocess.TimeoutExpired:
-        why = f"its framework was not imported within {PATIENCE_S} s"
-    except (OSError, ValueError, LookupError):
-        why = "its framework ends the process that imports it"
-    return dict.fromkeys(payloads, (0, why))

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hopmeter.errors import UsageError
-from hopmeter.manifest import Manifest, Readiness
-from hopmeter.plan import Plan
+from hopmeter.manifest import Manifest, Readiness, carrying
+from hopmeter.manifest.interpreter import ours
+from hopmeter.plan import Plan, weights
 from hopmeter.plan.spec import Place, node_specs
 
 from .world import planned, transport, world
 
 BUS = transport("bus", max_payload_bytes=1_000_000)
+CAB = transport("cab", max_payload_bytes=1_000_000)
 NODE = (sys.executable, "-P", "-m", "hopmeter.node")
+
+
+@pytest.fixture(autouse=True)
+def forgetful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is remembered from before, or for later."""
+    monkeypatch.setenv("HOPMETER_HOME", str(tmp_path / "home"))
 
 
 def carried(node: tuple[str, ...] = NODE, missing: str = "", get: str = "", **given: Any) -> Plan:
@@ -26,7 +35,7 @@ def carried(node: tuple[str, ...] = NODE, missing: str = "", get: str = "", **gi
         return Readiness(manifest.name, "python", ready=not missing, missing=missing, get=get, command=node)
 
     asked = {"language": "python", "codec": "numpy", "payload": "array:20x30", **given}
-    return planned(replace(world(BUS), carrier=carrier), **asked)
+    return planned(replace(world(BUS, CAB), carrier=carrier), **asked)
 
 
 def dropped(made: Plan) -> list[str]:
@@ -83,8 +92,67 @@ def test_an_unknown_codec_is_refused_with_those_that_there_are() -> None:
         carried(codec="nunpy")
 
 
-def test_only_the_nodes_of_python_are_told_of_the_object(tmp_path: Any) -> None:
+def test_only_the_nodes_of_python_are_told_of_the_object(tmp_path: Path) -> None:
     (cell,) = (cell for cell in carried(language="python>rust>python", relays=1).cells if cell.ranked)
     place = Place("0" * 16, 0, 1, tmp_path, tmp_path, {})
     told = [(language, spec.get("object"), spec["payload"]["kind"]) for language, spec in node_specs(cell, place)]
     assert told == [("python", "array:20x30", "bytes"), ("rust", None, "bytes"), ("python", "array:20x30", "bytes")]
+
+
+class Nodes:
+    """Answers in place of every node, and counts how often it is asked."""
+
+    def __init__(self, payload_bytes: int = 128, missing: str = "", is_sure: bool = True) -> None:
+        self.asked: list[str] = []
+        self._found, self._is_sure = (payload_bytes, missing), is_sure
+
+    def __call__(self, command: list[str], payloads: list[str]) -> tuple[dict[str, tuple[int, str]], bool]:
+        self.asked += [f"{command[-2]} {command[-1]} {payload}" for payload in payloads]
+        return dict.fromkeys(payloads, self._found), self._is_sure
+
+
+WIDELY: dict[str, Any] = {
+    "transport": ["bus", "cab"],
+    "codec": ["numpy", "pillow"],
+    "payload": ["array:20x30", "image:8x4"],
+}
+ONCE = [f"{codec} cpu {payload}" for codec in WIDELY["codec"] for payload in WIDELY["payload"]]
+
+
+def test_environments_that_are_alike_are_asked_once_and_then_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = Nodes()
+    monkeypatch.setattr(weights, "_weigh", nodes)
+    for _ in range(2):
+        made = carried(**WIDELY)
+        assert [cell.payload_bytes for cell in made.runnable] == [128] * 8
+        assert sorted(nodes.asked) == ONCE
+    assert len(carried(**{**WIDELY, "payload": "array:2x2"}).runnable) == 4
+    assert sorted(nodes.asked[4:]) == ["numpy cpu array:2x2", "pillow cpu array:2x2"]
+
+
+@pytest.mark.parametrize("changed", ["_code", "versions"])
+def test_what_was_remembered_holds_until_code_or_packages_change(monkeypatch: pytest.MonkeyPatch, changed: str) -> None:
+    nodes = Nodes()
+    monkeypatch.setattr(weights, "_weigh", nodes)
+    carried()
+    monkeypatch.setattr(weights if changed == "_code" else carrying, changed, lambda *_: ["of another day"])
+    carried()
+    assert nodes.asked == ["numpy cpu array:20x30"] * 2
+
+
+@pytest.mark.parametrize("nodes", [Nodes(0, "no such object"), Nodes(0, "it crashed", is_sure=False)])
+def test_what_is_missing_is_asked_for_again(monkeypatch: pytest.MonkeyPatch, nodes: Nodes) -> None:
+    monkeypatch.setattr(weights, "_weigh", nodes)
+    for _ in range(2):
+        assert dropped(carried())[0].startswith("codec numpy: ")
+    assert len(nodes.asked) == 2
+
+
+def test_a_gpu_that_is_not_here_is_remembered_until_one_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = Nodes(0, "torch finds no GPU here")
+    monkeypatch.setattr(carrying, "interpreter", lambda *_: ours())
+    monkeypatch.setattr(weights, "_weigh", nodes)
+    for seen in ([], [], ["/dev/nvidia0"]):
+        monkeypatch.setattr(weights, "_gpus", lambda seen=seen: seen)
+        assert dropped(carried(codec="torch", device="gpu")) == ["codec torch: torch finds no GPU here"]
+    assert nodes.asked == ["torch gpu array:20x30"] * 2
