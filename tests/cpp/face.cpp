@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "check.hpp"
+#include "hopmeter/choice.hpp"
 #include "hopmeter/typed.hpp"
 
 using namespace hopmeter;
@@ -166,6 +167,44 @@ void what_is_not_offered_is_named_and_callbacks_are_given_back() {
   transport.calls->close(transport.object);
 }
 
+/// Has two libraries, and picks an adapter that offers nothing.
+struct Picking final : Choice {
+  explicit Picking(const Setup& setup) : Choice(std::make_unique<Bare>(setup)) {}
+  static std::string version() { return "one 1, two 2"; }
+  std::string library() const { return "two 2"; }
+};
+
+/// What an adapter tells of its version, before it is opened and after.
+template <class Ours>
+std::pair<std::string, std::string> versions() {
+  Told told;
+  HopmeterTransport transport{};
+  check(adapter<Ours>.open(nullptr, &transport, &told.sink) == HOPMETER_ACCEPTED, told.what);
+  std::string before, after;
+  const auto put = [](void* context, HopmeterText text) { *static_cast<std::string*>(context) = detail::string(text); };
+  const HopmeterTextOut first{&before, put}, second{&after, put};
+  adapter<Ours>.version(&first);
+  transport.calls->version(transport.object, &second);
+  transport.calls->close(transport.object);
+  return {before, after};
+}
+
+void an_adapter_with_several_libraries_says_which_it_took() {
+  check(versions<Bare>() == std::pair<std::string, std::string>{"0", "0"}, "the only one");
+  check(versions<Picking>() == std::pair<std::string, std::string>{"one 1, two 2", "two 2"}, "the one of two");
+}
+
+void a_choice_passes_on_what_is_asked_of_it() {
+  Told told;
+  HopmeterTransport transport{};
+  check(adapter<Picking>.open(nullptr, &transport, &told.sink) == HOPMETER_ACCEPTED, told.what);
+  const HopmeterLink link{detail::text("camera"), detail::text(""), 1};
+  HopmeterClient out{};
+  check(transport.calls->client(transport.object, &link, &out, &told.sink) == HOPMETER_FAILED, "not offered");
+  check_equal(told.what, "the adapter offers no client (asked for link camera)");
+  transport.calls->close(transport.object);
+}
+
 void a_header_travels_in_the_fields_of_a_message() {
   const std::string_view text = "0123456789abcdef 00000007 000c 000000000000002a deadbeef";
   const auto header = header_of(text, 1234, 9);
@@ -185,5 +224,7 @@ int main() {
   parts_are_copied_and_given_back_once();
   kept_bytes_outlive_the_frame();
   what_is_not_offered_is_named_and_callbacks_are_given_back();
+  an_adapter_with_several_libraries_says_which_it_took();
+  a_choice_passes_on_what_is_asked_of_it();
   a_header_travels_in_the_fields_of_a_message();
 }

@@ -1,0 +1,50 @@
+"""Which cases conformance makes of a manifest."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance import cases
+from hopmeter.manifest.model import Manifest
+
+LANGUAGES = {
+    "rust": {"waits": ["block"], "library": "one"},
+    "c++": {"waits": ["spin", "block"], "library": "two"},
+}
+
+
+@pytest.fixture
+def manifest(monkeypatch: pytest.MonkeyPatch) -> Manifest:
+    made = Manifest.model_validate(
+        {
+            "name": "made",
+            "title": "Made",
+            "summary": "Of two libraries.",
+            "placements": ["process"],
+            "patterns": ["pubsub"],
+            "send": "nonblocking",
+            "max_payload_bytes": 1000,
+            "languages": LANGUAGES,
+            "settings": {"library": {"default": "two", "choices": ["two", "three"], "help": "Which."}},
+            "tried": [{"settings": {"library": "three"}, "languages": ["c++"], "meets": ["rust", "python", "c++"]}],
+        }
+    )
+    monkeypatch.setattr(cases, "READY", [(made, "rust"), (made, "c++")])
+    return made
+
+
+def test_what_is_tried_meets_peers_with_the_defaults_both_ways(manifest: Manifest) -> None:
+    seen = [(case.label, case.settings("sender"), case.settings("receiver")) for case in cases.tried()]
+    three = {"library": "three"}
+    assert seen == [
+        ("made-cpp-block-library=three", three, three),
+        ("made-cpp>plain-rust-block-library=three", three, {}),
+        ("made-cpp>plain-cpp-spin-library=three", three, {}),
+        ("made-plain-rust>cpp-spin-library=three", {}, three),
+        ("made-plain-cpp>cpp-spin-library=three", {}, three),
+    ]
+
+
+def test_a_peer_that_is_not_built_here_is_not_met(manifest: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cases, "READY", [(manifest, "c++")])
+    assert {(case.sender, case.receiver) for case in cases.tried()} == {("c++", "c++")}
