@@ -19,6 +19,7 @@ from hopmeter.launch.failure import TrialFailedError
 from hopmeter.launch.processes import Reading, die_with_launcher, has_ended, kill_group, reading
 from hopmeter.manifest.daemon import Daemon as Told
 from hopmeter.manifest.readiness import environment
+from hopmeter.node.contract import LOOPBACK
 
 PATIENCE_S = 20.0
 LOOK_S = 0.02
@@ -39,6 +40,8 @@ class Ground:
     settings: Mapping[str, Any]
     log: Path
     core: int | None = None
+    host: str = LOOPBACK
+    """Where it listens."""
 
 
 class Daemon:
@@ -74,7 +77,7 @@ class Daemon:
         return self
 
     def _start(self) -> None:
-        self._port = _free_port()
+        self._port = _free_port(self._ground.host)
         self._ground.directory.mkdir(parents=True, exist_ok=True)
         for name, text in self._told.files.items():
             (self._ground.directory / name).write_text(self._filled(text))
@@ -107,6 +110,7 @@ class Daemon:
 
     def _filled(self, text: str) -> str:
         places = {"port": self._port, "directory": self._ground.directory, "group": _group()}
+        places |= {"host": self._ground.host, "here": self._ground.host}
         words = {**self._ground.settings, **places}
         for name, value in {**words, "run": self._ground.run}.items():
             text = text.replace("{" + name + "}", str(value).lower() if isinstance(value, bool) else str(value))
@@ -123,7 +127,7 @@ class Daemon:
     def _serves(self) -> bool:
         if self._told.line:
             return self._told.line in self._ground.log.read_text(errors="replace")
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self._port), timeout=1):
+        with contextlib.suppress(OSError), socket.create_connection((self._ground.host, self._port), timeout=1):
             return True
         return False
 
@@ -178,7 +182,7 @@ def _group() -> str:
         return str(os.getgid())
 
 
-def _free_port() -> int:
+def _free_port(host: str) -> int:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((host, 0))
         return int(probe.getsockname()[1])

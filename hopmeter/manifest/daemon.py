@@ -16,8 +16,9 @@ SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 
 
 class Daemon(Strict):
-    """`[daemon]` of a manifest. Its texts may contain `{port}` (a free one), `{directory}` (private), `{run}`, and any
-    setting's name in braces."""
+    """`[daemon]` of a manifest. Its texts may contain `{port}` (a free one), `{directory}` (private), `{run}`, `{host}`
+    (where it listens), `{here}` (the address of the machine of whoever reads it, in `environment`), and any setting's
+    name in braces."""
 
     title: str
     """How messages and results call it."""

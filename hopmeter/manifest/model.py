@@ -87,6 +87,8 @@ class LanguagePart(Strict):
     """For Python: its packages conflict with others', so they get an environment for themselves."""
     interpreter: Literal["system"] | None = None
     """For Python: its packages are the system's, so that its nodes run on the system's Python."""
+    network: dict[str, Value] | None = None
+    """For Python: the settings with which its ends reach another machine, bound at `host(setup)`; None: they do not."""
     patterns: list[Pattern] | None = None
     placements: list[Placement] | None = None
     loan: bool | None = None
@@ -135,6 +137,7 @@ class Offer(BaseModel):
     user: Owned | None = None
     environment: str | None = None
     interpreter: str | None = None
+    network: dict[str, Value] | None = None
 
     @property
     def is_installed(self) -> bool:
@@ -207,6 +210,17 @@ class Manifest(Strict):
                 raise ValueError('interpreter = "system" takes packages of the system: no environment and no pip list')
         return self
 
+    @model_validator(mode="after")
+    def _network_can_be_set(self) -> Manifest:
+        for language, part in self.languages.items():
+            if part.network is not None and language != "python":
+                raise ValueError(f'{language}: "network" is for Python only')
+            for name, value in (part.network or {}).items():
+                if name not in self.settings:
+                    raise ValueError(f"network: {one_of(name, self.settings)}")
+                self.settings[name].checked(value)
+        return self
+
     @property
     def folder(self) -> Path:
         """Where the transport lies."""
@@ -231,7 +245,7 @@ class Manifest(Strict):
         return {name: given.get(name, setting.default) for name, setting in self.settings.items()}
 
 
-PLAIN = ("waits", "library", "pip", "apt", "heavy", "copies", "user", "environment", "interpreter")
+PLAIN = ("waits", "library", "pip", "apt", "heavy", "copies", "user", "environment", "interpreter", "network")
 """What only a language has."""
 OVERRIDES = ("patterns", "placements", "loan", "parts", "forward", "send", "keep", "max_payload_bytes")
 """What a language may have otherwise than the transport."""

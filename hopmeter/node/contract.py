@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+LOOPBACK = "127.0.0.1"
+
 
 class AdapterError(Exception):
     """A failure that the adapter foresaw: what failed, and what to do about it. Raise it `from` its cause."""
@@ -51,6 +53,14 @@ class Setup(Protocol):
     """Every setting of the manifest, defaults filled in."""
     frame_bytes: int
     """The largest frame, header included, that will be sent over any link."""
+
+
+def host(setup: Setup) -> str:
+    """The address that ends bind at: the loopback device's, or this machine's where the other end is on another one.
+
+    This is the one place where it is chosen. Only `hopmeter.connect` knows of other machines: nodes are never told.
+    """
+    return str(getattr(setup, "host", LOOPBACK))
 
 
 class Link(Protocol):

@@ -17,7 +17,7 @@ from cyclonedds.qos import Policy, Qos
 from cyclonedds.sub import DataReader
 from cyclonedds.topic import Topic
 
-from hopmeter.node.contract import AdapterError, Link, Setup
+from hopmeter.node.contract import LOOPBACK, AdapterError, Link, Setup, host
 
 DOMAINS = 99
 """The ports of lower domains stay below those that the system gives to whoever asks."""
@@ -45,21 +45,24 @@ def version() -> str:
 
 
 def configuration(setup: Setup, *, tagged: bool) -> str:
-    """The configuration, as CYCLONEDDS_URI would take it: the loopback device only, peers found without multicast.
+    """The configuration, as CYCLONEDDS_URI would take it: the loopback device only, peers found without multicast; or
+    the device of this machine's address, where those of another machine are found by multicast.
 
     With a tag, processes of other trials in the same domain are not met; nor are those of other makers, which know no
     tags. Peers are looked for at the ports of a hundred processes; more would reach into the next domain.
     """
+    at = host(setup)
+    multicast, discovery = ("false", "false") if at == LOOPBACK else ("true", "spdp")
     large = setup.settings["profile"] == "large"
     size = "<MaxMessageSize>65500B</MaxMessageSize>" if large else ""
     tag = f"<Tag>{setup.run}</Tag>" if tagged else ""
     buffer = f"<Internal><SocketReceiveBufferSize max='{LARGE_BUFFER_BYTES}B'/></Internal>" if large else ""
     return (
         "<CycloneDDS><Domain id='any'>"
-        "<General><Interfaces><NetworkInterface address='127.0.0.1' multicast='false'/></Interfaces>"
-        f"<AllowMulticast>false</AllowMulticast>{size}</General>"
+        f"<General><Interfaces><NetworkInterface address='{at}' multicast='{multicast}'/></Interfaces>"
+        f"<AllowMulticast>{discovery}</AllowMulticast>{size}</General>"
         "<Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>99</MaxAutoParticipantIndex>"
-        f"<Peers><Peer address='127.0.0.1'/></Peers>{tag}</Discovery>"
+        f"<Peers><Peer address='{at}'/></Peers>{tag}</Discovery>"
         f"{buffer}</Domain></CycloneDDS>"
     )
 
@@ -75,7 +78,9 @@ class House:
             self._participant = DomainParticipant(domain)
         except Exception as cause:
             remedy = "see that the loopback device is up and that fewer than 100 processes use this domain"
-            raise AdapterError(f"Cyclone DDS could not take part in domain {domain} on 127.0.0.1", remedy) from cause
+            raise AdapterError(
+                f"Cyclone DDS could not take part in domain {domain} on {host(setup)}", remedy
+            ) from cause
         self._own = self._participant.get_instance_handle()
         self._ways: set[str] = set()
         # The binding makes topics of one type from one thread only.

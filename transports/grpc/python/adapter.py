@@ -14,7 +14,7 @@ from typing import Any
 import grpc
 from messages import Kind, service
 
-from hopmeter.node.contract import AdapterError, Fill, Handle, Link, Setup, Take
+from hopmeter.node.contract import AdapterError, Fill, Handle, Link, Setup, Take, host
 
 RECEIVERS = 64
 """Streams and calls that a server attends to at once, each with a thread."""
@@ -23,11 +23,12 @@ UNDER_WAY = 16
 
 
 def options(setup: Setup) -> list[tuple[str, int]]:
-    """No limit to a message's size but the manifest's, and a connection for each end."""
+    """No limit to a message's size but the manifest's, a connection for each end, and nobody's proxy on the way."""
     return [
         ("grpc.max_send_message_length", -1),
         ("grpc.max_receive_message_length", -1),
         ("grpc.use_local_subchannel_pool", 1),
+        ("grpc.enable_http_proxy", 0),
         ("grpc.minimal_stack", int(setup.settings["minimal_stack"])),
     ]
 
@@ -41,8 +42,8 @@ class Bound:
         self._server.add_generic_rpc_handlers([handlers])
         unix = f"unix:{setup.directory}/{link.name}.grpc"
         is_tcp = setup.settings["endpoint"] == "tcp"
-        port = self._server.add_insecure_port("127.0.0.1:0" if is_tcp else unix)
-        self.address = f"127.0.0.1:{port}" if is_tcp else unix
+        port = self._server.add_insecure_port(f"{host(setup)}:0" if is_tcp else unix)
+        self.address = f"{host(setup)}:{port}" if is_tcp else unix
         self._server.start()
 
     def close(self) -> None:

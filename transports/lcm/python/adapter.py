@@ -10,7 +10,7 @@ from typing import Any
 from lcm import LCM
 from network import REMEDY, facts, group
 
-from hopmeter.node.contract import AdapterError, Fill, Link, Setup, Take
+from hopmeter.node.contract import LOOPBACK, AdapterError, Fill, Link, Setup, Take, host
 
 
 def opened(url: str) -> LCM:
@@ -86,8 +86,9 @@ class Transport:
     def publisher(self, link: Link) -> Publisher:
         if self._in_memory:
             return Publisher(self._queue(link), link.name, "memq://")
-        host, port = group(link.name if self._setup.settings["group"] == "link" else self._setup.run)
-        url = f"udpm://{host}:{port}?ttl=0"
+        group_address, port = group(link.name if self._setup.settings["group"] == "link" else self._setup.run)
+        ttl = 0 if host(self._setup) == LOOPBACK else 1  # 0 does not leave the machine
+        url = f"udpm://{group_address}:{port}?ttl={ttl}"
         return Publisher(opened(url), link.name, url)
 
     def subscriber(self, link: Link) -> Subscriber:

@@ -9,7 +9,7 @@ import pynng
 from ends import Client, Publisher, Server, Subscriber
 from pynng import ffi, lib
 
-from hopmeter.node.contract import AdapterError, Link, Setup
+from hopmeter.node.contract import AdapterError, Link, Setup, host
 
 LONGEST_REPLY_MS = 100  # REP forgets whom to answer when it is refused, so a reply cannot be offered again
 PATHS = {"ipc": "Unix sockets", "tcp": "tcp on the loopback device", "inproc": "memory of this process"}
@@ -55,7 +55,7 @@ class Transport:
         return protocol(recv_max_size=0)
 
     def _bind(self, socket: pynng.Socket, link: Link) -> str:
-        kinds = {"ipc": f"ipc://{self._setup.directory}/{link.name}.nng", "tcp": "tcp://127.0.0.1:0"}
+        kinds = {"ipc": f"ipc://{self._setup.directory}/{link.name}.nng", "tcp": f"tcp://{host(self._setup)}:0"}
         url = kinds.get(self._setup.settings["endpoint"], HERE + link.name)
         try:
             listener = socket.listen(url)

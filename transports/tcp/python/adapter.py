@@ -8,17 +8,15 @@ import socket
 import sys
 from pathlib import Path
 
-from hopmeter.node.contract import AdapterError, Link, Setup
+from hopmeter.node.contract import AdapterError, Link, Setup, host
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "_streams" / "python"))
 from streams import Publisher, Subscriber, set_buffer
 
-HOST = "127.0.0.1"
-
 
 class Transport:
     def __init__(self, setup: Setup) -> None:
-        self._setup = setup
+        self._setup, self._host = setup, host(setup)
 
     @staticmethod
     def version() -> str:
@@ -30,21 +28,21 @@ class Transport:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._bind(listener, self._setup.settings["port"])
         listener.listen(128)
-        return Publisher(self._setup, listener, f"{HOST}:{listener.getsockname()[1]}")
+        return Publisher(self._setup, listener, f"{self._host}:{listener.getsockname()[1]}")
 
     def _bind(self, listener: socket.socket, port: int) -> None:
         try:
-            listener.bind((HOST, port))
+            listener.bind((self._host, port))
         except OSError as cause:
             if cause.errno != errno.EADDRINUSE:
                 raise
             remedy = "use `--set port=0`, which takes a free port, or end the program that has it"
-            raise AdapterError(f"port {port} of {HOST} is taken", remedy) from cause
+            raise AdapterError(f"port {port} of {self._host} is taken", remedy) from cause
 
     def subscriber(self, link: Link) -> Subscriber:
-        host, port = link.address.rsplit(":", 1)
+        peer, port = link.address.rsplit(":", 1)
         connection = self._socket()
-        connection.connect((host, int(port)))
+        connection.connect((peer, int(port)))
         return Subscriber(self._setup, connection)
 
     def _socket(self) -> socket.socket:

@@ -16,9 +16,8 @@ from thrift.transport.TTransport import (
     TTransportException,
 )
 
-from hopmeter.node.contract import Link, Setup
+from hopmeter.node.contract import Link, Setup, host
 
-HOST = "127.0.0.1"
 MESSAGE_BYTES = 4096
 """What a message adds to the frame it carries: names of the call and the fields' tags, generously."""
 
@@ -28,7 +27,7 @@ class Stack:
 
     def __init__(self, setup: Setup) -> None:
         self._settings = setup.settings
-        self._directory = setup.directory
+        self._directory, self._host = setup.directory, host(setup)
         self._largest = setup.frame_bytes + MESSAGE_BYTES
         self.unix = setup.settings["endpoint"] == "unix"
 
@@ -46,7 +45,7 @@ class Stack:
         if self.unix:
             bound = TServerSocket(unix_socket=str(Path(self._directory, f"{link.name}.thrift")))
         else:
-            bound = TServerSocket(HOST, 0)
+            bound = TServerSocket(self._host, 0)
         bound.listen()
         if not self.unix:
             bound.handle.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # its connections inherit it
@@ -56,8 +55,8 @@ class Stack:
         if self.unix:
             connection = TSocket(unix_socket=link.address)
         else:
-            host, port = link.address.rsplit(":", 1)
-            connection = TSocket(host, int(port))
+            peer, port = link.address.rsplit(":", 1)
+            connection = TSocket(peer, int(port))
         connection.open()
         if not self.unix:
             connection.handle.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -12,7 +12,7 @@ from patient import Listener, connected
 from topics import Publisher, Subscriber
 from websockets.sync.client import ClientConnection, connect
 
-from hopmeter.node.contract import Link, Setup
+from hopmeter.node.contract import Link, Setup, host
 
 
 class Transport:
@@ -37,12 +37,12 @@ class Transport:
         return Client(self._setup, self._connection(link))
 
     def _listener(self, link: Link) -> Listener:
-        return Listener(Path(self._setup.directory, f"{link.name}.ws") if self._unix else None)
+        return Listener(Path(self._setup.directory, f"{link.name}.ws") if self._unix else None, host(self._setup))
 
     def _connection(self, link: Link) -> ClientConnection:
         made = connected(link.address, socket.AF_UNIX if self._unix else socket.AF_INET)
-        host = "localhost" if self._unix else link.address
-        url = f"ws://{host}/{link.name}"
+        peer = "localhost" if self._unix else link.address
+        url = f"ws://{peer}/{link.name}"
         opened: ClientConnection = connect(url, sock=made, proxy=None, **options(self._setup))
         return opened
 

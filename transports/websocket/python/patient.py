@@ -76,14 +76,14 @@ class PatientSocket(socket.socket):
 
 
 class Listener(socket.socket):
-    """A listening socket whose connections are patient; a Unix socket if it is given a file, else TCP."""
+    """A listening socket whose connections are patient; a Unix socket if it is given a file, else TCP at `host`."""
 
-    def __init__(self, file: Path | None) -> None:
+    def __init__(self, file: Path | None, host: str) -> None:
         super().__init__(socket.AF_INET if file is None else socket.AF_UNIX, socket.SOCK_STREAM)
         self.file = file
-        self.bind(("127.0.0.1", 0) if file is None else str(file))
+        self.bind((host, 0) if file is None else str(file))
         self.listen(128)
-        self.address = f"127.0.0.1:{self.getsockname()[1]}" if file is None else str(file)
+        self.address = f"{host}:{self.getsockname()[1]}" if file is None else str(file)
 
     def accept(self) -> tuple[socket.socket, Any]:
         plain, peer = super().accept()

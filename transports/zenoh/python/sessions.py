@@ -10,7 +10,7 @@ from pathlib import Path
 
 import zenoh
 
-from hopmeter.node.contract import AdapterError, Setup
+from hopmeter.node.contract import AdapterError, Setup, host
 
 PORTS_TRIED = 20
 WAKE_S = 0.05
@@ -22,6 +22,7 @@ class Sessions:
 
     def __init__(self, setup: Setup) -> None:
         self.reach_others = False
+        self._host = host(setup)
         self._shared_memory: str = setup.settings["shared_memory"]
         self._shares_sessions = setup.settings["session"] == "shared"
         self._opening = threading.Lock()
@@ -49,8 +50,8 @@ class Sessions:
     def _listen(self) -> tuple[zenoh.Session, str]:
         """The Python API does not tell which port zenoh took, so a free one is looked for first."""
         for _ in range(PORTS_TRIED):
-            with socket.create_server(("127.0.0.1", 0)) as probe:
-                address = f"tcp/127.0.0.1:{probe.getsockname()[1]}"
+            with socket.create_server((self._host, 0)) as probe:
+                address = f"tcp/{self._host}:{probe.getsockname()[1]}"
             try:
                 return self._open("listen/endpoints", address), address
             except zenoh.ZError as taken:

@@ -9,7 +9,7 @@ from typing import Any
 
 import zmq
 
-from hopmeter.node.contract import Fill, Handle, Link, Setup, Take
+from hopmeter.node.contract import Fill, Handle, Link, Setup, Take, host
 
 SHARED_FROM_BYTES = zmq.COPY_THRESHOLD  # pyzmq itself copies what is smaller (64 KiB)
 POOL_BYTES = 256 << 20
@@ -166,7 +166,7 @@ class Transport:
 
     def _bind(self, socket: zmq.Socket[Any], link: Link) -> Path | None:
         if self._setup.settings["endpoint"] == "tcp":
-            socket.bind("tcp://127.0.0.1:*")
+            socket.bind(f"tcp://{host(self._setup)}:*")
             return None
         file = Path(self._setup.directory, f"{link.name}.zmq")
         socket.bind(f"ipc://{file}")
