@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from hopmeter.manifest.strict import Strict
 
 LINE = "line: "
+PYTHON = "{python}"
+"""As the first word of a command: the Python of the transport's own nodes."""
 SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 """Where daemons live that are not on everybody's PATH."""
 
@@ -23,7 +26,7 @@ class Daemon(Strict):
     title: str
     """How messages and results call it."""
     command: Annotated[list[str], Field(min_length=1)]
-    """Its first word may name a variable of the environment: `$YARP_ROOT/bin/yarpserver`."""
+    """Its first word may name a variable of the environment, `$YARP_ROOT/bin/yarpserver`, or be `{python}`."""
     apt: list[str] = []
     version: list[str] = []
     """A command whose first line of output tells its version."""
@@ -40,6 +43,9 @@ class Daemon(Strict):
     environment: dict[str, str] = {}
     """For itself and for the nodes."""
 
+    _python: Callable[[], str | None] | None = PrivateAttr(default=None)
+    """Where that Python is, once it is asked for: it may have to be made first."""
+
     @model_validator(mode="after")
     def _ready_is_known(self) -> Daemon:
         if self.ready != "port" and not self.line.strip():
@@ -54,6 +60,8 @@ class Daemon(Strict):
     @property
     def program(self) -> str | None:
         """Where it is on this machine; None where it is not installed."""
+        if self.command[0] == PYTHON:
+            return self._python() if self._python else None
         return found(self.command[0])
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from hopmeter import places, toml_files
 from hopmeter.errors import UsageError
-from hopmeter.manifest.model import Manifest
+from hopmeter.manifest.interpreter import NoPythonError, interpreter
+from hopmeter.manifest.model import Manifest, Offer
 
 
 def every(folders: Iterable[Path] | None = None) -> dict[str, Manifest]:
@@ -23,7 +25,18 @@ def load(path: Path) -> Manifest:
             f'{path}: name = "{manifest.name}" is not its folder\'s name, "{path.parent.name}"', "make them the same"
         )
     manifest._folder = path.parent
+    if manifest.daemon is not None and "python" in manifest.offers:
+        manifest.daemon._python = partial(_python, manifest.offers["python"])
     return manifest
+
+
+def _python(offer: Offer) -> str | None:
+    """The Python of a transport's nodes, on which its daemon may run too; None where there is none yet."""
+    try:
+        found = interpreter(offer)
+    except NoPythonError:
+        return None
+    return str(found.program) if found else None
 
 
 GROUPS: dict[str, Callable[[Manifest], bool]] = {

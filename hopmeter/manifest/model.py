@@ -87,6 +87,8 @@ class LanguagePart(Strict):
     """For Python: its packages conflict with others', so they get an environment for themselves."""
     interpreter: Literal["system"] | None = None
     """For Python: its packages are the system's, so that its nodes run on the system's Python."""
+    objects: list[str] = []
+    """For Python: the codecs whose objects the transport encodes by itself. None: it carries bytes, as most do."""
     network: dict[str, Value] | None = None
     """For Python: the settings with which its ends reach another machine, bound at `host(setup)`; None: they do not."""
     patterns: list[Pattern] | None = None
@@ -137,6 +139,7 @@ class Offer(BaseModel):
     user: Owned | None = None
     environment: str | None = None
     interpreter: str | None = None
+    objects: list[str] = []
     network: dict[str, Value] | None = None
 
     @property
@@ -204,8 +207,8 @@ class Manifest(Strict):
     @model_validator(mode="after")
     def _environments_are_for_python(self) -> Manifest:
         for language, part in self.languages.items():
-            if language != "python" and (part.environment or part.interpreter):
-                raise ValueError(f'{language}: "environment" and "interpreter" are for Python only')
+            if language != "python" and (part.environment or part.interpreter or part.objects):
+                raise ValueError(f'{language}: "environment", "interpreter" and "objects" are for Python only')
             if part.interpreter and (part.environment or part.pip):
                 raise ValueError('interpreter = "system" takes packages of the system: no environment and no pip list')
         return self
@@ -245,7 +248,10 @@ class Manifest(Strict):
         return {name: given.get(name, setting.default) for name, setting in self.settings.items()}
 
 
-PLAIN = ("waits", "library", "pip", "apt", "heavy", "copies", "user", "environment", "interpreter", "network")
+PLAIN = (
+    *("waits", "library", "pip", "apt", "heavy", "copies", "user"),
+    *("environment", "interpreter", "objects", "network"),
+)
 """What only a language has."""
 OVERRIDES = ("patterns", "placements", "loan", "parts", "forward", "send", "keep", "max_payload_bytes")
 """What a language may have otherwise than the transport."""

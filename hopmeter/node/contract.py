@@ -163,6 +163,20 @@ class Server(Closable, Protocol):
         """Hands over the requests that have come, each with a `Reply`; the same rules as `Subscriber.poll`."""
 
 
+class Objects(Protocol):
+    """The object of a cell, for a transport that encodes objects by itself.
+
+    `send` has `fill` write a header and a payload as always, and publishes the header and `leaving`. A receiver hands
+    what came to `arrive`, and calls `take` with the header and any buffer as long as the payload on the same thread.
+    """
+
+    leaving: Any
+    """What to publish."""
+
+    def arrive(self, obj: Any, /) -> None:
+        """What was received, for the instrument to compare."""
+
+
 class Transport(Closable, Protocol):
     """One transport in one process, shared by all participants of the node; each calls it from its own thread, on its
     own core, so that threads which the library starts inherit it. Opening an end may wait."""
@@ -187,6 +201,10 @@ class Transport(Closable, Protocol):
 
     def client(self, link: Link) -> Client:
         """Connects the asking end of an rpc link."""
+
+    def carry(self, objects: Objects) -> None:
+        """Only where the manifest lists `objects`: called once in a cell with a codec, before any end is opened. Each
+        message then is the object, and not the payload."""
 
     def facts(self) -> Mapping[str, str]:
         """Optional: what is only known after the last message, such as the path that the bytes really took."""

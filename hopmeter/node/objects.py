@@ -33,6 +33,11 @@ class Objects:
         """Encodes the object anew, and answers its frames."""
         self._warm_up()
 
+    @property
+    def obj(self) -> Any:
+        """What is encoded, and what has to arrive."""
+        return self._object
+
     def _warm_up(self) -> None:
         """Has everything imported and compiled that the first message would wait for. A codec that decodes something
         else than it encoded is not told from the others here: its cells are to fail, and not to be left out."""

@@ -27,8 +27,12 @@ def run(arguments: list[str]) -> int:
     if "--describe" in arguments and not _loads(folder):
         return 1
 
+    objects: list[Any] = []
+
     def open_transport(setup: Any) -> Any:
         transport = transport_class(folder)(setup)
+        if objects and hasattr(transport, "carry"):
+            transport.carry(objects[0])
         _settle_collector(collects)
         return transport
 
@@ -39,7 +43,7 @@ def run(arguments: list[str]) -> int:
         _facts(collects),
         _works(spec),
         _without(arguments, "--adapter"),
-        *_objects(spec),
+        *_objects(spec, folder, objects),
     )
 
 
@@ -53,17 +57,21 @@ def _loads(folder: Path) -> bool:
     return True
 
 
-def _objects(spec: dict[str, Any]) -> list[Callable[[], Any]]:
-    """What makes the object of a cell with a codec; frameworks take seconds to import, so it is left until then."""
+def _objects(spec: dict[str, Any], folder: Path, made: list[Any]) -> list[Callable[[], Any]]:
+    """What makes the object of a cell with a codec and puts it into `made`; frameworks take seconds to import, so it is
+    left until then."""
     if not spec.get("codec"):
         return []
 
-    def made() -> Any:
+    def make() -> Any:
         from hopmeter.node.objects import Objects
+        from hopmeter.node.passed import PassedObjects
 
-        return Objects(spec["codec"], spec["object"], spec["device"])
+        objects = Objects(spec["codec"], spec["object"], spec["device"])
+        made.append(PassedObjects(objects) if hasattr(transport_class(folder), "carry") else objects)
+        return made[0]
 
-    return [made]
+    return [make]
 
 
 def _weighed(codec: str, device: str, *objects: str) -> str:

@@ -105,6 +105,14 @@ def _object(cell: Cell, *_: object) -> str:
     return why_no_object(cell, (source, sink))
 
 
+def _own_encoders(cell: Cell, manifest: Manifest, _: World) -> str:
+    """Encoding an object twice would measure neither way."""
+    own = manifest.offers["python"].objects if "python" in manifest.offers else []
+    if cell.codec == "none" or not own or cell.codec in own:
+        return ""
+    return f"{cell.transport} encodes objects by itself: those of {', '.join(own)}, and not of {cell.codec}"
+
+
 def _size(cell: Cell, manifest: Manifest, _: World) -> str:
     for language in languages(cell):
         most = manifest.offers[language].max_payload_bytes
@@ -145,4 +153,15 @@ def _remedy(cell: Cell, get: str) -> str:
     return f"run `{command}`" if command.startswith("hopmeter ") else command
 
 
-RULES: tuple[Rule, ...] = (_language, _object, _mixture, _offered, _shape, _copies, _size, _spinning, _built)
+RULES: tuple[Rule, ...] = (
+    _language,
+    _object,
+    _own_encoders,
+    _mixture,
+    _offered,
+    _shape,
+    _copies,
+    _size,
+    _spinning,
+    _built,
+)

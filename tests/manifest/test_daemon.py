@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from hopmeter.manifest.daemon import found
+from hopmeter.manifest.discovery import load
+
+SERVED = """
+name = "served"
+title = "Served"
+summary = "S."
+placements = ["process"]
+patterns = ["pubsub"]
+send = "nonblocking"
+max_payload_bytes = 1000
+
+[daemon]
+title = "a broker"
+command = ["{python}", "-c", "pass"]
+ready = "port"
+"""
 
 
 def test_a_program_is_found_where_a_variable_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -16,6 +33,20 @@ def test_a_program_is_found_where_a_variable_says(tmp_path: Path, monkeypatch: p
     program.chmod(0o755)
     monkeypatch.setenv("WHERE_IT_IS", str(tmp_path))
     assert found("$WHERE_IT_IS/bin/daemon") == str(program)
+
+
+def test_a_daemon_may_run_on_the_python_of_the_nodes(tmp_path: Path) -> None:
+    folder = tmp_path / "served"
+    folder.mkdir()
+    own = '[languages.python]\nwaits = ["block"]\nlibrary = "L"\n'
+    (folder / "transport.toml").write_text(f"{SERVED}\n{own}")
+    told = load(folder / "transport.toml").daemon
+    assert told is not None
+    assert told.program == sys.executable
+    (folder / "transport.toml").write_text(f'{SERVED}\n{own}environment = "own"\n')
+    told = load(folder / "transport.toml").daemon
+    assert told is not None
+    assert told.program is None, "its environment has yet to be made"
 
 
 def test_a_program_of_a_variable_that_is_not_set_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,6 +87,19 @@ def test_what_cannot_be_is_dropped_with_its_reason(given: dict[str, Any], reason
     assert dropped(carried(**given)) == [reason]
 
 
+def test_a_transport_that_encodes_by_itself_has_its_own_codecs_only() -> None:
+    python = {"waits": ["spin", "block"], "library": "L", "objects": ["numpy", "torch"]}
+    own = transport("bus", max_payload_bytes=1_000_000, languages={"python": python})
+
+    def carrier(manifest: Manifest, _codec: str) -> Readiness:
+        return Readiness(manifest.name, "python", ready=True, command=NODE)
+
+    asked = {"language": "python", "codec": ["numpy", "pickle-in-band"], "payload": "array:20x30"}
+    first, second = dropped(planned(replace(world(own), carrier=carrier), **asked))
+    assert not first
+    assert second == "bus encodes objects by itself: those of numpy, torch, and not of pickle-in-band"
+
+
 def test_an_unknown_codec_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(UsageError, match=r'"nunpy" is not one of none, .*numpy.*pickle-in-band.*did you mean "numpy"'):
         carried(codec="nunpy")

@@ -1,0 +1,39 @@
+"""Objects of transports that encode them by themselves: they go past the instrument, and not through a payload."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from hopmeter.node.objects import Objects
+
+
+class PassedObjects:
+    """The object of a cell, for an adapter that offers `carry(objects)`; the instrument calls the same methods.
+
+    A payload keeps the length that it has on every other transport, so that rows compare, and is neither written nor
+    read: the adapter publishes `leaving` in its place, and hands what came to `arrive` before it calls `take`.
+    """
+
+    def __init__(self, objects: Objects) -> None:
+        self._payload_bytes = objects.payload_bytes(objects.encode())
+        self._came = threading.local()
+        self.leaving = objects.obj
+        self.encode = tuple
+        """Nothing: the transport does."""
+        self.is_right = objects.is_right
+
+    def arrive(self, obj: Any) -> None:
+        """Keeps what came for `decode`, which the same thread calls within `take`."""
+        self._came.obj = obj
+
+    def payload_bytes(self, _frames: tuple[()]) -> int:
+        """How long a payload is that stands for the object."""
+        return self._payload_bytes
+
+    def write(self, _frames: tuple[()], _payload: memoryview) -> None:
+        """Leaves the payload as it is."""
+
+    def decode(self, _payload: memoryview) -> Any:
+        """What came on this thread."""
+        return self._came.__dict__.pop("obj", None)
