@@ -38,7 +38,7 @@ def _clients(closing: ExitStack, told: dict[str, Any]) -> list[Client]:
     """One for each server, of this thread alone."""
     found = []
     for server in told["servers"]:
-        house = closing.enter_context(opened({**server, "folder": told["folder"]}))
+        house = closing.enter_context(opened(server))
         found.append(house.client(server["link"], within_s=WITHIN_S))
     return found
 

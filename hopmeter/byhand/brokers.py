@@ -12,6 +12,7 @@ from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.launch import daemon as launched
 from hopmeter.launch.failure import TrialFailedError
 from hopmeter.manifest.model import Manifest
+from hopmeter.node.contract import LOOPBACK
 
 
 @dataclass(frozen=True)
@@ -26,40 +27,50 @@ class Broker:
         return {"address": self.address, "environment": self.environment}
 
     @classmethod
-    def heard(cls, manifest: Manifest, said: Mapping[str, object]) -> Broker:
-        """What the other end told, as far as the manifest knows of it: no other variable is believed."""
+    def heard(cls, manifest: Manifest, said: Mapping[str, object], here: Mapping[str, str] | None = None) -> Broker:
+        """What the other end told, as far as the manifest knows of it: no other variable is believed. On another
+        machine only what says where the broker is; `here` fills in the rest."""
         values = said.get("environment")
         known = manifest.daemon.environment if manifest.daemon else {}
         environment = {name: str(values[name]) for name in known if isinstance(values, dict) and name in values}
+        if here is not None:
+            environment |= {name: _filled(known[name], here) for name in environment if "{port}" not in known[name]}
         return cls(str(said.get("address", "")), environment)
 
 
-def given(words: Iterable[str], transports: Iterable[str]) -> dict[str, str]:
-    """`mqtt=127.0.0.1:1883` by transport; with one transport its address alone will do."""
-    known = list(transports)
+def _filled(text: str, here: Mapping[str, str]) -> str:
+    for place, value in here.items():
+        text = text.replace("{" + place + "}", value)
+    return text
+
+
+def given(words: Iterable[str], names: Iterable[str], option: str = "--daemon") -> dict[str, str]:
+    """`mqtt=127.0.0.1:1883` by name; with one name its address alone will do."""
+    known = list(names)
     found: dict[str, str] = {}
     for word in words:
         name, equals, address = word.partition("=")
         if not equals and len(known) == 1:
             name, address = known[0], word
         if name not in known:
-            raise UsageError(f"--daemon {word} names none of {', '.join(known)}", "write --daemon TRANSPORT=ADDRESS")
+            raise UsageError(f"{option} {word} names none of {', '.join(known)}", f"write {option} NAME=ADDRESS")
         found[name] = address
     return found
 
 
 @contextmanager
-def running(manifest: Manifest, address: str | None, directory: Path) -> Iterator[Broker]:
-    """The broker of a transport while entered; ended for certain if it was started here."""
+def running(manifest: Manifest, address: str | None, directory: Path, host: str | None = None) -> Iterator[Broker]:
+    """The broker of a transport while entered; ended for certain if it was started here. It listens at `host`, the
+    loopback device's address without it."""
     if manifest.daemon is None or address is not None:
         yield Broker(address or "")
         return
     if manifest.daemon.program is None:
         remedy = f"hopmeter build {manifest.name} --system-packages, or say where one runs: --daemon {manifest.name}=…"
         raise HopmeterError(f"{manifest.daemon.title} is not installed", remedy)
-    ground = launched.Ground(
-        secrets.token_hex(8), directory, manifest.settled({}), directory.with_name(f"{directory.name}.log")
-    )
+    log = directory.with_name(f"{directory.name}.log")
+    settings = manifest.settled({})
+    ground = launched.Ground(secrets.token_hex(8), directory, settings, log, host=host or LOOPBACK)
     try:
         with launched.Daemon(manifest.daemon, ground) as serving:
             yield Broker(serving.address, dict(serving.environment))

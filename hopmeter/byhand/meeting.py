@@ -6,8 +6,7 @@ import os
 import re
 import socket
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from hopmeter.byhand.wire import GoneError, Wire, wait
@@ -72,16 +71,6 @@ class Door:
         self._meeting.retract(self._name, self._kind, self._record)
 
 
-@contextmanager
-def door(folder: Path | None, kind: str, name: str) -> Iterator[Door]:
-    """A door, closed for certain."""
-    opened = Door(folder, kind, name)
-    try:
-        yield opened
-    finally:
-        opened.close()
-
-
 def entered(folder: Path | None, kind: str, name: str, within_s: float, alarm: Alarm) -> Wire:
     """A wire to the door of that name, as soon as it is open; ConnectError if it is not in time."""
     meeting = Rendezvous(folder, "by-hand")
@@ -95,7 +84,9 @@ def entered(folder: Path | None, kind: str, name: str, within_s: float, alarm: A
         if time.monotonic() >= deadline:
             what = f'nobody is there under "{name}": waited {within_s:g} s in {meeting.folder}'
             other = "hopmeter publish" if kind == "pair" else f"hopmeter serve {name}"
-            raise ConnectError(what, f"start the other end: `{other}`, as the same user on this machine")
+            raise ConnectError(
+                what, f"start the other end: `{other}`, as the same user on this machine; two machines need --meet"
+            )
 
 
 def _connected(address: str) -> Wire:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hopmeter.byhand.child import Child
+from hopmeter.byhand.clocks import Clocks
 from hopmeter.byhand.wire import GoneError, Said, Wire, wait
 from hopmeter.launch.alarm import Alarm
 
@@ -54,14 +55,18 @@ class Spoken:
 class Pair:
     """Carries messages between the two, until both have ended."""
 
-    def __init__(self, number: int, child: Child, peer: Wire, alarm: Alarm) -> None:
+    def __init__(self, number: int, child: Child, peer: Wire, alarm: Alarm, clocks: Clocks | None = None) -> None:
         self._number, self._child, self._peer, self._alarm = number, child, peer, alarm
+        self._clocks = clocks
+        """The other machine's, looked at before messages go and after."""
         self.spoken = Spoken()
         self._ended_here = self._ended_there = False
         self._deadline = math.inf
 
     def run(self) -> None:
         """Raises InterruptedRunError once the alarm has rung."""
+        if self._clocks is not None:
+            self._clocks.look()
         while not (self._ended_here and self._ended_there):
             open_ends = [each for each in (self._child.wire, self._peer) if not each.hung_up]
             wait(open_ends, LOOK_S, self._alarm)
@@ -87,6 +92,8 @@ class Pair:
                 self._said_here(
                     {"say": "failed", "error": f"the participant has ended: {why}", "remedy": "", "kind": ""}
                 )
+            if self._clocks is not None:
+                self._clocks.look()
             self._peer.say(say="ended", pair=self._number)
 
     def _said_here(self, message: Said) -> None:

@@ -80,7 +80,8 @@ class MissingError(HopmeterError):
 def opened(told: Said, **more: Any) -> House:
     """The house of a participant; MissingError with the remedy where its transport is not installed."""
     try:
-        return connect(told["transport"], folder=told["folder"], daemon=told["daemon"], **more)
+        where = {"folder": told["folder"], "host": told["host"]}
+        return connect(told["transport"], daemon=told["daemon"], **where, **more)
     except ConnectError as failed:
         raise MissingError(failed.what, failed.remedy) from failed
 

@@ -52,6 +52,8 @@ class Outcome:
     sent: int | None = None
     received: int | None = None
     wrong: int | None = None
+    clocks: str = ""
+    """How true delays are between machines whose clocks are two; empty where they are one."""
 
     def column(self, name: str) -> Any:
         """One column of the messages that count: not those to skip."""
@@ -73,13 +75,14 @@ def _between(outcome: Outcome, first: str, last: str) -> Any:
 def figures(side: str, outcome: Outcome) -> Figures:
     """What is shown of a pair, in microseconds; None is not resolved."""
     listens = side == "listener"
+    decoding = _between(outcome, "arrived_ns", "decoded_ns")
     delays = _between(outcome, "sent_ns", "decoded_ns" if listens else "handed_ns")
     if not len(delays):
-        return {}
+        return {"decode p50": _one(decoding, "p50")} if len(decoding) else {}
     found: Figures = {"mean": delays.mean() / 1000, "max": delays.max() / 1000}
     found |= {name: _us(value) for name, value in zip(PERMILLE, quantiles(delays, PERMILLE.values()), strict=True)}
     if listens:
-        return found | {"decode p50": _one(_between(outcome, "arrived_ns", "decoded_ns"), "p50")}
+        return found | {"decode p50": _one(decoding, "p50")}
     found["encode p50"] = _one(_between(outcome, "sent_ns", "encoded_ns"), "p50")
     late = _between(outcome, "intended_ns", "sent_ns")
     return found | {"late p99": _one(late, "p99"), "Hz": _rate(outcome)}
@@ -212,7 +215,7 @@ class Results:
         counts = (outcome.sent, outcome.received, _lost(outcome), outcome.wrong)
         wrong = f"{outcome.wrong} messages arrived with another content" if outcome.wrong else ""
         queued = QUEUED if outcome.rows is not None and is_queue(self.side, outcome) else ""
-        trouble = "; ".join(filter(None, (wrong, outcome.reason, queued)))
+        trouble = "; ".join(filter(None, (wrong, outcome.reason, queued, outcome.clocks)))
         return [outcome.middleware, outcome.plugin, *shown, *map(words.count, counts), trouble]
 
     @property

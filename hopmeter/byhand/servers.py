@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,10 @@ import numpy as np
 
 from hopmeter.byhand import brokers
 from hopmeter.byhand.child import Child, command
-from hopmeter.byhand.meeting import Door, door, entered
 from hopmeter.byhand.study import settled
-from hopmeter.byhand.wire import GoneError, Said, wait
-from hopmeter.connecting.adapters import manifest_of
-from hopmeter.connecting.rendezvous import Rendezvous
+from hopmeter.byhand.where import Door, Here, Where, joined
+from hopmeter.byhand.wire import GoneError, Said, Wire, wait
+from hopmeter.connecting.adapters import away, manifest_of
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.launch.alarm import Alarm
 from hopmeter.launch.failure import InterruptedRunError
@@ -37,7 +36,7 @@ class Served:
     name: str
     transport: str
     work: str
-    folder: Path | None
+    where: Where
     largest_bytes: int
     daemon: str | None = None
 
@@ -46,11 +45,11 @@ def serve(served: Served, ready: Any) -> int:
     """Serves until it is told to end, and answers how many calls that were; `ready` is called when it serves."""
     _checked_work(served.work)
     manifest, offer = manifest_of(settled(served.transport))
-    folder = Rendezvous(served.folder, manifest.name).folder
+    if served.where.meet:
+        away(manifest)
     told = {
         "role": "serve",
         "transport": manifest.name,
-        "folder": str(folder),
         "link": served.name,
         "work": served.work,
         "largest_bytes": min(served.largest_bytes, manifest.max_payload_bytes),
@@ -59,15 +58,17 @@ def serve(served: Served, ready: Any) -> int:
     with (
         Alarm() as alarm,
         Ground() as ground,
-        door(folder, "server", served.name) as opened,
-        brokers.running(manifest, served.daemon, ground.trial()) as broker,
+        served.where.bound() as here,
+        served.where.door("server", served.name) as opened,
+        brokers.running(manifest, served.daemon, ground.trial(), here.host) as broker,
     ):
-        told["daemon"] = broker.address if manifest.daemon else None
+        told |= {"folder": str(here.folder), "host": here.host, "daemon": broker.address if manifest.daemon else None}
         with Child(offer, told, ground.trial(), broker.environment) as child:
             _opened(child, alarm)
             ready()
             hello = {"transport": manifest.name, "work": served.work, "broker": broker.told()}
-            return _until_interrupted(child, opened, alarm, hello)
+            with closing(Guests(opened, here, alarm, hello)) as guests:
+                return _until_interrupted(child, guests, alarm)
 
 
 def _checked_work(text: str) -> None:
@@ -92,11 +93,11 @@ def _heard(said: Said) -> Said:
     return said
 
 
-def _until_interrupted(child: Child, opened: Door, alarm: Alarm, hello: Said) -> int:
+def _until_interrupted(child: Child, guests: Guests, alarm: Alarm) -> int:
     try:
         while not child.wire.hung_up:
-            wait([opened, child.wire], LOOK_S, alarm)
-            _greet(opened, alarm, hello)
+            wait([*guests.sources, child.wire], LOOK_S, alarm)
+            guests.greet()
             if (said := child.wire.heard()) is not None:
                 _heard(said)
     except InterruptedRunError:
@@ -105,13 +106,39 @@ def _until_interrupted(child: Child, opened: Door, alarm: Alarm, hello: Said) ->
     raise HopmeterError(f"the server has ended: {child.tail()}", "start it again")
 
 
-def _greet(opened: Door, alarm: Alarm, hello: Said) -> None:
-    """Tells whoever has come how to reach the server."""
-    try:
-        with closing(opened.admit(0, alarm)) as guest:
-            guest.say(say="server", **hello)
-    except GoneError:
-        return
+class Guests:
+    """Whoever has come: told how to reach the server, and kept for as long as he stays if on another machine."""
+
+    def __init__(self, opened: Door, here: Here, alarm: Alarm, hello: Said) -> None:
+        self._door, self._here, self._alarm, self._hello = opened, here, alarm, hello
+        self._stay: dict[Wire, ExitStack] = {}
+
+    @property
+    def sources(self) -> list[Any]:
+        """For `select`."""
+        return [self._door, *self._stay]
+
+    def greet(self) -> None:
+        """Lets in who is at the door, hears who stays, and lets go of who has left."""
+        for guest in list(self._stay):
+            guest.heard()
+            if guest.hung_up:
+                self._stay.pop(guest).close()
+        try:
+            guest = self._door.admit(0, self._alarm)
+        except GoneError:
+            return
+        with ExitStack() as leaving:
+            leaving.enter_context(closing(guest))
+            leaving.enter_context(joined(guest, self._here))
+            guest.say(say="server", **self._hello)
+            if self._here.host is not None:
+                self._stay[guest] = leaving.pop_all()
+
+    def close(self) -> None:
+        """All have left."""
+        for leaving in self._stay.values():
+            leaving.close()
 
 
 @dataclass(frozen=True)
@@ -125,7 +152,8 @@ class Asking:
     width: int
     height: int
     in_turn: bool
-    folder: Path | None
+    where: dict[str, Where]
+    """By server."""
     within_s: float
 
 
@@ -142,36 +170,68 @@ class Answers:
     failure: str = ""
 
 
+@dataclass(frozen=True)
+class Host:
+    """A server as the command that asks knows it: the wire to its command, what that said, and where both meet."""
+
+    wire: Wire
+    said: Said
+    here: Here
+    manifest: Manifest
+
+    def broker(self, directory: Path) -> brokers.Broker:
+        """The server's broker."""
+        own = {"here": self.here.host, "directory": str(directory)} if self.here.host else None
+        return brokers.Broker.heard(self.manifest, self.said["broker"], own)
+
+    def told(self, name: str, broker: brokers.Broker) -> dict[str, Any]:
+        """What the participant is told of it."""
+        where = {"folder": str(self.here.folder), "host": self.here.host}
+        return {"transport": self.manifest.name, "link": name, **where, "daemon": self._address(broker)}
+
+    def _address(self, broker: brokers.Broker) -> str | None:
+        return broker.address if self.manifest.daemon else None
+
+
 def ask(asking: Asking) -> Answers:
     """Asks the servers. Raises HopmeterError where one is not there or they need Pythons that differ."""
     sweep()
-    with Alarm() as alarm, Ground() as ground:
-        heard = [_introduced(asking, name, alarm) for name in asking.names]
-        manifests = [named([str(each["transport"])])[str(each["transport"])] for each in heard]
-        found = [brokers.Broker.heard(one, said["broker"]) for one, said in zip(manifests, heard, strict=True)]
+    with Alarm() as alarm, Ground() as ground, ExitStack() as leaving:
+        hosts = [_introduced(asking, name, alarm, leaving) for name in asking.names]
+        found = [host.broker(ground.trial()) for host in hosts]
+        manifests = [host.manifest for host in hosts]
         _refuse_apart(manifests, found)
-        works = [work(str(each["work"])) for each in heard]
-        told = _told(asking, manifests, found, ground, sum(_lengths_ns(asking, works)))
+        works = [work(str(host.said["work"])) for host in hosts]
+        servers = [host.told(name, one) for host, name, one in zip(hosts, asking.names, found, strict=True)]
+        told = _told(asking, servers, ground, sum(_lengths_ns(asking, works)))
         with Child(manifests[0].offers["python"], told, ground.trial(), found[0].environment) as child:
-            said = _done(child, alarm)
+            said = _done(child, [host.wire for host in hosts], alarm)
         rows = np.load(told["rows"]).reshape(-1, 1 + len(manifests))
         names = [one.name for one in manifests]
         return Answers(rows, names, said["elapsed_ns"], said["wrong"], _ideal(asking, works), said["failure"])
 
 
-def _done(child: Child, alarm: Alarm) -> Said:
-    """What the asking participant says at its end; it says it also where it is interrupted, unless it hangs."""
+def _done(child: Child, wires: Sequence[Wire], alarm: Alarm) -> Said:
+    """What the asking participant says at its end; it says it also where it is interrupted, unless it hangs. Servers'
+    commands are heard meanwhile."""
     while True:
-        wait([child.wire], LOOK_S, alarm)
+        wait([child.wire, *(wire for wire in wires if not wire.hung_up)], LOOK_S, alarm)
+        for wire in wires:
+            wire.heard()
         if (said := child.wire.heard()) is not None:
             return _heard(said)
         if child.wire.hung_up:
             raise HopmeterError(f"the participant that asks has ended: {child.tail()}")
 
 
-def _introduced(asking: Asking, name: str, alarm: Alarm) -> Said:
-    with closing(entered(asking.folder, "server", name, asking.within_s, alarm)) as guest:
-        return guest.expect("server", within_s=OPENED_S, alarm=alarm)
+def _introduced(asking: Asking, name: str, alarm: Alarm, leaving: ExitStack) -> Host:
+    where = asking.where[name]
+    wire = leaving.enter_context(closing(where.entered("server", name, asking.within_s, alarm)))
+    here = leaving.enter_context(where.reached(wire))
+    leaving.enter_context(joined(wire, here))
+    said = wire.expect("server", within_s=OPENED_S, alarm=alarm)
+    transport = str(said["transport"])
+    return Host(wire, said, here, named([transport])[transport])
 
 
 def _refuse_apart(manifests: Sequence[Manifest], found: Sequence[brokers.Broker]) -> None:
@@ -196,18 +256,11 @@ def _ideal(asking: Asking, works: Sequence[dict[str, Any]]) -> int | None:
     return round(sum(lengths) if asking.in_turn else max(lengths))
 
 
-def _told(
-    asking: Asking, manifests: Sequence[Manifest], found: Sequence[brokers.Broker], ground: Ground, work_ns: float
-) -> dict[str, Any]:
-    servers = [
-        {"transport": one.name, "link": name, "daemon": broker.address if one.daemon else None}
-        for one, name, broker in zip(manifests, asking.names, found, strict=True)
-    ]
+def _told(asking: Asking, servers: Sequence[dict[str, Any]], ground: Ground, work_ns: float) -> dict[str, Any]:
     options = {name: getattr(asking, name) for name in ("frames", "coef", "threads", "width", "height", "in_turn")}
     return {
         "role": "ask",
         "servers": servers,
-        "folder": str(Rendezvous(asking.folder, manifests[0].name).folder),
         "rows": str(ground.directory / "rows.npy"),
         "patience_s": work_ns / 1e9 * asking.threads,
         **options,

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from hopmeter.byhand import brokers, plugins
+from hopmeter.byhand import brokers, clocks, plugins
 from hopmeter.byhand.child import Child, command
-from hopmeter.byhand.meeting import door, entered
 from hopmeter.byhand.pairs import Pair, Spoken, agreed
 from hopmeter.byhand.results import Outcome, Results
+from hopmeter.byhand.where import Here, Where, joined
 from hopmeter.byhand.wire import GoneError, Said, Wire
-from hopmeter.connecting.adapters import manifest_of
+from hopmeter.connecting.adapters import away, manifest_of
 from hopmeter.connecting.rendezvous import Rendezvous
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.launch.alarm import Alarm
@@ -27,7 +27,7 @@ from hopmeter.manifest.discovery import every
 from hopmeter.manifest.model import Manifest
 from hopmeter.toml_files import one_of
 
-VERSION = 1
+VERSION = 2
 PATIENCE_S = 120.0
 """For a broker to start, and for whatever else the other end does between two pairs."""
 SAME = ("width", "height", "trials", "skip", "rate")
@@ -46,7 +46,7 @@ class Asked:
     skip: int
     rate: float
     name: str
-    folder: Path | None
+    where: Where
     within_s: float
     daemons: dict[str, str] = field(default_factory=dict)
 
@@ -70,6 +70,8 @@ class Study:
         self.absent = self._absent()
         """By middleware, or plugin with a slash before it: why it cannot be used here."""
         self._numbers = itertools.count()
+        self.one_clock = False
+        """Whether both ends' times are of the same clock."""
 
     def _absent(self) -> dict[str, str]:
         found = {name: self._without(name) for name in self.mwares}
@@ -81,6 +83,8 @@ class Study:
             return f"middleware {one_of(mware, self._known)}"
         try:
             manifest, offer = manifest_of(mware)
+            if self._asked.where.meet:
+                away(manifest)
             command(offer)
         except HopmeterError as absent:
             return str(absent)
@@ -92,10 +96,15 @@ class Study:
         """Waits for the listener, and leads it through everything that both ends have."""
         asked = self._asked
         sweep()
-        with Alarm() as alarm, Ground() as ground, door(asked.folder, "pair", asked.name) as opened:
-            self._results.says(f'waiting for `hopmeter listen` under the name "{asked.name}"')
-            with closing(opened.admit(asked.within_s, alarm)) as peer:
-                steps = Steps(self, peer, alarm, ground)
+        with (
+            Alarm() as alarm,
+            Ground() as ground,
+            asked.where.bound() as here,
+            asked.where.door("pair", asked.name) as opened,
+        ):
+            self._results.says(f'waiting for `hopmeter listen` under the name "{asked.name}"{self._at}')
+            with closing(opened.admit(asked.within_s, alarm)) as peer, joined(peer, here):
+                steps = Steps(self, peer, alarm, ground, here)
                 for mware, todo in self._agree(peer, alarm, listener=False):
                     self._lead(steps, mware, todo)
                 peer.say(say="over")
@@ -105,18 +114,27 @@ class Study:
         asked = self._asked
         sweep()
         with Alarm() as alarm, Ground() as ground:
-            self._results.says(f'waiting for `hopmeter publish` under the name "{asked.name}"')
-            with closing(entered(asked.folder, "pair", asked.name, asked.within_s, alarm)) as peer:
+            self._results.says(f'waiting for `hopmeter publish` under the name "{asked.name}"{self._at}')
+            with (
+                closing(asked.where.entered("pair", asked.name, asked.within_s, alarm)) as peer,
+                asked.where.reached(peer) as here,
+                joined(peer, here),
+            ):
                 for _ in self._agree(peer, alarm, listener=True):
                     pass
-                self._follow(Steps(self, peer, alarm, ground))
+                self._follow(Steps(self, peer, alarm, ground, here))
+
+    @property
+    def _at(self) -> str:
+        return f" at {self._asked.where.meet}" if self._asked.where.meet else ""
 
     def _agree(self, peer: Wire, alarm: Alarm, listener: bool) -> Iterator[tuple[Manifest, list[str]]]:
         """What both ends have, middleware by middleware; the rest is told as missing. A listener is given it all at
         once, so as to tell the same."""
         mine = {name: getattr(self._asked, name) for name in SAME}
-        told = {"mwares": self.mwares, "plugins": self.plugins, "absent": self.absent}
+        told = {"mwares": self.mwares, "plugins": self.plugins, "absent": self.absent, "clock": clocks.identity()}
         theirs = agreed(peer, {"version": VERSION, **mine, **told}, PATIENCE_S, alarm)
+        self.one_clock = bool(told["clock"]) and theirs.get("clock") == told["clock"]
         unlike = [
             f"--{name} {mine[name]} here, {theirs.get(name)} there" for name in SAME if theirs.get(name) != mine[name]
         ]
@@ -162,7 +180,7 @@ class Study:
         with ExitStack() as closing_:
             given = self._asked.daemons.get(manifest.name)
             try:
-                broker = closing_.enter_context(brokers.running(manifest, given, steps.directory()))
+                broker = closing_.enter_context(brokers.running(manifest, given, steps.directory(), steps.here.host))
             except HopmeterError as failed:
                 steps.peer.say(say="skipped", mware=manifest.name, plugins=todo, error=str(failed))
                 for plugin in todo:
@@ -186,14 +204,13 @@ class Study:
             if said["mware"] not in self.mwares or said["plugin"] not in self.plugins:
                 raise GoneError(f"the other end wants {said['plugin']} over {said['mware']}, which was not asked for")
             manifest = self._known[said["mware"]]
-            steps.take("listen", said["pair"], manifest, said["plugin"], brokers.Broker.heard(manifest, said["broker"]))
+            steps.take("listen", said["pair"], manifest, said["plugin"], steps.broker(manifest, said["broker"]))
 
     def told(self, role: str, manifest: Manifest, plugin: str, link: str) -> dict[str, Any]:
-        """What a participant is told, but for its broker and where its rows go."""
+        """What a participant is told, but for where it is, its broker and where its rows go."""
         options = {name: getattr(self._asked, name) for name in SAME}
-        folder = str(Rendezvous(self._asked.folder, manifest.name).folder)
         what = {"transport": manifest.name, "plugin": plugin, "codec": plugins.PLUGINS[plugin].codec}
-        return {"role": role, "folder": folder, "link": link, **what, **options}
+        return {"role": role, "link": link, **what, **options}
 
     @property
     def name(self) -> str:
@@ -209,38 +226,54 @@ class Steps:
     peer: Wire
     alarm: Alarm
     ground: Ground
+    here: Here
 
     def directory(self) -> Path:
         """A fresh private folder."""
         return self.ground.trial()
+
+    def broker(self, manifest: Manifest, said: dict[str, Any]) -> brokers.Broker:
+        """The broker that the other end told of."""
+        own = {"here": self.here.host, "directory": str(self.directory())} if self.here.host else None
+        return brokers.Broker.heard(manifest, said, own)
 
     def take(self, role: str, number: int, manifest: Manifest, plugin: str, broker: brokers.Broker) -> None:
         """One pair: its participant here, and what came of it, which is kept whatever happens."""
         directory = self.directory()
         rows = directory / "rows.npy"
         told = self.study.told(role, manifest, plugin, f"{self.study.name}_{number}")
+        told |= {"folder": str(self.here.folder), "host": self.here.host}
         told |= {"rows": str(rows), "daemon": broker.address if manifest.daemon else None}
+        theirs = None if self.study.one_clock or role == "publish" else clocks.Clocks(self.peer, self.alarm)
         interrupted: InterruptedRunError | None = None
         with Child(manifest.offers["python"], told, directory, broker.environment) as child:
-            pair = Pair(number, child, self.peer, self.alarm)
+            pair = Pair(number, child, self.peer, self.alarm, theirs)
             try:
                 pair.run()
             except InterruptedRunError as rung:
                 interrupted = rung
-        Rendezvous(Path(told["folder"]), manifest.name).sweep()
-        self._keep(role, manifest.name, plugin, pair.spoken, rows, interrupted is not None)
+        Rendezvous(self.here.folder, manifest.name).sweep()
+        found = _measured(rows, theirs)
+        self._keep(role, (manifest.name, plugin), pair.spoken, found, interrupted is not None)
         if interrupted is not None:
             raise interrupted
         if pair.spoken.left:
             raise GoneError("the other end has left", "what was measured until then is kept")
 
-    def _keep(self, role: str, mware: str, plugin: str, spoken: Spoken, rows: Path, interrupted: bool) -> None:
+    def _keep(self, role: str, pair: tuple[str, str], spoken: Spoken, found: dict[str, Any], interrupted: bool) -> None:
         status, reason = ("failed", "interrupted") if interrupted else (spoken.status, spoken.failure)
         sent = (spoken.here if role == "publish" else spoken.there).get("sent", {})
         back = (spoken.there if role == "publish" else spoken.here).get("finished", {})
-        found = {"rows": np.load(rows) if rows.exists() else None}
         counts = {"sent": sent.get("accepted"), "received": back.get("received"), "wrong": back.get("wrong")}
-        self.study.outcome(mware, plugin, status, reason, **found, **counts)
+        self.study.outcome(*pair, status, reason, **(found | counts))
+
+
+def _measured(file: Path, theirs: clocks.Clocks | None) -> dict[str, Any]:
+    """What was recorded, by this machine's clock."""
+    rows = np.load(file) if file.exists() else None
+    if rows is None or theirs is None:
+        return {"rows": rows}
+    return {"rows": rows, "clocks": theirs.settle(rows)}
 
 
 def _merged(mine: list[str], theirs: list[str], listener: bool) -> list[str]:

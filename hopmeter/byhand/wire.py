@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import select
 import socket
+import threading
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -30,15 +31,23 @@ class Wire:
         self._socket = ours
         self._heard = b""
         self._waiting: deque[Said] = deque()
+        self._saying = threading.Lock()
         self.hung_up = False
+        self.aside: dict[str, Callable[[Said], object]] = {}
+        """Who hears messages of these words as soon as they are read, in place of whoever asks for the next one."""
 
     def fileno(self) -> int:
         """For `select`."""
         return self._socket.fileno()
 
+    @property
+    def own_host(self) -> str:
+        """The address of this machine by which it reaches the other end; for a wire over TCP."""
+        return str(self._socket.getsockname()[0])
+
     def say(self, **message: Any) -> None:
         """Tells the other end something; one that is gone is found out by listening."""
-        with suppress(OSError):
+        with suppress(OSError), self._saying:
             self._socket.sendall(json.dumps(message).encode() + b"\n")
 
     def heard(self) -> Said | None:
@@ -55,11 +64,26 @@ class Wire:
         self.hung_up = not data
         *lines, self._heard = (self._heard + data).split(b"\n")
         try:
-            self._waiting.extend(dict(json.loads(line)) for line in lines)
+            self._sort(dict(json.loads(line)) for line in lines)
         except (ValueError, TypeError):
             self.hung_up = True  # what speaks otherwise is none of ours
         if len(self._heard) > LONGEST_LINE:
             self.hung_up = True
+
+    def _sort(self, messages: Iterable[Said]) -> None:
+        for message in messages:
+            aside = self.aside.get(str(message.get("say")))
+            if aside is None:
+                self._waiting.append(message)
+            else:
+                aside(message)
+
+    def look(self, within_s: float, alarm: Alarm | None = None) -> None:
+        """Has what comes next heard by those it concerns `aside`; for all others it stays here."""
+        if not self.hung_up:
+            wait([self], within_s, alarm)
+            if select.select([self], [], [], 0)[0]:
+                self._read()
 
     def expect(self, *words: str, within_s: float, alarm: Alarm | None = None) -> Said:
         """The next message, which has to be one of these. Raises GoneError where it does not come."""

@@ -49,6 +49,12 @@ Skip = Annotated[int, typer.Option(min=0, help="Messages sent before those, and 
 Rate = Annotated[float, typer.Option(min=0.001, help="Messages a second.")]
 Name = Annotated[str, typer.Option(help="What both ends meet under.")]
 Folder = Annotated[Path | None, typer.Option(metavar="DIR", help="Where both ends meet; the user's own without it.")]
+Meet = Annotated[
+    str | None, typer.Option(metavar="HOST:PORT", help="On two machines: the publisher's or server's address, at both.")
+]
+Host = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="With --meet: this machine's address, where that cannot be told.")
+]
 Within = Annotated[float, typer.Option(min=0, help="Seconds that the other end may be late.")]
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="For logs and samples; results/by-hand-… without it.")]
 Daemons = Annotated[
@@ -76,6 +82,8 @@ def listen(
     rate: Rate = 100.0,
     name: Name = "study",
     folder: Folder = None,
+    meet: Meet = None,
+    host: Host = None,
     within: Within = 600.0,
     out: Out = None,
 ) -> None:
@@ -84,8 +92,8 @@ def listen(
     Give the same options to `hopmeter publish` in another terminal, in either order.
     """
     size, flow = {"width": width, "height": height}, {"trials": trials, "skip": skip_trials, "rate": rate}
-    meet = {"name": name, "folder": folder, "within_s": within}
-    asked = {"plugins": plugins, "mwares": mwares, **size, **flow, **meet}
+    other = {"name": name, "where": _where(folder, meet, host), "within_s": within}
+    asked = {"plugins": plugins, "mwares": mwares, **size, **flow, **other}
     _study("listener", asked, out)
 
 
@@ -99,6 +107,8 @@ def publish(
     rate: Rate = 100.0,
     name: Name = "study",
     folder: Folder = None,
+    meet: Meet = None,
+    host: Host = None,
     within: Within = 600.0,
     out: Out = None,
     daemon: Daemons = None,
@@ -112,9 +122,18 @@ def publish(
     from hopmeter.byhand.study import settled
 
     size, flow = {"width": width, "height": height}, {"trials": trials, "skip": skip_trials, "rate": rate}
-    meet = {"name": name, "folder": folder, "within_s": within}
-    asked = {"plugins": plugins, "mwares": mwares, **size, **flow, **meet}
+    other = {"name": name, "where": _where(folder, meet, host), "within_s": within}
+    asked = {"plugins": plugins, "mwares": mwares, **size, **flow, **other}
     _study("publisher", {**asked, "daemons": given(daemon or [], map(settled, mwares))}, out)
+
+
+def _where(folder: Path | None, meet: str | None, host: str | None) -> Any:
+    from hopmeter.byhand.network import endpoint
+    from hopmeter.byhand.where import Where
+
+    if host and not meet:
+        raise UsageError("--host is for two machines", "say where they meet, too: --meet HOST:PORT")
+    return Where(folder, endpoint(meet) if meet else None, host)
 
 
 def _study(side: str, asked: dict[str, Any], out: Path | None) -> None:
@@ -148,6 +167,8 @@ def serve(
     work: Annotated[str, typer.Option(help="What each call costs: none, sleep:T, spin:T, copy:BYTES.")] = "none",
     largest: Annotated[int, typer.Option(min=4096, help="Bytes of the largest object.")] = 64 << 20,
     folder: Folder = None,
+    meet: Meet = None,
+    host: Host = None,
     daemon: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A broker that runs already.")] = None,
 ) -> None:
     """Serve: take the time of the work for each call, then send back the frame that came. Ctrl-C ends it."""
@@ -155,7 +176,7 @@ def serve(
     from hopmeter.byhand.servers import Served, serve
 
     console = Console(highlight=False)
-    served = Served(checked(name), transport, work, folder, largest, daemon)
+    served = Served(checked(name), transport, work, _where(folder, meet, host), largest, daemon)
     calls = serve(served, lambda: console.print(f"serving {name} over {transport}, work {work}; Ctrl-C ends it"))
     console.print(f"{name}: {calls} calls answered")
 
@@ -170,9 +191,14 @@ def ask(
     height: Width = 480,
     in_turn: Annotated[bool, typer.Option("--in-turn", help="One server after the other, not all at once.")] = False,
     folder: Folder = None,
+    meet: Annotated[
+        list[str] | None, typer.Option(metavar="[NAME=]HOST:PORT", help="Where a server on another machine is met.")
+    ] = None,
+    host: Host = None,
     within: Within = 10.0,
 ) -> None:
     """Ask servers: send each frame (width x height, 3 bytes a pixel) to all of them, and wait for all."""
+    from hopmeter.byhand.brokers import given
     from hopmeter.byhand.meeting import checked
     from hopmeter.byhand.servers import Asking
     from hopmeter.byhand.servers import ask as asked
@@ -181,7 +207,9 @@ def ask(
     if frames is not None and number is not None:
         raise UsageError("--frames and --number say the same thing twice", "keep one")
     wanted = [checked(name) for name in names]
-    asking = Asking(wanted, frames or number or 25, coef, n_thread, width, height, in_turn, folder, within)
+    met = given(meet or [], wanted, "--meet")
+    where = {name: _where(folder, met.get(name), host if name in met or not met else None) for name in wanted}
+    asking = Asking(wanted, frames or number or 25, coef, n_thread, width, height, in_turn, where, within)
     try:
         found = asked(asking)
     except InterruptedRunError:

@@ -12,9 +12,9 @@ from typing import Any
 
 from hopmeter.connecting.errors import ConnectError, in_words
 from hopmeter.errors import UsageError
-from hopmeter.manifest.discovery import named
+from hopmeter.manifest.discovery import every, named
 from hopmeter.manifest.model import Manifest, Offer, Setting
-from hopmeter.node.contract import AdapterError
+from hopmeter.node.contract import LOOPBACK, AdapterError
 from hopmeter.node.loading import transport_class
 from hopmeter.toml_files import one_of
 
@@ -34,6 +34,8 @@ class Setup:
     payload: str = "bytes"
     width: int = 0
     height: int = 0
+    host: str = LOOPBACK
+    """Where ends bind; adapters ask hopmeter.node.contract.host."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,18 @@ def manifest_of(transport: str) -> tuple[Manifest, Offer]:
 def checked_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
     """What was given, in the manifest's types; UsageError for what it does not know or allow."""
     return {name: _checked(manifest, name, value) for name, value in given.items()}
+
+
+def away(manifest: Manifest) -> dict[str, Any]:
+    """The settings with which a transport reaches another machine; ConnectError, naming those that can, for one that
+    does not."""
+    offer = manifest.offers.get("python")
+    if offer is not None and offer.network is not None:
+        return dict(offer.network)
+    others = [
+        name for name, other in every().items() if (found := other.offers.get("python")) and found.network is not None
+    ]
+    raise ConnectError(f"{manifest.name} does not reach another machine", f"these do: {', '.join(others)}")
 
 
 def _checked(manifest: Manifest, name: str, value: Any) -> Any:

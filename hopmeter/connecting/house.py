@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from hopmeter.connecting.adapters import adapter, checked_settings, manifest_of
+from hopmeter.connecting.adapters import adapter, away, checked_settings, manifest_of
 from hopmeter.connecting.calls import Answering, Client, DuplexServer, NativeServer
 from hopmeter.connecting.errors import ConnectError
 from hopmeter.connecting.frames import HEADER
@@ -19,6 +19,7 @@ from hopmeter.connecting.pubsub import Publisher, Subscriber, decoder
 from hopmeter.connecting.rendezvous import Rendezvous
 from hopmeter.errors import UsageError
 from hopmeter.manifest.model import Manifest, Offer
+from hopmeter.node.contract import LOOPBACK
 from hopmeter.toml_files import one_of
 
 WAITS = ("block", "callback", "spin")
@@ -37,26 +38,29 @@ def connect(
     largest_bytes: int | None = None,
     wait: str | None = None,
     daemon: str | None = None,
+    host: str | None = None,
     **settings: Any,
 ) -> House:
     """A house over one transport, with whatever settings its manifest has.
 
     `folder` is where programs meet, the user's own by default; `largest_bytes` the largest encoded object (8 MiB, or
     what the transport can at most); `wait` the way to wait (`block`, `callback`, `spin`), as the transport offers it;
-    `daemon` where the transport's broker or master listens. Raises UsageError for what does not exist, ConnectError
-    for what is not installed.
+    `daemon` where the transport's broker or master listens; `host` this machine's address, where ends bind and are
+    reached from other machines, instead of the loopback device's: their records have to be carried there. Raises
+    UsageError for what does not exist, ConnectError for what is not installed.
     """
     manifest, offer = manifest_of(transport)
-    given = checked_settings(manifest, settings)
+    given = {**(away(manifest) if host else {}), **checked_settings(manifest, settings)}
     waits = _wait(offer, wait)
     largest = _largest(manifest, largest_bytes)
     if manifest.daemon is not None and daemon is None:
-        remedy = f'start it, and say where it listens: connect("{transport}", daemon="{manifest.daemon.address}")'
+        address = manifest.daemon.address.replace("{host}", LOOPBACK)
+        remedy = f'start it, and say where it listens: connect("{transport}", daemon="{address}")'
         raise ConnectError(f"{manifest.title} needs {manifest.daemon.title}", remedy)
     adapter(manifest, offer)
     meeting = Rendezvous(folder, transport)
     meeting.sweep()
-    return House(Asked(manifest, offer, meeting, waits, daemon or "", largest, given))
+    return House(Asked(manifest, offer, meeting, waits, daemon or "", largest, given, host or LOOPBACK))
 
 
 def _wait(offer: Offer, asked: str | None) -> str:

@@ -13,6 +13,7 @@ from hopmeter.connecting.errors import ConnectError, TimedOutError, in_words
 from hopmeter.connecting.frames import HEADER
 from hopmeter.connecting.rendezvous import Record, Rendezvous
 from hopmeter.manifest.model import Manifest, Offer
+from hopmeter.node.contract import LOOPBACK
 
 Method = Callable[[Any, Link], Any]
 """Opens an end of a transport: `lambda transport, link: transport.publisher(link)`."""
@@ -30,11 +31,14 @@ class Asked:
     largest_bytes: int
     settings: dict[str, Any]
     """Only what was named."""
+    host: str = LOOPBACK
+    """Where ends bind."""
 
     def setup(self, record: Record) -> Setup:
         """What the adapter is told: the settings of the end that binds, but for those named here."""
         settings = {**record.settings, **self.settings}
-        return Setup(record.run, record.directory, self.wait, self.daemon, settings, record.frame_bytes)
+        told = (record.run, record.directory, self.wait, self.daemon, settings, record.frame_bytes)
+        return Setup(*told, host=self.host)
 
 
 @dataclass

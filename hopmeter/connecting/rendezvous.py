@@ -85,6 +85,18 @@ class Rendezvous:
         """The end is bound: others may connect."""
         self._write(name, kind, replace(record, address=address))
 
+    def adopt(self, name: str, kind: str, record: Record) -> Record:
+        """The record of an end on another machine, in this process's name and with a folder of its own; ConnectError
+        where a living end has the name."""
+        directory = self.folder / f"{PREFIX}{record.run}"
+        with self._locked():
+            self._refuse_taken(name, kind)
+            directory.mkdir(mode=0o700)
+            born = started(os.getpid()) or 0
+            adopted = replace(record, pid=os.getpid(), started=born, directory=str(directory), leftovers=[])
+            self._write(name, kind, adopted)
+        return adopted
+
     def retract(self, name: str, kind: str, record: Record) -> None:
         """The end is closed: nothing of it stays."""
         with self._locked():
@@ -108,6 +120,16 @@ class Rendezvous:
             if time.monotonic() >= deadline:
                 return None
             time.sleep(LOOK_S)
+
+    def bound(self) -> dict[str, Record]:
+        """The ends of every transport that other living processes have bound here, by the name of their file."""
+        found = {path.name: _read(path) for path in self.folder.glob("*.json")}
+        own = os.getpid()
+        return {
+            file: record
+            for file, record in found.items()
+            if record is not None and record.address is not None and record.pid != own and record.lives
+        }
 
     def kinds(self, name: str, begins: str) -> set[str]:
         """The kinds of a name that begin with a word."""

@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,11 +20,11 @@ PATIENCE_S = 200
 class Command:
     """One command that was started, what it has said, and what belongs to it."""
 
-    def __init__(self, log: Path, words: list[str], beyond: Mapping[str, str]) -> None:
+    def __init__(self, log: Path, words: list[str], beyond: Mapping[str, str], before: Sequence[str]) -> None:
         self._log = log
         with log.open("wb") as file:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "hopmeter", *words],
+                [*before, sys.executable, "-m", "hopmeter", *words],
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=file,
@@ -61,9 +61,11 @@ class Command:
 
 
 @contextmanager
-def started(log: Path, *words: str, beyond: Mapping[str, str] | None = None) -> Iterator[Command]:
-    """A command, ended for certain."""
-    command = Command(log, list(words), beyond or {})
+def started(
+    log: Path, *words: str, beyond: Mapping[str, str] | None = None, before: Sequence[str] = ()
+) -> Iterator[Command]:
+    """A command, ended for certain; `before` is what starts it, and becomes it."""
+    command = Command(log, list(words), beyond or {}, before)
     try:
         yield command
     finally:

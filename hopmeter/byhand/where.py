@@ -1,0 +1,124 @@
+"""Where two commands meet, and where their participants do: in a folder of one machine, or over a network.
+
+On two machines there is no folder that both see. Each command has one of its own then, and what is bound in it is
+told to the other one (`hopmeter.connecting.mirror`), so that participants find each other as they do on one machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hopmeter.byhand import clocks, meeting, network
+from hopmeter.byhand.wire import Said, Wire
+from hopmeter.connecting.errors import ConnectError
+from hopmeter.connecting.mirror import Mirror
+from hopmeter.connecting.rendezvous import Rendezvous, started
+from hopmeter.launch.alarm import Alarm
+
+AWAY = "away-"
+Door = meeting.Door | network.Door
+
+
+@dataclass(frozen=True)
+class Here:
+    """What participants of one command are told."""
+
+    folder: Path
+    host: str | None = None
+    """This machine's address, where others are on another one."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """What was asked on the command line."""
+
+    folder: Path | None = None
+    meet: network.Endpoint | None = None
+    host: str | None = None
+
+    @contextmanager
+    def door(self, kind: str, name: str) -> Iterator[Door]:
+        """The end that others come to, closed for certain."""
+        opened = network.Door(self.meet, kind, name) if self.meet else meeting.Door(self.folder, kind, name)
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+    def entered(self, kind: str, name: str, within_s: float, alarm: Alarm) -> Wire:
+        """A wire to that door, as soon as it is open."""
+        if self.meet is None:
+            return meeting.entered(self.folder, kind, name, within_s, alarm)
+        return network.entered(self.meet, kind, name, within_s, alarm)
+
+    @contextmanager
+    def bound(self) -> Iterator[Here]:
+        """For the end that has the door: it binds where the door is, unless told otherwise."""
+        host = network.own(self.host or self.meet.host) if self.meet else None
+        with self._folder() as folder:
+            yield Here(folder, host)
+
+    @contextmanager
+    def reached(self, wire: Wire) -> Iterator[Here]:
+        """For the end that has come: it binds where it left this machine, unless told otherwise."""
+        host = (network.own(self.host) if self.host else wire.own_host) if self.meet else None
+        with self._folder() as folder:
+            yield Here(folder, host)
+
+    @contextmanager
+    def _folder(self) -> Iterator[Path]:
+        """The folder that both commands see, or a fresh one of this command alone, which is removed."""
+        shared = Rendezvous(self.folder, "by-hand").folder
+        if self.meet is None:
+            yield shared
+            return
+        _sweep(shared)
+        folder = shared / f"{AWAY}{os.getpid()}-{started(os.getpid())}-{secrets.token_hex(4)}"
+        folder.mkdir(mode=0o700)
+        try:
+            yield folder
+        finally:
+            _remove(folder)
+
+
+def _sweep(shared: Path) -> None:
+    """Removes what commands left that were killed."""
+    for folder in shared.glob(f"{AWAY}*"):
+        found = re.fullmatch(rf"{AWAY}(\d+)-(\d+)-[0-9a-f]+", folder.name)
+        if found and started(int(found[1])) != int(found[2]):
+            _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    Rendezvous(folder, "by-hand").sweep()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def joined(wire: Wire, here: Here) -> Iterator[None]:
+    """While entered, the other end is told the time, and both folders are as one where there are two machines."""
+    clocks.answering(wire)
+    if here.host is None:
+        yield
+        return
+    mirror = Mirror(here.folder, wire.say)
+    wire.aside |= {"opened": lambda said: _adopt(mirror, wire, said), "closed": mirror.closed}
+    try:
+        yield
+    finally:
+        mirror.close()
+
+
+def _adopt(mirror: Mirror, wire: Wire, said: Said) -> None:
+    """Whoever offers what makes no sense is spoken to no more."""
+    try:
+        mirror.opened(said)
+    except ConnectError:
+        wire.hung_up = True

@@ -1,0 +1,26 @@
+"""Wrapyfi's own encoders, through the real command: what they get right, and what they do not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from tests.end_to_end.conftest import Ran
+
+
+def test_what_wrapyfi_makes_of_an_object_is_compared_and_wrong_pixels_are_a_failed_cell(
+    run_in: Callable[..., Ran],
+) -> None:
+    asked = ["--transport", "wrapyfi", "--codec", "numpy,pillow,pickle-in-band", "--device", "cpu"]
+    short = ["--payload", "image:40x30", "--messages", "20", "--rate", "20", "--json"]
+    ran = run_in("run", "native-objects", *asked, *short)
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    rows = {row["codec"]: row for row in map(json.loads, ran.stdout.splitlines())}
+    right, wrong, another = (rows[codec] for codec in ("numpy", "pillow", "pickle-in-band"))
+    assert right["status"] in ("ok", "saturated")
+    assert (right["content_errors"], right["payload_bytes"]) == (0, 40 * 30 * 3 + 128)
+    assert right["service_min_us"] > right["hop_min_us"] > 0
+    assert wrong["status"] == "failed"
+    assert "payloads did not arrive as they were sent" in wrong["reason"]
+    assert wrong["content_errors"] > 20
+    assert "wrapyfi encodes objects by itself" in another["reason"]

@@ -1,0 +1,139 @@
+"""Wrapyfi in Python: objects that its own MiddlewareCommunicator publishes and listens to; ../README.md says how."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import zmq
+from communicator import Communicator, WaitedListener
+from wrapyfi.middlewares.zeromq import ZeroMQMiddlewarePubSubListen, ZeroMQMiddlewarePubSubPublish
+
+from hopmeter.node.contract import Fill, Link, Objects, Setup, Take
+
+HEADER_BYTES = 64
+PLUGINS = {
+    "PIL": "pillow_image",
+    "dask": "dask_data",
+    "jaxlib": "jax_tensor",
+    "mxnet": "mxnet_tensor",
+    "pandas": "pandas_data",
+    "tensorflow": "tensorflow_tensor",
+    "torch": "pytorch_tensor",
+}
+"""By the package of an object the encoder that Wrapyfi has for it. This release looks for them in a folder that is not
+there, and finds none; each registers itself when it is imported."""
+
+# Wrapyfi has all loggers tell everything, and each end then complains that it is to use TCP, which it does.
+logging.getLogger().setLevel(logging.ERROR)
+
+
+class Publisher:
+    address = ""
+
+    def __init__(self, communicator: Communicator, objects: Objects | None) -> None:
+        self._communicator, self._objects = communicator, objects
+        self._header, self._payload = bytearray(HEADER_BYTES), np.empty(0, np.uint8)
+
+    def send(self, payload_bytes: int, fill: Fill) -> bool:
+        if self._payload.nbytes != payload_bytes:
+            self._payload = np.empty(payload_bytes, np.uint8)
+        fill(self._header, self._payload)
+        obj = self._payload if self._objects is None else self._objects.leaving
+        return self.forward([self._header.hex(), obj])
+
+    def forward(self, native: list[Any]) -> bool:
+        self._communicator.exchange(native)
+        return True
+
+    def close(self) -> None:
+        self._communicator.close()
+
+
+class Subscriber:
+    def __init__(
+        self, communicator: Communicator, listener: WaitedListener, setup: Setup, objects: Objects | None
+    ) -> None:
+        self._communicator, self._listener, self._objects = communicator, listener, objects
+        self._sleeps = setup.wait == "block"
+        # Stands for the payload where objects come; nobody reads it.
+        self._room = np.empty(setup.frame_bytes - HEADER_BYTES if objects else 0, np.uint8)
+
+    def poll(self, timeout_s: float, take: Take) -> int:
+        if self._sleeps and not self._listener.wait(timeout_s):
+            return 0
+        message = self._communicator.exchange()
+        if message is None:
+            return 0
+        header, obj = message
+        if self._objects is not None:
+            self._objects.arrive(obj)
+            obj = self._room
+        take(bytes.fromhex(header), obj, native=message)
+        return 1
+
+    def close(self) -> None:
+        self._communicator.close()
+
+
+class Transport:
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._objects: Objects | None = None
+        place, told = setup.daemon.split(maxsplit=1)
+        host, _, self._listeners_port = place.rpartition(":")
+        self._publishers_port = Path(told).read_text() if told.startswith("/") else told
+        # The launcher starts the broker, and messages prove that ends have met.
+        self._given: dict[str, Any] = {
+            "socket_ip": host,
+            "socket_pub_port": int(self._listeners_port),
+            "start_pubsub_monitor_broker": False,
+        }
+        hwm = setup.settings["hwm"]
+        for middleware in (ZeroMQMiddlewarePubSubPublish, ZeroMQMiddlewarePubSubListen):
+            # The one of this process. Made by an end it would sleep for a second, for a broker that it does not start.
+            middleware(zeromq_post_kwargs={"LINGER": 0, "SNDHWM": hwm, "RCVHWM": hwm})
+
+    @staticmethod
+    def version() -> str:
+        own = importlib.metadata.version("wrapyfi")
+        return f"wrapyfi {own}, libzmq {zmq.zmq_version()}, pyzmq {zmq.pyzmq_version()}"
+
+    def carry(self, objects: Objects) -> None:
+        self._objects = objects
+        root = type(objects.leaving).__module__.partition(".")[0]
+        if root in PLUGINS:
+            importlib.import_module(f"wrapyfi.plugins.{PLUGINS[root]}")
+
+    def publisher(self, link: Link) -> Publisher:
+        port = int(self._publishers_port)
+        given = {**self._given, "socket_sub_port": port, "start_proxy_broker": False}
+        return Publisher(Communicator("publish", "zeromq", topic(link), **given), self._objects)
+
+    def subscriber(self, link: Link) -> Subscriber:
+        opened: list[WaitedListener] = []
+
+        def keep(listener: WaitedListener) -> None:
+            opened.append(listener)
+
+        communicator = Communicator("listen", "zeromq-waited", topic(link), opened=keep, **self._given)
+        communicator.exchange()  # opens it; what is there already was a probe
+        return Subscriber(communicator, opened[0], self._setup, self._objects)
+
+    def facts(self) -> dict[str, str]:
+        told = {"path": "TCP on the loopback device, through Wrapyfi's proxy broker"}
+        return (
+            told if self._objects is None else {**told, "encoding": "by Wrapyfi, within the hop and not within encode"}
+        )
+
+    def close(self) -> None:
+        ZeroMQMiddlewarePubSubPublish.deinit()
+
+
+def topic(link: Link) -> str:
+    """ZeroMQ subscribes to all that begin alike: with a slash at its end none begins as another."""
+    return f"/{link.name}/"
