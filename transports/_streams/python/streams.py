@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import mmap
 import socket
 import struct
 import threading
 import time
 from collections import deque
 
+from hopmeter.node.buffers import page_aligned
 from hopmeter.node.contract import AdapterError, Fill, Setup, Take
 
 LENGTH = struct.Struct("<Q")
@@ -33,11 +33,6 @@ def set_patience(sock: socket.socket, option: int, seconds: float) -> None:
     """Sets SO_SNDTIMEO or SO_RCVTIMEO: unlike `settimeout`, this costs no extra system call for every message."""
     whole = int(seconds)
     sock.setsockopt(socket.SOL_SOCKET, option, struct.pack("@ll", whole, max(1, int((seconds - whole) * 1e6))))
-
-
-def zeros(size: int) -> memoryview:
-    """A buffer that begins on a page, and so on a cache line."""
-    return memoryview(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
 
 
 class Receiver:
@@ -81,7 +76,7 @@ class Publisher:
     def __init__(self, setup: Setup, listener: socket.socket, address: str) -> None:
         self.address = address
         self._listener = listener
-        self._buffer = zeros(PREFIX_BYTES + setup.frame_bytes)
+        self._buffer = page_aligned(PREFIX_BYTES + setup.frame_bytes)
         self._message = self._frame = self._buffer[:0]
         self._receivers: list[Receiver] = []
         self._joining: deque[Receiver] = deque()
@@ -142,7 +137,7 @@ class Subscriber:
         self._frame_bytes = setup.frame_bytes
         self._spins = setup.wait == "spin"
         self._patience_s = 0.0
-        self._buffer = zeros(max(PREFIX_BYTES + setup.frame_bytes, SMALLEST_BUFFER))
+        self._buffer = page_aligned(max(PREFIX_BYTES + setup.frame_bytes, SMALLEST_BUFFER))
         self._end = 0
         self._ended = False
 

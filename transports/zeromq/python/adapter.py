@@ -9,6 +9,7 @@ from typing import Any
 
 import zmq
 
+from hopmeter.node.buffers import page_aligned
 from hopmeter.node.contract import Fill, Handle, Link, Setup, Take, host
 
 SHARED_FROM_BYTES = zmq.COPY_THRESHOLD  # pyzmq itself copies what is smaller (64 KiB)
@@ -49,8 +50,8 @@ class Outgoing:
             return self._frame
         if self._pool and (self._pool[0][1] is None or self._pool[0][1].done):
             frame, _ = self._pool.popleft()
-            return frame if len(frame) == length else memoryview(bytearray(length))
-        return memoryview(bytearray(length)) if len(self._pool) < self._capacity else None
+            return frame if len(frame) == length else page_aligned(length)
+        return page_aligned(length) if len(self._pool) < self._capacity else None
 
 
 class End:
