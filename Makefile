@@ -88,7 +88,7 @@ test-codecs: $(STAMPS)/frameworks
 conformance: $(STAMPS)/develop
 	pytest conformance $(if $(TRANSPORT),-k $(TRANSPORT)) $(PYTEST)
 
-BENCHES := recording callback ring sockets zeromq peers chain analysis codecs pool starting
+BENCHES := recording callback ring sockets zeromq peers chain analysis codecs objects hops pool video starting
 
 # Each is measured even where another has missed its limit; codecs where the frameworks are.
 benches: all $(STAMPS)/frameworks

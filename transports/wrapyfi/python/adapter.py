@@ -126,9 +126,7 @@ class Transport:
 
     def facts(self) -> dict[str, str]:
         told = {"path": "TCP on the loopback device, through Wrapyfi's proxy broker"}
-        return (
-            told if self._objects is None else {**told, "encoding": "by Wrapyfi, within the hop and not within encode"}
-        )
+        return told if self._objects is None else {**told, "encoding": "Wrapyfi's, within the hop"}
 
     def close(self) -> None:
         ZeroMQMiddlewarePubSubPublish.deinit()

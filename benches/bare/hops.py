@@ -1,0 +1,102 @@
+"""A ping-pong between two Python processes as one writes it: `hops.py zeromq|unix BYTES ROUNDS CORE`.
+
+zeromq: a PUB and a SUB for each direction over ipc, as hopmeter's ring has. unix: a stream for each direction, a length
+of eight bytes before each frame. Prints the median round trip in microseconds.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import statistics
+import struct
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+
+import zmq
+
+WARMUP = 200
+CALLING, HEARD = b"?", b"!"
+LENGTH = struct.Struct("<Q")
+
+Send = Callable[[bytes], object]
+Receive = Callable[[], bytes]
+
+
+def of_zeromq(folder: str, is_parent: bool) -> tuple[Send, Receive]:
+    """The ends of this process; waits until both directions deliver."""
+    mine, theirs = ("there", "back") if is_parent else ("back", "there")
+    context = zmq.Context()
+    out, into = context.socket(zmq.PUB), context.socket(zmq.SUB)
+    out.bind(f"ipc://{folder}/{mine}")
+    into.subscribe(b"")
+    into.connect(f"ipc://{folder}/{theirs}")
+    meet(out, into)
+
+    def receive() -> bytes:
+        while (frame := into.recv()) in (CALLING, HEARD):
+            pass
+        return frame
+
+    return out.send, receive
+
+
+def meet(out: zmq.Socket[bytes], into: zmq.Socket[bytes]) -> None:
+    """Calls until the other end has heard it: what nobody has subscribed to yet is lost."""
+    word, answered = CALLING, b""
+    while answered != HEARD:
+        out.send(word)
+        if into.poll(10):
+            word, answered = HEARD, into.recv()
+    out.send(HEARD)
+
+
+def of_sockets(out: socket.socket, into: socket.socket) -> tuple[Send, Receive]:
+    """A length, then the frame."""
+
+    def receive() -> bytes:
+        (length,) = LENGTH.unpack(into.recv(LENGTH.size, socket.MSG_WAITALL))
+        return into.recv(length, socket.MSG_WAITALL)
+
+    return lambda frame: out.sendall(LENGTH.pack(len(frame)) + frame), receive
+
+
+def measured(send: Send, receive: Receive, frame: bytes, rounds: int) -> float:
+    """The median round trip in microseconds."""
+    took = []
+    for _ in range(WARMUP + rounds):
+        begun_ns = time.monotonic_ns()
+        send(frame)
+        if receive() != frame:
+            raise SystemExit("what came back is not what was sent")
+        took.append(time.monotonic_ns() - begun_ns)
+    return statistics.median(took[WARMUP:]) / 1000
+
+
+def answer(send: Send, receive: Receive) -> None:
+    """What the other process does, until it is ended."""
+    while True:
+        send(receive())
+
+
+def main(kind: str, frame: bytes, rounds: int) -> None:
+    """The child answers; it is ended whatever happens."""
+    there, back = socket.socketpair(), socket.socketpair()
+    with tempfile.TemporaryDirectory() as folder:
+        child = os.fork()
+        ends = ((back[1], there[1]), (there[0], back[0]))[child != 0]
+        if child == 0:
+            answer(*(of_zeromq(folder, False) if kind == "zeromq" else of_sockets(*ends)))
+        try:
+            print(measured(*(of_zeromq(folder, True) if kind == "zeromq" else of_sockets(*ends)), frame, rounds))
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+
+if __name__ == "__main__":
+    os.sched_setaffinity(0, {int(sys.argv[4])})
+    main(sys.argv[1], os.urandom(int(sys.argv[2])), int(sys.argv[3]))
