@@ -13,6 +13,7 @@ import pytest
 
 from hopmeter.byhand import brokers, clocks, network
 from hopmeter.byhand.moments import COLUMNS, NULL, table
+from hopmeter.byhand.where import Where
 from hopmeter.byhand.wire import GoneError, Wire
 from hopmeter.cli import byhand as cli
 from hopmeter.connecting.adapters import away, manifest_of
@@ -202,3 +203,18 @@ def test_where_the_broker_is_is_the_other_machine_s_word_and_all_else_this_one_s
         "ROS_HOSTNAME": "10.77.0.2",
         "ROS_HOME": "/ours",
     }
+
+
+def test_what_a_killed_command_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    left = tmp_path / f"away-{2**22 + 1}-1-abcd"
+    link = tmp_path / "hm-link-left"
+    (left / "hm-link-adopted").mkdir(parents=True, mode=0o700)
+    left.chmod(0o700)
+    link.mkdir()
+    record = {"pid": 2**22 + 1, "started": 1, "run": "0123456789abcdef", "directory": str(link), "frame_bytes": 64}
+    end = {**record, "settings": {}, "leftovers": [], "address": "10.77.0.1:1"}
+    (left / "tcp.camera.pubsub.json").write_text(json.dumps(end))
+    with Where(tmp_path, network.Endpoint("127.0.0.1", 1)).bound() as here:
+        assert here.host == "127.0.0.1"
+        assert list(tmp_path.iterdir()) == [here.folder]
+    assert list(tmp_path.iterdir()) == []
