@@ -21,11 +21,11 @@ function(hopmeter_use_fastdds NODE)
   file(MAKE_DIRECTORY "${types}/fast")
   foreach(idl IN LISTS ARGN)
     get_filename_component(stem "${idl}" NAME_WE)
-    set(made "${types}/fast/${stem}.cxx" "${types}/fast/${stem}PubSubTypes.cxx")
-    add_custom_command(OUTPUT ${made} DEPENDS ${ARGN}
-      COMMAND "${FASTDDSGEN}" -replace -d "${types}/fast" "${idl}" VERBATIM)
-    list(APPEND generated ${made})
+    list(APPEND generated "${types}/fast/${stem}.cxx" "${types}/fast/${stem}PubSubTypes.cxx")
   endforeach()
+  # Once for all: what takes long is Java. Headers are named by their way from where the generator runs.
+  add_custom_command(OUTPUT ${generated} DEPENDS ${ARGN} WORKING_DIRECTORY "${types}/fast"
+    COMMAND "${FASTDDSGEN}" -replace -d "${types}/fast" ${ARGN} VERBATIM)
   # What is generated is not ours to mend.
   set_source_files_properties(${generated} PROPERTIES COMPILE_OPTIONS -w)
 
