@@ -40,8 +40,8 @@ class Setup(Protocol):
     directory: str
     """A private folder of this trial with a short path, for socket files; the launcher removes it."""
     wait: str
-    """How the receiving ends of this process wait: `spin`, `block` or `callback`; where some are called and some polled,
-    how those wait."""
+    """How the receiving ends of this process wait: `spin`, `block` or `callback`; how those that are polled do, where
+    others are called."""
     daemon: str
     """Where the transport's daemon (a broker, a master) listens, as the manifest words it; empty without one."""
     payload: str

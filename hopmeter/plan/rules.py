@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from hopmeter.manifest import Manifest
 from hopmeter.manifest.readiness import NOT_BUILT
@@ -44,8 +44,12 @@ def _mixture(cell: Cell, manifest: Manifest, _: World) -> str:
 def _offered(cell: Cell, manifest: Manifest, _: World) -> str:
     for language in languages(cell):
         offer = manifest.offers[language]
-        asked = [("pattern", cell.pattern, offer.patterns), ("placement", cell.placement, offer.placements)]
-        for axis, value, listed in [*asked, *(("wait", wait, offer.waits) for wait in cell.waits)]:
+        asked: list[tuple[str, str, Sequence[str]]] = [
+            ("pattern", cell.pattern, offer.patterns),
+            ("placement", cell.placement, offer.placements),
+            *(("wait", wait, offer.waits) for wait in cell.waits),
+        ]
+        for axis, value, listed in asked:
             if value not in listed:
                 return f"{cell.transport} ({language}) offers no {axis} {value} (it offers {', '.join(listed)})"
     return ""
