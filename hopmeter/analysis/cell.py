@@ -70,7 +70,7 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
         columns |= _counts(cell, results, measured) | _latencies(cell, measured)
         columns |= resources.resources(results, sum(each.counts.messages for each in measured))
         columns |= resources.cpu_percent([folder.cpu_path(cell.id, each.trial) for each in results])
-        columns["warnings"] = resources.fallbacks(results)
+        columns["warnings"] = [*resources.fallbacks(results), *(resources.losses(results) if columns["lost"] else [])]
     return columns
 
 

@@ -74,7 +74,16 @@ def path(trials: Sequence[TrialResult]) -> str | None:
 
 def fallbacks(trials: Sequence[TrialResult]) -> list[str]:
     """What the transports did otherwise than asked, in their own words: UDP in place of shared memory."""
-    said = (node.get("facts", {}).get("fallback") for trial in trials for node in trial.nodes)
+    return _told(trials, "fallback")
+
+
+def losses(trials: Sequence[TrialResult]) -> list[str]:
+    """What lost messages are due to, as far as the transports know."""
+    return _told(trials, "loss")
+
+
+def _told(trials: Sequence[TrialResult], fact: str) -> list[str]:
+    said = (node.get("facts", {}).get(fact) for trial in trials for node in trial.nodes)
     return list(dict.fromkeys(str(each) for each in said if each))
 
 

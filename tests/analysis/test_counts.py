@@ -88,6 +88,13 @@ def test_what_a_transport_did_otherwise_is_told_once(tmp_path: Path) -> None:
     assert row["warnings"] == ["UDP, for there is no shared memory"]
 
 
+def test_what_a_loss_is_due_to_is_told_where_something_was_lost(tmp_path: Path) -> None:
+    nodes = [{"participants": [], "facts": {"loss": "the segment is small"}}] * 2
+    lossy = analysed(tmp_path / "lossy", cell(), {0: messages(4), 1: arrivals([0, 1, 3])}, nodes=nodes)
+    whole = analysed(tmp_path / "whole", cell(), {0: messages(4), 1: arrivals([0, 1, 2, 3])}, nodes=nodes)
+    assert (lossy["warnings"], whole["warnings"]) == (["the segment is small"], [])
+
+
 def test_altered_payloads_fail_their_trial(tmp_path: Path) -> None:
     nodes = [{"participants": [{"role": "sink", "content_errors": 2}]}]
     row = analysed(tmp_path, cell(), {0: messages(4), 1: arrivals([0, 1, 2, 3])}, nodes=nodes)

@@ -26,7 +26,9 @@ class Carrier : public hopmeter::Transport {
       return inbox.take(reader, on_frame);
     };
     const auto qos = reader_qos(house_.setup, house_.customs);
-    return called(house_, place<Message>(Message::topic(link.name)), qos, std::move(look));
+    const auto topic = place<Message>(Message::topic(link.name));
+    if (link.name.ends_with("_request")) return served(participant_, topic, qos, std::move(look));
+    return called(house_, topic, qos, std::move(look));
   }
   hopmeter::Facts facts() override { return house_.meetings.facts(); }
 

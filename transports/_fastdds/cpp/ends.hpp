@@ -4,6 +4,8 @@
 #include <fastdds/dds/core/condition/WaitSet.hpp>
 #include <fastdds/dds/subscriber/DataReaderListener.hpp>
 #include <fastdds/dds/subscriber/SampleInfo.hpp>
+#include <semaphore>
+#include <thread>
 
 #include "message.hpp"
 
@@ -186,7 +188,7 @@ class Reader final : public hopmeter::Subscriber {
 };
 
 /// Has a participant of its own: Fast DDS holds the reader while it calls the listener, and a participant has one
-/// thread for all that its readers owe their writers. A listener that waits for a reply would stop discovery, too.
+/// thread for all that its readers owe their writers. A listener that takes long would stop discovery, too.
 template <class Look>
 class Called final : public hopmeter::Subscription, private fast::DataReaderListener {
  public:
@@ -216,6 +218,44 @@ template <class Look>
 hopmeter::Owned<hopmeter::Subscription> called(House& house, const Place& place, const fast::DataReaderQos& qos,
                                                Look look) {
   return std::make_unique<Called<Look>>(house, place, qos, std::move(look));
+}
+
+/// For servers: a thread of its own, which the listener wakes. A server may ask the next one and wait for its reply; on
+/// the thread that brought the request, which within the process is the asker's, all that has to bring the reply
+/// would wait with it.
+template <class Look>
+class Served final : public hopmeter::Subscription, private fast::DataReaderListener {
+ public:
+  Served(Participant& participant, const Place& place, const fast::DataReaderQos& qos, Look look)
+      : look_(std::move(look)),
+        reader_(participant, participant.reader(place, qos, this)),
+        thread_([this](const std::stop_token& is_over) { serve(is_over); }) {}
+  /// Waits for the call that is under way.
+  ~Served() override {
+    thread_.request_stop();
+    arrivals_.release();
+    thread_.join();
+  }
+
+ private:
+  void on_data_available(fast::DataReader*) override { arrivals_.release(); }
+
+  void serve(const std::stop_token& is_over) {
+    for (arrivals_.acquire(); !is_over.stop_requested(); arrivals_.acquire())
+      while (look_(*reader_)) continue;
+  }
+
+  Look look_;
+  std::counting_semaphore<> arrivals_{0};
+  Held<fast::DataReader> reader_;
+  std::jthread thread_;
+};
+
+/// The same as `called`, for a `look` that may wait for what others send.
+template <class Look>
+hopmeter::Owned<hopmeter::Subscription> served(Participant& participant, const Place& place,
+                                               const fast::DataReaderQos& qos, Look look) {
+  return std::make_unique<Served<Look>>(participant, place, qos, std::move(look));
 }
 
 }  // namespace fastdds

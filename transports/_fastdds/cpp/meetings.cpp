@@ -7,6 +7,9 @@ using hopmeter::Facts;
 namespace fastdds {
 namespace {
 
+/// The library's.
+constexpr std::size_t default_segment_bytes = 512 << 10;
+
 constexpr const char* within = "within the process";
 constexpr const char* data_sharing = "data sharing";
 constexpr const char* shared_memory = "shared memory";
@@ -24,7 +27,9 @@ Meetings::Meetings(const hopmeter::Setup& setup, const Customs& customs)
     : transport_(customs.transport),
       is_intra_process_(customs.is_intra_process),
       is_data_sharing_(customs.is_data_sharing),
-      takes_both_(transport_ == "default" && setup.setting<std::string>("reliability") == "best-effort") {}
+      takes_both_(transport_ == "default" && setup.setting<std::string>("reliability") == "best-effort"),
+      frame_bytes_(setup.frame_bytes()),
+      segment_bytes_(customs.segment_bytes != 0 ? customs.segment_bytes : default_segment_bytes) {}
 
 void Meetings::on_subscriber_discovery(fast::DomainParticipant* participant, rtps::ReaderDiscoveryInfo&& info) {
   if (info.status == rtps::ReaderDiscoveryInfo::DISCOVERED_READER) note(*participant, info.info, &Meeting::readers);
@@ -79,10 +84,18 @@ std::string Meetings::fallback(const std::set<std::string>& ways) const {
   return "";
 }
 
+/// With reliability the pieces come again when a heartbeat has shown that they are missing, which takes seconds.
+std::string Meetings::loss(const std::set<std::string>& ways) const {
+  if (!ways.contains(shared_memory) || frame_bytes_ <= segment_bytes_) return "";
+  return "messages were lost: a frame is larger than Fast DDS's segment of " + std::to_string(segment_bytes_) +
+         " bytes, whose pieces are dropped where readers fall behind; a larger one (segment_bytes) holds it";
+}
+
 Facts Meetings::facts() {
   const auto ways = this->ways();
   Facts facts{{"path", joined(ways)}};
   if (const auto told = fallback(ways); !told.empty()) facts.emplace_back("fallback", told);
+  if (const auto told = loss(ways); !told.empty()) facts.emplace_back("loss", told);
   return facts;
 }
 

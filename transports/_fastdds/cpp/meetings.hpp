@@ -36,11 +36,13 @@ class Meetings final : public fast::DomainParticipantListener {
   void note(const fast::DomainParticipant& participant, const auto& end, Ends Meeting::*side);
   std::set<std::string> ways();
   std::string fallback(const std::set<std::string>& ways) const;
+  std::string loss(const std::set<std::string>& ways) const;
 
   std::string transport_;
   bool is_intra_process_, is_data_sharing_;
   /// The library sends best-effort samples over every transport that a reader has; the loopback's counters show it.
   bool takes_both_;
+  std::size_t frame_bytes_, segment_bytes_;
   /// Held for moments only: Fast DDS tells of an end while it makes it.
   std::mutex mutex_;
   std::map<std::string, Meeting> meetings_;

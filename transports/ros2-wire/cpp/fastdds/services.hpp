@@ -105,6 +105,7 @@ class Server final : public hopmeter::Server {
  public:
   Server(fastdds::House& house, fastdds::Participant& participant, const hopmeter::Link& link)
       : house_(house),
+        participant_(participant),
         requests_(fastdds::place<Request>(request_topic(link.name))),
         replier_(house, participant, link) {
     if (house.setup.wait() != hopmeter::Wait::callback)
@@ -119,7 +120,7 @@ class Server final : public hopmeter::Server {
     auto look = [this, on_request = std::move(on_request)](fast::DataReader& reader) {
       return this->look(reader, on_request);
     };
-    return fastdds::called(house_, requests_, service_reader(house_), std::move(look));
+    return fastdds::served(participant_, requests_, service_reader(house_), std::move(look));
   }
 
  private:
@@ -128,6 +129,7 @@ class Server final : public hopmeter::Server {
   }
 
   fastdds::House& house_;
+  fastdds::Participant& participant_;
   fastdds::Place requests_;
   Replier<Request, Reply> replier_;
   fastdds::Inbox<Request> inbox_;
