@@ -29,7 +29,7 @@ endif
 
 # What testing and linting need beyond the libraries that transports name in their manifests.
 LINT_PACKAGES := clang-format shellcheck
-TEST_PACKAGES := chromium chromium-driver ninja-build
+TEST_PACKAGES := chromium chromium-driver iproute2 ninja-build
 # PyTorch without CUDA, which the Python registry's comes with: the system's own, for the system's Python.
 TORCH_PACKAGE := python3-torch
 SYSTEM_PYTHON := /usr/bin/python3
