@@ -38,7 +38,7 @@ FRAMEWORKS := build/environments/frameworks
 HEAVY := jax tensorflow paddle cupy
 APART := build/environments/codec-
 # Where .venv has nothing to test them with; `make test-codecs` does.
-APART_TESTS := $(addprefix tests/codecs/,test_tensors.py test_mxnet.py test_devices.py)
+APART_TESTS := $(addprefix tests/codecs/,test_tensors.py test_mxnet.py test_devices.py test_cells.py)
 
 INSTRUMENT := Cargo.toml Cargo.lock $(shell find instrument -name '*.rs' -o -name Cargo.toml)
 # Outside the workspace, so that Cargo does not see it.
@@ -77,7 +77,7 @@ test-python: all
 # The rest of tests/codecs runs in .venv with all other tests.
 test-codecs: $(STAMPS)/frameworks
 	export JAX_PLATFORMS=cpu TF_CPP_MIN_LOG_LEVEL=3; \
-	$(FRAMEWORKS)/bin/python -m pytest tests/codecs/test_tensors.py tests/codecs/test_devices.py $(AGAIN) $(PYTEST)
+	$(FRAMEWORKS)/bin/python -m pytest tests/codecs/test_{tensors,devices,cells}.py $(AGAIN) $(PYTEST)
 	export PYTHONPATH=$(CURDIR)/build/pytest; \
 	$(APART)mxnet/bin/python -m pytest tests/codecs/test_{mxnet,devices,numpy,plain}.py $(AGAIN) $(PYTEST); \
 	$(APART)pandas1/bin/python -m pytest tests/codecs/test_pandas.py $(AGAIN) $(PYTEST); \
@@ -141,7 +141,9 @@ $(STAMPS)/frameworks: pyproject.toml $(wildcard hopmeter/codecs/frameworks/*.py)
 	uv venv --quiet --clear --python $(PYO3_PYTHON) $(FRAMEWORKS)
 	uv pip install --quiet --python $(FRAMEWORKS)/bin/python -r pyproject.toml --extra dev $(HEAVY:%=--extra %)
 	uv pip install --quiet --target build/pytest --upgrade pytest pytest-rerunfailures pytest-timeout
-	hopmeter build shm --framework mxnet,pandas1
+	hopmeter build shm --language rust
+	$(FRAMEWORKS)/bin/python -m hopmeter build zeromq --language python
+	hopmeter build shm zeromq --framework mxnet,pandas1
 	python -m hopmeter.build.system --lean $(TORCH_PACKAGE)
 	touch $@
 

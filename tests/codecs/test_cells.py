@@ -1,0 +1,107 @@
+"""Frameworks that .venv lacks, through real nodes and through the commands that a person starts."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from hopmeter import manifest
+from hopmeter.byhand.plugins import absent
+from hopmeter.codecs.lookup import apart, codecs
+from hopmeter.manifest.readiness import Readiness, readiness
+from hopmeter.node.forms import forms
+from tests.byhand.running import started
+
+LEAST_MEGABYTES = 200
+"""What takes more on disk is not in .venv."""
+MESSAGES = 20
+PAYLOADS = {"shm": "image:32x16"}
+WAITS = {"ros1": "callback"}
+
+
+def heavy() -> list[str]:
+    sizes = {name: getattr(codec, "MEGABYTES", (0, 0))[1] for name, codec in codecs().items()}
+    return [name for name, form in forms().items() if form.cpu and sizes[name] >= LEAST_MEGABYTES]
+
+
+def cases() -> list[tuple[str, str]]:
+    """Shared memory for each; for what has environments of its own one with a transport's packages too; and PyTorch
+    over a transport of the system's Python, which alone has it without CUDA."""
+    beside = [("zeromq", codec) for codec in heavy() if apart(codec)]
+    return [*(("shm", codec) for codec in heavy()), *beside, ("ros1", "torch")]
+
+
+@functools.cache
+def state(transport: str, codec: str) -> Readiness:
+    one = manifest.named([transport])[transport]
+    plain = readiness(one, "python")
+    return readiness(one, "python", codec) if plain.ready else plain
+
+
+Measured = Callable[[str], dict[str, dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    """The trials of one transport by codec, all those that are here in one run."""
+
+    @functools.cache
+    def run(transport: str) -> dict[str, dict[str, Any]]:
+        folder = tmp_path_factory.mktemp(transport) / "run"
+        here = [codec for of, codec in cases() if of == transport and state(of, codec).ready]
+        axes = {"transport": transport, "codec": ",".join(here), "device": "cpu", "cores": "free", "rate": "50"}
+        axes |= {"payload": PAYLOADS.get(transport, "array:20x30"), "wait": WAITS.get(transport, "block")}
+        words = [*(f"--{name}={value}" for name, value in axes.items()), f"--messages={MESSAGES}", f"--out={folder}"]
+        command = [sys.executable, "-m", "hopmeter", "run", "native-objects", *words]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        assert (folder / "trials.parquet").exists(), done.stdout + done.stderr
+        trials = {row["cell"]: row for row in pq.read_table(folder / "trials.parquet").to_pylist()}
+        cells = pq.read_table(folder / "cells.parquet", columns=["cell", "codec"]).to_pylist()
+        return {row["codec"]: trials[row["cell"]] for row in cells if row["cell"] in trials}
+
+    return run
+
+
+@pytest.mark.parametrize(("transport", "codec"), cases())
+def test_objects_come_through_a_cell_as_they_were_sent(measured: Measured, transport: str, codec: str) -> None:
+    here = state(transport, codec)
+    if not here.ready:
+        pytest.skip(f"{here.missing}: {here.get}")
+    trial = measured(transport)[codec]
+    assert trial["good"], trial["reason"]
+    assert (trial["received"], trial["lost"]) == (MESSAGES, 0)
+    played = [one for node in json.loads(trial["nodes"]) for one in node["participants"]]
+    (sink,) = (one for one in played if one["role"] == "sink")
+    assert sink["content_errors"] == 0
+    assert sink["content_checks"] >= MESSAGES
+
+
+def test_objects_come_through_by_hand_as_they_were_sent(tmp_path: Path) -> None:
+    here = [codec for codec in heavy() if state("zeromq", codec).ready and not absent(codec)]
+    if not here:
+        pytest.skip(f"none of {', '.join(heavy())} is here: hopmeter build zeromq --framework NAME")
+    # Those beside hopmeter's own packages take one way, and a second or ten each.
+    plugins = [*filter(apart, here), *[codec for codec in here if not apart(codec)][:1]]
+    words = ["--plugins", *plugins, "--mwares", "zeromq", "--width", "30", "--height", "20", "--rate", "50"]
+    words += ["--trials", str(MESSAGES), "--folder", str(tmp_path / "meeting"), "--out", str(tmp_path / "out")]
+    with (
+        started(tmp_path / "listen.log", "listen", *words) as listener,
+        started(tmp_path / "publish.log", "publish", *words) as publisher,
+    ):
+        assert publisher.ends() == 0, publisher.said + listener.said
+        assert listener.ends() == 0, listener.said
+    with (tmp_path / "out/listener.csv").open() as file:
+        assert Counter(row["plugin"] for row in csv.DictReader(file)) == dict.fromkeys(plugins, MESSAGES)
+    samples = pq.read_table(tmp_path / "out/samples").to_pylist()
+    assert not any(row["content_error"] for row in samples if row["arrived_ns"] is not None)
+    assert list((tmp_path / "meeting").iterdir()) == []
