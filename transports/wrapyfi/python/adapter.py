@@ -59,16 +59,13 @@ class Subscriber:
         self, communicator: Communicator, listener: WaitedListener, setup: Setup, objects: Objects | None
     ) -> None:
         self._communicator, self._listener, self._objects = communicator, listener, objects
-        self._sleeps = setup.wait == "block"
         # Stands for the payload where objects come; nobody reads it.
         self._room = np.empty(setup.frame_bytes - HEADER_BYTES if objects else 0, np.uint8)
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        if self._sleeps and not self._listener.wait(timeout_s):
+        if not self._listener.wait(timeout_s):
             return 0
         message = self._communicator.exchange()
-        if message is None:
-            return 0
         header, obj = message
         if self._objects is not None:
             self._objects.arrive(obj)
