@@ -207,6 +207,17 @@ def test_a_peer_that_is_not_there_is_waited_for_and_named(tmp_path: Path) -> Non
         house.publisher("camera")
 
 
+def test_a_receiver_that_left_when_all_was_full_holds_up_nobody(tmp_path: Path) -> None:
+    with hopmeter.connect("queue", folder=tmp_path, kind="shared_memory") as house:
+        publisher = house.publisher("camera")
+        subscriber = house.subscriber("camera")
+        with pytest.raises(TimedOutError, match="stayed busy"):
+            for _ in range(1_000_000):
+                publisher.send("one more", timeout_s=0.05)
+        subscriber.close()
+        publisher.send("to nobody", timeout_s=PATIENCE_S)
+
+
 def test_a_receiver_that_takes_nothing_makes_sending_time_out(tmp_path: Path) -> None:
     with hopmeter.connect("unix", folder=tmp_path) as house:
         publisher = house.publisher("camera")

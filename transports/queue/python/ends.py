@@ -43,6 +43,10 @@ class Writer(Connection):
         """Whether the receiver has not yet taken what was sent last."""
         return bool(self._backlog)
 
+    def look(self) -> None:
+        """Notices a receiver that has left, where nothing may be sent that would tell."""
+        self.gone = self.gone or any(events & (select.POLLHUP | select.POLLERR) for _, events in self._room.poll(0))
+
     def _send(self, buf: Any, write: Any = None) -> None:
         """The way of every message that there is room for is one `os.write`, as in the class above."""
         if not self._backlog:

@@ -92,6 +92,8 @@ class SegmentPublisher(Reception):
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         outlets = self._receivers()
         if any(outlet.full or self._next - self._ring.done[outlet.index] >= self._slots for outlet in outlets):
+            for outlet in outlets:
+                outlet.writer.look()  # who has left takes nothing any more, and must not hold up the others
             return False
         fill(self._ring.slot(self._next, 64 + payload_bytes))
         self._next += 1
