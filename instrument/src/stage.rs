@@ -125,6 +125,17 @@ mod tests {
     }
 
     #[test]
+    fn who_waits_for_another_to_have_opened_its_end_goes_on_when_that_one_has() {
+        let stage = Stage::default();
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| stage.wait_for_opened(1));
+            stage.say_opened(0);
+            assert!(!second.is_finished(), "the other has not opened yet");
+            stage.say_opened(1);
+        });
+    }
+
+    #[test]
     fn only_the_proved_flow_is_proved() {
         let stage = Stage::default();
         stage.hear(Order::Proved { flow: 1 });
