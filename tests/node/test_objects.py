@@ -117,5 +117,5 @@ def test_a_pixel_that_differs_is_seen(codec: str) -> None:
 def test_a_frame_that_lost_its_arrow_columns_is_a_wrong_one(made_of: str) -> None:
     objects, plain = Objects("pandas_arrow", made_of, "cpu"), Objects("pandas", made_of, "cpu")
     assert objects._object.shape == plain._object.shape
-    with pytest.raises(CodecError, match="columns are not Arrow's"):
+    with pytest.raises(CodecError, match="columns are not all of one type of Arrow's"):
         objects.is_right(plain._object, thoroughly=True)

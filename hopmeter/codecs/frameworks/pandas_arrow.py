@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Array, Form, rows
 from hopmeter.codecs.frameworks import pandas
@@ -32,11 +30,12 @@ def _backed(frame: Any, dtype: Any) -> Any:
 
 
 def _read(frame: Any) -> Array:
-    """Column by column; CodecError for a frame that lost Arrow's memory on its way."""
-    kind = required("pandas", EXTRA).ArrowDtype
-    if not all(isinstance(dtype, kind) for dtype in frame.dtypes):
-        raise CodecError("a frame of pandas's whose columns are not Arrow's")
-    return np.column_stack([frame[name].array.__arrow_array__().to_numpy() for name in frame])
+    """CodecError for a frame that lost Arrow's memory on its way."""
+    (kind, *others) = set(frame.dtypes)
+    if others or not isinstance(kind, required("pandas", EXTRA).ArrowDtype):
+        raise CodecError("a frame of pandas's whose columns are not all of one type of Arrow's")
+    read: Array = frame.to_numpy(dtype=kind.numpy_dtype)
+    return read
 
 
 FORM = Form(lambda array, _: _backed(required("pandas", EXTRA).DataFrame(rows(array)), array.dtype), _read)
