@@ -121,7 +121,7 @@ def _participant(cell: Cell, place: Place, one: Participant) -> dict[str, Any]:
         "in": list(one.inputs),
         "out": list(one.outputs),
         "work": _work(cell, one),
-        **({"wait": _own_wait(cell, one)} if one.role == "sink" and len(cell.waits) > 1 else {}),
+        **_told_wait(cell, one),
         "samples": str(place.samples / f"{one.id}.raw"),
         "capacity": capacity(cell),
     }
@@ -131,6 +131,12 @@ def _wait(cell: Cell, hosted: Sequence[Participant]) -> str:
     """How a node's receivers wait; where some are called and some polled, how those wait."""
     waits = [_own_wait(cell, one) for one in hosted if one.role == "sink"] or cell.waits
     return next((wait for wait in waits if wait != "callback"), "callback")
+
+
+def _told_wait(cell: Cell, one: Participant) -> dict[str, str]:
+    """What only who shares a node with others that wait differently has to be told."""
+    differ = one.role == "sink" and len(cell.waits) > 1 and cell.placement == "thread"
+    return {"wait": _own_wait(cell, one)} if differ else {}
 
 
 def _own_wait(cell: Cell, sink: Participant) -> str:

@@ -113,6 +113,7 @@ def test_sinks_that_wait_differently_are_each_told_how() -> None:
 def test_a_process_is_told_how_its_own_sink_waits() -> None:
     specs = node_specs(cell(wait="callback+spin", sinks=2, manifest=EACH), PLACE)
     assert [spec["wait"] for _, spec in specs] == ["spin", "callback", "spin"]
+    assert not any("wait" in spec["participants"][0] for _, spec in specs), "a node of before understands it"
 
 
 @pytest.mark.parametrize(
