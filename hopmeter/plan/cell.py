@@ -108,7 +108,7 @@ class Cell:
     @property
     def waits(self) -> tuple[str, ...]:
         """How its receivers wait: one for all, or one for each sink."""
-        return tuple(self.wait.split("+"))
+        return waits_of(self.wait)
 
     @property
     def sinks_work(self) -> bool:
@@ -148,3 +148,8 @@ class Cell:
 
 DEFAULTS = {each.name: each.default for each in fields(Cell) if each.default is not MISSING}
 """What a cell has where nobody says otherwise."""
+
+
+def waits_of(word: str) -> tuple[str, ...]:
+    """The waits that a value of the axis `wait` names."""
+    return tuple(word.split("+"))

@@ -9,8 +9,9 @@ from typing import Any
 
 from hopmeter.errors import UsageError
 from hopmeter.manifest import Manifest, Readiness, named, selected
+from hopmeter.manifest.model import Offer
 from hopmeter.manifest.readiness import readiness
-from hopmeter.plan.cell import AXES, Cell
+from hopmeter.plan.cell import AXES, Cell, waits_of
 from hopmeter.plan.cores import Machine, NoCoresError
 from hopmeter.scenario import Ask, Scenario, amounts
 from hopmeter.toml_files import one_of
@@ -40,7 +41,7 @@ def expanded(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:
     for values in itertools.product(*(ask.axes[name] for name in names)):
         axes = dict(zip(names, values, strict=True))
         for manifest in transports:
-            for language in _languages(manifest, ask.axes["language"], world):
+            for language in _languages(manifest, ask.axes["language"], axes, world):
                 for settings in _settings(manifest, ask):
                     yield _cell(scenario, ask, manifest, language, settings, axes, world.machine)
 
@@ -63,12 +64,12 @@ def _check_settings(ask: Ask, world: World) -> None:
                     raise UsageError(f"settings.{name}.{key}: {cause}") from cause
 
 
-def _languages(manifest: Manifest, asked: list[str], world: World) -> list[str]:
+def _languages(manifest: Manifest, asked: list[str], axes: Mapping[str, Any], world: World) -> list[str]:
     offered = list(manifest.offers)
     found: list[str] = []
     for word in asked:
         if word == "one":
-            found.append(preferred(manifest, world.ready))
+            found.append(_preferred(manifest, axes, world.ready))
         elif word == "each":
             found += offered
         elif word == "pairs":
@@ -78,14 +79,22 @@ def _languages(manifest: Manifest, asked: list[str], world: World) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def preferred(manifest: Manifest, ready: Mapping[tuple[str, str], Readiness]) -> str:
-    """The language that adds least of its own: what is ready before what is not, compiled before interpreted."""
+def _preferred(manifest: Manifest, axes: Mapping[str, Any], ready: Mapping[tuple[str, str], Readiness]) -> str:
+    """The language that adds least of its own: what offers this cell before what does not, what is ready before what
+    is not, compiled before interpreted."""
 
-    def effort(language: str) -> tuple[bool, bool]:
-        state = ready.get((manifest.name, language))
-        return not (state and state.ready), manifest.offers[language].heavy and not (state and state.ready)
+    def effort(language: str) -> tuple[bool, bool, bool]:
+        state, offer = ready.get((manifest.name, language)), manifest.offers[language]
+        is_ready = bool(state and state.ready)
+        return not _is_offered(offer, axes), not is_ready, offer.heavy and not is_ready
 
     return min(manifest.offers, key=effort)
+
+
+def _is_offered(offer: Offer, axes: Mapping[str, Any]) -> bool:
+    placements = (*offer.placements, "apart")
+    waits = waits_of(axes["wait"])
+    return axes["pattern"] in offer.patterns and axes["placement"] in placements and set(waits) <= set(offer.waits)
 
 
 def _settings(manifest: Manifest, ask: Ask) -> Iterator[dict[str, Any]]:

@@ -115,8 +115,8 @@ class Axes(Strict):
         Axis[Annotated[str, AfterValidator(_language), Field(examples=[*CHOICES_OF_LANGUAGE, *LANGUAGES])]] | None
     ) = Field(
         None,
-        description='"one" (the nearest to the machine that is ready), "each", "pairs" (every ordered pair), '
-        "a language, or source>sink.",
+        description='"one" (the nearest to the machine that is ready and offers the cell), "each", '
+        '"pairs" (every ordered pair), a language, or source>sink.',
     )
     pattern: Axis[Literal["pubsub", "rpc", "scatter"]] | None = Field(None, description="How participants talk.")
     placement: Axis[Literal["thread", "process", "apart"]] | None = Field(

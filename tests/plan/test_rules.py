@@ -150,6 +150,13 @@ def test_one_language_is_the_first_that_is_ready() -> None:
         assert made.cells[0].language == language
 
 
+@pytest.mark.parametrize("given", [{"placement": "thread"}, {"wait": "spin"}, {"pattern": "rpc"}])
+def test_one_language_is_one_that_offers_the_cell(given: dict[str, Any]) -> None:
+    less = {"waits": ["block"], "library": "L", "placements": ["process"], "patterns": ["pubsub"]}
+    made = planned(world(transport("bus", languages={"rust": less, "python": LANGUAGE})), language="one", **given)
+    assert [(cell.language, cell.dropped) for cell in made.cells if cell.ranked] == [("python", "")]
+
+
 def test_direct_transports_are_those_without_a_daemon() -> None:
     broker = transport("broker", daemon={"title": "d", "command": ["d"], "ready": "port"})
     made = planned(world(BUS, broker), transport="direct", placement="apart")
