@@ -41,18 +41,23 @@ function(hopmeter_add_node NAME)
     "HOPMETER_FLAGS=\"${flags}\"")
 endfunction()
 
-# Finds a library by pkg-config, as PkgConfig::NAME. Where it is missing, an adapter that is built alone stops with the
-# remedy; where all are built, it is left out.
+# What an adapter needs is missing: one that is built alone stops with what is said, the remedy; where all are built, it is
+# left out. A macro, so that it returns from its caller.
+macro(hopmeter_lacks WHAT)
+  if(PROJECT_IS_TOP_LEVEL)
+    message(FATAL_ERROR "${WHAT}")
+  endif()
+  message(STATUS "${PROJECT_NAME} is left out, for ${WHAT}")
+  return()
+endmacro()
+
+# Finds a library by pkg-config, as PkgConfig::NAME.
 macro(hopmeter_find_library NAME MODULE REMEDY)
   find_package(PkgConfig QUIET)
   if(PkgConfig_FOUND)
     pkg_check_modules(${NAME} QUIET IMPORTED_TARGET ${MODULE})
   endif()
   if(NOT ${NAME}_FOUND)
-    if(PROJECT_IS_TOP_LEVEL)
-      message(FATAL_ERROR "${MODULE} is missing (or pkg-config is): ${REMEDY}")
-    endif()
-    message(STATUS "${PROJECT_NAME} is left out, for ${MODULE} is missing (or pkg-config is): ${REMEDY}")
-    return()
+    hopmeter_lacks("${MODULE} is missing (or pkg-config is): ${REMEDY}")
   endif()
 endmacro()
