@@ -26,20 +26,22 @@ class Outgoing:
         self._pool: deque[tuple[memoryview, zmq.MessageTracker | None]] = deque()
         self._capacity = max(4, POOL_BYTES // setup.frame_bytes)
 
-    def send(self, socket: zmq.Socket[Any], payload_bytes: int, fill: Fill, client: bytes | None = None) -> bool:
+    def send(
+        self, socket: zmq.Socket[Any], payload_bytes: int, fill: Fill, client: zmq.Frame | bytes | None = None
+    ) -> bool:
         frame = self._buffer(64 + payload_bytes)
         if frame is None:
             return False
         fill(frame)
-        tracker = None
+        is_shared, tracker = frame is not self._frame, None
         try:
             if client is not None:
                 socket.send(client, zmq.SNDMORE | zmq.NOBLOCK)
-            tracker = socket.send(frame, zmq.NOBLOCK, copy=False, track=True)
+            tracker = socket.send(frame, zmq.NOBLOCK, copy=not is_shared, track=is_shared)
         except zmq.Again:
             return False
         finally:
-            if frame is not self._frame:
+            if is_shared:
                 self._pool.append((frame, tracker))
         return True
 
@@ -55,12 +57,13 @@ class Outgoing:
 
 
 class End:
-    """A socket, polled for single messages without a copy."""
+    """A socket, polled for single messages: large ones without a copy, small ones as bytes, where pyzmq is faster."""
 
     def __init__(self, socket: zmq.Socket[Any], setup: Setup, file: Path | None = None) -> None:
         self._socket = socket
         self._file = file
         self._flags = zmq.NOBLOCK if setup.wait == "spin" else 0
+        self._copies = setup.frame_bytes < SHARED_FROM_BYTES
         self._outgoing = Outgoing(setup)
         self._patience_s = -1.0
 
@@ -68,12 +71,12 @@ class End:
     def address(self) -> str:
         return self._socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
 
-    def receive(self, timeout_s: float) -> zmq.Frame | None:
+    def receive(self, timeout_s: float) -> zmq.Frame | bytes | None:
         if timeout_s != self._patience_s:
             self._socket.rcvtimeo = max(1, round(timeout_s * 1000))
             self._patience_s = timeout_s
         try:
-            return self._socket.recv(self._flags, copy=False)
+            return self._socket.recv(self._flags, copy=self._copies)
         except zmq.Again:
             return None
 
@@ -87,9 +90,9 @@ class Publisher(End):
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         return self._outgoing.send(self._socket, payload_bytes, fill)
 
-    def forward(self, native: zmq.Frame) -> bool:
+    def forward(self, native: zmq.Frame | bytes) -> bool:
         try:
-            self._socket.send(native, zmq.NOBLOCK, copy=False)
+            self._socket.send(native, zmq.NOBLOCK, copy=self._copies)
         except zmq.Again:
             return False
         return True
@@ -114,10 +117,10 @@ class Server(End):
         client = self.receive(timeout_s)
         if client is None:
             return 0
-        handle(self._socket.recv(copy=False), self._reply_to(client.bytes))
+        handle(self._socket.recv(copy=self._copies), self._reply_to(client))
         return 1
 
-    def _reply_to(self, client: bytes) -> Callable[[int, Fill], bool]:
+    def _reply_to(self, client: zmq.Frame | bytes) -> Callable[[int, Fill], bool]:
         def reply(payload_bytes: int, fill: Fill) -> bool:
             try:
                 return self._outgoing.send(self._socket, payload_bytes, fill, client)
