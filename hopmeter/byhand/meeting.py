@@ -9,7 +9,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from hopmeter.byhand.wire import GoneError, Wire, wait
+from hopmeter.byhand.door import ListeningDoor
+from hopmeter.byhand.wire import Wire
 from hopmeter.connecting.errors import ConnectError
 from hopmeter.connecting.rendezvous import Rendezvous
 from hopmeter.errors import UsageError
@@ -27,7 +28,7 @@ def checked(name: str) -> str:
     raise UsageError(f'"{name}" is no name to meet under', f"use up to {LONGEST_NAME} of a-z, 0-9 and _")
 
 
-class Door:
+class Door(ListeningDoor):
     """The end that others come to. While it is open, its name is taken."""
 
     def __init__(self, folder: Path | None, kind: str, name: str) -> None:
@@ -51,23 +52,12 @@ class Door:
         self._meeting.announce(self._name, self._kind, self._record, str(path))
         return listening
 
-    def fileno(self) -> int:
-        """For `select`: readable when somebody is there."""
-        return self._socket.fileno()
-
-    def admit(self, within_s: float, alarm: Alarm) -> Wire:
-        """The first who comes. Raises GoneError if nobody does in time."""
-        deadline = time.monotonic() + within_s
-        while True:
-            with suppress(BlockingIOError):
-                return Wire(self._socket.accept()[0])
-            if (left := deadline - time.monotonic()) <= 0:
-                raise GoneError(f"nobody came within {within_s:g} s", "start the other end too")
-            wait([self], left, alarm)
+    def _introduced(self, guest: socket.socket) -> Wire:
+        return Wire(guest)
 
     def close(self) -> None:
         """The name is free again."""
-        self._socket.close()
+        super().close()
         self._meeting.retract(self._name, self._kind, self._record)
 
 

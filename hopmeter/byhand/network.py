@@ -10,6 +10,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 
+from hopmeter.byhand.door import ListeningDoor
 from hopmeter.byhand.wire import GoneError, Wire, wait
 from hopmeter.connecting.errors import ConnectError
 from hopmeter.errors import UsageError
@@ -64,7 +65,7 @@ def own(host: str) -> str:
     return address
 
 
-class Door:
+class Door(ListeningDoor):
     """The end that others come to."""
 
     def __init__(self, at: Endpoint, kind: str, name: str) -> None:
@@ -76,33 +77,15 @@ class Door:
             raise ConnectError(f"nobody can come to {at}: {refused.strerror}", remedy) from refused
         self._socket.setblocking(False)
 
-    def fileno(self) -> int:
-        """For `select`: readable when somebody is there."""
-        return self._socket.fileno()
-
-    def admit(self, within_s: float, alarm: Alarm) -> Wire:
-        """The first who comes for this. Raises GoneError if nobody does in time."""
-        deadline = time.monotonic() + within_s
-        while True:
-            with suppress(BlockingIOError):
-                if (guest := self._introduced(Wire(_lasting(self._socket.accept()[0])))) is not None:
-                    return guest
-            if (left := deadline - time.monotonic()) <= 0:
-                raise GoneError(f"nobody came within {within_s:g} s", "start the other end too")
-            wait([self], left, alarm)
-
-    def _introduced(self, guest: Wire) -> Wire | None:
+    def _introduced(self, guest: socket.socket) -> Wire | None:
         """Who came, if it is for this; others are told and sent away."""
+        wire = Wire(_lasting(guest))
         with suppress(GoneError):
-            if guest.expect("knock", within_s=KNOCK_S) == self._knock:
-                return guest
-            guest.say(say="refused", here={name: self._knock[name] for name in ("kind", "name")})
-        guest.close()
+            if wire.expect("knock", within_s=KNOCK_S) == self._knock:
+                return wire
+            wire.say(say="refused", here={name: self._knock[name] for name in ("kind", "name")})
+        wire.close()
         return None
-
-    def close(self) -> None:
-        """The port is free again."""
-        self._socket.close()
 
 
 def entered(at: Endpoint, kind: str, name: str, within_s: float, alarm: Alarm) -> Wire:
