@@ -86,12 +86,14 @@ def _preferred(manifest: Manifest, axes: Mapping[str, Any], ready: Mapping[tuple
     def effort(language: str) -> tuple[bool, bool, bool]:
         state, offer = ready.get((manifest.name, language)), manifest.offers[language]
         is_ready = bool(state and state.ready)
-        return not _is_offered(offer, axes), not is_ready, offer.heavy and not is_ready
+        return not _is_offered(language, offer, axes), not is_ready, offer.heavy and not is_ready
 
     return min(manifest.offers, key=effort)
 
 
-def _is_offered(offer: Offer, axes: Mapping[str, Any]) -> bool:
+def _is_offered(language: str, offer: Offer, axes: Mapping[str, Any]) -> bool:
+    if axes["codec"] != "none" and language != "python":
+        return False
     placements = (*offer.placements, "apart")
     waits = waits_of(axes["wait"])
     return axes["pattern"] in offer.patterns and axes["placement"] in placements and set(waits) <= set(offer.waits)

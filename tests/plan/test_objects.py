@@ -52,6 +52,11 @@ def test_a_payload_weighs_what_its_object_does_when_it_is_encoded() -> None:
     assert {cell.floor_reason for cell in made.runnable} == {"no floor: floors carry bytes, and this cell an object"}
 
 
+def test_one_language_is_python_where_there_is_an_object() -> None:
+    made = carried(language="one")
+    assert [(cell.language, cell.dropped) for cell in made.cells if cell.ranked] == [("python", "")]
+
+
 @pytest.mark.parametrize(
     ("given", "reason"),
     [

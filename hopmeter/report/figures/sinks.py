@@ -8,6 +8,7 @@ from typing import Any
 
 import altair as alt
 
+from hopmeter.plan.cell import waits_of
 from hopmeter.report import theme, words
 from hopmeter.report.drawing import Figure, Style, framed, log_axis, span, table
 from hopmeter.report.grouping import Group
@@ -72,7 +73,7 @@ def _marks(group: Group, row: Row) -> Iterator[Mark]:
 
 def _who(row: Row, number: int) -> str:
     """Its place, and how it waits where that is not the same for all."""
-    waits = str(row["wait"]).split("+")
+    waits = waits_of(str(row["wait"]))
     return f"sink {number + 1}" + (f" ({waits[number]})" if len(waits) > 1 else "")
 
 
