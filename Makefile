@@ -22,6 +22,8 @@ BIN := $(VENV)/bin
 STAMPS := build/stamps
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+# Some images forbid it, and every command and node, thousands in a test run, then compiles all that it imports.
+export PYTHONDONTWRITEBYTECODE :=
 ifdef HOPMETER_CACHE
 export CARGO_TARGET_DIR ?= $(abspath $(HOPMETER_CACHE))/cargo
 export UV_CACHE_DIR ?= $(abspath $(HOPMETER_CACHE))/uv

@@ -42,9 +42,15 @@ SHORT = (
 )
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all, or every command would ask every node anew what it is."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache"), "COLUMNS": "200"}
+def environment(cache: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(cache), "COLUMNS": "200"}
 
 
 @pytest.fixture
@@ -61,7 +67,7 @@ def lines(ran: Ran) -> list[dict[str, Any]]:
 
 
 @needs_nodes
-def test_a_run_measures_and_leaves_its_folder(hopmeter: Hopmeter, tmp_path: Path) -> None:
+def test_a_run_measures_and_leaves_its_folder(hopmeter: Hopmeter, tmp_path: Path, cache: Path) -> None:
     ran = hopmeter("run", "--transport", "unix", "--language", "rust", *SHORT, "--json", "--out", "here")
     assert ran.returncode == 0, ran.stderr
     unix, floor = lines(ran)
@@ -74,7 +80,7 @@ def test_a_run_measures_and_leaves_its_folder(hopmeter: Hopmeter, tmp_path: Path
     assert kept["command"][:2] == ["hopmeter", "run"]
     assert {"machine", "noise", "versions", "cells", "scenario"} <= kept.keys()
     assert {"cells.parquet", "trials.parquet", "samples"} <= {path.name for path in (tmp_path / "here").iterdir()}
-    assert not list((tmp_path / "cache").rglob("live/*"))
+    assert not list(cache.rglob("live/*"))
     shown = hopmeter("show", "here")
     assert shown.returncode == 0
     assert "unix" in shown.stdout
