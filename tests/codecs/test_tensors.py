@@ -31,6 +31,9 @@ DTYPES = [
     "complex64",
     "complex128",
 ]
+UNSIGNED = ["uint16", "uint32", "uint64"]
+LACKED = {("paddle", "uint16")}
+"""What a framework has no dtype for."""
 SHAPES: list[tuple[int, ...]] = [(), (0,), (5,), (3, 4), (2, 0, 3), (2, 3, 4)]
 FRAMEWORKS = ["torch", "tensorflow", "jax", "paddle"]
 
@@ -140,6 +143,20 @@ def test_every_dtype_and_shape_comes_back_equal(kind: Any, dtype: str, shape: tu
     assert (
         kind.array(back).astype("float64" if "complex" not in dtype else dtype).tolist() == kind.array(tensor).tolist()
     )
+
+
+@pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES if dtype != "bfloat16"] + UNSIGNED)
+def test_every_array_is_received_as_a_tensor_of_its_dtype_or_refused(name: str, kind: Any, dtype: str) -> None:
+    array = np.array([0, 1, 2, 3]).astype(dtype)
+    if dtype in UNSIGNED:
+        array[-1] = np.iinfo(dtype).max
+    if (name, dtype) in LACKED:
+        with pytest.raises(CodecError, match="receive it as numpy"):
+            carried(array, as_=name)
+        return
+    tensor = carried(array, as_=name)
+    assert kind.dtype(tensor) == dtype
+    assert kind.array(tensor).tolist() == array.tolist()
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "float64"])

@@ -9,6 +9,7 @@ import numpy as np
 
 from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.checks import listing, one_of
+from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
 from hopmeter.codecs.lookup import required
 from hopmeter.codecs.writing import Frames, refused
@@ -60,6 +61,8 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     place = _place(wanted.device, one_of(device, None, "gpu"))
 
     def make(array: Any) -> Any:
+        if array.dtype.char == "H" and not wanted.raw:
+            raise CodecError("Paddle takes uint16 for bfloat16", 'receive it as numpy: `decode(frames, as_="numpy")`')
         array = arrays.native(arrays.writable(array))
         try:
             tensor = load(array.__dlpack__())
