@@ -87,6 +87,11 @@ _KINDS = {
 }
 
 
+def kept(written: Any) -> type | None:
+    """The dtype to insist on: pandas would make text of objects that are all text."""
+    return object if listing(written)[:1] == ["object"] else None
+
+
 def maker(pd: Any, written: Any, reading: Reading) -> Maker:
     """What makes the array again; it lies in the frames where its kind can."""
     kind, *parts = listing(written)

@@ -26,6 +26,11 @@ INDEXES = [
     pd.period_range("2024-01", periods=3, freq="M"),
     pd.IntervalIndex.from_breaks([0, 1, 2, 3], closed="left"),
     pd.CategoricalIndex(["a", "b", "a"], categories=["b", "a"], ordered=True),
+    pd.Index(["a", "b", "c"], dtype=object),
+    pd.Index(["a", None, "c"], dtype=object),
+    pd.Index([1, 2, 3], dtype=object),
+    pd.MultiIndex.from_arrays([pd.Index(["a", "b", "a"], dtype=object), [1, 2, 3]]),
+    pd.CategoricalIndex(pd.Categorical.from_codes([0, 1, 0], pd.Index(["b", "a"], dtype=object))),
     pd.MultiIndex.from_tuples([("a", 1), ("b", 2), ("a", 2)], names=["x", None]),
 ]
 COLUMNS: dict[str, Any] = {
@@ -36,6 +41,8 @@ COLUMNS: dict[str, Any] = {
     "bool": [True, False, True],
     "text": ["a", None, "ü"],
     "object": pd.Series(["a", 1, None], dtype=object),
+    "object text": pd.Series(["a", None, "b"], dtype=object),
+    "object numbers": pd.Series([1, 2, 3], dtype=object),
     "python text": pd.array(["a", None, "b"], dtype=pd.StringDtype("python")),
     "arrow text": pd.array(["a", None, "b"], dtype=pd.StringDtype("pyarrow")),
     "Int64": pd.array([1, None, 3], dtype="Int64"),

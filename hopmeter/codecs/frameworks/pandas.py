@@ -108,11 +108,12 @@ def _place(node: Any) -> Any:
 
 def _joined(pd: Any, held: list[Any], columns: Any, index: Any) -> Any:
     if len(held) == 1 and held[0][0] is None and type(held[0][1]) is np.ndarray and held[0][1].ndim == 2:
-        return pd.DataFrame(held[0][1].T, index=index, columns=columns, copy=False)
+        kind = object if held[0][1].dtype.hasobject else None  # else pandas would look for a better one
+        return pd.DataFrame(held[0][1].T, index=index, columns=columns, dtype=kind, copy=False)
     found: dict[int, Any] = {}
     for places, block in held:
         many = block if block.ndim == 2 else [block]
-        if block.dtype == object:  # else pandas would look for a better dtype
+        if block.dtype == object:
             many = [pd.Series(row, index=index, dtype=object, copy=False) for row in many]
         found.update(zip(range(len(columns)) if places is None else places, many, strict=True))
     if len(found) != len(columns) or any(not 0 <= place < len(columns) for place in found):
@@ -139,12 +140,12 @@ def _read_series(node: list[Any], reading: Reading) -> Maker:
     asked, reading.as_ = reading.as_, None
     _, name, attrs, index, data = listing(node, 5)
     called, more, along = (reading.maker(part) for part in (name, attrs, index))
-    held = values.maker(pd, data, reading)
+    held, kind = values.maker(pd, data, reading), values.kept(data)
     reading.as_ = asked
 
     def make(frames: Any) -> Any:
         of = along(frames)
-        series = pd.Series(held(frames), index=of, name=called(frames), copy=False)
+        series = pd.Series(held(frames), index=of, name=called(frames), dtype=kind, copy=False)
         series.attrs.update(more(frames))
         return series
 
@@ -157,9 +158,10 @@ def _read_index(node: list[Any], reading: Reading) -> Maker:
     pd = lookup.required("pandas", EXTRA)
     _, name, freq, data = listing(node, 4)
     called, often, held = reading.maker(name), reading.maker(freq), values.maker(pd, data, reading)
+    kind = values.kept(data)
 
     def make(frames: Any) -> Any:
-        index = pd.Index(held(frames), name=called(frames), copy=False)
+        index = pd.Index(held(frames), name=called(frames), dtype=kind, copy=False)
         step = often(frames)
         return index if step is None else type(index)(index, freq=text(step))
 
