@@ -85,8 +85,19 @@ class RunFolder:
 
     @property
     def cells(self) -> list[Cell]:
-        """The cells as planned, dropped ones too."""
-        return [Cell.from_json(row) for row in self.about.get("cells", [])]
+        """The cells as planned, dropped ones too. Raises StoreError where they are none of this hopmeter's."""
+        try:
+            return [Cell.from_json(row) for row in self.about.get("cells", [])]
+        except (KeyError, TypeError) as cause:
+            raise self.odd(cause) from cause
+
+    def odd(self, cause: object) -> StoreError:
+        """What to raise where `run.json` says something else than a run's does."""
+        said = f"it has no {cause}" if isinstance(cause, KeyError) else cause
+        return StoreError(
+            f"{self.path / 'run.json'} is damaged, or of another hopmeter: {said}",
+            "read the run with the hopmeter that made it (`hopmeter` in run.json), or measure again",
+        )
 
     @property
     def trials(self) -> list[TrialResult]:

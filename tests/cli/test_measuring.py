@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import pytest
@@ -11,7 +12,14 @@ from rich.console import Console
 
 from hopmeter import report
 from hopmeter.cli.parts import measuring
-from hopmeter.errors import UsageError
+from hopmeter.errors import HopmeterError, UsageError
+from hopmeter.launch.result import TrialResult
+from hopmeter.plan import Plan
+from hopmeter.plan.expand import World
+from hopmeter.report import source
+from hopmeter.store import RunFolder
+from hopmeter.store.disk import StoreError
+from tests.plan.world import planned, transport, world
 
 
 @pytest.mark.parametrize(
@@ -33,3 +41,62 @@ def test_a_report_that_cannot_be_drawn_is_told_with_the_remedy(
     assert measuring._reported(Path("results/made-up"), Console(file=said, width=200)) is None
     assert says in said.getvalue()
     assert "the run is whole; `hopmeter report results/made-up` draws it again" in said.getvalue()
+
+
+def finished(tmp_path: Path, made: Plan, **changed: Any) -> Path:
+    """A run that ended, with a trial that failed."""
+    about = {
+        "scenario_name": made.name,
+        "seed": made.seed,
+        "scenario": made.scenario.model_dump(exclude_none=True),
+        "cells": [cell.as_json() for cell in made.cells],
+    }
+    folder = RunFolder.create(tmp_path, "run", about | changed)
+    folder.add_trial(TrialResult(made.cells[0].id, 0, good=False, reason="it hung"), [])
+    return folder.finish([])
+
+
+def in_world(monkeypatch: pytest.MonkeyPatch, where: World) -> None:
+    monkeypatch.setattr(measuring, "this_world", lambda: where)
+
+
+def refused(run: Path) -> HopmeterError:
+    """What `--resume` says to a run that it must not touch."""
+    before = {path: path.read_bytes() for path in run.parent.rglob("*") if path.is_file()}
+    with pytest.raises(HopmeterError) as refusal:
+        measuring.resumed(run, Console(file=io.StringIO()), as_json=False)
+    assert {path: path.read_bytes() for path in run.parent.rglob("*") if path.is_file()} == before
+    return refusal.value
+
+
+def test_a_finished_run_that_cannot_go_on_stays_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    bus = transport("bus")
+    run = finished(tmp_path, planned(world(bus)))
+    in_world(monkeypatch, world(bus, unready=(("bus", "rust"),)))
+    assert "bus (rust) was ready when this run began and is not now" in refused(run).what
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"scenario": {"title": "t", "question": "q?", "wiat": "block"}},
+        {"cells": [{"id": "c1"}]},
+        {"cells": [{"core_list": [], "colour": "red"}]},
+    ],
+)
+def test_a_run_of_another_hopmeter_is_told_as_such(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, odd: dict[str, Any]
+) -> None:
+    in_world(monkeypatch, world())
+    run = finished(tmp_path, planned(world(transport("bus"))), **odd)
+    assert "run.json is damaged, or of another hopmeter: " in refused(run).what
+    if "cells" in odd:
+        with pytest.raises(StoreError, match="of another hopmeter"):
+            source.read(run)
+
+
+def test_a_run_that_says_nothing_of_itself_is_told_as_such(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    in_world(monkeypatch, world())
+    run = finished(tmp_path, planned(world(transport("bus"))))
+    (run / "run.json").write_text("{}")
+    assert refused(run).what.endswith("it has no 'scenario'")

@@ -87,17 +87,26 @@ def _remedy(made: Plan) -> str:
 
 
 def resumed(asked: Path, console: Console, as_json: bool) -> int:
-    """Goes on with a run: the cells, the order and the seed are those it was planned with."""
+    """Goes on with a run: the cells, the order and the seed are those it was planned with.
+
+    Nothing of it is touched before it is sure that it can go on: a finished run keeps its name until then.
+    """
     from hopmeter.store.run import RunFolder
 
-    _tell_swept(console)
-    folder = RunFolder.resume(asked)
-    about = folder.about
-    wanted = checked(scenario.Scenario, about["scenario"], f"{asked}/run.json")
-    made = Plan(about["scenario_name"], wanted, folder.cells, about["seed"])
+    made = _as_planned(RunFolder.open(asked))
     world = this_world()
     _check_still_ready(made, world)
-    return _executed(made, world, folder, console, as_json, result_lines=not console.is_terminal)
+    _tell_swept(console)
+    return _executed(made, world, RunFolder.resume(asked), console, as_json, result_lines=not console.is_terminal)
+
+
+def _as_planned(folder: Any) -> Plan:
+    about = folder.about
+    try:
+        wanted = checked(scenario.Scenario, about["scenario"], "its scenario")
+        return Plan(about["scenario_name"], wanted, folder.cells, about["seed"])
+    except (KeyError, UsageError) as cause:
+        raise folder.odd(cause) from cause
 
 
 def _check_still_ready(made: Plan, world: World) -> None:
