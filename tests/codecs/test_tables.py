@@ -122,6 +122,32 @@ def test_frames_of_polars_come_back_equal() -> None:
     assert carried(pl.DataFrame()).shape == (0, 0)
 
 
+SERIES = [
+    pl.Series("enum", ["x", None], pl.Enum(["x", "y"])),
+    pl.Series("no enum", [], pl.Enum(["x"])),
+    pl.Series("named", ["x"], pl.Categorical(pl.Categories("mine"))),
+    pl.Series("nested", [["x"]], pl.List(pl.Enum(["x", "y"]))),
+    pl.Series("", [1.5, None]),
+    pl.Series("cut", [{"a": 1}, {"a": 2}])[1:],
+    pl.concat([pl.Series("pieces", ["a"]), pl.Series("pieces", ["b"])], rechunk=False),
+]
+
+
+@pytest.mark.parametrize("series", SERIES, ids=lambda series: series.name)
+def test_series_of_polars_keep_name_and_type(series: Any) -> None:
+    back = carried(series)
+    assert back.dtype == series.dtype
+    assert back.equals(series, check_names=True, null_equal=True)
+    assert carried(series, as_="pyarrow").to_pylist() == series.to_list()
+
+
+@pytest.mark.parametrize("of", [pl.Int128, pl.UInt128, pl.List(pl.Int128)], ids=str)
+def test_what_arrow_has_no_form_for_is_refused_with_a_remedy(of: Any) -> None:
+    for obj in (pl.Series([], dtype=of), pl.DataFrame(schema={"a": of})):
+        with pytest.raises(CodecError, match="cast it"):
+            encode(obj)
+
+
 def test_polars_is_not_copied() -> None:
     series = pl.Series("a", np.arange(1000.0))
     frames = encode(series)

@@ -6,7 +6,9 @@ from typing import Any
 
 from hopmeter.codecs import lookup
 from hopmeter.codecs.checks import listing, text
+from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form, rows
+from hopmeter.codecs.frameworks.pyarrow import adopter
 from hopmeter.codecs.reading import Maker, Reading
 from hopmeter.codecs.writing import Frames, node_of, refused
 
@@ -18,20 +20,24 @@ ALSO = ("pyarrow",)
 def write(obj: Any, frames: Frames, depth: int) -> str:
     """A lazy frame is a plan, not data: it is refused."""
     pl = lookup.required("polars", EXTRA)
-    newest = pl.CompatLevel.newest()
     if isinstance(obj, pl.DataFrame):
-        _refuse_objects(pl, obj, obj.dtypes)
-        return f'["polars.frame",{node_of(obj.to_arrow(compat_level=newest), frames, depth)}]'
+        return f'["polars.frame",{node_of(_table(pl, obj), frames, depth)}]'
     if isinstance(obj, pl.Series):
-        _refuse_objects(pl, obj, [obj.dtype])
-        name, array = node_of(obj.name, frames, depth), obj.to_arrow(compat_level=newest)
-        return f'["polars.series",{name},{node_of(array, frames, depth)}]'
+        name = node_of(obj.name, frames, depth)
+        return f'["polars.series",{name},{node_of(_table(pl, obj.to_frame()), frames, depth)}]'
     raise refused(obj, "collect a lazy frame first: `frame.collect()`")
 
 
-def _refuse_objects(pl: Any, obj: Any, dtypes: list[Any]) -> None:
-    if pl.Object in dtypes:
-        raise refused(obj, "a column of Python objects is not data: cast it")
+def _table(pl: Any, frame: Any) -> Any:
+    """Arrow's table, whose fields say what Arrow has no type for (`Enum`, named categories)."""
+    if pl.Object in frame.dtypes:
+        raise refused(frame, "a column of Python objects is not data: cast it")
+    try:
+        return frame.to_arrow(compat_level=pl.CompatLevel.newest())
+    except lookup.required("pyarrow", "pyarrow").ArrowException as cause:
+        raise CodecError(
+            f"Arrow has no form for a column of Polars's: {cause}", "cast it, Int128 to Decimal"
+        ) from cause
 
 
 def _read_frame(node: list[Any], reading: Reading) -> Maker:
@@ -43,12 +49,19 @@ def _read_frame(node: list[Any], reading: Reading) -> Maker:
 
 
 def _read_series(node: list[Any], reading: Reading) -> Maker:
-    _, name, array = listing(node, 3)
-    make, called = reading.maker(array), text(name)
-    if reading.as_ not in (None, "polars"):
-        return make
-    pl = lookup.required("polars", EXTRA)
-    return lambda frames: pl.Series(called, make(frames))
+    _, name, table = listing(node, 3)
+    called, asked = text(name), reading.as_
+    reading.as_ = None
+    make = reading.maker(table)
+    reading.as_ = asked
+    if asked in (None, "polars"):
+        return lambda frames: adopt(make(frames)).to_series(0).alias(called)
+    convert = adopter(asked)
+    return lambda frames: convert(_array(make(frames).column(0)))
+
+
+def _array(column: Any) -> Any:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def adopt(obj: Any) -> Any:

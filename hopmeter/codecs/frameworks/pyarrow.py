@@ -204,7 +204,7 @@ def _from_buffers(pa: Any, of: Any, extent: Any, places: list[Any], below: list[
 
 
 def _validated(reading: Reading, make: Maker) -> Maker:
-    adopt = None if reading.as_ in (None, "pyarrow") else _adopter(reading.as_)
+    adopt = None if reading.as_ in (None, "pyarrow") else adopter(reading.as_)
 
     def validated(frames: Any) -> Any:
         made = make(frames)
@@ -214,7 +214,10 @@ def _validated(reading: Reading, make: Maker) -> Maker:
     return validated
 
 
-def _adopter(name: str) -> Any:
+def adopter(name: str) -> Any:
+    """What turns arrays and tables of Arrow's into what the receiver asks for by name."""
+    if name == "pyarrow":
+        return lambda made: made
     adopt = getattr(codec_named(name), "adopt", None)
     if adopt is None:
         raise CodecError(f"what is Arrow's cannot be received as {name}", "ask for numpy, pandas, polars, or for none")
