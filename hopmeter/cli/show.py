@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+
+STDOUT = Path("/dev/stdout")
+"""What is there already, in a file or on its way through a pipe, stays."""
 
 
 def register(app: typer.Typer) -> None:
@@ -30,7 +34,7 @@ def show(
     from hopmeter.report import source
 
     if csv is not None:
-        typer.echo(f"{_write(run, csv)} messages in {csv}")
+        typer.echo(f"{_write(run, csv)} messages in {csv}", err=csv == STDOUT)
         return
     found = source.read(run)
     if as_json:
@@ -44,6 +48,8 @@ def _write(run: Path, csv: Path) -> int:
     from hopmeter.report import write_csv
     from hopmeter.store.disk import replacing, writing
 
+    if csv == STDOUT:
+        return write_csv(run, sys.stdout)
     with writing(csv):
         csv.parent.mkdir(parents=True, exist_ok=True)
     with replacing(csv) as partial, partial.open("w") as file:

@@ -41,13 +41,21 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Gives a temporary name beside `path` that takes its place when everything was written."""
-    temporary = path.with_name(f".{path.name}.tmp")
+    """Gives a temporary name beside `path` that takes its place when everything was written.
+
+    A link stays one: what it points to is replaced. A pipe or a device is written into, for nothing could replace it.
+    """
+    if path.exists() and not path.is_file():
+        with writing(path):
+            yield path
+        return
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name}.tmp")
     try:
         with writing(path):
             yield temporary
             _flush(temporary)
-            temporary.replace(path)
+            temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
 

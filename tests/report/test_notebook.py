@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,7 +24,8 @@ from hopmeter.errors import UsageError
 from hopmeter.report import source
 from hopmeter.store import query
 
-NOTEBOOK = Path(__file__).parents[2] / "docs/notebook.ipynb"
+ROOT = Path(__file__).parents[2]
+NOTEBOOK = ROOT / "docs/notebook.ipynb"
 
 
 def test_every_message_that_arrived_is_a_row_with_the_delay_the_table_tells(objects: Path) -> None:
@@ -47,6 +50,17 @@ def test_show_writes_them_as_csv(objects: Path, tmp_path: Path) -> None:
     assert f"{len(rows)} messages in {out}" in done.output.replace("\n", "")
     assert len(rows) == len(report.messages(objects))
     assert {row["plugin"] for row in rows} == {"numpy", "torch", "pandas", "pickle-in-band", "json-base64"}
+
+
+def test_csv_on_stdout_leaves_what_is_there(objects: Path, tmp_path: Path) -> None:
+    out = tmp_path / "all.csv"
+    out.write_text("before\n")
+    with out.open("a") as file:
+        command = [sys.executable, "-m", "hopmeter", "show", str(objects), "--csv", "/dev/stdout"]
+        done = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=True)
+    before, header, *rows = out.read_text().splitlines()
+    assert (before, header[:10]) == ("before", "middleware")
+    assert f"{len(rows)} messages in /dev/stdout" in done.stderr
 
 
 def test_the_table_in_a_file_is_cut_nowhere(objects: Path) -> None:
