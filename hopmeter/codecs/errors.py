@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from hopmeter.errors import HopmeterError
 
+ENDING = (KeyboardInterrupt, SystemExit, GeneratorExit)
+"""What has to go through wherever all else is caught: a panic of a library in Rust is no Exception either."""
+
 
 class CodecError(HopmeterError):
     """An object that cannot be encoded, or frames that cannot be decoded: what is wrong, and the remedy if known.

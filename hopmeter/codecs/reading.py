@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hopmeter.codecs import header
-from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.errors import ENDING, CodecError
 from hopmeter.codecs.lookup import codec_named, readers
 
 Maker = Callable[[Sequence[Any]], Any]
@@ -65,11 +65,11 @@ def object_of(frames: Sequence[Any], as_: str | None, device: str | None) -> Any
         if len(frames) != count:
             raise CodecError(f"{len(frames)} frames where the header announces {count}")
         return make(frames)
-    except CodecError:
+    except (CodecError, *ENDING):
         raise
     except MemoryError as cause:
         raise CodecError("not enough memory for what the frames hold") from cause
-    except Exception as cause:
+    except BaseException as cause:
         raise CodecError(f"these frames cannot be decoded: {cause}") from cause
 
 

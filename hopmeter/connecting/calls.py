@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hopmeter.codecs import encode
+from hopmeter.codecs.errors import ENDING
 from hopmeter.connecting.errors import CallFailedError, ConnectError, TimedOutError
 from hopmeter.connecting.frames import Kind, Message, incoming, outgoing
 from hopmeter.connecting.links import Asked, End, bound, connected, waited_in_vain
@@ -142,7 +143,9 @@ class Answering:
             with self._lock:
                 frames = encode(self._handler(self._made(message.payload)))
             refuse_large(self._name, frames, self._most)
-        except Exception as failed:
+        except ENDING:
+            raise
+        except BaseException as failed:
             log.exception('"%s": the handler has failed', self._name)
             return Kind.FAILED, encode(f"{type(failed).__name__}: {failed}"[:4000])
         return Kind.REPLY, frames
@@ -181,7 +184,9 @@ class NativeServer:
         try:
             while not self._over.is_set():
                 self._end.opened.poll(LOOK_S, self._on_request)
-        except Exception:
+        except ENDING:
+            raise
+        except BaseException:
             log.exception("a server has failed, and answers nothing any more")
 
     def close(self) -> None:
@@ -265,7 +270,9 @@ class DuplexServer:
             return
         try:
             self._callers[caller] = Caller(self._asked, self._name, caller, self._answering)
-        except Exception:
+        except ENDING:
+            raise
+        except BaseException:
             self._refused.add(caller)
             log.exception('"%s": a client cannot be reached', self._name)
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from hopmeter.codecs import decode, encode
+from hopmeter.codecs.errors import ENDING
 from hopmeter.codecs.packing import packed_bytes, unpack
 from hopmeter.connecting.errors import ConnectError, TimedOutError
 from hopmeter.connecting.frames import HEADER, Kind, Message, incoming, outgoing
@@ -163,7 +164,9 @@ class Subscription:
             while not self._over.is_set():
                 if (message := self._source.next(LOOK_S)) is not None and self._on_message is not None:
                     self._on_message(message)
-        except Exception:
+        except ENDING:
+            raise
+        except BaseException:
             log.exception("an end has failed, and receives nothing any more")
 
     def next(self, timeout_s: float | None) -> Message | None:
@@ -208,7 +211,9 @@ class Subscriber:
         try:
             if message.kind == Kind.OBJECT and self._on_object is not None:
                 self._on_object(self._made(message.payload))
-        except Exception:
+        except ENDING:
+            raise
+        except BaseException:
             log.exception('"%s": what receives the objects has failed with one', self.name)
 
     def receive(self, timeout_s: float | None = None) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from carrying import received
 
-from hopmeter.codecs import CodecError, decode, encode, packing, reading
+from hopmeter.codecs import CodecError, decode, encode, lookup, packing, reading
 from hopmeter.codecs.header import PREFIX, pack
 
 
@@ -177,6 +177,21 @@ def test_random_damage_gives_an_object_or_the_one_error() -> None:
             decode(frames)
         except CodecError:
             continue
+
+
+class Panic(BaseException):
+    """What a panic of a library in Rust arrives as."""
+
+
+def test_a_panic_is_the_one_error_and_what_ends_a_program_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    for raised, told in ((Panic, CodecError), (KeyboardInterrupt, KeyboardInterrupt), (SystemExit, SystemExit)):
+
+        def reader(node: Any, reading: Any, raised: type[BaseException] = raised) -> Any:
+            raise raised("asked to")
+
+        monkeypatch.setitem(lookup.readers(), "panics", reader)
+        with pytest.raises(told, match="asked to"):
+            decode([header(["panics"], 0)])
 
 
 def test_packed_messages_come_apart_again_and_damaged_ones_are_refused() -> None:
