@@ -18,8 +18,8 @@ from hopmeter.toml_files import one_of
 
 PATIENCE_S = 30.0
 """How long `closed` and `max` go on at most where only messages are given."""
-MOST_MESSAGES = 2_000_000
-"""What a trial of a given duration keeps room for where there is no rate."""
+UNPACED_MESSAGES = 2_000_000
+"""After so many `closed` and `max` end at the latest where a duration is given: no rate says how many there will be."""
 UNPACED = ("closed", "max")
 
 
@@ -182,7 +182,8 @@ def length(ask: Ask, axes: Mapping[str, Any]) -> dict[str, Any]:
     if ask.messages is not None:
         messages = ask.messages
     else:
-        messages = min(MOST_MESSAGES, max(ask.least, round((span or 0) * (rate or 1_000_000))))
+        asked = (span or 0) * rate if rate else min(UNPACED_MESSAGES, (span or 0) * 1_000_000)
+        messages = max(ask.least, round(asked))
     warmup = max(2, min(1000, messages // 10)) if ask.warmup is None else ask.warmup
     limit = (span or PATIENCE_S) if rate is None else 1.5 * (messages + warmup) / rate + 3
     return {"rate_hz": rate, "messages": messages, "warmup": warmup, "limit_s": limit}

@@ -10,6 +10,7 @@ from hopmeter.plan.cell import Cell
 from hopmeter.plan.expand import World, language_parts
 from hopmeter.plan.objects import why_no_object
 from hopmeter.scenario import amounts
+from hopmeter.scenario.model import MOST_MESSAGES
 
 Rule = Callable[[Cell, Manifest, World], str]
 """Says why a cell cannot be, or nothing."""
@@ -126,6 +127,12 @@ def _size(cell: Cell, manifest: Manifest, _: World) -> str:
     return ""
 
 
+def _length(cell: Cell, *_: object) -> str:
+    if cell.messages <= MOST_MESSAGES:
+        return ""
+    return f"{cell.messages:,} messages are more than a trial keeps ({MOST_MESSAGES:,}); shorten it, or lower its rate"
+
+
 def participants(cell: Cell) -> int:
     """How many roles a cell has, all pairs together."""
     last = 0 if cell.pattern == "pubsub" and cell.pace == "closed" else cell.sinks
@@ -166,6 +173,7 @@ RULES: tuple[Rule, ...] = (
     _shape,
     _copies,
     _size,
+    _length,
     _spinning,
     _built,
 )

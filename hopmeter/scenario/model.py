@@ -24,6 +24,8 @@ from hopmeter.toml_files import one_of
 
 Item = TypeVar("Item")
 WAITS: tuple[str, ...] = get_args(Wait)
+MOST_MESSAGES = 1_000_000_000
+"""Of a trial: samples of more fill any disk."""
 CORES = ("same", "cross", "sibling", "free", "numa")
 CHOICES_OF_LANGUAGE = ("one", "each", "pairs")
 
@@ -182,7 +184,10 @@ class Axes(Strict):
         {}, description="By transport: settings of its manifest; a list is an axis."
     )
     messages: Count | None = Field(None, description="Messages measured in each trial.")
-    duration: Duration | None = Field(None, description="How long each trial measures, instead of messages.")
+    duration: Duration | None = Field(
+        None,
+        description="How long each trial measures, instead of messages; closed and max end after 2,000,000 at most.",
+    )
     warmup: Annotated[int, Field(ge=0)] | None = Field(None, description="Messages sent before those measured.")
     trials: Count | None = Field(None, description="Executions of each cell, in fresh processes.")
 

@@ -52,6 +52,10 @@ BUS = transport("bus", settings={"hwm": {"default": 10, "min": 0, "help": "H."}}
         ),
         ({"work": "copy:frame:own"}, "bus (rust) brings no copy function of its own"),
         ({"payload": "bytes:1001"}, "1001 bytes are more than bus carries (1000)"),
+        (
+            {"rate": 1e9, "duration": "60m"},
+            "3,600,000,000,000 messages are more than a trial keeps (1,000,000,000); shorten it, or lower its rate",
+        ),
         ({"wait": "spin", "relays": 1}, "3 spinning threads on 2 cores would measure the scheduler"),
         ({"wait": "spin", "cores": "same"}, "2 spinning threads on 1 core would measure the scheduler"),
         ({"wait": "spin", "cores": "free", "pairs": 2}, "4 spinning threads on 2 cores would measure the scheduler"),

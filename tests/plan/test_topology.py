@@ -169,6 +169,20 @@ def test_work_that_takes_long_has_time_for_every_message_and_reply() -> None:
     assert spec["call_ns"] > 40e9
 
 
+@pytest.mark.parametrize(
+    ("given", "messages"),
+    [
+        ({"rate": 1000, "duration": "60m"}, 3_600_000),
+        ({"pace": "poisson", "rate": 50_000, "duration": "2m"}, 6_000_000),
+        ({"pace": "max", "duration": "60m"}, 2_000_000),
+        ({"pace": "max", "duration": "1s"}, 1_000_000),
+        ({"pace": "max", "messages": 3_000_000}, 3_000_000),
+    ],
+)
+def test_a_duration_is_never_cut_where_a_rate_says_how_many_it_has(given: dict[str, Any], messages: int) -> None:
+    assert cell(**given).messages == messages
+
+
 def test_how_servers_are_asked_makes_no_difference_where_none_are() -> None:
     given: dict[str, Any] = {"asking": ["parallel", "sequential"], "sinks": 2}
     for pattern, asked in (("pubsub", ["parallel"]), ("scatter", ["parallel", "sequential"])):
