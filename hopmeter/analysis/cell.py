@@ -70,8 +70,20 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
         columns |= _counts(cell, results, measured) | _latencies(cell, measured)
         columns |= resources.resources(results, sum(each.counts.messages for each in measured))
         columns |= resources.cpu_percent([folder.cpu_path(cell.id, each.trial) for each in results])
-        columns["warnings"] = [*resources.fallbacks(results), *(resources.losses(results) if columns["lost"] else [])]
+        lost = resources.losses(results) if columns["lost"] else []
+        columns["warnings"] = [*_cut_short(cell, good), *resources.fallbacks(results), *lost]
     return columns
+
+
+def _cut_short(cell: Cell, trials: Sequence[Judged]) -> list[str]:
+    """What is said of an unpaced cell whose trials ended before they had the messages that were asked for."""
+    if cell.rate_hz is not None or cell.timed:
+        return []  # a source that is slower than its rate is told as overload
+    cut = [each.measured for each in trials if each.measured and tallied(each.result, "limit_reached")]
+    fewest, asked = min((each.counts.messages for each in cut), default=0), cell.messages * cell.pairs
+    if not cut or fewest >= asked:
+        return []
+    return [f"only {fewest} of {asked} messages within {cell.limit_s:g} s; ask for fewer, or give a duration"]
 
 
 def _asked(cell: Cell) -> dict[str, Any]:

@@ -77,6 +77,8 @@ class Cell:
     busy_s: float = 1.0
     timeout_s: float = 20.0
     """How long a node may take for each step of its start and its end."""
+    timed: bool = False
+    """Whether a trial ends by its time: it has a duration, and no rate that would say how many messages that is."""
     rpc: str = "duplex"
     """How rpc is carried: the transport's own calls (`native`), or two pubsub links."""
     fifo: int = 0

@@ -186,7 +186,8 @@ def length(ask: Ask, axes: Mapping[str, Any]) -> dict[str, Any]:
         messages = max(ask.least, round(asked))
     warmup = max(2, min(1000, messages // 10)) if ask.warmup is None else ask.warmup
     limit = (span or PATIENCE_S) if rate is None else 1.5 * (messages + warmup) / rate + 3
-    return {"rate_hz": rate, "messages": messages, "warmup": warmup, "limit_s": limit}
+    timed = rate is None and span is not None
+    return {"rate_hz": rate, "messages": messages, "warmup": warmup, "limit_s": limit, "timed": timed}
 
 
 def _cores(machine: Machine, word: str) -> tuple[tuple[int, ...], str]:

@@ -95,6 +95,24 @@ def test_what_a_loss_is_due_to_is_told_where_something_was_lost(tmp_path: Path) 
     assert (lossy["warnings"], whole["warnings"]) == (["the segment is small"], [])
 
 
+@pytest.mark.parametrize(
+    ("changes", "warnings"),
+    [
+        ({}, ["only 4 of 1000 messages within 30 s; ask for fewer, or give a duration"]),
+        ({"messages": 4}, []),
+        ({"timed": True}, []),
+        ({"pace": "open", "rate_hz": 1000.0}, []),
+    ],
+)
+def test_messages_that_there_was_no_time_for_are_told(
+    tmp_path: Path, changes: dict[str, Any], warnings: list[str]
+) -> None:
+    nodes = [{"participants": [{"role": "source", "sent": 4, "limit_reached": True}]}]
+    made = cell(**{"pace": "max", "rate_hz": None, "limit_s": 30.0, **changes})
+    row = analysed(tmp_path, made, {0: messages(4), 1: arrivals([0, 1, 2, 3])}, nodes=nodes)
+    assert row["warnings"] == warnings
+
+
 def test_altered_payloads_fail_their_trial(tmp_path: Path) -> None:
     nodes = [{"participants": [{"role": "sink", "content_errors": 2}]}]
     row = analysed(tmp_path, cell(), {0: messages(4), 1: arrivals([0, 1, 2, 3])}, nodes=nodes)

@@ -183,6 +183,12 @@ def test_a_duration_is_never_cut_where_a_rate_says_how_many_it_has(given: dict[s
     assert cell(**given).messages == messages
 
 
+def test_a_trial_ends_by_its_time_where_it_has_nothing_else_to_end_by() -> None:
+    assert cell(pace="max", duration="2s").timed
+    assert not cell(pace="max", messages=9).timed
+    assert not cell(duration="2s").timed
+
+
 def test_how_servers_are_asked_makes_no_difference_where_none_are() -> None:
     given: dict[str, Any] = {"asking": ["parallel", "sequential"], "sinks": 2}
     for pattern, asked in (("pubsub", ["parallel"]), ("scatter", ["parallel", "sequential"])):
