@@ -17,6 +17,8 @@ KEPT = 256
 KEPT_BYTES = 4 * 2**20
 """Of all headers whose makers are kept; a frame of a thousand columns has one of some hundred KiB."""
 KEPT_HEADER_BYTES = KEPT_BYTES // 16
+FREE_ROWS = 2**20
+"""So many rows may be in no frame, and one more for each byte of the frames."""
 
 _plans: dict[Any, tuple[int, Maker]] = {}
 _held: dict[Any, int] = {}
@@ -33,6 +35,10 @@ class Reading:
     """Where the receiver wants tensors."""
     taken: int = 0
     depth: int = 0
+    free: int = 0
+    """Rows that the header alone tells of and that may cost memory: nulls of Arrow's, ranges below."""
+    dense: bool = False
+    """Whether a range of pandas's is part of what needs all of its numbers."""
 
     def frame(self) -> int:
         """The place of the next frame among all frames."""
@@ -87,11 +93,22 @@ def _plan(key: Any, head: bytes, as_: str | None, device: str | None) -> tuple[i
     make = reading.maker(node)
     if reading.taken != announced:
         raise CodecError(f"the header announces {announced} frames and describes {reading.taken}")
+    if reading.free > FREE_ROWS:
+        make = _borne(make, reading.free)
     if len(head) <= KEPT_HEADER_BYTES:
         if len(_plans) >= KEPT or sum(_held.values()) + len(head) > KEPT_BYTES:
             forget()
         _plans[key], _held[key] = (announced + 1, make), len(head)
     return announced + 1, make
+
+
+def _borne(make: Maker, rows: int) -> Maker:
+    def made(frames: Sequence[Any]) -> Any:
+        if rows > FREE_ROWS + sum(memoryview(frame).nbytes for frame in frames):
+            raise CodecError(f"{rows} rows that are in no frame", "leave out columns that hold nothing")
+        return make(frames)
+
+    return made
 
 
 def _constant(value: Any) -> Maker:

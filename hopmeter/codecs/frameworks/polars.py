@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hopmeter.codecs import lookup
+from hopmeter.codecs import arrow_types, lookup
 from hopmeter.codecs.checks import listing, text
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form, rows
@@ -15,6 +15,8 @@ from hopmeter.codecs.writing import Frames, node_of, refused
 ROOTS = ("polars",)
 EXTRA = "polars"
 ALSO = ("pyarrow",)
+MOST_ROWS = 2**32 - 1
+"""What Polars counts rows in; the last number means none."""
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
@@ -45,7 +47,7 @@ def _read_frame(node: list[Any], reading: Reading) -> Maker:
     if reading.as_ not in (None, "polars"):
         return make
     pl = lookup.required("polars", EXTRA)
-    return make if reading.as_ else lambda frames: pl.from_arrow(make(frames))
+    return make if reading.as_ else lambda frames: _taken(pl, make(frames))
 
 
 def _read_series(node: list[Any], reading: Reading) -> Maker:
@@ -64,11 +66,22 @@ def _array(column: Any) -> Any:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
+def _taken(pl: Any, obj: Any) -> Any:
+    """Arrow's table or array as Polars's; what Polars would panic at is refused."""
+    pa = lookup.required("pyarrow", "pyarrow")
+    fields = obj.schema if hasattr(obj, "schema") else [pa.field("", obj.type)]
+    if any(pa.types.is_decimal256(field.type) for field in arrow_types.fields(fields)):
+        raise CodecError("Polars has no decimals of 256 bits", "receive it as pyarrow")
+    if len(obj) >= MOST_ROWS and pl.get_index_type() == pl.UInt32:
+        raise CodecError(f"{len(obj)} rows are too many for Polars", "install polars[rt64], or receive it as pyarrow")
+    return pl.from_arrow(obj)
+
+
 def adopt(obj: Any) -> Any:
     """Tables and arrays of Arrow's, arrays of NumPy's."""
     pl = lookup.required("polars", EXTRA)
     if type(obj).__module__.partition(".")[0] == "pyarrow":
-        return pl.from_arrow(obj)
+        return _taken(pl, obj)
     return pl.Series(obj) if getattr(obj, "ndim", 0) == 1 else pl.from_numpy(obj)
 
 

@@ -7,7 +7,8 @@ import json
 from typing import Any
 
 from hopmeter.codecs import arrays
-from hopmeter.codecs.checks import buffer, integer, listing, one_of, text
+from hopmeter.codecs.arrow_types import has_bytes, refuse_unknown, schema_of
+from hopmeter.codecs.checks import buffer, integer, listing, one_of
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
 from hopmeter.codecs.lookup import codec_named, required
@@ -159,15 +160,6 @@ def _kept(of: Any, schema: Any) -> str:
     return _schemas.setdefault(of, _schema(schema))
 
 
-def schema_of(node: Any) -> Any:
-    """A schema from its IPC message, whose structure Arrow verifies before it reads it."""
-    pa = required("pyarrow", EXTRA)
-    try:
-        return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text(node), validate=True)))
-    except (ValueError, OSError) as cause:
-        raise CodecError("no schema of Arrow's") from cause
-
-
 def array_maker(node: Any, of: Any, reading: Reading, depth: int = 0) -> Maker:
     """What makes an array of a type from its parts; it is not valid until `validate(full=True)` has said so."""
     pa = required("pyarrow", EXTRA)
@@ -177,6 +169,8 @@ def array_maker(node: Any, of: Any, reading: Reading, depth: int = 0) -> Maker:
     if isinstance(of, pa.ExtensionType):
         inner = array_maker(node, of.storage_type, reading, depth + 1)
         return lambda frames: of.wrap_array(inner(frames))
+    refuse_unknown(pa, of)
+    reading.free += 0 if has_bytes(pa, of) else integer(length)
     under = [] if pa.types.is_dictionary(of) else [of.field(n).type for n in range(of.num_fields)]
     if len(under) != len(listing(children)):
         raise CodecError("an array of Arrow's with other children than its type")

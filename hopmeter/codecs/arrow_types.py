@@ -1,0 +1,64 @@
+"""Types of Arrow's, as frames name them: which are refused, and which have rows that take no bytes."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Any
+
+from hopmeter.codecs.checks import text
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.lookup import required
+
+EXTRA = "pyarrow"
+POINTERS = b"POLARS_EXTENSION_TYPE"
+"""Under this name Polars takes the bytes of a column for addresses of Python's objects."""
+
+
+def schema_of(node: Any) -> Any:
+    """A schema from its IPC message, whose structure Arrow verifies before it reads it."""
+    pa = required("pyarrow", EXTRA)
+    try:
+        schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text(node), validate=True)))
+    except (ValueError, OSError) as cause:
+        raise CodecError("no schema of Arrow's") from cause
+    for field in fields(schema):
+        if (field.metadata or {}).get(b"ARROW:extension:name") == POINTERS:
+            raise CodecError("a column of Python objects is not data")
+    return schema
+
+
+def fields(found: Any) -> Iterator[Any]:
+    """All fields of a schema or of a list of them, and all that are within these."""
+    pa = required("pyarrow", EXTRA)
+    for field in found:
+        yield field
+        of = stored(pa, field.type)
+        if pa.types.is_dictionary(of):
+            yield from fields([pa.field("", of.value_type)])
+        yield from fields([of.field(number) for number in range(of.num_fields)])
+
+
+def stored(pa: Any, of: Any) -> Any:
+    """What an extension type lies in memory as; any other type is itself."""
+    return of.storage_type if isinstance(of, pa.BaseExtensionType) else of
+
+
+def has_bytes(pa: Any, of: Any) -> bool:
+    """Whether every row takes at least a bit of a buffer, so that the buffers prove how many there are."""
+    of, types = stored(pa, of), pa.types
+    if types.is_fixed_size_binary(of):
+        return bool(of.byte_width)
+    if types.is_fixed_size_list(of):
+        return bool(of.list_size) and has_bytes(pa, of.value_type)
+    if types.is_struct(of):
+        return any(has_bytes(pa, of.field(number).type) for number in range(of.num_fields))
+    return not types.is_null(of)
+
+
+def refuse_unknown(pa: Any, of: Any) -> None:
+    """CodecError for a type with others within it that nobody writes: views, whose rows may overlap, runs, maps."""
+    types = pa.types
+    known = (types.is_struct, types.is_union, types.is_list, types.is_large_list, types.is_fixed_size_list)
+    if of.num_fields and not any(is_one(of) for is_one in known):
+        raise CodecError(f"arrays of Arrow's {of} have no form on the wire", "cast the column to another type")
