@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.reading import Maker, Reading
 from hopmeter.codecs.writing import Frames, node_of, refused
 
+ZONE = re.compile(r"(?!dateutil|tzlocal)[\w+/:-]{1,64}", re.ASCII)
 PLAIN = (type(None), bool, int, float, str)
 STRINGS = ("ArrowStringArray", "StringArray", "ArrowStringArrayNumpySemantics", "StringArrayNumpySemantics")
 MASKED = ("IntegerArray", "FloatingArray", "BooleanArray")
@@ -63,8 +65,23 @@ def _string(pd: Any, array: Any, frames: Frames, depth: int) -> str:
 
 def _moments(pd: Any, array: Any, frames: Frames, depth: int) -> str:
     zone = getattr(array, "tz", None)
-    values = node_of(array._ndarray, frames, depth)
-    return f'["moments",{node_of(None if zone is None else str(zone), frames, depth)},{values}]'
+    name = None if zone is None else _zone(pd, zone)
+    return f'["moments",{node_of(name, frames, depth)},{node_of(array._ndarray, frames, depth)}]'
+
+
+def _zone(pd: Any, zone: Any) -> str:
+    """The name by which the receiver finds the same zone."""
+    name, origin = str(zone), type(zone).__module__.partition(".")[0]
+    if ZONE.fullmatch(name) and (origin in ("zoneinfo", "pytz") or (origin == "datetime" and _found(pd, name) == zone)):
+        return name
+    raise CodecError(f"the time zone {zone!r} has no name of its own", 'use `tz_convert("Europe/Berlin")` or "UTC"')
+
+
+def _found(pd: Any, name: str) -> Any:
+    try:
+        return pd.DatetimeTZDtype("ns", name).tz
+    except (KeyError, ValueError, TypeError):
+        return None
 
 
 def _periods(pd: Any, array: Any, frames: Frames, depth: int) -> str:
@@ -138,7 +155,9 @@ def _string_of(pd: Any, storage: Any, missing: Any, values: Any) -> Any:
 def _moments_of(pd: Any, zone: Any, values: Any) -> Any:
     series = pd.Series(_TIMES(values).reshape(-1), copy=False)
     if zone is not None:
-        series = series.dt.tz_localize("UTC").dt.tz_convert(text(zone))
+        if not ZONE.fullmatch(text(zone)):  # some words make pandas look into files
+            raise CodecError(f"no time zone that hopmeter writes: {zone[:40]!r}")
+        series = series.dt.tz_localize("UTC").dt.tz_convert(zone)
     return series.array.reshape(values.shape) if values.ndim > 1 else series.array
 
 

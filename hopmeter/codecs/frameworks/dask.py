@@ -25,7 +25,8 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
     if not isinstance(obj, da.Array):
         raise refused(obj, "only arrays of Dask's travel: compute it first (`it.compute()`)")
     dask = lookup.required("dask", EXTRA)
-    blocks = list(dask.compute(*(obj.blocks[at] for at in _places(obj.numblocks))))
+    several = [obj.blocks[at] for at in _places(obj.numblocks)] if obj.ndim else [obj]
+    blocks = list(dask.compute(*several))
     chunks = [[int(length) for length in along] for along in _measured(obj, blocks)]
     return f'["dask",{node_of(chunks, frames, depth)},{node_of(blocks, frames, depth)}]'
 

@@ -52,6 +52,8 @@ WHOLE = {np.ndarray: whole}
 
 
 def _rarer(obj: Any, frames: Frames, depth: int) -> str:
+    if obj is np.ma.masked:
+        return '["numpy.masked"]'
     if isinstance(obj, np.ma.MaskedArray):
         parts = (np.asarray(obj.data), np.ma.getmaskarray(obj), np.asarray(obj.fill_value))
         return f'["numpy.masked",{",".join(arrays.write(part, frames) for part in parts)}]'
@@ -84,12 +86,16 @@ def _read_named(node: list[Any], reading: Reading) -> Maker:
 
 
 def _read_masked(node: list[Any], reading: Reading) -> Maker:
+    if len(node) == 1:
+        return lambda _: np.ma.masked
     data, mask, fill = (reading.maker(_array(part)) for part in listing(node, 4)[1:])
 
     def make(frames: Any) -> Any:
         hidden = mask(frames)
         made: Any = np.ma.MaskedArray(data(frames), hidden, copy=False)
-        made.fill_value = fill(frames)[()]
+        value = fill(frames)[()]
+        if made.fill_value != value:  # the one for text may be longer than the text, but only where it is NumPy's own
+            made.fill_value = value
         return made
 
     return make

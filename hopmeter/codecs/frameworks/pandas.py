@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -63,9 +64,23 @@ def _index(pd: Any, index: Any, frames: Frames, depth: int) -> str:
     if isinstance(index, pd.MultiIndex):
         parts = (list(index.names), [np.asarray(codes) for codes in index.codes], list(index.levels))
         return f'["pandas.multi",{",".join(node_of(part, frames, depth) for part in parts)}]'
-    freq = getattr(index, "freqstr", None) if isinstance(index, pd.DatetimeIndex | pd.TimedeltaIndex) else None
+    freq = getattr(index, "freq", None) if isinstance(index, pd.DatetimeIndex | pd.TimedeltaIndex) else None
+    freq = None if freq is None else _frequency(freq)
     about = f"{node_of(index.name, frames, depth)},{node_of(freq, frames, depth)}"
     return f'["pandas.index",{about},{values.node(pd, index.array, frames, depth)}]'
+
+
+@functools.lru_cache(256)
+def _frequency(freq: Any) -> str:
+    """Its word, where pandas makes the same of it again."""
+    word = str(freq.freqstr)
+    try:
+        again = lookup.required("pandas", EXTRA).tseries.frequencies.to_offset(word)
+    except ValueError:
+        again = None
+    if again != freq:
+        raise CodecError(f"an index every {freq!r} has no word for its steps", "set `index.freq = None` on a copy")
+    return word
 
 
 def _read_frame(node: list[Any], reading: Reading) -> Maker:
@@ -184,7 +199,12 @@ def _read_multi(node: list[Any], reading: Reading) -> Maker:
 
 
 def _read_array(node: list[Any], reading: Reading) -> Maker:
-    return values.maker(lookup.required("pandas", EXTRA), listing(node, 2)[1], reading)
+    pd, held = lookup.required("pandas", EXTRA), listing(node, 2)[1]
+    make = values.maker(pd, held, reading)
+    if reading.as_ == "numpy" or listing(held)[:1] not in (["numpy"], ["object"]):
+        return make
+    wrapper = getattr(pd.arrays, "NumpyExtensionArray", None) or pd.arrays.PandasArray
+    return lambda frames: wrapper(make(frames))
 
 
 def _read_moment(node: list[Any], reading: Reading) -> Maker:

@@ -93,7 +93,7 @@ def parts(pa: Any, array: Any, frames: Frames) -> str:
         return f"[{len(array)},{array.offset},{_present(own)},[],null]"
     if pa.types.is_primitive(of):
         _flat.add(of.id)
-    if isinstance(of, pa.ExtensionType):
+    if isinstance(of, pa.BaseExtensionType):
         return parts(pa, array.storage, frames)
     if pa.types.is_dictionary(of):
         inner = f"[],{parts(pa, array.dictionary, frames)}"
@@ -166,7 +166,7 @@ def array_maker(node: Any, of: Any, reading: Reading, depth: int = 0) -> Maker:
     if depth > DEPTH:
         raise CodecError("types of Arrow nested too deep")
     length, offset, present, children, dictionary = listing(node, 5)
-    if isinstance(of, pa.ExtensionType):
+    if isinstance(of, pa.BaseExtensionType):
         inner = array_maker(node, of.storage_type, reading, depth + 1)
         return lambda frames: of.wrap_array(inner(frames))
     refuse_unknown(pa, of)
@@ -247,6 +247,8 @@ def _read_table(node: list[Any], reading: Reading) -> Maker:
     schema, kind = schema_of(of), pa.RecordBatch if tag == "arrow.batch" else pa.Table
     one = array_maker if tag == "arrow.batch" else _chunked
     makers = [one(column, field.type, reading) for column, field in zip(listing(columns), schema, strict=True)]
+    if not makers:
+        return _validated(reading, _rows_alone(kind, integer(rows), schema))
 
     def make(frames: Any) -> Any:
         table = kind.from_arrays([make(frames) for make in makers], schema=schema)
@@ -255,6 +257,14 @@ def _read_table(node: list[Any], reading: Reading) -> Maker:
         return table
 
     return _validated(reading, make)
+
+
+def _rows_alone(kind: Any, rows: int, schema: Any) -> Maker:
+    """A table without columns; one of nothing but missing values has no memory."""
+    pa = required("pyarrow", EXTRA)
+    whole = pa.schema([pa.field("", pa.null())], schema.metadata)
+    table = kind.from_arrays([pa.nulls(rows)], schema=whole).select([])
+    return lambda _: table
 
 
 def _read_tensor(node: list[Any], reading: Reading) -> Maker:

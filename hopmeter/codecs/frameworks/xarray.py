@@ -7,6 +7,7 @@ from typing import Any
 from numpy import ndarray
 
 from hopmeter.codecs import lookup
+from hopmeter.codecs import pandas_values as values
 from hopmeter.codecs.checks import listing
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
@@ -42,7 +43,23 @@ def _variable(variable: Any, frames: Frames, depth: int) -> str:
     dims, attrs = variable.dims, variable.attrs
     named = _dims.get(dims) or _named(dims, frames, depth)
     about = node_of(attrs, frames, depth) if attrs else NOTHING
-    return f"[{named},{about},{node_of(variable.data, frames, depth)}]"
+    data = variable.data
+    if type(data) is ndarray and data.dtype.char == "O":
+        return f"[{named},{about},{_objects(variable, data, frames, depth)}]"
+    return f"[{named},{about},{node_of(data, frames, depth)}]"
+
+
+def _objects(variable: Any, data: Any, frames: Frames, depth: int) -> str:
+    """Plain text and numbers that Python holds, as pandas's; an index keeps the dtype that it has there."""
+    pd = lookup.required("pandas", "pandas")
+    index = variable.to_index() if hasattr(variable, "get_level_variable") else None
+    if isinstance(index, pd.MultiIndex):
+        raise refused(index, "send it without its index of several levels: `reset_index`")
+    if index is not None:
+        return node_of(index, frames, depth)
+    if isinstance(variable.dtype, pd.api.extensions.ExtensionDtype):
+        return node_of(pd.array(data, dtype=variable.dtype), frames, depth)
+    return f'["xarray.objects",{values.node(pd, data, frames, depth)}]'
 
 
 def _named(dims: Any, frames: Frames, depth: int) -> str:
@@ -69,15 +86,19 @@ def _variable_maker(node: Any, reading: Reading) -> Maker:
     held = reading.maker(data)
 
     def make(frames: Any) -> Any:
-        values = held(frames)
+        data = held(frames)
         # What xarray looks for in other arrays (times of other units, objects, subclasses) is not in these.
-        plain = type(values) is ndarray and values.dtype.kind in "biufc" and values.ndim > 0
-        if not plain and not hasattr(values, "shape"):
+        plain = type(data) is ndarray and data.dtype.kind in "biufcO" and data.ndim > 0
+        if not plain and not hasattr(data, "shape"):
             raise CodecError("a variable of xarray's without an array")
         along = named(frames) if fixed is None else fixed
-        return xr.Variable(along, values, None if about is None else about(frames) or None, fastpath=plain)
+        return xr.Variable(along, data, None if about is None else about(frames) or None, fastpath=plain)
 
     return make
+
+
+def _read_objects(node: list[Any], reading: Reading) -> Maker:
+    return values.maker(lookup.required("pandas", "pandas"), listing(node, 2)[1], reading)
 
 
 def _names(dims: Any) -> Any:
@@ -139,7 +160,12 @@ def adopt(obj: Any) -> Any:
     return lookup.required("xarray", EXTRA).DataArray(obj)
 
 
-READERS = {"xarray.array": _read_array, "xarray.dataset": _read_dataset, "xarray.variable": _read_variable}
+READERS = {
+    "xarray.array": _read_array,
+    "xarray.dataset": _read_dataset,
+    "xarray.variable": _read_variable,
+    "xarray.objects": _read_objects,
+}
 
 
 FORM = Form(lambda array, _: adopt(array), lambda array: array.to_numpy())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from hopmeter.codecs import lookup
@@ -15,6 +16,8 @@ ROOTS = ("zarr",)
 EXTRA = "zarr"
 MEGABYTES = (10, 45)
 MOST_CHUNKS = 2**20
+MOST_BYTES = 2**24
+"""Of a chunk that is larger than the array: it is allocated whole."""
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
@@ -22,6 +25,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
     zarr = lookup.required("zarr", EXTRA)
     if not isinstance(obj, zarr.Array):
         raise refused(obj, "send the arrays of a group: `dict(group.arrays())`")
+    _refuse(obj.shape, obj.chunks, obj.dtype.itemsize)
     more = node_of([list(obj.chunks), dict(obj.attrs)], frames, depth)
     return f'["zarr",{more},{node_of(obj[...], frames, depth)}]'
 
@@ -39,14 +43,15 @@ def _read(node: list[Any], reading: Reading) -> Maker:
     return made
 
 
+def _refuse(shape: tuple[int, ...], chunks: tuple[int, ...], itemsize: int) -> None:
+    pieces = math.prod(-(-length // max(chunk, 1)) for length, chunk in zip(shape, chunks, strict=True))
+    each, all_bytes = math.prod(chunks) * itemsize, math.prod(shape) * itemsize
+    if pieces > MOST_CHUNKS or each > max(MOST_BYTES, 4 * all_bytes):
+        raise CodecError(f"an array of Zarr's of {shape} in chunks of {chunks}", "send its data: `array[...]`")
+
+
 def _array(data: Any, chunks: tuple[int, ...], attributes: Any) -> Any:
-    pieces = 1
-    for length, chunk in zip(data.shape, chunks, strict=True):
-        pieces *= -(-length // max(chunk, 1))
-    if pieces > MOST_CHUNKS or any(
-        chunk > max(length, 1) * 2 for length, chunk in zip(data.shape, chunks, strict=True)
-    ):
-        raise CodecError(f"an array of Zarr's in chunks of {chunks}")
+    _refuse(data.shape, chunks, data.itemsize)
     zarr = lookup.required("zarr", EXTRA)
     array = zarr.create_array({}, shape=data.shape, dtype=data.dtype, chunks=chunks, attributes=attributes)
     array[...] = data

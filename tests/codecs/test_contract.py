@@ -1,0 +1,141 @@
+"""What `encode` accepts arrives equal; what would arrive as something else is refused before it is sent."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import xarray as xr
+import zarr
+from carrying import carried
+
+from hopmeter.codecs import CodecError, encode
+
+
+def zone(**offset: int) -> dt.timezone:
+    return dt.timezone(dt.timedelta(**offset))
+
+
+def times(of: Any) -> Any:
+    return pd.Series(pd.to_datetime(["2024-07-01"]).tz_localize(of))
+
+
+def stored(shape: tuple[int, ...], chunks: tuple[int, ...], dtype: Any = "i4") -> Any:
+    return zarr.create_array({}, shape=shape, chunks=chunks, dtype=dtype)
+
+
+FIXED = pa.FixedShapeTensorArray.from_numpy_ndarray(np.arange(12.0).reshape(3, 2, 2))
+TEXT = pd.DataFrame({"a": [1.0]}, index=pd.Index(["x"], name="i"))
+CARRIED: dict[str, Any] = {
+    "dask without dimensions": da.ones(5).sum(),
+    "dask without elements": da.ones((0, 3)),
+    "the masked constant": np.ma.masked,
+    "a masked number": np.ma.array(5, mask=True),
+    "masked text": np.ma.array(["a"], mask=[True]),
+    "masked records": np.ma.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]),
+    "tensors of Arrow's": FIXED,
+    "a cut of those": FIXED[1:],
+    "Arrow's uuid": pa.array([b"1" * 16], pa.uuid()),
+    "Arrow's bool8": pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1], pa.int8())),
+    "a table of those": pa.table({"a": FIXED, "b": pa.array([1, 2, 3])}),
+    "a table without columns": pa.table({"a": [1] * 5}, metadata={"a": "b"}).select([]),
+    "a batch without columns": pa.record_batch({"a": [1] * 5}).select([]),
+    "a frame without columns": pl.DataFrame(height=5),
+    "Zarr in a chunk longer than it": stored((4,), (100,)),
+    "Zarr without elements": stored((0,), (10,)),
+    "Zarr of text": stored((2,), (2,), str),
+    "an offset": times(zone(hours=2)),
+    "an offset without an hour": times(zone(minutes=-330)),
+    "a place": times("Europe/Berlin"),
+    "UTC": times("UTC"),
+    "UTC of Python's": times(dt.UTC),
+    "every quarter": pd.date_range("2024", periods=3, freq="QE-FEB"),
+    "every day of work": pd.date_range("2024", periods=3, freq="B"),
+    "backwards": pd.date_range("2024", periods=3, freq="-1D"),
+    "every 36 hours": pd.timedelta_range("1D", periods=3, freq="36h"),
+    "across a change of clocks": pd.date_range("2024-03-30", periods=3, freq="D", tz="Europe/Berlin"),
+    "NumPy's array in pandas": pd.arrays.NumpyExtensionArray(np.array([1, 2])),
+    "text in it": pd.arrays.NumpyExtensionArray(np.array(["a", None], object)),
+    "labels of text": TEXT.to_xarray(),
+    "labels of objects": TEXT.set_index(pd.Index(["x"], dtype=object, name="i")).to_xarray(),
+    "text as data": pd.DataFrame({"t": ["q", None]}).to_xarray(),
+    "pandas's text as data": xr.Dataset({"a": ("x", pd.array(["a"], dtype="str"))}),
+    "objects in a grid": xr.Dataset({"o": (("x", "y"), np.array([["a", 1], [None, 2.5]], dtype=object))}),
+    "labels of periods": pd.Series([1.0], pd.period_range("2024", periods=1, freq="M", name="k")).to_xarray(),
+}
+
+
+def same(sent: Any, back: Any) -> bool:
+    """Equal in type, content and what is said about it, by the framework's own means."""
+    if isinstance(sent, pd.Series):
+        pd.testing.assert_series_equal(back, sent)
+        return bool(
+            back.dtype.tz.utcoffset(dt.datetime(2024, 7, 1)) == sent.dtype.tz.utcoffset(dt.datetime(2024, 7, 1))
+        )
+    if isinstance(sent, pd.Index):
+        pd.testing.assert_index_equal(back, sent, exact=True)
+        return bool(back.freq == sent.freq)
+    if isinstance(sent, xr.Dataset):
+        dtypes = [{name: index.dtype for name, index in one.indexes.items()} for one in (sent, back)]
+        return bool(back.identical(sent)) and dtypes[0] == dtypes[1]
+    if isinstance(sent, zarr.Array | da.Array):
+        return back.chunks == sent.chunks and back.dtype == sent.dtype and bool((back[...] == sent[...]).all())
+    if isinstance(sent, np.ma.MaskedArray):
+        return repr(back) == repr(sent)
+    if isinstance(sent, pa.Table | pa.RecordBatch):
+        return bool(back.equals(sent, check_metadata=True)) and back.num_rows == sent.num_rows
+    return bool(back.equals(sent)) and getattr(back, "shape", 0) == getattr(sent, "shape", 0)
+
+
+@pytest.mark.parametrize("name", CARRIED)
+def test_what_encode_accepts_arrives_equal(name: str) -> None:
+    back = carried(CARRIED[name])
+    assert type(back) is type(CARRIED[name])
+    assert same(CARRIED[name], back)
+
+
+def test_the_masked_constant_stays_the_one_there_is() -> None:
+    assert carried([np.ma.masked])[0] is np.ma.masked
+
+
+class File(dt.tzinfo):
+    """A zone from a file, as dateutil has them."""
+
+    def utcoffset(self, _: Any) -> dt.timedelta:
+        return dt.timedelta(hours=2)
+
+    def dst(self, _: Any) -> dt.timedelta:
+        return dt.timedelta(0)
+
+    def tzname(self, _: Any) -> str:
+        return "CEST"
+
+
+def every(freq: Any) -> Any:
+    return pd.date_range("2024", periods=3, freq=freq)
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "a zone of one's own": (times(File()), "tz_convert"),
+    "a zone named as another": (times(dt.timezone(dt.timedelta(hours=2), "CAT")), "tz_convert"),
+    "an offset with seconds": (times(zone(hours=2, seconds=7)), "tz_convert"),
+    "every second day of DateOffset": (every(pd.DateOffset(days=2)), "freq = None"),
+    "other hours of business": (every(pd.offsets.BusinessHour(start="10:00")), "freq = None"),
+    "other days of work": (every(pd.offsets.CustomBusinessDay(weekmask="Mon Tue")), "freq = None"),
+    "days of work made whole": (every(pd.offsets.BDay(1, normalize=True)), "freq = None"),
+    "Zarr in one vast chunk": (stored((4,), (2**40,)), "send its data"),
+    "an index of several levels": (xr.DataArray(np.ones((1, 1)), dims=("x", "y")).stack(z=("x", "y")), "reset_index"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_would_arrive_as_something_else_is_refused_before_it_is_sent(name: str) -> None:
+    obj, remedy = REFUSED[name]
+    with pytest.raises(CodecError, match=remedy):
+        encode(obj)
