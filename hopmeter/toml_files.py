@@ -49,7 +49,7 @@ def nearest(word: str, allowed: Iterable[str]) -> str:
 
 
 def _complaint(error: ErrorDetails, model: type[BaseModel]) -> str:
-    key = ".".join(str(part) for part in error["loc"] if not _is_inner(part)).rstrip(".0123456789")
+    key = re.sub(r"(\.\d+)+$", "", ".".join(str(part) for part in error["loc"] if not _is_inner(part)))
     if error["type"] == "extra_forbidden":
         return _unknown(error["loc"], model)
     if error["type"] == "missing":

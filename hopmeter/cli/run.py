@@ -107,6 +107,7 @@ def run(
         "duration": duration,
         "warmup": warmup,
         "trials": trials,
+        "seed": seed,
         "fifo": fifo,
         "mlock": mlock,
         "sample_cpu": sample_cpu,
@@ -120,7 +121,7 @@ def run(
     ambient = asked(os.environ, options)
     for line in ambient.lines():
         console.print(line, style="yellow", markup=False, soft_wrap=True)
-    plan, world = measuring.planned(scenario, {**options, **ambient.given}, setting or [], seed)
+    plan, world = measuring.planned(scenario, {**options, **ambient.given}, setting or [])
     if dry_run:
         raise typer.Exit(measuring.shown(plan, console, as_json))
     command = ["hopmeter", *sys.argv[1:], *ambient.options]

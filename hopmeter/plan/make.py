@@ -41,13 +41,12 @@ def scheduled_s(cell: Cell) -> float:
     return (cell.messages + cell.warmup) / cell.rate_hz + cell.drain_s
 
 
-def make(name: str, scenario: Scenario, world: World, seed: int | None = None) -> Plan:
+def make(name: str, scenario: Scenario, world: World) -> Plan:
     """Every cell the scenario asks for, floors added, what cannot be dropped with its reason."""
     asked = [cell for ask in asks(scenario) for cell in expanded(scenario, ask, world)]
     judged = _judged(_distinct(asked), world)
-    chosen = scenario.seed if seed is None else seed
     cells = without_floors(judged) if scenario.search else with_floors(judged, world)
-    return Plan(name, scenario, cells, secrets.randbits(32) if chosen is None else chosen)
+    return Plan(name, scenario, cells, secrets.randbits(32) if scenario.seed is None else scenario.seed)
 
 
 def _judged(cells: list[Cell], world: World) -> list[Cell]:

@@ -10,6 +10,7 @@ from hopmeter.plan.cell import Cell
 from hopmeter.plan.expand import World, language_parts
 from hopmeter.plan.objects import why_no_object
 from hopmeter.scenario import amounts
+from hopmeter.scenario.amounts import MOST_S
 from hopmeter.scenario.model import MOST_MESSAGES
 
 Rule = Callable[[Cell, Manifest, World], str]
@@ -128,9 +129,13 @@ def _size(cell: Cell, manifest: Manifest, _: World) -> str:
 
 
 def _length(cell: Cell, *_: object) -> str:
-    if cell.messages <= MOST_MESSAGES:
-        return ""
-    return f"{cell.messages:,} messages are more than a trial keeps ({MOST_MESSAGES:,}); shorten it, or lower its rate"
+    if cell.messages > MOST_MESSAGES:
+        most = f"a trial keeps ({MOST_MESSAGES:,})"
+        return f"{cell.messages:,} messages are more than {most}; shorten it, or lower its rate"
+    longest_s = max(cell.limit_s, cell.call_s)
+    if longest_s > MOST_S:
+        return f"a trial could take {longest_s:,.0f} s; nothing may take more than {MOST_S:,.0f} s"
+    return ""
 
 
 def participants(cell: Cell) -> int:

@@ -11,6 +11,9 @@ WAYS = ("memcpy", "stream", "rep", "bytes", "own")
 """How a receiver copies; the first is the default. instrument/src/copying.rs says what each is."""
 DESTINATIONS = ("warm", "cold", "fresh")
 """What it copies into; the first is the default."""
+MOST_S = 1e9
+"""A time beyond is a slip, and does not fit into the nodes' nanoseconds."""
+MOST_COPY_BYTES = 1 << 40
 UNITS_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000}
 
 
@@ -24,7 +27,17 @@ def nanoseconds(text: str) -> int:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s|m)", text)
     if not found:
         raise ValueError(f'"{text}" is no duration; write a number and ns, us, ms, s or m, such as 30s')
-    return round(float(found[1]) * UNITS_NS[found[2]])
+    value_ns = float(found[1]) * UNITS_NS[found[2]]
+    if value_ns > MOST_S * 1e9:
+        raise ValueError(f'"{text}" is longer than {MOST_S:,.0f} s')
+    return round(value_ns)
+
+
+def span_ns(text: str) -> int:
+    """A duration in which something happens; `ValueError` says how one is written."""
+    if not (value_ns := nanoseconds(text)):
+        raise ValueError(f'"{text}" is no time at all; write more, such as 30s')
+    return value_ns
 
 
 def payload_bytes(text: str) -> int:
@@ -36,7 +49,9 @@ def payload_bytes(text: str) -> int:
     if found := re.fullmatch(r"bytes:(\d+)", text):
         return int(found[1])
     if found := re.fullmatch(r"image:(\d+)x(\d+)", text):
-        return int(found[1]) * int(found[2]) * 3
+        if not (pixels := int(found[1]) * int(found[2])):
+            raise ValueError(f'"{text}" has no pixel; an image is 1x1 at least')
+        return pixels * 3
     if found := re.fullmatch(r"array:(\d+(?:x\d+)*)", text):
         return math.prod(map(int, found[1].split("x"))) * 8
     raise ValueError(
@@ -104,6 +119,8 @@ def _copy(amount: str) -> dict[str, str | int]:
             f"({', '.join(DESTINATIONS)}), such as copy:frame:rep:cold"
         )
     size, way, into = found.groups()
+    if size != "frame" and int(size) > MOST_COPY_BYTES:
+        raise ValueError(f'"copy:{amount}" copies more than {MOST_COPY_BYTES} bytes')
     told: dict[str, str | int] = {"kind": "copy"} | ({} if size == "frame" else {"bytes": int(size)})
     return told | ({"way": way} if way else {}) | ({"into": into} if into else {})
 

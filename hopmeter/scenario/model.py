@@ -19,13 +19,14 @@ from pydantic_core import CoreSchema
 
 from hopmeter.manifest.model import LANGUAGES, Wait
 from hopmeter.scenario import amounts
-from hopmeter.scenario.search import Search
+from hopmeter.scenario.search import LEAST_HZ, MOST_HZ, Search
 from hopmeter.toml_files import one_of
 
 Item = TypeVar("Item")
 WAITS: tuple[str, ...] = get_args(Wait)
 MOST_MESSAGES = 1_000_000_000
 """Of a trial: samples of more fill any disk."""
+MOST_SEED = 2**63 - 1
 CORES = ("same", "cross", "sibling", "free", "numa")
 CHOICES_OF_LANGUAGE = ("one", "each", "pairs")
 
@@ -97,14 +98,15 @@ _ONE_WAIT = {"type": "string", "enum": list(WAITS)}
 _WAIT_EACH = {"type": "string", "pattern": f"^({'|'.join(WAITS)})(\\+({'|'.join(WAITS)}))+$"}
 WaitOrWaits = Annotated[str, AfterValidator(_wait), WithJsonSchema({"anyOf": [_ONE_WAIT, _WAIT_EACH]})]
 Duration = Annotated[str, _checked_by(amounts.nanoseconds), Field(examples=["30s", "500ms"])]
-Count = Annotated[int, Field(ge=1)]
+Span = Annotated[str, _checked_by(amounts.span_ns), Field(examples=["30s", "500ms"])]
+Count = Annotated[int, Field(ge=1, le=MOST_MESSAGES)]
 Setting = bool | int | float | str
 
 
 class Strict(BaseModel):
-    """Unknown keys are errors."""
+    """Unknown keys are errors, and so are numbers without end."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class Axes(Strict):
@@ -152,7 +154,7 @@ class Axes(Strict):
     pace: Axis[Literal["open", "poisson", "burst", "closed", "max"]] | None = Field(
         None, description="How the source paces its messages."
     )
-    rate: Axis[Annotated[float, Field(gt=0)]] | None = Field(
+    rate: Axis[Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)]] | None = Field(
         None, description="Messages a second; closed and max have none."
     )
     relays: Axis[Annotated[int, Field(ge=0, le=1000)]] | None = Field(None, description="Relays between the ends.")
@@ -184,11 +186,13 @@ class Axes(Strict):
         {}, description="By transport: settings of its manifest; a list is an axis."
     )
     messages: Count | None = Field(None, description="Messages measured in each trial.")
-    duration: Duration | None = Field(
+    duration: Span | None = Field(
         None,
         description="How long each trial measures, instead of messages; closed and max end after 2,000,000 at most.",
     )
-    warmup: Annotated[int, Field(ge=0)] | None = Field(None, description="Messages sent before those measured.")
+    warmup: Annotated[int, Field(ge=0, le=MOST_MESSAGES)] | None = Field(
+        None, description="Messages sent before those measured."
+    )
     trials: Count | None = Field(None, description="Executions of each cell, in fresh processes.")
 
     @model_validator(mode="after")
@@ -211,11 +215,13 @@ class Scenario(Axes):
     case: list[Case] = Field([], description="Several sets of cells in one question; each takes the rest from above.")
     search: Search | None = Field(None, description="Search each cell's highest rate, not given ones.")
     columns: list[str] = Field([], description="Columns of cells.parquet that matter for the question.")
-    seed: Annotated[int, Field(ge=0)] | None = Field(None, description="Of the trials' order; drawn where absent.")
+    seed: Annotated[int, Field(ge=0, le=MOST_SEED)] | None = Field(
+        None, description="Of the trials' order; drawn where absent."
+    )
     spin_us: Annotated[float, Field(ge=0)] = Field(50.0, description="The source's last stretch before each message.")
     drain: Duration = Field("200ms", description="How long receivers listen for stragglers.")
     busy: Duration = Field("1s", description="How long a refused message is offered again.")
-    timeout: Duration = Field("20s", description="How long a node may take for each step of its start and its end.")
+    timeout: Span = Field("20s", description="How long a node may take for each step of its start and its end.")
     reply: Literal["echo", "header"] = Field("echo", description="What a server sends back.")
     checksum: bool = Field(False, description="Check every payload, not only those of warm-up and the last.")
     fifo: Annotated[int, Field(ge=0, le=99)] = Field(0, description="SCHED_FIFO priority; 0 is the ordinary scheduler.")

@@ -8,31 +8,37 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from hopmeter.scenario import amounts
 
+LEAST_HZ, MOST_HZ = 1e-3, 1e9
+"""Rates beyond are slips."""
 LEAST_MESSAGES = 1000
 """A trial has so many at least, where the scenario gives a duration: they resolve its p99."""
 
 
 def _duration(text: str) -> str:
-    amounts.nanoseconds(text)
+    amounts.span_ns(text)
     return text
 
 
 class Search(BaseModel):
     """Rates are tried one after the other: up by a factor until one fails, then between the two on either side."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     bound_p99: Annotated[str, AfterValidator(_duration)] = Field(
         description="A rate holds where 99 % of its messages arrive within this time of when they were due.",
         examples=["5ms"],
     )
-    start: Annotated[float, Field(gt=0)] = Field(1000.0, description="The first rate, in messages a second.")
-    factor: Annotated[float, Field(gt=1)] = Field(2.0, description="From one rate to the next.")
+    start: Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)] = Field(
+        1000.0, description="The first rate, in messages a second."
+    )
+    factor: Annotated[float, Field(gt=1, le=1e6)] = Field(2.0, description="From one rate to the next.")
     refine: Annotated[int, Field(ge=0, le=20)] = Field(
         3, description="How often the bracket is halved, on a logarithmic scale, after a rate has failed."
     )
-    lowest: Annotated[float, Field(gt=0)] = Field(10.0, description="No rate below this is tried.")
-    highest: Annotated[float, Field(gt=0)] = Field(1_000_000.0, description="No rate above this is tried.")
+    lowest: Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)] = Field(10.0, description="No rate below this is tried.")
+    highest: Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)] = Field(
+        1_000_000.0, description="No rate above this is tried."
+    )
 
     @model_validator(mode="after")
     def _ordered(self) -> Search:

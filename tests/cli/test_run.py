@@ -148,6 +148,8 @@ def test_ctrl_c_keeps_what_is_finished_and_resume_goes_on(
         (["run", "--transport", "zenho"], 'did you mean "zenoh"?'),
         (["run", "--set", "hmw=1"], 'did you mean "hwm"?'),
         (["run", "--messages", "5", "--duration", "1s"], "--messages and --duration say the same thing twice"),
+        (["run", "--rate", "inf"], "rate = inf: Input should be"),
+        (["run", "--seed", "-1"], "seed = -1: Input should be greater than or equal to 0"),
         (["run", "--resume", "nowhere"], "nowhere is no run folder"),
         (["run", "--resume", "nowhere", "--wait", "spin"], "other options have no meaning with it"),
         (["show", "nowhere"], "nowhere is no run folder"),

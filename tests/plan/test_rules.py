@@ -56,6 +56,14 @@ BUS = transport("bus", settings={"hwm": {"default": 10, "min": 0, "help": "H."}}
             {"rate": 1e9, "duration": "60m"},
             "3,600,000,000,000 messages are more than a trial keeps (1,000,000,000); shorten it, or lower its rate",
         ),
+        (
+            {"rate": 0.001, "messages": 10**9},
+            "a trial could take 1,500,001,500,003 s; nothing may take more than 1,000,000,000 s",
+        ),
+        (
+            {"pattern": "rpc", "relays": 999, "work": "sleep:1000000s"},
+            "a trial could take 1,000,000,010 s; nothing may take more than 1,000,000,000 s",
+        ),
         ({"wait": "spin", "relays": 1}, "3 spinning threads on 2 cores would measure the scheduler"),
         ({"wait": "spin", "cores": "same"}, "2 spinning threads on 1 core would measure the scheduler"),
         ({"wait": "spin", "cores": "free", "pairs": 2}, "4 spinning threads on 2 cores would measure the scheduler"),

@@ -25,14 +25,14 @@ NOTHING_TO_RUN = 2
 SOME_FAILED = 1
 
 
-def planned(asked: str, given: Mapping[str, Any], settings: Sequence[str], seed: int | None) -> tuple[Plan, World]:
+def planned(asked: str, given: Mapping[str, Any], settings: Sequence[str]) -> tuple[Plan, World]:
     """The scenario with what the command line replaces, as cells."""
     path = scenario.find(asked)
     wanted, toml = scenario.load(path)
     world = this_world()
     if given or settings:
         wanted = scenario.replaced(toml, given, settings, world.manifests)
-    return plan.make(path.stem, wanted, world, seed), world
+    return plan.make(path.stem, wanted, world), world
 
 
 def this_world() -> World:
