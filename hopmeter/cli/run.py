@@ -32,7 +32,9 @@ def _length(help_text: str) -> Any:
 
 
 def run(
-    scenario: Annotated[str, typer.Argument(help="A name (see `hopmeter scenarios`) or a .toml file.")] = "quick",
+    scenario: Annotated[
+        Text, typer.Argument(help="A name (see `hopmeter scenarios`) or a .toml file.", show_default="quick")
+    ] = None,
     transport: Annotated[Text, _axis("Names, or all.")] = None,
     language: Annotated[Text, _axis("rust, c++, python, source>sink, one, each or pairs.")] = None,
     pattern: Annotated[Text, _axis("pubsub, rpc, scatter.")] = None,
@@ -114,14 +116,20 @@ def run(
     }
     console = Console(stderr=as_json, highlight=False)
     if resume is not None:
-        if out is not None or setting or given(axes, scalars):
-            raise UsageError("--resume goes on with a run as it was planned; other options have no meaning with it")
+        told = given(axes, scalars) or setting or dry_run
+        if told or scenario is not None or out is not None:
+            raise UsageError(
+                "--resume goes on with a run as it was planned; other options have no meaning with it",
+                f"hopmeter run --resume {resume}",
+            )
         raise typer.Exit(measuring.resumed(resume, console, as_json))
     options = given(axes, scalars)
     ambient = asked(os.environ, options)
     for line in ambient.lines():
         console.print(line, style="yellow", markup=False, soft_wrap=True)
-    plan, world = measuring.planned(scenario, {**options, **ambient.given}, setting or [])
+    plan, world = measuring.planned(
+        "quick" if scenario is None else scenario, {**options, **ambient.given}, setting or []
+    )
     if dry_run:
         raise typer.Exit(measuring.shown(plan, console, as_json))
     command = ["hopmeter", *sys.argv[1:], *ambient.options]
