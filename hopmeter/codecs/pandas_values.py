@@ -43,7 +43,7 @@ def _numpy(array: Any, frames: Frames, depth: int) -> str:
 
 
 def _categorical(pd: Any, array: Any, frames: Frames, depth: int) -> str:
-    parts = (np.asarray(array.codes), array.categories, bool(array.ordered))
+    parts = (np.asarray(array.codes), counted(pd, array.categories, len(array)), bool(array.ordered))
     return f'["categorical",{",".join(node_of(part, frames, depth) for part in parts)}]'
 
 
@@ -89,7 +89,14 @@ def _periods(pd: Any, array: Any, frames: Frames, depth: int) -> str:
 
 
 def _intervals(pd: Any, array: Any, frames: Frames, depth: int) -> str:
-    return f'["interval","{array.closed}",{node_of(array.left, frames, depth)},{node_of(array.right, frames, depth)}]'
+    left, right = (node_of(counted(pd, ends, 0), frames, depth) for ends in (array.left, array.right))
+    return f'["interval","{array.closed}",{left},{right}]'
+
+
+def counted(pd: Any, index: Any, rows: int) -> Any:
+    """A range whose numbers the receiver writes down travels as they are, unless as many codes go with it."""
+    is_range = type(index) is pd.RangeIndex and len(index) > rows
+    return pd.Index(np.arange(index.start, index.stop, index.step), name=index.name) if is_range else index
 
 
 _KINDS = {
@@ -116,24 +123,46 @@ def maker(pd: Any, written: Any, reading: Reading) -> Maker:
     wants |= {"string": 3, "interval": 3}
     if len(parts) != wants[one_of(kind, *wants)]:
         raise CodecError("values of pandas's with other parts than their kind")
-    makers = [reading.maker(part) for part in parts]
+    makers = dense(parts, reading) if kind in ("categorical", "interval") else [reading.maker(part) for part in parts]
     build = _BUILD[kind]
     return lambda frames: build(pd, *[make(frames) for make in makers])
 
 
+def dense(parts: list[Any], reading: Reading) -> list[Maker]:
+    """Of these, pandas writes every number of a range down."""
+    before, reading.dense = reading.dense, True
+    makers = [reading.maker(part) for part in parts]
+    reading.dense = before
+    return makers
+
+
 def _object(pd: Any, shape: Any, values: Any) -> Any:
     made = np.empty(len(listing(values)), object)
+    if not shape or not all(type(value) in PLAIN for value in values):  # NumPy would look into other objects
+        raise CodecError("values of pandas's that are neither text nor numbers")
     made[:] = values
     return made.reshape([integer(length) for length in listing(shape)])
 
 
 def _array_of(kind: str) -> Any:
     def check(value: Any) -> Any:
-        if type(value) is not np.ndarray or (kind and value.dtype.kind not in kind):
+        # Of an array without dimensions pandas would make as many as its index is long.
+        if type(value) is not np.ndarray or not value.ndim or (kind and value.dtype.kind not in kind):
             raise CodecError("values of pandas's that are no such array")
         return value
 
     return check
+
+
+def index(pd: Any, value: Any) -> Any:
+    """An index of pandas's, whose numbers were counted where it is a range."""
+    if not isinstance(value, pd.Index):
+        raise CodecError("a part that has to be an index of pandas's is none")
+    return value
+
+
+def _categorical_of(pd: Any, codes: Any, of: Any, ordered: Any) -> Any:
+    return pd.Categorical.from_codes(_CODES(codes), index(pd, of), bool(ordered))
 
 
 _ANY, _CODES, _BITS, _TIMES = _array_of(""), _array_of("i"), _array_of("b"), _array_of("mM")
@@ -162,13 +191,20 @@ def _moments_of(pd: Any, zone: Any, values: Any) -> Any:
 
 
 def _intervals_of(pd: Any, closed: Any, left: Any, right: Any) -> Any:
-    return pd.arrays.IntervalArray.from_arrays(left, right, one_of(closed, "left", "right", "both", "neither"))
+    ends = index(pd, left), index(pd, right)
+    return pd.arrays.IntervalArray.from_arrays(*ends, one_of(closed, "left", "right", "both", "neither"))
+
+
+def levels_of(pd: Any, names: Any, codes: Any, levels: Any) -> Any:
+    """An index of several levels."""
+    numbers, known = [_CODES(code) for code in listing(codes)], [index(pd, level) for level in listing(levels)]
+    return pd.MultiIndex(known, numbers, names=listing(names), verify_integrity=True)
 
 
 _BUILD: dict[str, Any] = {
     "numpy": lambda pd, array: _ANY(array),
     "object": _object,
-    "categorical": lambda pd, codes, of, ordered: pd.Categorical.from_codes(_CODES(codes), of, bool(ordered)),
+    "categorical": _categorical_of,
     "masked": _masked_of,
     "arrow": lambda pd, values: pd.arrays.ArrowExtensionArray(values),
     "string": _string_of,

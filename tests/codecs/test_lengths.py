@@ -8,16 +8,18 @@ import json
 import tracemalloc
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 from carrying import carried
 
-from hopmeter.codecs import CodecError, decode, encode
+from hopmeter.codecs import CodecError, decode, encode, lookup
 from hopmeter.codecs.header import pack
 
 
-def refused(node: Any, *frames: Any, match: str, **asked: Any) -> None:
+def refused(node: Any, *frames: Any, match: str | None, **asked: Any) -> None:
     """With little memory of Python's or NumPy's, and little of Arrow's."""
     pool = pa.default_memory_pool()
     before = pool.bytes_allocated()
@@ -101,3 +103,78 @@ def test_what_polars_panics_at_is_refused_before(capfd: pytest.CaptureFixture[st
         with pytest.raises(CodecError, match="256 bits"):
             carried(sent, as_="polars")
     assert "panicked" not in capfd.readouterr().err
+
+
+def array(dtype: str, *shape: int) -> list[Any]:
+    return ["array", "numpy", dtype, list(shape), "C", None]
+
+
+def numbers(end: int) -> list[Any]:
+    return ["pandas.range", None, 0, end, 1]
+
+
+NOTHING = ["dict", []]
+LONG = ["range", ["list", [0, 2**25, 1]]]
+MANY = 2**23
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        ["pandas.multi", ["list", [None]], ["list", [array("|i1", 3)]], ["list", [numbers(2**30)]]],
+        ["pandas.array", ["categorical", array("|i1", 3), numbers(2**30), False]],
+        ["pandas.index", None, None, ["categorical", array("|i1", 3), numbers(2**30), False]],
+        ["list", [["bytes"], ["pandas.array", ["interval", "left", numbers(MANY), numbers(MANY)]]]],
+        ["list", [["bytes"], *[["pandas.array", ["interval", "left", numbers(2**19), numbers(2**19)]]] * 3]],
+    ],
+    ids=["levels", "categories", "categories of an index", "intervals", "three times intervals"],
+)
+def test_ranges_whose_numbers_are_in_no_frame_are_refused(node: Any) -> None:
+    refused(node, bytes(3), match="in no frame")
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        ["pandas.multi", LONG, ["list", [array("|i1", 3)]], ["list", [numbers(3)]]],
+        ["pandas.multi", ["list", [None]], ["list", [LONG, array("|i1", 3)]], ["list", [numbers(3)]]],
+        ["pandas.multi", ["list", [None]], ["list", [array("|i1", 3)]], ["list", [LONG]]],
+        ["pandas.array", ["categorical", array("|i1", 3), LONG, False]],
+        ["list", [["bytes"], ["pandas.array", ["interval", "left", LONG, LONG]]]],
+        ["pandas.series", None, NOTHING, numbers(2**30), ["list", [array("|i1", 3)]]],
+        ["list", [["bytes"], ["pandas.array", ["object", ["list", [1]], ["list", [LONG]]]]]],
+        ["list", [["bytes"], ["range", LONG]]],
+        ["list", [["bytes"], ["slice", LONG]]],
+        ["image", "L", 3, 1, "bytes", LONG],
+        ["xarray.variable", [LONG, NOTHING, array("|i1", 3)]],
+    ],
+)
+def test_a_range_of_python_s_is_written_down_nowhere(node: Any) -> None:
+    refused(node, bytes(3), match=None)
+
+
+@pytest.mark.parametrize(
+    "held", [["numpy", array("<f8")], ["object", ["list", []], ["list", [0.5]]]], ids=["f8", "object"]
+)
+def test_one_number_is_not_made_as_many_as_the_index_is_long(held: Any) -> None:
+    frames = [bytes(8)] if held[0] == "numpy" else []
+    refused(["pandas.series", None, NOTHING, numbers(2**30), held], *frames, match="values of pandas")
+    frame = ["pandas.frame", numbers(1), numbers(2**30), NOTHING, [[[0], held]]]
+    refused(frame, *frames, match="values of pandas")
+
+
+def test_long_ranges_that_are_backed_arrive() -> None:
+    ends = pd.RangeIndex(2**20), pd.RangeIndex(1, 2**20 + 1)
+    spans = carried(pd.arrays.IntervalArray.from_arrays(*ends))
+    assert (spans.left.equals(ends[0]), spans.right.equals(ends[1])) == (True, True)
+    sent = pd.MultiIndex([pd.RangeIndex(2**20 + 9), pd.Index(["a"])], [np.arange(2**20 + 9), np.zeros(2**20 + 9, "i1")])
+    assert type(carried(sent).levels[0]) is pd.RangeIndex
+    sent = pd.CategoricalIndex(pd.Categorical.from_codes([0], pd.RangeIndex(2**20 + 9)))
+    assert carried(sent).equals(sent)
+    assert len(carried(pd.RangeIndex(2**40))) == 2**40
+
+
+def test_chunks_of_dask_s_are_counted_before_they_are_listed() -> None:
+    lookup.required("dask.array", "dask")  # what importing it takes is no part of this
+    chunks = ["list", [["list", [1] * 10] for _ in range(9)]]
+    refused(["dask", chunks, ["list", []]], match="other chunks than it says")

@@ -60,10 +60,10 @@ def _read(node: list[Any], reading: Reading) -> Maker:
 
 
 def _joined(da: Any, chunks: tuple[tuple[int, ...], ...], blocks: list[Any]) -> Any:
-    shapes = list(itertools.product(*chunks))
     if math.prod(len(axis) for axis in chunks) != len(blocks) or not blocks:
         raise CodecError("an array of Dask's with other chunks than it says")
-    if any(block.shape != shape or block.dtype != blocks[0].dtype for block, shape in zip(blocks, shapes, strict=True)):
+    told = zip(blocks, itertools.product(*chunks), strict=True)
+    if any(block.shape != shape or block.dtype != blocks[0].dtype for block, shape in told):
         raise CodecError("a chunk of Dask's of another shape than it says")
     name = f"hopmeter-{uuid.uuid4().hex}"
     graph = {(name, *at): block for at, block in zip(_places(tuple(map(len, chunks))), blocks, strict=True)}

@@ -62,7 +62,8 @@ def _index(pd: Any, index: Any, frames: Frames, depth: int) -> str:
         name = node_of(index.name, frames, depth)
         return f'["pandas.range",{name},{index.start},{index.stop},{index.step}]'
     if isinstance(index, pd.MultiIndex):
-        parts = (list(index.names), [np.asarray(codes) for codes in index.codes], list(index.levels))
+        levels = [values.counted(pd, level, len(index)) for level in index.levels]
+        parts = (list(index.names), [np.asarray(codes) for codes in index.codes], levels)
         return f'["pandas.multi",{",".join(node_of(part, frames, depth) for part in parts)}]'
     freq = getattr(index, "freq", None) if isinstance(index, pd.DatetimeIndex | pd.TimedeltaIndex) else None
     freq = None if freq is None else _frequency(freq)
@@ -189,13 +190,14 @@ def _read_range(node: list[Any], reading: Reading) -> Maker:
     if not all(type(limit) is int and abs(limit) < 2**62 for limit in limits):
         raise CodecError("a range of pandas's without limits")
     called = reading.maker(name)
+    reading.free += len(range(*limits)) if reading.dense else 0
     return lambda frames: pd.RangeIndex(*limits, name=called(frames))
 
 
 def _read_multi(node: list[Any], reading: Reading) -> Maker:
     pd = lookup.required("pandas", EXTRA)
-    names, codes, levels = (reading.maker(part) for part in listing(node, 4)[1:])
-    return lambda frames: pd.MultiIndex(levels(frames), codes(frames), names=names(frames), verify_integrity=True)
+    makers = values.dense(listing(node, 4)[1:], reading)
+    return lambda frames: values.levels_of(pd, *[make(frames) for make in makers])
 
 
 def _read_array(node: list[Any], reading: Reading) -> Maker:

@@ -74,7 +74,7 @@ def _read(node: list[Any], reading: Reading) -> Maker:
 
     def make(frames: Any) -> Any:
         image = load(mode, size, buffer(frames[place]))
-        return _dressed(image, *extras(frames))
+        return _dressed(image, *listing(extras(frames), 2))
 
     if reading.as_ in (None, "pillow"):
         return make

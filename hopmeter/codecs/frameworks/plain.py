@@ -142,7 +142,7 @@ def _read_dict(node: list[Any], reading: Reading) -> Maker:
 def _read_limits(node: list[Any], reading: Reading) -> Maker:
     tag, limits = listing(node, 2)
     kind, make = {"range": range, "slice": slice}[tag], reading.maker(limits)
-    return lambda frames: kind(*make(frames))
+    return lambda frames: kind(*listing(make(frames), 3))
 
 
 def _read_dataclass(node: list[Any], reading: Reading) -> Maker:

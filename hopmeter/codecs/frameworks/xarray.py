@@ -92,6 +92,8 @@ def _variable_maker(node: Any, reading: Reading) -> Maker:
         if not plain and not hasattr(data, "shape"):
             raise CodecError("a variable of xarray's without an array")
         along = named(frames) if fixed is None else fixed
+        if type(along) is not tuple:  # xarray would make one of a range of any length
+            raise CodecError("a variable of xarray's whose dimensions are no tuple")
         return xr.Variable(along, data, None if about is None else about(frames) or None, fastpath=plain)
 
     return make
