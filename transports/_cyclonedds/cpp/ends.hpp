@@ -37,11 +37,14 @@ class Writer final : public hopmeter::Publisher {
   Entity topic_, writer_;
 };
 
-/// Takes the samples of a reader, each with a loan.
+/// Takes the samples of a reader, each into the same memory: a loan of the library is freed when it is returned, with
+/// the octets in it, and made anew for the next sample.
 template <class Message>
 class Inbox {
  public:
   explicit Inbox(House& house) : house_(house) {}
+  Inbox(const Inbox&) = delete;
+  ~Inbox() { dds_sample_free(&sample_, &Message::type, DDS_FREE_CONTENTS); }
 
   /// Hands over the next sample as the instrument sees it, if there is one.
   bool take(dds_entity_t reader, const auto& hand_over) {
@@ -51,25 +54,25 @@ class Inbox {
   /// The same with the sample itself.
   bool take_sample(dds_entity_t reader, const auto& hand_over) {
     dds_sample_info_t info;
-    do {
-      void* sample = nullptr;
-      const auto taken = demand(dds_take(reader, &sample, &info, 1, 1), "take a sample");
-      if (taken == 0) return false;
-      if (info.valid_data) hand_over_valid(reader, info, sample, hand_over);
-      demand(dds_return_loan(reader, &sample, taken), "take a loan back");
-    } while (!info.valid_data);
-    return true;
+    void* into = &sample_;
+    while (demand(dds_take(reader, &into, &info, 1, 1), "take a sample") > 0) {
+      if (!info.valid_data) continue;
+      hand_over(std::as_const(sample_));
+      note(reader, info.publication_handle);
+      return true;
+    }
+    return false;
   }
 
  private:
-  void hand_over_valid(dds_entity_t reader, const dds_sample_info_t& info, const void* sample, const auto& hand_over) {
-    hand_over(*static_cast<const typename Message::Sample*>(sample));
-    if (info.publication_handle == writer_) return;
-    writer_ = info.publication_handle;
-    house_.note(reader, writer_);
+  void note(dds_entity_t reader, dds_instance_handle_t writer) {
+    if (writer == writer_) return;
+    writer_ = writer;
+    house_.note(reader, writer);
   }
 
   House& house_;
+  typename Message::Sample sample_{};
   dds_instance_handle_t writer_ = 0;
 };
 
@@ -114,7 +117,7 @@ class Reader final : public hopmeter::Subscriber {
   Arrivals arrivals_;
 };
 
-/// What has Cyclone DDS call `arrived(reader)` of an object.
+/// What has Cyclone DDS call `arrived(reader)` of an object, once for each sample.
 template <class Called>
 auto calling(Called* called) {
   const auto enter = [](dds_entity_t reader, void* self) { static_cast<Called*>(self)->arrived(reader); };
@@ -133,12 +136,10 @@ class Listener final : public hopmeter::Subscription {
         inbox_(house),
         topic_(house.topic(Message::type, Message::topic(link.name))),
         reader_(house.reader(*topic_, link, reader_qos(house.setup), calling<Listener>(this).get())) {}
-  /// Waits until no call is under way: one that finds its reader half deleted can neither take nor give back.
+  /// Waits until no call is under way: one that finds its reader half deleted cannot take.
   ~Listener() override { dds_set_listener(*reader_, nullptr); }
 
-  void arrived(dds_entity_t reader) {
-    while (inbox_.take(reader, on_frame_)) continue;
-  }
+  void arrived(dds_entity_t reader) { inbox_.take(reader, on_frame_); }
 
  private:
   hopmeter::OnFrame on_frame_;

@@ -4,6 +4,7 @@
 #include <dds/dds.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "hopmeter/error.hpp"
@@ -11,9 +12,10 @@
 namespace cyclone {
 
 /// What Cyclone DDS answers to a call, or the error that it stands for.
-inline dds_return_t demand(dds_return_t code, const std::string& what, const std::string& remedy = {}) {
-  if (code < 0) throw hopmeter::Error("Cyclone DDS could not " + what + ": " + dds_strretcode(code), remedy);
-  return code;
+inline dds_return_t demand(dds_return_t code, std::string_view what, std::string_view remedy = {}) {
+  if (code >= 0) return code;
+  throw hopmeter::Error("Cyclone DDS could not " + std::string(what) + ": " + dds_strretcode(code),
+                        std::string(remedy));
 }
 
 /// Deletes its entity. For a reader this waits until no listener of it runs.
