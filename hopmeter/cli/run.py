@@ -123,13 +123,11 @@ def run(
                 f"hopmeter run --resume {resume}",
             )
         raise typer.Exit(measuring.resumed(resume, console, as_json))
-    options = given(axes, scalars)
+    name, options = "quick" if scenario is None else scenario, given(axes, scalars)
     ambient = asked(os.environ, options)
     for line in ambient.lines():
         console.print(line, style="yellow", markup=False, soft_wrap=True)
-    plan, world = measuring.planned(
-        "quick" if scenario is None else scenario, {**options, **ambient.given}, setting or []
-    )
+    plan, world = measuring.planned(name, {**options, **ambient.given}, setting or [])
     if dry_run:
         raise typer.Exit(measuring.shown(plan, console, as_json))
     command = ["hopmeter", *sys.argv[1:], *ambient.options]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+
+from hopmeter.cli.main import fail
+from hopmeter.errors import HopmeterError
 
 STDOUT = Path("/dev/stdout")
 """What is there already, in a file or on its way through a pipe, stays."""
@@ -34,8 +38,11 @@ def show(
     from hopmeter.report import source
 
     if csv is not None:
-        typer.echo(f"{_write(run, csv)} messages in {csv}", err=csv == STDOUT)
-        return
+        damaged: list[HopmeterError] = []
+        typer.echo(f"{_write(run, csv, damaged.append)} messages in {csv}", err=csv == STDOUT)
+        for each in damaged:
+            fail(each)
+        raise typer.Exit(1 if damaged else 0)
     found = source.read(run)
     if as_json:
         for row in found.rows:
@@ -44,13 +51,13 @@ def show(
         table.print_run(Console(highlight=False), found)
 
 
-def _write(run: Path, csv: Path) -> int:
+def _write(run: Path, csv: Path, missed: Callable[[HopmeterError], None]) -> int:
     from hopmeter.report import write_csv
     from hopmeter.store.disk import replacing, writing
 
     if csv == STDOUT:
-        return write_csv(run, sys.stdout)
+        return write_csv(run, sys.stdout, missed)
     with writing(csv):
         csv.parent.mkdir(parents=True, exist_ok=True)
     with replacing(csv) as partial, partial.open("w") as file:
-        return write_csv(run, file)
+        return write_csv(run, file, missed)

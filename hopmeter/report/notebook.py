@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -15,8 +16,9 @@ from hopmeter.report import codecs, theme
 from hopmeter.report.drawing import Style
 from hopmeter.report.figures import boxes as figure
 from hopmeter.report.grouping import Group, families, groups
-from hopmeter.report.samples import Delivered, delivered
+from hopmeter.report.samples import Delivered, Missed, delivered
 from hopmeter.report.source import Row, Run, read
+from hopmeter.store.disk import StoreError
 
 COLUMNS = {
     "middleware": pl.String,
@@ -62,19 +64,24 @@ def _themed(chart: Any) -> alt.TopLevelMixin:
 
 def messages(*runs: Path) -> pl.DataFrame:
     """A row a message that arrived, as `write_csv` writes it."""
-    tables = [table for run in runs for table in _tables(read(run))]
+    tables = [table for run in runs for table in _tables(read(run), _warned)]
     return pl.concat(tables) if tables else pl.DataFrame(schema=COLUMNS)
 
 
-def write_csv(run: Path, out: TextIO) -> int:
+def _warned(damaged: StoreError) -> None:
+    warnings.warn(f"left out: {damaged}", stacklevel=3)
+
+
+def write_csv(run: Path, out: TextIO, missed: Missed = _warned) -> int:
     """Every message of a run that arrived, as CSV; answers how many there are.
 
     `middleware` is the transport, `plugin` the codec (`numpy`, on a GPU `torch_gpu`), `count` the message's number,
     `timestamp` when it was due (sent, where nothing was due) in seconds of the machine's monotonic clock, and `delay`
-    the seconds until it was whole at the receiver. Messages that were lost have no row.
+    the seconds until it was whole at the receiver. Messages that were lost have no row. Trials whose samples are
+    damaged have none either: `missed` is told of each, and warns where it is not given.
     """
     many, header = 0, True
-    for table in _tables(read(run)):
+    for table in _tables(read(run), missed):
         out.write(table.write_csv(include_header=header))
         many, header = many + len(table), False
     if header:
@@ -82,9 +89,9 @@ def write_csv(run: Path, out: TextIO) -> int:
     return many
 
 
-def _tables(run: Run) -> Iterator[pl.DataFrame]:
+def _tables(run: Run, missed: Missed) -> Iterator[pl.DataFrame]:
     for row in run.measured:
-        for part in delivered(row):
+        for part in delivered(row, missed):
             yield _table(row, part)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,6 +18,12 @@ from hopmeter.store.disk import StoreError
 from hopmeter.store.samples import NONE_NS, Samples
 
 Numbers = NDArray[np.float64]
+Missed = Callable[[StoreError], None]
+"""Is told of a trial whose samples cannot be read."""
+
+
+def _said_elsewhere(_: StoreError) -> None:
+    """As a warning of the report (surroundings.damaged_samples): the table was made when they were whole."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +52,13 @@ def _trials(row: Row) -> Iterator[Trial]:
         yield _trial(row, number, found)
 
 
-def _recorded(row: Row) -> Iterator[tuple[int, list[Flow]]]:
+def _recorded(row: Row, missed: Missed = _said_elsewhere) -> Iterator[tuple[int, list[Flow]]]:
     for trial in row.trials:
         if trial["good"] and trial.get("samples"):
             try:
                 found = list(flows(row.cell, Samples(row.run.folder / trial["samples"])))
-            except StoreError:
-                # Said as a warning (surroundings.damaged_samples): the table was made when they were whole.
+            except StoreError as damaged:
+                missed(damaged)
                 continue
             yield trial["trial"], found
 
@@ -69,9 +75,9 @@ class Delivered:
     took_ns: NDArray[np.int64]
 
 
-def delivered(row: Row) -> Iterator[Delivered]:
+def delivered(row: Row, missed: Missed) -> Iterator[Delivered]:
     """Message by message, what the figure is made of that the row is ranked by."""
-    for trial, found in _recorded(row):
+    for trial, found in _recorded(row, missed):
         for number, flow in enumerate(found):
             start, done = _ends(row, flow)
             seq = np.flatnonzero((start != NONE_NS) & (done != NONE_NS))

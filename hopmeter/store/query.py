@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from hopmeter.errors import UsageError
+from hopmeter.store.disk import StoreError
 
 TABLES = {
     "cells": ("cells.parquet", r"([^/]+)/cells\.parquet$"),
     "trials": ("trials.parquet", r"([^/]+)/trials\.parquet$"),
     "samples": ("samples/*.parquet", r"([^/]+)/samples/[^/]+$"),
+    "cpu": ("cpu/*.parquet", r"([^/]+)/cpu/[^/]+$"),
 }
 """The files behind each view, and where the run's name stands in their paths."""
 
+OF_TRIALS = ("samples", "cpu")
+"""Views with a file for each trial: one that is damaged is left out, and the others are worth as much as before."""
 SAMPLE = r"([^/]+)-(\d+)\.parquet$"
-"""Cell and trial in the name of a sample file."""
+"""Cell and trial in the name of such a file."""
 
 
 def connect(runs: Iterable[Path]) -> duckdb.DuckDBPyConnection:
-    """A database in memory with the views `cells`, `trials` and `samples`, each with the column `run`.
+    """A database in memory with the views `cells`, `trials` and `samples`, each with the column `run`; `cpu` too, where
+    it was sampled.
 
-    `samples` has also `cell` and `trial`. Columns that an older run lacks are null. Raises UsageError where a
-    run has no tables.
+    `samples` and `cpu` have also `cell` and `trial`. Columns that an older run lacks are null. A damaged file of a
+    trial is left out with a warning. Raises UsageError where there is no run, or one has no tables, and StoreError
+    where a table is damaged.
     """
     folders = [run.resolve() for run in runs]
+    if not folders:
+        raise UsageError("no run was named", "name folders below results/")
     database = duckdb.connect()
     for view, (pattern, run) in TABLES.items():
-        files = [str(path) for folder in folders for path in _files(folder, pattern)]
+        files = [str(path) for folder in folders for path in _files(folder, pattern) if _is_whole(path, view)]
         if files:
             database.execute(f"CREATE VIEW {view} AS {_select(view, files, run)}")
     return database
@@ -42,10 +53,22 @@ def _files(folder: Path, pattern: str) -> list[Path]:
     return files
 
 
+def _is_whole(path: Path, view: str) -> bool:
+    """Whether its end, which says what the file holds, can be read."""
+    try:
+        pq.read_metadata(path)
+    except (OSError, pa.ArrowException) as cause:
+        if view not in OF_TRIALS:
+            raise StoreError(f"{path} is damaged: {cause}", "take it from a copy, or measure again") from cause
+        warnings.warn(f"left out, for it is damaged: {path}", stacklevel=4)
+        return False
+    return True
+
+
 def _select(view: str, files: list[str], run: str) -> str:
     listed = ", ".join(_quoted(file) for file in files)
     named = f"regexp_extract(filename, {_quoted(run)}, 1) AS run"
-    if view == "samples":
+    if view in OF_TRIALS:
         cell, trial = (f"regexp_extract(filename, {_quoted(SAMPLE)}, {part})" for part in (1, 2))
         named += f", {cell} AS cell, CAST({trial} AS BIGINT) AS trial"
     return f"SELECT {named}, * EXCLUDE (filename) FROM read_parquet([{listed}], union_by_name=true, filename=true)"

@@ -82,6 +82,19 @@ def test_a_message_that_was_lost_has_no_row(made: ModuleType, tmp_path: Path) ->
     ]
 
 
+def test_damaged_samples_are_named_and_the_others_written(made: ModuleType, tmp_path: Path) -> None:
+    run = made.build(tmp_path / "run", (made.Made("zenoh"),), trials=2, messages=40)
+    first, _ = sorted((run / "samples").iterdir())
+    first.write_bytes(b"PAR1")
+    register_all()
+    done = CliRunner().invoke(app, ["show", str(run), "--csv", str(tmp_path / "messages.csv")])
+    assert done.exit_code == 1
+    assert first.name in done.stderr
+    assert "40 messages in" in done.output
+    with pytest.warns(UserWarning, match=first.name):
+        assert len(report.messages(run)) == 40
+
+
 def test_nothing_measured_is_an_empty_table_and_no_figure(made: ModuleType, tmp_path: Path) -> None:
     run = made.build(tmp_path / "run", (made.Made("shm", failed="no core is ours"),), trials=1)
     out = io.StringIO()

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -147,6 +148,37 @@ def test_several_runs_are_one_table(tmp_path: Path, raw: list[Path]) -> None:
     samples += "AS arrived_ns, max(sent_ns) AS sent_ns FROM samples GROUP BY ALL) GROUP BY ALL ORDER BY run"
     assert database.sql(samples).fetchall() == [("first", "c1", 0, 3), ("second", "c1", 0, 3)]
     assert database.sql("SELECT count(*) FROM trials WHERE good").fetchall() == [(2,)]
+
+
+def test_a_damaged_file_of_a_trial_is_left_out_and_named(folder: RunFolder, raw: list[Path]) -> None:
+    for trial in (0, 1):
+        folder.add_trial(good(trial), raw)
+    run = folder.finish([{"cell": "c1"}])
+    (run / "samples/c1-0.parquet").write_bytes(b"PAR1")
+    with pytest.warns(UserWarning, match=r"left out, for it is damaged: .*/samples/c1-0\.parquet"):
+        database = query.connect([run])
+    assert database.sql("SELECT DISTINCT trial FROM samples").fetchall() == [(1,)]
+
+
+def test_a_damaged_table_is_named(folder: RunFolder) -> None:
+    run = folder.finish([{"cell": "c1"}])
+    (run / "cells.parquet").write_bytes(b"PAR1")
+    with pytest.raises(StoreError, match=r"cells\.parquet is damaged"):
+        query.connect([run])
+
+
+def test_cpu_is_a_view_where_it_was_sampled(folder: RunFolder) -> None:
+    sampled = folder.cpu_path("c1", 3)
+    pq.write_table(pa.table({"pid": [7, 8], "percent": [1.0, 2.0]}), sampled)
+    database = query.connect([folder.finish([{"cell": "c1"}])])
+    assert database.sql("SELECT run, cell, trial, sum(percent) FROM cpu GROUP BY ALL").fetchall() == [
+        ("run", "c1", 3, 3.0)
+    ]
+
+
+def test_no_run_at_all_cannot_be_queried() -> None:
+    with pytest.raises(UsageError, match="no run was named"):
+        query.connect([])
 
 
 def test_a_run_from_an_older_version_lacks_columns_and_is_read_all_the_same(tmp_path: Path) -> None:
