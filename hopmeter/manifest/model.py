@@ -167,6 +167,8 @@ class Manifest(Strict):
     reply: Literal["inline", "deferred"] | None = None
     carriage: Literal["raw", "typed"] = "raw"
     max_payload_bytes: Annotated[int, Field(gt=0)]
+    max_receivers: Annotated[int, Field(gt=0)] | None = None
+    """Of one link; None where memory alone limits it."""
     ranked: bool = True
     cross_language: bool = True
     leftovers: list[str] = []

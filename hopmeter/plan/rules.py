@@ -128,6 +128,13 @@ def _size(cell: Cell, manifest: Manifest, _: World) -> str:
     return ""
 
 
+def _receivers(cell: Cell, manifest: Manifest, _: World) -> str:
+    most = manifest.max_receivers
+    if most is None or cell.pattern != "pubsub" or cell.sinks <= most:
+        return ""
+    return f"{cell.sinks} receivers of one link are more than {cell.transport} serves ({most})"
+
+
 def _length(cell: Cell, *_: object) -> str:
     if cell.messages > MOST_MESSAGES:
         most = f"a trial keeps ({MOST_MESSAGES:,})"
@@ -178,6 +185,7 @@ RULES: tuple[Rule, ...] = (
     _shape,
     _copies,
     _size,
+    _receivers,
     _length,
     _spinning,
     _built,

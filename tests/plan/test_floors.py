@@ -44,5 +44,14 @@ def test_where_there_is_no_floor_the_cell_says_why() -> None:
     assert made.cells[0].floor_reason == "no floor: 2000 bytes are more than shm carries (1000)"
 
 
+def test_a_floor_that_cannot_serve_so_many_is_not_tried() -> None:
+    few = world(transport("bus"), transport("shm", placements=["process"], max_receivers=64))
+    for sinks, reason in ((64, ""), (65, "no floor: 65 receivers of one link are more than shm serves (64)")):
+        (bus, *floors) = planned(few, sinks=sinks).cells
+        assert (bus.floor_reason, bus.dropped, len(floors)) == (reason, "", not reason)
+    (shm,) = planned(few, transport="shm", sinks=65).cells
+    assert shm.dropped == "65 receivers of one link are more than shm serves (64)"
+
+
 def test_dropped_cells_need_no_floor() -> None:
     assert [cell.transport for cell in planned(world(BUS), wait="callback").cells] == ["bus"]
