@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import (
@@ -18,7 +19,7 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from hopmeter.manifest.model import LANGUAGES, Wait
-from hopmeter.scenario import amounts
+from hopmeter.scenario import amounts, patterns
 from hopmeter.scenario.search import LEAST_HZ, MOST_HZ, Search
 from hopmeter.toml_files import one_of
 
@@ -94,11 +95,32 @@ def _checked_by(parse: Any) -> Any:
     return AfterValidator(check)
 
 
+def _shown(pattern: str, examples: Sequence[str]) -> Any:
+    """What an editor completes and refuses; the model refuses by itself, for it says why."""
+    return Field(examples=list(examples), json_schema_extra={"pattern": pattern})
+
+
 _ONE_WAIT = {"type": "string", "enum": list(WAITS)}
 _WAIT_EACH = {"type": "string", "pattern": f"^({'|'.join(WAITS)})(\\+({'|'.join(WAITS)}))+$"}
 WaitOrWaits = Annotated[str, AfterValidator(_wait), WithJsonSchema({"anyOf": [_ONE_WAIT, _WAIT_EACH]})]
-Duration = Annotated[str, _checked_by(amounts.nanoseconds), Field(examples=["30s", "500ms"])]
-Span = Annotated[str, _checked_by(amounts.span_ns), Field(examples=["30s", "500ms"])]
+Duration = Annotated[str, _checked_by(amounts.nanoseconds), _shown(patterns.DURATION, ["30s", "500ms"])]
+Span = Annotated[str, _checked_by(amounts.span_ns), _shown(patterns.SPAN, ["30s", "500ms"])]
+Language = Annotated[
+    str,
+    AfterValidator(_language),
+    _shown(patterns.languages(CHOICES_OF_LANGUAGE, LANGUAGES), [*CHOICES_OF_LANGUAGE, *LANGUAGES]),
+]
+Cores = Annotated[str, AfterValidator(_cores), _shown(patterns.cores(CORES), [*CORES, "0,1"])]
+Payload = Annotated[
+    str,
+    _checked_by(amounts.payload_bytes),
+    _shown(patterns.PAYLOAD, ["timing", "bytes:1000", "image:1440x1080", "file:one.jpg", "array:200x200"]),
+]
+Work = Annotated[
+    str,
+    _checked_by(amounts.works),
+    _shown(patterns.WORK, ["none", "sleep:1ms", "spin:30us", "sleep:30ms/40ms/50ms", "copy:frame"]),
+]
 Count = Annotated[int, Field(ge=1, le=MOST_MESSAGES)]
 Setting = bool | int | float | str
 
@@ -115,9 +137,7 @@ class Axes(Strict):
     transport: Axis[str] | None = Field(
         None, description='Names of transports, "all", or "direct": all that need no daemon.'
     )
-    language: (
-        Axis[Annotated[str, AfterValidator(_language), Field(examples=[*CHOICES_OF_LANGUAGE, *LANGUAGES])]] | None
-    ) = Field(
+    language: Axis[Language] | None = Field(
         None,
         description='"one" (the nearest to the machine that is ready and offers the cell), "each", '
         '"pairs" (every ordered pair), a language, or source>sink.',
@@ -129,19 +149,8 @@ class Axes(Strict):
     wait: Axis[WaitOrWaits] | None = Field(
         None, description="How a receiver waits; callback+block: a wait for each sink, in their order."
     )
-    cores: Axis[Annotated[str, AfterValidator(_cores), Field(examples=[*CORES, "0,1"])]] | None = Field(
-        None, description="Which cores participants are pinned to."
-    )
-    payload: (
-        Axis[
-            Annotated[
-                str,
-                _checked_by(amounts.payload_bytes),
-                Field(examples=["timing", "bytes:1000", "image:1440x1080", "file:one.jpg", "array:200x200"]),
-            ]
-        ]
-        | None
-    ) = Field(None, description="What is carried beside the 64-byte header.")
+    cores: Axis[Cores] | None = Field(None, description="Which cores participants are pinned to.")
+    payload: Axis[Payload] | None = Field(None, description="What is carried beside the 64-byte header.")
     touch: Axis[Literal["none", "write", "write+read"]] | None = Field(
         None, description="What the ends do with the payload."
     )
@@ -164,16 +173,7 @@ class Axes(Strict):
     pairs: Axis[Annotated[int, Field(ge=1, le=1000)]] | None = Field(
         None, description="Independent source-sink pairs at once."
     )
-    work: (
-        Axis[
-            Annotated[
-                str,
-                _checked_by(amounts.works),
-                Field(examples=["none", "sleep:1ms", "spin:30us", "sleep:30ms/40ms/50ms"]),
-            ]
-        ]
-        | None
-    ) = Field(
+    work: Axis[Work] | None = Field(
         None,
         description="What a relay or server does per message, or a sink where there is no relay; servers of a scatter "
         "and sinks may each have their own, with / between.",

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from hopmeter.scenario import amounts
+from hopmeter.scenario import amounts, patterns
 
 LEAST_HZ, MOST_HZ = 1e-3, 1e9
 """Rates beyond are slips."""
@@ -27,6 +27,7 @@ class Search(BaseModel):
     bound_p99: Annotated[str, AfterValidator(_duration)] = Field(
         description="A rate holds where 99 % of its messages arrive within this time of when they were due.",
         examples=["5ms"],
+        json_schema_extra={"pattern": patterns.SPAN},
     )
     start: Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)] = Field(
         1000.0, description="The first rate, in messages a second."
