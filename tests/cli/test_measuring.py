@@ -60,6 +60,32 @@ def in_world(monkeypatch: pytest.MonkeyPatch, where: World) -> None:
     monkeypatch.setattr(measuring, "this_world", lambda: where)
 
 
+@pytest.mark.parametrize(
+    ("stopped", "says"),
+    [
+        ("hopmeter.launch.run.Executor.run", "go on with: hopmeter run --resume {0}/.run.partial"),
+        ("hopmeter.analysis.run.analyse_run", "go on with: hopmeter run --resume {0}/.run.partial"),
+        ("hopmeter.report.write", "go on with: hopmeter report {0}/run"),
+    ],
+)
+def test_whoever_stops_it_at_whatever_moment_is_told_where_the_run_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stopped: str, says: str
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    made, said = planned(world(transport("bus"))), io.StringIO()
+    folder = RunFolder.create(tmp_path, "run", {"cells": [cell.as_json() for cell in made.cells]})
+    monkeypatch.setattr("hopmeter.launch.run.Executor.run", lambda *_: True)
+    monkeypatch.setattr(stopped, stop)
+    console = Console(file=said, width=200)
+    code = measuring._executed(made, world(), folder, console, as_json=False, result_lines=False)
+    assert code == 130
+    assert "interrupted; what is finished is in" in said.getvalue()
+    assert says.format(tmp_path) in said.getvalue()
+    assert folder.path.is_dir()
+
+
 def refused(run: Path) -> HopmeterError:
     """What `--resume` says to a run that it must not touch."""
     before = {path: path.read_bytes() for path in run.parent.rglob("*") if path.is_file()}

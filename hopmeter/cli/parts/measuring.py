@@ -128,13 +128,28 @@ def _tell_swept(console: Console) -> None:
 
 
 def _executed(made: Plan, world: World, folder: Any, console: Console, as_json: bool, result_lines: bool) -> int:
-    from hopmeter.analysis.run import analyse_run
+    try:
+        complete = _tried(made, world, folder)
+        return _told(folder, complete, console, as_json, result_lines)
+    except KeyboardInterrupt:
+        _print_kept(console, folder)
+        return INTERRUPTED
+
+
+def _tried(made: Plan, world: World, folder: Any) -> bool:
+    """Whether all trials were taken."""
     from hopmeter.analysis.search import Hunt
     from hopmeter.launch.run import Executor
 
     search = made.scenario.search
     further = Hunt(made.scenario, search, folder).next_cells if search else list
-    complete = Executor(made, world, folder, Console(stderr=True, highlight=False), further).run(folder.trials)
+    return Executor(made, world, folder, Console(stderr=True, highlight=False), further).run(folder.trials)
+
+
+def _told(folder: Any, complete: bool, console: Console, as_json: bool, result_lines: bool) -> int:
+    """What became of the trials, as tables, a report and an exit code."""
+    from hopmeter.analysis.run import analyse_run
+
     rows = analyse_run(folder)
     if complete:
         folder.finish(rows)
@@ -145,9 +160,10 @@ def _executed(made: Plan, world: World, folder: Any, console: Console, as_json: 
     _print(folder, rows, console, as_json)
     if result_lines:
         _print_results(folder, rows, console)
-    _print_where(console, folder.path, report, complete)
     if not complete:
+        _print_kept(console, folder)
         return INTERRUPTED
+    _print_where(console, folder.path, report)
     return SOME_FAILED if any(row["status"] == "failed" for row in rows) else 0
 
 
@@ -189,12 +205,16 @@ def _print_dropped(console: Console, cells: list[Cell], as_json: bool) -> None:
         table.print_dropped(console, [(cell.as_json(), cell.dropped) for cell in cells if cell.dropped])
 
 
-def _print_where(console: Console, path: Path, report: Path | None, complete: bool) -> None:
+def _print_kept(console: Console, folder: Any) -> None:
+    """Where an interrupted run lies, and how to go on."""
     console.print()
-    if not complete:
-        console.print(f"interrupted; what is finished is in {path}", markup=False, soft_wrap=True)
-        console.print(f"go on with: hopmeter run --resume {path}", markup=False, soft_wrap=True)
-        return
+    console.print(f"interrupted; what is finished is in {folder.path}", markup=False, soft_wrap=True)
+    further = "report" if folder.finished else "run --resume"
+    console.print(f"go on with: hopmeter {further} {folder.path}", markup=False, soft_wrap=True)
+
+
+def _print_where(console: Console, path: Path, report: Path | None) -> None:
+    console.print()
     console.print(f"run     {path}", markup=False, soft_wrap=True)
     if report:
         console.print(f"report  {report}", markup=False, soft_wrap=True)
