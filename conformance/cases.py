@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hopmeter import places
 from hopmeter.manifest import discovery
 from hopmeter.manifest.model import Manifest, Tried
 from hopmeter.manifest.readiness import readiness_of_all
@@ -51,7 +52,8 @@ class Case:
         return f"{self.manifest.name}-{languages}-{self.wait}{given}".replace("c++", "cpp")
 
 
-EVERY = discovery.every()
+EVERY = {path.parent.name: discovery.load(path) for path in places.manifests()}
+"""A wrong manifest is an error here, and none that is left out."""
 ANSWERS = readiness_of_all(EVERY.values())
 READY = [(EVERY[transport], language) for (transport, language), answer in ANSWERS.items() if answer.ready]
 """Every transport and language whose node runs here."""

@@ -9,10 +9,12 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from hopmeter import manifest
 from hopmeter.build import system
 from hopmeter.build.needs import needed_for
 from hopmeter.build.targets import Target, chosen
 from hopmeter.build.work import Outcome, build_one, log_of
+from hopmeter.report import words
 
 
 def build(
@@ -59,7 +61,9 @@ def build(
 
 
 def _brought(console: Console, targets: list[Target]) -> list[Target]:
-    """Without those that only a user could bring, and has not."""
+    """Without those that only a user could bring, and has not; those whose manifest is wrong are not among them."""
+    for wrong in manifest.broken().values():
+        console.print(f"left out: {wrong.what}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     absent = [target.title for target in targets if not target.offer.is_installed]
     if absent:
         console.print(f"not installed here, passed over: {', '.join(absent)}", highlight=False, soft_wrap=True)
@@ -76,7 +80,7 @@ def _failed(outcomes: list[Outcome], for_scenario: bool, named: bool) -> bool:
 
 def _announce(console: Console, targets: list[Target]) -> None:
     console.print(
-        f"building {len(targets)} adapters: {', '.join(target.title for target in targets)}",
+        f"building {words.plural(len(targets), 'adapter')}: {', '.join(target.title for target in targets)}",
         highlight=False,
         soft_wrap=True,
     )

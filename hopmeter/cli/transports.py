@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from hopmeter.errors import UsageError
 from hopmeter.manifest import Manifest, Readiness
 
 
@@ -27,13 +29,19 @@ def transports(
 
     known = manifest.every()
     ready = manifest.readiness_of_all(known.values())
+    wrong = [_not_ready(name, error) for name, error in manifest.broken().items()]
     if as_json:
-        for state in ready.values():
+        for state in (*ready.values(), *wrong):
             print(json.dumps(state.as_json()))
         return
     console = Console(highlight=False)
     console.print(_table(known, ready))
-    _print_missing(console, ready)
+    _print_missing(console, [state for state in (*ready.values(), *wrong) if not state.ready])
+
+
+def _not_ready(name: str, error: UsageError) -> Readiness:
+    """A transport of which nobody knows what it offers."""
+    return Readiness(name, "", ready=False, missing=error.what, get=error.remedy or "mend its transport.toml")
 
 
 def _table(known: dict[str, Manifest], ready: dict[tuple[str, str], Readiness]) -> Table:
@@ -49,9 +57,9 @@ def _table(known: dict[str, Manifest], ready: dict[tuple[str, str], Readiness]) 
     return table
 
 
-def _print_missing(console: Console, ready: dict[tuple[str, str], Readiness]) -> None:
-    missing = [state for state in ready.values() if not state.ready]
+def _print_missing(console: Console, missing: Sequence[Readiness]) -> None:
     if missing:
         console.print("\n[bold]not ready[/bold]")
     for state in missing:
-        console.print(f"  {state.transport} ({state.language}): {state.missing}\n    → {state.get}", markup=False)
+        named = f"{state.transport} ({state.language})" if state.language else state.transport
+        console.print(f"  {named}: {state.missing}\n    → {state.get}", markup=False)

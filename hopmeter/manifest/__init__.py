@@ -1,6 +1,6 @@
 """What transports there are, what each offers, and which of it is ready here."""
 
-from hopmeter.manifest.discovery import every, named, selected
+from hopmeter.manifest.discovery import broken, every, named, selected
 from hopmeter.manifest.model import LANGUAGES, Manifest, Offer, Setting
 from hopmeter.manifest.readiness import Readiness, readiness, readiness_of_all
 
@@ -10,6 +10,7 @@ __all__ = [
     "Offer",
     "Readiness",
     "Setting",
+    "broken",
     "every",
     "named",
     "readiness",

@@ -13,8 +13,24 @@ from hopmeter.manifest.model import Manifest, Offer
 
 
 def every(folders: Iterable[Path] | None = None) -> dict[str, Manifest]:
-    """All transports by name."""
-    return {path.parent.name: load(path) for path in places.manifests(folders)}
+    """All transports by name, without those that are `broken`: they keep nobody from measuring the others."""
+    return _read(folders)[0]
+
+
+def broken(folders: Iterable[Path] | None = None) -> dict[str, UsageError]:
+    """What is wrong with the manifests that cannot be read, by the names of their folders."""
+    return _read(folders)[1]
+
+
+def _read(folders: Iterable[Path] | None) -> tuple[dict[str, Manifest], dict[str, UsageError]]:
+    good: dict[str, Manifest] = {}
+    wrong: dict[str, UsageError] = {}
+    for path in places.manifests(folders):
+        try:
+            good[path.parent.name] = load(path)
+        except UsageError as error:
+            wrong[path.parent.name] = error
+    return good, wrong
 
 
 def load(path: Path) -> Manifest:
@@ -57,10 +73,10 @@ def selected(words: Iterable[str], manifests: dict[str, Manifest] | None = None)
 
 
 def named(names: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:
-    """Those transports; `UsageError` for a name that is none, with the nearest that is one."""
+    """Those transports; `UsageError` for one that is broken, and for a name that is none, with the nearest that is."""
     known = every() if manifests is None else manifests
     wanted = list(names)
     for name in wanted:
         if name not in known:
-            raise UsageError(f"transport {toml_files.one_of(name, known)}")
+            raise broken().get(name) or UsageError(f"transport {toml_files.one_of(name, known)}")
     return {name: known[name] for name in wanted}

@@ -30,6 +30,7 @@ class Readiness:
 
     transport: str
     language: str
+    """Empty where nobody knows in which languages it is."""
     ready: bool
     version: str = ""
     missing: str = ""
@@ -43,7 +44,7 @@ class Readiness:
         """A line of `hopmeter transports --json`."""
         return {
             "transport": self.transport,
-            "language": self.language,
+            "language": self.language or None,
             "ready": self.ready,
             "version": self.version or None,
             "missing": self.missing or None,

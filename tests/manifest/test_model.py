@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from hopmeter import manifest
+from hopmeter import manifest, places
+from hopmeter.cli.main import app, register_all
 from hopmeter.errors import UsageError
 from hopmeter.manifest import discovery
 
@@ -125,9 +128,27 @@ def test_a_wrong_setting_says_what_is_allowed(tmp_path: Path, setting: str, word
 
 
 def test_every_transport_of_this_checkout_is_in_order() -> None:
+    assert manifest.broken() == {}
     known = manifest.every()
     assert {"memory", "shm", "unix", "tcp"} <= known.keys()
     assert not any(name.startswith("_") for name in known)
+
+
+def test_a_wrong_manifest_stops_only_who_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load(tmp_path, GOOD.format(extra=""))
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd/transport.toml").write_text("colour = 1")
+    monkeypatch.setattr(places, "transport_folders", lambda: [tmp_path])
+    (good,) = manifest.every()
+    assert "is missing" in manifest.broken()["odd"].what
+    assert list(manifest.named([good])) == list(manifest.selected(["all"])) == [good]
+    with pytest.raises(UsageError, match='unknown key "colour"'):
+        manifest.named(["odd"])
+    register_all()
+    listed = [json.loads(line) for line in CliRunner().invoke(app, ["transports", "--json"]).output.splitlines()]
+    (odd,) = [row for row in listed if row["transport"] == "odd"]
+    assert (odd["language"], odd["ready"], "unknown key" in odd["missing"]) == (None, False, True)
+    assert {row["transport"] for row in listed} == {good, "odd"}
 
 
 def test_an_unknown_transport_is_answered_with_the_nearest() -> None:
