@@ -67,7 +67,7 @@ test-rust: $(STAMPS)/develop
 
 test-cpp: all
 	cmake -S . -B build/cpp -DCMAKE_BUILD_TYPE=Release -Wno-dev >build/cpp.log || { cat build/cpp.log; exit 1; }
-	cmake --build build/cpp
+	cmake --build build/cpp --parallel
 	ctest --test-dir build/cpp --output-on-failure --no-tests=error
 
 test-python: all

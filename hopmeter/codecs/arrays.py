@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hopmeter.codecs import dtypes
+from hopmeter.codecs import devices, dtypes
 from hopmeter.codecs.checks import integer, listing, one_of, text
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import codec_named
@@ -76,6 +76,7 @@ def read(node: list[Any], reading: Reading) -> Maker:
     of = dtypes.from_node(dtype) if raw is None else raw
     make = _numpy(of, _shape(shape), one_of(order, "C", "F"), reading.frame())
     if codec is None:
+        devices.only_cpu("NumPy", reading.device)
         return make
     more = extra if name == framework else None
     convert = _converter(codec, Wanted(dtype if raw is not None else "", reading.device, more))
@@ -97,18 +98,20 @@ class Wanted:
 def converter(reading: Reading) -> Callable[[Any], Any]:
     """What turns an array into what the receiver asks for; for objects that are arrays among other things."""
     if reading.as_ in (None, "numpy"):
+        devices.only_cpu("NumPy", reading.device)
         return lambda array: array
     return _converter(codec_named(reading.as_ or ""), Wanted("", reading.device, None))
 
 
 def _converter(codec: ModuleType, wanted: Wanted) -> Callable[[Array], Any]:
+    name = codec.__name__.rpartition(".")[2]
     if hasattr(codec, "from_array"):
         made: Callable[[Array], Any] = codec.from_array(wanted)
         return made
     if hasattr(codec, "adopt"):
+        devices.only_cpu(name, wanted.device)
         adopted: Callable[[Any], Any] = codec.adopt
         return adopted
-    name = codec.__name__.rpartition(".")[2]
     raise CodecError(f"an array cannot be received as {name}", "ask for a framework of arrays, or for none")
 
 

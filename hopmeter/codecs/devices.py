@@ -7,8 +7,21 @@ from collections.abc import Callable
 
 from hopmeter.codecs.errors import CodecError
 
-SPELLING = re.compile(r"cpu(:0)?|(gpu|cuda)(:(?P<number>\d{1,4}))?")
+SPELLING = re.compile(r"cpu(:0)?|(gpu|cuda)(:[0-9]{1,4})?")
 REMEDY = 'ask for device="cpu", or for none: then what was on a GPU arrives on one where there is one'
+
+
+def checked(asked: str) -> str:
+    """The same word; CodecError for one that names no place."""
+    if SPELLING.fullmatch(asked) is None:
+        raise CodecError(f"no device {asked[:40]!r}", "ask for cpu, gpu or gpu:1")
+    return asked
+
+
+def only_cpu(framework: str, asked: str | None) -> None:
+    """CodecError where a GPU is asked for, of a framework whose objects never lie on one."""
+    if asked is not None and not checked(asked).startswith("cpu"):
+        raise CodecError(f"what is {framework}'s lies on no GPU, and {asked} was asked for", REMEDY)
 
 
 def gpu(framework: str, asked: str, count: Callable[[], int]) -> int | None:
@@ -17,12 +30,9 @@ def gpu(framework: str, asked: str, count: Callable[[], int]) -> int | None:
     `count` tells how many GPUs the framework sees; it is called only where one is asked for. CodecError where that
     one is not there, or for another word.
     """
-    found = SPELLING.fullmatch(asked)
-    if found is None:
-        raise CodecError(f"no device {asked[:40]!r}", "ask for cpu, gpu or gpu:1")
-    if asked.startswith("cpu"):
+    if checked(asked).startswith("cpu"):
         return None
-    number, there = int(found["number"] or 0), count()
+    number, there = int(asked.partition(":")[2] or 0), count()
     if number < there:
         return number
     seen = f"{there} GPU{'' if there == 1 else 's'}" if there else "no GPU"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hopmeter.codecs import header
+from hopmeter.codecs import devices, header
 from hopmeter.codecs.errors import ENDING, CodecError
 from hopmeter.codecs.lookup import codec_named, readers
 
@@ -89,6 +89,8 @@ def _plan(key: Any, head: bytes, as_: str | None, device: str | None) -> tuple[i
     node, announced = header.unpack(head)
     if as_ is not None:
         codec_named(as_)
+    if device is not None:
+        devices.checked(device)
     reading = Reading(as_, device)
     make = reading.maker(node)
     if reading.taken != announced:

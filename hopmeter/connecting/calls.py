@@ -78,6 +78,7 @@ class Client:
     def __init__(self, asked: Asked, name: str, made: Decode, within_s: float) -> None:
         self.name, self._made = name, made
         self._lock = threading.Lock()
+        self._closed = False
         self._numbers = itertools.count(1)
         began = time.monotonic()
         self._half: Native | Duplex = (Native if asked.manifest.rpc == "native" else Duplex)(asked, name, within_s)
@@ -108,8 +109,10 @@ class Client:
 
     def call(self, obj: Any, timeout_s: float = 5.0) -> Any:
         """What the server's handler makes of the object. Raises TimedOutError where no reply came in time,
-        CallFailedError where the handler raised, ConnectError for what is too large."""
+        CallFailedError where the handler raised, ConnectError for what is too large or after `close`."""
         with self._lock:
+            if self._closed:
+                raise ConnectError(f'"{self.name}" is closed', "open it again")
             deadline, number = time.monotonic() + timeout_s, next(self._numbers)
             self._half.put(Kind.CALL, number, encode(obj), timeout_s)
             message = self._reply(number, deadline)
@@ -123,6 +126,7 @@ class Client:
     def close(self) -> None:
         """Closes the end."""
         with self._lock:
+            self._closed = True
             self._half.close()
 
 

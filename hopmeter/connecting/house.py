@@ -54,13 +54,18 @@ def connect(
     waits = _wait(offer, wait)
     largest = _largest(manifest, largest_bytes)
     if manifest.daemon is not None and daemon is None:
-        address = manifest.daemon.address.replace("{host}", LOOPBACK)
+        address = _to_fill_in(manifest.daemon.address.replace("{host}", LOOPBACK))
         remedy = f'start it, and say where it listens: connect("{transport}", daemon="{address}")'
         raise ConnectError(f"{manifest.title} needs {manifest.daemon.title}", remedy)
     adapter(manifest, offer)
     meeting = Rendezvous(folder, transport)
     meeting.sweep()
     return House(Asked(manifest, offer, meeting, waits, daemon or "", largest, given, host or LOOPBACK))
+
+
+def _to_fill_in(template: str) -> str:
+    """What only the user knows in capitals: `127.0.0.1:PORT DIRECTORY/publishers`."""
+    return re.sub(r"\{(\w+)\}", lambda place: place[1].upper(), template)
 
 
 def _wait(offer: Offer, asked: str | None) -> str:

@@ -11,12 +11,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from hopmeter.codecs import decode, encode
+from hopmeter.codecs import CodecError, decode, devices, encode
 from hopmeter.codecs.errors import ENDING
+from hopmeter.codecs.lookup import codec_named
 from hopmeter.codecs.packing import packed_bytes, unpack
 from hopmeter.connecting.errors import ConnectError, TimedOutError
 from hopmeter.connecting.frames import HEADER, Kind, Message, incoming, outgoing
 from hopmeter.connecting.links import Asked, End, bound, connected, waited_in_vain
+from hopmeter.errors import UsageError
 
 LOOK_S = 0.1
 """How long an end sleeps in its transport at most, so that closing is heeded."""
@@ -29,7 +31,12 @@ Decode = Callable[[Any], Any]
 
 
 def decoder(as_: str | None, device: str | None) -> Decode:
-    """What makes an object of a payload."""
+    """What makes an object of a payload; UsageError for a framework or a device that there is not."""
+    try:
+        codec_named("numpy" if as_ is None else as_)
+        devices.checked("cpu" if device is None else device)
+    except CodecError as unknown:
+        raise UsageError(unknown.what, unknown.remedy) from unknown
     return lambda payload: decode(unpack(payload), as_, device)
 
 
@@ -60,10 +67,11 @@ class Publisher:
         self._end = bound(asked, name, kind, lambda transport, link: transport.publisher(link))
         self._number = 0
         self._lock = threading.Lock()
+        self._closed = False
 
     def send(self, obj: Any, timeout_s: float = 1.0) -> None:
         """Sends one object. Its memory is its own again when this returns. Raises TimedOutError where the transport
-        stays busy, ConnectError for what is too large, CodecError for what no codec carries."""
+        stays busy, ConnectError for what is too large or after `close`, CodecError for what no codec carries."""
         self._number += 1
         self.put(Kind.OBJECT, self._number, encode(obj), timeout_s)
 
@@ -75,6 +83,8 @@ class Publisher:
         refuse_large(self.name, frames, record.frame_bytes)
         length, fill = outgoing(kind, number, record.run, frames, times)
         with self._lock:
+            if self._closed:
+                raise ConnectError(f'"{self.name}" is closed', "open it again")
             if not offered(lambda: self._end.opened.send(length, fill), timeout_s):
                 what = f'"{self.name}": the transport stayed busy for {timeout_s:g} s'
                 raise TimedOutError(what, "see whether the receivers keep up, or send less")
@@ -82,6 +92,7 @@ class Publisher:
     def close(self) -> None:
         """Closes the end; what has not left yet may be lost."""
         with self._lock:
+            self._closed = True
             self._end.close()
 
 

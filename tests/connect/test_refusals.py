@@ -42,6 +42,37 @@ def test_what_does_not_fit_is_refused_with_the_remedy(tmp_path: Path) -> None:
             house.client("add").call("large", timeout_s=PATIENCE_S)
 
 
+def test_what_receives_can_be_asked_for_a_framework_and_a_place_that_there_are(tmp_path: Path) -> None:
+    with hopmeter.connect("unix", folder=tmp_path) as house:
+        house.publisher("camera")
+        for asked, match in (({"as_": "bogus"}, "no codec 'bogus'.*known are"), ({"device": "bogus"}, "no device 'bogus'")):
+            for opened in (house.subscriber, house.client):
+                with pytest.raises(UsageError, match=match):
+                    opened("camera", within_s=0, **asked)
+            with pytest.raises(UsageError, match=match):
+                house.server("add", print, **asked)
+
+
+def test_what_is_closed_says_so(tmp_path: Path) -> None:
+    with hopmeter.connect("unix", folder=tmp_path) as house:
+        publisher, other = house.publisher("camera"), house.publisher("other")
+        house.server("add", lambda asked: asked)
+        client = house.client("add")
+        other.close()
+        with pytest.raises(ConnectError, match='"other" is closed .*open it again'):
+            other.send(1)
+    for use in (publisher.send, client.call):
+        with pytest.raises(ConnectError, match=r'"(camera|add)" is closed'):
+            use(1)
+
+
+def test_an_address_that_is_missing_is_told_with_what_to_fill_in(tmp_path: Path) -> None:
+    for transport, address in (("wrapyfi", "127.0.0.1:PORT DIRECTORY/publishers"), ("mqtt", "127.0.0.1:PORT")):
+        with pytest.raises(ConnectError) as told:
+            hopmeter.connect(transport, folder=tmp_path)
+        assert f'daemon="{address}"' in told.value.remedy
+
+
 def test_a_name_is_taken_once(tmp_path: Path) -> None:
     with hopmeter.connect("unix", folder=tmp_path) as house:
         house.publisher("camera")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hopmeter.codecs import arrays, dtypes
+from hopmeter.codecs import arrays, devices, dtypes
 from hopmeter.codecs.checks import listing, one_of, text
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
@@ -116,6 +116,7 @@ def _read_dtype(node: list[Any], reading: Reading) -> Maker:
 def _read_strings(node: list[Any], reading: Reading) -> Maker:
     _, (shape, word), values = listing(node, 3)
     lengths, make = tuple(listing(shape)), reading.maker(values)
+    devices.only_cpu("NumPy", reading.device)
     na: Any = {"na_object": NA[word]} if one_of(word, "", *NA) else {}
     if np.lib.NumpyVersion(np.__version__) < "2.0.0":
         raise CodecError(f"NumPy {np.__version__} knows no strings of any length", "receive them on NumPy 2")

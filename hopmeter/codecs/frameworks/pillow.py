@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hopmeter.codecs import arrays, lookup
+from hopmeter.codecs import arrays, devices, lookup
 from hopmeter.codecs.checks import buffer, integer, listing, one_of
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
@@ -77,6 +77,7 @@ def _read(node: list[Any], reading: Reading) -> Maker:
         return _dressed(image, *listing(extras(frames), 2))
 
     if reading.as_ in (None, "pillow"):
+        devices.only_cpu("Pillow", reading.device)
         return make
     return _as_array(make, reading)
 

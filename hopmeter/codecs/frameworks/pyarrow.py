@@ -6,7 +6,7 @@ import base64
 import json
 from typing import Any
 
-from hopmeter.codecs import arrays
+from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.arrow_types import has_bytes, refuse_unknown, schema_of
 from hopmeter.codecs.checks import buffer, integer, listing, one_of
 from hopmeter.codecs.errors import CodecError
@@ -198,6 +198,7 @@ def _from_buffers(pa: Any, of: Any, extent: Any, places: list[Any], below: list[
 
 
 def _validated(reading: Reading, make: Maker) -> Maker:
+    devices.only_cpu("Arrow", reading.device)
     adopt = None if reading.as_ in (None, "pyarrow") else adopter(reading.as_)
 
     def validated(frames: Any) -> Any:
