@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hopmeter.errors import UsageError
+from hopmeter.manifest.discovery import GROUPS
 
 FOLDERS = {"rust": "rust", "c++": "cpp", "python": "python"}
 WORD = "parcel"
@@ -22,6 +23,8 @@ def create(name: str, languages: Sequence[str], template: Path, transports: Path
         raise UsageError(
             f"`{name}` is no name for a transport", "use small letters and digits, with single dashes between words"
         )
+    if name in GROUPS:
+        raise UsageError(f"`{name}` is no name for a transport: it stands for many", "choose another name")
     if unknown := [language for language in languages if language not in FOLDERS]:
         raise UsageError(f"`{unknown[0]}` is no language here", f"choose from {', '.join(FOLDERS)}")
     if folder.exists():

@@ -14,6 +14,7 @@ from hopmeter.build import system
 from hopmeter.build.needs import needed_for
 from hopmeter.build.targets import Target, chosen
 from hopmeter.build.work import Outcome, build_one, log_of
+from hopmeter.cli.parts import options
 from hopmeter.report import words
 
 
@@ -44,9 +45,9 @@ def build(
     if framework:
         from hopmeter.cli.codecs import get
 
-        get([word for words in framework for word in words.split(",") if word], transports or [])
+        get(options.words("framework", framework), transports or [])
         return
-    languages = [word for words in language or () for word in words.split(",") if word]
+    languages = options.words("language", language or ())
     targets = needed_for(scenario) if scenario else chosen(transports or (), languages)
     console = Console(stderr=as_json)
     if not transports:

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from hopmeter import places
 from hopmeter.build.template import FOLDERS, create
+from hopmeter.cli.parts.options import words
 from hopmeter.errors import UsageError
 
 new = typer.Typer(no_args_is_help=True, help="Make something new from a template.")
@@ -29,7 +30,7 @@ def transport(
     ] = None,
 ) -> None:
     """Copy the template: an adapter that builds and passes conformance as it stands."""
-    languages = [word for words in language or () for word in words.split(",") if word] or _possible()
+    languages = words("language", language or ()) or _possible()
     folder = create(name, languages, _template(), places.transport_folders()[0])
     print(folder)
     Console(stderr=True).print(f"next: hopmeter build {name}, then docs/adding-a-transport.md")

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from hopmeter.cli.parts.options import a_file
+
 EPILOG = "Example: hopmeter report results/2026-11-21T0412-quick -o report.html"
 
 
@@ -29,4 +31,4 @@ def report(
     # Drawing libraries take a second to load; `hopmeter --help` should not wait for them.
     from hopmeter.report import write
 
-    typer.echo(write(runs, out, figures))
+    typer.echo(write(runs, a_file("out", out), figures))

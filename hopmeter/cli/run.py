@@ -35,7 +35,7 @@ def run(
     scenario: Annotated[
         Text, typer.Argument(help="A name (see `hopmeter scenarios`) or a .toml file.", show_default="quick")
     ] = None,
-    transport: Annotated[Text, _axis("Names, or all.")] = None,
+    transport: Annotated[Text, _axis("Names, all, or direct: those without a daemon.")] = None,
     language: Annotated[Text, _axis("rust, c++, python, source>sink, one, each or pairs.")] = None,
     pattern: Annotated[Text, _axis("pubsub, rpc, scatter.")] = None,
     placement: Annotated[Text, _axis("thread, process, or apart: processes where the transport can.")] = None,

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from hopmeter.cli.main import fail
+from hopmeter.cli.parts.options import a_file
 from hopmeter.errors import HopmeterError
 
 STDOUT = Path("/dev/stdout")
@@ -39,7 +40,7 @@ def show(
 
     if csv is not None:
         damaged: list[HopmeterError] = []
-        typer.echo(f"{_write(run, csv, damaged.append)} messages in {csv}", err=csv == STDOUT)
+        typer.echo(f"{_write(run, a_file('csv', csv), damaged.append)} messages in {csv}", err=csv == STDOUT)
         for each in damaged:
             fail(each)
         raise typer.Exit(1 if damaged else 0)

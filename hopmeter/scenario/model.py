@@ -21,7 +21,7 @@ from pydantic_core import CoreSchema
 from hopmeter.manifest.model import LANGUAGES, Wait
 from hopmeter.scenario import amounts, patterns
 from hopmeter.scenario.search import LEAST_HZ, MOST_HZ, Search
-from hopmeter.toml_files import one_of
+from hopmeter.toml_files import nearest, one_of
 
 Item = TypeVar("Item")
 WAITS: tuple[str, ...] = get_args(Wait)
@@ -85,6 +85,27 @@ def _codec(value: str) -> str:
     if value not in codec_names():
         raise ValueError(one_of(value, ["none", *codec_names()]))
     return value
+
+
+def _columns() -> list[str]:
+    from hopmeter.store.columns import CELLS  # only here: few scenarios need Arrow
+
+    return list(CELLS.names)
+
+
+def _column(value: str) -> str:
+    known = _columns()
+    if value not in known:
+        raise ValueError(f'"{value}" is no column of cells.parquet (docs/metrics.md has them){nearest(value, known)}')
+    return value
+
+
+class OfCells:
+    """A column of cells.parquet."""
+
+    @staticmethod
+    def __get_pydantic_json_schema__(core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {**handler(core), "enum": _columns()}
 
 
 def _checked_by(parse: Any) -> Any:
@@ -214,7 +235,9 @@ class Scenario(Axes):
     quick: bool = Field(False, description="A quick look: labelled so, and not to be decided on alone.")
     case: list[Case] = Field([], description="Several sets of cells in one question; each takes the rest from above.")
     search: Search | None = Field(None, description="Search each cell's highest rate, not given ones.")
-    columns: list[str] = Field([], description="Columns of cells.parquet that matter for the question.")
+    columns: list[Annotated[str, AfterValidator(_column), OfCells]] = Field(
+        [], description="Columns of cells.parquet that matter for the question."
+    )
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)] | None = Field(
         None, description="Of the trials' order; drawn where absent."
     )

@@ -211,7 +211,7 @@ def _write_lines(path: Path, trials: Iterable[TrialResult]) -> None:
 def _read_about(path: Path) -> dict[str, Any]:
     try:
         about = json.loads((path / "run.json").read_text())
-    except FileNotFoundError as cause:
+    except (FileNotFoundError, NotADirectoryError) as cause:
         raise UsageError(f"{path} is no run folder: it holds no run.json", "name a folder below results/") from cause
     except (OSError, ValueError) as cause:
         raise _damaged(path / "run.json", cause) from cause

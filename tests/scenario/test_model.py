@@ -69,6 +69,8 @@ def made(**given: Any) -> Scenario:
         ({"duration": f"{'9' * 400}m"}, "is longer than 1,000,000,000 s"),
         ({"payload": "image:0x0"}, '"image:0x0" has no pixel'),
         ({"work": "copy:99999999999999999999"}, "copies more than 1099511627776 bytes"),
+        ({"columns": ["hop_p50_us", "nonsense"]}, 'columns: "nonsense" is no column of cells.parquet'),
+        ({"columns": ["respons_p50_us"]}, 'did you mean "response_p50_us"?'),
         ({"messages": "10"}, 'messages = "10"'),
     ],
 )
@@ -155,6 +157,7 @@ REFUSED = {
     "rate": [0, -1, 1e12],
     "messages": [0, 10**12],
     "seed": [-1],
+    "columns": [["nonsense"]],
 }
 
 

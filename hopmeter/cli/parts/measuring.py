@@ -64,13 +64,23 @@ def measured(
     from hopmeter.launch.about import about
     from hopmeter.store.run import RunFolder
 
+    final = _place(out) if out else places.results() / f"{datetime.now():%Y-%m-%dT%H%M%S}-{made.name}"
     if not any(cell.ranked or cell.transport in _named(made) for cell in made.runnable):
         _print_dropped(console, made.cells, as_json)
         raise UsageError("no cell of this scenario can be measured here", _remedy(made))
-    final = out or places.results() / f"{datetime.now():%Y-%m-%dT%H%M%S}-{made.name}"
     _tell_swept(console)
     folder = RunFolder.create(final.parent, final.name, about(made, world, command))
     return _executed(made, world, folder, console, as_json, result_lines)
+
+
+def _place(out: Path) -> Path:
+    from hopmeter.store.run import NAMES
+
+    if not NAMES.fullmatch(out.name):
+        raise UsageError(
+            f"--out {out}: a run folder needs a name of letters, digits and . _ + -", "--out results/first"
+        )
+    return out
 
 
 def _named(made: Plan) -> set[str]:

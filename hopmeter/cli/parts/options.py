@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from hopmeter.errors import UsageError
@@ -28,6 +29,21 @@ def listed(name: str, text: str) -> list[Any]:
     if not words:
         raise UsageError(f"--{name} is empty", "leave it out for the scenario's own")
     return [_parsed(name, word) for word in words]
+
+
+def words(name: str, given: Sequence[str]) -> list[str]:
+    """`--language rust,c++ --language python` as words; UsageError where it was given and names nothing."""
+    found = [word.strip() for each in given for word in each.split(",") if word.strip()]
+    if given and not found:
+        raise UsageError(f"--{name} is empty", "leave it out for all")
+    return found
+
+
+def a_file(name: str, path: Path) -> Path:
+    """Where a file goes; UsageError where a folder is."""
+    if path.is_dir():
+        raise UsageError(f"--{name} {path} is a folder", "name a file in it")
+    return path
 
 
 def _parsed(name: str, word: str) -> Any:
