@@ -104,7 +104,7 @@ def test_what_never_lies_on_a_gpu_is_refused_where_one_is_asked_for(kind: str) -
     assert carried([1, b"2"], device="gpu") == [1, b"2"]
 
 
-@pytest.mark.parametrize("as_", ["numpy", "polars", "pyarrow", "pandas", "xarray", "dask", "pillow"])
+@pytest.mark.parametrize("as_", ["numpy", "polars", "pyarrow", "pandas", "xarray", "pillow"])
 def test_a_framework_without_gpus_gives_nothing_on_one(as_: str) -> None:
     if missing(as_):
         pytest.skip(missing(as_))

@@ -45,7 +45,10 @@ def test_what_does_not_fit_is_refused_with_the_remedy(tmp_path: Path) -> None:
 def test_what_receives_can_be_asked_for_a_framework_and_a_place_that_there_are(tmp_path: Path) -> None:
     with hopmeter.connect("unix", folder=tmp_path) as house:
         house.publisher("camera")
-        for asked, match in (({"as_": "bogus"}, "no codec 'bogus'.*known are"), ({"device": "bogus"}, "no device 'bogus'")):
+        for asked, match in (
+            ({"as_": "bogus"}, "no codec 'bogus'.*known are"),
+            ({"device": "bogus"}, "no device 'bogus'"),
+        ):
             for opened in (house.subscriber, house.client):
                 with pytest.raises(UsageError, match=match):
                     opened("camera", within_s=0, **asked)
@@ -59,7 +62,7 @@ def test_what_is_closed_says_so(tmp_path: Path) -> None:
         house.server("add", lambda asked: asked)
         client = house.client("add")
         other.close()
-        with pytest.raises(ConnectError, match='"other" is closed .*open it again'):
+        with pytest.raises(ConnectError, match=r'"other" is closed .*open it again'):
             other.send(1)
     for use in (publisher.send, client.call):
         with pytest.raises(ConnectError, match=r'"(camera|add)" is closed'):
