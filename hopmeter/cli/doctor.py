@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hopmeter.doctor.advice import Finding
+from hopmeter.doctor.finding import Finding
 
 STYLES = {"good": "green", "note": "yellow", "hurts": "bold red", "unknown": "dim"}
 

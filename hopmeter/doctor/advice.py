@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
-
+from hopmeter.doctor import allowed
 from hopmeter.doctor import machine as machines
+from hopmeter.doctor.finding import Finding, Machine, finding
 from hopmeter.doctor.kernel import UNKNOWN
 from hopmeter.doctor.multicast import LOOPBACK, NONE
-
-Level = Literal["good", "note", "hurts", "unknown"]
-Machine = dict[str, Any]
-
-
-class Finding(TypedDict):
-    """One line of `hopmeter doctor`; plain data, so that run.json can keep it."""
-
-    subject: str
-    level: Level
-    says: str
-    remedy: str
-
-
-def finding(subject: str, level: Level, says: str, remedy: str = "") -> Finding:
-    """A finding; a good one needs no remedy."""
-    return Finding(subject=subject, level=level, says=says, remedy=remedy)
 
 
 def findings(machine: Machine | None = None) -> list[Finding]:
@@ -197,65 +180,6 @@ def _load(machine: Machine) -> Finding:
     )
 
 
-def _container(machine: Machine) -> Finding:
-    if machine["container"] == "none":
-        return finding("container", "good", "none")
-    return finding(
-        "container",
-        "note",
-        f"{machine['container']}: its network, limits and seccomp filter are part of what is measured",
-        "compare with figures from the same kind of container only",
-    )
-
-
-def _quota(machine: Machine) -> Finding:
-    cpus, throttled = machine["cgroup_cpus"], machine["cgroup_throttled"] or 0
-    if cpus is None:
-        return finding("CPU quota", "good", "none")
-    if cpus >= len(machine["usable_cores"]) and not throttled:
-        return finding("CPU quota", "good", f"{cpus:g} cores, as many as there are")
-    return finding(
-        "CPU quota",
-        "hurts",
-        f"{cpus:g} cores, stopped {throttled} times so far: a spinning receiver will be frozen for milliseconds",
-        "run without a CPU limit (docker: leave out --cpus), or with a cpuset instead",
-    )
-
-
-def _shared_memory(machine: Machine) -> Finding:
-    room = machine["shm_mb"]
-    if room is None:
-        return finding("shared memory", "unknown", "there is no /dev/shm", "mount -t tmpfs tmpfs /dev/shm")
-    if room >= 256:
-        return finding("shared memory", "good", f"{room} MB in /dev/shm")
-    return finding(
-        "shared memory",
-        "hurts",
-        f"{room} MB in /dev/shm: large images will not fit everywhere",
-        "docker run --shm-size=1g",
-    )
-
-
-def _locked_memory(machine: Machine) -> Finding:
-    limit = machine["memlock_kb"]
-    if machine["may_lock_memory"]:
-        return finding("locked memory", "good", "`mlock` can be used")
-    return finding(
-        "locked memory",
-        "note",
-        f"{limit} kB: `mlock` will be refused",
-        "ulimit -l unlimited, or `memlock` in /etc/security/limits.conf",
-    )
-
-
-def _real_time(machine: Machine) -> Finding:
-    if machine["may_go_real_time"]:
-        return finding("real-time priority", "good", "`fifo` can be used")
-    return finding(
-        "real-time priority", "note", "none allowed: `fifo` will be refused", "`rtprio` in /etc/security/limits.conf"
-    )
-
-
 def _multicast(machine: Machine) -> Finding:
     device = machine["multicast"]
     remedy = "as root: ip link set lo multicast on; ip route add 224.0.0.0/4 dev lo"
@@ -285,11 +209,12 @@ JUDGES = (
     _virtual,
     _steal,
     _load,
-    _container,
-    _quota,
-    _shared_memory,
-    _locked_memory,
-    _real_time,
+    allowed.container,
+    allowed.quota,
+    allowed.memory,
+    allowed.shared_memory,
+    allowed.locked_memory,
+    allowed.real_time,
     _multicast,
     _preemption,
 )

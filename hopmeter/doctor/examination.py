@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hopmeter.doctor import advice, floors, machine, measured, noise
-from hopmeter.doctor.advice import Finding
+from hopmeter.doctor.finding import Finding
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hopmeter.doctor.advice import Finding, finding
+from hopmeter.doctor.finding import Finding, finding
 
 LONGEST_S = 120.0
 SCENARIO = Path(__file__).with_name("floors.toml")

@@ -10,6 +10,8 @@ from typing import Any
 from hopmeter.doctor.kernel import UNKNOWN, Kernel
 from hopmeter.doctor.multicast import multicast
 
+NO_LIMIT = 1 << 60
+"""Bytes; old cgroups write a number beyond where there is no limit."""
 IPC_LOCK = 14
 SYS_NICE = 23
 """Bits of the effective capabilities; being root is not enough, containers take some away."""
@@ -71,6 +73,8 @@ def _quota(text: str) -> float | None:
 
 def _cgroup_memory_mb(kernel: Kernel) -> int | None:
     limits = [kernel.number(f"{group}/memory.max") for group in _own_groups(kernel)]
+    legacy = kernel.number("sys/fs/cgroup/memory/memory.limit_in_bytes")
+    limits.append(legacy if legacy and legacy < NO_LIMIT else None)
     return min((limit // 2**20 for limit in limits if limit is not None), default=None)
 
 
@@ -90,11 +94,12 @@ def _memory_mb(kernel: Kernel) -> int | None:
 
 
 def _shm_mb(kernel: Kernel) -> int | None:
+    """What is still free of it."""
     try:
         room = os.statvfs(kernel.root / "dev/shm")
     except OSError:
         return None
-    return room.f_blocks * room.f_frsize // 2**20
+    return room.f_bavail * room.f_frsize // 2**20
 
 
 def _capable(kernel: Kernel, bit: int) -> bool:

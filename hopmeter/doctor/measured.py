@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hopmeter.doctor.advice import Finding, finding
+from hopmeter.doctor.finding import Finding, finding
 
 LOST_US = 1000.0
 """A gap this long swallows a message at 1000 Hz."""

@@ -26,6 +26,8 @@ QUIET: dict[str, Any] = {
     "container": "none",
     "cgroup_cpus": None,
     "cgroup_throttled": None,
+    "cgroup_memory_mb": None,
+    "memory_mb": 16000,
     "shm_mb": 4096,
     "memlock_kb": 8192,
     "may_lock_memory": True,
@@ -57,6 +59,7 @@ def test_a_quiet_machine_has_nothing_to_tell() -> None:
         ({"container": "docker"}, "container", "note"),
         ({"cgroup_cpus": 1.5}, "CPU quota", "hurts"),
         ({"cgroup_cpus": 4.0, "cgroup_throttled": 9}, "CPU quota", "hurts"),
+        ({"cgroup_memory_mb": 512}, "memory limit", "hurts"),
         ({"shm_mb": 64}, "shared memory", "hurts"),
         ({"may_lock_memory": False}, "locked memory", "note"),
         ({"may_go_real_time": False}, "real-time priority", "note"),
@@ -68,6 +71,11 @@ def test_what_disturbs_is_told_with_a_remedy(changed: dict[str, Any], subject: s
     told = worth_telling(findings({**QUIET, **changed}))
     assert [(one["subject"], one["level"]) for one in told] == [(subject, level)]
     assert told[0]["remedy"]
+
+
+@pytest.mark.parametrize(("limit", "whole"), [(4096, 16000), (1000, 1000), (1024, 512)])
+def test_a_memory_limit_that_leaves_enough_is_good(limit: int, whole: int) -> None:
+    assert worth_telling(findings({**QUIET, "cgroup_memory_mb": limit, "memory_mb": whole})) == []
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -120,6 +121,18 @@ def test_the_narrowest_quota_above_a_process_is_the_one_that_counts(kernel: Kern
 def test_the_quota_of_old_cgroups_counts_too(kernel: Kernel) -> None:
     grow(kernel, {"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "50000", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"})
     assert limits.cgroup_cpus(kernel) == 0.5
+
+
+@pytest.mark.parametrize(("written", "limit"), [(256 * 2**20, 256), (9223372036854771712, None)])
+def test_the_memory_of_old_cgroups_counts_too(kernel: Kernel, written: int, limit: int | None) -> None:
+    grow(kernel, {"sys/fs/cgroup/memory/memory.limit_in_bytes": str(written)})
+    assert limits.describe(kernel)["cgroup_memory_mb"] == limit
+
+
+def test_of_shared_memory_what_is_free_counts(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    room = SimpleNamespace(f_blocks=1000, f_bfree=300, f_bavail=200, f_frsize=2**20)
+    monkeypatch.setattr("os.statvfs", lambda _: room)
+    assert limits.describe(kernel)["shm_mb"] == 200
 
 
 @pytest.mark.parametrize(
