@@ -26,6 +26,8 @@ def resources(trials: Sequence[TrialResult], messages: int) -> dict[str, Any]:
         "cpu_us_per_message": cpu_us / messages,
         "voluntary_switches_per_message": _sum(trials, "voluntary_switches") / messages,
         "involuntary_switches_per_message": _sum(trials, "involuntary_switches") / messages,
+        "minor_faults_per_message": _sum(trials, "minor_faults") / messages,
+        "major_faults_per_message": _sum(trials, "major_faults") / messages,
         "loopback_bytes_per_message": sum(_loopback(trial) for trial in trials) / messages,
         "rss_peak_mb": max(_total(trial, "rss_peak_bytes") for trial in trials) / 1e6,
     }

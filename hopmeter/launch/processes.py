@@ -40,6 +40,8 @@ class Reading:
     cpu_ns: int = 0
     voluntary_switches: int = 0
     involuntary_switches: int = 0
+    minor_faults: int = 0
+    major_faults: int = 0
     rss_peak_bytes: int = 0
 
     def since(self, before: Reading) -> dict[str, int]:
@@ -49,6 +51,8 @@ class Reading:
             "system_us": 0,
             "voluntary_switches": max(0, self.voluntary_switches - before.voluntary_switches),
             "involuntary_switches": max(0, self.involuntary_switches - before.involuntary_switches),
+            "minor_faults": max(0, self.minor_faults - before.minor_faults),
+            "major_faults": max(0, self.major_faults - before.major_faults),
             "rss_peak_bytes": self.rss_peak_bytes,
         }
 
@@ -58,7 +62,7 @@ def reading(pid: int) -> Reading:
     folder = Path(f"/proc/{pid}")
     tasks = [_task(task) for task in folder.glob("task/*")]
     cpu_ns, voluntary, involuntary = (sum(task[at] for task in tasks) for at in range(3))
-    return Reading(cpu_ns, voluntary, involuntary, _status(folder, "VmHWM") * 1024)
+    return Reading(cpu_ns, voluntary, involuntary, *_faults(folder), _status(folder, "VmHWM") * 1024)
 
 
 def _task(folder: Path) -> tuple[int, int, int]:
@@ -68,6 +72,16 @@ def _task(folder: Path) -> tuple[int, int, int]:
     except (OSError, ValueError, IndexError):
         cpu_ns = 0
     return cpu_ns, _status(folder, "voluntary_ctxt_switches"), _status(folder, "nonvoluntary_ctxt_switches")
+
+
+def _faults(folder: Path) -> tuple[int, int]:
+    """Pages that were found without and with a disk."""
+    try:
+        # Whatever the program calls itself ends with the last parenthesis.
+        fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        return int(fields[7]), int(fields[9])
+    except (OSError, ValueError, IndexError):
+        return 0, 0
 
 
 def _status(folder: Path, name: str) -> int:

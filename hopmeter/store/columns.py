@@ -63,6 +63,7 @@ CELLS = pa.schema(
         *_typed(pa.float64(), "cpu_us_per_message cpu_percent_mean cpu_percent_low cpu_percent_high"),
         *_typed(pa.int64(), "cpu_samples"),
         *_typed(pa.float64(), "voluntary_switches_per_message involuntary_switches_per_message"),
+        *_typed(pa.float64(), "minor_faults_per_message major_faults_per_message"),
         *_typed(pa.float64(), "loopback_bytes_per_message rss_peak_mb"),
         *_typed(pa.string(), "floor floor_reason"),
         *_typed(pa.float64(), "floor_us times_floor"),

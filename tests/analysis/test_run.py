@@ -105,6 +105,8 @@ def test_resources_are_summed_over_nodes_and_shared_ones_are_not(tmp_path: Path)
         "system_us": 100,
         "voluntary_switches": 40,
         "involuntary_switches": 2,
+        "minor_faults": 30,
+        "major_faults": 1,
         "rss_peak_bytes": 5_000_000,
         "loopback_bytes": 8000,
     }
@@ -115,6 +117,7 @@ def test_resources_are_summed_over_nodes_and_shared_ones_are_not(tmp_path: Path)
     assert row["cpu_us_per_message"] == 2 * 400 / COUNT
     assert row["voluntary_switches_per_message"] == 2 * 40 / COUNT
     assert row["involuntary_switches_per_message"] == 2 * 2 / COUNT
+    assert (row["minor_faults_per_message"], row["major_faults_per_message"]) == (2 * 30 / COUNT, 2 / COUNT)
     assert row["loopback_bytes_per_message"] == 8200 / COUNT, "one device, seen by both"
     assert row["rss_peak_mb"] == 10
 

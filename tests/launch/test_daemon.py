@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import sys
 import time
@@ -95,9 +96,13 @@ def test_what_a_process_uses_is_counted() -> None:
     while time.process_time() < until:
         pass
     time.sleep(0.01)
+    fresh = mmap.mmap(-1, 100 * mmap.PAGESIZE)
+    fresh.madvise(mmap.MADV_NOHUGEPAGE)
+    fresh.write(bytes(len(fresh)))
     used = reading(os.getpid()).since(before)
     assert 45_000 <= used["user_us"] < 5_000_000
     assert used["voluntary_switches"] >= 1
+    assert used["minor_faults"] >= 100
     assert used["rss_peak_bytes"] > 1_000_000
 
 
