@@ -124,7 +124,7 @@ def run(
             )
         raise typer.Exit(measuring.resumed(resume, console, as_json))
     name, options = "quick" if scenario is None else scenario, given(axes, scalars)
-    ambient = asked(os.environ, options)
+    ambient = asked(os.environ, options, measuring.settled(name))
     for line in ambient.lines():
         console.print(line, style="yellow", markup=False, soft_wrap=True)
     plan, world = measuring.planned(name, {**options, **ambient.given}, setting or [])

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from hopmeter.cli.parts import result_lines
+from hopmeter.cli.parts import measuring, result_lines
 from hopmeter.cli.parts.environment import asked
 from hopmeter.errors import UsageError
 from hopmeter.store.columns import CELLS
@@ -53,6 +53,13 @@ def test_options_of_the_command_line_win(variables: dict[str, str], given: dict[
     found = asked(variables, given)
     assert found.given == {}
     assert found.lines() == [f"not from the environment: {says}"]
+
+
+def test_a_search_has_rates_of_its_own() -> None:
+    found = asked({"RATE": "30", "DURATION": "5"}, {}, measuring.settled("highest-rate"))
+    assert found.given == {"duration": "5s"}
+    assert found.lines()[1] == "not from the environment: RATE=30 (a search tries rates by itself)"
+    assert measuring.settled("quick") == {}
 
 
 @pytest.mark.parametrize(

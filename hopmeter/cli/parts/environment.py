@@ -34,8 +34,9 @@ class Asked:
         return lines + ([f"not from the environment: {', '.join(self.passed_over)}"] if self.passed_over else [])
 
 
-def asked(environment: Mapping[str, str], given: Mapping[str, Any]) -> Asked:
-    """What the variables ask for, less what the command line says itself (`given`), which is not even looked at.
+def asked(environment: Mapping[str, str], given: Mapping[str, Any], settled: Mapping[str, str] | None = None) -> Asked:
+    """What the variables ask for, less what the command line says itself (`given`), and less what is `settled` by the
+    scenario, by option and with the reason: neither is even looked at.
 
     Raises UsageError where a value is no number or makes no sense, naming the variable.
     """
@@ -44,8 +45,9 @@ def asked(environment: Mapping[str, str], given: Mapping[str, Any]) -> Asked:
         values = {name: environment[name].strip() for name in ask.names if environment.get(name, "").strip()}
         said = " ".join(f"{name}={value}" for name, value in values.items())
         first = next((option for option in ask.yields_to if option in given), "")
-        if values and first:
-            found.passed_over.append(f"{said} (--{first} was given)")
+        why = f"--{first} was given" if first else (settled or {}).get(ask.option, "")
+        if values and why:
+            found.passed_over.append(f"{said} ({why})")
         elif values:
             word = ask.word(values)
             found.given |= _as_given(ask.option, word)

@@ -35,6 +35,12 @@ def planned(asked: str, given: Mapping[str, Any], settings: Sequence[str]) -> tu
     return plan.make(path.stem, wanted, world), world
 
 
+def settled(asked: str) -> dict[str, str]:
+    """Options that a scenario leaves no room for, and why."""
+    wanted, _ = scenario.load(scenario.find(asked))
+    return {"rate": "a search tries rates by itself"} if wanted.search else {}
+
+
 def this_world() -> World:
     """What there is and what is ready, here and now."""
     known = manifest.every()
