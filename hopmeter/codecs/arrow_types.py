@@ -57,8 +57,15 @@ def has_bytes(pa: Any, of: Any) -> bool:
 
 
 def refuse_unknown(pa: Any, of: Any) -> None:
-    """CodecError for a type with others within it that nobody writes: views, whose rows may overlap, runs, maps."""
+    """CodecError for a type with others within it that nobody writes: views, whose rows may overlap, and runs."""
     types = pa.types
-    known = (types.is_struct, types.is_union, types.is_list, types.is_large_list, types.is_fixed_size_list)
+    known = (
+        types.is_struct,
+        types.is_union,
+        types.is_list,
+        types.is_large_list,
+        types.is_fixed_size_list,
+        types.is_map,
+    )
     if of.num_fields and not any(is_one(of) for is_one in known):
         raise CodecError(f"arrays of Arrow's {of} have no form on the wire", "cast the column to another type")

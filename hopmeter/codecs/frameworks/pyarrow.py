@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from hopmeter.codecs import arrays, devices
+from hopmeter.codecs.arrow_parts import extent, is_view, memory_of, parts
 from hopmeter.codecs.arrow_types import has_bytes, refuse_unknown, schema_of
 from hopmeter.codecs.checks import buffer, integer, listing, one_of
 from hopmeter.codecs.errors import CodecError
@@ -20,9 +21,7 @@ EXTRA = "pyarrow"
 DEPTH = 32
 
 _schemas: dict[Any, str] = {}
-_heads: dict[Any, bytes] = {}
-_flat: set[int] = set()
-"""Types that are known to have neither children nor words."""
+_heads: dict[Any, tuple[bytes, slice, slice]] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
@@ -39,7 +38,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
     if isinstance(obj, pa.Schema):
         return f'["arrow.schema",{_schema(obj)}]'
     if isinstance(obj, pa.Buffer):
-        frames.append(_memory(obj))
+        frames.append(memory_of(obj))
         return '["arrow.buffer"]'
     raise refused(obj, "send arrays, tables, tensors, schemas or buffers")
 
@@ -57,16 +56,21 @@ def whole(array: Any) -> Frames:
     if data is None or not data.size:
         return written(array)
     key = (type(array), len(array), array.offset, present is None)
-    head = _heads.get(key)
-    if head is None:
-        frames = written(array)
-        if len(_heads) >= KEPT:
-            _heads.clear()
-        _heads[key] = frames[0]
-        return frames
-    if present is None:
-        return [head, memoryview(data).cast("B")]
-    return [head, _memory(present), memoryview(data).cast("B")]
+    kept = _heads.get(key)
+    if kept is None:
+        return _first(key, array)
+    head, marks, values = kept
+    memory = memoryview(data).cast("B")[values]
+    return [head, memory] if present is None else [head, memory_of(present)[marks], memory]
+
+
+def _first(key: Any, array: Any) -> Frames:
+    frames = written(array)
+    if len(_heads) >= KEPT:
+        _heads.clear()
+    _, marks, values = extent(array, 0, (1, array.type.bit_width), key[3])
+    _heads[key] = frames[0], marks, values
+    return frames
 
 
 WHOLE = simple
@@ -82,67 +86,6 @@ def _table(pa: Any, obj: Any, frames: Frames) -> str:
 
 def _chunks(pa: Any, column: Any, frames: Frames) -> str:
     return f"[{','.join([parts(pa, chunk, frames) for chunk in column.chunks])}]"
-
-
-def parts(pa: Any, array: Any, frames: Frames) -> str:
-    """`[length, offset, buffers, children, dictionary]`; buffers counts them, null for one that is left out."""
-    of = array.type
-    if of.id in _flat:
-        own = array.buffers()
-        frames.extend([_memory(one) for one in own if one is not None])
-        return f"[{len(array)},{array.offset},{_present(own)},[],null]"
-    if pa.types.is_primitive(of):
-        _flat.add(of.id)
-    if isinstance(of, pa.BaseExtensionType):
-        return parts(pa, array.storage, frames)
-    if pa.types.is_dictionary(of):
-        inner = f"[],{parts(pa, array.dictionary, frames)}"
-        array = array.indices
-    else:
-        children = [parts(pa, child, frames) for child in _children(pa, array)]
-        inner = f"[{','.join(children)}],null"
-    own = array.buffers()[: of.num_buffers + _more(pa, array)] if of.num_fields else array.buffers()
-    frames.extend(_memory(one) for one in own if one is not None)
-    return f"[{len(array)},{array.offset},{_present(own)},{inner}]"
-
-
-def _present(buffers: list[Any]) -> str:
-    return "[" + ",".join("0" if one is None else "1" for one in buffers) + "]"
-
-
-def _more(pa: Any, array: Any) -> int:
-    """Views have as many buffers as they like; they have no children, so all are theirs."""
-    return len(array.buffers()) if _is_view(pa, array.type) else 0
-
-
-def _is_view(pa: Any, of: Any) -> bool:
-    return bool(pa.types.is_string_view(of) or pa.types.is_binary_view(of))
-
-
-def _children(pa: Any, array: Any) -> list[Any]:
-    of, types = array.type, pa.types
-    if not of.num_fields:
-        return []
-    if types.is_struct(of) or types.is_union(of):
-        return [_whole_field(array, number) for number in range(of.num_fields)]
-    if types.is_map(of):
-        raise CodecError("arrays of Arrow's maps have no form on the wire", "cast to a list of structs")
-    if types.is_list(of) or types.is_large_list(of):
-        return [array.values]
-    if types.is_fixed_size_list(of):
-        return [array.values]
-    raise CodecError(f"arrays of Arrow's {of} have no form on the wire", "cast the column to another type")
-
-
-def _whole_field(array: Any, number: int) -> Any:
-    """A child as it lies under the parent's offset: `field` gives it cut to the parent."""
-    if array.offset:
-        raise CodecError("a slice of structs has no form on the wire", "use `pyarrow.concat_arrays([slice])` first")
-    return array.field(number)
-
-
-def _memory(one: Any) -> memoryview:
-    return memoryview(one).cast("B") if one.size else arrays.EMPTY
 
 
 def _type(pa: Any, of: Any) -> str:
@@ -183,7 +126,7 @@ def array_maker(node: Any, of: Any, reading: Reading, depth: int = 0) -> Maker:
 def _from_buffers(pa: Any, of: Any, extent: Any, places: list[Any], below: list[Maker], words: Maker | None) -> Maker:
     (length, offset), load, wrap = extent, pa.Array.from_buffers, pa.py_buffer
     kind = of.index_type if words is not None else of
-    if not _is_view(pa, kind) and len(places) != kind.num_buffers:
+    if not is_view(pa, kind) and len(places) != kind.num_buffers:
         raise CodecError("an array of Arrow's with other buffers than its type")
 
     def make(frames: Any) -> Any:
@@ -264,7 +207,7 @@ def _rows_alone(kind: Any, rows: int, schema: Any) -> Maker:
     """A table without columns; one of nothing but missing values has no memory."""
     pa = required("pyarrow", EXTRA)
     whole = pa.schema([pa.field("", pa.null())], schema.metadata)
-    table = kind.from_arrays([pa.nulls(rows)], schema=whole).select([])
+    table = kind.from_arrays([pa.Array.from_buffers(pa.null(), rows, [None])], schema=whole).select([])
     return lambda _: table
 
 

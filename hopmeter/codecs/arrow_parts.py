@@ -1,0 +1,108 @@
+"""What an array of Arrow's lies in memory as: its buffers, cut to a slice where its values are of one width."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hopmeter.codecs import arrays
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.writing import Frames
+
+_bits: dict[int, tuple[int, ...]] = {}
+"""What `_widths` says of the other types."""
+_flat: set[int] = set()
+"""Types that are known to have a fixed width, and neither children nor words."""
+
+
+def parts(pa: Any, array: Any, frames: Frames, before: int = 0) -> str:
+    """`[length, offset, buffers, children, dictionary]`; buffers counts them, null for one that is left out.
+
+    `before` is how many values ahead of a slice its parent needs as well.
+    """
+    of = array.type
+    if of.id in _flat:
+        return _fixed(array, frames, before)
+    if isinstance(of, pa.BaseExtensionType):
+        return parts(pa, array.storage, frames, before)
+    if pa.types.is_dictionary(of):
+        words = parts(pa, array.dictionary, frames)
+        return _fixed(array.indices, frames, before, words)
+    if pa.types.is_primitive(of) or pa.types.is_decimal(of) or pa.types.is_fixed_size_binary(of):
+        _flat.add(of.id)
+        return _fixed(array, frames, before)
+    return _nested(pa, array, frames, before)
+
+
+def _fixed(array: Any, frames: Frames, before: int, words: str = "null") -> str:
+    """Values of one width: of a slice, only its bytes travel."""
+    own, width, length = array.buffers(), array.type.bit_width, len(array)
+    # The usual: no slice, and nothing is missing.
+    if length and width and own[0] is None and not array.offset and own[1].size * 8 == length * width:
+        frames.append(memoryview(own[1]).cast("B"))
+        return f"[{length},0,[0,1],[],{words}]"
+    spare, *cuts = extent(array, before, (1, width), own[0] is None)
+    frames.extend([memory_of(one)[cut] for one, cut in zip(own, cuts, strict=True) if one is not None])
+    return f"[{before + len(array)},{spare},{_present(own)},[],{words}]"
+
+
+def extent(array: Any, before: int, widths: tuple[int, ...], all_there: bool) -> tuple[Any, ...]:
+    """How many values are left ahead of the slice, since bits begin with a byte, and the bytes of each buffer."""
+    start, end = array.offset - before, array.offset + len(array)
+    spare = start % 8 if 1 in widths[all_there:] else 0
+    first = start - spare
+    return spare, *(slice(first * width // 8, (end * width + 7) // 8) for width in widths)
+
+
+def _nested(pa: Any, array: Any, frames: Frames, before: int) -> str:
+    of, own = array.type, array.buffers()
+    own = own[: of.num_buffers] if of.num_fields else own
+    if of.id not in _bits:
+        _bits[of.id] = _widths(pa, of)
+    if widths := _bits[of.id]:
+        spare, *cuts = extent(array, before, widths, own[0] is None)
+    else:
+        spare, cuts = array.offset - before, []
+    below = _children(pa, array, before, spare) if of.num_fields else []
+    children = [parts(pa, child, frames, ahead) for child, ahead in below]
+    cuts += [slice(None)] * (len(own) - len(cuts))
+    frames.extend([memory_of(one)[cut] for one, cut in zip(own, cuts, strict=True) if one is not None])
+    return f"[{before + len(array)},{spare},{_present(own)},[{','.join(children)}],null]"
+
+
+def _present(buffers: list[Any]) -> str:
+    return "[" + ",".join("0" if one is None else "1" for one in buffers) + "]"
+
+
+def _widths(pa: Any, of: Any) -> tuple[int, ...]:
+    """Bits a value in each buffer that can be cut to a slice; none of text and lists, whose offsets count from afar."""
+    if pa.types.is_struct(of) or pa.types.is_fixed_size_list(of):
+        return (1,)
+    if pa.types.is_union(of):
+        return (0, 8) if of.mode == "sparse" else (0, 8, 32)
+    return (1, 128) if is_view(pa, of) else ()
+
+
+def is_view(pa: Any, of: Any) -> bool:
+    """Whether values are views into as many buffers as there need to be."""
+    return bool(pa.types.is_string_view(of) or pa.types.is_binary_view(of))
+
+
+def _children(pa: Any, array: Any, before: int, spare: int) -> list[tuple[Any, int]]:
+    """Each with how many values ahead of it are needed; a struct's are cut to it, a list's are whole."""
+    of, types = array.type, pa.types
+    if types.is_struct(of) or types.is_union(of):
+        ahead = 0 if types.is_union(of) and of.mode == "dense" else before + spare
+        return [(array.field(number), ahead) for number in range(of.num_fields)]
+    if types.is_fixed_size_list(of):
+        ahead, size = before + spare, of.list_size
+        return [(array.values.slice((array.offset - ahead) * size, (len(array) + ahead) * size), 0)]
+    if types.is_map(of):
+        return [(pa.StructArray.from_arrays([array.keys, array.items], fields=[of.key_field, of.item_field]), 0)]
+    if types.is_list(of) or types.is_large_list(of):
+        return [(array.values, 0)]
+    raise CodecError(f"arrays of Arrow's {of} have no form on the wire", "cast the column to another type")
+
+
+def memory_of(one: Any) -> memoryview:
+    """A buffer of Arrow's as a frame."""
+    return memoryview(one).cast("B") if one.size else arrays.EMPTY
