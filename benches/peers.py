@@ -109,7 +109,14 @@ FASTDDS = Program(
     idl="fastdds/idl/hopmeter.idl",
     generator=("fastddsgen", "-replace", "-d", "{made}", "{idl}"),
 )
-# The loopback device alone and no multicast, as in transports/_cyclonedds; ddsperf tells half a round trip.
+CYCLONEDDS = Program(
+    "cyclonedds.c",
+    ("ddsc",),
+    idl="cyclonedds/idl/hopmeter.idl",
+    generator=("idlc", "-o", "{made}", "{idl}"),
+)
+# The loopback device alone and no multicast, as in transports/_cyclonedds; ddsperf tells half a round trip. Each end
+# has a session of its own, as hopmeter's nodes have: the scheduler shares a core by sessions.
 CYCLONE = (
     "<CycloneDDS><Domain id='any'><General>"
     "<Interfaces><NetworkInterface address='127.0.0.1' multicast='false'/></Interfaces>"
@@ -121,8 +128,8 @@ CYCLONE = (
 
 def _ddsperf(way: str) -> Tool:
     return Tool(
-        server=("ddsperf", "-i", "{domain}", "pong", way),
-        client=("ddsperf", "-i", "{domain}", "-D", str(SECONDS + 1), "ping", "size", "{bytes}", way),
+        server=("setsid", "ddsperf", "-i", "{domain}", "pong", way),
+        client=(*("setsid", "ddsperf", "-i", "{domain}"), *("-D", str(SECONDS + 1), "ping", "size", "{bytes}", way)),
         figure=r"50% ([\d.]+)us",
         times=2.0,
         environment={"CYCLONEDDS_URI": CYCLONE},
@@ -141,6 +148,24 @@ SOCKPERF = Tool(
 ROWS = (
     Row("cyclonedds", "c++", "ddsperf", _ddsperf("listener"), {**RING, "wait": "callback"}, {"depth": 1}),
     Row("cyclonedds", "c++", "ddsperf", _ddsperf("waitset"), {**RING, "wait": "block"}, {"depth": 1}),
+    Row(
+        "cyclonedds",
+        "c++",
+        "bare",
+        Bare(CYCLONEDDS, ("listener", "{domain}", *COMMON)),
+        {**RING, "wait": "callback"},
+        {"depth": 1},
+        sizes=(64,),
+    ),
+    Row(
+        "cyclonedds",
+        "c++",
+        "bare",
+        Bare(CYCLONEDDS, ("waitset", "{domain}", *COMMON)),
+        {**RING, "wait": "block"},
+        {"depth": 1},
+        sizes=(64,),
+    ),
     Row("fastdds", "c++", "bare", Bare(FASTDDS, ("{domain}", *COMMON)), {**RING, "wait": "block"}),
     Row("nng", "c++", "bare", Bare(NNG, ("ipc://{directory}/bench", *COMMON)), {**CALL, "wait": "block"}),
     Row(
