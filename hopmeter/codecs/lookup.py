@@ -13,7 +13,7 @@ What such a file offers, by name:
 - `WHOLE`, optional: for a type, what makes all frames at once where the general way would cost too much; or what
   answers that, where the framework has to be imported for it.
 - `READERS`: for each tag of a node, `reader(node, reading)`, which checks it and returns what makes the object.
-- `from_array(wanted)` where it has tensors: returns what makes one from a NumPy array (`arrays.Wanted`). `RAW = True`
+- `from_array(wanted)` where it has arrays: returns what makes one from a NumPy array (`arrays.Wanted`). `RAW = True`
   where it has dtypes itself that NumPy lacks, such as bfloat16.
 - `adopt(obj)` where an object of another framework can be asked for as one of this.
 - `FORM` where it makes objects of arrays (`forms.Form`): how it makes the ones and the picture that scenarios and
@@ -33,6 +33,9 @@ from typing import Any
 
 from hopmeter.codecs import frameworks
 from hopmeter.codecs.errors import CodecError
+
+ALIASES = {"pytorch": "torch"}
+"""What else a codec may be asked for as."""
 
 
 @functools.cache
@@ -56,7 +59,7 @@ def readers() -> dict[str, Any]:
 
 def codec_named(name: str) -> ModuleType:
     """A codec by its name, such as `torch`."""
-    found = codecs().get(name)
+    found = codecs().get(ALIASES.get(name, name))
     if found is None:
         raise CodecError(f"no codec {name[:40]!r}", f"known are {', '.join(codecs())}")
     return found

@@ -59,6 +59,15 @@ class Reading:
         self.depth -= 1
         return made
 
+    def inner(self, node: Any, own: str) -> Maker:
+        """The same for what lies within an object of the framework that is asked for: it stays as it was."""
+        asked = self.as_
+        if asked == own:
+            self.as_ = None
+        made = self.maker(node)
+        self.as_ = asked
+        return made
+
 
 def object_of(frames: Sequence[Any], as_: str | None, device: str | None) -> Any:
     """The object, in the memory of `frames` where its framework allows it; CodecError for whatever is wrong."""
@@ -88,7 +97,7 @@ def forget() -> None:
 def _plan(key: Any, head: bytes, as_: str | None, device: str | None) -> tuple[int, Maker]:
     node, announced = header.unpack(head)
     if as_ is not None:
-        codec_named(as_)
+        as_ = codec_named(as_).__name__.rpartition(".")[2]
     if device is not None:
         devices.checked(device)
     reading = Reading(as_, device)

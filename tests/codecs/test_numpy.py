@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from carrying import addresses, carried, received
 
-from hopmeter.codecs import CodecError, decode, encode
+from hopmeter.codecs import CodecError, decode, encode, missing
+from hopmeter.codecs.lookup import codec_named
 
 RECORD = np.dtype([("id", "<i4"), ("pose", ">f8", (2, 3)), ("name", "U5"), ("in", [("a", "u1"), ("b", "M8[ms]")])])
 PADDED = np.dtype({"names": ["a", "b"], "formats": ["u1", "f8"], "offsets": [3, 16], "itemsize": 32})
@@ -137,3 +138,21 @@ def test_headers_are_the_same_in_every_run() -> None:
     assert encode(np.zeros((2, 3), ">i2"))[0] == (
         b'HOPC\x01\x00\x00\x00\x01\x00\x00\x00&\x00\x00\x00["array","numpy",">i2",[2,3],"C",null]'
     )
+
+
+@pytest.mark.parametrize("as_", ["torch", "polars", "xarray"])
+def test_what_only_numpy_has_is_not_received_as_another_s(as_: str) -> None:
+    masked = np.ma.array([1, 2], mask=[True, False])
+    for obj in (masked, {"a": masked}, np.ma.masked, np.array(["a"], np.dtypes.StringDType())):
+        with pytest.raises(CodecError, match=f"cannot be received as {as_}"):
+            carried(obj, as_=as_)
+        carried(obj, as_="numpy")
+
+
+def test_pytorch_is_torch() -> None:
+    assert codec_named("pytorch") is codec_named("torch")
+    if missing("torch"):
+        with pytest.raises(CodecError, match="torch is not installed"):
+            carried(np.ones(3), as_="pytorch")
+        return
+    assert type(carried(np.ones(3), as_="pytorch")) is type(carried(np.ones(3), as_="torch"))

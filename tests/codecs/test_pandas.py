@@ -109,6 +109,16 @@ def test_a_frame_may_be_received_by_another_framework() -> None:
     assert carried(np.ones((2, 2)), as_="pandas").shape == (2, 2)
 
 
+def test_a_series_may_be_received_by_another_framework() -> None:
+    for series, values in ((pd.Series([1.5, None], name="a"), [1.5, None]), (pd.Series(["a", None]), ["a", None])):
+        assert carried(series, as_="pyarrow").to_pylist() == values
+        if installed("polars"):
+            there = carried(series, as_="polars")
+            assert (there.name, there.to_list()) == (series.name or "", values)
+    with pytest.raises(CodecError, match="ask for numpy, pyarrow or polars"):
+        carried(pd.Series([1]), as_="xarray")
+
+
 def test_a_frame_may_be_received_with_arrows_columns() -> None:
     frame = pd.DataFrame({"a": [1.0, 2.5], "b": ["x", None]}, index=[7, 8])
     for obj, columns in ((frame, ["a", "b"]), (np.ones((2, 2)), [0, 1])):

@@ -14,6 +14,7 @@ from carrying import addresses, carried, received
 
 from hopmeter.codecs import CodecError, decode, encode
 from hopmeter.codecs.header import pack
+from hopmeter.codecs.lookup import codec_named
 
 
 def test_quantities_and_units_come_back_equal() -> None:
@@ -60,6 +61,37 @@ def test_arrays_of_dask_come_back_in_their_chunks_sharing_memory() -> None:
     unknown = da.from_array(np.arange(6), chunks=3)
     assert carried(unknown[unknown > 1]).compute().tolist() == [2, 3, 4, 5]
     assert type(carried(array, as_="numpy")) is np.ndarray
+
+
+@pytest.mark.parametrize(
+    "array", [np.arange(6.0).reshape(2, 3), np.zeros((0, 2)), np.array(5)], ids=lambda one: str(one.shape)
+)
+def test_an_array_may_be_received_by_each(array: Any) -> None:
+    kinds = {"dask": da.Array, "zarr": zarr.Array, "pint": pint.Quantity}
+    for name, kind in kinds.items():
+        back = carried(array, as_=name)
+        assert isinstance(back, kind)
+        assert (back.shape, back.dtype) == (array.shape, array.dtype)
+        plain = codec_named(name).FORM.read(back)
+        assert np.asarray(plain).tolist() == array.tolist()
+        with pytest.raises(CodecError, match="lies on no GPU"):
+            carried(array, as_=name, device="gpu")
+    assert carried(array, as_="pint").unitless
+
+
+def test_an_array_received_by_dask_is_not_copied() -> None:
+    there = received(encode(np.arange(9.0)))
+    (chunk,) = dict(decode(there, as_="dask").dask).values()
+    assert chunk.ctypes.data == addresses(there)[0][0]
+
+
+def test_what_is_of_a_framework_stays_so_where_that_is_asked_for() -> None:
+    speed = np.ones(3) * pint.get_application_registry().meter
+    assert type(carried(speed, as_="pint").magnitude) is np.ndarray
+    array = da.ones((4, 4), chunks=2)
+    assert carried(array, as_="dask").chunks == array.chunks
+    assert carried(zarr.array(np.ones(4)), as_="zarr")[...].tolist() == [1, 1, 1, 1]
+    assert isinstance(carried(zarr.array(np.ones(4)), as_="dask"), da.Array)
 
 
 def test_lies_about_chunks_are_refused() -> None:

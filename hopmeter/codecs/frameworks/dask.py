@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 import uuid
+from collections.abc import Callable
 from typing import Any
 
-from hopmeter.codecs import lookup
+from hopmeter.codecs import arrays, devices, lookup
 from hopmeter.codecs.checks import integer, listing
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
@@ -45,7 +46,7 @@ def _measured(obj: Any, blocks: list[Any]) -> Any:
 
 def _read(node: list[Any], reading: Reading) -> Maker:
     _, chunks, blocks = listing(node, 3)
-    lengths, make = reading.maker(chunks), reading.maker(blocks)
+    lengths, make = reading.maker(chunks), reading.inner(blocks, "dask")
     da = lookup.required("dask.array", EXTRA)
     finish = None if reading.as_ in (None, "dask") else reading.as_
     if finish not in (None, "numpy"):
@@ -68,6 +69,13 @@ def _joined(da: Any, chunks: tuple[tuple[int, ...], ...], blocks: list[Any]) -> 
     name = f"hopmeter-{uuid.uuid4().hex}"
     graph = {(name, *at): block for at, block in zip(_places(tuple(map(len, chunks))), blocks, strict=True)}
     return da.Array(graph, name, chunks, meta=blocks[0][tuple(slice(0, 0) for _ in chunks)])
+
+
+def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
+    """An array in one chunk, which shares the memory; Dask's own `from_array` would copy it."""
+    devices.only_cpu("Dask", wanted.device)
+    da = lookup.required("dask.array", EXTRA)
+    return lambda array: _joined(da, tuple((length,) for length in array.shape), [array])
 
 
 READERS = {"dask": _read}

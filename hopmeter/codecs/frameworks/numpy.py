@@ -82,10 +82,11 @@ def _strings(array: Any, frames: Frames, depth: int) -> str:
 def _read_named(node: list[Any], reading: Reading) -> Maker:
     tag, inner = listing(node, 2)
     make, kind = reading.maker(_array(inner)), CLASSES[tag.partition(".")[2]]
-    return lambda frames: make(frames).view(kind)
+    return make if reading.as_ not in (None, "numpy") else lambda frames: make(frames).view(kind)
 
 
 def _read_masked(node: list[Any], reading: Reading) -> Maker:
+    _only_numpy(reading, "a masked array", "send `array.filled()`")
     if len(node) == 1:
         return lambda _: np.ma.masked
     data, mask, fill = (reading.maker(_array(part)) for part in listing(node, 4)[1:])
@@ -113,7 +114,13 @@ def _read_dtype(node: list[Any], reading: Reading) -> Maker:
     return lambda _: dtype
 
 
+def _only_numpy(reading: Reading, what: str, remedy: str) -> None:
+    if reading.as_ not in (None, "numpy"):
+        raise CodecError(f"{what} cannot be received as {reading.as_}", f"ask for numpy or for none, or {remedy}")
+
+
 def _read_strings(node: list[Any], reading: Reading) -> Maker:
+    _only_numpy(reading, "an array of NumPy's StringDType", "send `array.tolist()`")
     _, (shape, word), values = listing(node, 3)
     lengths, make = tuple(listing(shape)), reading.maker(values)
     devices.only_cpu("NumPy", reading.device)

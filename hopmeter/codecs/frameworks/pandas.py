@@ -13,6 +13,7 @@ from hopmeter.codecs import pandas_values as values
 from hopmeter.codecs.checks import integer, listing, text
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form, rows
+from hopmeter.codecs.frameworks.pyarrow import adopter
 from hopmeter.codecs.reading import Maker, Reading
 from hopmeter.codecs.writing import Frames, node_of, refused
 
@@ -165,9 +166,23 @@ def _read_series(node: list[Any], reading: Reading) -> Maker:
         series.attrs.update(more(frames))
         return series
 
+    if asked in ("pyarrow", "polars"):
+        return _as_arrow(make, adopter(asked))
     if asked not in (None, "pandas", "numpy"):
-        raise CodecError(f"a series of pandas's cannot be received as {asked}", "ask for numpy or for none")
+        raise CodecError(f"a series of pandas's cannot be received as {asked}", "ask for numpy, pyarrow or polars")
     return _converted(make, reading)
+
+
+def _as_arrow(make: Maker, convert: Any) -> Maker:
+    """The values of a series, in Polars under its name; its index stays behind."""
+    array = lookup.required("pyarrow", "pyarrow").array
+
+    def made(frames: Any) -> Any:
+        series = make(frames)
+        values = convert(array(series, from_pandas=True))
+        return values.alias(series.name) if type(series.name) is str and hasattr(values, "alias") else values
+
+    return made
 
 
 def _read_index(node: list[Any], reading: Reading) -> Maker:

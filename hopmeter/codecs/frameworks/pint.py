@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
-from hopmeter.codecs import lookup
+from hopmeter.codecs import arrays, devices, lookup
 from hopmeter.codecs.checks import listing, text
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
@@ -48,7 +49,7 @@ def _read_units(node: Any, reading: Reading) -> Any:
 
 def _read_quantity(node: list[Any], reading: Reading) -> Maker:
     _, magnitude, units = listing(node, 3)
-    make, of = reading.maker(magnitude), _read_units(units, reading)
+    make, of = reading.inner(magnitude, "pint"), _read_units(units, reading)
 
     def made(frames: Any) -> Any:
         value = make(frames)
@@ -66,6 +67,13 @@ def _read_unit(node: list[Any], reading: Reading) -> Maker:
         return registry.Unit(container)
 
     return made
+
+
+def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
+    """A quantity without dimensions."""
+    devices.only_cpu("Pint", wanted.device)
+    registry = lookup.required("pint", EXTRA).get_application_registry()
+    return lambda array: registry.Quantity(array, "")
 
 
 READERS = {"quantity": _read_quantity, "unit": _read_unit}

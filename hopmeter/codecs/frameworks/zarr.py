@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
-from hopmeter.codecs import lookup
+from hopmeter.codecs import arrays, devices, lookup
 from hopmeter.codecs.checks import integer, listing
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
@@ -32,7 +33,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 def _read(node: list[Any], reading: Reading) -> Maker:
     _, more, data = listing(node, 3)
-    about, make = reading.maker(more), reading.maker(data)
+    about, make = reading.maker(more), reading.inner(data, "zarr")
     if reading.as_ not in (None, "zarr"):
         return make
 
@@ -56,6 +57,13 @@ def _array(data: Any, chunks: tuple[int, ...], attributes: Any) -> Any:
     array = zarr.create_array({}, shape=data.shape, dtype=data.dtype, chunks=chunks, attributes=attributes)
     array[...] = data
     return array
+
+
+def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
+    """An array in memory; Zarr compresses it, which is a copy."""
+    devices.only_cpu("Zarr", wanted.device)
+    zarr = lookup.required("zarr", EXTRA)
+    return lambda array: zarr.array(array)
 
 
 READERS = {"zarr": _read}
