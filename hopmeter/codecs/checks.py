@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from hopmeter.codecs.errors import CodecError
+
+SALTED = (str, bytes)
+MOST_KEYS = 2**16
+ALIKE = 64
+"""So many keys may have the same hash."""
 
 
 def listing(node: Any, length: int | None = None) -> list[Any]:
@@ -33,6 +40,20 @@ def one_of(node: Any, *known: Any) -> Any:
     if not any(node == value and type(node) is type(value) for value in known):
         raise CodecError("the header holds an unknown word", "use one hopmeter at both ends")
     return node
+
+
+def keys(found: list[Any]) -> list[Any]:
+    """Keys of a dict or members of a set. Of those that are neither text nor bytes, whose hashes Python salts, the
+    sender may choose such as meet in one place of the table, which takes time with their square: these are few."""
+    if len(found) <= ALIKE:
+        return found
+    hashes = np.array([hash(key) for key in found if type(key) not in SALTED], np.int64)
+    if len(hashes) > MOST_KEYS:
+        raise CodecError(f"{len(hashes)} keys that are neither text nor bytes", "send them as an array")
+    hashes.sort()
+    if (hashes[ALIKE:] == hashes[:-ALIKE]).any():
+        raise CodecError("keys of a dict or a set that all have one hash")
+    return found
 
 
 def buffer(data: Any) -> memoryview:

@@ -12,7 +12,8 @@ MAGIC = b"HOPC"
 VERSION = 1
 PREFIX = struct.Struct("<4sBBHII")
 """Magic, version, flags (0), reserved (0), how many frames follow this one, bytes of the body."""
-MAX_BODY_BYTES = 64 * 2**20
+MAX_BODY_BYTES = 16 * 2**20
+"""A number of two bytes takes the reader some 300: its share of a list, and what makes it again."""
 MAX_DEPTH = 64
 
 

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from hopmeter.codecs import records
-from hopmeter.codecs.checks import buffer, listing, one_of, text
+from hopmeter.codecs.checks import ALIKE, MOST_KEYS, buffer, keys, listing, one_of, text
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.reading import Maker, Reading
 from hopmeter.codecs.writing import Frames, node_of, refused
@@ -68,9 +68,16 @@ def _sequence(obj: Any, frames: Frames, depth: int) -> str:
     return f'["{type(obj).__name__}",[{",".join([node_of(item, frames, depth) for item in obj])}]]'
 
 
+def _refuse_many(obj: Any) -> None:
+    """What the receiver would refuse."""
+    if len(obj) > MOST_KEYS:
+        keys(list(obj))
+
+
 def _set(obj: Any, frames: Frames, depth: int) -> str:
     """Sorted by how the members are written, since Python's own order differs from run to run."""
     before = len(frames)
+    _refuse_many(obj)
     items = sorted(node_of(item, frames, depth) for item in obj)
     if len(frames) != before:
         raise CodecError("a set may hold only numbers and short text", "use a list")
@@ -78,6 +85,7 @@ def _set(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _dict(obj: dict[Any, Any], frames: Frames, depth: int) -> str:
+    _refuse_many(obj)
     items = (f"[{node_of(key, frames, depth)},{node_of(value, frames, depth)}]" for key, value in obj.items())
     return f'["dict",[{",".join(items)}]]'
 
@@ -130,13 +138,22 @@ def _read_bytes(node: list[Any], reading: Reading) -> Maker:
 def _read_sequence(node: list[Any], reading: Reading) -> Maker:
     tag, items = listing(node, 2)
     kind, makers = SEQUENCES[tag], [reading.maker(item) for item in listing(items)]
+    if kind in (set, frozenset):
+        return lambda frames: kind(keys([make(frames) for make in makers]))
     return lambda frames: kind([make(frames) for make in makers])
 
 
 def _read_dict(node: list[Any], reading: Reading) -> Maker:
     pairs = [listing(pair, 2) for pair in listing(listing(node, 2)[1])]
     makers = [(reading.maker(key), reading.maker(value)) for key, value in pairs]
-    return lambda frames: {key(frames): value(frames) for key, value in makers}
+    if len(makers) <= ALIKE:
+        return lambda frames: {key(frames): value(frames) for key, value in makers}
+
+    def long(frames: Any) -> Any:
+        found = keys([key(frames) for key, _ in makers])
+        return dict(zip(found, [value(frames) for _, value in makers], strict=True))
+
+    return long
 
 
 def _read_limits(node: list[Any], reading: Reading) -> Maker:
