@@ -135,6 +135,39 @@ def test_columns_of_objects_and_sparse_columns_are_refused() -> None:
             encode(series)
 
 
+class Table(pd.DataFrame):
+    """A frame that is more than its columns, as those of GeoPandas are."""
+
+    _metadata = ("projection",)
+
+
+class Column(pd.Series):
+    """A series of one's own."""
+
+
+def test_subclasses_are_refused_with_a_remedy() -> None:
+    for obj, remedy in ((Table({"a": [1]}), r"pandas\.DataFrame\(it\)"), (Column([1]), r"pandas\.Series\(it\)")):
+        with pytest.raises(CodecError, match=remedy):
+            encode(obj)
+    pd.testing.assert_frame_equal(carried(pd.DataFrame(Table({"a": [1]}))), pd.DataFrame({"a": [1]}))
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        pd.Series(["a", pd.NA], dtype=object),
+        pd.Series(["a", np.float64(1)], dtype=object),
+        pd.Timestamp("2024", tz="UTC"),
+        pd.Period("2024"),
+        pd.Interval(0, 1),
+    ],
+    ids=repr,
+)
+def test_what_the_documentation_says_is_refused(obj: Any) -> None:
+    with pytest.raises(CodecError):
+        encode(obj)
+
+
 def test_random_damage_gives_a_frame_or_the_one_error() -> None:
     dice = random.Random(4)
     whole = [bytes(frame) for frame in encode(pd.DataFrame(COLUMNS))]

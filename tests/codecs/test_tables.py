@@ -44,6 +44,12 @@ def test_arrays_of_arrow_come_back_equal(array: Any) -> None:
     assert carried(pa.chunked_array([array, array])).equals(pa.chunked_array([array, array]))
 
 
+def test_metadata_within_a_type_is_the_array_s_own() -> None:
+    for word in ("one", "other"):
+        array = pa.array([{"a": 1}], pa.struct([pa.field("a", pa.int8(), metadata={"unit": word})]))
+        assert carried(array).type.field(0).metadata == {b"unit": word.encode()}
+
+
 def table() -> Any:
     return pa.table({str(number): array.slice(0, 2) for number, array in enumerate(ARRAYS[:8])})
 

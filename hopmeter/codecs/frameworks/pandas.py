@@ -26,9 +26,9 @@ MEGABYTES = (12, 46)
 def write(obj: Any, frames: Frames, depth: int) -> str:
     """Frames by their blocks, series and indexes by their values; `attrs` travels where it is not empty."""
     pd = lookup.required("pandas", EXTRA)
-    if isinstance(obj, pd.DataFrame):
+    if type(obj) is pd.DataFrame:
         return _frame(pd, obj, frames, depth)
-    if isinstance(obj, pd.Series):
+    if type(obj) is pd.Series:
         about = [node_of(part, frames, depth) for part in (obj.name, dict(obj.attrs), obj.index)]
         return f'["pandas.series",{",".join(about)},{values.node(pd, obj.array, frames, depth)}]'
     if isinstance(obj, pd.Index):
@@ -40,6 +40,9 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
         return f'["pandas.{kind}",{node_of(obj.to_numpy(), frames, depth)}]'
     if obj is pd.NA or obj is pd.NaT:
         return '["pandas.NA"]' if obj is pd.NA else '["pandas.NaT"]'
+    if isinstance(obj, pd.DataFrame | pd.Series):
+        kind = "DataFrame" if isinstance(obj, pd.DataFrame) else "Series"
+        raise refused(obj, f"what a subclass adds would stay behind: send `pandas.{kind}(it)`")
     raise refused(obj, "send frames, series, indexes or arrays")
 
 

@@ -89,7 +89,8 @@ def _chunks(pa: Any, column: Any, frames: Frames) -> str:
 
 
 def _type(pa: Any, of: Any) -> str:
-    known = _schemas.get(of)
+    """Types with fields are equal whatever these have as metadata, so what is kept of one is not the other's."""
+    known = None if of.num_fields else _schemas.get(of)
     return known or _kept(of, pa.schema([pa.field("", of)]))
 
 
@@ -100,7 +101,8 @@ def _schema(schema: Any) -> str:
 def _kept(of: Any, schema: Any) -> str:
     if len(_schemas) >= KEPT:
         _schemas.clear()
-    return _schemas.setdefault(of, _schema(schema))
+    _schemas[of] = _schema(schema)
+    return _schemas[of]
 
 
 def array_maker(node: Any, of: Any, reading: Reading, depth: int = 0) -> Maker:
