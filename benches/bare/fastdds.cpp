@@ -1,6 +1,9 @@
 // Fast DDS alone: a ping on one topic, written back to another by a second process, waited for by wait sets; reliable,
-// volatile, the last ten, with the messages of transports/fastdds and the library's own transports on this host.
-// fastdds DOMAIN BYTES ROUNDS CORE: prints the median round trip in ns. Both ends run on one core.
+// volatile, the last ten, with the messages of transports/fastdds, by UDP or a shared segment of SEGMENT bytes, 0 for
+// the library's size. fastdds DOMAIN BYTES ROUNDS CORE SEGMENT: prints the median round trip in ns. Both ends run on
+// one core, each in a session of its own as hopmeter's nodes are: the scheduler shares a core by sessions.
+#include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
+#include <fastdds/rtps/transport/shared_mem/SharedMemTransportDescriptor.h>
 #include <fastdds/dds/core/condition/WaitSet.hpp>
 #include <fastdds/dds/domain/DomainParticipant.hpp>
 #include <fastdds/dds/domain/DomainParticipantFactory.hpp>
@@ -29,9 +32,18 @@ static Qos settled() {
   return qos;
 }
 
+static DomainParticipantQos over(uint32_t segment_bytes) {
+  const auto shared = std::make_shared<eprosima::fastdds::rtps::SharedMemTransportDescriptor>();
+  if (segment_bytes) shared->segment_size(segment_bytes);
+  DomainParticipantQos qos;
+  qos.transport().use_builtin_transports = false;
+  qos.transport().user_transports = {std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>(), shared};
+  return qos;
+}
+
 struct End {
-  End(unsigned domain, const char* to, const char* from) {
-    participant = factory.create_participant(domain, PARTICIPANT_QOS_DEFAULT);
+  End(unsigned domain, uint32_t segment_bytes, const char* to, const char* from) {
+    participant = factory.create_participant(domain, over(segment_bytes));
     require(participant != nullptr, "take part");
     TypeSupport(new message::TimingPubSubType).register_type(participant);
     const auto topic = [&](const char* name) {
@@ -68,12 +80,13 @@ struct End {
 };
 
 int main(int count, char** words) {
-  require(count == 5, "start without DOMAIN BYTES ROUNDS CORE");
+  require(count == 6, "start without DOMAIN BYTES ROUNDS CORE SEGMENT");
   const auto domain = static_cast<unsigned>(atoi(words[1]));
   const size_t bytes = strtoul(words[2], nullptr, 10), rounds = strtoul(words[3], nullptr, 10);
   pin(words[4]);
   const pid_t relay = other_process();
-  End end(domain, relay ? "there" : "back", relay ? "back" : "there");
+  if (relay == 0) setsid();
+  End end(domain, strtoul(words[5], nullptr, 10), relay ? "there" : "back", relay ? "back" : "there");
   Timing message;
   if (relay == 0) {
     while (end.receive(message, 10) && message.id() >= 0) end.writer->write(&message);

@@ -1,5 +1,6 @@
 // gRPC alone: the synchronous stub asks, the synchronous server answers with a copy, with the messages of
-// transports/grpc. grpc BYTES ROUNDS CORE: prints the median round trip in ns. Both ends run on one core, over TCP.
+// transports/grpc. grpc BYTES ROUNDS CORE: prints the median round trip in ns. Both ends run on one core, over TCP,
+// each in a session of its own as hopmeter's nodes are: the scheduler shares a core by sessions.
 #include <grpcpp/grpcpp.h>
 
 #include "bare.h"
@@ -56,6 +57,7 @@ int main(int count, char** words) {
   require(pipe(told) == 0 && pipe(over) == 0, "make pipes");
   const pid_t server = other_process();
   if (server == 0) {
+    setsid();
     close(over[1]);
     return serve(told[1], over[0]);
   }
