@@ -31,12 +31,16 @@ def schema_of(node: Any) -> Any:
 def fields(found: Any) -> Iterator[Any]:
     """All fields of a schema or of a list of them, and all that are within these."""
     pa = required("pyarrow", EXTRA)
+    extension, is_dictionary = pa.BaseExtensionType, pa.types.is_dictionary
     for field in found:
         yield field
-        of = stored(pa, field.type)
-        if pa.types.is_dictionary(of):
+        of = field.type
+        if isinstance(of, extension):
+            of = of.storage_type
+        if is_dictionary(of):
             yield from fields([pa.field("", of.value_type)])
-        yield from fields([of.field(number) for number in range(of.num_fields)])
+        elif of.num_fields:
+            yield from fields([of.field(number) for number in range(of.num_fields)])
 
 
 def stored(pa: Any, of: Any) -> Any:

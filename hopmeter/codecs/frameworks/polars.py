@@ -70,7 +70,8 @@ def _taken(pl: Any, obj: Any) -> Any:
     """Arrow's table or array as Polars's; what Polars would panic at is refused."""
     pa = lookup.required("pyarrow", "pyarrow")
     fields = obj.schema if hasattr(obj, "schema") else [pa.field("", obj.type)]
-    if any(pa.types.is_decimal256(field.type) for field in arrow_types.fields(fields)):
+    is_wide = pa.types.is_decimal256
+    if any(is_wide(field.type) for field in arrow_types.fields(fields)):
         raise CodecError("Polars has no decimals of 256 bits", "receive it as pyarrow")
     if len(obj) >= MOST_ROWS and pl.get_index_type() == pl.UInt32:
         raise CodecError(f"{len(obj)} rows are too many for Polars", "install polars[rt64], or receive it as pyarrow")
