@@ -157,6 +157,43 @@ def _empty(dtype: np.dtype[Any], shape: tuple[int, ...], place: int) -> Maker:
     return make
 
 
+class _Lent:
+    """A capsule as NumPy wants to be given it."""
+
+    __slots__ = ("_capsule",)
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+def from_capsule(capsule: Any) -> Array:
+    """The array in the memory of a capsule of DLPack's, old or new, in the host's memory."""
+    array: Array = np.from_dlpack(_Lent(capsule))
+    return array
+
+
+def sharing(direct: Callable[[], Callable[[Array], Any]], public: Any, told: Callable[[Any], Any]) -> Any:
+    """What makes a tensor in an array's memory: what `direct` answers where it is there and makes what `public` makes.
+
+    A framework's own way inside may be several times faster, but any release may change it, so it is proved once;
+    `told` is what has to be equal of a tensor: address, dtype, place, numbers.
+    """
+    tried = aligned(np.arange(4, dtype="f4"))
+    try:
+        way = direct()
+        if told(way(tried)) == told(public(tried)):
+            return way
+    except Exception:  # noqa: BLE001 (what is not there, or wants other arguments, may fail in any way)
+        return public
+    return public
+
+
 def native(array: Array) -> Array:
     """The array in this machine's byte order: a copy where it is not, since tensors know no other."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))

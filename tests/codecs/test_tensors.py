@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import mmap
 import os
 import subprocess
 import sys
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from carrying import addresses, before_tensorflow, carried, lies_in, received
+from carrying import addresses, carried, lies_in, received
+from kinds import KINDS, Tensorflow
 
 from hopmeter.codecs import CodecError, decode, encode, missing
 from hopmeter.codecs.header import pack
+from hopmeter.codecs.lookup import codec_named
+from hopmeter.codecs.reading import forget
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 DTYPES = [
@@ -36,87 +45,6 @@ LACKED = {("paddle", "uint16")}
 """What a framework has no dtype for."""
 SHAPES: list[tuple[int, ...]] = [(), (0,), (5,), (3, 4), (2, 0, 3), (2, 3, 4)]
 FRAMEWORKS = ["torch", "tensorflow", "jax", "paddle"]
-
-
-class Torch:
-    def __init__(self) -> None:
-        import torch
-
-        self.of = torch
-
-    def tensor(self, array: Any, dtype: str) -> Any:
-        return self.of.from_numpy(array).to(getattr(self.of, dtype))
-
-    def dtype(self, tensor: Any) -> str:
-        return str(tensor.dtype).removeprefix("torch.")
-
-    def array(self, tensor: Any) -> Any:
-        return (tensor.float() if tensor.dtype == self.of.bfloat16 else tensor).numpy()
-
-    def address(self, tensor: Any) -> int:
-        return int(tensor.data_ptr())
-
-
-class Tensorflow:
-    def __init__(self) -> None:
-        before_tensorflow()
-        import tensorflow as tf
-
-        self.of = tf
-
-    def tensor(self, array: Any, dtype: str) -> Any:
-        return self.of.cast(self.of.constant(array), dtype)
-
-    def dtype(self, tensor: Any) -> str:
-        return str(tensor.dtype.name)
-
-    def array(self, tensor: Any) -> Any:
-        return self.of.cast(tensor, "float32").numpy() if tensor.dtype == "bfloat16" else tensor.numpy()
-
-    def address(self, tensor: Any) -> int:
-        return int(np.asarray(memoryview(tensor)).ctypes.data)
-
-
-class Jax:
-    def __init__(self) -> None:
-        import jax
-
-        jax.config.update("jax_enable_x64", True)
-        self.of = jax.numpy
-
-    def tensor(self, array: Any, dtype: str) -> Any:
-        return self.of.asarray(array).astype(dtype)
-
-    def dtype(self, tensor: Any) -> str:
-        return str(tensor.dtype)
-
-    def array(self, tensor: Any) -> Any:
-        return np.asarray(tensor)
-
-    def address(self, tensor: Any) -> int:
-        return int(tensor.unsafe_buffer_pointer())
-
-
-class Paddle:
-    def __init__(self) -> None:
-        import paddle
-
-        self.of = paddle
-
-    def tensor(self, array: Any, dtype: str) -> Any:
-        return self.of.to_tensor(array).astype(dtype)
-
-    def dtype(self, tensor: Any) -> str:
-        return str(tensor.dtype).removeprefix("paddle.")
-
-    def array(self, tensor: Any) -> Any:
-        return (tensor.astype("float32") if self.dtype(tensor) == "bfloat16" else tensor).numpy()
-
-    def address(self, tensor: Any) -> int:
-        return int(tensor.data_ptr())
-
-
-KINDS = {"torch": Torch, "tensorflow": Tensorflow, "jax": Jax, "paddle": Paddle}
 
 
 @pytest.fixture(params=FRAMEWORKS)
@@ -174,6 +102,82 @@ def test_read_only_memory_is_copied_not_written_to(kind: Any) -> None:
     back = decode(frames, as_=next(name for name, of in KINDS.items() if isinstance(kind, of)))
     assert kind.array(back).tolist() == np.arange(12).reshape(3, 4).tolist()
     assert not lies_in(kind.address(back), frames)
+
+
+def test_the_receive_buffer_is_held_as_long_as_the_tensor_and_no_longer(name: str, kind: Any) -> None:
+    head, data = encode(np.arange(6, dtype="f4"))
+    room = mmap.mmap(-1, mmap.PAGESIZE)
+    held = weakref.ref(room)
+    room[: data.nbytes] = bytes(data)
+    tensor = decode([head, memoryview(room)[: data.nbytes]], as_=name)
+    del room
+    assert held() is not None
+    assert kind.array(tensor).tolist() == [0, 1, 2, 3, 4, 5]
+    del tensor
+    assert held() is None
+
+
+def quicker_way(name: str) -> Any:
+    """What is quicker than the framework's public way and lies inside it."""
+    if name == "jax":
+        return importlib.import_module("jaxlib.xla_client")._xla.dlpack_managed_tensor_to_buffer
+    return importlib.import_module("paddle").base.core.eager.read_next_tensor_list
+
+
+def replace(monkeypatch: pytest.MonkeyPatch, name: str, way: Any) -> None:
+    """Puts another way in its place; None takes it away."""
+    if name == "jax":
+        client = importlib.import_module("jaxlib.xla_client")
+        has = {key: value for key, value in vars(client._xla).items() if key != "dlpack_managed_tensor_to_buffer"}
+        more = {"dlpack_managed_tensor_to_buffer": way} if way else {}
+        monkeypatch.setattr(client, "_xla", SimpleNamespace(**has, **more))
+    elif way:
+        monkeypatch.setattr(importlib.import_module("paddle").base.core.eager, "read_next_tensor_list", way)
+    else:
+        monkeypatch.delattr(importlib.import_module("paddle").base.core.eager, "read_next_tensor_list")
+
+
+@pytest.fixture(params=["jax", "paddle"])
+def quicker(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any]]:
+    """The name of a framework that has such a way, and its kind; whether it does is found out anew."""
+    if missing(request.param):
+        pytest.skip(missing(request.param))
+    forget_proofs(request.param)
+    yield request.param, KINDS[request.param]()
+    forget_proofs(request.param)
+
+
+def forget_proofs(name: str) -> None:
+    """And the plans that were made with them."""
+    codec_named(name)._sharing.cache_clear()
+    forget()
+
+
+def lies_in_the_buffer(name: str, kind: Any) -> bool:
+    """Whether a tensor that comes lies there; its numbers have to be right in any case."""
+    there = received(encode(np.arange(6, dtype="f4")))
+    back = decode(there, as_=name)
+    assert kind.array(back).tolist() == [0, 1, 2, 3, 4, 5]
+    return [kind.address(back)] == [start for start, _ in addresses(there)]
+
+
+def test_the_quicker_way_is_taken_where_it_makes_the_same(
+    quicker: tuple[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = Mock(side_effect=quicker_way(quicker[0]))
+    replace(monkeypatch, quicker[0], call)
+    assert lies_in_the_buffer(*quicker)
+    assert call.call_count == 2  # once to be proved
+
+
+@pytest.mark.parametrize("has", ["none", "another"])
+def test_without_the_quicker_way_the_public_one_shares(
+    quicker: tuple[str, Any], monkeypatch: pytest.MonkeyPatch, has: str
+) -> None:
+    zeros = quicker[1].tensor(np.zeros(4, "f4"), "float32")
+    wrong = [zeros] if quicker[0] == "paddle" else zeros
+    replace(monkeypatch, quicker[0], None if has == "none" else lambda *_: wrong)
+    assert lies_in_the_buffer(*quicker)
 
 
 def test_an_array_may_be_received_as_a_tensor_and_a_tensor_as_an_array(name: str, kind: Any) -> None:

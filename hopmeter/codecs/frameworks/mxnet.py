@@ -26,19 +26,6 @@ _SHARED = frozenset(np.dtype(name) for name in SHARED.split())
 _COPIED = frozenset(np.dtype(name) for name in COPIED.split())
 
 
-class _Lent:
-    """An array of MXNet's as NumPy wants to be given it: MXNet hands out capsules from before that protocol."""
-
-    def __init__(self, array: Any) -> None:
-        self._array = array
-
-    def __dlpack__(self, **_: Any) -> Any:
-        return self._array.to_dlpack_for_read()
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
-
-
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
     """The memory of an array, once it is computed; one of a GPU is copied to the host."""
     mx = required("mxnet", EXTRA)
@@ -53,7 +40,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 def _memory(array: Any) -> Any:
     if np.dtype(array.dtype) not in _SHARED or not array.shape:
         return array.asnumpy()
-    return np.from_dlpack(_Lent(array))
+    return arrays.from_capsule(array.to_dlpack_for_read())
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
