@@ -144,9 +144,9 @@ def _ddsperf(way: str) -> Tool:
 
 
 SOCKPERF = Tool(
-    server=("sockperf", "server", "--tcp", "-i", "127.0.0.1", "-p", "{port}"),
+    server=("setsid", "sockperf", "server", "--tcp", "-i", "127.0.0.1", "-p", "{port}"),
     client=(
-        *("sockperf", "ping-pong", "--tcp", "-i", "127.0.0.1", "-p", "{port}"),
+        *("setsid", "sockperf", "ping-pong", "--tcp", "-i", "127.0.0.1", "-p", "{port}"),
         *("-m", "{bytes}", "-t", str(SECONDS), "--full-rtt"),
     ),
     figure=r"percentile 50\.000 = +([\d.]+)",

@@ -32,11 +32,15 @@ static inline void pin(const char* core) {
   require(sched_setaffinity(0, sizeof cores, &cores) == 0, "take the core");
 }
 
-// The other end, in a process of its own that does not outlive this one; 0 there.
+// The other end, in a process of its own that does not outlive this one; 0 there. It has a session of its own, as
+// hopmeter's nodes have and two programs in two terminals: the kernel may share a core by sessions.
 static inline pid_t other_process(void) {
   pid_t pid = fork();
   require(pid >= 0, "fork");
-  if (pid == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setsid();
+  }
   return pid;
 }
 

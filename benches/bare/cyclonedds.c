@@ -151,7 +151,6 @@ int main(int count, char** words) {
   records = calloc(room, sizeof *records);
   sem_init(&came, 0, 0);
   const pid_t other = other_process();
-  if (other == 0) setsid();
   open_ends(domain, other ? "there" : "back", other ? "back" : "there", other ? source_called : relay_called);
   if (other == 0) {
     relay();

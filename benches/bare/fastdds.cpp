@@ -85,7 +85,6 @@ int main(int count, char** words) {
   const size_t bytes = strtoul(words[2], nullptr, 10), rounds = strtoul(words[3], nullptr, 10);
   pin(words[4]);
   const pid_t relay = other_process();
-  if (relay == 0) setsid();
   End end(domain, strtoul(words[5], nullptr, 10), relay ? "there" : "back", relay ? "back" : "there");
   Timing message;
   if (relay == 0) {

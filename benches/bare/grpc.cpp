@@ -57,7 +57,6 @@ int main(int count, char** words) {
   require(pipe(told) == 0 && pipe(over) == 0, "make pipes");
   const pid_t server = other_process();
   if (server == 0) {
-    setsid();
     close(over[1]);
     return serve(told[1], over[0]);
   }

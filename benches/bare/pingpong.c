@@ -121,6 +121,7 @@ int main(int count, char** words) {
   struct record* records = calloc(rounds, sizeof *records);
   int64_t* took = calloc(rounds, sizeof *took);
   if (fork() == 0) {
+    setsid();  // as hopmeter's nodes: the kernel may share a core by sessions
     pin(words[5]);
     close(there[0]);
     if (alike) close(back[1]);

@@ -70,10 +70,7 @@ int main(int count, char** words) {
   const size_t bytes = strtoul(words[2], nullptr, 10), rounds = strtoul(words[3], nullptr, 10);
   pin(words[4]);
   const pid_t server = other_process();
-  if (server == 0) {
-    setsid();
-    return serve(port);
-  }
+  if (server == 0) return serve(port);
   GlobalOutput.setOutputFunction([](const char*) {});  // of the tries before the server is there
   std::vector<int64_t> took(WARMUP + rounds);
   ask(port, bytes, WARMUP + rounds, took.data());

@@ -52,6 +52,7 @@ int64_t bare_futex_ns(uint32_t rounds, int core_here, int core_there) {
   if (child < 0) return -1;
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setsid();  // as hopmeter's nodes: the kernel may share a core by sessions
     if (getppid() != parent || pin(core_there) != 0) _exit(1);
     for (unsigned i = 1; i <= all; i++) {
       await(&words->there, i);
