@@ -147,6 +147,8 @@ def test_ranges_whose_numbers_are_in_no_frame_are_refused(node: Any) -> None:
         ["list", [["bytes"], ["slice", LONG]]],
         ["image", "L", 3, 1, "bytes", LONG],
         ["xarray.variable", [LONG, NOTHING, array("|i1", 3)]],
+        ["zarr", ["list", [["list", [3]], LONG]], array("|i1", 3)],
+        ["zarr", ["list", [["list", [3]], ["dict", [["a", LONG]]]]], array("|i1", 3)],
     ],
 )
 def test_a_range_of_python_s_is_written_down_nowhere(node: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from typing import Any
@@ -53,6 +54,9 @@ def _refuse(shape: tuple[int, ...], chunks: tuple[int, ...], itemsize: int) -> N
 
 def _array(data: Any, chunks: tuple[int, ...], attributes: Any) -> Any:
     _refuse(data.shape, chunks, data.itemsize)
+    if type(attributes) is not dict:
+        raise CodecError("attributes of Zarr's that are no dict")
+    json.dumps(attributes)  # refuses what Zarr would look into, such as a range of any length
     zarr = lookup.required("zarr", EXTRA)
     array = zarr.create_array({}, shape=data.shape, dtype=data.dtype, chunks=chunks, attributes=attributes)
     array[...] = data
