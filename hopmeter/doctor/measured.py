@@ -53,7 +53,7 @@ def _late(error: dict[str, Any]) -> Finding:
             subject,
             "hurts",
             says,
-            "idle states and frequency are the usual cause; a longer `spin_us` hides it from the schedule",
+            "idle states and frequency are the usual cause; sources learn it and spin longer, receivers that block pay",
         )
     return finding(subject, "good", says)
 

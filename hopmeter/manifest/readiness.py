@@ -18,7 +18,10 @@ from hopmeter.manifest.interpreter import Interpreter, NoPythonError, interprete
 from hopmeter.manifest.model import Manifest, Offer
 
 PATIENCE_S = 30
+SPEC_FORMAT = 2
+"""Of the spec file, which a node has to understand; `instrument/src/spec.rs` has the same."""
 NOT_BUILT = "it is not built"
+OF_ANOTHER_VERSION = "its node was built for another version of hopmeter"
 NOT_INSTALLED = "it is not installed here"
 NO_CODEC = "none"
 """The codec of a cell whose nodes carry bytes."""
@@ -88,6 +91,9 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
         except UndescribedError as failed:
             return _unready(manifest, language, str(failed))
         _remember(manifest, language, mark, about)
+    if about.get("spec") != SPEC_FORMAT:
+        again = "install hopmeter again (in a checkout: make all)" if language == "python" else ""
+        return _unready(manifest, language, OF_ANOTHER_VERSION, again)
     return Readiness(
         manifest.name, language, ready=True, version=str(about.get("version", "")), command=tuple(command), about=about
     )

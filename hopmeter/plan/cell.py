@@ -70,7 +70,8 @@ class Cell:
     settings: dict[str, Any] = field(default_factory=dict)
     """Every setting, resolved."""
     core_list: tuple[int, ...] = ()
-    spin_us: float = 50.0
+    spin_us: float | None = None
+    """None: learned by whoever sleeps."""
     burst: int = 1
     limit_s: float = 60.0
     drain_s: float = 0.2

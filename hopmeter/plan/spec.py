@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hopmeter.manifest.readiness import SPEC_FORMAT
 from hopmeter.plan.cell import Cell
 from hopmeter.plan.topology import Participant, topology
 from hopmeter.scenario import amounts
 
-FORMAT = 1
 SPARE_SAMPLES = 4096
 """Room beyond two samples a message, for duplicates of short trials."""
 
@@ -58,7 +58,7 @@ def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
 
 def _common(cell: Cell, place: Place) -> dict[str, Any]:
     return {
-        "format": FORMAT,
+        "format": SPEC_FORMAT,
         "run": place.run,
         "cell": cell.id,
         "trial": place.trial,
@@ -106,7 +106,7 @@ def _pace(cell: Cell, place: Place) -> dict[str, Any]:
         "kind": cell.pace,
         "rate_hz": cell.rate_hz or 0.0,
         "burst": cell.burst,
-        "spin_ns": round(cell.spin_us * 1000),
+        "spin_ns": None if cell.spin_us is None else round(cell.spin_us * 1000),
         "seed": place.seed,
     }
 

@@ -241,7 +241,11 @@ class Scenario(Axes):
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)] | None = Field(
         None, description="Of the trials' order; drawn where absent."
     )
-    spin_us: Annotated[float, Field(ge=0)] = Field(50.0, description="The source's last stretch before each message.")
+    spin_us: Annotated[float, Field(ge=0, le=1e6)] | Literal["learned"] = Field(
+        "learned",
+        description="How long before a message is due, or a work that sleeps is over, sleeping turns into spinning; "
+        "learned from how late sleeps end where it is measured.",
+    )
     drain: Duration = Field("200ms", description="How long receivers listen for stragglers.")
     busy: Duration = Field("1s", description="How long a refused message is offered again.")
     timeout: Span = Field("20s", description="How long a node may take for each step of its start and its end.")

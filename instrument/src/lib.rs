@@ -1,6 +1,7 @@
 //! The one measuring instrument of hopmeter. It knows no transport by name; adapters implement [`contract`].
 
 pub mod affinity;
+pub mod alarm;
 mod arguments;
 pub mod clock;
 pub mod codec;

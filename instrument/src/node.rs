@@ -20,7 +20,7 @@ use crate::frame::HEADER_BYTES;
 use crate::puppet;
 use crate::resources::Meter;
 use crate::roles::{self, Desk, Progress};
-use crate::spec::{Participant, Spec};
+use crate::spec::{Participant, SPEC_FORMAT, Spec};
 use crate::stage::Stage;
 
 /// What a language brings to a node: its transport, and how a thread of it begins and ends.
@@ -80,6 +80,8 @@ struct Description<'a> {
     language: &'a str,
     version: String,
     instrument: &'a str,
+    /// Which specs it understands.
+    spec: u32,
     compiler: &'a str,
     flags: &'a str,
 }
@@ -90,6 +92,7 @@ fn describe(host: &Host<'_>) -> Result<()> {
         language: host.language,
         version: (host.version)(),
         instrument: env!("CARGO_PKG_VERSION"),
+        spec: SPEC_FORMAT,
         compiler: &host.compiler,
         flags: &host.flags,
     };

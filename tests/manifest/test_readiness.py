@@ -9,8 +9,9 @@ import pytest
 
 from hopmeter import manifest, places
 from hopmeter.manifest import Manifest
+from hopmeter.manifest.readiness import SPEC_FORMAT
 
-SAYS = '#!/bin/sh\necho asked >>"$0.asked"\necho \'{"version": "1.2", "compiler": "cc"}\'\n'
+SAYS = f'#!/bin/sh\necho asked >>"$0.asked"\necho \'{{"version": "1.2", "spec": {SPEC_FORMAT}, "compiler": "cc"}}\'\n'
 
 
 @pytest.fixture
@@ -55,6 +56,7 @@ def test_a_node_that_was_built_again_is_asked_again(node: Path, unix: Manifest) 
             "libbus.so.5: cannot open shared object file",
         ),
         ("#!/bin/sh\nexit 4\n", "its node ends with 4 and says nothing"),
+        ("#!/bin/sh\necho '{\"spec\": 1}'\n", "its node was built for another version of hopmeter"),
         ("#!/bin/sh\necho hello\n", "its node says something else than what it is"),
     ],
 )

@@ -133,7 +133,7 @@ class Node:
 def chain(folder: Path, adapter: Path, relays: int, work: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """A spec with a source, relays that do `work`, and a sink in one node; any of its keys can be changed."""
     spec: dict[str, Any] = {
-        "format": 1, "run": "00000000deadbeef", "cell": "c", "trial": 0, "node": 0, "transport": "example",
+        "format": 2, "run": "00000000deadbeef", "cell": "c", "trial": 0, "node": 0, "transport": "example",
         "settings": {}, "directory": str(folder), "adapter": str(adapter), "pattern": "pubsub", "wait": "block",
         "payload": {"kind": "bytes"}, "payload_bytes": 100, "touch": "write",
         "pace": {"kind": "open", "rate_hz": 1000.0, "burst": 1, "spin_ns": 0, "seed": 1},

@@ -18,9 +18,10 @@ use super::Desk;
 /// How often a refused message is offered again at once, before the offers are spaced.
 const EAGER_OFFERS: u32 = 64;
 const OFFER_SPACING: Duration = Duration::from_micros(20);
-/// From this size on, a payload is written before its message is due, as a camera has its frame ready when it says so.
-const WRITTEN_EARLY_BYTES: usize = 16 << 10;
-/// How much earlier than the last one took the writing begins.
+/// From this size on, the transport's memory is asked for, and the payload written, before its message is due, as a
+/// camera has its frame ready when it says so.
+const READY_EARLY_BYTES: usize = 16 << 10;
+/// How much earlier than the last one took that begins.
 const LEAD_MARGIN_NS: i64 = 30_000;
 
 /// Writes the frames of one flow.
@@ -79,12 +80,12 @@ impl Emitter {
         })
     }
 
-    /// How long before its time the next message should be offered, so that its payload is written when it is due.
+    /// How long before its time the next message should be offered, so that its payload is ready when it is due.
     pub fn lead_ns(&self) -> i64 {
         self.lead_ns.get()
     }
 
-    /// How long it spun, samples only, between writing a payload and the time its message was due.
+    /// How long it spun, samples only, between having a payload ready and the time its message was due.
     pub fn spun_ns(&self) -> i64 {
         self.spun_ns.get()
     }
@@ -164,7 +165,8 @@ impl Emitter {
     ) -> Result<Offered> {
         let (mut sent_ns, mut refused) = (0, 0);
         let accepted = insist(self.busy_ns, &mut refused, || {
-            send(self.payload_bytes, &mut |frame| sent_ns = self.write(header, frame))
+            let begun_ns = if self.is_early() { clock::now_ns() } else { 0 };
+            send(self.payload_bytes, &mut |frame| sent_ns = self.write(header, frame, begun_ns))
         })?;
         *busy += if header.is_sample() { refused } else { 0 };
         Ok(if accepted { Offered::Sent(Stamps { sent_ns, encoded_ns: NONE_NS }) } else { Offered::Abandoned })
@@ -172,9 +174,12 @@ impl Emitter {
 
     /// Writes one frame; what it costs lies before the stamp, which comes last and never before the message is due.
     #[inline]
-    fn write(&self, mut header: Header, frame: FrameMut<'_>) -> i64 {
+    fn write(&self, mut header: Header, frame: FrameMut<'_>, begun_ns: i64) -> i64 {
         if self.always_write || header.is(flags::CHECKSUM) {
             self.write_payload(&mut header, frame.payload);
+        }
+        if self.is_early() {
+            self.wait_until_due(&header, begun_ns);
         }
         header.write(frame.header);
         let sent_ns = clock::now_ns();
@@ -182,19 +187,26 @@ impl Emitter {
         sent_ns
     }
 
+    fn is_early(&self) -> bool {
+        self.payload_bytes >= READY_EARLY_BYTES
+    }
+
     fn write_payload(&self, header: &mut Header, payload: &mut [u8]) {
-        let begun_ns = clock::now_ns();
         self.content.fill(header.seq, payload);
         if header.is(flags::CHECKSUM) {
             header.checksum = payload::checksum(payload);
         }
-        if self.always_write && payload.len() >= WRITTEN_EARLY_BYTES {
-            let written_ns = clock::now_ns();
-            let took_ns = written_ns - begun_ns;
+    }
+
+    /// Everything is ready. A payload that was checksummed although none is written otherwise tells nothing of the next.
+    fn wait_until_due(&self, header: &Header, begun_ns: i64) {
+        let ready_ns = clock::now_ns();
+        let took_ns = ready_ns - begun_ns;
+        if self.always_write || !header.is(flags::CHECKSUM) {
             self.lead_ns.set(took_ns + took_ns / 4 + LEAD_MARGIN_NS);
-            let spun_ns = clock::spin_until(header.intended_ns) - written_ns;
-            self.spun_ns.set(self.spun_ns.get() + if header.is_sample() { spun_ns } else { 0 });
         }
+        let spun_ns = clock::spin_until(header.intended_ns) - ready_ns;
+        self.spun_ns.set(self.spun_ns.get() + if header.is_sample() { spun_ns } else { 0 });
     }
 }
 

@@ -28,7 +28,7 @@ pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
     let relay = Relay {
         gate: Gate::new(desk, until.clone()),
         recorder: desk.recorder()?,
-        worker: Worker::new(desk.me.work, desk.spec.payload_bytes)?,
+        worker: Worker::new(desk)?,
         publisher,
         busy_ns: desk.spec.busy_ns,
         failure: None,
@@ -88,9 +88,8 @@ impl Relay {
         if let Some(failure) = self.failure {
             return Err(failure.within("forwarding"));
         }
-        let mut tally = self.gate.tally;
+        let mut tally = self.worker.settle(self.gate.tally);
         tally.unrecorded = self.recorder.unrecorded();
-        tally.late_work = self.worker.late;
         self.recorder.finish()?;
         let mut ends: OpenEnds = vec![Box::new(self.publisher)];
         ends.extend(end);

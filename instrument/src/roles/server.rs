@@ -58,7 +58,7 @@ impl Answerer {
         Ok(Self {
             gate: Gate::new(desk, until.clone()),
             recorder: desk.recorder()?,
-            worker: Worker::new(desk.me.work, desk.spec.payload_bytes)?,
+            worker: Worker::new(desk)?,
             onward,
             reply: desk.spec.reply,
             busy_ns: desk.spec.busy_ns,
@@ -125,9 +125,8 @@ impl Answerer {
         if let Some(failure) = self.failure {
             return Err(failure.within("answering"));
         }
-        let mut tally = self.gate.tally;
+        let mut tally = self.worker.settle(self.gate.tally);
         tally.unrecorded = self.recorder.unrecorded();
-        tally.late_work = self.worker.late;
         self.recorder.finish()?;
         let mut ends: OpenEnds = Vec::new();
         ends.extend(self.onward.map(|onward| Box::new(onward.client) as _));

@@ -21,7 +21,7 @@ use super::{Desk, OpenEnds};
 pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
     let id = desk.me.inputs.first().ok_or_else(|| Error::new("a sink needs a link to receive from"))?;
     let until = until_drained(desk.spec.drain_ns);
-    let worker = Worker::new(desk.me.work, desk.spec.payload_bytes)?;
+    let worker = Worker::new(desk)?;
     let sink = Sink { gate: Gate::last(desk, until.clone()), recorder: desk.recorder()?, worker };
     desk.say_bound(BTreeMap::new());
     let link = desk.link_to_connect(id)?;
@@ -60,9 +60,8 @@ impl Taker for Sink {
 
 impl Sink {
     fn settle(self) -> Result<Tally> {
-        let mut tally = self.gate.tally;
+        let mut tally = self.worker.settle(self.gate.tally);
         tally.unrecorded = self.recorder.unrecorded();
-        tally.late_work = self.worker.late;
         self.recorder.finish()?;
         Ok(tally)
     }

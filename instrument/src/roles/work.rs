@@ -2,11 +2,15 @@
 
 use std::hint::black_box;
 
+use crate::alarm::Alarm;
 use crate::clock;
+use crate::control::Tally;
 use crate::copying::Copier;
 use crate::error::Result;
 use crate::frame::{Header, flags};
 use crate::spec::Work;
+
+use super::Desk;
 
 /// Beyond this, work that took longer than asked counts as late.
 const LATE_NS: i64 = 100_000;
@@ -17,20 +21,29 @@ pub struct Worker {
     /// What is copied, if not the payload.
     from: Vec<u8>,
     copier: Option<Copier>,
+    alarm: Alarm,
+    /// For samples only.
+    spun_ns: i64,
     /// How often it took over 100 us more than it should have.
-    pub late: u64,
+    late: u64,
 }
 
 impl Worker {
     /// # Errors
     /// When it cannot copy in the way that is asked for.
-    pub fn new(work: Work, payload_bytes: usize) -> Result<Self> {
+    pub fn new(desk: &Desk<'_>) -> Result<Self> {
+        let (work, spec) = (desk.me.work, desk.spec);
         let (mut from, mut copier) = (Vec::new(), None);
         if let Work::Copy { bytes, way, into } = work {
             from = vec![1; bytes.unwrap_or(0)];
-            copier = Some(Copier::new(way, into, bytes.unwrap_or(payload_bytes))?);
+            copier = Some(Copier::new(way, into, bytes.unwrap_or(spec.payload_bytes))?);
         }
-        Ok(Self { work, from, copier, late: 0 })
+        Ok(Self { work, from, copier, alarm: Alarm::new(spec.pace.spin_ns), spun_ns: 0, late: 0 })
+    }
+
+    /// Adds what the work was to what its participant did.
+    pub fn settle(&self, tally: Tally) -> Tally {
+        Tally { late_work: self.late, pacing_ns: tally.pacing_ns + self.spun_ns, ..tally }
     }
 
     /// Whether there is anything to do.
@@ -42,9 +55,12 @@ impl Worker {
     /// Works on one message. A probe only proves the way: whoever sends it waits less than some works take.
     #[inline]
     pub fn work_on(&mut self, header: &Header, payload: &[u8]) {
-        if !header.is(flags::PROBE) {
-            self.work(payload);
+        if header.is(flags::PROBE) {
+            return;
         }
+        let spun_ns = self.alarm.spun_ns();
+        self.work(payload);
+        self.spun_ns += if header.is_sample() { self.alarm.spun_ns() - spun_ns } else { 0 };
     }
 
     /// Called when the message was passed on: what has to be ready for the next one.
@@ -59,8 +75,8 @@ impl Worker {
     fn work(&mut self, payload: &[u8]) {
         match self.work {
             Work::None => {}
-            Work::Sleep { ns } => self.timed(ns, clock::sleep_until),
-            Work::Spin { ns } => self.timed(ns, |until_ns| _ = clock::spin_until(until_ns)),
+            Work::Sleep { ns } => self.timed(ns, |me, due_ns| me.alarm.wait_until(due_ns)),
+            Work::Spin { ns } => self.timed(ns, |_, due_ns| _ = clock::spin_until(due_ns)),
             Work::Copy { bytes, .. } => {
                 if let Some(copier) = &mut self.copier {
                     copier.copy(black_box(if bytes.is_some() { &self.from } else { payload }));
@@ -69,9 +85,9 @@ impl Worker {
         }
     }
 
-    fn timed(&mut self, ns: i64, wait_until: impl Fn(i64)) {
+    fn timed(&mut self, ns: i64, wait_until: impl Fn(&mut Self, i64)) {
         let due_ns = clock::now_ns() + ns;
-        wait_until(due_ns);
+        wait_until(self, due_ns);
         self.late += u64::from(clock::now_ns() - due_ns > LATE_NS);
     }
 }

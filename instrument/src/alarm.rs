@@ -1,0 +1,124 @@
+//! Waking at a time: sleeps until shortly before and spins for the last stretch.
+
+use crate::clock;
+
+/// Where the learned stretch begins.
+const FIRST_NS: i64 = 100_000;
+/// Beyond this a late wake-up is the scheduler's or the host's, and spinning for it would be for nothing.
+const MOST_NS: i64 = 250_000;
+
+/// Sleeps and spins, and keeps count of the spinning.
+#[derive(Clone, Debug)]
+pub struct Alarm {
+    stretch: Stretch,
+    spun_ns: i64,
+}
+
+impl Alarm {
+    /// With a last stretch of so many nanoseconds, none at all for 0; `None` learns it from how late sleeps end here.
+    pub fn new(spin_ns: Option<i64>) -> Self {
+        Self { stretch: spin_ns.map_or(Stretch::Learned(FIRST_NS), Stretch::Told), spun_ns: 0 }
+    }
+
+    /// Waits for a time on the clock.
+    pub fn wait_until(&mut self, due_ns: i64) {
+        let stretch_ns = self.stretch.ns();
+        let begun_ns = self.sleep_until(due_ns - stretch_ns);
+        if stretch_ns > 0 {
+            self.spun_ns += clock::spin_until(due_ns) - begun_ns;
+        }
+    }
+
+    /// Answers when it woke; does not sleep for a time that is over.
+    fn sleep_until(&mut self, wake_ns: i64) -> i64 {
+        let now_ns = clock::now_ns();
+        if wake_ns <= now_ns {
+            return now_ns;
+        }
+        clock::sleep_until(wake_ns);
+        let woke_ns = clock::now_ns();
+        self.stretch.learn(woke_ns - wake_ns);
+        woke_ns
+    }
+
+    /// The time spent spinning so far: CPU that is the instrument's and not the transport's.
+    pub fn spun_ns(&self) -> i64 {
+        self.spun_ns
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stretch {
+    Told(i64),
+    Learned(i64),
+}
+
+impl Stretch {
+    fn ns(self) -> i64 {
+        match self {
+            Self::Told(ns) | Self::Learned(ns) => ns,
+        }
+    }
+
+    /// Grows fast and shrinks slowly, so that it settles where about one sleep in ten outlasts it.
+    fn learn(&mut self, late_ns: i64) {
+        let Self::Learned(ns) = self else { return };
+        let off_ns = late_ns.clamp(0, MOST_NS) - *ns;
+        *ns += if off_ns > 0 { off_ns / 4 } else { off_ns / 32 };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_never_ends_before_its_time() {
+        for spin_ns in [None, Some(0), Some(100_000)] {
+            let due_ns = clock::now_ns() + 2_000_000;
+            Alarm::new(spin_ns).wait_until(due_ns);
+            assert!(clock::now_ns() >= due_ns, "{spin_ns:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_stretch_it_never_spins_and_within_one_it_never_sleeps() {
+        let (mut sleeper, mut spinner) = (Alarm::new(Some(0)), Alarm::new(Some(1_000_000_000)));
+        let due_ns = clock::now_ns() + 2_000_000;
+        sleeper.wait_until(due_ns);
+        assert_eq!(sleeper.spun_ns(), 0);
+        let begun_ns = clock::now_ns();
+        spinner.wait_until(begun_ns + 500_000);
+        assert!((400_000..=clock::now_ns() - begun_ns).contains(&spinner.spun_ns()), "{}", spinner.spun_ns());
+    }
+
+    #[test]
+    fn a_learned_stretch_covers_nine_late_sleeps_in_ten_and_no_more() {
+        let mut stretch = Stretch::Learned(FIRST_NS);
+        let mut covered = 0;
+        for index in 0..10_000_i64 {
+            // From 20 to 80 us, each as often as any other.
+            let late_ns = 20_000 + index * 7919 % 60_000;
+            covered += i32::from(late_ns <= stretch.ns());
+            stretch.learn(late_ns);
+        }
+        assert!((7_000..9_500).contains(&covered), "{covered}");
+        assert!((60_000..80_000).contains(&stretch.ns()), "{stretch:?}");
+    }
+
+    #[test]
+    fn one_wake_up_that_took_very_long_does_not_make_it_spin_for_ever() {
+        let mut stretch = Stretch::Learned(FIRST_NS);
+        stretch.learn(50_000_000);
+        assert!(stretch.ns() < MOST_NS);
+        (0..200).for_each(|_| stretch.learn(30_000));
+        assert!(stretch.ns() < 35_000, "{stretch:?}");
+    }
+
+    #[test]
+    fn a_stretch_that_was_told_stays() {
+        let mut stretch = Stretch::Told(10);
+        stretch.learn(1_000_000);
+        assert_eq!(stretch, Stretch::Told(10));
+    }
+}
