@@ -94,6 +94,8 @@ def _preferred(manifest: Manifest, axes: Mapping[str, Any], ready: Mapping[tuple
 def _is_offered(language: str, offer: Offer, axes: Mapping[str, Any]) -> bool:
     if axes["codec"] != "none" and language != "python":
         return False
+    if axes["codec"] == "none" and amounts.payload_bytes(axes["payload"]) > offer.max_payload_bytes:
+        return False
     placements = (*offer.placements, "apart")
     waits = waits_of(axes["wait"])
     return axes["pattern"] in offer.patterns and axes["placement"] in placements and set(waits) <= set(offer.waits)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hopmeter.errors import UsageError
-from hopmeter.manifest.discovery import selected
+from hopmeter.manifest.discovery import GROUPS, selected
 from hopmeter.manifest.model import Manifest
 from hopmeter.scenario.model import Scenario
 from hopmeter.scenario.resolve import DEFAULTS
@@ -22,8 +22,8 @@ def replaced(
 ) -> Scenario:
     """The scenario with the command line's values in place of the file's.
 
-    Where cases differ in an axis, values that some of them have select these cases (`--payload timing` of a scenario
-    that also has an image); other values replace those of every case.
+    Where cases differ in an axis, values that some of them have, of their own or from above, select these cases
+    (`--payload timing` of a scenario that also has an image); other values replace those of every case.
     """
     changed = copy.deepcopy(table)
     for key, value in given.items():
@@ -45,9 +45,10 @@ def _forget(table: Table, names: Mapping[str, Any]) -> None:
 def _replace(table: Table, key: str, value: Any) -> None:
     cases = table.get("case", [])
     selects = key in DEFAULTS  # an axis: how many messages and trials are no question of which cells
-    chosen = [case for case in cases if key in case and _common(case[key], value)]
-    if selects and chosen and all(any(_common(case[key], each) for case in chosen) for each in _listed(value)):
-        # Cases that say nothing of this axis have the scenario's value, which is not what was asked for.
+    whole = [{key: table[key], **case} if key in table else case for case in cases]
+    chosen = [case for case in whole if key in case and _common(case[key], value)]
+    differ = any(key in case for case in cases)
+    if selects and differ and all(any(_common(case[key], each) for case in chosen) for each in _listed(value)):
         table["case"] = [{**case, key: _common(case[key], value)} for case in chosen]
         return
     for part in (table, *cases):
@@ -63,6 +64,8 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _common(own: Any, asked: Any) -> list[Any]:
+    if any(word in GROUPS for word in _listed(own)):
+        return _listed(asked)
     return [value for value in _listed(own) if value in _listed(asked)]
 
 

@@ -162,9 +162,17 @@ def test_one_language_is_the_first_that_is_ready() -> None:
         assert made.cells[0].language == language
 
 
-@pytest.mark.parametrize("given", [{"placement": "thread"}, {"wait": "spin"}, {"pattern": "rpc"}])
+@pytest.mark.parametrize(
+    "given", [{"placement": "thread"}, {"wait": "spin"}, {"pattern": "rpc"}, {"payload": "bytes:1000"}]
+)
 def test_one_language_is_one_that_offers_the_cell(given: dict[str, Any]) -> None:
-    less = {"waits": ["block"], "library": "L", "placements": ["process"], "patterns": ["pubsub"]}
+    less = {
+        "waits": ["block"],
+        "library": "L",
+        "placements": ["process"],
+        "patterns": ["pubsub"],
+        "max_payload_bytes": 999,
+    }
     made = planned(world(transport("bus", languages={"rust": less, "python": LANGUAGE})), language="one", **given)
     assert [(cell.language, cell.dropped) for cell in made.cells if cell.ranked] == [("python", "")]
 

@@ -167,7 +167,9 @@ def test_what_servers_took_stands_beside_the_study_that_asked_them_the_same() ->
 
 
 def test_a_published_figure_stands_beside_what_was_measured() -> None:
-    run = run_of(row("thrift", "rust", 33.0, pattern="rpc"), scenario_name="mine", machine={"cpu_model": "A processor"})
+    settings = {"transport": "buffered", "protocol": "compact"}
+    taken = row("thrift", "rust", 33.0, pattern="rpc", settings=settings)
+    run = run_of(taken, scenario_name="mine", machine={"cpu_model": "A processor"})
     (part,) = parts([run])
     assert part.is_measured
     assert part.here == ["here: A processor"]
@@ -218,6 +220,35 @@ def test_scenarios_that_repeat_a_study_exist() -> None:
 
     named = {name for study in known.studies().values() for name in study.scenarios}
     assert named <= files.every().keys()
+    assert all(study.scenarios for study in known.studies().values())
+
+
+def test_a_figure_stands_beside_rows_with_the_studys_own_settings_only() -> None:
+    one = ros2(60.0, executor="single", durability="transient-local")
+    many = ros2(113.0, executor="multi", durability="transient-local")
+    (table,) = beside.tables([run_of(one, many)])
+    (line,) = (each for each in table.lines if each.what == "ros2 (c++)" and "100" in each.conditions)
+    assert "executor=multi" in line.conditions
+    assert [value for value, _ in line.here[0]] == ["113\N{NARROW NO-BREAK SPACE}µs"]
+
+
+def test_the_subscriber_that_waits_is_found_among_those_that_do_not() -> None:
+    shape = {"placement": "thread", "relays": 0, "payload": "image:320x240", "rate_hz": 30.0, "sinks": 2}
+    own = {"wait": "callback+block", "work": "copy:frame/none", "sinks_service_mean_us": [0.5, 100.0]}
+    run = run_of(cell("libxr", 1.0, None, None, language="c++") | shape | own)
+    (table,) = beside.tables([run])
+    assert [line.here for line in table.lines if "synchronous" in line.statistic] == [
+        [[("100\N{NARROW NO-BREAK SPACE}µs", "")]]
+    ]
+
+
+def test_a_pickled_array_is_not_an_array_as_it_lies_in_memory() -> None:
+    shape = {"pattern": "rpc", "placement": "process", "payload": "image:2000x1000", "roundtrip_mean_us": 9000.0}
+    rows = [
+        cell("zeromq", 1.0, None, None, language="python") | shape | {"codec": codec}
+        for codec in ("numpy", "pickle-in-band")
+    ]
+    assert [beside.tables([run_of(row)]) != [] for row in rows] == [False, True]
 
 
 def test_every_comparison_is_of_equal_conditions() -> None:

@@ -34,6 +34,17 @@ def test_a_value_that_one_case_has_selects_that_case() -> None:
     assert (only.axes["rate"], only.messages) == ([1000.0], 400)
 
 
+def test_a_case_that_says_nothing_of_an_axis_is_selected_by_what_stands_above() -> None:
+    table = TABLE | {"transport": "all", "case": [{"wait": "block"}, {"transport": "ros1", "wait": "callback"}]}
+    both = scenario.asks(scenario.replaced(table, {"transport": ["ros1"]}, [], manifest.every()))
+    assert [(ask.axes["transport"], ask.axes["wait"]) for ask in both] == [
+        (["ros1"], ["block"]),
+        (["ros1"], ["callback"]),
+    ]
+    (one,) = scenario.asks(scenario.replaced(table, {"transport": ["nats"]}, [], manifest.every()))
+    assert (one.axes["transport"], one.axes["wait"]) == (["nats"], ["block"])
+
+
 def test_other_values_replace_those_of_every_case() -> None:
     asks = replaced(payload=["timing", "bytes:9"])
     assert [ask.axes["payload"] for ask in asks] == [["timing", "bytes:9"]] * 2

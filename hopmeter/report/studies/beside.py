@@ -10,9 +10,21 @@ from hopmeter.report.source import Row, Run
 from hopmeter.report.studies.known import Published, Study, published, studies
 from hopmeter.report.studies.values import measured, said
 
-CONDITIONS = ("pattern", "placement", "wait", "work", "relays", "sinks", "pairs", "asking", "payload", "rate_hz")
+CONDITIONS = (
+    "pattern",
+    "placement",
+    "wait",
+    "work",
+    "relays",
+    "sinks",
+    "pairs",
+    "asking",
+    "payload",
+    "rate_hz",
+    "codec",
+)
 """A published figure belongs beside rows that agree in all of these that its study states."""
-UNSTATED = {"sinks": 1, "pairs": 1, "work": "none"}
+UNSTATED = {"sinks": 1, "pairs": 1, "work": "none", "codec": "none"}
 """What a study means that does not say."""
 
 
@@ -76,21 +88,24 @@ def agree(figure: Published, row: Row) -> bool:
         asked = UNSTATED.get(name) if asked is None else asked
         if asked is not None and row[name] != asked:
             return False
-    if figure.column == "highest_rate_hz" and not row["search"]:
-        return False
-    # A chain or a call over an object is another question.
-    return bool(row["codec"] in (None, "none"))
+    return figure.column != "highest_rate_hz" or bool(row["search"])
+
+
+def _is_set_alike(figure: Published, row: Row) -> bool:
+    wanted = (each.partition("=") for each in (figure.settings or "").split())
+    return all(str(row.cell.settings.get(name)) == value for name, _, value in wanted)
 
 
 def _rows(figure: Published, runs: Iterable[Run]) -> list[Row]:
     alike = [row for run in runs for row in run.measured if agree(figure, row)]
-    return [row for row in alike if (row["transport"], row["language"]) == (figure.transport, figure.language)]
+    own = [row for row in alike if (row["transport"], row["language"]) == (figure.transport, figure.language)]
+    return [row for row in own if _is_set_alike(figure, row)]
 
 
 def _table(study: Study, figures: Sequence[Published], runs: Sequence[Run]) -> Table:
     alike: dict[tuple[object, ...], list[Published]] = {}
     for each in figures:
-        alike.setdefault(tuple(getattr(each, name) for name in (*CONDITIONS, *SAME)), []).append(each)
+        alike.setdefault(tuple(getattr(each, name) for name in (*CONDITIONS, *SAME, "settings")), []).append(each)
     lines = [_line(group, runs) for group in alike.values()]
     places = {each: place for place, each in enumerate(words.distinct(line.conditions for line in lines))}
     lines.sort(key=lambda line: places.get(line.conditions, len(places)))
@@ -148,6 +163,8 @@ def conditions(figure: Published) -> str:
                 {"parallel": "at once", "sequential": "one after the other"}.get(figure.asking or "", ""),
                 words.plural(figure.pairs, "pair") if figure.pairs else "",
                 words.rate(figure.rate_hz) if figure.rate_hz else "",
+                figure.codec or "",
+                *(figure.settings or "").split(),
             ]
         )
     )

@@ -48,6 +48,9 @@ class Published(Strict):
     asking: str | None
     payload: str | None
     rate_hz: float | None
+    settings: str | None
+    """`name=value name=value`, of the transport."""
+    codec: str | None
     hardware: str
     statistic: str
     column: str | None

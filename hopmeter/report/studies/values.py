@@ -65,10 +65,17 @@ def _process(row: Row, role: str) -> Value | None:
     return Value(fmean(percents)) if percents and row.ok else None
 
 
+def _waiting_sink(row: Row) -> Value | None:
+    """The sink that blocks, of several that wait differently."""
+    each, waits = row["sinks_service_mean_us"], row.cell.waits
+    return Value(each[waits.index("block")]) if row.ok and each and "block" in waits else None
+
+
 COMPUTED: dict[str, Callable[[Row], Value | None]] = {
     "loss": _lost,
     "gather_times_work": _gathered,
     "cpu_percent_source": lambda row: _process(row, "source"),
+    "waiting_sink_mean_us": _waiting_sink,
     "cpu_percent_sink": lambda row: _process(row, "sink"),
 }
 """What no column holds by itself."""
