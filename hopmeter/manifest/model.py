@@ -31,6 +31,10 @@ class Setting(Strict):
     choices: list[str] | None = None
     min: float | None = None
     max: float | None = None
+    languages: list[Language] | None = None
+    """Those that it does something in; all, if none are given. Likewise the next two."""
+    waits: list[Wait] | None = None
+    patterns: list[Literal["pubsub", "rpc"]] | None = None
 
     @model_validator(mode="after")
     def _default_is_allowed(self) -> Setting:

@@ -145,6 +145,22 @@ def _length(cell: Cell, *_: object) -> str:
     return ""
 
 
+def _idle_settings(cell: Cell, manifest: Manifest, _: World) -> str:
+    """A row that names a setting nobody heeds would show no difference, and seem to prove it."""
+    here = {
+        "languages": set(languages(cell)),
+        "waits": set(cell.waits),
+        "patterns": {"pubsub" if cell.pattern == "pubsub" else "rpc"},
+    }
+    for name, value in cell.settings.items():
+        setting = manifest.settings[name]
+        for kind, mine in here.items():
+            heeds = getattr(setting, kind)
+            if value != setting.default and heeds is not None and not mine & set(heeds):
+                return f"setting {name} of {cell.transport} does nothing with {kind} other than {', '.join(heeds)}"
+    return ""
+
+
 def participants(cell: Cell) -> int:
     """How many roles a cell has, all pairs together."""
     last = 0 if cell.pattern == "pubsub" and cell.pace == "closed" else cell.sinks
@@ -187,6 +203,7 @@ RULES: tuple[Rule, ...] = (
     _size,
     _receivers,
     _length,
+    _idle_settings,
     _spinning,
     _built,
 )

@@ -90,6 +90,30 @@ def test_a_language_that_carries_less_drops_only_its_own_cells() -> None:
 
 
 @pytest.mark.parametrize(
+    ("heeds", "given", "reason"),
+    [
+        ({"languages": ["rust"]}, {"language": "rust"}, ""),
+        ({"languages": ["rust"]}, {"language": "python>rust"}, ""),
+        ({"languages": ["rust"]}, {"language": "python"}, "languages other than rust"),
+        ({"waits": ["spin"]}, {"language": "rust", "wait": "block"}, "waits other than spin"),
+        (
+            {"patterns": ["pubsub"]},
+            {"language": "rust", "pattern": "scatter", "sinks": 2},
+            "patterns other than pubsub",
+        ),
+        ({"patterns": ["rpc"]}, {"language": "rust", "pattern": "scatter", "sinks": 2}, ""),
+    ],
+)
+def test_a_setting_that_does_nothing_there_makes_no_cell(
+    heeds: dict[str, Any], given: dict[str, Any], reason: str
+) -> None:
+    bus = transport("bus", settings={"hwm": {"default": 1000, "help": "H.", **heeds}})
+    for value, expected in ((1000, ""), (1, reason and f"setting hwm of bus does nothing with {reason}")):
+        made = planned(world(bus), settings={"bus": {"hwm": value}}, **given)
+        assert {cell.dropped for cell in made.cells if cell.ranked} == {expected}
+
+
+@pytest.mark.parametrize(
     "given",
     [
         {"wait": "spin"},

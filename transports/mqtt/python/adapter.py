@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import socket
 from typing import Any
 
 from paho.mqtt.client import MQTT_ERR_QUEUE_SIZE, MQTT_ERR_SUCCESS, Client, MQTTMessage, error_string
@@ -107,6 +108,8 @@ class Transport:
         client.max_inflight_messages_set(self._setup.settings["inflight"])
         host, _, port = self._setup.daemon.partition(":")
         demand(client.connect(host, int(port), KEEP_ALIVE_S), "connecting to mosquitto")
+        if connection := client.socket():
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, int(self._setup.settings["nodelay"]))
         return client
 
     def publisher(self, link: Link) -> Publisher:
