@@ -27,6 +27,8 @@ class Case:
     placement: str = "process"
     plain: str | None = None
     """The end that has the defaults all the same: `sender` or `receiver`."""
+    path: str = ""
+    """A regular expression for what the receiver has to say of the way that the frames took."""
 
     def settings(self, end: str) -> Mapping[str, Any]:
         """What the `sender` or the `receiver` has in place of the defaults."""
@@ -104,7 +106,7 @@ def _meetings(manifest: Manifest, language: str, tried: Tried) -> list[Case]:
 def _with(manifest: Manifest, language: str, tried: Tried) -> Case:
     waits = manifest.offers[language].waits
     wait: str = tried.wait or next((wait for wait in waits if wait != "spin"), waits[0])
-    return Case(manifest, language, language, wait, tried.settings, tried.placement)
+    return Case(manifest, language, language, wait, tried.settings, tried.placement, path=tried.path)
 
 
 def every(cases: list[Case]) -> pytest.MarkDecorator:

@@ -25,6 +25,7 @@ def test_frames_arrive_whole_and_in_order(case: Case, theatre: Theatre) -> None:
     for first in range(0, 200, 10):
         assert meeting.sender.send("out", first, 10, 100)["accepted"] == 10
         assert seqs(meeting.receivers[0].receive("in0", 10)) == list(range(first, first + 10))
+    assert dict(meeting.receivers[0].tell(do="facts")).get("path"), "it does not say which way the frames came"
 
 
 @every(adapters() + pairs())

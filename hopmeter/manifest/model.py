@@ -114,6 +114,8 @@ class Tried(Strict):
     """The first that does not spin, if none is given."""
     languages: list[Language] | None = None
     """All, if none are given."""
+    path: str = ""
+    """A regular expression that the receiver's fact `path` holds then: the proof that the setting takes effect."""
     meets: list[Language] = []
     """Peers with the defaults that it talks with besides, both ways."""
 

@@ -10,8 +10,6 @@ from hopmeter.report.source import Row, Run
 
 PACING_US = 50.0
 """How late a source may wake before it is said."""
-SHARED = "shared_memory"
-"""Settings with this in their name ask for it."""
 LEAST_BYTES = 2048.0
 """Less over the loopback device is a notice and not the payload."""
 
@@ -168,12 +166,12 @@ def measured_otherwise(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @rule
 def other_path(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Is shared memory really in use? What the transport says, held against what the loopback device counted."""
+    """Is shared memory really in use? What the transport says, held against what the loopback device counted; what it
+    knows itself to be otherwise than asked, `measured_otherwise` tells."""
     for row in measured(runs):
         path, loopback = str(row["path"] or ""), row["loopback_bytes_per_message"] or 0.0
-        asked = any(SHARED in name.replace("-", "_") and value is True for name, value in row.cell.settings.items())
         over_loopback = "shared memory" in path and loopback > max(row.cell.payload_bytes / 2, LEAST_BYTES)
-        if over_loopback or (asked and path and "shared memory" not in path):
+        if over_loopback:
             seen = f"{words.count(loopback)} bytes per message went over the loopback device"
             yield Caution("The data took another way", f"{names([row])} says “{path}”; {seen}.", grave=True)
 

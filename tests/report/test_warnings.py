@@ -24,7 +24,6 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("Negative latencies", {"negative": 2}, {}),
     ("The path was tcp, not shared memory", {"warnings": ["the path was tcp, not shared memory"]}, {}),
     ("4 messages arrived with other bytes than were sent", {"content_errors": 4}, {}),
-    ("The data took another way", {"settings": {"shared_memory": True}, "path": "tcp"}, {}),
     ("The data took another way", {"path": "shared memory", "loopback_bytes_per_message": 9000.0}, {}),
     ("The source was late", {"pacing_error_p99_us": 51.0}, {}),
     ("No floor", {"floor_us": None, "floor_reason": "shm does not offer rpc"}, {}),

@@ -8,7 +8,7 @@
 
 namespace streams {
 
-/// A transport of stream sockets of one family, which is made from the setup.
+/// A transport of stream sockets of one family, which is made from the setup and says in `path` which way the bytes go.
 template <std::derived_from<Family> Ours>
 class Streams : public hopmeter::Transport {
  public:
@@ -28,6 +28,8 @@ class Streams : public hopmeter::Transport {
     const bool blocks = setup_.wait() == hopmeter::Wait::block;
     return std::make_unique<Receiver>(family_.connect(link.address), blocks, setup_.frame_bytes());
   }
+
+  hopmeter::Facts facts() override { return {{"path", Ours::path}}; }
 
  private:
   hopmeter::Setup setup_;

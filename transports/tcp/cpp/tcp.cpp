@@ -15,6 +15,8 @@ using streams::Socket;
 
 class Tcp final : public streams::Family {
  public:
+  static constexpr const char* path = "TCP on the loopback device";
+
   explicit Tcp(const hopmeter::Setup& setup)
       : port_(setup.setting<std::uint16_t>("port")),
         send_buffer_(setup.setting<int>("send_buffer")),

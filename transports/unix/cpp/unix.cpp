@@ -11,6 +11,8 @@ using streams::Socket;
 
 class Unix final : public streams::Family {
  public:
+  static constexpr const char* path = "Unix sockets";
+
   explicit Unix(const hopmeter::Setup& setup)
       : directory_(setup.directory()), send_buffer_(setup.setting<int>("send_buffer")) {}
 

@@ -51,5 +51,9 @@ class Transport:
         set_buffer(made, socket.SO_SNDBUF, self._setup.settings["send_buffer"], "net.core.wmem_max")
         return made
 
+    @staticmethod
+    def facts() -> dict[str, str]:
+        return {"path": "Unix sockets"}
+
     def close(self) -> None:
         """The ends own all there is."""

@@ -7,7 +7,7 @@ import queue
 from typing import Any
 
 import zenoh
-from frames import Arrivals, Frames
+from frames import COPIED_FROM_BYTES, Arrivals, Frames
 from sessions import Sessions, Waker
 
 from hopmeter.node.contract import Fill, Handle, Link, Setup, Take
@@ -170,7 +170,9 @@ class Transport:
 
     def facts(self) -> dict[str, str]:
         way = "tcp on the loopback device" if self.sessions.reach_others else "within one session"
-        return {"path": self.arrivals.path(way)}
+        word = self.setup.settings["shared_memory"]
+        expected = word == "loan" or (word == "auto" and self.setup.frame_bytes >= COPIED_FROM_BYTES)
+        return self.arrivals.facts(way, expected)
 
     def close(self) -> None:
         self.sessions.close()

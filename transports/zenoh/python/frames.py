@@ -39,6 +39,10 @@ class Frames:
         return shared
 
 
+COPIED_FROM_BYTES = 3072
+"""From which size on zenoh copies messages into shared memory by itself, where it may."""
+
+
 class Arrivals:
     """Looks at what arrives, and counts what came through shared memory: the proof that it is in use."""
 
@@ -50,14 +54,19 @@ class Arrivals:
         """Hands a message over, its bytes copied out as the Python API does; an empty one only wakes."""
         if not message:
             return 0
+        self._frames += 1
         if self._counts:
-            self._frames += 1
             self._shared += message.as_shm() is not None
         hand_over(message.to_bytes(), native=message)
         return 1
 
-    def path(self, way: str) -> str:
-        """Which way the frames took."""
+    def facts(self, way: str, expected: bool) -> dict[str, str]:
+        """Which way the frames took, told where some arrived, and whether it is another than was asked for. The first
+        few come before the two ends know of each other's memory."""
+        if not self._frames:
+            return {}
         if not self._counts:
-            return way
-        return f"shared memory for {self._shared} of {self._frames} frames received, {way}"
+            return {"path": way}
+        counted = f"shared memory for {self._shared} of {self._frames} frames received"
+        fell_back = expected and self._shared * 2 < self._frames
+        return {"path": f"{counted}, {way}", **({"fallback": counted} if fell_back else {})}

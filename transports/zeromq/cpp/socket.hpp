@@ -18,6 +18,8 @@ struct Shop {
   explicit Shop(const hopmeter::Setup& setup)
       : setup(setup), pool(setup.frame_bytes()), context(setup.setting<int>("io_threads")) {}
 
+  bool over_tcp() const { return setup.setting<std::string>("endpoint") == "tcp"; }
+
   hopmeter::Setup setup;
   Pool pool;
   zmq::context_t context;

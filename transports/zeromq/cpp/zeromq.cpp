@@ -118,6 +118,7 @@ class Zeromq final : public Transport {
   Owned<Subscriber> subscriber(const Link& link) override { return std::make_unique<Sub>(shop_, link); }
   Owned<Server> server(const Link& link) override { return std::make_unique<Router>(shop_, link); }
   Owned<Client> client(const Link& link) override { return std::make_unique<Dealer>(shop_, link); }
+  Facts facts() override { return {{"path", shop_.over_tcp() ? "TCP on the loopback device" : "Unix sockets"}}; }
 
  private:
   Shop shop_;

@@ -176,5 +176,9 @@ class Transport:
         socket.bind(f"ipc://{file}")
         return file
 
+    def facts(self) -> dict[str, str]:
+        is_tcp = self._setup.settings["endpoint"] == "tcp"
+        return {"path": "TCP on the loopback device" if is_tcp else "Unix sockets"}
+
     def close(self) -> None:
         self._context.term()

@@ -20,6 +20,9 @@ const PREFIX_BYTES: usize = 64;
 
 /// How one kind of stream socket is addressed: all in which `unix` and `tcp` differ.
 pub trait Family: Send + Sync + 'static {
+    /// Which way the bytes go, as the result tells it.
+    const PATH: &'static str;
+
     /// Makes the listening socket of a link, and says where receivers find it.
     fn listen(&self, link: &Link) -> Result<(OwnedFd, String)>;
 
@@ -58,6 +61,10 @@ impl<F: Family> Transport for Streams<F> {
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
         let connection = self.family.connect(&link.address)?;
         Ok(Box::new(subscriber::StreamSubscriber::new(connection, self.wait, self.frame_bytes)))
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        vec![("path".to_owned(), F::PATH.to_owned())]
     }
 }
 

@@ -54,6 +54,10 @@ impl Transport for Iceoryx2 {
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
         Ok(Box::new(LoanSubscriber::open(self.services(link)?, self.domain.clone())?))
     }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        vec![("path".to_owned(), "shared memory of iceoryx2".to_owned())]
+    }
 }
 
 fn version() -> String {

@@ -32,6 +32,8 @@ impl Tcp {
 }
 
 impl Family for Tcp {
+    const PATH: &'static str = "TCP on the loopback device";
+
     fn listen(&self, _link: &Link) -> Result<(OwnedFd, String)> {
         let listener = self.socket()?;
         // A fixed port can be bound again while connections of an earlier trial linger.

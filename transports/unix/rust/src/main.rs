@@ -18,6 +18,8 @@ struct Unix {
 }
 
 impl Family for Unix {
+    const PATH: &'static str = "Unix sockets";
+
     fn listen(&self, link: &Link) -> Result<(OwnedFd, String)> {
         let path = self.directory.join(format!("{}.sock", link.name)).display().to_string();
         let listener = socket(AddressFamily::UNIX)?;

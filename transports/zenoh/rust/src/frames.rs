@@ -22,6 +22,16 @@ pub enum SharedMemory {
     Loan,
 }
 
+impl SharedMemory {
+    /// Whether a frame is to go through it.
+    pub fn takes(self, frame_bytes: usize) -> bool {
+        self == Self::Loan || (self == Self::Auto && frame_bytes >= COPIED_FROM_BYTES)
+    }
+}
+
+/// From which size on zenoh copies messages into it by itself.
+const COPIED_FROM_BYTES: usize = 3072;
+
 /// How many of the largest frames a sender's shared memory holds, and the least it is.
 const LENT_FRAMES: usize = 16;
 const LEAST_BYTES: usize = 1 << 20;
@@ -116,22 +126,31 @@ impl Arrivals {
 
     /// Hands a message over as a frame, with itself attached so that it can be forwarded without a copy.
     pub fn look<T>(&self, message: &ZBytes, hand_over: impl FnOnce(Received<'_>) -> T) -> T {
+        self.frames.fetch_add(1, Ordering::Relaxed);
         if self.counts {
-            self.frames.fetch_add(1, Ordering::Relaxed);
             self.shared.fetch_add(u64::from(message.as_shm().is_some()), Ordering::Relaxed);
         }
         // Borrowed, but for a message that came in several pieces: those are put together here.
         hand_over(Received::split(&message.to_bytes()).with_native(message))
     }
 
-    /// Which way the frames took.
-    pub fn path(&self, reached_others: bool) -> String {
-        let way = if reached_others { "tcp on the loopback device" } else { "within one session" };
-        if !self.counts {
-            return way.into();
-        }
+    /// Which way the frames took, told where some arrived, and whether it is another than was asked for. The first few
+    /// come before the two ends know of each other's memory.
+    pub fn facts(&self, reached_others: bool, expected: bool) -> Vec<(String, String)> {
         let (frames, shared) = (self.frames.load(Ordering::Relaxed), self.shared.load(Ordering::Relaxed));
-        format!("shared memory for {shared} of {frames} frames received, {way}")
+        let way = if reached_others { "tcp on the loopback device" } else { "within one session" };
+        if frames == 0 {
+            return Vec::new();
+        }
+        if !self.counts {
+            return vec![("path".into(), way.into())];
+        }
+        let counted = format!("shared memory for {shared} of {frames} frames received");
+        let mut facts = vec![("path".into(), format!("{counted}, {way}"))];
+        if expected && shared * 2 < frames {
+            facts.push(("fallback".into(), counted));
+        }
+        facts
     }
 }
 

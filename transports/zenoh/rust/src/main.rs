@@ -121,7 +121,7 @@ impl Transport for Zenoh {
     }
 
     fn facts(&self) -> Vec<(String, String)> {
-        vec![("path".into(), self.arrivals.path(self.sessions.reach_others()))]
+        self.arrivals.facts(self.sessions.reach_others(), self.shared_memory.takes(self.frame_bytes))
     }
 }
 
