@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,6 +10,9 @@ from hopmeter.report import words
 from hopmeter.report.source import Run
 
 Facts = list[tuple[str, str]]
+
+COUNTED = re.compile(r" for \d+ of \d+ frames received")
+"""Of every cell another number; whether it is all of them, a warning says."""
 
 MACHINE = (
     ("cpu_model", "Processor"),
@@ -58,6 +62,15 @@ def versions(runs: Sequence[Run]) -> Facts:
     rows = [row for run in runs for row in run.measured if row["library_version"]]
     seen = words.distinct(f"{row['transport']} ({row['language']})\t{row['library_version']}" for row in rows)
     return own + [_pair(each) for each in sorted(seen)]
+
+
+def ways(runs: Sequence[Run]) -> Facts:
+    """Which way the messages took, as the transports themselves say: the device, the memory, the rmw."""
+    taken: dict[str, list[str]] = {}
+    for row in (row for run in runs for row in run.measured if row["path"]):
+        way = COUNTED.sub("", str(row["path"])) + (f" [{row['profile']}]" if row["profile"] else "")
+        taken.setdefault(f"{row['transport']} ({row['language']})", []).append(way)
+    return [(name, "; ".join(words.distinct(ways))) for name, ways in sorted(taken.items())]
 
 
 def _pair(text: str) -> tuple[str, str]:

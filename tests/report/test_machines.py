@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from report_rows import cell, run_of
 
-from hopmeter.report import hosts, machines, write
+from hopmeter.report import facts, hosts, machines, write
 from hopmeter.report.grouping import groups
 from hopmeter.report.source import Run
 from hopmeter.report.studies.judging import same_order
@@ -117,3 +117,19 @@ def test_the_report_shows_machines_side_by_side(made: ModuleType, tmp_path: Path
     assert "The first processor and The second processor: rank correlation over 3 rows ρ = 0.50" in text
     assert "flips with tcp (rust)" in text
     assert "docker" in text
+
+
+def test_the_way_of_the_messages_is_told_once_for_all_cells_that_agree() -> None:
+    counted = "shared memory for {} of 300 frames received, tcp on the loopback device"
+    run = run_of(
+        cell("ros2", 9.0, language="c++", path="rmw_cyclonedds_cpp"),
+        cell("zenoh", 9.0, language="rust", path=counted.format(298)),
+        cell("zenoh", 9.0, language="rust", path=counted.format(299)),
+        cell("zenoh", 9.0, language="rust", path="tcp on the loopback device", profile="shared_memory=off"),
+    )
+    way = "shared memory, tcp on the loopback device"
+    told = [
+        ("ros2 (c++)", "rmw_cyclonedds_cpp"),
+        ("zenoh (rust)", f"{way}; tcp on the loopback device [shared_memory=off]"),
+    ]
+    assert facts.ways([run]) == told
