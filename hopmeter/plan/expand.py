@@ -168,7 +168,7 @@ def _manner(scenario: Scenario) -> dict[str, Any]:
     return {
         "reply": scenario.reply,
         "checksum": scenario.checksum,
-        "spin_us": None if scenario.spin_us == "learned" else scenario.spin_us,
+        "spin_us": scenario.spin_us,
         "drain_s": amounts.seconds(scenario.drain),
         "busy_s": amounts.seconds(scenario.busy),
         "timeout_s": amounts.seconds(scenario.timeout),

@@ -28,6 +28,8 @@ WAITS: tuple[str, ...] = get_args(Wait)
 MOST_MESSAGES = 1_000_000_000
 """Of a trial: samples of more fill any disk."""
 MOST_SEED = 2**63 - 1
+MOST_SPIN_US = 1_000_000
+LEARNED = "learned"
 CORES = ("same", "cross", "sibling", "free", "numa")
 CHOICES_OF_LANGUAGE = ("one", "each", "pairs")
 
@@ -223,6 +225,21 @@ class Axes(Strict):
         return self
 
 
+def _stretch(value: object) -> float | None:
+    if value in (None, LEARNED):
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_SPIN_US:
+        return float(value)
+    raise ValueError(f'{value!r} is neither "{LEARNED}" nor microseconds from 0 to {MOST_SPIN_US:,}')
+
+
+Stretch = Annotated[
+    float | None,
+    BeforeValidator(_stretch),
+    WithJsonSchema({"anyOf": [{"const": LEARNED}, {"type": "number", "minimum": 0, "maximum": MOST_SPIN_US}]}),
+]
+
+
 class Case(Axes):
     """Axes that replace the scenario's for some of its cells."""
 
@@ -241,10 +258,10 @@ class Scenario(Axes):
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)] | None = Field(
         None, description="Of the trials' order; drawn where absent."
     )
-    spin_us: Annotated[float, Field(ge=0, le=1e6)] | Literal["learned"] = Field(
-        "learned",
+    spin_us: Stretch = Field(
+        None,
         description="How long before a message is due, or a work that sleeps is over, sleeping turns into spinning; "
-        "learned from how late sleeps end where it is measured.",
+        "learned, unless it is given, from how late sleeps end where it is measured.",
     )
     drain: Duration = Field("200ms", description="How long receivers listen for stragglers.")
     busy: Duration = Field("1s", description="How long a refused message is offered again.")
