@@ -21,8 +21,7 @@ SPARE_S = 30.0
 
 def play(ears: Ears, told: dict[str, Any]) -> None:
     """Opens everything, asks in as many threads as told, and saves how long it took."""
-    frame = (np.arange(told["height"] * told["width"] * 3) % 251).astype(np.uint8)
-    frame = frame.reshape(told["height"], told["width"], 3)
+    frame = np.resize(np.arange(251, dtype=np.uint8), (told["height"], told["width"], 3))
     with ExitStack() as closing:
         clients = [_clients(closing, told) for _ in range(told["threads"])]
         askers = [Asker(each, frame, told, ears.over.is_set) for each in clients]

@@ -18,6 +18,7 @@ from hopmeter.analysis.percentiles import PERMILLE, quantiles
 from hopmeter.byhand.moments import COLUMNS, NULL
 from hopmeter.errors import UsageError
 from hopmeter.report import words
+from hopmeter.tables import print_whole
 
 LOG = ("middleware", "plugin", "timestamp", "count", "delay")
 TIMES = ("intended_ns", "sent_ns", "arrived_ns", "forwarded_ns", "encoded_ns", "decoded_ns")
@@ -201,12 +202,12 @@ class Results:
         for head in ("middleware", "plugin"):
             table.add_column(head, no_wrap=True)
         for head in (*SHOWN[self.side], "sent", "received", "lost", "wrong"):
-            table.add_column(head, justify="right", no_wrap=True)
+            table.add_column(head, justify="right", overflow="fold")
         table.add_column("", overflow="fold")
         for outcome in (each for each in self.outcomes if each.status != "missing"):
             style = "red" if outcome.wrong or outcome.status == "failed" else "yellow" if outcome.reason else ""
             table.add_row(*self._line(outcome), style=style)
-        self._console.print(table)
+        print_whole(self._console, table)
         self._console.print(f"{MEANS[self.side]} {words.NOTHING}: too few messages to tell.", style="dim")
 
     def _line(self, outcome: Outcome) -> list[str]:

@@ -70,15 +70,29 @@ fn write(digits: &mut [u8], mut value: u64) {
     }
 }
 
+/// No digit; it has bits that no digit has.
+const NO_DIGIT: u8 = 0xff;
+const DIGITS: [u8; 256] = digits();
+
+const fn digits() -> [u8; 256] {
+    let mut table = [NO_DIGIT; 256];
+    let mut value = 0;
+    while value < 16 {
+        table[b"0123456789abcdef"[value] as usize] = value as u8;
+        value += 1;
+    }
+    table
+}
+
+/// Looks once at the end whether all were digits: a branch for each would cost more than the reading.
 fn read(digits: &[u8]) -> Option<u64> {
-    digits.iter().try_fold(0, |value, digit| {
-        let digit = match digit {
-            b'0'..=b'9' => digit - b'0',
-            b'a'..=b'f' => digit - b'a' + 10,
-            _ => return None,
-        };
-        Some(value << 4 | u64::from(digit))
-    })
+    let (mut value, mut seen) = (0, 0);
+    for digit in digits {
+        let digit = DIGITS[usize::from(*digit)];
+        seen |= digit;
+        value = value << 4 | u64::from(digit & 15);
+    }
+    (seen < 16).then_some(value)
 }
 
 #[cfg(test)]

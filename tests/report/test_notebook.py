@@ -114,6 +114,21 @@ def test_any_run_has_the_figure(run: Path, objects: Path) -> None:
     assert len(marks(report.boxes(run))) == 3 * 4, "a chart for each set of conditions"
 
 
+@pytest.mark.parametrize("folder", ["results", "../results"])
+def test_the_notebook_finds_the_newest_run(folder: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    first = "".join(json.loads(NOTEBOOK.read_text())["cells"][1]["source"])
+    monkeypatch.delenv("HOPMETER_RUN", raising=False)
+    (tmp_path / "docs").mkdir()
+    monkeypatch.chdir(tmp_path / "docs")
+    with pytest.raises(AssertionError, match="make bench"):
+        exec(compile(first, "docs/notebook.ipynb", "exec"), {})
+    for name in ("2026-01-01T000000-old", "2026-01-02T000000-new"):
+        (Path(folder) / name).mkdir(parents=True)
+    known: dict[str, Any] = {}
+    exec(compile(first, "docs/notebook.ipynb", "exec"), known)
+    assert known["run"] == Path(folder) / "2026-01-02T000000-new"
+
+
 def test_the_notebook_runs_on_any_run(
     objects: Path, run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,12 +17,11 @@ from hopmeter.report.limits import echoes
 from hopmeter.report.ranking import Place, places
 from hopmeter.report.searches import searches
 from hopmeter.report.source import Row, Run
+from hopmeter.tables import print_whole
 
 NAMES = ("", "transport", "language")
 FIGURES = ("p50 µs", "p99 µs", "×floor", "CPU µs")
 SHOWN_ANYWAY = {"response_p50_us", "response_p99_us", "times_floor", "cpu_us_per_message", "lost", "status"}
-WIDEST = 200
-"""Letters of a line where nothing says how wide it may be."""
 Facts = dict[str, Any]
 
 
@@ -53,17 +52,7 @@ def _print_group(console: Console, group: Group, asked: Sequence[str]) -> None:
     chips = [chip for chip in group.chips if chip not in group.title]
     console.print()
     console.print(Text(f"{group.title}  ", style="bold cyan") + Text(", ".join(chips), style="dim"))
-    _print_whole(console, table)
-
-
-def _print_whole(console: Console, table: Table) -> None:
-    """A file or a pipe has no edge, so nothing is cut there for its sake."""
-    edge = console.width
-    if not console.is_terminal:
-        wanted = console.measure(table, options=console.options.update(max_width=WIDEST)).maximum
-        console.width = max(edge, wanted)
-    console.print(table)
-    console.width = edge
+    print_whole(console, table)
 
 
 def _head(column: str) -> str:
@@ -153,7 +142,7 @@ def print_plan(console: Console, made: Plan) -> None:
             cell.floor or words.NOTHING,
             style="" if cell.ranked else "dim",
         )
-    _print_whole(console, table)
+    print_whole(console, table)
     trials = sum(cell.trials for cell in made.runnable)
     console.print(
         f"\n{words.plural(len(made.runnable), 'cell')}, {words.plural(trials, 'trial')}, "
