@@ -127,6 +127,17 @@ def _clock(machine: Machine) -> Finding:
     )
 
 
+def _autogroup(machine: Machine) -> Finding:
+    if machine["autogroup"] == "on":
+        return finding(
+            "autogroup",
+            "note",
+            "on: a core is shared by sessions; each node has one, as programs in terminals of their own have",
+            "`sudo sysctl kernel.sched_autogroup_enabled=0` shows what that costs where ends share a core",
+        )
+    return _plain("autogroup", machine["autogroup"])
+
+
 def _huge_pages(machine: Machine) -> Finding:
     if machine["thp"] == "always":
         return finding(
@@ -206,6 +217,7 @@ JUDGES = (
     _isolation,
     _clock,
     _huge_pages,
+    _autogroup,
     _virtual,
     _steal,
     _load,

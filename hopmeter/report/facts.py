@@ -30,6 +30,7 @@ MACHINE = (
     ("isolated_cores", "Isolated cores"),
     ("clock_source", "Clock source"),
     ("thp", "Huge pages"),
+    ("autogroup", "Cores shared by session"),
     ("container", "Container"),
     ("cgroup_cpus", "CPU quota"),
     ("load", "Load before the run"),

@@ -29,6 +29,7 @@ DESKTOP = {
     "sys/devices/system/cpu/intel_pstate/no_turbo": "0\n",
     "sys/devices/system/clocksource/clocksource0/current_clocksource": "tsc\n",
     "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
+    "proc/sys/kernel/sched_autogroup_enabled": "1\n",
     "sys/devices/system/node/node0/cpulist": "0-3\n",
     "sys/devices/system/node/node1/cpulist": "4-7\n",
     "etc/os-release": 'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\n',
@@ -62,6 +63,7 @@ def test_a_desktop_is_described_from_its_own_files(kernel: Kernel) -> None:
         "virtualisation": "none",
         "clock_source": "tsc",
         "thp": "madvise",
+        "autogroup": "on",
         "kernel": "6.1.0-13-amd64",
         "preemption": "dynamic",
         "distribution": "Debian GNU/Linux 12 (bookworm)",
@@ -75,7 +77,17 @@ def test_a_desktop_is_described_from_its_own_files(kernel: Kernel) -> None:
 
 def test_a_machine_that_shows_nothing_is_unknown_and_no_error(kernel: Kernel) -> None:
     seen = machine.describe(kernel)
-    for name in ("cpu_model", "smt", "governor", "isolated_cores", "virtualisation", "clock_source", "thp", "kernel"):
+    for name in (
+        "cpu_model",
+        "smt",
+        "governor",
+        "isolated_cores",
+        "virtualisation",
+        "clock_source",
+        "thp",
+        "autogroup",
+        "kernel",
+    ):
         assert seen[name] == UNKNOWN, name
     for name in ("idle_exit_us", "load", "steal_percent", "shm_mb", "memory_mb"):
         assert seen[name] is None, name
