@@ -234,7 +234,7 @@ def _read_trials(path: Path) -> list[TrialResult]:
     try:
         rows = pq.read_table(path / "trials.parquet").to_pylist()
         return [_trial(row) for row in rows]
-    except (OSError, pa.ArrowException, KeyError, ValueError) as cause:
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as cause:
         raise _damaged(path / "trials.parquet", cause) from cause
 
 

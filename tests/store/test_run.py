@@ -167,6 +167,15 @@ def test_a_damaged_table_is_named(folder: RunFolder) -> None:
         query.connect([run])
 
 
+def test_trials_that_say_nothing_of_their_nodes_are_damage(folder: RunFolder, raw: list[Path]) -> None:
+    folder.add_trial(good(), raw)
+    run = folder.finish([])
+    rows = [row | {"nodes": None} for row in pq.read_table(run / "trials.parquet").to_pylist()]
+    pq.write_table(pa.Table.from_pylist(rows), run / "trials.parquet")
+    with pytest.raises(StoreError, match=r"trials\.parquet is damaged"):
+        RunFolder.open(run)
+
+
 def test_cpu_is_a_view_where_it_was_sampled(folder: RunFolder) -> None:
     sampled = folder.cpu_path("c1", 3)
     pq.write_table(pa.table({"pid": [7, 8], "percent": [1.0, 2.0]}), sampled)
