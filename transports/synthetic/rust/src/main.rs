@@ -48,6 +48,10 @@ impl Transport for Synthetic {
     fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
         Ok(Box::new(SyntheticSubscription::start(self.receivers(link), on_frame)?))
     }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        vec![("path".into(), "memory of this process".into())]
+    }
 }
 
 fn version() -> String {
