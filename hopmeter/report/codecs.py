@@ -99,6 +99,16 @@ def placed(family: Sequence[Group]) -> list[Stand]:
     return stands
 
 
+def on_gpu(stands: Sequence[Stand]) -> list[str]:
+    """`torch over zeromq 1.30×`: the median of objects on a GPU as a multiple of that of the same ones in memory."""
+    medians = {(str(each.row["codec"]), each.series, str(each.row["device"])): each.box.p50 for each in stands}
+    return [
+        f"{codec} over {series} {words.times(there / here)}"
+        for (codec, series, device), there in medians.items()
+        if device == "gpu" and (here := medians.get((codec, series, "cpu")))
+    ]
+
+
 def _codec(row: Row, devices: bool) -> str:
     codec = "no codec" if row["codec"] in (None, "none") else str(row["codec"])
     return " ".join(words.distinct([codec, str(row["device"] or "") if devices else ""]))

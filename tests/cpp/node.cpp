@@ -42,7 +42,7 @@ class Faulty final : public Transport {
 };
 
 std::string spec(const std::string& folder, const std::string& fault) {
-  return R"({"format": 1, "run": "00000000000000aa", "cell": "c", "trial": 0, "node": 0, "transport": "faulty",
+  return R"({"format": 2, "run": "00000000000000aa", "cell": "c", "trial": 0, "node": 0, "transport": "faulty",
     "settings": {"many": 256, "fault": ")" +
          fault + R"("}, "directory": ")" + folder + R"(", "adapter": null, "pattern": "pubsub", "wait": "block",
           "payload": {"kind": "bytes"},

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from report_rows import cell, run_of
 
-from hopmeter.report import facts, hosts, machines, write
+from hopmeter.report import codecs, facts, hosts, machines, shapes, write
 from hopmeter.report.grouping import groups
 from hopmeter.report.source import Run
 from hopmeter.report.studies.judging import same_order
@@ -133,3 +133,17 @@ def test_the_way_of_the_messages_is_told_once_for_all_cells_that_agree() -> None
         ("zenoh (rust)", f"{way}; tcp on the loopback device [shared_memory=off]"),
     ]
     assert facts.ways([run]) == told
+
+
+def test_objects_on_a_gpu_are_told_as_a_multiple_of_those_in_memory() -> None:
+    def stand(codec: str, device: str, p50: float) -> codecs.Stand:
+        (row,) = run_of(cell("zeromq", p50, language="python", codec=codec, device=device)).measured
+        return codecs.Stand(row, shapes.Box(p50, p50, p50, p50, p50, ()), codec, "zeromq", 0.0)
+
+    both = [
+        stand("torch", "cpu", 200.0),
+        stand("torch", "gpu", 260.0),
+        stand("cupy", "gpu", 90.0),
+        stand("numpy", "cpu", 50.0),
+    ]
+    assert codecs.on_gpu(both) == ["torch over zeromq 1.30×"]

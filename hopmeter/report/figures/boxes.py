@@ -32,10 +32,15 @@ def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
             yield Figure(
                 f"across-codecs-{number}",
                 "Codec by codec",
-                f"{CAPTION} Conditions: {codecs.conditions(family)}.",
+                f"{CAPTION}{_on_gpu(placed)} Conditions: {codecs.conditions(family)}.",
                 chart(placed, style),
                 "Medians: " + ", ".join(f"{each.name} {words.microseconds(each.box.p50)}" for each in placed),
             )
+
+
+def _on_gpu(placed: Sequence[Stand]) -> str:
+    times = codecs.on_gpu(placed)
+    return f" On a GPU, as a multiple of the same in memory: {', '.join(times)}." if times else ""
 
 
 def chart(placed: Sequence[Stand], style: Style) -> alt.TopLevelMixin:
