@@ -23,7 +23,10 @@ def hopmeter(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
             SOUND + 'wiat = "block"\nrat = 5',
             ['wrong.toml: unknown key "wiat"', '"wait"?', 'unknown key "rat"', '"rate"?'],
         ),
-        (SOUND + "rate = -1\ntrials = 0", ["wrong.toml: rate = -1: ", "greater than 0", "wrong.toml: trials = 0: "]),
+        (
+            SOUND + "rate = -1\ntrials = 0",
+            ["wrong.toml: rate = -1: ", "greater than or equal to 0.001", "wrong.toml: trials = 0: "],
+        ),
         (SOUND + 'payload = "bytes:many"', ["wrong.toml: payload", "write timing, bytes:N, image:WIDTHxHEIGHT"]),
         (SOUND + "[settings.unix]\nsend_bufer = 1", ["settings.unix", '"send_bufer" is not one of', '"send_buffer"?']),
         (SOUND + "rate = ", ["wrong.toml is no TOML", "mend the line"]),
