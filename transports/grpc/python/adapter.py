@@ -37,7 +37,8 @@ class Bound:
     """A server on an address of its own, with one method."""
 
     def __init__(self, setup: Setup, link: Link, method: str, handler: Any) -> None:
-        self._server = grpc.server(ThreadPoolExecutor(RECEIVERS), options=options(setup))
+        self._pool = ThreadPoolExecutor(RECEIVERS)
+        self._server = grpc.server(self._pool, options=options(setup))
         handlers = grpc.method_handlers_generic_handler(service("Link"), {method: handler})
         self._server.add_generic_rpc_handlers([handlers])
         unix = f"unix:{setup.directory}/{link.name}.grpc"
@@ -47,8 +48,10 @@ class Bound:
         self._server.start()
 
     def close(self) -> None:
-        """Ends all calls that are under way."""
+        """Ends all calls that are under way, and the threads that served them: the library leaves those to the garbage
+        collector."""
         self._server.stop(None).wait()
+        self._pool.shutdown()
 
 
 class Publisher:
