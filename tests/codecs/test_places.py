@@ -1,0 +1,49 @@
+"""What never lies on a GPU, asked for on one, and words that are no device, whatever comes.
+
+Apart from the tensors of test_devices, which run in environments without these packages.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from carrying import carried
+
+from hopmeter.codecs import CodecError, missing
+
+OBJECTS = {
+    "an array": np.ones(2),
+    "a scalar": np.float32(1),
+    "text": np.array(["a"], np.dtypes.StringDType()),
+    "a masked array": np.ma.array([1.0], mask=[True]),
+    "a table": pa.table({"a": [1]}),
+    "a frame of Polars's": pl.DataFrame({"a": [1]}),
+    "numbers": [1, b"2", {"a": None}],
+}
+
+
+@pytest.mark.parametrize("kind", OBJECTS)
+def test_what_is_no_device_is_refused_whatever_comes(kind: str) -> None:
+    for asked in ("nonsense", "cuda:x", "cpu:7", "", "gpu:\u0661"):
+        with pytest.raises(CodecError, match="no device"):
+            carried(OBJECTS[kind], device=asked)
+    carried(OBJECTS[kind], device="cpu")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in OBJECTS if kind != "numbers"])
+def test_what_never_lies_on_a_gpu_is_refused_where_one_is_asked_for(kind: str) -> None:
+    for sent in (OBJECTS[kind], {"a": [OBJECTS[kind]]}):
+        with pytest.raises(CodecError, match=r"lies on no GPU, and gpu:7 was asked for .*device=.cpu"):
+            carried(sent, device="gpu:7")
+    assert carried([1, b"2"], device="gpu") == [1, b"2"]
+
+
+@pytest.mark.parametrize("as_", ["numpy", "polars", "pyarrow", "pandas", "xarray", "pillow"])
+def test_a_framework_without_gpus_gives_nothing_on_one(as_: str) -> None:
+    if missing(as_):
+        pytest.skip(missing(as_))
+    with pytest.raises(CodecError, match="lies on no GPU"):
+        carried(np.ones((2, 2), "u1"), as_=as_, device="cuda")
+    carried(np.ones((2, 2), "u1"), as_=as_, device="cpu")
