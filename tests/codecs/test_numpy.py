@@ -140,15 +140,6 @@ def test_headers_are_the_same_in_every_run() -> None:
     )
 
 
-@pytest.mark.parametrize("as_", ["torch", "polars", "xarray"])
-def test_what_only_numpy_has_is_not_received_as_another_s(as_: str) -> None:
-    masked = np.ma.array([1, 2], mask=[True, False])
-    for obj in (masked, {"a": masked}, np.ma.masked, np.array(["a"], np.dtypes.StringDType())):
-        with pytest.raises(CodecError, match=f"cannot be received as {as_}"):
-            carried(obj, as_=as_)
-        carried(obj, as_="numpy")
-
-
 def test_pytorch_is_torch() -> None:
     assert codec_named("pytorch") is codec_named("torch")
     if missing("torch"):

@@ -1,4 +1,4 @@
-"""What never lies on a GPU, asked for on one, and words that are no device, whatever comes.
+"""What never lies on a GPU, asked for on one, words that are no device, and what only NumPy has, asked for elsewhere.
 
 Apart from the tensors of test_devices, which run in environments without these packages.
 """
@@ -47,3 +47,12 @@ def test_a_framework_without_gpus_gives_nothing_on_one(as_: str) -> None:
     with pytest.raises(CodecError, match="lies on no GPU"):
         carried(np.ones((2, 2), "u1"), as_=as_, device="cuda")
     carried(np.ones((2, 2), "u1"), as_=as_, device="cpu")
+
+
+@pytest.mark.parametrize("as_", ["torch", "polars", "xarray"])
+def test_what_only_numpy_has_is_not_received_as_another_s(as_: str) -> None:
+    masked = np.ma.array([1, 2], mask=[True, False])
+    for obj in (masked, {"a": masked}, np.ma.masked, np.array(["a"], np.dtypes.StringDType())):
+        with pytest.raises(CodecError, match=f"cannot be received as {as_}"):
+            carried(obj, as_=as_)
+        carried(obj, as_="numpy")
