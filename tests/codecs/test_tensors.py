@@ -78,7 +78,8 @@ def test_every_array_is_received_as_a_tensor_of_its_dtype_or_refused(name: str, 
     array = np.array([0, 1, 2, 3]).astype(dtype)
     if dtype in UNSIGNED:
         array[-1] = np.iinfo(dtype).max
-    if (name, dtype) in LACKED:
+    # PyTorch has most of them from 2.3 on, and is also tested older than that.
+    if (name, dtype) in LACKED or (name == "torch" and not hasattr(kind.of, dtype)):
         with pytest.raises(CodecError, match="receive it as numpy"):
             carried(array, as_=name)
         return
