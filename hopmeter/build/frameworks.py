@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hopmeter.build import costs
 from hopmeter.build.command import BuildError, run_logged
 from hopmeter.build.python import UV, make
 from hopmeter.codecs import lookup, naming
@@ -58,13 +59,8 @@ def _needs_gpu(name: str) -> bool:
 def told(name: str) -> str:
     """What installing it costs, for a person to read before it begins."""
     download, disk = getattr(lookup.codecs().get(name), "MEGABYTES", (5, 10))
-    seconds = download * 8 / LINE_MBIT_S
-    time = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{max(1, seconds):.0f} s"
-    return f"{name}: {_size(download)} to download, {time} at {LINE_MBIT_S} Mbit/s; {_size(disk)} on disk"
-
-
-def _size(megabytes: float) -> str:
-    return f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes:.0f} MB"
+    took = costs.time(download * 8 / LINE_MBIT_S)
+    return f"{name}: {costs.size(download)} to download, {took} at {LINE_MBIT_S} Mbit/s; {costs.size(disk)} on disk"
 
 
 def install(name: str, log: Path, offer: Offer | None = None) -> None:

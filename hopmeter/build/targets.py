@@ -72,4 +72,4 @@ def one_language_each(targets: Iterable[Target]) -> list[Target]:
 def effort(target: Target, reachable: bool) -> tuple[bool, bool, int]:
     """Less is sooner; of equals the language that adds the least of its own."""
     blocked = not reachable and bool(system.missing(target.offer.apt))
-    return blocked, target.offer.heavy, LANGUAGES.index(target.offer.language)
+    return blocked, target.offer.is_heavy, LANGUAGES.index(target.offer.language)

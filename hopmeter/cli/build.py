@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from hopmeter import manifest
-from hopmeter.build import system
+from hopmeter.build import costs, system
 from hopmeter.build.needs import needed_for
 from hopmeter.build.targets import Target, chosen
 from hopmeter.build.work import Outcome, build_one, log_of
@@ -85,10 +85,8 @@ def _announce(console: Console, targets: list[Target]) -> None:
         highlight=False,
         soft_wrap=True,
     )
-    if heavy := [target.title for target in targets if target.offer.heavy]:
-        console.print(
-            f"[yellow]{', '.join(heavy)}: some minutes the first time[/yellow]", highlight=False, soft_wrap=True
-        )
+    if cost := costs.told(targets):
+        console.print(cost, style="yellow", highlight=False, soft_wrap=True)
 
 
 def _build(console: Console, target: Target, as_json: bool) -> Outcome:

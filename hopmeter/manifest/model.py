@@ -23,6 +23,10 @@ LANGUAGES: tuple[Language, ...] = ("rust", "c++", "python")
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 
 
+LONGEST_S = 60.0
+"""A build that takes longer is not made where a wheel will do."""
+
+
 class Setting(Strict):
     """One setting of a transport: its default, and what else it may be."""
 
@@ -75,6 +79,15 @@ def _kind(value: Value) -> str:
     return {"bool": "true or false", "int": "whole number", "float": "number", "str": "word"}[type(value).__name__]
 
 
+class Takes(Strict):
+    """What building it for the first time takes, with two cores and nothing cached; the instrument and packages of the
+    system, which many share, are not counted."""
+
+    seconds: Annotated[float, Field(gt=0)]
+    megabytes: Annotated[float, Field(ge=0)] = 0
+    """To download."""
+
+
 class LanguagePart(Strict):
     """A transport in one language: what its library is, how to get it, and where it differs from the others."""
 
@@ -82,7 +95,7 @@ class LanguagePart(Strict):
     library: str
     pip: list[str] = []
     apt: list[str] = []
-    heavy: bool = False
+    takes: Takes | None = None
     copies: bool = False
     """Whether the adapter lends its library's own copy function (`work = "copy:frame:own"`)."""
     user: Owned | None = None
@@ -140,13 +153,18 @@ class Offer(BaseModel):
     library: str
     pip: list[str]
     apt: list[str]
-    heavy: bool
+    takes: Takes | None
     copies: bool = False
     user: Owned | None = None
     environment: str | None = None
     interpreter: str | None = None
     objects: list[str] = []
     network: dict[str, Value] | None = None
+
+    @property
+    def is_heavy(self) -> bool:
+        """Whether another language is to be taken where one will do."""
+        return self.takes is not None and self.takes.seconds > LONGEST_S
 
     @property
     def is_installed(self) -> bool:
@@ -257,7 +275,7 @@ class Manifest(Strict):
 
 
 PLAIN = (
-    *("waits", "library", "pip", "apt", "heavy", "copies", "user"),
+    *("waits", "library", "pip", "apt", "takes", "copies", "user"),
     *("environment", "interpreter", "objects", "network"),
 )
 """What only a language has."""

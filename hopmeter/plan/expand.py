@@ -86,7 +86,7 @@ def _preferred(manifest: Manifest, axes: Mapping[str, Any], ready: Mapping[tuple
     def effort(language: str) -> tuple[bool, bool, bool]:
         state, offer = ready.get((manifest.name, language)), manifest.offers[language]
         is_ready = bool(state and state.ready)
-        return not _is_offered(language, offer, axes), not is_ready, offer.heavy and not is_ready
+        return not _is_offered(language, offer, axes), not is_ready, offer.is_heavy and not is_ready
 
     return min(manifest.offers, key=effort)
 

@@ -1,0 +1,30 @@
+"""What a build costs, in words, for a person to read before it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hopmeter.build.targets import Target
+from hopmeter.manifest.model import LONGEST_S
+
+
+def time(seconds: float) -> str:
+    """`40 s`, `6 min`."""
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{max(1, seconds):.0f} s"
+
+
+def size(megabytes: float) -> str:
+    """`25 MB`, `1.4 GB`."""
+    return f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes:.0f} MB"
+
+
+def told(targets: Sequence[Target]) -> str:
+    """Of all together, and which of them take long; empty where no manifest says."""
+    known = [(target.title, target.offer.takes) for target in targets if target.offer.takes]
+    if not known:
+        return ""
+    seconds, megabytes = (sum(getattr(takes, each) for _, takes in known) for each in ("seconds", "megabytes"))
+    long = [f"{title} {time(takes.seconds)}" for title, takes in known if takes.seconds > LONGEST_S]
+    download = f", {size(megabytes)} to download" if megabytes >= 1 else ""
+    of_it = f", of it {', '.join(long)}" if long and len(targets) > 1 else ""
+    return f"the first time about {time(seconds)}{download}{of_it}; with the very first one a minute more"
