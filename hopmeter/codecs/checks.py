@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,18 @@ def keys(found: list[Any]) -> list[Any]:
     if (hashes[ALIKE:] == hashes[:-ALIKE]).any():
         raise CodecError("keys of a dict or a set that all have one hash")
     return found
+
+
+def mapping(makers: Sequence[tuple[Callable[[Any], Any], Callable[[Any], Any]]]) -> Callable[[Any], dict[Any, Any]]:
+    """What makes a dict of frames, from what makes each key and its value; the few keys of most need no look."""
+    if len(makers) <= ALIKE:
+        return lambda frames: {key(frames): value(frames) for key, value in makers}
+
+    def many(frames: Any) -> dict[Any, Any]:
+        found = keys([key(frames) for key, _ in makers])
+        return dict(zip(found, [value(frames) for _, value in makers], strict=True))
+
+    return many
 
 
 def buffer(data: Any) -> memoryview:

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from hopmeter.codecs import records
-from hopmeter.codecs.checks import ALIKE, MOST_KEYS, buffer, keys, listing, one_of, text
+from hopmeter.codecs.checks import MOST_KEYS, buffer, keys, listing, mapping, one_of, text
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.reading import Maker, Reading
 from hopmeter.codecs.writing import Frames, node_of, refused
@@ -145,15 +145,7 @@ def _read_sequence(node: list[Any], reading: Reading) -> Maker:
 
 def _read_dict(node: list[Any], reading: Reading) -> Maker:
     pairs = [listing(pair, 2) for pair in listing(listing(node, 2)[1])]
-    makers = [(reading.maker(key), reading.maker(value)) for key, value in pairs]
-    if len(makers) <= ALIKE:
-        return lambda frames: {key(frames): value(frames) for key, value in makers}
-
-    def long(frames: Any) -> Any:
-        found = keys([key(frames) for key, _ in makers])
-        return dict(zip(found, [value(frames) for _, value in makers], strict=True))
-
-    return long
+    return mapping([(reading.maker(key), reading.maker(value)) for key, value in pairs])
 
 
 def _read_limits(node: list[Any], reading: Reading) -> Maker:

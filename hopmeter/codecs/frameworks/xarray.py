@@ -8,7 +8,7 @@ from numpy import ndarray
 
 from hopmeter.codecs import lookup
 from hopmeter.codecs import pandas_values as values
-from hopmeter.codecs.checks import ALIKE, keys, listing
+from hopmeter.codecs.checks import listing, mapping
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
 from hopmeter.codecs.reading import Maker, Reading
@@ -110,15 +110,7 @@ def _names(dims: Any) -> Any:
 
 def _variables_maker(node: Any, reading: Reading) -> Maker:
     pairs = [listing(pair, 2) for pair in listing(node)]
-    makers = [(reading.maker(name), _variable_maker(of, reading)) for name, of in pairs]
-    if len(makers) <= ALIKE:
-        return lambda frames: {name(frames): of(frames) for name, of in makers}
-
-    def many(frames: Any) -> Any:
-        found = keys([name(frames) for name, _ in makers])
-        return dict(zip(found, [of(frames) for _, of in makers], strict=True))
-
-    return many
+    return mapping([(reading.maker(name), _variable_maker(of, reading)) for name, of in pairs])
 
 
 def _read_variable(node: list[Any], reading: Reading) -> Maker:
