@@ -73,8 +73,7 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
     except NoPythonError as none:
         return Readiness(manifest.name, language, ready=False, missing=str(none), get=none.remedy)
     if command is None and codec != NO_CODEC:
-        get = f"hopmeter build {manifest.name} --framework {codec}"
-        return _unready(manifest, language, f"no Python here has both {manifest.name} and {codec}", get)
+        return _unready(manifest, language, *_frameworkless(manifest.offers[language], codec))
     if command is None:
         return _unready(manifest, language, NOT_BUILT)
     if manifest.daemon is not None and manifest.daemon.program is None:
@@ -115,6 +114,16 @@ def _interpreter(offer: Offer, codec: str) -> Interpreter | None:
     from hopmeter.manifest import carrying  # NumPy, for codecs alone
 
     return carrying.interpreter(codec, offer)
+
+
+def _frameworkless(offer: Offer, codec: str) -> tuple[str, str]:
+    """What is missing where no Python has both, and what gets it: one command for all transports on hopmeter's own."""
+    from hopmeter.manifest import carrying
+
+    if carrying.joined(codec, offer) is None:
+        return f"the packages of {codec} are not installed", f"hopmeter build --framework {codec}"
+    both = f"no Python here has both {offer.transport} and {codec}"
+    return both, f"hopmeter build {offer.transport} --framework {codec}"
 
 
 def environment() -> dict[str, str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import jinja2
 import pytest
@@ -19,6 +20,7 @@ from hopmeter.plan.expand import World
 from hopmeter.report import source
 from hopmeter.store import RunFolder
 from hopmeter.store.disk import StoreError
+from tests.cells import cell
 from tests.plan.world import planned, transport, world
 
 
@@ -126,3 +128,23 @@ def test_a_run_that_says_nothing_of_itself_is_told_as_such(monkeypatch: pytest.M
     run = finished(tmp_path, planned(world(transport("bus"))))
     (run / "run.json").write_text("{}")
     assert refused(run).what.endswith("it has no 'scenario'")
+
+
+@pytest.mark.parametrize(
+    ("reasons", "remedy"),
+    [
+        (["a is not built; run `hopmeter build a`", "b is not built; run `hopmeter build b`"], "hopmeter build a b"),
+        (["no torch; run `hopmeter build --framework torch`"], "hopmeter build --framework torch"),
+        (
+            ["a is not built; run `hopmeter build a`", "no torch; run `hopmeter build --framework torch`"],
+            "hopmeter build a && hopmeter build --framework torch",
+        ),
+        (
+            ["a is not built; run `hopmeter build a`", "b is no good"],
+            "for example: a is not built; run `hopmeter build a`",
+        ),
+    ],
+)
+def test_where_nothing_can_be_measured_the_remedy_is_what_builds_it(reasons: list[str], remedy: str) -> None:
+    plan = SimpleNamespace(cells=[cell(dropped=reason) for reason in reasons])
+    assert measuring._remedy(cast("Plan", plan)) == remedy

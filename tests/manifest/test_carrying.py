@@ -113,6 +113,14 @@ def test_a_node_starts_on_the_python_of_its_codec_and_is_described_by_it() -> No
     assert readiness(shm, "python").command[0] == sys.executable
 
 
+def test_a_framework_beside_hopmeters_own_packages_is_got_by_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(carrying, "has", lambda *_: False)
+    known = manifest.named(["tcp", "ecal"])
+    assert readiness(known["tcp"], "python", "torch").get == "hopmeter build --framework torch"
+    assert readiness(known["tcp"], "python", "torch").missing == "the packages of torch are not installed"
+    assert readiness(known["ecal"], "python", "torch").get == "hopmeter build ecal --framework torch"
+
+
 def test_codecs_need_nothing_but_numpy() -> None:
     program = (
         "import sys; from hopmeter.codecs import decode, encode; import numpy as n; decode(encode([n.ones(2)]))\n"

@@ -72,6 +72,16 @@ def test_the_table_in_a_file_is_cut_nowhere(objects: Path) -> None:
     assert "transport" in out.getvalue()
 
 
+def test_too_few_messages_for_a_median_leave_the_other_figures(made: ModuleType, tmp_path: Path) -> None:
+    out = io.StringIO()
+    run = source.read(made.build(tmp_path / "run", (made.Made("zenoh", us=2000),), trials=1, messages=8))
+    run.about["columns"] = ["response_mean_us"]
+    table.print_run(Console(file=out, width=60), run)
+    (line,) = [line for line in out.getvalue().splitlines() if "zenoh" in line]
+    assert report.words.number(run.rows[0]["response_mean_us"]) in line
+    assert "ok" not in line
+
+
 def test_a_message_that_was_lost_has_no_row(made: ModuleType, tmp_path: Path) -> None:
     run = made.build(tmp_path / "run", (made.Made("zenoh", lost=2),), trials=1, messages=40)
     out = io.StringIO()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +22,7 @@ from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
 from hopmeter.toml_files import checked
 
+BUILDS = re.compile(r"`hopmeter build ([^`]+)`")
 NOTHING_TO_RUN = 2
 SOME_FAILED = 1
 
@@ -96,10 +98,17 @@ def _named(made: Plan) -> set[str]:
 
 def _remedy(made: Plan) -> str:
     reasons = [cell.dropped for cell in made.cells if cell.dropped]
-    unready = sorted({cell.transport for cell in made.cells if "hopmeter build" in cell.dropped})
-    if unready and len(unready) == len({cell.transport for cell in made.cells if cell.dropped}):
-        return f"hopmeter build {' '.join(unready)}"
+    builds = [BUILDS.search(reason) for reason in reasons]
+    if reasons and all(builds):
+        return _together(sorted({found[1] for found in builds if found}))
     return f"for example: {reasons[0]}" if reasons else "give it at least one transport"
+
+
+def _together(what: Sequence[str]) -> str:
+    """The commands that build all of this; transports take one, and each framework takes its own."""
+    plain = [words for words in what if "--" not in words]
+    apart = [words for words in what if "--" in words]
+    return " && ".join(f"hopmeter build {words}" for words in [*([" ".join(plain)] if plain else []), *apart])
 
 
 def resumed(asked: Path, console: Console, as_json: bool) -> int:

@@ -69,7 +69,7 @@ def _value(value: Any) -> str:
 
 
 def _line(row: Row, place: Place | None, asked: Sequence[str]) -> list[str]:
-    if not row.ok:
+    if row["status"] != "ok":
         return ["", *_names(row), *[""] * (len(FIGURES) + len(asked)), _lost(row), _trials(row), _trouble(row)]
     return [
         place.text if place else "",
@@ -113,7 +113,7 @@ def _trouble(row: Row) -> str:
 def _style(row: Row) -> str:
     if row["status"] == "failed":
         return "red"
-    if not row.ok:
+    if row["status"] != "ok":
         return "yellow"
     return "" if row.candidate else "dim"
 
