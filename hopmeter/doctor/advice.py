@@ -33,6 +33,19 @@ def _cores(machine: Machine) -> Finding:
     return finding("cores", "good", says)
 
 
+def _core_kinds(machine: Machine) -> Finding:
+    slower = machine.get("slower_cores", [])
+    if not slower:
+        return finding("kinds of cores", "good", "one, as far as the kernel says")
+    fast = [core for core in machine["usable_cores"] if core not in slower]
+    return finding(
+        "kinds of cores",
+        "note",
+        f"{', '.join(map(str, slower))} are slower than the others: where the ends run decides",
+        f"compare only equal --cores{f', such as {fast[-2]},{fast[-1]}' if len(fast) > 1 else ''}",
+    )
+
+
 def _governor(machine: Machine) -> Finding:
     governor = machine["governor"]
     if governor == UNKNOWN:
@@ -84,7 +97,8 @@ def _idle_states(machine: Machine) -> Finding:
         "idle states",
         "hurts",
         f"waking from the deepest takes {exit_us} us, which every blocking wait pays",
-        "hold /dev/cpu_dma_latency at 0 while measuring, or boot with processor.max_cstate=1 intel_idle.max_cstate=1",
+        "hold /dev/cpu_dma_latency at 0 while measuring, or boot with "
+        + ("cpuidle.off=1" if _is_arm(machine) else "processor.max_cstate=1 intel_idle.max_cstate=1"),
     )
 
 
@@ -123,8 +137,14 @@ def _clock(machine: Machine) -> Finding:
         "clock source",
         "hurts",
         f"{source}: reading it takes a system call or a slow device",
-        "boot with tsc=reliable clocksource=tsc, if the processor's counter is invariant",
+        "boot with clocksource=arch_sys_counter"
+        if _is_arm(machine)
+        else "boot with tsc=reliable clocksource=tsc, if the processor's counter is invariant",
     )
+
+
+def _is_arm(machine: Machine) -> bool:
+    return machine.get("architecture") == "aarch64"
 
 
 def _autogroup(machine: Machine) -> Finding:
@@ -210,6 +230,7 @@ def _preemption(machine: Machine) -> Finding:
 
 JUDGES = (
     _cores,
+    _core_kinds,
     _governor,
     _turbo,
     _idle_states,

@@ -7,7 +7,7 @@ import platform
 from collections import Counter
 from typing import Any
 
-from hopmeter.doctor import limits
+from hopmeter.doctor import arm, limits
 from hopmeter.doctor.kernel import UNKNOWN, Kernel
 
 CPU = "sys/devices/system/cpu"
@@ -45,26 +45,42 @@ def _processor(kernel: Kernel) -> dict[str, Any]:
         "usable_cores": sorted(os.sched_getaffinity(0)),
         "smt": _smt(kernel),
         "siblings": _siblings(kernel),
+        "slower_cores": _slower_cores(kernel),
         "numa_nodes": len(kernel.matching("sys/devices/system/node/node[0-9]*")) or 1,
         "topology_verified": virtualisation(kernel) == "none",
     }
 
 
 def _model(kernel: Kernel) -> str:
-    # ARM names no model in /proc/cpuinfo; the device tree of a board often does.
     named = kernel.field("proc/cpuinfo", "model name")
-    return named if named != UNKNOWN else kernel.text("proc/device-tree/model").strip("\0")
+    return named if named != UNKNOWN else arm.model(kernel)
 
 
 def _smt(kernel: Kernel) -> str:
+    """Kernels of ARM have long told of siblings alone."""
     active = kernel.text(f"{CPU}/smt/active")
+    if active == UNKNOWN and _threads(kernel):
+        return "on" if _siblings(kernel) else "off"
     return {"1": "on", "0": "off"}.get(active, UNKNOWN)
 
 
 def _siblings(kernel: Kernel) -> list[str]:
     """Groups of logical cores that share a physical one, as the kernel lists them (`0-1` or `0,4`)."""
-    lists = {kernel.text(str(path)) for path in kernel.matching(f"{CPU}/cpu[0-9]*/topology/thread_siblings_list")}
-    return sorted(group for group in lists if "," in group or "-" in group)
+    return sorted(group for group in _threads(kernel) if "," in group or "-" in group)
+
+
+def _threads(kernel: Kernel) -> set[str]:
+    return {kernel.text(str(path)) for path in kernel.matching(f"{CPU}/cpu[0-9]*/topology/thread_siblings_list")}
+
+
+def _slower_cores(kernel: Kernel) -> list[int]:
+    """Those whose kind has less capacity than the best here; none where the kernel tells of no kinds."""
+    capacities = {
+        int(path.parent.name.removeprefix("cpu")): kernel.number(str(path)) or 0
+        for path in kernel.matching(f"{CPU}/cpu[0-9]*/cpu_capacity")
+    }
+    best = max(capacities.values(), default=0)
+    return sorted(core for core, capacity in capacities.items() if capacity < best)
 
 
 def _power(kernel: Kernel) -> dict[str, Any]:
@@ -131,7 +147,7 @@ def virtualisation(kernel: Kernel) -> str:
     kind = next((name for mark, name in HYPERVISORS.items() if mark in maker), None)
     if kind is None and "hypervisor" in flags.split():
         return "kvm" if "kvm" in kernel.text(f"{CLOCKS}/available_clocksource") else "yes"
-    return kind or (UNKNOWN if flags == UNKNOWN else "none")
+    return kind or (arm.virtualisation(kernel) if flags == UNKNOWN else "none")
 
 
 def _preemption(kernel: Kernel) -> str:

@@ -12,6 +12,8 @@ BUSY_PERCENT = 1.0
 LATE_US = 100.0
 MESSAGE_NS = 80.0
 """The most that seeing one message may take; benches/ holds the instrument to it."""
+STEP_NS = 30.0
+"""A clock of larger steps shows in hops below a microsecond: counters of ARM may tick at some 20 MHz."""
 
 
 def judge_noise(seen: dict[str, Any]) -> list[Finding]:
@@ -78,4 +80,7 @@ def _own(cost: dict[str, float]) -> Finding:
         return finding(
             "the instrument itself", "note", says, "subtract nothing: read hops below a microsecond with this in mind"
         )
+    if cost["clock_step_ns"] > STEP_NS:
+        coarse = "percentiles of hops below a microsecond are as coarse as that; means over many messages are not"
+        return finding("the instrument itself", "note", says, coarse)
     return finding("the instrument itself", "good", says)

@@ -47,6 +47,7 @@ def test_a_quiet_machine_has_nothing_to_tell() -> None:
     ("changed", "subject", "level"),
     [
         ({"usable_cores": [0]}, "cores", "hurts"),
+        ({"slower_cores": [0, 1]}, "kinds of cores", "note"),
         ({"governor": "powersave"}, "governor", "hurts"),
         ({"turbo": "on"}, "turbo", "note"),
         ({"idle_exit_us": 890}, "idle states", "hurts"),
@@ -73,6 +74,13 @@ def test_what_disturbs_is_told_with_a_remedy(changed: dict[str, Any], subject: s
     told = worth_telling(findings({**QUIET, **changed}))
     assert [(one["subject"], one["level"]) for one in told] == [(subject, level)]
     assert told[0]["remedy"]
+
+
+def test_remedies_are_those_of_the_processor() -> None:
+    slow = {**QUIET, "architecture": "aarch64", "idle_exit_us": 890, "clock_source": "timer"}
+    remedies = " ".join(one["remedy"] for one in worth_telling(findings(slow)))
+    assert "cpuidle.off=1" in remedies and "arch_sys_counter" in remedies
+    assert "tsc" not in remedies and "intel" not in remedies
 
 
 @pytest.mark.parametrize(("limit", "whole"), [(4096, 16000), (1000, 1000), (1024, 512)])
@@ -113,5 +121,6 @@ def test_late_waking_and_a_slow_meter_are_told() -> None:
     cost = {"clock_ns": 20.0, "clock_step_ns": 10.0, "message_ns": 44.0}
     assert measured.judge_cost(cost)[0]["level"] == "good"
     assert measured.judge_cost({**cost, "message_ns": 300.0})[0]["level"] == "note"
+    assert measured.judge_cost({**cost, "clock_step_ns": 40.0})[0]["level"] == "note"
     (_, copies) = measured.judge_cost({**cost, "copy_bytes_per_ns": 7.24})
     assert copies["says"].startswith("7.2 GB/s")

@@ -94,9 +94,48 @@ def test_a_machine_that_shows_nothing_is_unknown_and_no_error(kernel: Kernel) ->
     assert seen["topology_verified"] is False
 
 
+BOARD = {
+    "proc/cpuinfo": "".join(
+        f"processor\t: {core}\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\nCPU part\t: {part}\n\n"
+        for core, part in enumerate(("0xd05", "0xd05", "0xd0b"))
+    ),
+    "proc/device-tree/model": "Quick Board 5\0",
+    "sys/devices/system/cpu/cpu0/topology/thread_siblings_list": "0\n",
+    "sys/devices/system/cpu/cpu1/topology/thread_siblings_list": "1\n",
+    "sys/devices/system/cpu/cpu0/cpu_capacity": "414\n",
+    "sys/devices/system/cpu/cpu1/cpu_capacity": "414\n",
+    "sys/devices/system/cpu/cpu2/cpu_capacity": "1024\n",
+    "sys/devices/system/clocksource/clocksource0/current_clocksource": "arch_sys_counter\n",
+}
+
+
+def test_a_board_of_arm_is_described_by_its_device_tree_and_the_numbers_of_its_cores(kernel: Kernel) -> None:
+    seen = machine.describe(grow(kernel, BOARD))
+    expected = {
+        "cpu_model": "Quick Board 5, Cortex-A55 and Cortex-A76",
+        "smt": "off",
+        "siblings": [],
+        "slower_cores": [0, 1],
+        "virtualisation": "none",
+        "topology_verified": True,
+        "clock_source": "arch_sys_counter",
+        "governor": UNKNOWN,
+        "turbo": UNKNOWN,
+    }
+    assert {name: seen[name] for name in expected} == expected
+
+
+def test_cores_that_nobody_has_named_are_told_by_their_numbers(kernel: Kernel) -> None:
+    grow(kernel, {"proc/cpuinfo": "processor : 0\nCPU implementer : 0x48\nCPU part : 0xd01\n"})
+    assert machine.describe(kernel)["cpu_model"] == "implementer 0x48 part 0xd01"
+
+
 @pytest.mark.parametrize(
     ("files", "kind"),
     [
+        ({"proc/device-tree/model": "linux,dummy-virt\0"}, "kvm"),
+        ({"proc/device-tree/hypervisor/compatible": "xen,xen-4.17\0xen,xen\0"}, "xen"),
+        ({"proc/device-tree/hypervisor/compatible": "own,own\0"}, "yes"),
         ({"sys/class/dmi/id/sys_vendor": "QEMU\n"}, "kvm"),
         ({"sys/class/dmi/id/sys_vendor": "Amazon EC2\n"}, "amazon"),
         ({"sys/hypervisor/type": "xen\n"}, "xen"),
