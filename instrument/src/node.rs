@@ -17,10 +17,11 @@ use crate::contract::{Setup, Transport};
 use crate::control::{Control, Order, Report};
 use crate::error::{Error, Result};
 use crate::frame::HEADER_BYTES;
+use crate::payload::Content;
 use crate::puppet;
 use crate::resources::Meter;
 use crate::roles::{self, Desk, Progress};
-use crate::spec::{Participant, SPEC_FORMAT, Spec};
+use crate::spec::{Participant, RoleKind, SPEC_FORMAT, Spec};
 use crate::stage::Stage;
 
 /// What a language brings to a node: its transport, and how a thread of it begins and ends.
@@ -141,8 +142,8 @@ fn hear(stage: &Stage, orders: impl Iterator<Item = Result<Order>>) {
     unsafe { libc::_exit(1) };
 }
 
-/// What a participant sends with, and what it encodes with.
-type Means<'a> = (&'a dyn Transport, Option<Arc<dyn Codec>>);
+/// What a participant sends with, what it encodes with, and what payloads are made of.
+type Means<'a> = (&'a dyn Transport, Option<Arc<dyn Codec>>, Arc<Content>);
 
 struct Node<'a> {
     host: &'a Host<'a>,
@@ -154,15 +155,15 @@ struct Node<'a> {
 impl Node<'_> {
     fn run(&self) -> Result<()> {
         self.prepare_process()?;
-        let codec = self.codec()?;
+        let (codec, content) = (self.codec()?, Arc::new(self.content()?));
         let transport = (self.host.open)(&self.setup())?;
         let meter = Arc::new(Meter::default());
         std::thread::scope(|scope| {
             let (say, progress) = channel();
             for me in &self.spec.participants {
                 let (say, transport, meter) = (say.clone(), transport.clone(), meter.clone());
-                let codec = codec.clone();
-                scope.spawn(move || self.participate(me, (transport.as_ref(), codec), &meter, say));
+                let (codec, content) = (codec.clone(), content.clone());
+                scope.spawn(move || self.participate(me, (transport.as_ref(), codec, content), &meter, say));
             }
             drop(say);
             let outcome = self.lead(&progress, transport.as_ref(), &meter);
@@ -203,6 +204,12 @@ impl Node<'_> {
             (Some(name), None) => Err(Error::new(format!("the codec {name} carries objects of Python's"))
                 .remedy("name python at both ends: --language python")),
         }
+    }
+
+    /// Read once for all that send: a video has as much as a gigabyte.
+    fn content(&self) -> Result<Content> {
+        let sends = |me: &Participant| matches!(me.role, RoleKind::Source | RoleKind::Client);
+        if self.spec.participants.iter().any(sends) { Content::of(self.spec) } else { Ok(Content::Pattern) }
     }
 
     fn setup(&self) -> Setup {
@@ -273,7 +280,7 @@ impl Node<'_> {
     fn take_role(
         &self,
         me: &Participant,
-        (transport, codec): Means<'_>,
+        (transport, codec, content): Means<'_>,
         meter: &Arc<Meter>,
         node: Sender<Progress>,
     ) -> Result<(crate::control::Tally, roles::OpenEnds)> {
@@ -287,6 +294,7 @@ impl Node<'_> {
             run: self.spec.run_id()?,
             transport,
             codec,
+            content,
             stage,
             meter,
             control,

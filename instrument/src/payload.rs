@@ -6,8 +6,11 @@ use crate::spec::Spec;
 /// What payloads are made of.
 pub enum Content {
     Pattern,
-    /// The bytes of a file, the same in every message.
-    File(Vec<u8>),
+    /// The bytes of a file: one payload for every message, or several in their order, over and over.
+    File {
+        bytes: Vec<u8>,
+        each: usize,
+    },
 }
 
 impl Content {
@@ -18,10 +21,10 @@ impl Content {
     pub fn of(spec: &Spec) -> Result<Self> {
         let Some(path) = &spec.payload_file else { return Ok(Self::Pattern) };
         let bytes = std::fs::read(path).context(format!("reading the payload {}", path.display()))?;
-        if bytes.len() == spec.payload_bytes {
-            return Ok(Self::File(bytes));
+        let (have, planned) = (bytes.len(), spec.payload_bytes.saturating_mul(spec.payload_frames));
+        if have == planned {
+            return Ok(Self::File { bytes, each: spec.payload_bytes });
         }
-        let (have, planned) = (bytes.len(), spec.payload_bytes);
         Err(Error::new(format!(
             "the payload {} has {have} bytes, and had {planned} when it was planned",
             path.display()
@@ -32,7 +35,10 @@ impl Content {
     /// Writes the payload of a message.
     pub fn fill(&self, seq: u64, payload: &mut [u8]) {
         match self {
-            Self::File(bytes) if bytes.len() == payload.len() => payload.copy_from_slice(bytes),
+            Self::File { bytes, each } if *each == payload.len() && !bytes.is_empty() => {
+                let first = (seq % (bytes.len() / each) as u64) as usize * each;
+                payload.copy_from_slice(&bytes[first..first + each]);
+            }
             _ => fill(seq, payload),
         }
     }
@@ -79,5 +85,20 @@ mod tests {
         second = first;
         second[1002] ^= 1;
         assert_ne!(checksum(&first), checksum(&second));
+    }
+
+    #[test]
+    fn the_frames_of_a_file_go_in_their_order_over_and_over() {
+        let video = Content::File { bytes: vec![10, 11, 20, 21, 30, 31], each: 2 };
+        let mut payload = [0; 2];
+        for (seq, first) in [(0, 10), (1, 20), (2, 30), (3, 10), (u64::MAX, 10)] {
+            video.fill(seq, &mut payload);
+            assert_eq!(payload, [first, first + 1], "message {seq}");
+        }
+    }
+
+    #[test]
+    fn an_empty_file_fills_an_empty_payload() {
+        Content::File { bytes: Vec::new(), each: 0 }.fill(7, &mut []);
     }
 }

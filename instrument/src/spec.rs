@@ -195,9 +195,12 @@ pub struct Spec {
     pub wait: Wait,
     pub payload: PayloadKind,
     pub payload_bytes: usize,
-    /// The file whose bytes every payload is; a pattern where there is none.
+    /// The file whose bytes payloads are; a pattern where there is none.
     #[serde(default)]
     pub payload_file: Option<PathBuf>,
+    /// How many payloads the file holds, one after another.
+    #[serde(default = "one")]
+    pub payload_frames: usize,
     pub touch: Touch,
     /// What the ends encode and decode with; absent where payloads are bytes, and for nodes that only pass them on.
     #[serde(default)]
@@ -237,6 +240,10 @@ pub struct Spec {
 #[derive(Deserialize)]
 struct Versioned {
     format: u32,
+}
+
+fn one() -> usize {
+    1
 }
 
 fn ten_seconds_ns() -> i64 {

@@ -28,7 +28,7 @@ pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
     let mut bound = BTreeMap::new();
     let end = ClientEnd::bind(desk, id, &mut bound)?;
     desk.say_bound(bound);
-    let mut asker = Asker::new(desk, end.connect(desk)?)?;
+    let mut asker = Asker::new(desk, end.connect(desk)?);
     let mut recorder = desk.recorder()?;
     desk.say_ready();
     desk.prove(|probe| asker.probe(probe))?;
@@ -65,12 +65,10 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// # Errors
-    /// What [`Emitter::new`] says.
-    pub fn new(desk: &Desk<'_>, client: Box<dyn Client>) -> Result<Self> {
+    pub fn new(desk: &Desk<'_>, client: Box<dyn Client>) -> Self {
         let gate = Gate::last(desk, until_drained(desk.spec.drain_ns));
         let (wait, patience) = (desk.wait(), desk.spec.patience());
-        Ok(Self { client, gate, emitter: Emitter::new(desk)?, wait, patience })
+        Self { client, gate, emitter: Emitter::new(desk), wait, patience }
     }
 
     /// See [`Emitter::lead_ns`].

@@ -9,6 +9,7 @@ use crate::codec::Codec;
 use crate::contract::{Link, Transport};
 use crate::control::{Control, Report, Tally};
 use crate::error::{Error, Result};
+use crate::payload::Content;
 use crate::recorder::Recorder;
 use crate::resources::Meter;
 use crate::spec::{Participant, Spec, Wait};
@@ -32,6 +33,8 @@ pub struct Desk<'a> {
     pub transport: &'a dyn Transport,
     /// What the ends encode and decode with, where the cell has a codec.
     pub codec: Option<Arc<dyn Codec>>,
+    /// What the payloads are made of that this node sends.
+    pub content: Arc<Content>,
     pub stage: &'a Stage,
     pub meter: &'a Arc<Meter>,
     pub control: &'a Arc<Control>,

@@ -29,7 +29,7 @@ pub struct Emitter {
     run: u64,
     flow: u32,
     payload_bytes: usize,
-    content: Content,
+    content: Arc<Content>,
     always_write: bool,
     always_checksum: bool,
     codec: Option<Arc<dyn Codec>>,
@@ -62,22 +62,20 @@ pub enum Offered {
 }
 
 impl Emitter {
-    /// # Errors
-    /// When the file that is to be the payload cannot be read or has another size than was planned.
-    pub fn new(desk: &Desk<'_>) -> Result<Self> {
+    pub fn new(desk: &Desk<'_>) -> Self {
         let spec: &Spec = desk.spec;
-        Ok(Self {
+        Self {
             run: desk.run,
             flow: desk.me.flow,
             payload_bytes: spec.payload_bytes,
-            content: Content::of(spec)?,
+            content: desk.content.clone(),
             always_write: spec.touch != Touch::None,
             always_checksum: spec.checksum,
             codec: desk.codec.clone(),
             busy_ns: spec.busy_ns,
             lead_ns: Cell::new(0),
             spun_ns: Cell::new(0),
-        })
+        }
     }
 
     /// How long before its time the next message should be offered, so that its payload is ready when it is due.

@@ -25,7 +25,7 @@ pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
     let ends: Result<Vec<_>> = desk.me.outputs.iter().map(|id| ClientEnd::bind(desk, id, &mut bound)).collect();
     let ends = ends?;
     desk.say_bound(bound);
-    let askers: Result<Vec<_>> = ends.into_iter().map(|end| Asker::new(desk, end.connect(desk)?)).collect();
+    let askers: Result<Vec<_>> = ends.into_iter().map(|end| Ok(Asker::new(desk, end.connect(desk)?))).collect();
     let mut askers = askers?;
     let mut recorder = desk.recorder()?;
     desk.say_ready();

@@ -32,7 +32,7 @@ pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
     let recorder = desk.recorder()?;
     desk.link_to_connect(id)?;
     desk.say_ready();
-    let mut source = Source { desk, emitter: Emitter::new(desk)?, publisher, ring, recorder, tally: desk.tally() };
+    let mut source = Source { desk, emitter: Emitter::new(desk), publisher, ring, recorder, tally: desk.tally() };
     desk.prove(|probe| source.probe(probe))?;
     source.measure(desk.stage.wait_for_go())?;
     source.close()
