@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from hopmeter.plan.cell import AXES, DEFAULTS
+from hopmeter.plan.expand import word_of
 from hopmeter.report import hosts, words
 from hopmeter.report.source import Row, Run
 
@@ -187,16 +188,28 @@ def labels(rows: Sequence[Row], apart: Sequence[str] = ()) -> dict[int, str]:
 
     Rows that differ in the columns `apart` may have the same name.
     """
-    differing = [part for part in ("language", "profile", "run") if len({_said_of(row, part) for row in rows}) > 1]
-    names = {id(row): _name(row, ["transport", *differing]) for row in rows}
+    said = {id(row): {part: str(row[part] or "") for part in ("transport", "language", "cell")} for row in rows}
+    for row in rows:
+        said[id(row)] |= {"profile": profile(row, rows), "run": row.run.name}
+    differing = [part for part in ("language", "profile", "run") if len({each[part] for each in said.values()}) > 1]
+    names = {key: _name(each, ["transport", *differing]) for key, each in said.items()}
     if len({(names[id(row)], *(row[key] for key in apart)) for row in rows}) < len(rows):
-        names = {id(row): _name(row, ["transport", *differing, "cell"]) for row in rows}
+        names = {key: _name(each, ["transport", *differing, "cell"]) for key, each in said.items()}
     return names
 
 
-def _name(row: Row, parts: Sequence[str]) -> str:
-    return " ".join(words.distinct(_said_of(row, part) for part in parts))
+def _name(said: Mapping[str, str], parts: Sequence[str]) -> str:
+    return " ".join(words.distinct(said[part] for part in parts))
 
 
-def _said_of(row: Row, part: str) -> str:
-    return row.run.name if part == "run" else str(row[part] or "")
+def profile(row: Row, among: Iterable[Row]) -> str:
+    """The settings of a row that are not the defaults of its transport.
+
+    Of a row that has none, where rows of its transport vary one setting: that one; where they vary several: `defaults`.
+    """
+    if row["profile"]:
+        return str(row["profile"])
+    alike = [str(other["profile"] or "") for other in among if other["transport"] == row["transport"]]
+    varied = {each.partition("=")[0] for text in alike for each in text.split()}
+    known = [f"{name}={word_of(row.cell.settings[name])}" for name in varied if name in row.cell.settings]
+    return known[0] if len(varied) == len(known) == 1 else "defaults" if varied else ""

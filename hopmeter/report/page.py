@@ -132,7 +132,7 @@ def _line(group: Group, row: Row, place: Place | None, longest: float) -> Line:
         loss=words.percent(row.loss),
         copies=words.NOTHING if row["copies_per_hop"] is None else f"{row['copies_per_hop']:.3g}",
         status=str(row["status"]),
-        note=_note(row),
+        note=_note(row, group.label(row)),
     )
 
 
@@ -151,13 +151,14 @@ def _tail(row: Row, column: str) -> str:
     return "not resolved" if value is None else words.number(value)
 
 
-def _note(row: Row) -> str:
-    """What stands small under a name."""
+def _note(row: Row, name: str) -> str:
+    """What stands small under a name; its settings where they are not in it."""
     good, all_trials = row["trials_good"], row["trials"]
+    profile = str(row["profile"] or "")
     return ", ".join(
         words.distinct(
             [
-                str(row["profile"] or ""),
+                "" if profile in name else profile,
                 "" if row.candidate else "floor, not ranked" if row.is_floor else "not ranked",
                 f"{good} of {all_trials} trials good" if good != all_trials else "",
                 _shortly(str(row["reason"] or "")) if row["status"] != "ok" else "",

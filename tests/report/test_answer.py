@@ -117,7 +117,17 @@ def test_only_equal_conditions_share_a_group() -> None:
 
 def test_a_tuned_profile_is_a_row_of_its_own() -> None:
     (group,) = groups([run_of(cell("zeromq", 1), cell("zeromq", 2, profile="hwm=9"))])
-    assert [group.label(row) for row in group.rows] == ["zeromq", "zeromq hwm=9"]
+    assert [group.label(row) for row in group.rows] == ["zeromq defaults", "zeromq hwm=9"]
+
+
+def test_the_default_of_a_setting_that_is_varied_has_its_value_in_the_name() -> None:
+    rows = [
+        cell("queue", 1, settings={"kind": "pipe", "slots": 16}),
+        cell("queue", 2, profile="kind=queue"),
+        cell("unix", 3),
+    ]
+    (group,) = groups([run_of(*rows)])
+    assert [group.label(row) for row in group.rows] == ["queue kind=pipe", "queue kind=queue", "unix"]
 
 
 def test_a_row_alone_takes_no_place_and_is_held_against_the_floor() -> None:

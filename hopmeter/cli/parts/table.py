@@ -12,7 +12,7 @@ from rich.text import Text
 from hopmeter.plan import Cell, Plan
 from hopmeter.plan.cell import AXES
 from hopmeter.report import words
-from hopmeter.report.grouping import Group, groups
+from hopmeter.report.grouping import Group, groups, profile
 from hopmeter.report.limits import echoes
 from hopmeter.report.ranking import Place, places
 from hopmeter.report.searches import searches
@@ -48,7 +48,8 @@ def _print_group(console: Console, group: Group, asked: Sequence[str]) -> None:
     table.add_column("", overflow="fold")
     known = {id(place.row): place for place in places(group)}
     for row in group.rows:
-        table.add_row(*_line(row, known.get(id(row)), asked), style=_style(row))
+        names = [" ".join(words.distinct([str(row["transport"]), profile(row, group.rows)])), str(row["language"])]
+        table.add_row(*_line(row, names, known.get(id(row)), asked), style=_style(row))
     chips = [chip for chip in group.chips if chip not in group.title]
     console.print()
     console.print(Text(f"{group.title}  ", style="bold cyan") + Text(", ".join(chips), style="dim"))
@@ -68,12 +69,12 @@ def _value(value: Any) -> str:
     return words.number(value) if isinstance(value, int | float) else str(value or words.NOTHING)
 
 
-def _line(row: Row, place: Place | None, asked: Sequence[str]) -> list[str]:
+def _line(row: Row, names: Sequence[str], place: Place | None, asked: Sequence[str]) -> list[str]:
     if row["status"] != "ok":
-        return ["", *_names(row), *[""] * (len(FIGURES) + len(asked)), _lost(row), _trials(row), _trouble(row)]
+        return ["", *names, *[""] * (len(FIGURES) + len(asked)), _lost(row), _trials(row), _trouble(row)]
     return [
         place.text if place else "",
-        *_names(row),
+        *names,
         _middle(row),
         words.number(row.figure("p99")),
         words.number(row["times_floor"]),
@@ -83,11 +84,6 @@ def _line(row: Row, place: Place | None, asked: Sequence[str]) -> list[str]:
         _trials(row),
         "" if row.candidate else "floor" if row["transport"] in ("memory", "shm") else "not ranked",
     ]
-
-
-def _names(row: Row) -> list[str]:
-    """The transport, with its settings where they are not the default, and the language."""
-    return [" ".join(words.distinct([str(row["transport"]), str(row["profile"] or "")])), str(row["language"])]
 
 
 def _middle(row: Row) -> str:
