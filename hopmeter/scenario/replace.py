@@ -9,7 +9,7 @@ from typing import Any
 from hopmeter.errors import UsageError
 from hopmeter.manifest.discovery import GROUPS, selected
 from hopmeter.manifest.model import Manifest
-from hopmeter.scenario.model import Scenario
+from hopmeter.scenario.model import CHOICES_OF_LANGUAGE, Scenario
 from hopmeter.scenario.resolve import DEFAULTS
 from hopmeter.toml_files import checked, one_of
 
@@ -64,7 +64,8 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _common(own: Any, asked: Any) -> list[Any]:
-    if any(word in GROUPS for word in _listed(own)):
+    """What is asked of a case's own values; its word for many transports or languages stands for any of them."""
+    if any(word in GROUPS or word in CHOICES_OF_LANGUAGE for word in _listed(own)):
         return _listed(asked)
     return [value for value in _listed(own) if value in _listed(asked)]
 

@@ -45,6 +45,15 @@ def test_a_case_that_says_nothing_of_an_axis_is_selected_by_what_stands_above() 
     assert (one.axes["transport"], one.axes["wait"]) == (["nats"], ["block"])
 
 
+def test_a_language_selects_cases_that_stand_for_each_of_them() -> None:
+    table = TABLE | {"language": "each", "case": [{"wait": "block"}, {"transport": "thrift", "language": "c++"}]}
+    asks = scenario.asks(scenario.replaced(table, {"language": ["rust", "c++"]}, [], manifest.every()))
+    assert [(ask.axes["transport"], ask.axes["language"]) for ask in asks] == [
+        (["zeromq", "tcp"], ["rust", "c++"]),
+        (["thrift"], ["c++"]),
+    ]
+
+
 def test_other_values_replace_those_of_every_case() -> None:
     asks = replaced(payload=["timing", "bytes:9"])
     assert [ask.axes["payload"] for ask in asks] == [["timing", "bytes:9"]] * 2
