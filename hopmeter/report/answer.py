@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from hopmeter.report import words
 from hopmeter.report.codecs import ways
+from hopmeter.report.copies import copies
 from hopmeter.report.grouping import Group
 from hopmeter.report.limits import most_pairs
 from hopmeter.report.ranking import Place, bounds, faster, places
@@ -25,14 +26,19 @@ WHAT = {
 
 def answer(runs: Sequence[Run], found: Sequence[Group]) -> list[str]:
     """Sentences in plain words, most important first."""
-    asked = [each.sentence for each in searches(runs)] + [each.sentence for each in most_pairs(runs)]
+    copied = [each.sentence for each in copies(runs)]
+    asked = [each.sentence for each in searches(runs)] + [each.sentence for each in most_pairs(runs)] + copied
     found = [group for group in found if not all(row.cell.search for row in group.rows)]
     if asked and not found:
         return [*asked, *caution(runs)]
     measured = [group for group in found if group.ranked]
-    telling = [group for group in measured if len(group.ranked) > 1] or measured
+    telling = [group for group in measured if len(group.ranked) > 1] or ([] if copied else measured)
     if not telling:
-        return asked or ["No cell of this run gave a latency that could be shown; the reasons stand below."]
+        return (
+            [*asked, *caution(runs)]
+            if asked
+            else ["No cell of this run gave a latency that could be shown; the reasons stand below."]
+        )
     said = [sentence(group, found) for group in telling] if len(telling) <= SPELLED_OUT else [summary(telling)]
     return [*asked, *_by_codec(found), *said, *caution(runs)]
 

@@ -135,3 +135,13 @@ def test_a_row_alone_takes_no_place_and_is_held_against_the_floor() -> None:
     (group,) = groups([run])
     assert [place.text for place in places(group)] == [""]
     assert "2.00× what the cheapest way here takes. Nothing else" in told(run)
+
+
+def test_ways_of_copying_the_same_frame_stand_side_by_side() -> None:
+    ways = {"memcpy:warm": 600.0, "stream:cold": 500.0, "bytes:fresh": 5000.0}
+    rows = [cell("memory", us + 9, work=f"copy:frame:{way}", copy_p50_us=us) for way, us in ways.items()]
+    others = [cell("memory", 9.0), cell("memory", 700.0, work="copy:frame/none", copy_p50_us=1.0)]
+    said = told(run_of(*rows, *others)).replace("\N{NARROW NO-BREAK SPACE}", " ")
+    assert "memory (rust): stream cold 500 µs, memcpy warm 600 µs, bytes fresh 5 000 µs." in said
+    assert "comparison" not in said
+    assert "Medians of a copy" not in told(run_of(rows[0], *others))

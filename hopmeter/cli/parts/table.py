@@ -12,6 +12,7 @@ from rich.text import Text
 from hopmeter.plan import Cell, Plan
 from hopmeter.plan.cell import AXES
 from hopmeter.report import words
+from hopmeter.report.copies import copies
 from hopmeter.report.grouping import Group, groups, profile
 from hopmeter.report.limits import echoes
 from hopmeter.report.ranking import Place, places
@@ -29,7 +30,8 @@ def print_run(console: Console, run: Run) -> None:
     """The tables of a run, one for each set of rows that may be compared."""
     console.print()
     console.print(Text(run.text("question"), style="bold"))
-    for sentence in [each.sentence for each in searches([run])] + [each.sentence for each in echoes([run])]:
+    said = [each.sentence for each in searches([run])] + [each.sentence for each in echoes([run])]
+    for sentence in said + [each.sentence for each in copies([run])]:
         console.print(Text(sentence))
     for group in groups([run]):
         _print_group(console, group, [each for each in run.about.get("columns") or [] if each not in SHOWN_ANYWAY])
