@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 from hopmeter.plan.cell import AXES, DEFAULTS
-from hopmeter.plan.expand import word_of
 from hopmeter.report import hosts, words
 from hopmeter.report.source import Row, Run
 
@@ -132,6 +131,10 @@ def _said(key: str, conditions: dict[str, Any]) -> str:
     return said(value, conditions) if said else f"{key} {value}"
 
 
+def _worded(setting: Any) -> str:
+    return str(setting).lower() if isinstance(setting, bool) else str(setting)
+
+
 def _payload(value: Any, conditions: dict[str, Any]) -> str:
     size = words.payload_bytes(conditions["payload_bytes"] or 0)
     kind, _, shape = str(value).partition(":")
@@ -211,5 +214,5 @@ def profile(row: Row, among: Iterable[Row]) -> str:
         return str(row["profile"])
     alike = [str(other["profile"] or "") for other in among if other["transport"] == row["transport"]]
     varied = {each.partition("=")[0] for text in alike for each in text.split()}
-    known = [f"{name}={word_of(row.cell.settings[name])}" for name in varied if name in row.cell.settings]
+    known = [f"{name}={_worded(row.cell.settings[name])}" for name in varied if name in row.cell.settings]
     return known[0] if len(varied) == len(known) == 1 else "defaults" if varied else ""
