@@ -34,10 +34,11 @@ def interpreter(codec: str, offer: Offer) -> Interpreter | None:
     if offer.interpreter != "system":
         return ours() if has(ours(), codec) else None
     found = system()
-    if apart(codec) or not has(found, codec):
+    if absent := _package(codec) if apart(codec) else _absent(found, codec):
+        whose = "" if absent == codec else f", which {codec} needs"
         raise NoPythonError(
-            f"{offer.transport} runs on the system's Python, which has no {_package(codec)} for {codec}",
-            f"install the system's own package of {_package(codec)}, or choose another transport for {codec}",
+            f"{offer.transport} runs on the system's Python, which has no {absent}{whose}",
+            f"install the system's own package of {absent}, or choose another transport for {codec}",
         )
     return found
 
@@ -74,8 +75,14 @@ def frameworks() -> list[str]:
 
 def has(found: Interpreter, codec: str) -> bool:
     """Whether the packages of a codec are in a Python's folders; none of them is imported."""
-    wanted = {"numpy", _package(codec)} - sys.stdlib_module_names
-    return all(_is_in(package, found.packages) for package in wanted)
+    return not _absent(found, codec)
+
+
+def _absent(found: Interpreter, codec: str) -> str:
+    """The first package that a codec needs and a Python has not, the framework before others; empty for none."""
+    wanted = [_package(codec), *getattr(_module(codec), "ALSO", ()), "numpy"]
+    missing = (each for each in wanted if each not in sys.stdlib_module_names and not _is_in(each, found.packages))
+    return next(missing, "")
 
 
 def versions(codec: str, found: Interpreter) -> list[str]:

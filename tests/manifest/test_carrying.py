@@ -69,7 +69,7 @@ def test_a_transport_that_is_apart_gets_an_environment_with_any_framework() -> N
 
 def test_the_systems_python_has_what_the_system_has(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     packages = tmp_path / "packages"
-    for name in ("numpy", "torch"):
+    for name in ("numpy", "torch", "PIL"):
         (packages / name).mkdir(parents=True)
         (packages / name / "__init__.py").touch()
     found = interpreter.Interpreter(Path("/usr/bin/python3"), (packages,))
@@ -78,6 +78,9 @@ def test_the_systems_python_has_what_the_system_has(monkeypatch: pytest.MonkeyPa
     for codec in ("mxnet", "jax"):
         with pytest.raises(interpreter.NoPythonError, match=f"apart runs on the system's Python, which has no {codec}"):
             carrying.interpreter(codec, offer(interpreter="system"))
+    with pytest.raises(interpreter.NoPythonError, match="has no pyarrow, which pillow needs") as none:
+        carrying.interpreter("pillow", offer(interpreter="system"))
+    assert "the system's own package of pyarrow" in none.value.remedy
 
 
 def test_every_codec_says_what_it_needs_the_framework_first() -> None:

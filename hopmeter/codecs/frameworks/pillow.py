@@ -16,6 +16,7 @@ from hopmeter.codecs.writing import Frames, node_of, refused
 
 ROOTS = ("PIL",)
 EXTRA = "pillow"
+ALSO = ("pyarrow",)
 MEGABYTES = (7, 21)
 MODES = {
     **dict.fromkeys(("1", "L", "P"), ("uint8", 1)),
