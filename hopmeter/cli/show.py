@@ -1,4 +1,4 @@
-"""`hopmeter show RUN`: the table of a run, or its messages as CSV."""
+"""`hopmeter show RUN`: the table of a run, what its processes used, or its messages as CSV."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def register(app: typer.Typer) -> None:
 
 def show(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, a line a cell.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, a line a cell or process.")] = False,
+    each: Annotated[
+        bool, typer.Option("--processes", help="What each process used: CPU, context switches, page faults, memory.")
+    ] = False,
     csv: Annotated[
         Path | None,
         typer.Option(
@@ -35,17 +38,21 @@ def show(
     ] = None,
 ) -> None:
     """Print the table of a run again."""
-    from hopmeter.cli.parts import table
+    from hopmeter.cli.parts import processes, table
     from hopmeter.report import source
 
     if csv is not None:
         damaged: list[HopmeterError] = []
         typer.echo(f"{_write(run, a_file('csv', csv), damaged.append)} messages in {csv}", err=csv == STDOUT)
-        for each in damaged:
-            fail(each)
+        for bad in damaged:
+            fail(bad)
         raise typer.Exit(1 if damaged else 0)
     found = source.read(run)
-    if as_json:
+    if each and as_json:
+        processes.print_json(found)
+    elif each:
+        processes.print_processes(Console(highlight=False), found)
+    elif as_json:
         for row in found.rows:
             print(json.dumps(row.values))
     else:

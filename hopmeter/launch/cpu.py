@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hopmeter.launch.daemon import Daemon
 from hopmeter.launch.node import Node
 
 SCHEMA = pa.schema([("time", pa.float64()), ("pid", pa.int64()), ("role", pa.string()), ("percent", pa.float64())])
@@ -17,10 +18,12 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class CpuSampler:
-    """Samples all nodes of a trial; `sample` from the start on, `write` at the end."""
+    """Samples all nodes of a trial and its daemon; `sample` from the start on, `write` at the end."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
+    def __init__(self, nodes: Sequence[Node], daemon: Daemon | None = None) -> None:
         self._roles = {node.pid: "+".join(dict.fromkeys(node.roles)) for node in nodes} | {os.getpid(): "launcher"}
+        if daemon is not None:
+            self._roles[daemon.pid] = "daemon"
         self._last: dict[int, tuple[float, int]] = {}
         self._rows: list[dict[str, object]] = []
 

@@ -144,7 +144,7 @@ def _converse(work: Work, control: Control, result: TrialResult, daemon: Daemon 
     before = daemon.reading() if daemon else None
     result.start_ns = time.monotonic_ns() + LEAD_NS
     control.say({"say": "go", "start_ns": result.start_ns})
-    _measure(work, control)
+    _measure(work, control, daemon)
     result.nodes = [_done(node) for node in control.nodes]
     if daemon is not None and before is not None:
         daemon.check()
@@ -177,12 +177,12 @@ def _prove(cell: Cell, control: Control) -> None:
     control.listen(lambda: len(quiet) == cell.pairs, cell.timeout_s, "quiet", heed)
 
 
-def _measure(work: Work, control: Control) -> None:
+def _measure(work: Work, control: Control, daemon: Daemon | None) -> None:
     """Waits for the end of the schedule. Nothing is sent meanwhile, and nothing looked at but who has ended."""
     cell = work.cell
     calls = 0.0 if cell.pattern == "pubsub" else cell.call_s * (cell.sinks if cell.asking == "sequential" else 1)
     patience_s = LEAD_NS / 1e9 + cell.limit_s + cell.drain_s + cell.busy_s + calls + cell.timeout_s
-    sampler = CpuSampler(control.nodes) if work.cpu else None
+    sampler = CpuSampler(control.nodes, daemon) if work.cpu else None
     if sampler:
         sampler.sample()
     control.expect("done", patience_s, tick=sampler.sample if sampler else None)

@@ -47,6 +47,19 @@ def no_interval(runs: Sequence[Run]) -> Iterator[Caution]:
 
 
 @rule
+def no_median(runs: Sequence[Run]) -> Iterator[Caution]:
+    """What was measured, but too little for the figure that rows are ordered by."""
+    rows = [row for row in measured(runs) if row["status"] == "ok" and row.p50 is None]
+    if rows:
+        yield Caution(
+            "Too few messages for a median",
+            f"{names(rows)}: a median takes 20 messages in all good trials together. Means, loss and CPU are known: "
+            "`hopmeter show` and cells.parquet have them.",
+            grave=True,
+        )
+
+
+@rule
 def unresolved(runs: Sequence[Run]) -> Iterator[Caution]:
     """A percentile needs ten messages beyond it."""
     for column, name, need in (("p99", "p99", 1000), ("p999", "p99.9", 10000)):

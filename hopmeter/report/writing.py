@@ -9,7 +9,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from hopmeter.report import answer, facts, figures, hosts, machines, page, rendering, repeat, theme, words
+from hopmeter.report import answer, facts, figures, hosts, machines, page, processes, rendering, repeat, theme, words
 from hopmeter.report.drawing import Figure, Style
 from hopmeter.report.grouping import Group, groups
 from hopmeter.report.limits import echoes
@@ -69,6 +69,7 @@ def render(runs: Sequence[Run], figure_folder: Path | None = None) -> str:
         warnings=warnings(runs),
         facts=facts,
         machines=machines,
+        processes=processes,
         repeat=repeat,
         theme=theme,
         words=words,

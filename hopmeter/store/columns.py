@@ -1,4 +1,4 @@
-"""The columns of `cells.parquet` and `trials.parquet`; docs/metrics.md says what each means."""
+"""The columns of `cells.parquet`, `trials.parquet` and `processes.parquet`; docs/metrics.md says what each means."""
 
 from __future__ import annotations
 
@@ -89,6 +89,20 @@ TRIALS = pa.schema(
     ]
 )
 """`nodes` holds the nodes' own reports as JSON."""
+
+PROCESSES = pa.schema(
+    [
+        *_typed(pa.string(), "cell"),
+        *_typed(pa.int64(), "trial"),
+        *_typed(pa.bool_(), "good"),
+        *_typed(pa.int64(), "process"),
+        *_typed(pa.string(), "name roles language"),
+        *_typed(pa.int64(), "pid messages"),
+        *_typed(pa.float64(), "interval_s user_us system_us spun_us"),
+        *_typed(pa.int64(), "voluntary_switches involuntary_switches minor_faults major_faults"),
+        *_typed(pa.float64(), "rss_peak_mb shared_mapped_mb"),
+    ]
+)
 
 
 def table(rows: Iterable[dict[str, Any]], schema: pa.Schema) -> pa.Table:

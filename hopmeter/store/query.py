@@ -17,10 +17,13 @@ TABLES = {
     "cells": ("cells.parquet", r"([^/]+)/cells\.parquet$"),
     "trials": ("trials.parquet", r"([^/]+)/trials\.parquet$"),
     "samples": ("samples/*.parquet", r"([^/]+)/samples/[^/]+$"),
+    "processes": ("processes.parquet", r"([^/]+)/processes\.parquet$"),
     "cpu": ("cpu/*.parquet", r"([^/]+)/cpu/[^/]+$"),
 }
 """The files behind each view, and where the run's name stands in their paths."""
 
+NEEDED = ("cells", "trials")
+"""What every run has; `processes` is not in those of an older hopmeter."""
 OF_TRIALS = ("samples", "cpu")
 """Views with a file for each trial: one that is damaged is left out, and the others are worth as much as before."""
 SAMPLE = r"([^/]+)-(\d+)\.parquet$"
@@ -28,8 +31,8 @@ SAMPLE = r"([^/]+)-(\d+)\.parquet$"
 
 
 def connect(runs: Iterable[Path]) -> duckdb.DuckDBPyConnection:
-    """A database in memory with the views `cells`, `trials` and `samples`, each with the column `run`; `cpu` too, where
-    it was sampled.
+    """A database in memory with the views `cells`, `trials`, `processes` and `samples`, each with the column `run`;
+    `cpu` too, where it was sampled.
 
     `samples` and `cpu` have also `cell` and `trial`. Columns that an older run lacks are null. A damaged file of a
     trial is left out with a warning. Raises UsageError where there is no run, or one has no tables, and StoreError
@@ -40,15 +43,15 @@ def connect(runs: Iterable[Path]) -> duckdb.DuckDBPyConnection:
         raise UsageError("no run was named", "name folders below results/")
     database = duckdb.connect()
     for view, (pattern, run) in TABLES.items():
-        files = [str(path) for folder in folders for path in _files(folder, pattern) if _is_whole(path, view)]
+        files = [str(path) for folder in folders for path in _files(folder, view, pattern) if _is_whole(path, view)]
         if files:
             database.execute(f"CREATE VIEW {view} AS {_select(view, files, run)}")
     return database
 
 
-def _files(folder: Path, pattern: str) -> list[Path]:
+def _files(folder: Path, view: str, pattern: str) -> list[Path]:
     files = sorted(folder.glob(pattern))
-    if not files and "*" not in pattern:
+    if not files and view in NEEDED:
         raise UsageError(f"{folder} has no {pattern}", "name a finished run; finish it with `hopmeter run --resume`")
     return files
 

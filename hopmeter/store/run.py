@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from hopmeter.errors import UsageError
 from hopmeter.launch.result import TrialResult
 from hopmeter.plan.cell import Cell
-from hopmeter.store import columns
+from hopmeter.store import columns, processes
 from hopmeter.store.disk import DiskFullError, StoreError, append_line, replacing, write_json, writing
 from hopmeter.store.samples import write_parquet
 
@@ -170,10 +170,15 @@ class RunFolder:
         return final
 
     def write_tables(self, cells: Iterable[dict[str, Any]]) -> None:
-        """Writes `cells.parquet` and `trials.parquet`, also of a run that is not finished."""
+        """Writes `cells.parquet`, `trials.parquet` and `processes.parquet`, also of a run that is not finished."""
         _write_table(self.path / "cells.parquet", columns.table(cells, columns.CELLS))
-        rows = [_trial_row(each) | self._judged.get((each.cell, each.trial), {}) for each in self.trials]
+        rows = [_trial_row(each) | self._verdict(each) for each in self.trials]
         _write_table(self.path / "trials.parquet", columns.table(rows, columns.TRIALS))
+        used = (each for trial in self.trials for each in processes.rows(trial.as_json() | self._verdict(trial)))
+        _write_table(self.path / "processes.parquet", columns.table(used, columns.PROCESSES))
+
+    def _verdict(self, trial: TrialResult) -> dict[str, Any]:
+        return self._judged.get((trial.cell, trial.trial), {})
 
 
 def _check_name(name: str, what: str) -> None:

@@ -196,3 +196,22 @@ def test_help_has_an_example(run_in: Callable[..., Ran], words: list[str]) -> No
 
 def test_every_case_is_a_cell(measured: Measured) -> None:
     assert [row["ranked"] for row in measured.rows[: len(CASES)]] == [True] * len(CASES)
+
+
+def test_a_sink_that_spins_uses_its_core_and_one_that_sleeps_hardly_any(measured: Measured) -> None:
+    used = pq.read_table(measured.folder / "processes.parquet").to_pylist()
+    shares = {
+        (each["cell"], each["name"]): (each["user_us"] + each["system_us"]) / each["interval_s"] / 1e4 for each in used
+    }
+    spins, sleeps = (shares[measured.by_name[name]["cell"], "sink"] for name in ("spin", "chain"))
+    assert spins > 5 * sleeps, shares
+    assert 0 < spins < 110, "in percent of a core"
+
+
+def test_show_tells_what_each_process_used(measured: Measured, run_in: Callable[..., Ran]) -> None:
+    told = [
+        json.loads(line) for line in run_in("show", str(measured.folder), "--processes", "--json").stdout.splitlines()
+    ]
+    names = [each["process"] for each in told if each["cell"] == measured.by_name["chain"]["cell"]]
+    assert names == ["source", "relay 1", "relay 2", "sink"]
+    assert all(each["shared_mapped_mb"] > 0 for each in told if each["transport"] == "shm")

@@ -15,7 +15,7 @@ import pytest
 from hopmeter.launch import daemon
 from hopmeter.launch.daemon import Daemon, Ground
 from hopmeter.launch.failure import TrialFailedError
-from hopmeter.launch.processes import reading
+from hopmeter.launch.processes import Reading, reading
 from hopmeter.manifest.daemon import Daemon as Told
 
 FAKE = Path(__file__).with_name("fake_daemon.py")
@@ -100,10 +100,17 @@ def test_what_a_process_uses_is_counted() -> None:
     fresh.madvise(mmap.MADV_NOHUGEPAGE)
     fresh.write(bytes(len(fresh)))
     used = reading(os.getpid()).since(before)
-    assert 45_000 <= used["user_us"] < 5_000_000
+    assert 45_000 <= used["user_us"] + used["system_us"] < 5_000_000
+    assert used["interval_ns"] >= 60_000_000
     assert used["voluntary_switches"] >= 1
     assert used["minor_faults"] >= 100
     assert used["rss_peak_bytes"] > 1_000_000
+
+
+def test_user_and_system_are_told_apart_by_the_ticks() -> None:
+    before, after = Reading(cpu_ns=0), Reading(cpu_ns=40_000_000, user_ticks=3, system_ticks=1)
+    assert (after.since(before)["user_us"], after.since(before)["system_us"]) == (30_000, 10_000)
+    assert Reading(cpu_ns=5_000_000).since(before)["user_us"] == 5000, "shorter than a tick"
 
 
 @pytest.mark.parametrize("ready", ["", "soon", "line:", "line: "])

@@ -164,6 +164,20 @@ def test_what_servers_took_stands_beside_the_study_that_asked_them_the_same() ->
     assert (line.statistic, line.published["not stated"][:3]) == ("mean per frame", "127")
     assert line.conditions.endswith("3 servers, sleep 30ms/40ms/50ms, at once")
     assert line.here[0][0][0].startswith("50")
+    few = asked | {"response_p50_us": None, "gather_p50_us": None, "gather_mean_us": 50_400.0}
+    (part,) = parts([run_of(few, scenario_name="fake-video")])
+    (line,) = (line for line in part.table.lines if line.is_measured)
+    assert line.here[0][0][0].startswith("50")
+    (part,) = parts([run_of(few | {"gather_mean_us": None}, scenario_name="fake-video")])
+    (line,) = (line for line in part.table.lines if line.is_measured)
+    assert line.here[0][0][0] == "not resolved"
+
+
+def test_a_figure_without_numbers_is_not_told_as_not_measured() -> None:
+    (part,) = parts([run_of(cell("zeromq", 1, language="python", codec="numpy"), scenario_name="native-objects")])
+    assert {here for line in part.table.lines for here, *_ in line.here} == {
+        ("–", "no number to stand beside: see the claims")
+    }
 
 
 def test_a_published_figure_stands_beside_what_was_measured() -> None:

@@ -13,6 +13,7 @@ GOOD = cell("shm", 10, 9, 11)
 CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("A quick look", {"quick": True}, {}),
     ("No interval", {"response_p50_low_us": None}, {}),
+    ("Too few messages for a median", {"response_p50_us": None}, {}),
     ("p99 is not resolved everywhere", {"response_p99_us": None}, {}),
     ("p99.9 is not resolved everywhere", {"response_p999_us": None}, {}),
     ("Could not keep up", {"status": "saturated"}, {}),

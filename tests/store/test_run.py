@@ -39,7 +39,8 @@ def test_a_run_has_its_name_only_when_it_is_finished(folder: RunFolder, raw: lis
     folder.finish([{"cell": "c1", "status": "ok"}])
     assert [path.name for path in results.iterdir()] == ["run"]
     names = {str(path.relative_to(results)) for path in results.rglob("*") if path.is_file()}
-    assert names == {"run/run.json", "run/cells.parquet", "run/trials.parquet", "run/samples/c1-0.parquet"}
+    tables = {f"run/{name}.parquet" for name in ("cells", "trials", "processes", "samples/c1-0")}
+    assert names == {"run/run.json"} | tables
 
 
 def test_after_each_trial_all_of_it_is_on_disk(folder: RunFolder, raw: list[Path]) -> None:

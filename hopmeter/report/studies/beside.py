@@ -60,7 +60,7 @@ def is_repeated(study: Study, runs: Sequence[Run]) -> bool:
     """Whether a run is of a scenario that repeats the study, or took rows under its conditions."""
     if any(run.text("scenario_name") in study.scenarios for run in runs):
         return True
-    return any(_belongs(each, runs) and _rows(each, runs) for each in _of(study))
+    return any(_belongs(each, runs) and _rows(each, _measured(runs)) for each in _of(study))
 
 
 def tables(runs: Sequence[Run]) -> list[Table]:
@@ -91,15 +91,32 @@ def agree(figure: Published, row: Row) -> bool:
     return figure.column != "highest_rate_hz" or bool(row["search"])
 
 
+def _measured(runs: Iterable[Run]) -> list[Row]:
+    return [row for run in runs for row in run.measured]
+
+
 def _is_set_alike(figure: Published, row: Row) -> bool:
     wanted = (each.partition("=") for each in (figure.settings or "").split())
     return all(str(row.cell.settings.get(name)) == value for name, _, value in wanted)
 
 
-def _rows(figure: Published, runs: Iterable[Run]) -> list[Row]:
-    alike = [row for run in runs for row in run.measured if agree(figure, row)]
+def _rows(figure: Published, rows: Iterable[Row]) -> list[Row]:
+    alike = [row for row in rows if agree(figure, row)]
     own = [row for row in alike if (row["transport"], row["language"]) == (figure.transport, figure.language)]
     return [row for row in own if _is_set_alike(figure, row)]
+
+
+CPU = {"cpu_percent_source": "source", "cpu_percent_sink": "sink", "cpu_percent_mean": "process"}
+"""Whose CPU a column is: that of a role, or of the one process there is."""
+
+
+def published_cpu(row: Row) -> dict[str, str]:
+    """What studies say of the CPU of a row's processes under its conditions, by role."""
+    found: dict[str, list[str]] = {}
+    for each in published():
+        if each.column in CPU and each.value is not None and _rows(each, [row]):
+            found.setdefault(CPU[each.column], []).append(f"{_said(each)} on {each.hardware}")
+    return {role: "; ".join(words.distinct(told)) for role, told in found.items()}
 
 
 def _table(study: Study, figures: Sequence[Published], runs: Sequence[Run]) -> Table:
@@ -136,14 +153,16 @@ def _said(figure: Published) -> str:
 
 
 def _here(figure: Published, run: Run) -> list[tuple[str, str]]:
-    rows = _rows(figure, [run]) if figure.column else []
+    rows = _rows(figure, run.measured) if figure.column else []
     several = {key for key in ("profile", "wait", "cores") if len({row[key] for row in rows}) > 1}
+    if not figure.column:
+        return [(words.NOTHING, "no number to stand beside: see the claims")]
     return list(dict.fromkeys(_told(row, str(figure.column), several) for row in rows))
 
 
 def _told(row: Row, column: str, several: Iterable[str]) -> tuple[str, str]:
     found = measured(row, column)
-    value = said(found.value, column) if found else str(row["status"] if not row.ok else "not resolved")
+    value = said(found.value, column) if found else "not resolved" if row["status"] == "ok" else str(row["status"])
     between = words.interval(found.low, found.high) if found else ""
     return value, ", ".join(words.distinct([between, *(str(row[key] or "") for key in sorted(several))]))
 

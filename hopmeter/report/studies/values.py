@@ -27,7 +27,7 @@ def measured(row: Row, column: str) -> Value | None:
     if column in COMPUTED:
         return COMPUTED[column](row)
     value = row[column]
-    if not row.ok or value is None:
+    if row["status"] != "ok" or value is None:
         return None
     if column == "highest_rate_hz":
         return Value(value, value, row["lowest_failing_hz"])

@@ -1,0 +1,74 @@
+"""The rows of `processes.parquet`: what each process of a trial used; docs/metrics.md says what each column means."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Node = dict[str, Any]
+SENDERS = ("source", "client")
+
+
+def rows(trial: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A row for each process of a trial that said what it used, in the order of the nodes; a daemon is the last."""
+    nodes: list[Node] = trial["nodes"]
+    names, messages = _names(nodes), _messages(nodes)
+    for number, node in enumerate(nodes):
+        if used := node.get("resources"):
+            told = {"cell": trial["cell"], "trial": trial["trial"], "good": trial["good"], "process": number}
+            yield {**told, "name": names[number], "messages": messages, **_who(node), **_used(node, used)}
+
+
+def _who(node: Node) -> dict[str, Any]:
+    roles = dict.fromkeys(str(each["role"]) for each in node.get("participants", []))
+    return {"roles": "+".join(roles) or "daemon", "language": node.get("language"), "pid": node.get("pid")}
+
+
+def _used(node: Node, used: Mapping[str, Any]) -> dict[str, Any]:
+    """Each reading that the node gave, None where it gave none."""
+    shared, interval = used.get("shared_mappings"), used.get("interval_ns")
+    counts = ("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults")
+    return {
+        "interval_s": interval / 1e9 if interval else None,
+        "user_us": used.get("user_us"),
+        "system_us": used.get("system_us"),
+        "spun_us": sum(each.get("pacing_ns", 0) for each in node.get("participants", [])) / 1000,
+        **{name: used.get(name) for name in counts},
+        "rss_peak_mb": _mb(used.get("rss_peak_bytes")),
+        "shared_mapped_mb": None if shared is None else _mb(sum(size for _, size in shared)),
+    }
+
+
+def _mb(size: int | None) -> float | None:
+    return None if size is None else size / 1e6
+
+
+def _messages(nodes: list[Node]) -> int:
+    """What the sources offered in all; a message of a scatter, which asks several servers with it, counts once."""
+    each = [one for node in nodes for one in node.get("participants", [])]
+    many = Counter(one["role"] for one in each)
+    offered = sum(one.get("sent", 0) + one.get("abandoned", 0) for one in each if one["role"] in SENDERS)
+    return int(offered // max(1, many["server"] // (many["client"] or 1)))
+
+
+def _names(nodes: list[Node]) -> list[str]:
+    """`source`, `relay 2`, `source, 20 relays and sink`, `nats-server`: numbered where there are several of a role."""
+    many = Counter(each["role"] for node in nodes for each in node.get("participants", []))
+    seen: Counter[str] = Counter()
+    return [_name(node, many, seen) for node in nodes]
+
+
+def _name(node: Node, many: Counter[str], seen: Counter[str]) -> str:
+    here = Counter(each["role"] for each in node.get("participants", []))
+    if not here:
+        return str(node.get("facts", {}).get("daemon") or "daemon")
+    seen.update(here)
+    words = [_numbered(role, count, many[role], seen[role]) for role, count in here.items()]
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def _numbered(role: str, here: int, all_of_them: int, last: int) -> str:
+    if here > 1:
+        return f"{here} {role}s"
+    return role if all_of_them == 1 else f"{role} {last}"

@@ -1,0 +1,108 @@
+"""What each process used: by itself, over its trials, and together with many that are alike."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from report_rows import cell, run_of
+from typer.testing import CliRunner
+
+from hopmeter.cli.main import app, register_all
+from hopmeter.report import write
+from hopmeter.report.grouping import groups
+from hopmeter.report.processes import Process, Used, processes, used
+from hopmeter.report.source import Row, Run
+
+
+def node(role: str, pid: int = 1, pacing_ms: float = 0, sent: int = 100, **used: Any) -> dict[str, Any]:
+    told = {"role": role, "sent": sent, "pacing_ns": int(pacing_ms * 1e6)}
+    resources = {"interval_ns": 1_000_000_000, "user_us": 0, "system_us": 0, **used}
+    return {"participants": [told], "language": "rust", "pid": pid, "resources": resources}
+
+
+def measured(*trials: list[dict[str, Any]], good: bool = True, **conditions: Any) -> Row:
+    run: Run = run_of(cell("shm", 10, **conditions))
+    (row,) = run.rows
+    run.trials += [{"cell": row.id, "trial": number, "good": good, "nodes": each} for number, each in enumerate(trials)]
+    return row
+
+
+def of_group(row: Row) -> Used:
+    (found,) = used(groups([row.run])[0])
+    return found
+
+
+def middle(process: Process, name: str) -> float:
+    found = process[name]
+    assert found is not None
+    return found.middle
+
+
+def test_the_middle_of_the_trials_has_the_least_and_the_most_beside_it() -> None:
+    trials = [[node("source"), node("sink", user_us=us, voluntary_switches=200)] for us in (40_000, 20_000, 90_000)]
+    source, sink = processes(measured(*trials))
+    assert (source.name, sink.name) == ("source", "sink")
+    assert sink["cpu_percent"] is not None
+    assert (sink["cpu_percent"].middle, sink["cpu_percent"].between) == (4, "2.0 to 9.0")
+    assert middle(sink, "voluntary_switches_per_message") == 2
+    assert middle(sink, "cpu_us_per_message") == 400
+
+
+def test_what_a_source_spun_is_told_beside_its_cpu_and_not_in_it() -> None:
+    (source,) = processes(measured([node("source", pacing_ms=30, user_us=40_000, system_us=10_000)]))
+    assert [middle(source, f"{name}_percent") for name in ("cpu", "user", "system", "spun")] == [2, 4, 1, 3]
+
+
+def test_a_trial_that_is_not_good_counts_nowhere() -> None:
+    assert processes(measured([node("source")], good=False)) == ()
+
+
+def test_many_of_a_role_are_told_together_and_each_by_itself() -> None:
+    relays = [node("relay", user_us=10_000 * number) for number in range(1, 21)]
+    found = of_group(measured([node("source"), *relays, node("sink")]))
+    assert [each.name for each in found.told] == ["source", "20 relays, each", "sink"]
+    assert found.told[1]["cpu_percent"] is not None
+    assert found.told[1]["cpu_percent"].between == "1.0 to 20"
+    assert [each.name for each in found.processes][1:3] == ["relay 1", "relay 2"]
+    assert found.summary.startswith("22 processes, 210")
+
+
+def test_a_few_of_a_role_are_told_each() -> None:
+    found = of_group(measured([node("source"), node("relay"), node("relay"), node("sink")]))
+    assert found.told == found.processes
+
+
+def test_a_study_of_the_same_conditions_stands_beside_it() -> None:
+    study = {"payload": "image:1440x1080", "rate_hz": 30.0, "wait": "callback", "language": "c++"}
+    row = measured([node("source"), node("sink")], **study)
+    row.values["transport"] = "ros2"
+    assert [each.published for each in processes(row)] == [
+        "4.76\N{NARROW NO-BREAK SPACE}% on GitHub-hosted runner",
+        "3.45\N{NARROW NO-BREAK SPACE}% on GitHub-hosted runner",
+    ]
+
+
+@pytest.fixture
+def shown(made: ModuleType, tmp_path: Path) -> Path:
+    return made.build(tmp_path / "run", (made.Made("shm", relays=8),), trials=3, messages=50)
+
+
+def test_the_page_has_a_row_for_every_process(shown: Path) -> None:
+    page = write([shown], shown.parent / "page.html").read_text()
+    assert "What each process used" in page
+    assert "8 relays, each" in page
+    assert all(f">relay {number}<" in page for number in range(1, 9))
+
+
+def test_show_prints_a_line_and_an_object_for_every_process(shown: Path) -> None:
+    register_all()
+    names = ["source", *[f"relay {number}" for number in range(1, 9)], "sink"]
+    spoken = CliRunner().invoke(app, ["show", str(shown), "--processes"])
+    assert spoken.exit_code == 0, spoken.output
+    assert all(name in spoken.output for name in names)
+    told = CliRunner().invoke(app, ["show", str(shown), "--processes", "--json"]).output
+    assert [json.loads(line)["process"] for line in told.splitlines()] == names
