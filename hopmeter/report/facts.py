@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hopmeter.report import words
+from hopmeter.report.processes import mapped_mb
 from hopmeter.report.source import Run
 
 Facts = list[tuple[str, str]]
@@ -66,12 +67,20 @@ def versions(runs: Sequence[Run]) -> Facts:
 
 
 def ways(runs: Sequence[Run]) -> Facts:
-    """Which way the messages took, as the transports themselves say: the device, the memory, the rmw."""
+    """Which way the messages took, as the transports themselves say: the device, the memory, the rmw; and how much
+    shared memory their processes had mapped, which nobody has to say."""
     taken: dict[str, list[str]] = {}
+    mapped: dict[str, float] = {}
     for row in (row for run in runs for row in run.measured if row["path"]):
         way = COUNTED.sub("", str(row["path"])) + (f" [{row['profile']}]" if row["profile"] else "")
-        taken.setdefault(f"{row['transport']} ({row['language']})", []).append(way)
-    return [(name, "; ".join(words.distinct(ways))) for name, ways in sorted(taken.items())]
+        name = f"{row['transport']} ({row['language']})"
+        taken.setdefault(name, []).append(way)
+        mapped[name] = max(mapped.get(name, 0.0), mapped_mb(row) or 0.0)
+    return [(name, "; ".join([*words.distinct(ways), *_mapped(mapped[name])])) for name, ways in sorted(taken.items())]
+
+
+def _mapped(most_mb: float) -> list[str]:
+    return [f"a process maps up to {words.payload_bytes(most_mb * 1e6)} of shared memory"] if most_mb else []
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -110,8 +110,12 @@ def is_sampled(rows: Iterable[Used]) -> bool:
 
 def is_shared(rows: Iterable[Used]) -> bool:
     """Whether any process had shared memory mapped."""
-    found = (process["shared_mapped_mb"] for each in rows for process in each.processes)
-    return any(each and each.high for each in found)
+    return any(mapped_mb(each.row) for each in rows)
+
+
+def mapped_mb(row: Row) -> float | None:
+    """The most shared memory that a process of a row had mapped, in 10⁶ bytes; None where none told."""
+    return max((found.high for each in processes(row) if (found := each["shared_mapped_mb"])), default=None)
 
 
 @lru_cache(maxsize=1024)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from hopmeter.report import surroundings, words
 from hopmeter.report.cautions import RULES, Caution, measured, names, rule, sentence
+from hopmeter.report.processes import mapped_mb
 from hopmeter.report.source import Row, Run
 
 PACING_US = 50.0
@@ -187,6 +188,17 @@ def other_path(runs: Sequence[Run]) -> Iterator[Caution]:
         if over_loopback:
             seen = f"{words.count(loopback)} bytes per message went over the loopback device"
             yield Caution("The data took another way", f"{names([row])} says “{path}”; {seen}.", grave=True)
+
+
+@rule
+def nothing_mapped(runs: Sequence[Run]) -> Iterator[Caution]:
+    """Who says shared memory has some mapped: the kernel knows, whatever a transport says of itself."""
+    found = [row for row in measured(runs) if "shared memory" in str(row["path"] or "") and mapped_mb(row) == 0]
+    if found:
+        told = words.listed(words.distinct(f"“{row['path']}”" for row in found))
+        yield Caution(
+            "The data took another way", f"{names(found)} says {told}; no process had shared memory mapped.", grave=True
+        )
 
 
 @rule

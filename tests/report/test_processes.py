@@ -12,10 +12,11 @@ from report_rows import cell, run_of
 from typer.testing import CliRunner
 
 from hopmeter.cli.main import app, register_all
-from hopmeter.report import write
+from hopmeter.report import facts, write
 from hopmeter.report.grouping import groups
 from hopmeter.report.processes import Process, Used, processes, used
 from hopmeter.report.source import Row, Run
+from hopmeter.report.warnings import warnings
 
 
 def node(role: str, pid: int = 1, pacing_ms: float = 0, sent: int = 100, **used: Any) -> dict[str, Any]:
@@ -74,6 +75,18 @@ def test_many_of_a_role_are_told_together_and_each_by_itself() -> None:
 def test_a_few_of_a_role_are_told_each() -> None:
     found = of_group(measured([node("source"), node("relay"), node("relay"), node("sink")]))
     assert found.told == found.processes
+
+
+@pytest.mark.parametrize(("mapped", "told"), [([], True), ([["/memfd:ring", 5_000_000]], False)])
+def test_shared_memory_that_nobody_has_mapped_is_told(mapped: list[Any], told: bool) -> None:
+    row = measured([node("source", shared_mappings=mapped), node("sink", shared_mappings=mapped)])
+    row.values["path"] = "shared memory (memfd)"
+    cautions = [each.text for each in warnings([row.run]) if each.title == "The data took another way"]
+    assert bool(cautions) == told
+    way = "shared memory (memfd)" + (
+        "" if told else "; a process maps up to 5.00\N{NARROW NO-BREAK SPACE}MB of shared memory"
+    )
+    assert facts.ways([row.run]) == [("shm (rust)", way)]
 
 
 def test_a_study_of_the_same_conditions_stands_beside_it() -> None:
