@@ -67,6 +67,25 @@ impl<'a> Received<'a> {
     }
 }
 
+/// Bytes that only a rehearsal shows, known by where they lie.
+static NO_FRAME: [u8; HEADER_BYTES] = [0; HEADER_BYTES];
+
+impl Received<'static> {
+    /// Nothing was received. An adapter that calls receivers on the sender's own thread may show it to them just before
+    /// `fill`, so that their code and state are at hand when the frame comes, as in a program that calls all the time:
+    /// what is measured is the call then, and not the way of its cache lines. Counted nowhere.
+    pub fn rehearsal() -> Self {
+        Self { header: &NO_FRAME, payload: &[], native: None, keep: None }
+    }
+}
+
+impl Received<'_> {
+    /// Whether it is a rehearsal, which no bytes of a sender can be.
+    pub fn is_rehearsal(&self) -> bool {
+        std::ptr::eq(self.header.as_ptr(), NO_FRAME.as_ptr())
+    }
+}
+
 /// Extends the life of received bytes without copying them.
 pub trait Keep {
     /// A handle whose bytes are the whole frame, header first; dropping it gives the memory back. It may be dropped
@@ -277,8 +296,28 @@ pub trait Replier {
     /// Sends the reply; the same rules as [`Publisher::send`].
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
 
+    /// Answers with a received frame, unaltered: the request itself, or the reply of the next server. The same rules as
+    /// [`Publisher::forward`].
+    fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
+        copy_on(received, |payload_bytes, fill| self.reply(payload_bytes, fill))
+    }
+
     /// A handle to answer later and from any thread, where the manifest says `reply = "deferred"`.
     fn defer(&mut self) -> Option<Box<dyn Replier + Send>> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{Header, Refused};
+
+    #[test]
+    fn a_rehearsal_is_no_frame_and_nothing_that_was_sent_is_a_rehearsal() {
+        let rehearsal = Received::rehearsal();
+        assert!(rehearsal.is_rehearsal());
+        assert_eq!(Header::read(rehearsal.header, 0), Err(Refused::Malformed));
+        assert!(!Received::split(&[0; HEADER_BYTES]).is_rehearsal(), "the same bytes from a sender");
     }
 }

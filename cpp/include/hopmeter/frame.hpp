@@ -72,6 +72,10 @@ class Received {
     return {whole.first(header), whole.subspan(header)};
   }
 
+  /// Nothing was received. An adapter that calls receivers on the sender's own thread may show it to them just before
+  /// `fill`, so that their code and state are at hand when the frame comes. Counted nowhere.
+  static Received rehearsal() noexcept { return Received(hopmeter_rehearsal()); }
+
   /// The same frame with the transport's own message attached, for a `forward` that moves. Borrowed like the bytes.
   Received with_native(const void* native) const noexcept {
     Received with = *this;

@@ -4,10 +4,10 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hopmeter_instrument::contract::{Setup, Transport};
+use hopmeter_instrument::contract::{Received, Setup, Transport};
 use hopmeter_instrument::{Result, copying, node};
 
-use crate::abi::ABI_VERSION;
+use crate::abi::{self, ABI_VERSION};
 use crate::calls::Adapter;
 use crate::text::answered;
 use crate::transport::CTransport;
@@ -39,6 +39,20 @@ pub unsafe extern "C" fn hopmeter_main(argc: c_int, argv: *const *const c_char, 
 #[unsafe(no_mangle)]
 pub extern "C" fn hopmeter_copy_with(copy: unsafe extern "C" fn(to: *mut c_void, from: *const c_void, bytes: usize)) {
     copying::copy_with(copy);
+}
+
+/// What is shown to receivers when nothing was received: see `hopmeter::Received::rehearsal`.
+#[unsafe(no_mangle)]
+pub extern "C" fn hopmeter_rehearsal() -> abi::Received {
+    let nothing = Received::rehearsal();
+    abi::Received {
+        header: nothing.header.as_ptr(),
+        header_bytes: nothing.header.len(),
+        payload: nothing.payload.as_ptr(),
+        payload_bytes: 0,
+        native: std::ptr::null(),
+        keep: None,
+    }
 }
 
 /// The version of the instrument: what an adapter reports that has no library behind it.

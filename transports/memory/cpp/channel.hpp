@@ -114,18 +114,44 @@ class Channel {
     std::erase(queues_, &queue);
   }
 
-  /// Whether every queue takes one more. Only the one publisher of a link adds, so this stays true until it does.
-  bool has_room() {
-    const std::lock_guard lock(mutex_);
-    return std::ranges::all_of(queues_, &Queue::has_room);
-  }
+  /// The receivers, held for one sending: no callback is removed while it may be called.
+  class Held {
+   public:
+    explicit Held(Channel& channel) : channel_(channel), lock_(channel.mutex_) {}
 
-  /// Calls the callbacks, on this thread, and puts a reference into every queue.
-  void hand_over(const Frame& frame, const hopmeter::Received& received) {
-    const std::lock_guard lock(mutex_);
-    for (auto& call : calls_) call(received);
-    for (auto* queue : queues_) queue->push(frame);
-  }
+    /// Whether every queue takes one more. Only the one publisher of a link adds, so this stays true until it does.
+    bool has_room() const { return std::ranges::all_of(channel_.queues_, &Queue::has_room); }
+
+    /// Fills a frame and hands it over. Before, the callbacks are called with nothing, by the very same code: they are
+    /// at hand then when there is a frame, as in a program that calls all the time.
+    void send(const Frame& frame, const hopmeter::Received& received, const hopmeter::Fill& fill) const {
+      call(*frame, hopmeter::Received::rehearsal(), nullptr);
+      call(*frame, received, &fill);
+      queue(frame);
+    }
+
+    /// Hands over a frame that is filled.
+    void forward(const Frame& frame, const hopmeter::Received& received) const {
+      call(*frame, received, nullptr);
+      queue(frame);
+    }
+
+   private:
+    /// Calls the callbacks, on this thread, once `frame` is filled where it is to be.
+    [[gnu::noinline]] void call(Frame::element_type& frame, const hopmeter::Received& received,
+                                const hopmeter::Fill* fill) const {
+      if (fill) (*fill)(std::span(frame));
+      for (const auto& each : channel_.calls_) each(received);
+    }
+
+    /// Puts a reference into every queue.
+    void queue(const Frame& frame) const {
+      for (auto* queue : channel_.queues_) queue->push(frame);
+    }
+
+    Channel& channel_;
+    std::lock_guard<std::mutex> lock_;
+  };
 
  private:
   std::mutex mutex_;

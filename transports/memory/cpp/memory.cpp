@@ -29,19 +29,20 @@ class Sender final : public Publisher {
   Sender(std::shared_ptr<Channel> channel, std::size_t queue) : channel_(std::move(channel)), pool_(queue + 2) {}
 
   Sent send(std::size_t payload_bytes, Fill fill) override {
-    if (!channel_->has_room()) return Sent::busy;
+    const Channel::Held receivers(*channel_);
+    if (!receivers.has_room()) return Sent::busy;
     Frame* frame = pool_.take(payload_bytes);
     if (!frame) return Sent::busy;
-    fill(std::span(**frame));
-    channel_->hand_over(*frame, lend(*frame));
+    receivers.send(*frame, lend(*frame), fill);
     return Sent::accepted;
   }
 
   Sent forward(const Received& received) override {
     const auto* frame = received.native<Frame>();
     if (!frame) return Publisher::forward(received);
-    if (!channel_->has_room()) return Sent::busy;
-    channel_->hand_over(*frame, received.with_keep<KeptFrame::keep>());
+    const Channel::Held receivers(*channel_);
+    if (!receivers.has_room()) return Sent::busy;
+    receivers.forward(*frame, received.with_keep<KeptFrame::keep>());
     return Sent::accepted;
   }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use hopmeter_instrument::OnFrame;
+use hopmeter_instrument::{Error, Fill, OnFrame, Received, Result};
 
 use crate::lend;
 use crate::pool::Frame;
@@ -63,12 +63,41 @@ impl Held<'_> {
         self.0.queues.iter().all(|queue| queue.has_room())
     }
 
-    /// Calls the callbacks, on this thread, and puts a reference into every queue.
-    #[inline]
-    pub fn hand_over(&mut self, frame: &Frame) {
-        for (_, on_frame) in &mut self.0.calls {
-            on_frame(lend(frame));
-        }
+    /// Fills a frame and hands it over. Before, the callbacks are called with nothing, by the very same code: they are at
+    /// hand then when there is a frame, as in a program that calls all the time.
+    pub fn send(&mut self, frame: &mut Frame, fill: Fill<'_>) -> Result<()> {
+        self.call(frame, None)?;
+        self.call(frame, Some(fill))?;
+        self.queue(frame);
+        Ok(())
+    }
+
+    /// Hands over a frame that is filled.
+    pub fn forward(&mut self, frame: &Frame) {
+        self.show(lend(frame));
+        self.queue(frame);
+    }
+
+    /// Calls the callbacks, on this thread: with the frame once it is filled, or with nothing.
+    #[inline(never)]
+    fn call(&mut self, frame: &mut Frame, fill: Option<Fill<'_>>) -> Result<()> {
+        let shown = match fill {
+            Some(fill) => {
+                fill(frame.parts_mut().ok_or_else(|| Error::new("the pool lent a frame that is in use"))?);
+                lend(frame)
+            }
+            None => Received::rehearsal(),
+        };
+        self.show(shown);
+        Ok(())
+    }
+
+    fn show(&mut self, received: Received<'_>) {
+        self.0.calls.iter_mut().for_each(|(_, on_frame)| on_frame(received));
+    }
+
+    /// Puts a reference into every queue.
+    fn queue(&self, frame: &Frame) {
         for queue in &self.0.queues {
             queue.push(frame.clone());
         }

@@ -20,8 +20,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hopmeter_instrument::{
-    Error, Fill, Keep, Link, OnFrame, Publisher, Received, Result, Sent, Setup, Subscriber, Subscription, Take,
-    Transport, copy_on, node,
+    Fill, Keep, Link, OnFrame, Publisher, Received, Result, Sent, Setup, Subscriber, Subscription, Take, Transport,
+    copy_on, node,
 };
 
 use crate::channel::{Channel, Queue};
@@ -85,15 +85,14 @@ struct MemoryPublisher {
 
 impl Publisher for MemoryPublisher {
     /// `fill` stamps the sent time as its last act, so it is called as late as possible: the frame is at hand, the
-    /// receivers are held and known to have room, and all that follows is the sending.
+    /// receivers are held, known to have room and rehearsed, and all that follows is the sending.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let mut receivers = self.channel.hold();
         if !receivers.has_room() {
             return Ok(Sent::Busy);
         }
         let Some(mut frame) = self.pool.take(payload_bytes) else { return Ok(Sent::Busy) };
-        fill(frame.parts_mut().ok_or_else(|| Error::new("the pool lent a frame that is in use"))?);
-        receivers.hand_over(&frame);
+        receivers.send(&mut frame, fill)?;
         self.pool.give_back(frame);
         Ok(Sent::Accepted)
     }
@@ -107,7 +106,7 @@ impl Publisher for MemoryPublisher {
         if !receivers.has_room() {
             return Ok(Sent::Busy);
         }
-        receivers.hand_over(frame);
+        receivers.forward(frame);
         Ok(Sent::Accepted)
     }
 }
