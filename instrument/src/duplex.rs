@@ -49,4 +49,8 @@ impl Replier for Answer<'_> {
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         self.0.send(payload_bytes, fill)
     }
+
+    fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
+        self.0.forward(received)
+    }
 }

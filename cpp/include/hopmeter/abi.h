@@ -196,6 +196,8 @@ typedef struct HopmeterReplierCalls {
   void (*close)(void *object);
   /// Sends the reply; the rules of a publisher's `send`.
   int32_t (*reply)(void *object, size_t payload_bytes, struct HopmeterFill fill, const struct HopmeterError *error);
+  /// Answers with a received frame. May be null: the instrument then copies it through `reply`.
+  int32_t (*forward)(void *object, const struct HopmeterReceived *received, const struct HopmeterError *error);
   /// A replier to use later and from any thread; its object is null where there is none. May be null.
   struct HopmeterReplier (*defer)(void *object);
 } HopmeterReplierCalls;
@@ -394,6 +396,9 @@ int hopmeter_main(int argc, const char *const *argv, const struct HopmeterAdapte
 /// Lends the instrument the copy function of the adapter's library, before `hopmeter_main`: what relays and servers copy
 /// with whose work is `copy:…:own`.
 void hopmeter_copy_with(void (*copy)(void *to, const void *from, size_t bytes));
+
+/// What is shown to receivers when nothing was received: see `hopmeter::Received::rehearsal`.
+struct HopmeterReceived hopmeter_rehearsal(void);
 
 /// The version of the instrument: what an adapter reports that has no library behind it.
 const char *hopmeter_version(void);

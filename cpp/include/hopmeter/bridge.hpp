@@ -120,6 +120,10 @@ struct Bridge<Replier> {
           [](void* object, std::size_t payload_bytes, HopmeterFill fill, const HopmeterError* error) {
             return detail::sent(error, [&] { return detail::as<Ours>(object).reply(payload_bytes, Fill(fill)); });
           },
+      .forward =
+          [](void* object, const HopmeterReceived* received, const HopmeterError* error) {
+            return detail::sent(error, [&] { return detail::as<Ours>(object).forward(Received(*received)); });
+          },
       .defer = [](void* object) { return detail::as<Ours>(object).defer().release(); },
   };
 };
@@ -246,6 +250,10 @@ inline Sent Publisher::forward(const Received& received) {
 
 inline Sent Client::forward(const Received& received) {
   return detail::copy_on(received, [&](auto size, Fill fill) { return start(size, fill); });
+}
+
+inline Sent Replier::forward(const Received& received) {
+  return detail::copy_on(received, [&](auto size, Fill fill) { return reply(size, fill); });
 }
 
 inline Owned<Replier> Replier::defer() noexcept { return {}; }

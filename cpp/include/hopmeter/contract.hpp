@@ -160,6 +160,9 @@ class Replier {
   /// Sends the reply; the same rules as `Publisher::send`.
   virtual Sent reply(std::size_t payload_bytes, Fill fill) = 0;
 
+  /// Answers with a received frame, unaltered; the same rules as `Publisher::forward`.
+  virtual Sent forward(const Received& received);
+
   /// A replier to use later and from any thread, where the manifest says `reply = "deferred"`. May not throw.
   virtual Owned<Replier> defer() noexcept;
 };

@@ -145,6 +145,8 @@ pub struct ReplierCalls {
     pub close: extern "C" fn(object: *mut c_void),
     /// Sends the reply; the rules of a publisher's `send`.
     pub reply: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
+    /// Answers with a received frame. May be null: the instrument then copies it through `reply`.
+    pub forward: Option<extern "C" fn(object: *mut c_void, received: *const Received, error: *const Error) -> i32>,
     /// A replier to use later and from any thread; its object is null where there is none. May be null.
     pub defer: Option<extern "C" fn(object: *mut c_void) -> Replier>,
 }

@@ -76,6 +76,14 @@ impl contract::Replier for CReplier {
         reply(self.0, payload_bytes, fill)
     }
 
+    fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
+        // SAFETY: the ABI says that tables live as long as the process.
+        match unsafe { &*self.0.calls }.forward {
+            Some(forward) => text::sent(|error| forward(self.0.object, &frames::lend(received), error)),
+            None => contract::copy_on(received, |payload_bytes, fill| self.reply(payload_bytes, fill)),
+        }
+    }
+
     fn defer(&mut self) -> Option<Box<dyn contract::Replier + Send>> {
         // SAFETY: the ABI says that tables live as long as the process.
         let deferred = unsafe { &*self.0.calls }.defer?(self.0.object);

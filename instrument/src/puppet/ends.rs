@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::contract::{
     Client, Fill, Link, Publisher, Received, Replier, Sent, Server, Shared, Subscriber, Subscription, Transport,
-    copy_on,
 };
 use crate::error::{Error, Result};
 use crate::frame::Header;
@@ -45,7 +44,12 @@ impl End {
     fn subscribe(transport: &dyn Transport, link: &Link) -> Result<Self> {
         let inbox = Arc::new(Inbox::default());
         let filled = inbox.clone();
-        let open = transport.subscribe(link, Box::new(move |received| filled.put(frames::seen(&received))))?;
+        let on_frame = move |received: Received<'_>| {
+            if !received.is_rehearsal() {
+                filled.put(frames::seen(&received));
+            }
+        };
+        let open = transport.subscribe(link, Box::new(on_frame))?;
         Ok(Self::Subscription { inbox, _open: open })
     }
 
@@ -188,7 +192,7 @@ impl End {
 }
 
 fn echo(received: &Received<'_>, replier: &mut dyn Replier) -> Result<()> {
-    copy_on(received, |payload_bytes, fill| replier.reply(payload_bytes, fill)).map(drop)
+    replier.forward(received).map(drop)
 }
 
 /// What a callback has seen so far.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::contract::{Client, Link, Publisher, Received, Replier, Sent, Server, Subscription, copy_on};
+use crate::contract::{Client, Link, Publisher, Received, Replier, Server, Subscription};
 use crate::control::Tally;
 use crate::duplex::{DuplexClient, DuplexServer, on_request_frame};
 use crate::error::{Error, Result};
@@ -178,12 +178,4 @@ pub fn await_reply(
         patience.looked_in_vain();
     }
     Ok(false)
-}
-
-/// Answers with a copy of a frame.
-///
-/// # Errors
-/// When the transport fails.
-pub fn reply_with(received: &Received<'_>, replier: &mut dyn Replier) -> Result<Sent> {
-    copy_on(received, |payload_bytes, fill| replier.reply(payload_bytes, fill))
 }

@@ -13,7 +13,7 @@ use crate::recorder::{Record, Recorder};
 use crate::spec::{Reply, Wait};
 use crate::until::{Patience, Until};
 
-use super::calls::{ServerEnd, await_reply, reply_with};
+use super::calls::{ServerEnd, await_reply};
 use super::emit::insist;
 use super::ends::until_drained;
 use super::gate::Gate;
@@ -99,7 +99,7 @@ impl Answerer {
     fn answer_now(&mut self, received: &Received<'_>, replier: &mut dyn Replier) -> Result<bool> {
         let reply = self.reply;
         insist(self.busy_ns, &mut self.gate.tally.busy, || match reply {
-            Reply::Echo => reply_with(received, replier),
+            Reply::Echo => replier.forward(received),
             Reply::Header => reply_header(received, replier),
         })
     }
@@ -113,7 +113,7 @@ impl Answerer {
         let mut answered = Ok(false);
         await_reply(onward.client.as_mut(), onward.wait, Patience::new(onward.patience), header.seq, |reply| {
             if answers(reply, header) {
-                answered = insist(self.busy_ns, busy, || reply_with(reply, replier));
+                answered = insist(self.busy_ns, busy, || replier.forward(reply));
             }
         })?;
         answered

@@ -66,13 +66,13 @@ class Socket {
     return send(message, route);
   }
 
-  /// Sends a message that was received on another socket: a reference to it, no copy.
-  hopmeter::Sent forward(const hopmeter::Received& received) {
+  /// Sends a message that was received, behind `route` where there is one: a reference to it, no copy.
+  hopmeter::Sent forward(const hopmeter::Received& received, zmq::message_t* route = nullptr) {
     const auto* native = received.native<zmq::message_t>();
     if (!native) throw hopmeter::Error("this frame did not come by ZeroMQ, so it cannot be moved on");
     zmq::message_t message;
     message.copy(const_cast<zmq::message_t&>(*native));  // copies the reference; cppzmq has forgotten a const
-    return send(message, nullptr);
+    return send(message, route);
   }
 
   /// Receives one message, waiting as long as the cell's wait and `timeout` say; answers whether one came.

@@ -91,8 +91,17 @@ class Router final : public Server, public Replier {
   }
 
   Sent reply(std::size_t payload_bytes, Fill fill) override {
+    return answer([&] { return socket_.send(payload_bytes, fill, &route_); });
+  }
+
+  Sent forward(const Received& received) override {
+    return answer([&] { return socket_.forward(received, &route_); });
+  }
+
+ private:
+  static Sent answer(auto&& send) {
     try {
-      return socket_.send(payload_bytes, fill, &route_);
+      return send();
     } catch (const zmq::error_t& error) {
       // The client is gone: its reply is lost, as everything sent to nobody is.
       if (error.num() == EHOSTUNREACH) return Sent::accepted;
@@ -100,7 +109,6 @@ class Router final : public Server, public Replier {
     }
   }
 
- private:
   Socket socket_;
   zmq::message_t route_, message_;
 };

@@ -162,14 +162,25 @@ struct Replying<'a> {
     memory: &'a Memory,
 }
 
+impl Replying<'_> {
+    fn answer(&self, reply: ZBytes) -> Result<Sent> {
+        self.query.reply(self.query.key_expr(), reply).wait().map_err(failed("replying with zenoh"))?;
+        Ok(Sent::Accepted)
+    }
+}
+
 impl Replier for Replying<'_> {
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         match self.memory.frame(payload_bytes, fill)? {
-            Some(reply) => {
-                self.query.reply(self.query.key_expr(), reply).wait().map_err(failed("replying with zenoh"))?;
-                Ok(Sent::Accepted)
-            }
+            Some(reply) => self.answer(reply),
             None => Ok(Sent::Busy),
+        }
+    }
+
+    fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
+        match received.native.and_then(|native| native.downcast_ref::<ZBytes>()) {
+            Some(message) => self.answer(message.clone()),
+            None => copy_on(received, |payload_bytes, fill| self.reply(payload_bytes, fill)),
         }
     }
 }
