@@ -14,6 +14,9 @@ PACING_US = 50.0
 LEAST_BYTES = 2048.0
 """Less over the loopback device is a notice and not the payload."""
 
+BELOW = 0.97
+"""A smaller multiple of the floor is said."""
+
 __all__ = ["RULES", "Caution", "warnings"]
 
 
@@ -186,7 +189,9 @@ def other_path(runs: Sequence[Run]) -> Iterator[Caution]:
         path, loopback = str(row["path"] or ""), row["loopback_bytes_per_message"] or 0.0
         over_loopback = "shared memory" in path and loopback > max(row.cell.payload_bytes / 2, LEAST_BYTES)
         if over_loopback:
-            seen = f"{words.count(loopback)} bytes per message went over the loopback device"
+            seen = (
+                f"{words.count(loopback)} bytes per message went over the loopback device, its own or other programs'"
+            )
             yield Caution("The data took another way", f"{names([row])} says “{path}”; {seen}.", grave=True)
 
 
@@ -198,6 +203,18 @@ def nothing_mapped(runs: Sequence[Run]) -> Iterator[Caution]:
         told = words.listed(words.distinct(f"“{row['path']}”" for row in found))
         yield Caution(
             "The data took another way", f"{names(found)} says {told}; no process had shared memory mapped.", grave=True
+        )
+
+
+@rule
+def below_floor(runs: Sequence[Run]) -> Iterator[Caution]:
+    """A floor is measured like any row, and has a spread of its own."""
+    rows = [row for row in measured(runs) if row.ok and (row["times_floor"] or 1.0) < BELOW]
+    if rows:
+        yield Caution(
+            "Quicker than the floor",
+            f"{names(rows)}: the floor is measured like any row and has a spread of its own. Look whether the "
+            "intervals overlap before you believe that these are cheaper than the cheapest way.",
         )
 
 

@@ -28,6 +28,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("The data took another way", {"path": "shared memory", "loopback_bytes_per_message": 9000.0}, {}),
     ("The source was late", {"pacing_error_p99_us": 51.0}, {}),
     ("No floor", {"floor_us": None, "floor_reason": "shm does not offer rpc"}, {}),
+    ("Quicker than the floor", {"times_floor": 0.9}, {}),
     ("A noisy machine", {}, {"noise": {"cores": [{"core": 1, "longest_us": 101.0}]}}),
     (
         "Machine: governor",
