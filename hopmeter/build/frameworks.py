@@ -17,6 +17,8 @@ from hopmeter.manifest.model import Manifest, Offer
 from hopmeter.toml_files import one_of
 
 ALL = "all"
+EXTRAS = {"video": (34, 104)}
+"""Extras that are no codec's, got in the same way: megabytes to download, and on disk."""
 LINE_MBIT_S = 100
 """The line that a time is told for before anything is downloaded."""
 
@@ -41,7 +43,7 @@ class State:
 
 def chosen(names: Iterable[str]) -> list[str]:
     """Those asked for, `all` being every one that needs no GPU. `UsageError` for names that are none."""
-    known = [*lookup.codecs(), *naming.names()]
+    known = [*lookup.codecs(), *naming.names(), *EXTRAS]
     wanted = dict.fromkeys(names)
     for name in wanted:
         if name not in (*known, ALL):
@@ -58,7 +60,7 @@ def _needs_gpu(name: str) -> bool:
 
 def told(name: str) -> str:
     """What installing it costs, for a person to read before it begins."""
-    download, disk = getattr(lookup.codecs().get(name), "MEGABYTES", (5, 10))
+    download, disk = EXTRAS.get(name) or getattr(lookup.codecs().get(name), "MEGABYTES", (5, 10))
     took = costs.time(download * 8 / LINE_MBIT_S)
     return f"{name}: {costs.size(download)} to download, {took} at {LINE_MBIT_S} Mbit/s; {costs.size(disk)} on disk"
 
@@ -71,6 +73,8 @@ def install(name: str, log: Path, offer: Offer | None = None) -> None:
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("")
     remedy = f"see why this fails, then `{command(name, offer)}`"
+    if name in EXTRAS:
+        return into(ours().program, carrying.extra(name), log, remedy)
     if offer is not None and offer.interpreter == "system":
         return _demanded(name, offer)
     environment = carrying.joined(name, offer) if offer else _alone(name)
@@ -117,5 +121,7 @@ def command(name: str, offer: Offer | None = None) -> str:
 
 def wanting(name: str, manifests: Iterable[Manifest]) -> list[Offer]:
     """The transports of these that need an environment of their own with this framework."""
+    if name in EXTRAS:
+        return []
     offers = [manifest.offers["python"] for manifest in manifests if "python" in manifest.offers]
     return [offer for offer in offers if offer.is_installed and offer.pip and carrying.joined(name, offer)]

@@ -33,7 +33,8 @@ def _ms(value: float | None) -> str:
 
 def lines(asking: Asking, found: Answers) -> list[str]:
     """What stands below the table."""
-    said = [found.failure] if found.failure else []
+    said = [f"frames of {found.pictures}"] if found.pictures else []
+    said += [found.failure] if found.failure else []
     if found.wrong:
         said.append(f"{found.wrong} replies were not the frame that was sent")
     if not len(found.rows):
@@ -42,6 +43,6 @@ def lines(asking: Asking, found: Answers) -> list[str]:
     if found.ideal_ns:
         over = (mean_ns - found.ideal_ns) / 1e6
         said.append(f"the work alone takes {found.ideal_ns / 1e6:g} ms: {over:.3f} ms over it on average")
-    both_ways = 2 * asking.width * asking.height * 3 * len(asking.names) * len(found.rows)
+    both_ways = 2 * found.size[0] * found.size[1] * 3 * len(asking.names) * len(found.rows)
     said.append(f"{both_ways / 1e6 / (found.elapsed_ns / 1e9):.1f} MB/s both ways, all threads together")
     return said

@@ -21,16 +21,24 @@ SPARE_S = 30.0
 
 def play(ears: Ears, told: dict[str, Any]) -> None:
     """Opens everything, asks in as many threads as told, and saves how long it took."""
-    frame = np.resize(np.arange(251, dtype=np.uint8), (told["height"], told["width"], 3))
+    frames = _frames(told)
     with ExitStack() as closing:
         clients = [_clients(closing, told) for _ in range(told["threads"])]
-        askers = [Asker(each, frame, told, ears.over.is_set) for each in clients]
+        askers = [Asker(each, frames, told, ears.over.is_set) for each in clients]
         began = time.monotonic_ns()
         _together(askers)
         elapsed_ns = time.monotonic_ns() - began
     np.save(told["rows"], np.array([row for asker in askers for row in asker.rows], np.int64))
     failure = next((asker.failure for asker in askers if asker.failure), "")
     ears.say("done", elapsed_ns=elapsed_ns, wrong=sum(asker.wrong for asker in askers), failure=failure)
+
+
+def _frames(told: dict[str, Any]) -> Any:
+    """What is sent, frame by frame and over and over: count x height x width x 3, uint8, in memory."""
+    shape = (-1, told["height"], told["width"], 3)
+    if told["pictures"] is None:
+        return np.resize(np.arange(251, dtype=np.uint8), (1, *shape[1:]))
+    return np.fromfile(told["pictures"], np.uint8).reshape(shape)
 
 
 def _clients(closing: ExitStack, told: dict[str, Any]) -> list[Client]:
@@ -53,8 +61,8 @@ def _together(askers: list[Asker]) -> None:
 class Asker:
     """One thread that asks all servers, frame by frame."""
 
-    def __init__(self, clients: list[Client], frame: Any, told: dict[str, Any], over: Callable[[], bool]) -> None:
-        self._clients, self._frame, self._told, self._over = clients, frame, told, over
+    def __init__(self, clients: list[Client], frames: Any, told: dict[str, Any], over: Callable[[], bool]) -> None:
+        self._clients, self._frames, self._told, self._over = clients, frames, told, over
         self.rows: list[list[int]] = []
         """For each frame: how long all took together, then each server, in nanoseconds."""
         self.wrong = 0
@@ -64,23 +72,23 @@ class Asker:
         """All frames; what fails is kept for the command."""
         try:
             with ThreadPoolExecutor(len(self._clients)) as pool:
-                for _ in range(self._told["frames"]):
+                for number in range(self._told["frames"]):
                     if self._over():
                         return
-                    self._one(map if self._told["in_turn"] else pool.map)
+                    self._one(map if self._told["in_turn"] else pool.map, self._frames[number % len(self._frames)])
         except Exception as failed:  # noqa: BLE001 (told, whatever it is)
             self.failure = str(failed)
 
-    def _one(self, mapped: Callable[..., Any]) -> None:
+    def _one(self, mapped: Callable[..., Any], frame: Any) -> None:
         began = time.monotonic_ns()
-        answers = list(mapped(self._call, self._clients))
+        answers = list(mapped(lambda client: self._call(client, frame), self._clients))
         all_ns = time.monotonic_ns() - began
         self.rows.append([all_ns, *(took_ns for took_ns, _ in answers)])
-        self.wrong += sum(not _same(answer, self._frame) for _, answer in answers)
+        self.wrong += sum(not _same(answer, frame) for _, answer in answers)
 
-    def _call(self, client: Client) -> tuple[int, Any]:
+    def _call(self, client: Client, frame: Any) -> tuple[int, Any]:
         began = time.monotonic_ns()
-        asked = {"frame": self._frame, "coef": self._told["coef"]}
+        asked = {"frame": frame, "coef": self._told["coef"]}
         answer = client.call(asked, timeout_s=SPARE_S + self._told["patience_s"])
         return time.monotonic_ns() - began, answer
 

@@ -22,6 +22,8 @@ from hopmeter.launch.failure import InterruptedRunError
 from hopmeter.launch.ground import Ground, sweep
 from hopmeter.manifest.discovery import named
 from hopmeter.manifest.model import Manifest
+from hopmeter.pictures import Source, decoded
+from hopmeter.pictures.source import Size
 from hopmeter.scenario.amounts import work
 
 OPENED_S = 60.0
@@ -149,8 +151,10 @@ class Asking:
     frames: int
     coef: float
     threads: int
-    width: int
-    height: int
+    size: Size
+    """Width and height, of a frame that is generated."""
+    source: Source | None
+    """Where frames come out of a file."""
     in_turn: bool
     where: dict[str, Where]
     """By server."""
@@ -165,8 +169,12 @@ class Answers:
     transports: list[str]
     elapsed_ns: int
     wrong: int
+    size: Size
+    """Of each frame."""
     ideal_ns: int | None
     """How long it would take if nothing but work took time; None where that is not known."""
+    pictures: str = ""
+    """What came out of a file."""
     failure: str = ""
 
 
@@ -203,12 +211,24 @@ def ask(asking: Asking) -> Answers:
         _refuse_apart(manifests, found)
         works = [work(str(host.said["work"])) for host in hosts]
         servers = [host.told(name, one) for host, name, one in zip(hosts, asking.names, found, strict=True)]
+        shown = _decoded(asking, ground, alarm)
+        size = shown.size if shown else asking.size
         told = _told(asking, servers, ground, sum(_lengths_ns(asking, works)))
+        told |= {"width": size[0], "height": size[1], "pictures": str(shown.file) if shown else None}
         with Child(manifests[0].offers["python"], told, ground.trial(), found[0].environment) as child:
             said = _done(child, [host.wire for host in hosts], alarm)
         rows = np.load(told["rows"]).reshape(-1, 1 + len(manifests))
         names = [one.name for one in manifests]
-        return Answers(rows, names, said["elapsed_ns"], said["wrong"], _ideal(asking, works), said["failure"])
+        line = decoded.said(shown.facts) if shown else ""
+        ideal_ns, failure = _ideal(asking, works), said["failure"]
+        return Answers(rows, names, said["elapsed_ns"], said["wrong"], size, ideal_ns, line, failure)
+
+
+def _decoded(asking: Asking, ground: Ground, alarm: Alarm) -> decoded.Decoded | None:
+    """The frames of a file, before anybody is asked. PictureError where it shows nothing."""
+    if asking.source is None:
+        return None
+    return decoded.decode(asking.source, asking.frames, ground.directory / "frames.rgb8", alarm.check)
 
 
 def _done(child: Child, wires: Sequence[Wire], alarm: Alarm) -> Said:
@@ -257,7 +277,7 @@ def _ideal(asking: Asking, works: Sequence[dict[str, Any]]) -> int | None:
 
 
 def _told(asking: Asking, servers: Sequence[dict[str, Any]], ground: Ground, work_ns: float) -> dict[str, Any]:
-    options = {name: getattr(asking, name) for name in ("frames", "coef", "threads", "width", "height", "in_turn")}
+    options = {name: getattr(asking, name) for name in ("frames", "coef", "threads", "in_turn")}
     return {
         "role": "ask",
         "servers": servers,

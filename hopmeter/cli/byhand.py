@@ -44,6 +44,9 @@ def spread(args: list[str]) -> list[str]:
 Plugins = Annotated[list[str], typer.Option(metavar="A B …", help="Frameworks, such as pillow numpy pytorch.")]
 Mwares = Annotated[list[str], typer.Option(metavar="A B …", help="Transports, such as zeromq ros1.")]
 Width = Annotated[int, typer.Option(min=1, max=100_000, help="Of the object, or of the frame.")]
+Side = Annotated[
+    int | None, typer.Option(min=1, max=100_000, help="Of the frame: 640 x 480 without it, of a file as it is.")
+]
 Trials = Annotated[int, typer.Option(min=1, help="Messages of each plugin and middleware.")]
 Skip = Annotated[int, typer.Option(min=0, help="Messages sent before those, and not counted.")]
 Rate = Annotated[float, typer.Option(min=0.001, help="Messages a second.")]
@@ -187,8 +190,12 @@ def ask(
     number: Annotated[int | None, typer.Option(min=1, help="Another word for --frames.")] = None,
     coef: Annotated[float, typer.Option(min=0, max=1e6, help="Multiplies the servers' work.")] = 1.0,
     n_thread: Annotated[int, typer.Option(min=1, max=256, help="Threads that ask at once.")] = 1,
-    width: Width = 640,
-    height: Width = 480,
+    width: Side = None,
+    height: Side = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="An image or a video whose frames are sent, instead of a pattern."),
+    ] = None,
     in_turn: Annotated[bool, typer.Option("--in-turn", help="One server after the other, not all at once.")] = False,
     folder: Folder = None,
     meet: Annotated[
@@ -197,7 +204,10 @@ def ask(
     host: Host = None,
     within: Within = 10.0,
 ) -> None:
-    """Ask servers: send each frame (width x height, 3 bytes a pixel) to all of them, and wait for all."""
+    """Ask servers: send each frame (width x height, 3 bytes a pixel) to all of them, and wait for all.
+
+    Frames of a file are decoded before the first is sent, in its own size where none is given.
+    """
     from hopmeter.byhand.brokers import given
     from hopmeter.byhand.meeting import checked
     from hopmeter.byhand.servers import Asking
@@ -209,12 +219,28 @@ def ask(
     wanted = [checked(name) for name in names]
     met = given(meet or [], wanted, "--meet")
     where = {name: _where(folder, met.get(name), host if name in met or not met else None) for name in wanted}
-    asking = Asking(wanted, frames or number or 25, coef, n_thread, width, height, in_turn, where, within)
+    size, shown = _frames(width, height, source)
+    asking = Asking(wanted, frames or number or 25, coef, n_thread, size, shown, in_turn, where, within)
     try:
         found = asked(asking)
     except InterruptedRunError:
         raise typer.Exit(INTERRUPTED) from None
     raise typer.Exit(_show(asking, found))
+
+
+def _frames(width: int | None, height: int | None, file: Path | None) -> Any:
+    """The size of a frame that is generated, and the source of those that are not; what a file shows is looked at."""
+    from hopmeter.pictures import decoded
+    from hopmeter.pictures.source import of_file
+
+    size = (width or 640, height or 480)
+    if file is None:
+        return size, None
+    if (width is None) != (height is None):
+        raise UsageError("--source with --width or --height alone has no size", "give both, or none of the two")
+    source = of_file(file, size if width else None)
+    decoded.size_of(source)
+    return size, source
 
 
 def _show(asking: Any, found: Any) -> int:

@@ -41,7 +41,9 @@ def run(
     placement: Annotated[Text, _axis("thread, process, or apart: processes where the transport can.")] = None,
     wait: Annotated[Text, _axis("spin, block, callback; callback+block: one for each sink.")] = None,
     cores: Annotated[Text, _axis("same, cross, sibling, free, numa, or one list such as 0,1.")] = None,
-    payload: Annotated[Text, _axis("timing, bytes:N, image:WxH, file:PATH, with a codec array:WxH.")] = None,
+    payload: Annotated[
+        Text, _axis("timing, bytes:N, image:WxH, file:PATH, video:PATH; with a codec array:WxH.")
+    ] = None,
     touch: Annotated[Text, _axis("none, write, write+read.")] = None,
     codec: Annotated[Text, _axis("none, or in Python numpy, torch, pickle-in-band …")] = None,
     device: Annotated[Text, _axis("cpu, gpu: where a codec's object lives.")] = None,

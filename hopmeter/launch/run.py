@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -17,6 +17,7 @@ from hopmeter.launch.progress import RunProgress
 from hopmeter.launch.result import TrialResult
 from hopmeter.launch.trial import Work, executed
 from hopmeter.manifest.readiness import NO_CODEC, Readiness, readiness
+from hopmeter.pictures.decoded import Decoded
 from hopmeter.plan import Cell, Plan
 from hopmeter.plan.expand import World
 from hopmeter.plan.rules import languages
@@ -38,6 +39,8 @@ class Executor:
     console: Console
     further: Callable[[], list[Cell]] = list
     """Cells that follow from what the trials so far have shown; none where all were planned."""
+    pictures: Mapping[str, Decoded] = field(default_factory=dict)
+    """By payload: the frames of image and video files."""
 
     def run(self, done: Sequence[TrialResult] = ()) -> bool:
         """Executes what is not done yet; False where it was interrupted. What is finished is in the folder."""
@@ -107,6 +110,7 @@ class Executor:
             ready={language: self._ready(cell, language) for language in languages(cell)},
             logs=self.folder.logs,
             cpu=self.folder.cpu_path(cell.id, turn.trial) if self.plan.scenario.sample_cpu else None,
+            picture=self.pictures.get(cell.payload),
         )
 
     def _ready(self, cell: Cell, language: str) -> Readiness:

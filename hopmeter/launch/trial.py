@@ -21,6 +21,7 @@ from hopmeter.launch.ground import Ground, new_run_id, remove_leftovers
 from hopmeter.launch.node import Node, Start
 from hopmeter.launch.result import TrialResult
 from hopmeter.manifest import Manifest, Readiness
+from hopmeter.pictures.decoded import Decoded
 from hopmeter.plan.cell import Cell
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.topology import topology
@@ -43,6 +44,8 @@ class Work:
     logs: Path
     cpu: Path | None = None
     """Where CPU samples go, if any are taken."""
+    picture: Decoded | None = None
+    """The frames that are the payloads, where they come out of an image or a video file."""
 
     @property
     def name(self) -> str:
@@ -86,7 +89,7 @@ def _place(work: Work, folder: Path, run: str) -> Place:
     ends = folder / "s"
     ends.mkdir(mode=0o700)
     adapters = {"python": work.manifest.folder / "python"}
-    return Place(run, work.trial, work.seed, directory=ends, samples=folder, adapters=adapters)
+    return Place(run, work.trial, work.seed, directory=ends, samples=folder, adapters=adapters, picture=work.picture)
 
 
 def _run(work: Work, ground: Ground, alarm: Alarm, place: Place, leftovers: list[str], outcome: Outcome) -> None:

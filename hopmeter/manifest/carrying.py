@@ -68,6 +68,11 @@ def requirements(codec: str) -> list[str]:
     return [*extras.get(extra, []), *needed]
 
 
+def extra(name: str) -> list[str]:
+    """What an extra of hopmeter's own brings, as `uv pip install` takes it."""
+    return _declared()[1][name]
+
+
 def frameworks() -> list[str]:
     """The codecs for whose framework something has to be installed; hopmeter brings the others along."""
     return [name for name, module in lookup.codecs().items() if hasattr(module, "MEGABYTES")]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+from hopmeter import pictures
 from hopmeter.manifest.readiness import Readiness
 from hopmeter.plan.cell import Cell
 from hopmeter.plan.expand import World
@@ -25,7 +26,7 @@ def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
     other = next((language for language in ends if language != "python"), "")
     if other:
         return f"codec {cell.codec} carries objects of Python's, and an end is {other}"
-    if kind not in OBJECTS:
+    if kind not in OBJECTS or pictures.parsed(cell.payload):
         return f"codec {cell.codec} carries objects, array:200x200 or image:1440x1080, and not {cell.payload}"
     return _no_place(cell)
 

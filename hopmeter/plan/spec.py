@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.manifest.readiness import SPEC_FORMAT
+from hopmeter.pictures.decoded import Decoded
 from hopmeter.plan.cell import Cell
 from hopmeter.plan.topology import Participant, topology
 from hopmeter.scenario import amounts
@@ -31,6 +32,8 @@ class Place:
     """The folder of the Python adapter, by language."""
     daemon: str = ""
     """Where the transport's daemon listens, where it has one."""
+    picture: Decoded | None = None
+    """The frames that are the payloads, where they come out of an image or a video file."""
 
 
 def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
@@ -67,9 +70,9 @@ def _common(cell: Cell, place: Place) -> dict[str, Any]:
         "directory": str(place.directory),
         "daemon": place.daemon,
         "pattern": cell.pattern,
-        "payload": amounts.payload(cell.payload) if cell.codec == "none" else {"kind": "bytes"},
+        "payload": _payload(cell, place),
         "payload_bytes": cell.payload_bytes,
-        **_where_asked(cell),
+        **_where_asked(cell, place),
         "touch": cell.touch,
         "pace": _pace(cell, place),
         "messages": cell.messages,
@@ -86,16 +89,24 @@ def _common(cell: Cell, place: Place) -> dict[str, Any]:
     }
 
 
+def _payload(cell: Cell, place: Place) -> dict[str, Any]:
+    if place.picture:
+        return place.picture.payload
+    return amounts.payload(cell.payload) if cell.codec == "none" else {"kind": "bytes"}
+
+
 def _object(cell: Cell) -> dict[str, Any]:
     """What the ends encode and decode; those between carry bytes, in whatever language."""
     return {} if cell.codec == "none" else {"codec": cell.codec, "device": cell.device, "object": cell.payload}
 
 
-def _where_asked(cell: Cell) -> dict[str, Any]:
+def _where_asked(cell: Cell, place: Place) -> dict[str, Any]:
     """What a node need not know where it is as usual, so that one that was built before goes on working."""
     told: dict[str, Any] = {}
     if file := amounts.payload_file(cell.payload):
         told["payload_file"] = str(file)
+    if picture := place.picture:
+        told |= {"payload_file": str(picture.file), "payload_frames": picture.frames}
     if cell.asking != "parallel":
         told["asking"] = cell.asking
     return told

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from hopmeter.pictures.decoded import said
 from hopmeter.report import words
 from hopmeter.report.processes import mapped_mb
 from hopmeter.report.source import Run
@@ -81,6 +82,12 @@ def ways(runs: Sequence[Run]) -> Facts:
 
 def _mapped(most_mb: float) -> list[str]:
     return [f"a process maps up to {words.payload_bytes(most_mb * 1e6)} of shared memory"] if most_mb else []
+
+
+def pictures(runs: Sequence[Run]) -> Facts:
+    """Image and video files whose pixels were sent, and what came out of them."""
+    shown = [(payload, said(told)) for run in runs for payload, told in run.part("pictures").items()]
+    return list(dict.fromkeys(shown))
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from hopmeter.pictures import parsed
 from hopmeter.plan.cell import AXES, DEFAULTS
 from hopmeter.report import hosts, words
 from hopmeter.report.source import Row, Run
@@ -138,9 +139,8 @@ def _worded(setting: Any) -> str:
 def _payload(value: Any, conditions: dict[str, Any]) -> str:
     size = words.payload_bytes(conditions["payload_bytes"] or 0)
     kind, _, shape = str(value).partition(":")
-    named = {"bytes": "", "timing": "timing message"}.get(
-        kind, " ".join(words.distinct([kind, shape.replace("x", "×")]))
-    )
+    shape = shape if kind == "file" or parsed(str(value)) else shape.replace("x", "×")
+    named = {"bytes": "", "timing": "timing message"}.get(kind, " ".join(words.distinct([kind, shape])))
     return ", ".join(words.distinct([named, size if conditions["payload_bytes"] or not named else ""]))
 
 

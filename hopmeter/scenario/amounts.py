@@ -7,6 +7,8 @@ import os
 import re
 from pathlib import Path
 
+from hopmeter.pictures import PictureError, parsed
+
 WAYS = ("memcpy", "stream", "rep", "bytes", "own")
 """How a receiver copies; the first is the default. instrument/src/copying.rs says what each is."""
 DESTINATIONS = ("warm", "cold", "fresh")
@@ -44,6 +46,8 @@ def payload_bytes(text: str) -> int:
     """What a payload weighs beside the 64-byte header, which alone is the `timing` message."""
     if path := payload_file(text):
         return _size(path)
+    if size := frame_size(text):
+        return size[0] * size[1] * 3
     if text == "timing":
         return 0
     if found := re.fullmatch(r"bytes:(\d+)", text):
@@ -55,8 +59,8 @@ def payload_bytes(text: str) -> int:
     if found := re.fullmatch(r"array:(\d+(?:x\d+)*)", text):
         return math.prod(map(int, found[1].split("x"))) * 8
     raise ValueError(
-        f'"{text}" is no payload; write timing, bytes:N, image:WIDTHxHEIGHT (rgb8), file:PATH or with a codec '
-        "array:LENGTHxLENGTH, such as bytes:1000"
+        f'"{text}" is no payload; write timing, bytes:N, image:WIDTHxHEIGHT (rgb8), file:PATH (its bytes), '
+        "image:PATH or video:PATH (its pixels), or with a codec array:LENGTHxLENGTH, such as bytes:1000"
     )
 
 
@@ -64,6 +68,19 @@ def payload_file(text: str) -> Path | None:
     """The file whose bytes are the payload, by its whole path; None where it is no file's."""
     kind, _, path = text.partition(":")
     return Path(path).expanduser().absolute() if kind == "file" and path else None
+
+
+def frame_size(text: str) -> tuple[int, int] | None:
+    """Width and height of each frame of the image or video file that is the payload; None where it is none's."""
+    source = parsed(text)
+    if source is None:
+        return None
+    from hopmeter.pictures import decoded  # only here: few scenarios need it
+
+    try:
+        return decoded.size_of(source)
+    except PictureError as wrong:
+        raise ValueError(f"the payload {wrong}") from wrong
 
 
 def _size(path: Path) -> int:
@@ -78,6 +95,8 @@ def payload(text: str) -> dict[str, str | int]:
     """What a payload stands for, as the spec file holds it; `ValueError` says how one is written."""
     payload_bytes(text)
     kind, _, size = text.partition(":")
+    if shown := frame_size(text):
+        return {"kind": "image", "width": shown[0], "height": shown[1]}
     if kind != "image":
         return {"kind": "bytes" if kind == "file" else kind}
     width, height = size.split("x")

@@ -137,7 +137,9 @@ Cores = Annotated[str, AfterValidator(_cores), _shown(patterns.cores(CORES), [*C
 Payload = Annotated[
     str,
     _checked_by(amounts.payload_bytes),
-    _shown(patterns.PAYLOAD, ["timing", "bytes:1000", "image:1440x1080", "file:one.jpg", "array:200x200"]),
+    _shown(
+        patterns.PAYLOAD, ["timing", "bytes:1000", "image:1440x1080", "file:one.jpg", "video:one.mp4", "array:200x200"]
+    ),
 ]
 Work = Annotated[
     str,

@@ -42,5 +42,6 @@ PAYLOAD = whole(
     f"image:{POSITIVE}x{POSITIVE}",
     f"array:{NUMBER}(x{NUMBER})*",
     "file:.+",
+    "(image|video):.*[./].*",
 )
 WORK = whole("none", _each("(sleep|spin)", TIME), _each("copy", COPIED))

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from hopmeter import manifest
 from hopmeter.build import frameworks
 from hopmeter.build.command import BuildError
-from hopmeter.cli.main import app, register_all
+from hopmeter.cli.parts.application import app, register_all
 from hopmeter.codecs import lookup
 from hopmeter.errors import UsageError
 from hopmeter.manifest import Offer, carrying, interpreter
@@ -118,3 +118,16 @@ def test_every_codec_is_listed_with_its_version_or_the_command_that_gets_it(envi
         "missing": "it is not installed",
         "get": "hopmeter build --framework mxnet",
     }
+
+
+def test_what_decodes_videos_is_got_in_the_same_way_although_no_codec_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(frameworks, "into", lambda *words: asked.append(words[:2]))
+    assert frameworks.chosen(["video"]) == ["video"]
+    assert frameworks.told("video") == "video: 34 MB to download, 3 s at 100 Mbit/s; 104 MB on disk"
+    assert frameworks.wanting("video", manifest.every().values()) == []
+    frameworks.install("video", tmp_path / "log")
+    assert asked == [(interpreter.ours().program, carrying.extra("video"))]
+    assert carrying.extra("video")[0].startswith("av>=")

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import threading
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import psutil
+import pytest
 
+import hopmeter
+from hopmeter.byhand import asking
 from tests.byhand.running import Command, started
+from tests.pictures.made import image, pixels, video
 
 OTHER = "zeromq" if importlib.util.find_spec("zmq") else "queue"
 
@@ -58,3 +65,90 @@ def test_a_server_that_is_not_there_is_named_with_the_command_that_starts_it(tmp
         assert asking.ends() == 1
         assert 'nobody is there under "nobody"' in asking.said
         assert "hopmeter serve nobody" in asking.said
+
+
+def test_frames_of_a_file_are_sent_in_its_size_or_resized_and_come_back(tmp_path: Path) -> None:
+    meeting = ("--folder", str(tmp_path / "meeting"))
+    shown, still = video(tmp_path / "a.mkv", pixels(3)), image(tmp_path / "a.png", pixels()[0])
+    with ExitStack() as closing:
+
+        def start(log: str, *words: str) -> Command:
+            return closing.enter_context(started(tmp_path / log, *words, *meeting))
+
+        server = start("server.log", "serve", "left", "--transport", "unix")
+        server.says("serving .*Ctrl-C ends it")
+        ask = ("ask", "left", "--within", "60", "--frames", "4")
+        for log, words, says in [
+            ("own.log", ("--source", str(shown)), f"frames of {shown}: ffv1, 3 frames of 10×6 rgb8\n"),
+            (
+                "resized.log",
+                ("--source", str(still), "--width", "32", "--height", "24"),
+                f"frames of {still}: png, 1 frame of 32×24 rgb8, resized from 10×6\n",
+            ),
+        ]:
+            asked = start(log, *ask, *words)
+            assert asked.ends() == 0, asked.said
+            assert says in asked.said
+            assert re.search(r"^left +unix .* 4 ", asked.said, re.MULTILINE)
+        server.interrupt()
+        assert server.ends() == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--source", "none.png"), "none.png cannot be read: No such file or directory"),
+        (("--source", "text.mp4"), "text.mp4 cannot be decoded as a video"),
+        (("--source", "one.png", "--width", "10"), "give both, or none of the two"),
+    ],
+)
+def test_a_source_that_shows_nothing_is_told_before_anybody_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("text.mp4").write_text("no video")
+    image(Path("one.png"), pixels()[0])
+    with started(tmp_path / "ask.log", "ask", "left", *words) as asked:
+        assert asked.ends() == 2
+        assert says in asked.said
+
+
+class Ears:
+    """A command that never ends its participant."""
+
+    def __init__(self) -> None:
+        self.over = threading.Event()
+        self.said: dict[str, Any] = {}
+
+    def say(self, word: str, **more: Any) -> None:
+        self.said = {"say": word, **more}
+
+
+@pytest.mark.parametrize("in_turn", [False, True])
+def test_a_server_gets_exactly_the_frames_in_their_order_over_and_over(tmp_path: Path, in_turn: bool) -> None:
+    shown, got, ears = pixels(3), [], Ears()
+    shown.tofile(tmp_path / "frames.rgb8")
+
+    def answer(asked: Any) -> Any:
+        got.append(asked["frame"].copy())
+        return asked["frame"]
+
+    with hopmeter.connect("unix", folder=tmp_path / "meeting") as house:
+        house.server("left", answer)
+        server = {
+            "transport": "unix",
+            "link": "left",
+            "folder": str(tmp_path / "meeting"),
+            "host": None,
+            "daemon": None,
+        }
+        told = {"servers": [server], "threads": 1, "frames": 5, "coef": 1.0, "in_turn": in_turn, "patience_s": 0.0}
+        told |= {
+            "width": 10,
+            "height": 6,
+            "pictures": str(tmp_path / "frames.rgb8"),
+            "rows": str(tmp_path / "rows.npy"),
+        }
+        asking.play(ears, told)  # type: ignore[arg-type]
+    assert (ears.said["say"], ears.said["wrong"], ears.said["failure"]) == ("done", 0, "")
+    assert np.array_equal(np.stack(got), shown[[0, 1, 2, 0, 1]])

@@ -14,6 +14,7 @@ from hopmeter.manifest import Manifest, Readiness, carrying
 from hopmeter.manifest.interpreter import ours
 from hopmeter.plan import Plan, weights
 from hopmeter.plan.spec import Place, node_specs
+from tests.pictures.made import image, pixels
 
 from .world import planned, transport, world
 
@@ -174,3 +175,8 @@ def test_a_gpu_that_is_not_here_is_remembered_until_one_comes(monkeypatch: pytes
         monkeypatch.setattr(weights, "_gpus", lambda seen=seen: seen)
         assert dropped(carried(codec="torch", device="gpu")) == ["codec torch: torch finds no GPU here"]
     assert nodes.asked == ["torch gpu array:20x30"] * 2
+
+
+def test_a_codec_makes_its_own_objects_and_takes_none_from_a_file(tmp_path: Path) -> None:
+    (cell, *_) = carried(payload=f"image:{image(tmp_path / 'one.png', pixels()[0])}").cells
+    assert "codec numpy carries objects" in cell.dropped

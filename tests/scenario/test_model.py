@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -13,6 +14,7 @@ from hopmeter.cli.scenarios import schema_text
 from hopmeter.errors import UsageError
 from hopmeter.scenario import Scenario, amounts, files
 from hopmeter.toml_files import checked, read
+from tests.pictures.made import image, pixels
 
 SCHEMA = jsonschema.Draft202012Validator(json.loads(schema_text()))
 
@@ -50,6 +52,12 @@ def made(**given: Any) -> Scenario:
         ({"asking": "serial"}, 'asking: "serial" is not one of parallel, sequential'),
         ({"payload": "file:/nowhere/one.jpg"}, "/nowhere/one.jpg cannot be read: No such file or directory"),
         ({"payload": "file:/"}, "/ cannot be read: Is a directory"),
+        (
+            {"payload": "video:/nowhere/one.mp4"},
+            "the payload /nowhere/one.mp4 cannot be read: No such file or directory",
+        ),
+        ({"payload": "image:4x4:/"}, "the payload / cannot be read: Is a directory"),
+        ({"payload": "image:4x0:one.png"}, '"image:4x0:one.png" has no pixel'),
         ({"drain": "1"}, '"1" is no duration; write a number and ns, us, ms, s or m, such as 30s'),
         ({"messages": 10, "duration": "1s"}, "messages and duration say the same thing twice"),
         ({"fifo": 100}, "fifo = 100: Input should be less than or equal to 99"),
@@ -140,6 +148,9 @@ REFUSED = {
         "array:2x",
         "file:",
         "timing:1",
+        "image:camera",
+        "video:",
+        "video:640x480",
     ],
     "work": [
         "",
@@ -184,6 +195,16 @@ TAKEN = {
 def test_the_schema_takes_what_the_model_takes(key: str, value: str) -> None:
     made(**{key: value})
     SCHEMA.validate({"title": "t", "question": "q?", key: value})
+
+
+@pytest.mark.parametrize("before", ["image:", "image:4x2:", "video:", "video:4x2:"])
+def test_an_image_is_the_payload_of_its_pixels(tmp_path: Path, before: str) -> None:
+    payload = f"{before}{image(tmp_path / 'one.png', pixels()[0])}"
+    assert made(payload=payload).payload == [payload]
+    SCHEMA.validate({"title": "t", "question": "q?", "payload": payload})
+    width, height = (4, 2) if "4x2" in before else (10, 6)
+    assert amounts.payload_bytes(payload) == width * height * 3
+    assert amounts.payload(payload) == {"kind": "image", "width": width, "height": height}
 
 
 def test_a_wait_for_each_sink_is_one_value_of_the_axis() -> None:

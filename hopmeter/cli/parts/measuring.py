@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,7 @@ def measured(
 ) -> int:
     """A new run."""
     from hopmeter.launch.about import about
+    from hopmeter.launch.pictures import Pictures, facts
     from hopmeter.store.run import RunFolder
 
     final = _place(out) if out else places.results() / f"{datetime.now():%Y-%m-%dT%H%M%S}-{made.name}"
@@ -77,8 +78,12 @@ def measured(
         _print_dropped(console, made.cells, as_json)
         raise UsageError("no cell of this scenario can be measured here", _remedy(made))
     _tell_swept(console)
-    folder = RunFolder.create(final.parent, final.name, about(made, world, command))
-    return _executed(made, world, folder, console, as_json, result_lines)
+
+    def begun(shown: Pictures) -> RunFolder:
+        told = {"pictures": facts(shown)} if shown else {}
+        return RunFolder.create(final.parent, final.name, about(made, world, command) | told)
+
+    return _executed(made, world, begun, console, as_json, result_lines)
 
 
 def _place(out: Path) -> Path:
@@ -116,13 +121,19 @@ def resumed(asked: Path, console: Console, as_json: bool) -> int:
 
     Nothing of it is touched before it is sure that it can go on: a finished run keeps its name until then.
     """
+    from hopmeter.launch.pictures import Pictures, check_unchanged
     from hopmeter.store.run import RunFolder
 
     made = _as_planned(RunFolder.open(asked))
     world = this_world()
     _check_still_ready(made, world)
     _tell_swept(console)
-    return _executed(made, world, RunFolder.resume(asked), console, as_json, result_lines=not console.is_terminal)
+
+    def goes_on(shown: Pictures) -> RunFolder:
+        check_unchanged(shown, RunFolder.open(asked).about.get("pictures", {}))
+        return RunFolder.resume(asked)
+
+    return _executed(made, world, goes_on, console, as_json, result_lines=not console.is_terminal)
 
 
 def _as_planned(folder: Any) -> Plan:
@@ -152,23 +163,34 @@ def _tell_swept(console: Console) -> None:
         console.print(f"cleaned up after a run that was killed: {directory}", style="dim", markup=False)
 
 
-def _executed(made: Plan, world: World, folder: Any, console: Console, as_json: bool, result_lines: bool) -> int:
+def _executed(
+    made: Plan, world: World, begin: Callable[[Any], Any], console: Console, as_json: bool, result_lines: bool
+) -> int:
+    """Files are decoded before there is a run folder: those that cannot be leave nothing."""
+    from hopmeter.launch.failure import InterruptedRunError
+    from hopmeter.launch.pictures import decoded
+
+    folder = None
     try:
-        complete = _tried(made, world, folder)
+        with decoded(made) as pictures:
+            folder = begin(pictures)
+            complete = _tried(made, world, folder, pictures)
         return _told(folder, complete, console, as_json, result_lines)
-    except KeyboardInterrupt:
-        _print_kept(console, folder)
+    except (KeyboardInterrupt, InterruptedRunError):
+        if folder is not None:
+            _print_kept(console, folder)
         return INTERRUPTED
 
 
-def _tried(made: Plan, world: World, folder: Any) -> bool:
+def _tried(made: Plan, world: World, folder: Any, pictures: Mapping[str, Any]) -> bool:
     """Whether all trials were taken."""
     from hopmeter.analysis.search import Hunt
     from hopmeter.launch.run import Executor
 
     search = made.scenario.search
     further = Hunt(made.scenario, search, folder).next_cells if search else list
-    return Executor(made, world, folder, Console(stderr=True, highlight=False), further).run(folder.trials)
+    console = Console(stderr=True, highlight=False)
+    return Executor(made, world, folder, console, further, pictures).run(folder.trials)
 
 
 def _told(folder: Any, complete: bool, console: Console, as_json: bool, result_lines: bool) -> int:

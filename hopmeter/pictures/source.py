@@ -1,0 +1,54 @@
+"""`image:PATH`, `video:PATH`, or resized `video:640x480:PATH`: which file, and how large its frames are to be."""
+
+from __future__ import annotations
+
+import mimetypes
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from hopmeter.errors import UsageError
+
+# A path has a dot or a slash: `image:1440` is a size that lacks its other half, and no file.
+FORM = re.compile(r"(image|video):(?:([0-9]+)x([0-9]+):)?(.*[./].*)", re.DOTALL)
+MOVING = ("image/gif",)
+"""Images by name, and videos to whoever made them."""
+
+Size = tuple[int, int]
+"""Width and height, in pixels."""
+
+
+class PictureError(UsageError):
+    """A file that shows nothing, with what to do about it."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file whose frames are payloads, by its whole path, and the size that was asked for; None: as it is."""
+
+    kind: str
+    file: Path
+    size: Size | None = None
+
+
+def parsed(text: str) -> Source | None:
+    """The source that a payload names; None where it names none. `ValueError` where its size has no pixel."""
+    found = FORM.fullmatch(text)
+    if found is None:
+        return None
+    kind, width, height, path = found.groups()
+    size = (int(width), int(height)) if width else None
+    if size and not size[0] * size[1]:
+        raise ValueError(f'"{text}" has no pixel; a frame is 1x1 at least')
+    return Source(kind, _whole(Path(path)), size)
+
+
+def of_file(path: Path, size: Size | None) -> Source:
+    """The source that a file is by the end of its name: what is no image is a video."""
+    named, _ = mimetypes.guess_type(path.name)
+    is_image = named is not None and named.startswith("image/") and named not in MOVING
+    return Source("image" if is_image else "video", _whole(path), size)
+
+
+def _whole(path: Path) -> Path:
+    return path.expanduser().absolute()

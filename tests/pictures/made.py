@@ -1,0 +1,50 @@
+"""Images and videos as cameras and programs leave them, with pixels that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+from PIL import Image
+
+Pixels = np.ndarray[Any, np.dtype[np.uint8]]
+"""Height x width x 3 for one frame; a count before that for several."""
+
+
+def pixels(frames: int = 5, height: int = 6, width: int = 10) -> Pixels:
+    """Noise, so that no frame, row, pixel or channel is like another. Rows of 30 bytes are padded in any decoder."""
+    return np.random.default_rng(7).integers(0, 256, (frames, height, width, 3), dtype=np.uint8)
+
+
+def image(path: Path, shown: Pixels) -> Path:
+    """An image of these pixels, in the format that its name ends with."""
+    Image.fromarray(shown).save(path)
+    return path
+
+
+def video(
+    path: Path, shown: Sequence[Pixels] | Pixels, codec: str = "ffv1", held: str = "bgr0", **options: str
+) -> Path:
+    """A video of these frames; `ffv1` and `png` lose nothing. `options` are its container's."""
+    with av.open(str(path), "w", options=options) as container:
+        stream = container.add_stream(codec, rate=25)
+        stream.height, stream.width = shown[0].shape[:2]
+        stream.pix_fmt = held
+        for each in shown:
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(each, format="rgb24").reformat(format=held)))
+        container.mux(stream.encode())
+    return path
+
+
+def sound(path: Path) -> Path:
+    """A file with sound and nothing to see."""
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("pcm_s16le", rate=8000)
+        frame = av.AudioFrame.from_ndarray(np.zeros((1, 800), np.int16), format="s16", layout="mono")
+        frame.sample_rate = 8000
+        container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+    return path
