@@ -106,7 +106,7 @@ def _where_asked(cell: Cell, place: Place) -> dict[str, Any]:
     if file := amounts.payload_file(cell.payload):
         told["payload_file"] = str(file)
     if picture := place.picture:
-        told |= {"payload_file": str(picture.file), "payload_frames": picture.frames}
+        told |= {"payload_file": str(picture.file)} | ({"payload_frames": picture.frames} if picture.frames > 1 else {})
     if cell.asking != "parallel":
         told["asking"] = cell.asking
     return told

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hopmeter.pictures import Source
+from hopmeter.pictures.decoded import Decoded
 from hopmeter.plan import Cell
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.topology import topology
@@ -142,6 +145,15 @@ def test_a_file_is_a_payload_of_its_size(tmp_path: Path) -> None:
     (_, spec), *_ = node_specs(one, PLACE)
     assert (spec["payload"], spec["payload_bytes"]) == ({"kind": "bytes"}, 70)
     assert spec["payload_file"] == f"{tmp_path}/one.jpg"
+
+
+@pytest.mark.parametrize(("frames", "told"), [(1, None), (7, 7)])
+def test_frames_of_a_file_are_read_from_where_they_were_decoded_to(frames: int, told: int | None) -> None:
+    source = Source("video", Path("/a/one.mp4"))
+    picture = Decoded(source, Path("/d/0.rgb8"), "h264", size=(4, 2), own_size=(8, 4), frames=frames, crc32=0)
+    (_, spec), *_ = node_specs(cell(payload="image:4x2"), replace(PLACE, picture=picture))
+    assert spec["payload"] == {"kind": "image", "width": 4, "height": 2}
+    assert (spec["payload_file"], spec["payload_bytes"], spec.get("payload_frames")) == ("/d/0.rgb8", 24, told)
 
 
 @pytest.mark.parametrize(
