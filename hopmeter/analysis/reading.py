@@ -63,8 +63,8 @@ def _source(cell: Cell, samples: Samples, origin: int) -> Lane:
 
 
 def _codec(cell: Cell) -> list[str]:
-    """Columns that only a codec fills."""
-    return [] if cell.codec == "none" else ["encoded_ns", "decoded_ns"]
+    """Columns that only a codec fills, and only where it is not the transport that encodes."""
+    return [] if cell.codec == "none" or cell.own_encoders else ["encoded_ns", "decoded_ns"]
 
 
 def _where(rows: Columns, chosen: NDArray[np.bool_]) -> Columns:

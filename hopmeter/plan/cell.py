@@ -88,6 +88,8 @@ class Cell:
     send: str = "nonblocking"
     system_copies: int | None = None
     """Copies of a payload that the operating system makes on each hop, as the manifest says."""
+    own_encoders: bool = False
+    """Whether the transport encodes the cell's objects by itself: within the hop, where nobody can tell it apart."""
     floor: str | None = None
     """The id of the cell that is this one's floor, measured in the same run."""
     floor_reason: str = ""

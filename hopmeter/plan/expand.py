@@ -151,6 +151,7 @@ def _cell(
         send=offer.send if offer else manifest.send,
         rpc=manifest.rpc or "duplex",
         system_copies=manifest.system_copies,
+        own_encoders=axes["codec"] != "none" and bool(offer and offer.objects),
         ranked=manifest.ranked,
         **length(ask, axes),
         **_manner(scenario),

@@ -184,6 +184,9 @@ def test_a_codec_is_within_the_response_and_outside_the_hop(tmp_path: Path) -> N
     found = middle(analysed(tmp_path, cell(codec="numpy"), {0: sent, 1: came}))
     assert (found["response"], found["service"], found["hop"]) == (55, 55, 40)
     assert (found["encode"], found["decode"]) == (10, 5)
+    within = analysed(tmp_path / "own", cell(codec="numpy", own_encoders=True), {0: sent, 1: came})
+    assert within["encode_p50_us"] is within["decode_p50_us"] is None
+    assert within["hop_p50_us"] == pytest.approx(50)
 
 
 def test_a_stall_of_the_source_shows_in_response_and_not_in_service(tmp_path: Path) -> None:

@@ -101,8 +101,10 @@ def test_a_transport_that_encodes_by_itself_has_its_own_codecs_only() -> None:
         return Readiness(manifest.name, "python", ready=True, command=NODE)
 
     asked = {"language": "python", "codec": ["numpy", "pickle-in-band"], "payload": "array:20x30"}
-    first, second = dropped(planned(replace(world(own), carrier=carrier), **asked))
+    made = planned(replace(world(own), carrier=carrier), **asked)
+    first, second = dropped(made)
     assert not first
+    assert made.cells[0].own_encoders
     assert second == "bus encodes objects by itself: those of numpy, torch, and not of pickle-in-band"
 
 

@@ -36,11 +36,12 @@ def across(groups: Sequence[Group], _: Style) -> Iterator[Figure]:
 
 
 def parts(each: Stand) -> dict[str, float] | None:
-    """Microseconds of the mean message by part; None where they do not add up to what its user waits for."""
+    """Microseconds of the mean message by part; None where they do not add up to what its user waits for, or lie within
+    the transport."""
     row = each.row
     whole, encode, decode = (row[f"{name}_mean_us"] for name in ("service", "encode", "decode"))
     adds_up = row["pattern"] == "pubsub" and row["pace"] != "closed" and row["sinks"] == 1
-    if not adds_up or not whole:
+    if not adds_up or not whole or row.cell.own_encoders:
         return None
     coded = (encode or 0.0) + (decode or 0.0)
     return {"encode": encode or 0.0, "transport": max(0.0, whole - coded), "decode": decode or 0.0}
