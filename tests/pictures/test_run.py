@@ -181,6 +181,6 @@ def test_a_run_goes_on_only_with_what_it_began_with(
     monkeypatch.setattr(measuring, "this_world", lambda: world)
     assert measuring.resumed(tmp_path / "run", Console(quiet=True), as_json=False) == 0
     image(file, pixels()[1])
-    with pytest.raises(UsageError, match=r"does not show what it showed .* put back the file"):
+    with pytest.raises(UsageError, match=r"does not show what it showed .*put back the file"):
         measuring.resumed(tmp_path / "run", Console(quiet=True), as_json=False)
     assert (tmp_path / "run/report.html").exists()
