@@ -7,38 +7,45 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from hopmeter.codecs.cuda import lending
+from hopmeter.codecs.cuda.lending import Lender
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import codecs as _codecs
 from hopmeter.codecs.lookup import missing
 from hopmeter.codecs.naming import named, names
 from hopmeter.codecs.reading import object_of
 from hopmeter.codecs.records import register
-from hopmeter.codecs.writing import frames_of
+from hopmeter.codecs.writing import frames_of, written
 
-__all__ = ["CodecError", "decode", "encode", "frameworks", "missing", "named", "names", "register"]
+__all__ = ["CodecError", "Lender", "decode", "encode", "frameworks", "missing", "named", "names", "register"]
 
 
-def encode(obj: Any) -> list[Any]:
+def encode(obj: Any, share: str | Lender | None = None) -> list[Any]:
     """`[header, frame, …]`: the header is bytes, every other frame a memoryview of bytes, not copied where it can be.
 
-    The frames are the object's memory: leave it alone until they have been sent. Raises CodecError for an object that
-    has no codec, such as an array of Python objects.
+    The frames are the object's memory: leave it alone until they have been sent. `share="cuda-ipc"`, or a `Lender`,
+    sends handles of the tensors that are on a GPU, for receivers on this machine that ask for them; leave those alone
+    until they are received (never run on a GPU). Raises CodecError for an object that has no codec, such as an array
+    of Python objects.
     """
     try:
-        return frames_of(obj)
+        return frames_of(obj) if share is None else written(obj, lending.lender(share))
     except RecursionError as cause:
         raise CodecError("objects nested too deep", "flatten them; a cycle cannot be sent") from cause
 
 
-def decode(frames: Sequence[Any], as_: str | None = None, device: str | None = None) -> Any:
+def decode(
+    frames: Sequence[Any], as_: str | None = None, device: str | None = None, share: str | Lender | None = None
+) -> Any:
     """The object that `encode` was given, in the memory of `frames` wherever its framework can share it.
 
     `as_` asks for another framework (`"torch"` for an array that was NumPy's), `device` for a place (`"cpu"`,
     `"cuda:0"`; without it where it was, or the CPU where there is no such device). Frames may be anything with the
-    buffer protocol; in read-only memory an array is read-only, and what must be writable is copied. Raises CodecError,
-    and nothing else, for frames that are damaged or hostile.
+    buffer protocol; in read-only memory an array is read-only, and what must be writable is copied. Handles of
+    GPU memory are opened only with `share="cuda-ipc"`. Raises CodecError, and nothing else, for frames that are damaged
+    or hostile.
     """
-    return object_of(frames, as_, device)
+    return object_of(frames, as_, device, share is not None and bool(lending.asked(share)))
 
 
 def frameworks() -> list[str]:

@@ -45,6 +45,12 @@ def write(array: Array, frames: Frames, framework: str = "numpy", extra: Any = N
     return node
 
 
+def described(array: Array, framework: str, extra: Any, dtype: str | None) -> str:
+    """The node alone of an array whose memory lies side by side."""
+    order = "C" if array.flags.c_contiguous else "F"
+    return _described((array.dtype, array.shape, order, framework, extra, dtype), array)[0]
+
+
 def _described(key: Any, array: Array) -> tuple[str, Callable[[Any], memoryview]]:
     of, shape, order, framework, extra, dtype = key
     node = ["array", framework, dtype or dtypes.to_node(of), list(shape), order, extra]
@@ -81,6 +87,13 @@ def read(node: list[Any], reading: Reading) -> Maker:
     more = extra if name == framework else None
     convert = _converter(codec, Wanted(dtype if raw is not None else "", reading.device, more))
     return lambda frames: convert(make(frames))
+
+
+def laid_out(node: list[Any], place: int) -> Maker:
+    """What makes NumPy's array of a node in the frame of that place, bytes as wide where NumPy lacks the dtype."""
+    _, _, dtype, shape, order, _ = listing(node, 6)
+    of = dtypes.raw(dtype)
+    return _numpy(dtypes.from_node(dtype) if of is None else of, _shape(shape), one_of(order, "C", "F"), place)
 
 
 @dataclass(frozen=True)

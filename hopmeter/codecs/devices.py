@@ -18,6 +18,12 @@ def checked(asked: str) -> str:
     return asked
 
 
+def number(asked: str | None) -> int | None:
+    """Which GPU is insisted on; None for any, and for the CPU."""
+    _, _, last = ("" if asked is None or asked.startswith("cpu") else asked).partition(":")
+    return int(last) if last else None
+
+
 def only_cpu(framework: str, asked: str | None) -> None:
     """CodecError where a GPU is asked for, of a framework whose objects never lie on one."""
     if asked is not None and not checked(asked).startswith("cpu"):

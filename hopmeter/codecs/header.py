@@ -11,22 +11,24 @@ from hopmeter.codecs.errors import CodecError
 MAGIC = b"HOPC"
 VERSION = 1
 PREFIX = struct.Struct("<4sBBHII")
-"""Magic, version, flags (0), reserved (0), how many frames follow this one, bytes of the body."""
+"""Magic, version, flags, reserved (0), how many frames follow this one, bytes of the body."""
+LENT = 1
+"""The one flag: frames hold handles of memory (`cuda.memory`), not memory. Whoever does not know it refuses."""
 MAX_BODY_BYTES = 16 * 2**20
 """A number of two bytes takes the reader some 300: its share of a list, and what makes it again."""
 MAX_DEPTH = 64
 
 
-def pack(body: str, frames: int) -> bytes:
+def pack(body: str, frames: int, flags: int = 0) -> bytes:
     """The header for a body and the number of frames that follow it."""
     text = body.encode("ascii")
     if len(text) > MAX_BODY_BYTES:
         raise CodecError(f"the header would be {len(text)} bytes", "send fewer or larger objects: arrays, not lists")
-    return PREFIX.pack(MAGIC, VERSION, 0, 0, frames, len(text)) + text
+    return PREFIX.pack(MAGIC, VERSION, flags, 0, frames, len(text)) + text
 
 
-def unpack(header: bytes) -> tuple[Any, int]:
-    """The body, parsed, and how many frames follow; refuses whatever this version did not write."""
+def unpack(header: bytes) -> tuple[Any, int, int]:
+    """The body, parsed, how many frames follow, the flags; refuses whatever this version did not write."""
     if len(header) < PREFIX.size:
         raise CodecError(f"a header of {len(header)} bytes is cut off")
     magic, version, flags, reserved, frames, size = PREFIX.unpack_from(header)
@@ -34,11 +36,11 @@ def unpack(header: bytes) -> tuple[Any, int]:
         raise CodecError("this is no header of hopmeter's codecs")
     if version != VERSION:
         raise CodecError(f"header version {version}, this is version {VERSION}", "use one hopmeter at both ends")
-    if flags or reserved:
+    if flags & ~LENT or reserved:
         raise CodecError("unknown flags in the header", "use one hopmeter at both ends")
     if size != len(header) - PREFIX.size or size > MAX_BODY_BYTES:
         raise CodecError(f"a body of {len(header) - PREFIX.size} bytes says that it has {size}")
-    return _parsed(header[PREFIX.size :]), frames
+    return _parsed(header[PREFIX.size :]), frames, flags
 
 
 def _parsed(body: bytes) -> Any:

@@ -33,6 +33,10 @@ class Reading:
     """Which framework the receiver asks for."""
     device: str | None = None
     """Where the receiver wants tensors."""
+    share: bool = False
+    """Whether the receiver takes handles of GPU memory."""
+    flags: int = 0
+    """The header's."""
     taken: int = 0
     depth: int = 0
     free: int = 0
@@ -69,14 +73,14 @@ class Reading:
         return made
 
 
-def object_of(frames: Sequence[Any], as_: str | None, device: str | None) -> Any:
+def object_of(frames: Sequence[Any], as_: str | None, device: str | None, share: bool = False) -> Any:
     """The object, in the memory of `frames` where its framework allows it; CodecError for whatever is wrong."""
     try:
         head = frames[0]
         if type(head) is not bytes:
             head = memoryview(head).tobytes()
-        key = head if as_ is device is None else (head, as_, device)
-        count, make = _plans.get(key) or _plan(key, head, as_, device)
+        key = head if as_ is device is None and not share else (head, as_, device, share)
+        count, make = _plans.get(key) or _plan(key, head, as_, device, share)
         if len(frames) != count:
             raise CodecError(f"{len(frames)} frames where the header announces {count}")
         return make(frames)
@@ -94,13 +98,13 @@ def forget() -> None:
     _held.clear()
 
 
-def _plan(key: Any, head: bytes, as_: str | None, device: str | None) -> tuple[int, Maker]:
-    node, announced = header.unpack(head)
+def _plan(key: Any, head: bytes, as_: str | None, device: str | None, share: bool) -> tuple[int, Maker]:
+    node, announced, flags = header.unpack(head)
     if as_ is not None:
         as_ = codec_named(as_).__name__.rpartition(".")[2]
     if device is not None:
         devices.checked(device)
-    reading = Reading(as_, device)
+    reading = Reading(as_, device, share, flags)
     make = reading.maker(node)
     if reading.taken != announced:
         raise CodecError(f"the header announces {announced} frames and describes {reading.taken}")

@@ -29,11 +29,19 @@ def frames_of(obj: Any) -> Frames:
     return whole(obj) if whole else written(obj)
 
 
-def written(obj: Any) -> Frames:
-    """The same by way of nodes."""
-    frames: Frames = [None]
+class Lending(list[Any]):
+    """Frames of which some may be handles of GPU memory, in place of a copy of it."""
+
+    def __init__(self, lender: Any) -> None:
+        super().__init__([None])
+        self.lender, self.since, self.flags = lender, lender.next, 0
+
+
+def written(obj: Any, lender: Any = None) -> Frames:
+    """The same by way of nodes; tensors on a GPU are lent where there is a lender (`cuda.lending.Lender`)."""
+    frames: Frames = [None] if lender is None else Lending(lender)
     body = (_writers.get(type(obj)) or writer_of(type(obj)))(obj, frames, 0)
-    frames[0] = _headers.get(body) or _header(body, len(frames) - 1)
+    frames[0] = _headers.get(body) or _header(body, len(frames) - 1, getattr(frames, "flags", 0))
     return frames
 
 
@@ -64,8 +72,8 @@ def refused(obj: Any, remedy: str = "") -> CodecError:
     return CodecError(f"no codec for {kind.__module__}.{kind.__qualname__}", remedy)
 
 
-def _header(body: str, frames: int) -> bytes:
-    packed = header.pack(body, frames)
+def _header(body: str, frames: int, flags: int) -> bytes:
+    packed = header.pack(body, frames, flags)
     if len(packed) <= KEPT_BODY_BYTES:
         if len(_headers) >= KEPT:
             _headers.clear()

@@ -13,9 +13,9 @@ from typing import Any
 from hopmeter.codecs import encode
 from hopmeter.codecs.errors import ENDING
 from hopmeter.connecting.errors import CallFailedError, ConnectError, TimedOutError
-from hopmeter.connecting.frames import Kind, Message, incoming, outgoing
+from hopmeter.connecting.frames import HEADER, Kind, Message, incoming, outgoing
 from hopmeter.connecting.links import Asked, End, bound, connected, waited_in_vain
-from hopmeter.connecting.pubsub import LOOK_S, Decode, Polled, Publisher, Subscription, offered, refuse_large
+from hopmeter.connecting.pubsub import LOOK_S, Decode, Polled, Publisher, Subscription, closed, offered, refuse_large
 
 REPLY_S = 5.0
 """How long a reply is offered to a transport that is busy."""
@@ -79,6 +79,7 @@ class Client:
         self.name, self._made = name, made
         self._lock = threading.Lock()
         self._closed = False
+        self._lender = asked.lender()
         self._numbers = itertools.count(1)
         began = time.monotonic()
         self._half: Native | Duplex = (Native if asked.manifest.rpc == "native" else Duplex)(asked, name, within_s)
@@ -114,7 +115,7 @@ class Client:
             if self._closed:
                 raise ConnectError(f'"{self.name}" is closed', "open it again")
             deadline, number = time.monotonic() + timeout_s, next(self._numbers)
-            self._half.put(Kind.CALL, number, encode(obj), timeout_s)
+            self._half.put(Kind.CALL, number, encode(obj, self._lender), timeout_s)
             message = self._reply(number, deadline)
         if message is None:
             raise waited_in_vain(self.name, self._half.record, timeout_s)
@@ -128,13 +129,15 @@ class Client:
         with self._lock:
             self._closed = True
             self._half.close()
+            closed(self._lender)
 
 
 class Answering:
     """The user's handler, one call at a time, whatever the transport's threads do."""
 
-    def __init__(self, handler: Callable[[Any], Any], made: Decode, frame_bytes: int, name: str) -> None:
-        self._handler, self._made, self._most, self._name = handler, made, frame_bytes, name
+    def __init__(self, handler: Callable[[Any], Any], made: Decode, asked: Asked, name: str) -> None:
+        self._handler, self._made, self._name = handler, made, name
+        self._most, self._lender = HEADER.size + asked.largest_bytes, asked.lender()
         self._lock = threading.Lock()
 
     def answer(self, message: Message) -> tuple[Kind, list[Any]] | None:
@@ -145,7 +148,7 @@ class Answering:
             return None
         try:
             with self._lock:
-                frames = encode(self._handler(self._made(message.payload)))
+                frames = encode(self._handler(self._made(message.payload)), self._lender)
             refuse_large(self._name, frames, self._most)
         except ENDING:
             raise
@@ -153,6 +156,10 @@ class Answering:
             log.exception('"%s": the handler has failed', self._name)
             return Kind.FAILED, encode(f"{type(failed).__name__}: {failed}"[:4000])
         return Kind.REPLY, frames
+
+    def close(self) -> None:
+        """Lets go of what was lent with replies."""
+        closed(self._lender)
 
 
 class NativeServer:
@@ -199,6 +206,7 @@ class NativeServer:
         if self._thread.ident is not None:
             self._thread.join()
         self._end.close()
+        self._answering.close()
 
 
 class Served:
@@ -287,3 +295,4 @@ class DuplexServer:
         for caller in self._callers.values():
             caller.close()
         self._end.close()
+        self._answering.close()

@@ -10,6 +10,9 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from hopmeter.codecs import CodecError, Lender
+from hopmeter.codecs.cuda import lending
+from hopmeter.codecs.cuda.lending import KEPT
 from hopmeter.connecting.adapters import adapter, away, checked_settings, manifest_of
 from hopmeter.connecting.calls import Answering, Client, DuplexServer, NativeServer
 from hopmeter.connecting.errors import ConnectError
@@ -39,6 +42,8 @@ def connect(
     wait: str | None = None,
     daemon: str | None = None,
     host: str | None = None,
+    share: str | None = None,
+    kept: int = KEPT,
     **settings: Any,
 ) -> House:
     """A house over one transport, with whatever settings its manifest has.
@@ -46,12 +51,15 @@ def connect(
     `folder` is where programs meet, the user's own by default; `largest_bytes` the largest encoded object (8 MiB, or
     what the transport can at most); `wait` the way to wait (`block`, `callback`, `spin`), as the transport offers it;
     `daemon` where the transport's broker or master listens; `host` this machine's address, where ends bind and are
-    reached from other machines, instead of the loopback device's: their records have to be carried there. Raises
-    UsageError for what does not exist, ConnectError for what is not installed.
+    reached from other machines, instead of the loopback device's: their records have to be carried there;
+    `share="cuda-ipc"` sends and takes handles of tensors on a GPU in place of copies, of which each end that sends
+    keeps the newest `kept` (never run on a GPU). Raises UsageError for what does not exist, ConnectError for what is
+    not installed.
     """
     manifest, offer = manifest_of(transport)
     given = {**(away(manifest) if host else {}), **checked_settings(manifest, settings)}
     waits = _wait(offer, wait)
+    _shareable(share, kept, host)
     largest = _largest(manifest, largest_bytes)
     if manifest.daemon is not None and daemon is None:
         address = _to_fill_in(manifest.daemon.address.replace("{host}", LOOPBACK))
@@ -60,7 +68,19 @@ def connect(
     adapter(manifest, offer)
     meeting = Rendezvous(folder, transport)
     meeting.sweep()
-    return House(Asked(manifest, offer, meeting, waits, daemon or "", largest, given, host or LOOPBACK))
+    return House(Asked(manifest, offer, meeting, waits, daemon or "", largest, given, host or LOOPBACK, share, kept))
+
+
+def _shareable(share: str | None, kept: int, host: str | None) -> None:
+    if share is None:
+        return
+    try:
+        lending.checked(share)
+        Lender(kept).close()
+    except CodecError as unknown:
+        raise UsageError(unknown.what, unknown.remedy) from unknown
+    if host is not None:
+        raise UsageError(f"share={share!r} works on one machine, and host={host!r} asks for more", "leave one out")
 
 
 def _to_fill_in(template: str) -> str:
@@ -115,14 +135,14 @@ class House:
         `on_object` is called with each, on one thread; without it ask `receive`. `as_` and `device` are `decode`'s.
         """
         asked = self._ready(name, "pubsub")
-        return self._kept(Subscriber(asked, name, decoder(as_, device), within_s, on_object))
+        return self._kept(Subscriber(asked, name, decoder(as_, device, asked.share), within_s, on_object))
 
     def server(
         self, name: str, handler: Callable[[Any], Any], *, as_: str | None = None, device: str | None = None
     ) -> NativeServer | DuplexServer:
         """Answers calls with what `handler` returns, on a thread of its own and one call at a time, until closed."""
         asked = self._ready(name, "rpc")
-        answering = Answering(handler, decoder(as_, device), HEADER.size + asked.largest_bytes, name)
+        answering = Answering(handler, decoder(as_, device, asked.share), asked, name)
         if asked.manifest.rpc == "native":
             return self._kept(NativeServer(asked, name, answering))
         return self._kept(DuplexServer(asked, name, answering))
@@ -131,7 +151,8 @@ class House:
         self, name: str, *, as_: str | None = None, device: str | None = None, within_s: float = WITHIN_S
     ) -> Client:
         """Calls the server of that name, which may start up to `within_s` later."""
-        return self._kept(Client(self._ready(name, "rpc"), name, decoder(as_, device), within_s))
+        asked = self._ready(name, "rpc")
+        return self._kept(Client(asked, name, decoder(as_, device, asked.share), within_s))
 
     def close(self) -> None:
         """Closes all ends, the newest first; nothing of them stays."""

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
+from hopmeter.codecs.cuda.lending import KEPT, Lender
 from hopmeter.connecting.adapters import Link, Setup, adapter
 from hopmeter.connecting.errors import ConnectError, TimedOutError, in_words
 from hopmeter.connecting.frames import HEADER
@@ -33,6 +34,14 @@ class Asked:
     """Only what was named."""
     host: str = LOOPBACK
     """Where ends bind."""
+    share: str | None = None
+    """Whether tensors on a GPU go by handle (`cuda-ipc`)."""
+    kept: int = KEPT
+    """How many of those each end keeps."""
+
+    def lender(self) -> Lender | None:
+        """What an end lends its tensors with; None where they are copied."""
+        return None if self.share is None else Lender(self.kept)
 
     def setup(self, record: Record) -> Setup:
         """What the adapter is told: the settings of the end that binds, but for those named here."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from hopmeter.codecs import CodecError, decode, devices, encode
+from hopmeter.codecs import CodecError, Lender, decode, devices, encode
 from hopmeter.codecs.errors import ENDING
 from hopmeter.codecs.lookup import codec_named
 from hopmeter.codecs.packing import packed_bytes, unpack
@@ -30,14 +30,14 @@ log = logging.getLogger("hopmeter.connect")
 Decode = Callable[[Any], Any]
 
 
-def decoder(as_: str | None, device: str | None) -> Decode:
+def decoder(as_: str | None, device: str | None, share: str | None = None) -> Decode:
     """What makes an object of a payload; UsageError for a framework or a device that there is not."""
     try:
         codec_named("numpy" if as_ is None else as_)
         devices.checked("cpu" if device is None else device)
     except CodecError as unknown:
         raise UsageError(unknown.what, unknown.remedy) from unknown
-    return lambda payload: decode(unpack(payload), as_, device)
+    return lambda payload: decode(unpack(payload), as_, device, share)
 
 
 def offered(attempt: Callable[[], bool], timeout_s: float) -> bool:
@@ -49,6 +49,12 @@ def offered(attempt: Callable[[], bool], timeout_s: float) -> bool:
         time.sleep(pause_s)
         pause_s = min(pause_s + LONGEST_PAUSE_S / 20, LONGEST_PAUSE_S)
     return True
+
+
+def closed(lender: Lender | None) -> None:
+    """Lets go of what an end has lent, if it lends."""
+    if lender is not None:
+        lender.close()
 
 
 def refuse_large(name: str, frames: list[Any], frame_bytes: int) -> None:
@@ -65,15 +71,22 @@ class Publisher:
     def __init__(self, asked: Asked, name: str, kind: str = "pubsub") -> None:
         self.name = name
         self._end = bound(asked, name, kind, lambda transport, link: transport.publisher(link))
+        self._lender = asked.lender() if kind == "pubsub" else None
         self._number = 0
         self._lock = threading.Lock()
         self._closed = False
 
     def send(self, obj: Any, timeout_s: float = 1.0) -> None:
-        """Sends one object. Its memory is its own again when this returns. Raises TimedOutError where the transport
-        stays busy, ConnectError for what is too large or after `close`, CodecError for what no codec carries."""
+        """Sends one object. Its memory is its own again when this returns, but for tensors that are lent (`share`).
+        Raises TimedOutError where the transport stays busy, ConnectError for what is too large or after `close`,
+        CodecError for what no codec carries."""
         self._number += 1
-        self.put(Kind.OBJECT, self._number, encode(obj), timeout_s)
+        self.put(Kind.OBJECT, self._number, encode(obj, self._lender), timeout_s)
+
+    @property
+    def copied(self) -> dict[str, int]:
+        """With `share`: why tensors on a GPU were copied through the host all the same, and how often."""
+        return dict(self._lender.copied) if self._lender else {}
 
     def put(
         self, kind: Kind, number: int, frames: list[Any], timeout_s: float, times: tuple[int, int] | None = None
@@ -94,6 +107,7 @@ class Publisher:
         with self._lock:
             self._closed = True
             self._end.close()
+            closed(self._lender)
 
 
 class Polled:

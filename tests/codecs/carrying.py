@@ -59,3 +59,8 @@ def before_tensorflow() -> None:
     """Imports Paddle where it is installed: after TensorFlow it would crash."""
     if installed("paddle"):
         importlib.import_module("paddle")
+
+
+def opened(frames: list[Any], as_: str | None = "lent", **asked: Any) -> Any:
+    """What is called `t` in an object whose frames are handles of GPU memory."""
+    return decode(received(frames), as_, share="cuda-ipc", **asked)["t"]

@@ -1,6 +1,97 @@
-"""Makes what the tests of codecs share importable by its name."""
+"""Makes what the tests of codecs share importable by its name, and gives them a GPU that is none."""
 
+from __future__ import annotations
+
+import gc
+import json
+import shutil
+import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-sys.path.append(str(Path(__file__).parent))
+import pytest
+
+HERE = Path(__file__).parent
+sys.path.append(str(HERE))
+
+import cuda_peer  # noqa: E402 (found where the line above says)
+
+from hopmeter.codecs import lookup, reading  # noqa: E402
+from hopmeter.codecs.cuda import driver  # noqa: E402
+from hopmeter.codecs.cuda.mappings import MAPPINGS  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> str:
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("no C++ compiler: install g++")
+    made = tmp_path_factory.mktemp("cuda") / "libfake_cuda.so"
+    command = [compiler, "-std=c++20", "-shared", "-fPIC", str(HERE / "fake_cuda.cpp"), "-o", str(made)]
+    subprocess.run(command, check=True)
+    return str(made)
+
+
+@pytest.fixture
+def gpu(library: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A pretended GPU in this process; nothing of it may be mapped in the end."""
+    monkeypatch.setattr(driver, "LIBRARY", library)
+    monkeypatch.setattr(driver, "DLPACK_DEVICE", 1)
+    monkeypatch.setenv("FAKE_CUDA", "AB")
+    monkeypatch.setitem(lookup.codecs(), "lent", cuda_peer.PLAIN)  # type: ignore[arg-type]
+    driver._loaded.cache_clear()
+    reading.forget()
+    cuda_peer.fake().fake_forget()
+    yield cuda_peer.fake()
+    reading.forget()
+    gc.collect()
+    left, MAPPINGS._open = dict(MAPPINGS._open), {}
+    driver._loaded.cache_clear()
+    assert not left
+
+
+class Sender:
+    """A process that lends."""
+
+    def __init__(self, library: str, framework: str = "lent", kept: int = 16) -> None:
+        command = [sys.executable, str(HERE / "cuda_peer.py"), library, framework, str(kept)]
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self._process = subprocess.Popen(command, text=True, **pipes)
+        self.pid = self._process.pid
+
+    def __call__(self, do: str, **told: Any) -> dict[str, Any]:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(json.dumps({"do": do, **told}) + "\n")
+        stdin.flush()
+        answer: dict[str, Any] = json.loads(stdout.readline())
+        return answer
+
+    def frames(self, **told: Any) -> list[bytes]:
+        """A tensor of one to four, or of `values`, as it arrives elsewhere."""
+        return [bytes.fromhex(frame) for frame in self("lend", **{"values": [1, 2, 3, 4], **told})["frames"]]
+
+    def end(self) -> None:
+        self._process.communicate()
+
+
+@pytest.fixture(scope="module")
+def started(library: str) -> Iterator[Callable[..., Sender]]:
+    """Starts senders, and ends them."""
+    senders: list[Sender] = []
+
+    def start(*told: Any, **more: Any) -> Sender:
+        senders.append(Sender(library, *told, **more))
+        return senders[-1]
+
+    yield start
+    for sender in senders:
+        sender.end()
+
+
+@pytest.fixture(scope="module")
+def sender(started: Callable[..., Sender]) -> Sender:
+    return started()

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.checks import integer
+from hopmeter.codecs.cuda import nodes
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
 from hopmeter.codecs.lookup import required
-from hopmeter.codecs.writing import Frames, refused
+from hopmeter.codecs.writing import Frames, Lending, refused
 
 ROOTS = ("cupy",)
 EXTRA = "cupy"
@@ -23,7 +26,40 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
     cupy = required("cupy", EXTRA)
     if not isinstance(obj, cupy.ndarray):
         raise refused(obj, "send dense arrays: `matrix.toarray()`")
+    if isinstance(frames, Lending) and (node := _lent(obj, frames)):
+        return node
     return arrays.write(cupy.asnumpy(obj), frames, "cupy", int(obj.device.id))
+
+
+def _lent(obj: Any, frames: Lending) -> str | None:
+    # CuPy's own DLPack asks the driver about streams, which lending waits for anyhow.
+    return nodes.lent_array(lambda: (np.asarray(_Seen(obj)), None), frames, "cupy", int(obj.device.id))
+
+
+class _Seen:
+    """An array of CuPy's to NumPy, which must not read it."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        of = self._array
+        place = {"data": (int(of.data.ptr), False), "strides": of.strides, "shape": of.shape}
+        return {"version": 3, "typestr": of.dtype.str, **place}
+
+
+def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 (all codecs are asked alike)
+    """An array in memory on a GPU that is another process's."""
+    cupy = required("cupy", EXTRA)
+
+    def make(ghost: Any) -> Any:
+        seen = ghost.array
+        memory = cupy.cuda.UnownedMemory(seen.ctypes.data, seen.nbytes, seen, ghost.device)
+        pointer = cupy.cuda.MemoryPointer(memory, 0)
+        return cupy.ndarray(seen.shape, seen.dtype, pointer, seen.strides)
+
+    return make
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:

@@ -10,10 +10,11 @@ import numpy as np
 
 from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.checks import one_of
+from hopmeter.codecs.cuda import nodes
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
 from hopmeter.codecs.lookup import required
-from hopmeter.codecs.writing import Frames, refused
+from hopmeter.codecs.writing import Frames, Lending, refused
 
 ROOTS = ("jax", "jaxlib")
 EXTRA = "jax"
@@ -32,12 +33,31 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
         if jax.dtypes.issubdtype(obj.dtype, jax.dtypes.prng_key):
             raise refused(obj, "send `jax.random.key_data(key)`")
         _numbers.add(obj.dtype)
+    if isinstance(frames, Lending) and (node := nodes.lent(jax.block_until_ready(obj), frames, "jax", _device(obj))):
+        return node
     return arrays.write(np.asarray(obj), frames, "jax", _device(obj))
 
 
 def _device(array: Any) -> str | None:
     (first, *_) = array.devices()
     return None if first.platform == "cpu" else str(first.platform)
+
+
+def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 (all codecs are asked alike)
+    """Shares memory on a GPU that is another process's."""
+    jax = required("jax", EXTRA)
+
+    def make(ghost: Any) -> Any:
+        _not_halved(jax, ghost.array.dtype)
+        return jax.dlpack.from_dlpack(ghost)
+
+    return make
+
+
+def _not_halved(jax: Any, dtype: Any) -> None:
+    if dtype.itemsize >= 8 and dtype.kind in "iufc" and dtype.str[1:] != "c8" and not jax.config.jax_enable_x64:
+        remedy = 'call `jax.config.update("jax_enable_x64", True)` at the receiver, or receive it as numpy'
+        raise CodecError(f"JAX would turn {dtype} into half its width", remedy)
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
@@ -47,10 +67,7 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     place = _place(jax, wanted.device, one_of(wanted.extra, None, "gpu", "tpu", "cuda", "rocm"))
 
     def make(array: Any) -> Any:
-        wide = array.dtype.itemsize >= 8 and array.dtype.kind in "iufc" and array.dtype.str[1:] != "c8"
-        if wide and not jax.config.jax_enable_x64:
-            remedy = 'call `jax.config.update("jax_enable_x64", True)` at the receiver, or receive it as numpy'
-            raise CodecError(f"JAX would turn {array.dtype} into half its width", remedy)
+        _not_halved(jax, array.dtype)
         if place is None and array.flags.c_contiguous and array.dtype.isnative and array.dtype.kind != "V":
             return share(arrays.writable(array))
         return jax.device_put(arrays.native(array), place)

@@ -9,6 +9,7 @@ import numpy as np
 
 from hopmeter.codecs import arrays, devices, dtypes
 from hopmeter.codecs.checks import listing, one_of, text
+from hopmeter.codecs.cuda import nodes
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
 from hopmeter.codecs.reading import Maker, Reading
@@ -149,6 +150,7 @@ def adopt(obj: Any) -> Any:
 
 READERS = {
     "array": arrays.read,
+    "cuda.memory": nodes.read,
     "numpy.recarray": _read_named,
     "numpy.matrix": _read_named,
     "numpy.masked": _read_masked,

@@ -8,10 +8,11 @@ from typing import Any
 
 from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.checks import listing, one_of
+from hopmeter.codecs.cuda import nodes
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
 from hopmeter.codecs.lookup import required
-from hopmeter.codecs.writing import Frames, refused
+from hopmeter.codecs.writing import Frames, Lending, refused
 
 ROOTS = ("paddle",)
 EXTRA = "paddle"
@@ -28,6 +29,8 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
     gpu = paddle.is_compiled_with_cuda() and obj.place.is_gpu_place()
     extra = ("gpu" if gpu else None, obj.stop_gradient)
     here = obj if obj.stop_gradient else obj.detach()
+    if isinstance(frames, Lending) and (node := nodes.lent(here, frames, "paddle", extra)):
+        return node
     here = here.cpu() if gpu else here
     memory = _memory(paddle, here)
     return _rarer(paddle, here, frames, extra) if memory is None else arrays.write(memory, frames, "paddle", extra)
@@ -48,6 +51,20 @@ def _rarer(paddle: Any, tensor: Any, frames: Frames, extra: Any) -> str:
     raw = tensor.contiguous().view("int16" if name == "bfloat16" else "uint8")
     memory = _memory(paddle, raw)
     return arrays.write(raw.numpy() if memory is None else memory, frames, "paddle", extra, name)
+
+
+def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
+    """Shares memory on a GPU that is another process's."""
+    paddle = required("paddle", EXTRA)
+    _, stop = listing(wanted.extra, 2) if wanted.extra is not None else (None, True)
+    stop = one_of(stop, True, False)
+
+    def make(ghost: Any) -> Any:
+        tensor = paddle.utils.dlpack.from_dlpack(ghost.__dlpack__())
+        tensor.stop_gradient = stop
+        return tensor
+
+    return make
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:

@@ -9,9 +9,10 @@ import numpy as np
 
 from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.checks import one_of
+from hopmeter.codecs.cuda import nodes
 from hopmeter.codecs.forms import Form
 from hopmeter.codecs.lookup import required
-from hopmeter.codecs.writing import KEPT, Frames, refused
+from hopmeter.codecs.writing import KEPT, Frames, Lending, refused
 
 ROOTS = ("tensorflow",)
 EXTRA = "tensorflow"
@@ -23,6 +24,8 @@ _kept: dict[Any, str] = {}
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
     """The memory of a tensor; one on another device is copied to the CPU."""
+    if isinstance(frames, Lending) and (node := _lent(obj, frames)):
+        return node
     try:
         view = memoryview(obj)
         node = _kept[view.format, view.shape]
@@ -30,6 +33,26 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
     except (TypeError, KeyError, ValueError, BufferError):  # seen for the first time, or nothing that lends memory
         return _general(obj, frames)
     return node
+
+
+def _lent(obj: Any, frames: Lending) -> str | None:
+    if isinstance(obj, required("tensorflow", EXTRA).Variable):
+        return nodes.lent(obj.read_value(), frames, "tensorflow", "variable")
+    return nodes.lent(obj, frames, "tensorflow")
+
+
+def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
+    """Shares memory on a GPU that is another process's; a variable has a copy of it, on that GPU."""
+    tf = required("tensorflow", EXTRA)
+    load = tf.experimental.dlpack.from_dlpack
+    if one_of(wanted.extra, None, "variable") is None:
+        return lambda ghost: load(ghost.__dlpack__())
+
+    def variable(ghost: Any) -> Any:
+        with tf.device(f"GPU:{ghost.device}"):
+            return tf.Variable(load(ghost.__dlpack__()))
+
+    return variable
 
 
 def _general(obj: Any, frames: Frames) -> str:

@@ -7,10 +7,11 @@ from typing import Any
 
 from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.checks import listing, one_of
+from hopmeter.codecs.cuda import nodes
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
 from hopmeter.codecs.lookup import required
-from hopmeter.codecs.writing import Frames, refused
+from hopmeter.codecs.writing import Frames, Lending, refused
 
 ROOTS = ("torch",)
 EXTRA = "torch"
@@ -26,6 +27,8 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
     torch = required("torch", EXTRA)
     if not isinstance(obj, torch.Tensor):
         raise refused(obj, "send tensors: `module.state_dict()` rather than the module")
+    if isinstance(frames, Lending) and (node := _lent(torch, obj, frames)):
+        return node
     if obj.is_cpu and not obj.requires_grad:
         try:
             return arrays.write(obj.numpy(), frames, "torch")
@@ -37,8 +40,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 def _rarer(torch: Any, tensor: Any, frames: Frames) -> str:
     if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_meta:
         raise refused(tensor, "only dense tensors travel: use `to_dense()` or `dequantize()`")
-    kind = "parameter" if isinstance(tensor, torch.nn.Parameter) else "tensor"
-    extra = (kind, None if tensor.is_cpu else str(tensor.device), tensor.requires_grad)
+    extra = (_kind(torch, tensor), None if tensor.is_cpu else str(tensor.device), tensor.requires_grad)
     here = tensor.detach().cpu().resolve_conj().resolve_neg()
     dtype = str(tensor.dtype).removeprefix("torch.")
     if dtype == "bfloat16" or dtype.startswith("float8"):
@@ -46,6 +48,30 @@ def _rarer(torch: Any, tensor: Any, frames: Frames) -> str:
     else:
         dtype = ""
     return arrays.write(here.numpy(), frames, "torch", extra, dtype or None)
+
+
+def _lent(torch: Any, tensor: Any, frames: Lending) -> str | None:
+    if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_meta or not nodes.on_gpu(tensor.detach()):
+        return None
+    extra = (_kind(torch, tensor), str(tensor.device), tensor.requires_grad)
+    return nodes.lent(tensor.detach().resolve_conj().resolve_neg(), frames, "torch", extra)
+
+
+def _kind(torch: Any, tensor: Any) -> str:
+    return "parameter" if isinstance(tensor, torch.nn.Parameter) else "tensor"
+
+
+def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
+    """Shares memory on a GPU that is another process's."""
+    torch = required("torch", EXTRA)
+    kind, _, gradient = _noted(wanted.extra)
+    return lambda ghost: _finished(torch, torch.from_dlpack(ghost), kind, gradient)
+
+
+def _finished(torch: Any, tensor: Any, kind: str, gradient: bool) -> Any:
+    if kind == "parameter":
+        return torch.nn.Parameter(tensor, requires_grad=gradient)
+    return tensor.requires_grad_(True) if gradient else tensor
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
@@ -65,9 +91,7 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
         tensor = plain(array)
         tensor = tensor if raw is None else tensor.view(raw)
         tensor = tensor if place is None else tensor.to(place)
-        if kind == "parameter":
-            return torch.nn.Parameter(tensor, requires_grad=gradient)
-        return tensor.requires_grad_(True) if gradient else tensor
+        return _finished(torch, tensor, kind, gradient)
 
     return plain if raw is place is None and not gradient and kind == "tensor" else full
 

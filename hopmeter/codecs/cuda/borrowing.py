@@ -1,0 +1,100 @@
+"""The receiving side: a loan is checked, opened, and given back when the last object in its memory is gone."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from hopmeter.codecs.cuda import lending, wire
+from hopmeter.codecs.cuda.driver import COPY, driver
+from hopmeter.codecs.cuda.ledger import Lease
+from hopmeter.codecs.cuda.mappings import MAPPINGS, Key
+from hopmeter.codecs.errors import CodecError
+
+ALIGN = 64
+
+
+class Hold:
+    """Memory on a GPU that somebody else owns. NumPy takes it for an array's, which must never be read."""
+
+    def __init__(self, place: tuple[int, int, int], lease: Lease, mapping: Key | None, owner: Any = None) -> None:
+        self.address, self.size, self.device = place
+        self._lease, self._mapping, self._owner = lease, mapping, owner
+        self._process, self._open = os.getpid(), True
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return {"version": 3, "shape": (self.size,), "typestr": "|u1", "data": (self.address, False)}
+
+    def read(self) -> Any:
+        """A copy in the host's memory, which begins at a multiple of 64 bytes."""
+        room = np.empty(self.size + ALIGN, np.uint8)
+        start = -room.ctypes.data % ALIGN
+        copy = room[start : start + self.size]
+        driver().read(self.address, self.device, copy)
+        return copy
+
+    def close(self) -> None:
+        """Waits for what this process still does with the memory, then gives it back; a second time does nothing."""
+        if not self._open or self._process != os.getpid():
+            return
+        self._open = False
+        with suppress(CodecError):
+            driver().settle(self.device)
+        if self._mapping is not None:
+            MAPPINGS.give_back(self._mapping)
+        self._owner = None
+        self._lease.close()
+
+    def __del__(self) -> None:
+        with suppress(Exception):  # the interpreter may be ending
+            self.close()
+
+
+def borrowed(frame: Any) -> Hold:
+    """The memory that a frame stands for; CodecError where it is not to be had here, and nothing stays open."""
+    lent = wire.unpack(frame)
+    wire.refuse_elsewhere(lent)
+    lease = Lease(lent)
+    try:
+        return _own(lent, lease) if wire.of_this_process(lent) else _mapped(lent, lease)
+    except BaseException:
+        lease.close()
+        raise
+
+
+def _own(lent: wire.Lent, lease: Lease) -> Hold:
+    """Lent by this very process, which cannot open its own handles: the memory itself."""
+    lender = lending.of_token(lent.token)
+    if lender is None:
+        raise CodecError("this process lends no such GPU memory")
+    array = lender.lent(lent)
+    address = int(array.ctypes.data)
+    return Hold((address, lent.size, driver().ordinal_of(address)), lease, None, array)
+
+
+def _mapped(lent: wire.Lent, lease: Lease) -> Hold:
+    device = _device(lent.device)
+    mapping, base = MAPPINGS.open(lent.handle, device)
+    try:
+        first, size = driver().range_of(base, device)
+        if not first <= base or base + lent.offset + lent.size > first + size:
+            raise CodecError(f"a handle of GPU memory that reaches beyond its allocation of {size} bytes")
+        return Hold((base + lent.offset, lent.size, device), lease, mapping)
+    except BaseException:
+        MAPPINGS.give_back(mapping)
+        raise
+
+
+def _device(uuid: bytes) -> int:
+    """The number that a GPU has here."""
+    if uuid in driver().uuids:
+        return driver().uuids.index(uuid)
+    seen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    why = "" if seen is None else f" (CUDA_VISIBLE_DEVICES={seen[:40]})"
+    raise CodecError(
+        f"this process does not see the GPU that the memory is on, {uuid.hex()}{why}", f"show it, or {COPY}"
+    )

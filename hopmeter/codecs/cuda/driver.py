@@ -1,0 +1,177 @@
+"""The few calls of libcuda.so.1 that handles need, by ctypes: the one seam at which tests put a library of their own.
+
+Never run on a GPU. Devices are numbered as this process sees them (CUDA_VISIBLE_DEVICES), and so do its frameworks.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from hopmeter.codecs.errors import CodecError
+
+LIBRARY = "libcuda.so.1"
+DLPACK_DEVICE = 2
+"""What DLPack calls memory that a GPU of CUDA owns (kDLCUDA)."""
+HANDLE_BYTES = 64
+COPY = "have the sender copy: `encode(obj)` without share"
+ORDINAL, EXPORTABLE = 9, 10
+"""Attributes of a pointer: CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, …_IS_LEGACY_CUDA_IPC_CAPABLE."""
+LAZY_PEER_ACCESS = 1
+
+
+class Handle(ctypes.Structure):
+    """CUipcMemHandle, which is passed by value."""
+
+    _fields_ = [("reserved", ctypes.c_char * HANDLE_BYTES)]
+
+
+class Uuid(ctypes.Structure):
+    """CUuuid."""
+
+    _fields_ = [("bytes", ctypes.c_char * 16)]
+
+
+_numbers, _sizes = ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_size_t)
+_pointers, _addresses = ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_uint64)
+CALLS: dict[str, tuple[Any, ...]] = {
+    "cuInit": (ctypes.c_uint,),
+    "cuGetErrorName": (ctypes.c_int, ctypes.POINTER(ctypes.c_char_p)),
+    "cuDeviceGetCount": (_numbers,),
+    "cuDeviceGet": (_numbers, ctypes.c_int),
+    "cuDeviceGetUuid": (ctypes.POINTER(Uuid), ctypes.c_int),
+    "cuDevicePrimaryCtxRetain": (_pointers, ctypes.c_int),
+    "cuCtxPushCurrent_v2": (ctypes.c_void_p,),
+    "cuCtxPopCurrent_v2": (_pointers,),
+    "cuCtxSynchronize": (),
+    "cuPointerGetAttribute": (ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64),
+    "cuMemGetAddressRange_v2": (_addresses, _sizes, ctypes.c_uint64),
+    "cuMemcpyDtoH_v2": (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t),
+    "cuIpcGetMemHandle": (ctypes.POINTER(Handle), ctypes.c_uint64),
+    "cuIpcOpenMemHandle_v2": (_addresses, Handle, ctypes.c_uint),
+    "cuIpcCloseMemHandle": (ctypes.c_uint64,),
+}
+NEWER = {"cuDeviceGetUuid": "cuDeviceGetUuid_v2"}
+"""Taken where it is there: it knows the parts of a GPU (MIG) apart."""
+
+
+def driver() -> Driver:
+    """The driver of this process; CodecError where there is none, or where it sees no GPU."""
+    return _loaded(LIBRARY)
+
+
+@functools.cache
+def _loaded(path: str) -> Driver:
+    return Driver(path)
+
+
+class Driver:
+    """The calls, each in the primary context of its device, which all frameworks use; errors are CodecErrors."""
+
+    def __init__(self, path: str) -> None:
+        try:
+            self._library = ctypes.CDLL(path)
+            self._functions = {name: self._function(name) for name in CALLS}
+        except (OSError, AttributeError) as cause:
+            raise CodecError(f"no driver of NVIDIA's is here: {cause}", COPY) from cause
+        self._contexts: dict[int, Any] = {}
+        self._call("cuInit", 0)
+        self.uuids = [self._uuid(ordinal) for ordinal in range(self._count())]
+        """Of each GPU that this process sees, 16 bytes."""
+
+    def ordinal_of(self, address: int) -> int:
+        """Which GPU the memory at an address belongs to; CodecError for memory that CUDA does not know."""
+        return self._attribute(address, ORDINAL)
+
+    def exportable(self, address: int) -> bool:
+        """Whether the allocation is of the kind that CUDA IPC passes on: cudaMalloc's."""
+        return bool(self._attribute(address, EXPORTABLE))
+
+    def range_of(self, address: int, ordinal: int) -> tuple[int, int]:
+        """First address and bytes of the allocation that an address lies in."""
+        base, size = ctypes.c_uint64(), ctypes.c_size_t()
+        with self._on(ordinal):
+            self._call("cuMemGetAddressRange_v2", ctypes.byref(base), ctypes.byref(size), address)
+        return base.value, size.value
+
+    def settle(self, ordinal: int) -> None:
+        """Waits until the GPU has done all that this process has asked it for, on whatever stream."""
+        with self._on(ordinal):
+            self._call("cuCtxSynchronize")
+
+    def export(self, base: int, ordinal: int) -> bytes:
+        """The handle of an allocation, 64 bytes."""
+        handle = Handle()
+        with self._on(ordinal):
+            self._call("cuIpcGetMemHandle", ctypes.byref(handle), base)
+        return bytes(handle)
+
+    def open(self, handle: bytes, ordinal: int) -> int:
+        """The address at which another process's allocation lies here from now on."""
+        base = ctypes.c_uint64()
+        with self._on(ordinal):
+            given = Handle.from_buffer_copy(handle)
+            self._call("cuIpcOpenMemHandle_v2", ctypes.byref(base), given, LAZY_PEER_ACCESS)
+        return base.value
+
+    def close(self, base: int, ordinal: int) -> None:
+        """Gives up what `open` gave."""
+        with self._on(ordinal):
+            self._call("cuIpcCloseMemHandle", base)
+
+    def read(self, address: int, ordinal: int, target: Any) -> None:
+        """Copies memory of the GPU into an array in the host's, as many bytes as that has."""
+        with self._on(ordinal):
+            self._call("cuMemcpyDtoH_v2", target.ctypes.data, address, target.nbytes)
+
+    def _function(self, name: str) -> Any:
+        found = getattr(self._library, NEWER.get(name, name), None) or getattr(self._library, name)
+        found.argtypes, found.restype = CALLS[name], ctypes.c_int
+        return found
+
+    def _call(self, name: str, *given: Any) -> None:
+        result = self._functions[name](*given)
+        if result:
+            raise CodecError(f"{name} of NVIDIA's driver: {self._name_of(result)}", COPY)
+
+    def _name_of(self, result: int) -> str:
+        name = ctypes.c_char_p()
+        self._functions["cuGetErrorName"](result, ctypes.byref(name))
+        return (name.value or b"error %d" % result).decode("ascii", "replace")
+
+    def _count(self) -> int:
+        count = ctypes.c_int()
+        self._call("cuDeviceGetCount", ctypes.byref(count))
+        return count.value
+
+    def _device(self, ordinal: int) -> int:
+        device = ctypes.c_int()
+        self._call("cuDeviceGet", ctypes.byref(device), ordinal)
+        return device.value
+
+    def _uuid(self, ordinal: int) -> bytes:
+        uuid = Uuid()
+        self._call("cuDeviceGetUuid", ctypes.byref(uuid), self._device(ordinal))
+        return bytes(uuid)
+
+    def _attribute(self, address: int, which: int) -> int:
+        # Wider than any attribute that is asked for: it is not written down how wide a truth value is.
+        value = ctypes.c_uint64()
+        self._call("cuPointerGetAttribute", ctypes.byref(value), which, address)
+        return value.value
+
+    @contextmanager
+    def _on(self, ordinal: int) -> Iterator[None]:
+        """The device's primary context is this thread's meanwhile; it is kept until the process ends."""
+        if ordinal not in self._contexts:
+            context = ctypes.c_void_p()
+            self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self._device(ordinal))
+            self._contexts[ordinal] = context
+        self._call("cuCtxPushCurrent_v2", self._contexts[ordinal])
+        try:
+            yield
+        finally:
+            self._functions["cuCtxPopCurrent_v2"](ctypes.byref(ctypes.c_void_p()))

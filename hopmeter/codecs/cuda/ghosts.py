@@ -1,0 +1,64 @@
+"""NumPy arrays over memory that only a GPU can reach: address, shape, steps and dtype of a tensor, never its numbers.
+
+Frameworks tell and take such memory by DLPack, whose capsules say where the memory lies. Told that it is the host's,
+NumPy makes an array of it without looking at it; and its own capsules give the memory back also while Python ends.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from hopmeter.codecs import arrays
+from hopmeter.codecs.cuda import driver
+from hopmeter.codecs.errors import CodecError
+
+DEVICE, CODE, BITS = 8, 20, 21
+"""Where in a DLTensor its device (two numbers of 32 bits) and its dtype (code and bits, a byte each) stand."""
+HOST = 1
+UNSIGNED, BFLOAT = 1, 4
+BFLOAT16 = "bfloat16"
+
+_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer.argtypes, _pointer.restype = (ctypes.py_object, ctypes.c_char_p), ctypes.c_void_p
+
+
+def _tensor(capsule: Any) -> int:
+    """The address of the DLTensor in a capsule of the first form, whose layout never changes."""
+    return int(_pointer(capsule, b"dltensor"))
+
+
+def _place(tensor: int) -> Any:
+    return (ctypes.c_int32 * 2).from_address(tensor + DEVICE)
+
+
+def of_capsule(capsule: Any) -> tuple[Any, str | None]:
+    """The array, and the name of a dtype that NumPy lacks; CodecError for memory that is not on a GPU of CUDA's."""
+    tensor = _tensor(capsule)
+    place, code = _place(tensor), ctypes.c_uint8.from_address(tensor + CODE)
+    if place[0] != driver.DLPACK_DEVICE:
+        raise CodecError(f"this memory is not a GPU's alone (DLPack's device {place[0]})")
+    place[:] = (HOST, 0)
+    raw = (code.value, ctypes.c_uint8.from_address(tensor + BITS).value) == (BFLOAT, 16)
+    if raw:
+        code.value = UNSIGNED
+    return arrays.from_capsule(capsule), BFLOAT16 if raw else None
+
+
+class Ghost:
+    """Memory on a GPU as frameworks import it, by DLPack."""
+
+    def __init__(self, array: Any, device: int, raw: str) -> None:
+        self.array, self.device, self._raw = array, device, raw
+
+    def __dlpack__(self, **_: Any) -> Any:
+        # The stream that the receiver names has nothing to wait for: the sender waited before it sent.
+        capsule = self.array.__dlpack__()
+        tensor = _tensor(capsule)
+        _place(tensor)[:] = (driver.DLPACK_DEVICE, self.device)
+        if self._raw == BFLOAT16:
+            ctypes.c_uint8.from_address(tensor + CODE).value = BFLOAT
+        return capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (driver.DLPACK_DEVICE, self.device)

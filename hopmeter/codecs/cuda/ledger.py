@@ -1,0 +1,109 @@
+"""Who keeps what for whom: a file without a name in which a lender writes down its loans, and receivers lock theirs.
+
+A lock belongs to an open file, so the kernel gives it back when a receiver ends, however it ends; and the file is gone
+with its lender. Receivers open it read-only by way of /proc, which only the same user may.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import secrets
+import struct
+from pathlib import Path
+
+from hopmeter.codecs.cuda.driver import COPY
+from hopmeter.codecs.cuda.wire import Lent
+from hopmeter.codecs.errors import CodecError
+
+NAME = "hopmeter-cuda-ipc"
+TOKEN_BYTES = 16
+NUMBER = struct.Struct("<Q")
+BUSY = (errno.EAGAIN, errno.EACCES)
+
+
+def _lock(file: int, kind: int, slot: int) -> bool:
+    """Locks or frees the byte of a slot; False where somebody else's lock forbids it."""
+    try:
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", kind, os.SEEK_SET, slot, 1, 0))
+    except OSError as refused:
+        if refused.errno in BUSY:
+            return False
+        raise
+    return True
+
+
+class Ledger:
+    """The lender's end: a token, then for each slot the number of the loan that is in it, 0 for none."""
+
+    def __init__(self, slots: int) -> None:
+        self.token = secrets.token_bytes(TOKEN_BYTES)
+        self.file = os.memfd_create(NAME, os.MFD_CLOEXEC)
+        os.pwrite(self.file, self.token + bytes(slots * NUMBER.size), 0)
+
+    def held(self, slot: int) -> bool:
+        """Whether a receiver holds what is in a slot."""
+        if not _lock(self.file, fcntl.F_WRLCK, slot):
+            return True
+        _lock(self.file, fcntl.F_UNLCK, slot)
+        return False
+
+    def enter(self, slot: int, number: int) -> bool:
+        """Gives a slot to another loan; False, and nothing is changed, while a receiver holds the one in it."""
+        if not _lock(self.file, fcntl.F_WRLCK, slot):
+            return False
+        os.pwrite(self.file, NUMBER.pack(number), TOKEN_BYTES + slot * NUMBER.size)
+        _lock(self.file, fcntl.F_UNLCK, slot)
+        return True
+
+    def close(self) -> None:
+        """Loans of this ledger can be taken no more; a second time does nothing."""
+        file, self.file = self.file, -1
+        if file >= 0:
+            os.close(file)
+
+    def __del__(self) -> None:
+        if getattr(self, "file", -1) >= 0:
+            self.close()
+
+
+class Lease:
+    """A receiver's end: the lender keeps the loan until `close`, or until this process ends."""
+
+    def __init__(self, lent: Lent) -> None:
+        self._file: int | None = _opened(lent)
+        try:
+            if not _lock(self._file, fcntl.F_RDLCK, lent.slot) or _entered(self._file, lent) != lent.number:
+                what = "the sender has let go of this GPU memory: it keeps only its newest loans"
+                raise CodecError(what, "receive sooner, have it keep more (`Lender(64)`), or " + COPY)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Tells the lender that this receiver is done; a second time does nothing."""
+        file, self._file = self._file, None
+        if file is not None:
+            os.close(file)
+
+
+def _opened(lent: Lent) -> int:
+    """The ledger, proved to be one before it is opened: a frame may name any file of any process."""
+    path = f"/proc/{lent.pid}/fd/{lent.ledger}"
+    try:
+        if not str(Path(path).readlink()).startswith(f"/memfd:{NAME} "):
+            raise CodecError("the sender has closed, or this is no handle of its GPU memory", COPY)
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as cause:
+        what = f"what process {lent.pid} lends cannot be looked up: it has closed, or it is another user's"
+        raise CodecError(what, COPY) from cause
+    if os.pread(file, TOKEN_BYTES, 0) == lent.token:
+        return file
+    os.close(file)
+    raise CodecError("the sender has closed, or this is no handle of its GPU memory", COPY)
+
+
+def _entered(file: int, lent: Lent) -> int:
+    found = os.pread(file, NUMBER.size, TOKEN_BYTES + lent.slot * NUMBER.size)
+    return int(NUMBER.unpack(found)[0]) if len(found) == NUMBER.size else 0

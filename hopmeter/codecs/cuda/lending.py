@@ -1,0 +1,147 @@
+"""The sending side: which tensors are kept while others may use their memory, and for how long."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import threading
+import weakref
+from collections import Counter
+from typing import Any
+
+from hopmeter.codecs.cuda import wire
+from hopmeter.codecs.cuda.driver import driver
+from hopmeter.codecs.cuda.ledger import Ledger
+from hopmeter.codecs.errors import CodecError
+from hopmeter.launch.processes import start_ticks
+
+KEPT = 16
+MOST = 4096
+SHARE = "cuda-ipc"
+"""How `encode`, `decode` and `connect` are asked for handles."""
+log = logging.getLogger("hopmeter.codecs")
+
+
+class Lender:
+    """Lends tensors on a GPU to receivers on the same machine, and keeps the newest `kept` of them alive.
+
+    Each is kept until `kept` newer ones were lent, and longer while a receiver holds it. Where receivers hold all,
+    the next one is copied through the host. `close` lets go of everything, also of what receivers still hold. Never
+    run on a GPU.
+    """
+
+    def __init__(self, kept: int = KEPT) -> None:
+        if not 1 <= kept <= MOST:
+            raise CodecError(f"a lender that keeps {kept}", f"let it keep 1 to {MOST}")
+        self.copied: Counter[str] = Counter()
+        """What was copied through the host although handles were asked for: why, and how often."""
+        self._lock = threading.Lock()
+        self._loans: list[tuple[int, Any]] = [(0, None)] * kept
+        """Number and array of each slot; the array stands for the memory, and must not be read."""
+        self._newest = 0
+        self._ledger: Ledger | None = Ledger(kept)
+        self._process = (os.getpid(), start_ticks(os.getpid()) or 0)
+        _lenders[self._ledger.token] = self
+
+    @property
+    def next(self) -> int:
+        """The number of the next loan."""
+        return self._newest + 1
+
+    @property
+    def held(self) -> int:
+        """How many loans receivers hold at this moment."""
+        with self._lock:
+            ledger = self._ledger
+            return 0 if ledger is None else sum(ledger.held(slot) for slot in range(len(self._loans)))
+
+    def lend(self, array: Any, since: int) -> bytes:
+        """The frame for memory on a GPU, which is ready for other processes when this returns.
+
+        `array` has the address and the bytes, and keeps the memory alive. Loans since number `since` belong to the
+        same message, and stay. CodecError where the memory cannot be lent.
+        """
+        if self._process[0] != os.getpid():
+            raise CodecError("a process that was forked cannot use the GPU of its parent")
+        gpu, address = driver(), int(array.ctypes.data)
+        ordinal = gpu.ordinal_of(address)
+        if not gpu.exportable(address):
+            raise CodecError("this memory is not cudaMalloc's (managed, cudaMallocAsync's, expandable segments)")
+        base, allocation = gpu.range_of(address, ordinal)
+        handle = gpu.export(base, ordinal)
+        gpu.settle(ordinal)
+        number, slot, ledger = self._kept(array, since)
+        place = (number, slot, 0, allocation, address - base, array.nbytes)
+        pid, started = self._process
+        return wire.pack(
+            wire.Lent(handle, gpu.uuids[ordinal], wire.host(), ledger.token, started, pid, ledger.file, *place)
+        )
+
+    def _kept(self, array: Any, since: int) -> tuple[int, int, Ledger]:
+        """Number and slot of a new loan, in place of the oldest that nobody holds."""
+        with self._lock:
+            if self._ledger is None:
+                raise CodecError("this lender is closed", "open another")
+            for slot in sorted(range(len(self._loans)), key=lambda slot: self._loans[slot][0]):
+                if self._loans[slot][0] >= since:
+                    raise CodecError(f"one message holds more tensors than are kept or free ({len(self._loans)})")
+                if self._ledger.enter(slot, self._newest + 1):
+                    self._newest += 1
+                    self._loans[slot] = (self._newest, array)
+                    return self._newest, slot, self._ledger
+            raise CodecError(f"receivers hold all {len(self._loans)} tensors that are kept")
+
+    def lent(self, lent: wire.Lent) -> Any:
+        """The array of a loan, for a receiver in this very process; CodecError where there is none such."""
+        with self._lock:
+            number, array = self._loans[lent.slot] if lent.slot < len(self._loans) else (0, None)
+        if number != lent.number or array is None or array.nbytes != lent.size:
+            raise CodecError("this process lends no such GPU memory")
+        return array
+
+    def copy(self, reason: str) -> None:
+        """Notes why a tensor is copied instead; each reason is logged once."""
+        self.copied[reason] += 1
+        if self.copied[reason] == 1:
+            log.warning("a tensor is copied through the host: %s", reason)
+
+    def close(self) -> None:
+        """Lets go of everything; what receivers hold may change from now on. A second time does nothing."""
+        if held := self.held:
+            log.warning("a lender is closed while receivers hold %d of its tensors, whose memory may change", held)
+        with self._lock:
+            ledger, self._ledger, loans = self._ledger, None, self._loans
+            self._loans = [(0, None)] * len(loans)
+            if ledger is not None:
+                ledger.close()
+
+
+_lenders: weakref.WeakValueDictionary[bytes, Lender] = weakref.WeakValueDictionary()
+
+
+def of_token(token: bytes) -> Lender | None:
+    """The lender of this process that has a token."""
+    return _lenders.get(token)
+
+
+def lender(share: Any) -> Lender:
+    """The lender that is asked for: one's own, or for the word `cuda-ipc` the one of this process."""
+    return share if isinstance(share, Lender) else _common(checked(share), os.getpid())
+
+
+def asked(share: Any) -> bool:
+    """Whether a receiver takes handles; a lender, which is for senders, says so too."""
+    return isinstance(share, Lender) or bool(checked(share))
+
+
+def checked(share: Any) -> str:
+    """The same word; CodecError for one that names no way of sharing."""
+    if share != SHARE:
+        raise CodecError(f"no way of sharing {share!r:.40}", f'ask for share="{SHARE}", or for none')
+    return SHARE
+
+
+@functools.cache
+def _common(share: str, pid: int) -> Lender:  # noqa: ARG001 (a child of this process has its own)
+    return Lender()

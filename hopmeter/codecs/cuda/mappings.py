@@ -1,0 +1,76 @@
+"""Allocations of other processes that are open here: each once, counted, and closed with its last user."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+
+from hopmeter.codecs.cuda.driver import driver
+from hopmeter.codecs.errors import CodecError
+
+Key = tuple[bytes, int, int]
+"""Handle, device, and this process: a child of it has none of its mappings."""
+
+
+@dataclass
+class _Mapping:
+    base: int
+    users: int
+
+
+class Mappings:
+    """Some drivers refuse to open a handle twice, others count by themselves; here it is opened once.
+
+    A tensor may die at any moment, also while this thread is in `open`: what is given back is only noted then.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[Key, _Mapping] = {}
+        self._given_back: deque[Key] = deque()
+
+    def open(self, handle: bytes, device: int) -> tuple[Key, int]:
+        """What to give back in the end, and the address of the allocation."""
+        key = (handle, device, os.getpid())
+        try:
+            with self._lock:
+                self._close_unused()
+                mapping = self._open.get(key)
+                if mapping is None:
+                    mapping = self._open[key] = _Mapping(driver().open(handle, device), 0)
+                mapping.users += 1
+                return key, mapping.base
+        finally:
+            self._tidy()
+
+    def give_back(self, key: Key) -> None:
+        """One user less."""
+        self._given_back.append(key)
+        self._tidy()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def _tidy(self) -> None:
+        """Closes what nobody uses, unless somebody is about it, who looks again when he is done."""
+        while self._given_back and self._lock.acquire(blocking=False):
+            try:
+                self._close_unused()
+            finally:
+                self._lock.release()
+
+    def _close_unused(self) -> None:
+        while self._given_back:
+            key = self._given_back.popleft()
+            mapping = self._open[key]
+            mapping.users -= 1
+            if not mapping.users:
+                del self._open[key]
+                with suppress(CodecError):  # the memory is another's: there is nothing to be done about it
+                    driver().close(mapping.base, key[1])
+
+
+MAPPINGS = Mappings()

@@ -1,0 +1,115 @@
+"""The node `["cuda.memory", array]`: an array whose frame holds a handle in place of its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from hopmeter.codecs import arrays, devices, dtypes, header
+from hopmeter.codecs.checks import listing, one_of, text
+from hopmeter.codecs.cuda import driver, ghosts
+from hopmeter.codecs.cuda.borrowing import borrowed
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.lookup import codec_named
+from hopmeter.codecs.reading import Maker, Reading
+from hopmeter.codecs.writing import Lending
+
+UNASKED = "these frames hold a handle of GPU memory, not the memory, and nobody asked for handles here"
+ASK = f'on the sender\'s machine `decode(frames, share="cuda-ipc")`, else {driver.COPY}'
+
+
+def on_gpu(tensor: Any) -> bool:
+    """Whether DLPack calls a tensor's memory a GPU's of CUDA."""
+    try:
+        return int(tensor.__dlpack_device__()[0]) == driver.DLPACK_DEVICE
+    except Exception:  # noqa: BLE001 (each framework has errors of its own for a device that DLPack lacks)
+        return False
+
+
+def lent(tensor: Any, frames: Lending, framework: str, extra: Any = None) -> str | None:
+    """The node of a tensor that has DLPack, and its frame; None where it is to be copied: why is noted."""
+    try:
+        if not hasattr(tensor, "__dlpack_device__") or tensor.__dlpack_device__()[0] != driver.DLPACK_DEVICE:
+            return None
+    except Exception as cause:  # noqa: BLE001 (an array in several pieces, or on what DLPack knows no word for)
+        frames.lender.copy(f"{framework}: {cause}")
+        return None
+    return lent_array(lambda: _side_by_side(tensor), frames, framework, extra)
+
+
+def _side_by_side(tensor: Any) -> tuple[Any, str | None]:
+    """Rows and columns as they lie; what has steps is gathered on the GPU, where its framework can."""
+    array, dtype = ghosts.of_capsule(tensor.__dlpack__())
+    if array.flags.forc or not hasattr(tensor, "contiguous"):
+        return array, dtype
+    return ghosts.of_capsule(tensor.contiguous().__dlpack__())
+
+
+def lent_array(seen: Callable[[], Any], frames: Lending, framework: str, extra: Any = None) -> str | None:
+    """The same of what `seen` makes: an array over the memory, and the name of a dtype that NumPy lacks."""
+    try:
+        array, dtype = seen()
+        if not array.nbytes:
+            return None
+        if not array.flags.forc:
+            raise CodecError("its memory does not lie side by side")
+        node = arrays.described(array, framework, extra, dtype)
+        frames.append(memoryview(frames.lender.lend(array, frames.since)))
+    except Exception as cause:  # noqa: BLE001 (what a framework cannot tell by DLPack is copied as ever)
+        frames.lender.copy(cause.what if isinstance(cause, CodecError) else f"{framework}: {cause}")
+        return None
+    frames.flags |= header.LENT
+    return f'["cuda.memory",{node}]'
+
+
+def read(node: list[Any], reading: Reading) -> Maker:
+    """What opens the handle and makes a tensor in that memory; a copy where the receiver wants it elsewhere."""
+    if not reading.share:
+        raise CodecError(UNASKED, ASK)
+    if not reading.flags & header.LENT:
+        raise CodecError("a handle of GPU memory in a header that says that there are none")
+    array = listing(listing(node, 2)[1], 6)
+    one_of(array[0], "array")
+    place, raw = reading.taken + 1, array[2] if dtypes.raw(array[2]) is not None else ""
+    direct, wanted = _direct(array, raw, reading), devices.number(reading.device)
+    whole, copied = arrays.laid_out(array, place), arrays.read(array, reading)
+
+    def make(frames: Any) -> Any:
+        hold = borrowed(frames[place])
+        try:
+            ghost = ghosts.Ghost(whole(_only(place, np.asarray(hold))), hold.device, raw)
+            if direct is not None and wanted in (None, hold.device):
+                with suppress(BufferError):  # a dtype that DLPack, or this NumPy's, has not: it is copied
+                    return direct(ghost)
+            data = hold.read()
+        except BaseException:
+            hold.close()
+            raise
+        hold.close()
+        return copied(_only(place, data))
+
+    return make
+
+
+def _only(place: int, data: Any) -> Any:
+    """All frames that an array's maker looks at: its own."""
+    return {place: data}
+
+
+def _direct(array: list[Any], raw: str, reading: Reading) -> Callable[[Any], Any] | None:
+    """What makes a tensor in the GPU's memory; None for a framework that cannot, or a receiver that wants the CPU."""
+    name = text(array[1]) if reading.as_ is None else reading.as_
+    codec = None if name == "numpy" else codec_named(name)
+    if (
+        codec is None
+        or not hasattr(codec, "from_device")
+        or (reading.device or "").startswith("cpu")
+        or raw not in ("", ghosts.BFLOAT16)
+    ):
+        return None
+    extra = array[5] if name == array[1] else None
+    made: Callable[[Any], Any] = codec.from_device(arrays.Wanted(raw, reading.device, extra))
+    return made
