@@ -36,9 +36,12 @@ class Setting(Strict):
     min: float | None = None
     max: float | None = None
     languages: list[Language] | None = None
-    """Those that it does something in; all, if none are given. Likewise the next two."""
+    """Those that it does something in; all, if none are given. Likewise the next three."""
     waits: list[Wait] | None = None
     patterns: list[Literal["pubsub", "rpc"]] | None = None
+    placements: list[Placement] | None = None
+    where: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
+    """Other settings, with the values of theirs beside which it does something."""
 
     @model_validator(mode="after")
     def _default_is_allowed(self) -> Setting:
@@ -228,6 +231,16 @@ class Manifest(Strict):
                 if name not in self.settings:
                     raise ValueError(f"tried: {one_of(name, self.settings)}")
                 self.settings[name].checked(value)
+        return self
+
+    @model_validator(mode="after")
+    def _where_can_be_set(self) -> Manifest:
+        for name, setting in self.settings.items():
+            for other, values in setting.where.items():
+                if other not in self.settings:
+                    raise ValueError(f"settings.{name}.where: {one_of(other, self.settings)}")
+                for value in values:
+                    self.settings[other].checked(value)
         return self
 
     @model_validator(mode="after")

@@ -210,11 +210,12 @@ def _placement(word: str, manifest: Manifest, parts: tuple[str, str, str]) -> st
 
 def _profile(manifest: Manifest, given: dict[str, Any]) -> str:
     return " ".join(
-        f"{name}={_word(value)}" for name, value in sorted(given.items()) if value != manifest.settings[name].default
+        f"{name}={word_of(value)}" for name, value in sorted(given.items()) if value != manifest.settings[name].default
     )
 
 
-def _word(value: Any) -> str:
+def word_of(value: Any) -> str:
+    """A setting's value as it is typed."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from hopmeter.manifest import Manifest
 from hopmeter.manifest.readiness import NOT_BUILT
 from hopmeter.plan.cell import Cell
-from hopmeter.plan.expand import World, language_parts
+from hopmeter.plan.expand import World, language_parts, word_of
 from hopmeter.plan.objects import why_no_object
 from hopmeter.scenario import amounts
 from hopmeter.scenario.amounts import MOST_S
@@ -151,13 +151,20 @@ def _idle_settings(cell: Cell, manifest: Manifest, _: World) -> str:
         "languages": set(languages(cell)),
         "waits": set(cell.waits),
         "patterns": {"pubsub" if cell.pattern == "pubsub" else "rpc"},
+        "placements": {cell.placement},
     }
     for name, value in cell.settings.items():
         setting = manifest.settings[name]
+        if value == setting.default:
+            continue
         for kind, mine in here.items():
             heeds = getattr(setting, kind)
-            if value != setting.default and heeds is not None and not mine & set(heeds):
+            if heeds is not None and not mine & set(heeds):
                 return f"setting {name} of {cell.transport} does nothing with {kind} other than {', '.join(heeds)}"
+        for other, values in setting.where.items():
+            if cell.settings[other] not in values:
+                needed = " or ".join(f"{other}={word_of(each)}" for each in values)
+                return f"setting {name} of {cell.transport} does nothing without {needed}"
     return ""
 
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hopmeter import manifest, places
-from hopmeter.cli.main import app, register_all
+from hopmeter.cli.parts.application import app, register_all
 from hopmeter.errors import UsageError
 from hopmeter.manifest import discovery
 
@@ -88,6 +88,12 @@ def test_a_language_may_differ_from_its_transport(tmp_path: Path) -> None:
         ),
         ("[settings.fast]", "[[tried]]\nsettings = { hwn = 1 }\n[settings.fast]", 'tried: "hwn" is not one of'),
         ("[settings.fast]", "[[tried]]\nsettings = { hwm = -1 }\n[settings.fast]", "-1 is below the least allowed, 0"),
+        (
+            "[settings.fast]",
+            "[settings.fast]\nwhere = { hwn = [1] }",
+            'settings.fast.where: "hwn" is not one of',
+        ),
+        ("[settings.fast]", "[settings.fast]\nwhere = { hwm = [-1] }", "-1 is below the least allowed, 0"),
         ('name = "bus"', 'name = "Bus"', "name"),
         ('name = "bus"', 'name = "other"', 'is not its folder\'s name, "bus"'),
         ('title = "Bus"', 'title = "Bus', "is no TOML"),

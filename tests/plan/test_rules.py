@@ -102,6 +102,8 @@ def test_a_language_that_carries_less_drops_only_its_own_cells() -> None:
             "patterns other than pubsub",
         ),
         ({"patterns": ["rpc"]}, {"language": "rust", "pattern": "scatter", "sinks": 2}, ""),
+        ({"placements": ["thread"]}, {"placement": "process"}, "placements other than thread"),
+        ({"placements": ["thread"]}, {"placement": "thread"}, ""),
     ],
 )
 def test_a_setting_that_does_nothing_there_makes_no_cell(
@@ -111,6 +113,16 @@ def test_a_setting_that_does_nothing_there_makes_no_cell(
     for value, expected in ((1000, ""), (1, reason and f"setting hwm of bus does nothing with {reason}")):
         made = planned(world(bus), settings={"bus": {"hwm": value}}, **given)
         assert {cell.dropped for cell in made.cells if cell.ranked} == {expected}
+
+
+def test_a_setting_that_does_nothing_beside_another_makes_no_cell() -> None:
+    threads = {"default": 2, "help": "T.", "where": {"executor": ["multi", "pool"]}}
+    executor = {"default": "single", "help": "E.", "choices": ["single", "multi", "pool"]}
+    bus = transport("bus", settings={"executor": executor, "threads": threads})
+    made = planned(world(bus), settings={"bus": {"executor": ["single", "multi"], "threads": [2, 3]}})
+    dropped = {cell.profile: cell.dropped for cell in made.cells if cell.ranked}
+    idle = "setting threads of bus does nothing without executor=multi or executor=pool"
+    assert dropped == {"": "", "threads=3": idle, "executor=multi": "", "executor=multi threads=3": ""}
 
 
 @pytest.mark.parametrize(
