@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from report_rows import cell, run_of
 
+from hopmeter import manifest, scenario
 from hopmeter.report.source import Run
 from hopmeter.report.studies import beside, known
 from hopmeter.report.studies.judging import TESTS, Verdict, comparisons, judge
@@ -235,6 +236,31 @@ def test_scenarios_that_repeat_a_study_exist() -> None:
     named = {name for study in known.studies().values() for name in study.scenarios}
     assert named <= files.every().keys()
     assert all(study.scenarios for study in known.studies().values())
+
+
+ASKED = ("pattern", "placement", "wait", "work", "relays", "sinks", "pairs", "asking", "payload", "codec")
+
+
+def asks_for(figure: known.Published, ask: scenario.Ask) -> bool:
+    """Whether a set of cells has those whose rows stand beside a published figure."""
+    axes = ask.axes | {"rate_hz": ask.axes["rate"]}
+    named = {"all", figure.transport} & {*axes["transport"]} and {"each", "one", figure.language} & {*axes["language"]}
+    rate = [] if figure.column == "highest_rate_hz" else ["rate_hz"]
+    alike = all(getattr(figure, name) in (None, *axes[name]) for name in (*ASKED, *rate))
+    settings = manifest.every()[str(figure.transport)].settings if figure.settings else {}
+    given = ask.settings.get(str(figure.transport), {})
+    pairs = (each.split("=") for each in (figure.settings or "").split())
+    return bool(named) and alike and all(value in given.get(name, [settings[name].default]) for name, value in pairs)
+
+
+def test_every_published_figure_is_asked_for_by_a_scenario_of_its_study() -> None:
+    asks: dict[str, list[tuple[bool, scenario.Ask]]] = {}
+    for name, study in known.studies().items():
+        found = [scenario.load(scenario.find(each))[0] for each in study.scenarios]
+        asks[name] = [(bool(one.search), ask) for one in found for ask in scenario.asks(one)]
+    for figure in known.published():
+        wanted = [ask for searched, ask in asks[figure.study] if searched == (figure.column == "highest_rate_hz")]
+        assert not figure.column or not figure.transport or any(asks_for(figure, ask) for ask in wanted), figure
 
 
 def test_a_figure_stands_beside_rows_with_the_studys_own_settings_only() -> None:
