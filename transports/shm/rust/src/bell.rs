@@ -3,15 +3,17 @@
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::time::Duration;
 
+use rustix::io;
 use rustix::thread::{Timespec, futex};
 
 use crate::layout::BellWord;
 
-const NOBODY_SLEEPS: u32 = 0;
+/// The lowest bit of the word.
 const SOMEBODY_MAY_SLEEP: u32 = 1;
 
-/// The word says whether somebody may be asleep. It is a state, not a count, so a consumer killed in its sleep leaves
-/// nothing wrong behind, and one system call wakes all.
+/// The word's lowest bit says whether somebody may be asleep; the others count how often that was answered. The bit is a
+/// state, so a consumer killed in its sleep leaves nothing wrong behind, and one system call wakes all. The count tells a
+/// consumer that is about to fall asleep that the bell has rung meanwhile, even where another has set the bit again.
 #[derive(Clone, Copy)]
 pub struct Bell<'a>(&'a AtomicU32);
 
@@ -20,32 +22,65 @@ impl<'a> Bell<'a> {
         Self(&word.0)
     }
 
-    /// Wakes whoever sleeps, after something was published. The fence and the one in [`Self::sleep`] make sure that
-    /// either the producer sees the sleeper here or the sleeper sees the publication.
+    /// Wakes whoever sleeps, after something was published or somebody was told to stop. The fence and the one in
+    /// [`Self::sleep`] make sure that either the sleeper is seen here or the sleeper sees what was written before.
     #[inline]
     pub fn ring(self) {
         fence(Ordering::SeqCst);
-        if self.0.load(Ordering::Relaxed) != NOBODY_SLEEPS {
+        if self.0.load(Ordering::Relaxed) & SOMEBODY_MAY_SLEEP != 0 {
             self.wake_all();
         }
     }
 
-    /// Wakes all, though nothing may have been published.
-    pub fn wake_all(self) {
-        self.0.store(NOBODY_SLEEPS, Ordering::Relaxed);
+    fn wake_all(self) {
+        // The next even number: another count, and nobody asleep.
+        let answered = |word: u32| Some((word | SOMEBODY_MAY_SLEEP).wrapping_add(1));
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, answered);
         // Waking fails only for addresses that are not memory.
         let _ = futex::wake(self.0, futex::Flags::empty(), i32::MAX as u32);
     }
 
     /// Sleeps until the bell rings or the time is over, unless `ready` says there is no need. May return early.
     pub fn sleep(self, timeout: Duration, ready: impl FnOnce() -> bool) {
-        self.0.store(SOMEBODY_MAY_SLEEP, Ordering::Relaxed);
+        // Woken, timed out, interrupted, or rung before falling asleep: the caller looks again in every case.
+        let _ = self.doze(timeout, ready);
+    }
+
+    fn doze(self, timeout: Duration, ready: impl FnOnce() -> bool) -> io::Result<()> {
+        let word = self.0.fetch_or(SOMEBODY_MAY_SLEEP, Ordering::Relaxed) | SOMEBODY_MAY_SLEEP;
         fence(Ordering::SeqCst);
         if ready() {
-            return;
+            return Ok(());
         }
         let timeout = Timespec::try_from(timeout).ok();
-        // Woken, timed out, interrupted, or rung before falling asleep: the caller looks again in every case.
-        let _ = futex::wait(self.0, futex::Flags::empty(), SOMEBODY_MAY_SLEEP, timeout.as_ref());
+        futex::wait(self.0, futex::Flags::empty(), word, timeout.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::io::Errno;
+
+    const SHORT: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn who_is_about_to_sleep_notices_the_bell_though_another_has_lain_down_since() {
+        let word = BellWord(AtomicU32::new(u32::MAX - 1));
+        let bell = Bell::new(&word);
+        let rung_then_used_by_another = || {
+            bell.ring();
+            bell.sleep(SHORT, || true);
+            false
+        };
+        assert_eq!(bell.doze(SHORT, rung_then_used_by_another), Err(Errno::AGAIN));
+        assert_eq!(bell.doze(SHORT, || false), Err(Errno::TIMEDOUT), "nobody has rung since");
+    }
+
+    #[test]
+    fn without_a_sleeper_the_bell_is_left_alone() {
+        let word = BellWord(AtomicU32::new(2));
+        Bell::new(&word).ring();
+        assert_eq!(word.0.load(Ordering::Relaxed), 2);
     }
 }

@@ -202,6 +202,6 @@ impl Interrupter {
     /// From now on the consumer does not sleep. Other consumers of the ring may wake for nothing, once.
     pub fn interrupt(&self) {
         self.stop.store(true, Ordering::SeqCst);
-        self.segment.bell().wake_all();
+        self.segment.bell().ring();
     }
 }
