@@ -11,6 +11,8 @@ use support::{LINK, drain, eventually, join, number, ring, send};
 
 const PART: &str = "HOPMETER_SHM_TEST_PART";
 const ADDRESS: &str = "HOPMETER_SHM_TEST_ADDRESS";
+/// The command that runs programs of this processor, where it is emulated.
+const EMULATOR: &str = "HOPMETER_EMULATOR";
 
 /// Another process playing a part; killed with its test.
 struct Other {
@@ -20,7 +22,7 @@ struct Other {
 
 impl Other {
     fn play(part: &str, address: &str) -> Self {
-        let mut child = Command::new(std::env::current_exe().unwrap())
+        let mut child = this_executable()
             .args(["--exact", "the_other_process", "--nocapture"])
             .envs([(PART, part), (ADDRESS, address)])
             .stdin(Stdio::piped())
@@ -55,6 +57,15 @@ impl Drop for Other {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn this_executable() -> Command {
+    let (emulator, here) = (std::env::var(EMULATOR).unwrap_or_default(), std::env::current_exe().unwrap());
+    let mut words = emulator.split_whitespace();
+    let Some(first) = words.next() else { return Command::new(here) };
+    let mut command = Command::new(first);
+    command.args(words).arg(here);
+    command
 }
 
 fn say(words: &str) {
