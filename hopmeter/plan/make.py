@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, replace
-from typing import Any
 
 from hopmeter.plan.cell import Cell
 from hopmeter.plan.expand import World, expanded
@@ -60,8 +59,10 @@ def _weightless(cell: Cell) -> Cell:
 
 
 def _distinct(cells: list[Cell]) -> list[Cell]:
-    """Cases may overlap, and `closed` has no rates to differ in."""
-    kept: dict[Any, Cell] = {}
+    """Cases may overlap, also where the command line replaces what they differ in, and `closed` has no rates to differ
+    in. Of cells that differ only in how much is measured the one with most is kept: nothing tells their rows apart."""
+    kept: dict[str, Cell] = {}
     for cell in cells:
-        kept.setdefault(repr(replace(cell, id="")), cell)
+        key = repr(replace(cell, id="", messages=0, warmup=0, trials=0, limit_s=0.0))
+        kept[key] = max(kept.get(key, cell), cell, key=lambda each: (each.trials, each.messages, each.warmup))
     return list(kept.values())

@@ -55,3 +55,14 @@ def test_a_floor_that_cannot_serve_so_many_is_not_tried() -> None:
 
 def test_dropped_cells_need_no_floor() -> None:
     assert [cell.transport for cell in planned(world(BUS), wait="callback").cells] == ["bus"]
+
+
+def test_cells_that_differ_only_in_how_much_is_measured_are_one_with_the_most_of_it() -> None:
+    cases = [{"messages": 300, "warmup": 50}, {"messages": 10, "warmup": 2}, {"messages": 400, "warmup": 2, "rate": 30}]
+    made = planned(world(BUS), rate=100, case=cases)
+    assert [(cell.transport, cell.rate_hz, cell.messages, cell.warmup) for cell in made.cells] == [
+        ("bus", 100, 300, 50),
+        ("bus", 30, 400, 2),
+        ("shm", 100, 300, 50),
+        ("shm", 30, 400, 2),
+    ]
