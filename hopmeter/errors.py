@@ -21,3 +21,9 @@ class UsageError(HopmeterError):
     """Something that was asked for cannot be: an option, a scenario, a folder. Nothing was measured."""
 
     exit_code = 2
+
+
+class StoppedError(HopmeterError):
+    """Somebody wanted the command to end before its work was done: Ctrl-C."""
+
+    exit_code = 130

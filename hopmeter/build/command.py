@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from hopmeter import children
 from hopmeter.errors import HopmeterError
 
 TAIL_LINES = 25
@@ -34,14 +35,13 @@ def run_logged(
         sink.write(f"$ {' '.join(words)}\n")
         sink.flush()
         try:
-            status = subprocess.run(
+            status = children.run(
                 words,
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=subprocess.STDOUT,
                 cwd=cwd,
                 env={**os.environ, **(env or {})},
-                check=False,
             ).returncode
         except OSError as cause:
             raise BuildError(f"{words[0]} does not run: {cause.strerror}", remedy) from cause

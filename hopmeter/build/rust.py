@@ -85,5 +85,8 @@ def replace(source: Path, target: Path) -> None:
     """Copies beside and renames: a node that is running keeps its own file."""
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(f".{target.name}.new")
-    shutil.copy2(source, beside)
-    beside.replace(target)
+    try:
+        shutil.copy2(source, beside)
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)

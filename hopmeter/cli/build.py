@@ -15,6 +15,7 @@ from hopmeter.build.needs import needed_for
 from hopmeter.build.targets import Target, chosen
 from hopmeter.build.work import Outcome, build_one, log_of
 from hopmeter.cli.parts import options
+from hopmeter.cli.parts.stopping import stopping
 from hopmeter.report import words
 
 
@@ -55,7 +56,7 @@ def build(
     if system_packages:
         system.install(package for target in targets for package in target.offer.apt)
     _announce(console, targets)
-    outcomes = [_build(console, target, as_json) for target in targets]
+    outcomes = _all(console, targets, as_json)
     _summarise(console, outcomes)
     if _failed(outcomes, bool(scenario), named=bool(transports)):
         raise typer.Exit(1)
@@ -87,6 +88,20 @@ def _announce(console: Console, targets: list[Target]) -> None:
     )
     if cost := costs.told(targets):
         console.print(cost, style="yellow", highlight=False, soft_wrap=True)
+
+
+def _all(console: Console, targets: list[Target], as_json: bool) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+
+    def left() -> str:
+        rest = [target.title for target in targets[len(outcomes) :]]
+        return (
+            f"{len(outcomes)} of {words.plural(len(targets), 'adapter')} done, as they were before: {', '.join(rest)}"
+        )
+
+    with stopping(left, "give the command again: what was compiled so far is not compiled twice"):
+        outcomes.extend(_build(console, target, as_json) for target in targets)
+    return outcomes
 
 
 def _build(console: Console, target: Target, as_json: bool) -> Outcome:

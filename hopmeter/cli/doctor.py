@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from hopmeter.cli.parts.stopping import stopping
 from hopmeter.doctor.finding import Finding
 
 STYLES = {"good": "green", "note": "yellow", "hurts": "bold red", "unknown": "dim"}
@@ -23,17 +24,17 @@ def doctor(
     Takes about a second for each core and some more for the floors.
     """
     # Loading the probes takes longer than --help should.
-    from hopmeter.doctor.examination import STEPS, examine
+    from hopmeter.doctor.examination import STEPS, Part, examine
 
     console = Console(stderr=as_json)
-    parts = []
-    for name in STEPS:
-        if name == "floors" and not floors:
-            continue
-        with console.status(STEPS[name][0]):
-            parts.append(examine(name))
-        if not as_json:
-            _print(console, name, parts[-1].findings)
+    parts: list[Part] = []
+    names = [name for name in STEPS if floors or name != "floors"]
+    with stopping(lambda: f"not looked at: {', '.join(names[len(parts) :])}"):
+        for name in names:
+            with console.status(STEPS[name][0]):
+                parts.append(examine(name))
+            if not as_json:
+                _print(console, name, parts[-1].findings)
     if as_json:
         seen = {part.name: part.seen for part in parts}
         print(json.dumps({**seen, "findings": [finding for part in parts for finding in part.findings]}))

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from hopmeter.cli.parts.options import a_file
+from hopmeter.cli.parts.stopping import stopping
 
 EPILOG = "Example: hopmeter report results/2026-11-21T0412-quick -o report.html"
 
@@ -29,6 +30,7 @@ def report(
 ) -> None:
     """Writes one self-contained HTML file (it needs no network), and its figures as SVG and PNG beside it."""
     # Drawing libraries take a second to load; `hopmeter --help` should not wait for them.
-    from hopmeter.report import write
+    with stopping(f"{out} and its figures are as they were before"):
+        from hopmeter.report import write
 
-    typer.echo(write(runs, a_file("out", out), figures))
+        typer.echo(write(runs, a_file("out", out), figures))

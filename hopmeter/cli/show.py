@@ -13,6 +13,7 @@ from rich.console import Console
 
 from hopmeter.cli.main import fail
 from hopmeter.cli.parts.options import a_file
+from hopmeter.cli.parts.stopping import stopping
 from hopmeter.errors import HopmeterError
 
 STDOUT = Path("/dev/stdout")
@@ -64,8 +65,9 @@ def _write(run: Path, csv: Path, missed: Callable[[HopmeterError], None]) -> int
     from hopmeter.store.disk import replacing, writing
 
     if csv == STDOUT:
-        return write_csv(run, sys.stdout, missed)
+        with stopping("these were not all messages"):
+            return write_csv(run, sys.stdout, missed)
     with writing(csv):
         csv.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(csv) as partial, partial.open("w") as file:
+    with stopping(f"{csv} is as it was before"), replacing(csv) as partial, partial.open("w") as file:
         return write_csv(run, file, missed)

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from hopmeter import children
 from hopmeter.doctor.finding import Finding, finding
 
 LONGEST_S = 120.0
@@ -20,7 +21,7 @@ def measure() -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="hopmeter-") as directory:
         run = [sys.executable, "-m", "hopmeter", "run", str(SCENARIO), "--json", "--out", f"{directory}/floors"]
         try:
-            done = subprocess.run(run, capture_output=True, text=True, timeout=LONGEST_S, check=False)
+            done = children.run(run, timeout=LONGEST_S, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         except subprocess.TimeoutExpired:
             return {"cells": [], "failed": f"no end after {LONGEST_S:.0f} s"}
     cells = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import vl_convert
 
 from hopmeter.report import theme
 from hopmeter.report.drawing import Figure
+from hopmeter.store.disk import writing
 
 PNG_SCALE = 3
 """430 pixels become 1290: sharp on paper too."""
@@ -67,6 +71,23 @@ def write_files(figure: Figure, whole: str, folder: Path, stem: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{stem}.svg").write_text(whole)
     (folder / f"{stem}.png").write_bytes(vl_convert.vegalite_to_png(specification(figure), scale=PNG_SCALE))
+
+
+@contextmanager
+def renewing(folder: Path) -> Iterator[Path]:
+    """A folder beside, whose files take the place of an earlier report's figures when everything was drawn."""
+    folder = folder.resolve()
+    fresh = folder.with_name(f".{folder.name}.tmp")
+    shutil.rmtree(fresh, ignore_errors=True)
+    try:
+        yield fresh
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            clear_files(folder)
+            for path in fresh.glob("*"):
+                path.replace(folder / path.name)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
 
 
 def clear_files(folder: Path) -> None:

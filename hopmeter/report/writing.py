@@ -32,17 +32,16 @@ class Drawn:
 def write(run_folders: list[Path], out: Path, figure_folder: Path | None = None) -> Path:
     """Reads runs and writes `out`; figures go as SVG and PNG to `figure_folder`, by default `<out>.figures`.
 
-    The report appears at once or not at all: it is written beside its place and moved there.
+    Report and figures appear at once or not at all: they are written beside their places and moved there.
     """
     runs = [read(folder) for folder in run_folders]
     folder = figure_folder or out.with_name(f"{out.name}.figures")
-    with writing(folder):
-        rendering.clear_files(folder)
-    text = render(runs, folder)
-    with writing(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(out) as partial:
-        partial.write_text(text)
+    with rendering.renewing(folder) as fresh:
+        text = render(runs, fresh)
+        with writing(out):
+            out.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(out) as partial:
+            partial.write_text(text)
     return out
 
 

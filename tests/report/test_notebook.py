@@ -18,8 +18,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from hopmeter import report
-from hopmeter.cli.main import app, register_all
 from hopmeter.cli.parts import table
+from hopmeter.cli.parts.application import app, register_all
 from hopmeter.errors import UsageError
 from hopmeter.report import source
 from hopmeter.store import query

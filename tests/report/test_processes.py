@@ -11,7 +11,7 @@ import pytest
 from report_rows import cell, run_of
 from typer.testing import CliRunner
 
-from hopmeter.cli.main import app, register_all
+from hopmeter.cli.parts.application import app, register_all
 from hopmeter.report import facts, write
 from hopmeter.report.grouping import groups
 from hopmeter.report.processes import Process, Used, processes, used

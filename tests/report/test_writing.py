@@ -67,6 +67,25 @@ def test_figures_lie_beside_it_and_stale_ones_are_gone(run: Path, tmp_path: Path
     assert "var(" not in (folder / "group-1-ranking.svg").read_text()
 
 
+def test_a_report_that_was_stopped_leaves_the_earlier_one_as_it_was(
+    made: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = made.build(tmp_path / "run", made.SMALL[:2], trials=3, messages=50)
+    page = write([run], tmp_path / "page.html")
+    before = {path: path.read_bytes() for path in tmp_path.glob("page.html*/*")} | {page: page.read_bytes()}
+
+    def stops(figure: drawing.Figure, whole: str, folder: Path, stem: str) -> None:
+        folder.mkdir(exist_ok=True)
+        (folder / f"{stem}.svg").write_text("half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rendering, "write_files", stops)
+    with pytest.raises(KeyboardInterrupt):
+        write([run], page)
+    assert {path: path.read_bytes() for path in before} == before
+    assert {path.name for path in tmp_path.iterdir()} == {"run", "page.html", "page.html.figures"}
+
+
 def test_a_sweep_gets_a_figure_of_its_own(made: ModuleType, tmp_path: Path) -> None:
     run = made.build(tmp_path / "sweep", made.SWEEP, trials=3, messages=200)
     text = write([run], tmp_path / "sweep.html").read_text()
