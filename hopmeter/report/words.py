@@ -15,7 +15,8 @@ def number(value: float | None, digits: int = 3) -> str:
         return NOTHING
     if value == 0:
         return "0"
-    places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    rounded = float(f"{value:.{digits - 1}e}")  # 0.9998 is 1.00, and 9.996 is 10.0
+    places = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
     return f"{value:,.{places}f}".replace(",", THIN)
 
 

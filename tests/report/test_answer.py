@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from report_rows import cell, run_of
 
+from hopmeter.report import words
 from hopmeter.report.answer import answer
 from hopmeter.report.grouping import groups
 from hopmeter.report.ranking import places
@@ -145,3 +147,11 @@ def test_ways_of_copying_the_same_frame_stand_side_by_side() -> None:
     assert "memory (rust): stream cold 500 µs, memcpy warm 600 µs, bytes fresh 5 000 µs." in said
     assert "comparison" not in said
     assert "Medians of a copy" not in told(run_of(rows[0], *others))
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(0.4951, "0.495"), (0.9998, "1.00"), (9.996, "10.0"), (99.96, "100"), (999.6, "1000"), (0.0, "0"), (None, "–")],
+)
+def test_numbers_have_three_digits_also_where_rounding_makes_one_more(value: float | None, said: str) -> None:
+    assert words.number(value).replace("\N{NARROW NO-BREAK SPACE}", "") == said
