@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -93,6 +92,19 @@ def test_who_wants_it_on_the_cpu_has_one_copy_and_holds_nothing(asked: Any, gpu:
     assert (array.tolist(), array.dtype) == ([[1.5, 2, 3]], np.float64)
     assert (len(MAPPINGS), sender("held")["held"]) == (0, 0)
     assert gpu.fake_calls(b"close") == before + 1
+
+
+def test_what_a_framework_does_not_import_as_it_lies_is_copied(
+    gpu: Any, sender: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refusing(ghost: Any) -> Any:
+        raise ValueError(f"no columns of {ghost.array.shape}")
+
+    monkeypatch.setattr(cuda_peer.PLAIN, "from_device", lambda _: refusing)
+    made = opened(sender.frames(values=[[1, 2], [3, 4]], order="F"))
+    assert made.array.tolist() == [[1, 2], [3, 4]]
+    assert (gpu.fake_calls(b"read"), sender("held")["held"]) == (1, 0)
+    assert "copied here: no columns of (2, 2)" in caplog.text
 
 
 def test_the_gpu_is_found_by_its_uuid_however_it_is_numbered_here(
@@ -237,16 +249,34 @@ def test_a_lender_keeps_a_number_that_can_be(kept: int) -> None:
         Lender(kept)
 
 
-def test_a_forked_child_neither_lends_nor_gives_back(gpu: Any, sender: Any) -> None:
-    lender, array = Lender(), cuda_peer.memory(cuda_peer.allocated(), (4,), "f4")
-    made = opened(sender.frames())
-    child = os.fork()
-    if not child:
-        encode(cuda_peer.Tensor(array), lender)
-        del made
-        os._exit(0 if list(lender.copied) == ["a process that was forked cannot use the GPU of its parent"] else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    assert (sender("held")["held"], made.array.tolist()) == (1, [1, 2, 3, 4])
+FORKING = """
+import os, sys
+sys.path.append(sys.argv[1])
+import cuda_peer
+cuda_peer.pretend(sys.argv[2])
+from hopmeter.codecs import Lender, encode
+from hopmeter.codecs.cuda.borrowing import borrowed
+hold, lender = borrowed(bytes.fromhex(sys.argv[3])), Lender()
+tensor = cuda_peer.Tensor(cuda_peer.memory(cuda_peer.allocated(), (4,), "f4"))
+child = os.fork()
+if not child:
+    encode(tensor, lender)
+    hold.close()
+    os._exit(0 if list(lender.copied) == ["a process that was forked cannot use the GPU of its parent"] else 1)
+print(os.waitpid(child, 0)[1], flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_forked_child_neither_lends_nor_gives_back(sender: Any, library: str) -> None:
+    command = [sys.executable, "-c", FORKING, str(HERE), library, sender.frames()[1].hex()]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"0\n"
+        assert sender("held")["held"] == 1
+        parent.stdin.close()
+    assert sender("held")["held"] == 0
 
 
 def test_bfloat16_and_other_frameworks(gpu: Any, started: Callable[..., Any]) -> None:

@@ -37,7 +37,9 @@ def _frames() -> list[bytes]:
 def _sends_hostile_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     encode = hopmeter.codecs.encode
     for module in (calls, pubsub):
-        monkeypatch.setattr(module, "encode", lambda obj: _frames() if type(obj) is Hostile else encode(obj))
+        monkeypatch.setattr(
+            module, "encode", lambda obj, *how: _frames() if type(obj) is Hostile else encode(obj, *how)
+        )
 
 
 def _panics(asked: Any) -> Any:

@@ -71,8 +71,10 @@ class Ledger:
 class Lease:
     """A receiver's end: the lender keeps the loan until `close`, or until this process ends."""
 
+    _file: int | None
+
     def __init__(self, lent: Lent) -> None:
-        self._file: int | None = _opened(lent)
+        self._slot, self._file = lent.slot, _opened(lent)
         try:
             if not _lock(self._file, fcntl.F_RDLCK, lent.slot) or _entered(self._file, lent) != lent.number:
                 what = "the sender has let go of this GPU memory: it keeps only its newest loans"
@@ -85,6 +87,7 @@ class Lease:
         """Tells the lender that this receiver is done; a second time does nothing."""
         file, self._file = self._file, None
         if file is not None:
+            _lock(file, fcntl.F_UNLCK, self._slot)  # a child that was forked meanwhile has the same open file
             os.close(file)
 
 

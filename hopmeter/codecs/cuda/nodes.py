@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from hopmeter.codecs import arrays, devices, dtypes, header
 from hopmeter.codecs.checks import listing, one_of, text
 from hopmeter.codecs.cuda import driver, ghosts
 from hopmeter.codecs.cuda.borrowing import borrowed
+from hopmeter.codecs.cuda.lending import log
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import codec_named
 from hopmeter.codecs.reading import Maker, Reading
@@ -82,7 +83,7 @@ def read(node: list[Any], reading: Reading) -> Maker:
         try:
             ghost = ghosts.Ghost(whole(_only(place, np.asarray(hold))), hold.device, raw)
             if direct is not None and wanted in (None, hold.device):
-                with suppress(BufferError):  # a dtype that DLPack, or this NumPy's, has not: it is copied
+                with _copied_instead():
                     return direct(ghost)
             data = hold.read()
         except BaseException:
@@ -92,6 +93,17 @@ def read(node: list[Any], reading: Reading) -> Maker:
         return copied(_only(place, data))
 
     return make
+
+
+@contextmanager
+def _copied_instead() -> Iterator[None]:
+    """What a framework does not import as it lies (columns, a dtype that this NumPy's DLPack lacks) is copied."""
+    try:
+        yield
+    except CodecError:
+        raise
+    except Exception as cause:  # noqa: BLE001 (each framework has errors of its own)
+        log.warning("a tensor that was lent is copied here: %s", cause)
 
 
 def _only(place: int, data: Any) -> Any:
