@@ -15,6 +15,8 @@ What such a file offers, by name:
 - `READERS`: for each tag of a node, `reader(node, reading)`, which checks it and returns what makes the object.
 - `from_array(wanted)` where it has arrays: returns what makes one from a NumPy array (`arrays.Wanted`). `RAW = True`
   where it has dtypes itself that NumPy lacks, such as bfloat16.
+- `from_device(wanted)` where it can make one in another process's memory on a GPU (`cuda.ghosts.Ghost`), and its
+  `write` then asks `cuda.nodes.lent` first where `frames` lend (`writing.Lending`).
 - `adopt(obj)` where an object of another framework can be asked for as one of this.
 - `FORM` where it makes objects of arrays (`forms.Form`): how it makes the ones and the picture that scenarios and
   `hopmeter publish` send, and reads them again by the framework's own means.
