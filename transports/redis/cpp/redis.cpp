@@ -1,6 +1,10 @@
 /// Redis by hiredis: channels through a broker. ../README.md says what is on the wire.
+#include <fcntl.h>
 #include <hiredis/hiredis.h>
-#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
 
 #include "hopmeter/hopmeter.hpp"
 
@@ -38,19 +42,31 @@ class Connection {
     return Sent::accepted;
   }
 
-  void subscribe(const std::string& channel) {
+  /// From here on nothing is asked any more, and a read that finds nothing in time is no failure to hiredis, which
+  /// takes it for one on a connection that blocks. The socket does, unless this end spins.
+  void subscribe(const std::string& channel, bool spins) {
     const Reply reply(static_cast<redisReply*>(redisCommand(context_.get(), "SUBSCRIBE %s", channel.c_str())));
     demand(reply != nullptr, "subscribing at redis-server");
+    context_->flags &= ~REDIS_BLOCK;
+    if (spins) demand(fcntl(context_->fd, F_SETFL, fcntl(context_->fd, F_GETFL) | O_NONBLOCK) == 0, "subscribing");
   }
 
-  /// The next reply in time. hiredis gives a connection up when its own timeout is over, so the waiting is poll's.
-  Reply next(Timeout timeout) {
+  /// How long a read waits; a zero would have no end.
+  void wait_for(Timeout timeout) {
+    if (timeout == patience_) return;
+    patience_ = timeout;
+    const auto us = std::max<Timeout::rep>(1, timeout.count() / 1000);
+    const timeval limit{us / 1'000'000, us % 1'000'000};
+    demand(setsockopt(context_->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0, "setting a timeout");
+  }
+
+  /// The next reply, or nothing where a read found nothing in time.
+  Reply next() {
     auto reply = read();
-    pollfd readable{context_->fd, POLLIN, 0};
-    const timespec patience{timeout.count() / 1'000'000'000, timeout.count() % 1'000'000'000};
-    while (!reply && ppoll(&readable, 1, &patience, nullptr) > 0) {
+    errno = 0;
+    while (!reply && errno != EAGAIN) {
       demand(redisBufferRead(context_.get()) == REDIS_OK, "receiving from redis-server");
-      reply = read();
+      if (errno != EAGAIN) reply = read();
     }
     return reply;
   }
@@ -67,6 +83,7 @@ class Connection {
   }
 
   Context context_;
+  Timeout patience_{-1};
 };
 
 class Pub final : public Publisher {
@@ -92,12 +109,13 @@ class Pub final : public Publisher {
 class Sub final : public Subscriber {
  public:
   Sub(const Setup& setup, const Link& link) : connection_(setup), spins_(setup.wait() == Wait::spin) {
-    connection_.subscribe(link.name);
+    connection_.subscribe(link.name, spins_);
   }
 
   /// A message is an array: the word `message`, the channel, the frame.
   std::size_t poll(Timeout timeout, Take take) override {
-    const auto reply = connection_.next(spins_ ? Timeout::zero() : timeout);
+    if (!spins_) connection_.wait_for(timeout);
+    const auto reply = connection_.next();
     if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements != 3) return 0;
     const auto& frame = *reply->element[2];
     const std::span whole(reinterpret_cast<const std::byte*>(frame.str), frame.len);
