@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from hopmeter.analysis.percentiles import PERMILLE, quantiles
 from hopmeter.byhand.moments import COLUMNS, NULL
 from hopmeter.errors import UsageError
 from hopmeter.report import words
+from hopmeter.store.disk import write_json
 from hopmeter.tables import print_whole
 
 LOG = ("middleware", "plugin", "timestamp", "count", "delay")
@@ -118,8 +120,9 @@ def is_queue(side: str, outcome: Outcome) -> bool:
 class Results:
     """The folder and the table of one end, `listener` or `publisher`."""
 
-    def __init__(self, side: str, folder: Path, console: Console) -> None:
-        self.side, self.folder, self._console = side, folder, console
+    def __init__(self, side: str, folder: Path, console: Console, told: Mapping[str, Any] | None = None) -> None:
+        """`told`, what was asked for and where, goes with the log: a report of it says so."""
+        self.side, self.folder, self._console, self._told = side, folder, console, told
         self._log = folder / f"{side}.csv"
         if self._log.exists():
             raise UsageError(f"{self._log} is there already", "name another folder: --out DIR")
@@ -146,6 +149,8 @@ class Results:
         stamp = last if self.side == "listener" else first
         self.folder.mkdir(parents=True, exist_ok=True)
         fresh = not self._log.exists()
+        if fresh and self._told:
+            write_json(self.folder / "by-hand.json", dict(self._told))
         with self._log.open("a", newline="") as file:
             writer = csv.writer(file)
             if fresh:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +13,7 @@ import typer.core
 from rich.console import Console
 from rich.table import Table
 
+import hopmeter
 from hopmeter import places
 from hopmeter.errors import UsageError
 
@@ -147,7 +150,7 @@ def _study(side: str, asked: dict[str, Any], out: Path | None) -> None:
 
     told = Asked(**asked)
     checked(told.name)
-    results = Results(side, out or _folder(side), Console(highlight=False))
+    results = Results(side, out or _folder(side), Console(highlight=False), _told(asked))
     study = Study(told, results)
     interrupted = False
     try:
@@ -158,6 +161,19 @@ def _study(side: str, asked: dict[str, Any], out: Path | None) -> None:
         if results.outcomes:
             results.show()
     raise typer.Exit(INTERRUPTED if interrupted else results.exit_code)
+
+
+def _told(asked: dict[str, Any]) -> dict[str, Any]:
+    """What a report of it says besides the figures."""
+    from hopmeter.doctor import machine
+
+    started = datetime.now().astimezone().isoformat(timespec="seconds")
+    about = {"command": ["hopmeter", *sys.argv[1:]], "started": started, "hopmeter": hopmeter.__version__}
+    return {
+        **about,
+        **{name: asked[name] for name in ("width", "height", "rate", "trials")},
+        "machine": machine.describe(),
+    }
 
 
 def _folder(side: str) -> Path:

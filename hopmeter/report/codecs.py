@@ -85,7 +85,11 @@ def conditions(family: Sequence[Group]) -> str:
 def placed(family: Sequence[Group]) -> list[Stand]:
     """Candidates with samples from top to bottom: codecs by their fastest row, and in each the fastest first."""
     rows = [row for group in family for row in group.ranked]
-    found = [(row, box) for row in rows if (box := shapes.box(row))]
+    return arranged([(row, box) for row in rows if (box := shapes.box(row))])
+
+
+def arranged(found: Sequence[tuple[Row, shapes.Box]]) -> list[Stand]:
+    """Rows with their boxes from top to bottom, in that order."""
     names, several = labels([row for row, _ in found], ASIDE), len({row["device"] for row, _ in found}) > 1
     codecs: dict[str, list[tuple[Row, shapes.Box]]] = {}
     for row, box in sorted(found, key=lambda each: each[1].p50):

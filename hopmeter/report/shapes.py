@@ -48,7 +48,11 @@ DOTS = 12
 
 def box(row: Row) -> Box | None:
     """Of the headline latency of all good trials; None where no sample is above zero."""
-    pooled = _pooled(row)
+    return boxed(_pooled(row))
+
+
+def boxed(pooled: Numbers) -> Box | None:
+    """Of latencies in µs; None where none is above zero."""
     positive = np.sort(pooled[pooled > 0])
     if not len(positive):
         return None

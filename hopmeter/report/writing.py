@@ -9,7 +9,20 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from hopmeter.report import answer, facts, figures, hosts, machines, page, processes, rendering, repeat, theme, words
+from hopmeter.report import (
+    answer,
+    byhand,
+    facts,
+    figures,
+    hosts,
+    machines,
+    page,
+    processes,
+    rendering,
+    repeat,
+    theme,
+    words,
+)
 from hopmeter.report.drawing import Figure, Style
 from hopmeter.report.grouping import Group, groups
 from hopmeter.report.limits import echoes
@@ -34,10 +47,11 @@ def write(run_folders: list[Path], out: Path, figure_folder: Path | None = None)
 
     Report and figures appear at once or not at all: they are written beside their places and moved there.
     """
-    runs = [read(folder) for folder in run_folders]
+    told = byhand.are(run_folders)
+    runs = [] if told else [read(folder) for folder in run_folders]
     folder = figure_folder or out.with_name(f"{out.name}.figures")
     with rendering.renewing(folder) as fresh:
-        text = render(runs, fresh)
+        text = render_by_hand(run_folders, fresh) if told else render(runs, fresh)
         with writing(out):
             out.parent.mkdir(parents=True, exist_ok=True)
         with replacing(out) as partial:
@@ -69,6 +83,21 @@ def render(runs: Sequence[Run], figure_folder: Path | None = None) -> str:
         facts=facts,
         machines=machines,
         processes=processes,
+        repeat=repeat,
+        theme=theme,
+        words=words,
+    )
+
+
+def render_by_hand(folders: Sequence[Path], figure_folder: Path) -> str:
+    """The page of what was measured by hand, a section for each end's folder."""
+    parts = [byhand.read(folder, number) for number, folder in enumerate(folders, 1)]
+    drawn = [_drawn(each.figure, each.figure.name, figure_folder) if each.figure else None for each in parts]
+    template = _environment().get_template("byhand.html.j2")
+    return template.render(
+        parts=list(zip(parts, drawn, strict=True)),
+        times=words.distinct(page.when(each.run) for each in parts),
+        machines=byhand.machines(parts),
         repeat=repeat,
         theme=theme,
         words=words,
