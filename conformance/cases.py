@@ -27,8 +27,10 @@ class Case:
     placement: str = "process"
     plain: str | None = None
     """The end that has the defaults all the same: `sender` or `receiver`."""
-    path: str = ""
-    """A regular expression for what the receiver has to say of the way that the frames took."""
+    facts: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Regular expressions for what the receiver has to say, by the fact: `path` for the way that the frames took."""
+    payload_bytes: int = 60_000
+    """The largest that is carried where settings are tried."""
 
     def settings(self, end: str) -> Mapping[str, Any]:
         """What the `sender` or the `receiver` has in place of the defaults."""
@@ -106,7 +108,9 @@ def _meetings(manifest: Manifest, language: str, tried: Tried) -> list[Case]:
 def _with(manifest: Manifest, language: str, tried: Tried) -> Case:
     waits = manifest.offers[language].waits
     wait: str = tried.wait or next((wait for wait in waits if wait != "spin"), waits[0])
-    return Case(manifest, language, language, wait, tried.settings, tried.placement, path=tried.path)
+    told = {"path": tried.path, **tried.facts}
+    asked = (tried.settings, tried.placement)
+    return Case(manifest, language, language, wait, *asked, facts=told, payload_bytes=tried.payload_bytes)
 
 
 def every(cases: list[Case]) -> pytest.MarkDecorator:

@@ -11,15 +11,17 @@ from conformance.meeting import frames, meet
 from conformance.puppet import Puppet, Theatre
 from conformance.test_rpc import NATIVE, call, connect
 
-SIZES = (0, 1000, 60_000)
+SIZES = (0, 1000)
+LARGEST = 3
+"""Frames of the largest size."""
 PATIENCE_S = 10
 
 
 @every(tried())
 def test_a_setting_carries_frames_whole_and_closes(case: Case, theatre: Theatre) -> None:
-    meeting = meet(theatre, case)
+    meeting = meet(theatre, case, frame_bytes=64 + max(1 << 20, case.payload_bytes))
     sender, receiver = meeting.sender, meeting.receivers[0]
-    for seq, size in enumerate(SIZES):
+    for seq, size in enumerate((*SIZES, *[case.payload_bytes] * LARGEST)):
         assert sender.send("out", seq, 1, size)["accepted"] == 1
         seen = frames(receiver.receive("in0", 1))
         assert [(frame["seq"], frame["payload_bytes"]) for frame in seen] == [(seq, size)]
@@ -31,19 +33,22 @@ def test_a_setting_carries_frames_whole_and_closes(case: Case, theatre: Theatre)
 def prove_the_way(case: Case, sender: Puppet, receiver: Puppet) -> None:
     """That frames come as the setting asks for. zenoh makes its shared memory while the first ones are on their way."""
     deadline = time.monotonic() + PATIENCE_S
-    for seq in itertools.count(len(SIZES)):
-        path = dict(receiver.tell(do="facts"))["path"]
-        if re.search(case.path, path):
+    for seq in itertools.count(len(SIZES) + LARGEST):
+        facts = dict(receiver.tell(do="facts"))
+        wrong = {
+            name: facts.get(name) for name, asked in case.facts.items() if not re.search(asked, facts.get(name, ""))
+        }
+        if not wrong:
             return
-        assert time.monotonic() < deadline, f"not “{case.path}” but “{path}”"
-        sender.send("out", seq, 1, SIZES[-1])
+        assert time.monotonic() < deadline, f"not {case.facts} but {wrong}"
+        sender.send("out", seq, 1, case.payload_bytes)
         receiver.receive("in0", 1)
 
 
 @every([case for case in tried("rpc") if case.manifest.name in NATIVE])
 def test_a_setting_carries_calls_whole_and_closes(case: Case, theatre: Theatre) -> None:
     client, server = connect(theatre, case)
-    for seq, size in enumerate(SIZES):
+    for seq, size in enumerate((*SIZES, case.payload_bytes)):
         replies = call(client, server, seq, size)
         assert [(reply["seq"], reply["payload_bytes"]) for reply in replies] == [(seq, size)]
     client.tell(do="close", name="ask")

@@ -132,6 +132,10 @@ class Tried(Strict):
     """All, if none are given."""
     path: str = ""
     """A regular expression that the receiver's fact `path` holds then: the proof that the setting takes effect."""
+    facts: dict[str, str] = {}
+    """The same for other facts, by their names."""
+    payload_bytes: Annotated[int, Field(gt=0)] = 60_000
+    """The largest that is carried."""
     meets: list[Language] = []
     """Peers with the defaults that it talks with besides, both ways."""
 

@@ -30,7 +30,11 @@ class Carrier : public hopmeter::Transport {
     if (link.name.ends_with("_request")) return served(participant_, topic, qos, std::move(look));
     return called(house_, topic, qos, std::move(look));
   }
-  hopmeter::Facts facts() override { return house_.meetings.facts(); }
+  hopmeter::Facts facts() override {
+    auto facts = house_.meetings.facts();
+    facts.emplace_back("loan", Plain<Message> ? "in the writer's history" : "none, samples are serialised");
+    return facts;
+  }
 
  protected:
   House house_;

@@ -25,7 +25,7 @@ function(hopmeter_use_fastdds NODE)
   set_source_files_properties(${generated} PROPERTIES COMPILE_OPTIONS -w)
 
   target_sources(${NODE} PRIVATE "${HOPMETER_FASTDDS}/meetings.cpp" "${HOPMETER_FASTDDS}/names.cpp"
-    "${HOPMETER_FASTDDS}/participant.cpp" "${HOPMETER_FASTDDS}/qos.cpp" ${generated})
+    "${HOPMETER_FASTDDS}/participant.cpp" "${HOPMETER_FASTDDS}/profile.cpp" "${HOPMETER_FASTDDS}/qos.cpp" ${generated})
   target_include_directories(${NODE} PRIVATE "${HOPMETER_FASTDDS}")
   target_include_directories(${NODE} SYSTEM PRIVATE "${types}")
   target_link_libraries(${NODE} PRIVATE fastrtps fastcdr)

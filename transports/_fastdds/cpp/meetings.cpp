@@ -1,6 +1,10 @@
 #include "meetings.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "profile.hpp"
 
 using hopmeter::Facts;
 
@@ -15,21 +19,34 @@ constexpr const char* data_sharing = "data sharing";
 constexpr const char* shared_memory = "shared memory";
 constexpr const char* udp = "UDP on the loopback device";
 
-std::string joined(const std::set<std::string>& words) {
+std::string joined(const std::set<std::string>& words, const char* between = ", ") {
   std::string all;
-  for (const auto& word : words) all += (all.empty() ? "" : ", ") + word;
+  for (const auto& word : words) all += (all.empty() ? "" : between) + word;
   return all;
+}
+
+/// The sizes of the segments that this process and its peers have mapped, as the system knows them. Ports, by which
+/// the segments' pieces are told, and locks lie beside them under names of their own.
+std::string segments(const std::string& run) {
+  std::ifstream maps("/proc/self/maps");
+  std::set<std::string> sizes;
+  for (std::string line; std::getline(maps, line);) {
+    const auto path = line.find("/dev/shm/hm_" + run + "_fastrtps_");
+    if (path == line.npos || line.find("_fastrtps_port") != line.npos) continue;
+    std::error_code no_matter;
+    if (const auto bytes = std::filesystem::file_size(line.substr(path), no_matter); !no_matter)
+      sizes.insert(std::to_string(bytes) + " bytes");
+  }
+  return joined(sizes);
 }
 
 }  // namespace
 
 Meetings::Meetings(const hopmeter::Setup& setup, const Customs& customs)
-    : transport_(customs.transport),
-      is_intra_process_(customs.is_intra_process),
-      is_data_sharing_(customs.is_data_sharing),
-      takes_both_(transport_ == "default" && setup.setting<std::string>("reliability") == "best-effort"),
-      frame_bytes_(setup.frame_bytes()),
-      segment_bytes_(customs.segment_bytes != 0 ? customs.segment_bytes : default_segment_bytes) {}
+    : customs_(customs),
+      run_(setup.run()),
+      takes_both_(customs.transport == "default" && setup.setting<std::string>("reliability") == "best-effort"),
+      frame_bytes_(setup.frame_bytes()) {}
 
 void Meetings::on_subscriber_discovery(fast::DomainParticipant* participant, rtps::ReaderDiscoveryInfo&& info) {
   if (info.status == rtps::ReaderDiscoveryInfo::DISCOVERED_READER) note(*participant, info.info, &Meeting::readers);
@@ -63,9 +80,9 @@ std::set<std::string> Meetings::ways() {
   std::set<std::string> ways;
   for (auto& [topic, meeting] : meetings_) {
     auto& [writers, readers] = meeting;
-    if (writers.are_here && readers.are_here) ways.insert(is_intra_process_ ? within : data_sharing);
-    if (writers.are_here) ways.merge(readers.elsewhere);
-    if (readers.are_here) ways.merge(writers.elsewhere);
+    if (writers.are_here && readers.are_here) ways.insert(customs_.is_intra_process ? within : data_sharing);
+    if (writers.are_here) ways.insert(readers.elsewhere.begin(), readers.elsewhere.end());
+    if (readers.are_here) ways.insert(writers.elsewhere.begin(), writers.elsewhere.end());
   }
   // What a peer offers is of no use where this process has it not.
   if (!shares_data_ && ways.erase(data_sharing)) ways.insert(shared_memory);
@@ -74,28 +91,39 @@ std::set<std::string> Meetings::ways() {
   return ways;
 }
 
-std::string Meetings::fallback(const std::set<std::string>& ways) const {
-  if (is_data_sharing_ && (ways.contains(shared_memory) || ways.contains(udp)))
+std::string Meetings::other_way(const std::set<std::string>& ways) const {
+  if (customs_.is_data_sharing && (ways.contains(shared_memory) || ways.contains(udp)))
     return "data sharing was asked for, but Fast DDS took a transport";
   if (ways.contains(shared_memory) && ways.contains(udp) && takes_both_)
     return "Fast DDS sends best-effort samples by UDP as well as by shared memory; transport = shm or udp takes one";
-  if (transport_ != "udp" && ways.contains(udp))
+  if (customs_.transport != "udp" && ways.contains(udp))
     return "shared memory was asked for, but Fast DDS took UDP: see whether /dev/shm can be written";
   return "";
 }
 
-/// With reliability the pieces come again when a heartbeat has shown that they are missing, which takes seconds.
-std::string Meetings::loss(const std::set<std::string>& ways) const {
-  if (!ways.contains(shared_memory) || frame_bytes_ <= segment_bytes_) return "";
-  return "messages were lost: a frame is larger than Fast DDS's segment of " + std::to_string(segment_bytes_) +
-         " bytes, whose pieces are dropped where readers fall behind; a larger one (segment_bytes) holds it";
+/// What has become of a frame that a segment cannot hold depends on who runs when; the next run may lose it.
+std::string Meetings::too_small(const std::set<std::string>& ways) const {
+  const std::size_t segment_bytes = customs_.segment_bytes != 0 ? customs_.segment_bytes : default_segment_bytes;
+  if (!ways.contains(shared_memory) || frame_bytes_ <= segment_bytes) return "";
+  return "frames of " + std::to_string(frame_bytes_) + " bytes are larger than Fast DDS's segment of " +
+         std::to_string(segment_bytes) +
+         " bytes: their pieces are dropped where it is full, and are lost or come again after a heartbeat; " +
+         "profile = large, or a larger segment_bytes, holds them";
 }
 
 Facts Meetings::facts() {
   const auto ways = this->ways();
   Facts facts{{"path", joined(ways)}};
-  if (const auto told = fallback(ways); !told.empty()) facts.emplace_back("fallback", told);
-  if (const auto told = loss(ways); !told.empty()) facts.emplace_back("loss", told);
+  if (ways.contains(shared_memory)) facts.emplace_back("segment", segments(run_));
+  std::set<std::string> fallbacks{other_way(ways), too_small(ways)};
+  if (ways.contains(udp))
+    for (auto& [name, value] : buffer_facts(customs_))
+      if (name == "fallback")
+        fallbacks.insert(value);
+      else
+        facts.emplace_back(name, value);
+  fallbacks.erase("");
+  if (!fallbacks.empty()) facts.emplace_back("fallback", joined(fallbacks, "; "));
   return facts;
 }
 

@@ -35,14 +35,14 @@ class Meetings final : public fast::DomainParticipantListener {
   void on_publisher_discovery(fast::DomainParticipant* participant, rtps::WriterDiscoveryInfo&& info) override;
   void note(const fast::DomainParticipant& participant, const auto& end, Ends Meeting::*side);
   std::set<std::string> ways();
-  std::string fallback(const std::set<std::string>& ways) const;
-  std::string loss(const std::set<std::string>& ways) const;
+  std::string other_way(const std::set<std::string>& ways) const;
+  std::string too_small(const std::set<std::string>& ways) const;
 
-  std::string transport_;
-  bool is_intra_process_, is_data_sharing_;
+  Customs customs_;
+  std::string run_;
   /// The library sends best-effort samples over every transport that a reader has; the loopback's counters show it.
   bool takes_both_;
-  std::size_t frame_bytes_, segment_bytes_;
+  std::size_t frame_bytes_;
   /// Held for moments only: Fast DDS tells of an end while it makes it.
   std::mutex mutex_;
   std::map<std::string, Meeting> meetings_;

@@ -17,6 +17,8 @@ namespace {
 constexpr unsigned long domains = 99;
 /// Whose ports are looked at for peers. A hundred and twenty would reach into the next domain.
 constexpr std::uint32_t participants = 100;
+/// Of the flow controller that all writers of a participant share.
+constexpr const char* flow_name = "hopmeter";
 
 auto udp(const Customs& customs) {
   auto udp = std::make_shared<transports::UDPv4TransportDescriptor>();
@@ -31,8 +33,17 @@ auto shared_memory(const Customs& customs) {
   auto shared = std::make_shared<transports::SharedMemTransportDescriptor>();
   if (customs.segment_bytes != 0) shared->segment_size(customs.segment_bytes);
   // Beside UDP messages would be cut for it all the same.
-  if (customs.segment_bytes != 0 && customs.transport == "shm") shared->max_message_size(customs.segment_bytes);
+  if (customs.segment_bytes != 0 && customs.transport == "shm")
+    shared->max_message_size(customs.message_bytes != 0 ? customs.message_bytes : customs.segment_bytes);
   return shared;
+}
+
+auto flow(const Customs& customs) {
+  auto flow = std::make_shared<transports::FlowControllerDescriptor>();
+  flow->name = flow_name;
+  flow->max_bytes_per_period = static_cast<std::int32_t>(customs.flow_bytes);
+  flow->period_ms = 1;
+  return flow;
 }
 
 /// Without a multicast address none is listened to, and announcements go to the peers that are named. A port of 0
@@ -44,6 +55,8 @@ void meet_others(fast::WireProtocolConfigQos& wire) {
   wire.builtin.initialPeersList.push_back(loopback);
 }
 
+Duration_t milliseconds(std::int32_t count) { return Duration_t(count / 1e3L); }
+
 template <class Qos>
 Qos settled(const Setup& setup, const Customs& customs) {
   Qos qos;
@@ -52,7 +65,7 @@ Qos settled(const Setup& setup, const Customs& customs) {
   const bool keeps_last = text("history") == "keep-last";
   const auto depth = setup.setting<std::int32_t>("depth");
   qos.reliability().kind = is_reliable ? fast::RELIABLE_RELIABILITY_QOS : fast::BEST_EFFORT_RELIABILITY_QOS;
-  qos.reliability().max_blocking_time = Duration_t(customs.patience_ms / 1e3L);
+  qos.reliability().max_blocking_time = milliseconds(customs.patience_ms);
   qos.durability().kind = is_volatile ? fast::VOLATILE_DURABILITY_QOS : fast::TRANSIENT_LOCAL_DURABILITY_QOS;
   qos.history().kind = keeps_last ? fast::KEEP_LAST_HISTORY_QOS : fast::KEEP_ALL_HISTORY_QOS;
   qos.history().depth = depth;
@@ -82,19 +95,28 @@ fast::DomainParticipantQos participant_qos(const std::string& run, const Customs
   auto& used = qos.transport().user_transports;
   if (customs.transport != "shm") used.push_back(udp(customs));
   if (customs.transport != "udp") used.push_back(shared_memory(customs));
+  if (customs.flow_bytes != 0) qos.flow_controllers().push_back(flow(customs));
   if (customs.meets_others) meet_others(qos.wire_protocol());
   return qos;
 }
 
 fast::DataWriterQos writer_qos(const Setup& setup, const Customs& customs) {
   auto qos = settled<fast::DataWriterQos>(setup, customs);
-  qos.publish_mode().kind = customs.is_asynchronous ? fast::ASYNCHRONOUS_PUBLISH_MODE : fast::SYNCHRONOUS_PUBLISH_MODE;
-  qos.reliable_writer_qos().times.heartbeatPeriod = Duration_t(customs.heartbeat_ms / 1e3L);
+  // Only what such a thread sends heeds a flow controller.
+  const bool is_asynchronous = customs.is_asynchronous || customs.flow_bytes != 0;
+  qos.publish_mode().kind = is_asynchronous ? fast::ASYNCHRONOUS_PUBLISH_MODE : fast::SYNCHRONOUS_PUBLISH_MODE;
+  if (customs.flow_bytes != 0) qos.publish_mode().flow_controller_name = flow_name;
+  auto& times = qos.reliable_writer_qos().times;
+  if (customs.heartbeat_ms != 0) times.heartbeatPeriod = milliseconds(customs.heartbeat_ms);
+  if (customs.response_ms != 0) times.nackResponseDelay = milliseconds(customs.response_ms);
   return qos;
 }
 
 fast::DataReaderQos reader_qos(const Setup& setup, const Customs& customs) {
-  return settled<fast::DataReaderQos>(setup, customs);
+  auto qos = settled<fast::DataReaderQos>(setup, customs);
+  auto& times = qos.reliable_reader_qos().times;
+  if (customs.response_ms != 0) times.heartbeatResponseDelay = milliseconds(customs.response_ms);
+  return qos;
 }
 
 void set_intra_process(bool is_on) {

@@ -17,8 +17,10 @@ namespace fastdds {
 struct Customs {
   /// Shared memory where both ends have it, else UDP (`default`), or only one of the two (`shm`, `udp`).
   std::string transport = "default";
-  /// Of each process; 0 for the library's.
+  /// Of each participant; 0 for the library's.
   std::uint32_t segment_bytes = 0;
+  /// The largest message that goes through it whole; 0 for all that fit. Beside UDP messages are cut for UDP.
+  std::uint32_t message_bytes = 0;
   /// Of UDP's sockets; 0 for the system's.
   std::uint32_t send_buffer_bytes = 0, receive_buffer_bytes = 0;
   /// Whether readers of the writer's own process are served without a transport.
@@ -26,7 +28,11 @@ struct Customs {
   bool is_data_sharing = false;
   /// Whether a thread of the library sends, not the caller of write.
   bool is_asynchronous = false;
-  std::int32_t heartbeat_ms = 3000;
+  /// How often a reliable writer says what it has, and how long either end waits before it answers; 0 for the
+  /// library's.
+  std::int32_t heartbeat_ms = 0, response_ms = 0;
+  /// How much all writers of a participant send within a millisecond, on a thread of the library; 0 for no limit.
+  std::uint32_t flow_bytes = 0;
   /// How long a writer may wait; then it is busy.
   std::int32_t patience_ms = 100;
   /// Peers of other makers are looked for without multicast, at the ports of a hundred participants.

@@ -3,6 +3,7 @@
 #include "carrier.hpp"
 #include "hopmeter/choice.hpp"
 #include "messages.hpp"
+#include "profile.hpp"
 
 using namespace hopmeter;
 
@@ -10,7 +11,7 @@ namespace {
 
 fastdds::Customs customs(const Setup& setup) {
   const auto socket_buffer_bytes = setup.setting<std::uint32_t>("socket_buffer_bytes");
-  return {
+  fastdds::Customs customs{
       .transport = setup.setting<std::string>("transport"),
       .segment_bytes = setup.setting<std::uint32_t>("segment_bytes"),
       .send_buffer_bytes = socket_buffer_bytes,
@@ -20,6 +21,8 @@ fastdds::Customs customs(const Setup& setup) {
       .is_asynchronous = setup.setting<std::string>("publish") == "asynchronous",
       .heartbeat_ms = setup.setting<std::int32_t>("heartbeat_ms"),
   };
+  if (setup.setting<std::string>("profile") == "large") fastdds::enlarge(customs, setup.frame_bytes());
+  return customs;
 }
 
 template <class Message>

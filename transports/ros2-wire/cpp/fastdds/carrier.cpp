@@ -42,13 +42,12 @@ class Carrier final : public fastdds::Carrier<Message> {
 
   Facts facts() override {
     const auto& setup = this->house_.setup;
-    auto facts = cyclone::buffer_facts(setup);
+    auto facts = fastdds::Carrier<Message>::facts();
     facts.emplace_back("domain", std::to_string(fastdds::domain_of(setup.run())));
     facts.emplace_back("interface", "lo, 127.0.0.1");
     facts.emplace_back("shared_memory", "not used");
     if (setup.template setting<std::string>("delivery") == "asynchronous")
       fall_back(facts, "Fast DDS does not know delivery = asynchronous");
-    for (auto& fact : fastdds::Carrier<Message>::facts()) facts.push_back(std::move(fact));
     return facts;
   }
 };
