@@ -13,6 +13,8 @@ from sessions import Sessions, Waker
 from hopmeter.node.contract import Fill, Handle, Link, Setup, Take
 
 HERE = zenoh.Locality.SESSION_LOCAL
+DROPPED = "zenoh drops what its transmission queue has no room for; congestion=block lets the sender wait"
+"""What lost messages are due to; the Rust adapter says the same."""
 
 
 def key(link: Link) -> str:
@@ -172,7 +174,8 @@ class Transport:
         way = "tcp on the loopback device" if self.sessions.reach_others else "within one session"
         word = self.setup.settings["shared_memory"]
         expected = word == "loan" or (word == "auto" and self.setup.frame_bytes >= COPIED_FROM_BYTES)
-        return self.arrivals.facts(way, expected)
+        drops = self.sessions.reach_others and self.setup.settings["congestion"] == "drop"
+        return {**self.arrivals.facts(way, expected), **({"loss": DROPPED} if drops else {})}
 
     def close(self) -> None:
         self.sessions.close()

@@ -20,6 +20,9 @@ use frames::{Arrivals, Memory, SharedMemory};
 use sessions::Sessions;
 use topics::{Calling, Receiving, Sending};
 
+/// What lost messages are due to; the Python adapter says the same.
+const DROPPED: &str = "zenoh drops what its transmission queue has no room for; congestion=block lets the sender wait";
+
 /// What a publisher does when zenoh's transmission queue is full.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -121,7 +124,12 @@ impl Transport for Zenoh {
     }
 
     fn facts(&self) -> Vec<(String, String)> {
-        self.arrivals.facts(self.sessions.reach_others(), self.shared_memory.takes(self.frame_bytes))
+        let reach_others = self.sessions.reach_others();
+        let mut told = self.arrivals.facts(reach_others, self.shared_memory.takes(self.frame_bytes));
+        if reach_others && self.quality.congestion == CongestionControl::Drop {
+            told.push(("loss".into(), DROPPED.into()));
+        }
+        told
     }
 }
 
