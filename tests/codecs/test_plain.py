@@ -57,7 +57,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize("value", VALUES, ids=lambda value: repr(value)[:30])
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_plain_objects_come_back_equal_and_of_their_type(value: Any) -> None:
     back = carried(value)
     assert (type(back), repr(back)) == (type(value), repr(value)) or back == value
@@ -106,7 +106,9 @@ def test_a_dataclass_with_other_fields_is_refused() -> None:
         decode([head[:12] + (len(head) - 16).to_bytes(4, "little") + head[16:]])
 
 
-@pytest.mark.parametrize("value", [object(), Colour.RED, len, Pose, type("L", (list,), {})([1]), iter([])], ids=repr)
+@pytest.mark.parametrize(
+    "value", [object(), Colour.RED, len, Pose, type("L", (list,), {})([1]), iter([])], ids=range(6)
+)
 def test_what_has_no_form_on_the_wire_is_refused(value: Any) -> None:
     with pytest.raises(CodecError, match="no codec for"):
         encode(value)

@@ -172,7 +172,9 @@ def test_a_table_may_be_received_by_another_framework() -> None:
 
 
 @pytest.mark.parametrize(
-    "obj", [pl.LazyFrame({"a": [1]}), pl.Series([object()], dtype=pl.Object), pa.scalar(1)], ids=str
+    "obj",
+    [pl.LazyFrame({"a": [1]}), pl.Series([object()], dtype=pl.Object), pa.scalar(1)],
+    ids=lambda obj: type(obj).__name__,
 )
 def test_what_is_no_data_is_refused(obj: Any) -> None:
     with pytest.raises(CodecError, match="no codec"):
