@@ -1,8 +1,9 @@
-/// Executors: one for each end that is called, on a thread of its own.
+/// Executors: one for each end that is called, or one for all those of a process, on a thread of its own.
 #pragma once
 
 #include <chrono>
 #include <future>
+#include <map>
 #include <rclcpp/experimental/executors/events_executor/events_executor.hpp>
 #include <thread>
 
@@ -42,31 +43,105 @@ inline std::unique_ptr<rclcpp::Executor> executor_of(const House& house) {
   return std::make_unique<rclcpp::executors::MultiThreadedExecutor>(options, threads);
 }
 
-/// An executor that spins for one room, until this is destroyed.
-class Executing final : public hopmeter::Subscription {
+/// An executor that spins on a thread of its own, until this is destroyed.
+class Spinning {
  public:
-  Executing(const House& house, const Room& room) : executor_(executor_of(house)), room_(room) {
-    executor_->add_callback_group(room.group, room.node->get_node_base_interface());
+  Spinning(House& house, const Room& first) : executor_(executor_of(house)) {
+    ++house.seen.executors;
+    add(first);
     thread_ = std::thread([this] {
       executor_->spin();
       ended_.set_value();
     });
+    // What is added between the two it would collect on this thread, while that one waits for what it has collected.
+    while (!executor_->is_spinning()) std::this_thread::yield();
   }
 
-  ~Executing() override {
+  ~Spinning() {
     // A cancel before the spin has begun is forgotten.
     const auto ended = ended_.get_future();
     do executor_->cancel();
     while (ended.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready);
     thread_.join();
-    executor_->remove_callback_group(room_.group);
+  }
+
+  void add(const Room& room) {
+    const std::lock_guard lock(mutex_);
+    if (ends_[room.group]++ == 0) executor_->add_callback_group(room.group, room.node->get_node_base_interface());
+  }
+
+  void remove(const Room& room) {
+    const std::lock_guard lock(mutex_);
+    if (--ends_[room.group] != 0) return;
+    executor_->remove_callback_group(room.group);
+    ends_.erase(room.group);
   }
 
  private:
   std::unique_ptr<rclcpp::Executor> executor_;
-  Room room_;
   std::promise<void> ended_;
   std::thread thread_;
+  std::mutex mutex_;
+  /// How many ends are in each callback group.
+  std::map<std::shared_ptr<rclcpp::CallbackGroup>, int> ends_;
+};
+
+/// The executor that calls an end from now on: its own, or the one of the process.
+inline std::shared_ptr<Spinning> spinning_of(House& house, const Room& room) {
+  if (house.is("executor_of", "end")) return std::make_shared<Spinning>(house, room);
+  const std::lock_guard lock(house.sharing);
+  auto spinning = house.spinning.lock();
+  if (spinning)
+    spinning->add(room);
+  else
+    house.spinning = spinning = std::make_shared<Spinning>(house, room);
+  return spinning;
+}
+
+/// A server that waits for the next one while it is called keeps a thread of the executor; counted where that is
+/// shared.
+class Nested {
+ public:
+  explicit Nested(House& house) : house_(house) {
+    const std::lock_guard lock(house.sharing);
+    counts_ = house.is("executor_of", "process") && house.clients.contains(std::this_thread::get_id());
+    if (!counts_) return;
+    if (house.nested + 1 >= house.at_once()) throw none_left(house.at_once());
+    ++house.nested;
+  }
+
+  ~Nested() { house_.nested -= counts_; }
+
+ private:
+  static hopmeter::Error none_left(int at_once) {
+    const auto runs = std::to_string(at_once);
+    return hopmeter::Error(
+        "servers that call servers share one executor, which runs " + runs + " at once: none is left for the last",
+        "ask for executor=multi with more threads than there are relays and callback_group_of=end, or executor_of=end");
+  }
+
+  House& house_;
+  bool counts_ = false;
+};
+
+/// An end that is called by an executor, until this is destroyed.
+class Executing final : public hopmeter::Subscription {
+ public:
+  Executing(House& house, const Room& room, std::shared_ptr<Gate> gate)
+      : nested_(house), room_(room), gate_(std::move(gate)), spinning_(spinning_of(house, room)) {
+    ++house.seen.ends;
+  }
+
+  ~Executing() override {
+    spinning_->remove(room_);
+    gate_->set(false);
+  }
+
+ private:
+  Nested nested_;
+  Room room_;
+  std::shared_ptr<Gate> gate_;
+  std::shared_ptr<Spinning> spinning_;
 };
 
 }  // namespace ros2

@@ -7,15 +7,30 @@
 #include <memory>
 #include <mutex>
 #include <rclcpp/rclcpp.hpp>
+#include <set>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "hopmeter/hopmeter.hpp"
 
 namespace ros2 {
 
-/// What the ends have seen of how their messages went.
+class Spinning;
+
+/// What the ends have seen of how their messages went, and of who called them.
 struct Seen {
-  std::atomic<bool> by_pointer = false, by_rmw = false, unlendable = false;
+  std::atomic<bool> by_pointer = false, by_rmw = false, uncopied = false, relayed = false;
+  std::atomic<bool> lent = false, unlendable = false;
+  /// The message whose unique_ptr was given away last. While one that came lives, no other is made at its address.
+  std::atomic<const void*> given = nullptr;
+  std::atomic<int> executors = 0, ends = 0, callers = 0;
+
+  /// To be told by whatever thread calls an end.
+  void called_here() {
+    thread_local const Seen* told = nullptr;
+    if (std::exchange(told, this) != this) ++callers;
+  }
 };
 
 /// Names of ROS begin with a letter, those of links may not.
@@ -50,18 +65,48 @@ class House {
     context->shutdown("all is done");
   }
 
+  /// Whether a setting has this value.
+  bool is(const char* name, const char* value) const { return setup.setting<std::string>(name) == value; }
+
   /// The node of an end.
   std::shared_ptr<rclcpp::Node> node() {
     const std::lock_guard lock(mutex_);
-    if (setup.setting<std::string>("nodes") == "end") return opened();
+    if (is("nodes", "end")) return opened();
     if (!shared_) shared_ = opened();
     return shared_;
+  }
+
+  /// A callback group that no executor has yet, or the one that all called ends of this process share.
+  std::shared_ptr<rclcpp::CallbackGroup> group(rclcpp::Node& node, bool is_called) {
+    using rclcpp::CallbackGroupType::MutuallyExclusive, rclcpp::CallbackGroupType::Reentrant;
+    if (!is_called) return node.create_callback_group(MutuallyExclusive, false);
+    if (is("callback_group", "reentrant")) return node.create_callback_group(Reentrant, false);
+    if (is("callback_group_of", "end")) return node.create_callback_group(MutuallyExclusive, false);
+    const std::lock_guard lock(mutex_);
+    auto group = group_.lock();
+    if (!group) group_ = group = node.create_callback_group(MutuallyExclusive, false);
+    return group;
+  }
+
+  /// How many callbacks an executor of this process runs at once.
+  int at_once() const {
+    const bool in_turn = is("callback_group", "exclusive") && is("callback_group_of", "process");
+    return is("executor", "multi") && !in_turn ? setup.setting<int>("threads") : 1;
   }
 
   const hopmeter::Setup setup;
   const rclcpp::QoS qos;
   const std::shared_ptr<rclcpp::Context> context = std::make_shared<rclcpp::Context>();
   Seen seen;
+
+  /// Guards the next two.
+  std::mutex sharing;
+  /// The executor that ends share, while one has it.
+  std::weak_ptr<Spinning> spinning;
+  /// Participants, each a thread, that call servers.
+  std::set<std::thread::id> clients;
+  /// How many servers that the shared executor calls wait for others in it.
+  std::atomic<int> nested = 0;
 
  private:
   std::shared_ptr<rclcpp::Node> opened() {
@@ -77,15 +122,35 @@ class House {
   std::mutex mutex_;
   int opened_ = 0;
   std::shared_ptr<rclcpp::Node> shared_;
+  std::weak_ptr<rclcpp::CallbackGroup> group_;
 };
 
-/// A node and a callback group in it that nobody else's executor calls, and never twice at once.
+/// A node and a callback group in it. Those of ends that are polled no executor has.
 struct Room {
-  explicit Room(House& house)
-      : node(house.node()), group(node->create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive, false)) {}
+  Room(House& house, bool is_called) : node(house.node()), group(house.group(*node, is_called)) {}
 
   std::shared_ptr<rclcpp::Node> node;
   std::shared_ptr<rclcpp::CallbackGroup> group;
+};
+
+/// Lets one call at a time through to an end; when it has been shut, none runs and none comes any more.
+class Gate {
+ public:
+  explicit Gate(bool is_open) : is_open_(is_open) {}
+
+  void set(bool is_open) {
+    const std::lock_guard lock(mutex_);
+    is_open_ = is_open;
+  }
+
+  void pass(const auto& call) {
+    const std::lock_guard lock(mutex_);
+    if (is_open_) call();
+  }
+
+ private:
+  std::mutex mutex_;
+  bool is_open_;
 };
 
 }  // namespace ros2

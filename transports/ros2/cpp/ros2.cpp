@@ -1,35 +1,17 @@
 /// ROS 2 by rclcpp: topics and services. ../README.md says which message takes what of a frame.
-#include <rmw/rmw.h>
 #include <stdlib.h>
 
 #include <rclcpp/version.h>
-#include <ament_index_cpp/get_package_prefix.hpp>
-#include <fstream>
 #include <mutex>
 #include <optional>
-#include <regex>
-#include <sstream>
 
+#include "rmw.hpp"
 #include "services.hpp"
 #include "topics.hpp"
 
 namespace {
 
 using namespace hopmeter;
-
-/// As its package.xml tells it: no rmw says it of itself.
-std::string rmw_version(const std::string& name) {
-  try {
-    std::ifstream file(ament_index_cpp::get_package_prefix(name) + "/share/" + name + "/package.xml");
-    std::stringstream text;
-    text << file.rdbuf();
-    const auto told = text.str();
-    std::smatch found;
-    if (std::regex_search(told, found, std::regex("<version>([^<]+)</version>"))) return name + " " + found[1].str();
-  } catch (const ament_index_cpp::PackageNotFoundError&) {
-  }
-  return name;
-}
 
 class Ros2 final : public Transport {
  public:
@@ -49,17 +31,33 @@ class Ros2 final : public Transport {
 
   Facts facts() override {
     if (!house_) return {};
-    const auto rmw = rmw_version(rmw_get_implementation_identifier());
+    const auto rmw = ros2::rmw_version();
     const auto& seen = house_->seen;
-    std::string path = seen.by_pointer ? "rclcpp's pointer within the process" : rmw;
-    if (seen.by_pointer && seen.by_rmw) path += ", and " + rmw;
+    const auto path = way(seen, rmw);
     Facts facts = {{"path", path}, {"rmw", rmw}, {"domain", std::to_string(ros2::domain_of(setup_.run()))}};
     if (const char* distribution = std::getenv("ROS_DISTRO")) facts.emplace_back("distribution", distribution);
+    if (seen.executors) facts.emplace_back("executors", executors(seen));
     if (seen.unlendable) facts.emplace_back("fallback", rmw + " lends no message of this type: rclcpp allocated them");
     return facts;
   }
 
  private:
+  static std::string way(const ros2::Seen& seen, const std::string& rmw) {
+    std::string way = seen.by_pointer ? "rclcpp's pointer within the process" : rmw;
+    if (seen.uncopied) way += seen.relayed ? ", uncopied but by relays" : ", uncopied";
+    if (seen.by_pointer && seen.by_rmw) way += ", and " + rmw;
+    if (seen.lent) way += ", in messages that it lent";
+    return way;
+  }
+
+  static std::string executors(const ros2::Seen& seen) {
+    const auto counted = [](int many, const std::string& what) {
+      return std::to_string(many) + " " + what + (many == 1 ? "" : "s");
+    };
+    return counted(seen.ends, "end") + " called by " + counted(seen.callers, "thread") + " of " +
+           counted(seen.executors, "executor");
+  }
+
   /// The context is opened by the first end, so that its threads get the core of a participant.
   template <class End, template <class> class Of>
   std::unique_ptr<End> open(const Link& link, auto&&... more) {

@@ -34,10 +34,12 @@ class Server final : public hopmeter::Server {
   using Request = std::shared_ptr<typename Service::Request>;
 
   Server(House& house, const hopmeter::Link& link)
-      : house_(house), room_(house), set_(rclcpp::WaitSet({}, {}, {}, {}, {}, {}, house.context)) {
+      : house_(house),
+        room_(house, house.setup.wait() == hopmeter::Wait::callback),
+        set_(rclcpp::WaitSet({}, {}, {}, {}, {}, {}, house.context)) {
     // The form that sends responses itself, so that a request can stay without one.
-    const auto called = [this](std::shared_ptr<rmw_request_id_t> id, Request request) {
-      answer(*id, request, [this](const auto& received, auto& replier) { (*on_request_)(received, replier); });
+    const auto called = [this, gate = gate_](std::shared_ptr<rmw_request_id_t> id, Request request) {
+      gate->pass([&] { call(*id, request); });
     };
     service_ = room_.node->template create_service<Service>(name_of(link), called, rclcpp::ServicesQoS(), room_.group);
   }
@@ -52,10 +54,16 @@ class Server final : public hopmeter::Server {
 
   hopmeter::Owned<hopmeter::Subscription> serve(hopmeter::OnRequest on_request) override {
     on_request_ = std::make_unique<hopmeter::OnRequest>(std::move(on_request));
-    return std::make_unique<Executing>(house_, room_);
+    gate_->set(true);
+    return std::make_unique<Executing>(house_, room_, gate_);
   }
 
  private:
+  void call(rmw_request_id_t& id, const Request& request) {
+    house_.seen.called_here();
+    answer(id, request, [this](const auto& received, auto& replier) { (*on_request_)(received, replier); });
+  }
+
   std::size_t look(const hopmeter::Handle& handle) {
     std::size_t handled = 0;
     rmw_request_id_t id;
@@ -71,6 +79,8 @@ class Server final : public hopmeter::Server {
 
   House& house_;
   Room room_;
+  /// Shut until it serves: an executor may have its callback group before.
+  std::shared_ptr<Gate> gate_ = std::make_shared<Gate>(false);
   std::unique_ptr<hopmeter::OnRequest> on_request_;
   std::shared_ptr<rclcpp::Service<Service>> service_;
   /// What a poll takes requests into.
@@ -87,9 +97,12 @@ class Client final : public hopmeter::Client {
 
   Client(House& house, const hopmeter::Link& link)
       : setup_(house.setup),
-        room_(house),
+        room_(house, false),
         client_(room_.node->template create_client<Service>(name_of(link), rclcpp::ServicesQoS(), room_.group)),
-        set_(rclcpp::WaitSet({}, {}, {}, {client_}, {}, {}, house.context)) {}
+        set_(rclcpp::WaitSet({}, {}, {}, {client_}, {}, {}, house.context)) {
+    const std::lock_guard lock(house.sharing);
+    house.clients.insert(std::this_thread::get_id());
+  }
 
   hopmeter::Sent start(std::size_t payload_bytes, hopmeter::Fill fill) override {
     write<Carrier>(request_->it, setup_, payload_bytes, fill);

@@ -26,11 +26,13 @@ class Publisher final : public hopmeter::Publisher {
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
     if (how_ == "loaned") {
       auto loan = publisher_->borrow_loaned_message();
+      if (!house_.seen.unlendable) house_.seen.lent = true;
       write<Carrier>(loan.get(), house_.setup, payload_bytes, fill);
       publisher_->publish(std::move(loan));
     } else if (how_ == "unique") {
       auto message = std::make_unique<Message>();
       write<Carrier>(*message, house_.setup, payload_bytes, fill);
+      house_.seen.given = message.get();
       publisher_->publish(std::move(message));
     } else {
       write<Carrier>(message_, house_.setup, payload_bytes, fill);
@@ -40,6 +42,7 @@ class Publisher final : public hopmeter::Publisher {
   }
 
   hopmeter::Sent forward(const hopmeter::Received& received) override {
+    house_.seen.relayed = true;
     publisher_->publish(native_of<Message>(received));
     return hopmeter::Sent::accepted;
   }
@@ -59,23 +62,26 @@ class Topic {
   using Message = typename Carrier::Message;
   using Call = std::function<void(const Message&)>;
 
-  Topic(House& house, const hopmeter::Link& link) : room(house), seen_(house.seen) {
+  Topic(House& house, const hopmeter::Link& link, bool is_called, Call first)
+      : call(std::move(first)), room(house, is_called), seen_(house.seen) {
     rclcpp::SubscriptionOptions options;
     options.callback_group = room.group;
-    const auto called = [this](std::shared_ptr<const Message> message, const rclcpp::MessageInfo& info) {
-      arrived(*message, info);
+    const auto called = [this, gate = gate](std::shared_ptr<const Message> message, const rclcpp::MessageInfo& info) {
+      gate->pass([&] { arrived(*message, info); });
     };
     subscription = room.node->template create_subscription<Message>(name_of(link), house.qos, called, options);
   }
 
   void arrived(const Message& message, const rclcpp::MessageInfo& info) {
     (info.get_rmw_message_info().from_intra_process ? seen_.by_pointer : seen_.by_rmw) = true;
+    if (&message == seen_.given) seen_.uncopied = true;
     call(message);
   }
 
-  /// Set before anything is called, by the thread that calls or by the one that starts it.
+  /// Where it is polled, set anew by each poll.
   Call call;
   Room room;
+  std::shared_ptr<Gate> gate = std::make_shared<Gate>(true);
   std::shared_ptr<rclcpp::Subscription<Message>> subscription;
 
  private:
@@ -86,7 +92,7 @@ template <class Carrier>
 class Polled final : public hopmeter::Subscriber {
  public:
   Polled(House& house, const hopmeter::Link& link)
-      : spins_(house.setup.wait() == hopmeter::Wait::spin), topic_(house, link), set_(made(house)) {
+      : spins_(house.setup.wait() == hopmeter::Wait::spin), topic_(house, link, false, {}), set_(made(house)) {
     set_.add_subscription(topic_.subscription, {true, false, true});
     if (house.setup.setting<bool>("intra_process")) pointers_ = topic_.subscription->get_intra_process_waitable();
   }
@@ -127,9 +133,11 @@ template <class Carrier>
 class Called final : public hopmeter::Subscription {
  public:
   Called(House& house, const hopmeter::Link& link, hopmeter::OnFrame on_frame)
-      : on_frame_(std::move(on_frame)), topic_(house, link) {
-    topic_.call = [this](const auto& message) { read<Carrier>(message, message, on_frame_); };
-    executing_.emplace(house, topic_.room);
+      : on_frame_(std::move(on_frame)), topic_(house, link, true, [this, &house](const auto& message) {
+          house.seen.called_here();
+          read<Carrier>(message, message, on_frame_);
+        }) {
+    executing_.emplace(house, topic_.room, topic_.gate);
   }
 
  private:

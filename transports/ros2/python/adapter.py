@@ -5,13 +5,18 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import threading
+from collections.abc import Callable
 from typing import Any
 
-import rclpy.utilities
-from house import Executing, House, NoReplyError, Polled, domain_of, name_of
-from messages import Carrier
+from rmw import demand_rmw, rmw_version
 
 from hopmeter.node.contract import Fill, Handle, Link, Setup, Take
+
+demand_rmw()
+
+import rclpy.utilities  # noqa: E402
+from house import Called, House, NoReplyError, Polled, domain_of, name_of  # noqa: E402
+from messages import Carrier  # noqa: E402
 
 
 class Publisher:
@@ -54,70 +59,99 @@ class Subscriber:
         self._polled.close()
 
 
-class Called:
-    def __init__(self, house: House, link: Link, carrier: Carrier, on_frame: Take) -> None:
-        node = house.node()
-        node.create_subscription(
-            carrier.message,
-            name_of(link),
-            lambda message: on_frame(*carrier.read(message), native=message),
-            house.qos,
-        )
-        self._executing = Executing(house, node)
+def subscribed(house: House, link: Link, carrier: Carrier, on_frame: Take) -> Called:
+    """A subscription that is called."""
 
-    def close(self) -> None:
-        self._executing.close()
+    def open_end(end: Called) -> Callable[[], Any]:
+        def arrived(message: Any) -> None:
+            end.let_in(lambda: on_frame(*carrier.read(message), native=message))
+
+        made = end.node.create_subscription(
+            carrier.message, name_of(link), arrived, house.qos, callback_group=end.group
+        )
+        return lambda: end.node.destroy_subscription(made)
+
+    end = Called(house, open_end)
+    end.start()
+    return end
+
+
+class Answer:
+    """What a service answers to one request: nothing, if nobody does."""
+
+    def __init__(self, carrier: Carrier, request: Any, response: Any) -> None:
+        self._carrier, self._request, self._response = carrier, request, response
+        self._given = False
+
+    def ask(self, handle: Handle) -> None:
+        handle(*self._carrier.read(self._request.it), self._reply)
+
+    def _reply(self, payload_bytes: int, fill: Fill) -> bool:
+        self._response.it, self._given = self._carrier.written(payload_bytes, fill), True
+        return True
+
+    def given(self) -> Any:
+        if not self._given:
+            raise NoReplyError
+        return self._response
 
 
 class Server:
-    """Polled until it serves: a node belongs to one executor."""
+    """Called from `serve` on, where the ends of its process are; else polled."""
 
     def __init__(self, house: House, link: Link, carrier: Carrier) -> None:
         self.address = ""
-        self._house, self._carrier, self._node = house, carrier, house.node()
+        self._house, self._link, self._carrier = house, link, carrier
         self._handle: Handle
-        self._handled = 0
-        self._node.create_service(carrier.service, name_of(link), self._answer)
-        self._polled: Polled | None = None
-        self._serves = False
+        self._handled, self._serves = 0, False
+        is_called = house.wait == "callback"
+        self._end: Called | Polled = Called(house, self._open_called) if is_called else self._open_polled()
+
+    def _open_polled(self) -> Polled:
+        def answered(request: Any, response: Any) -> Any:
+            answer = Answer(self._carrier, request, response)
+            self._handled += 1
+            answer.ask(self._handle)
+            return answer.given()
+
+        node = self._house.node()
+        node.create_service(self._carrier.service, name_of(self._link), answered)
+        return Polled(self._house, node)
+
+    def _open_called(self, end: Called) -> Callable[[], Any]:
+        def answered(request: Any, response: Any) -> Any:
+            answer = Answer(self._carrier, request, response)
+            end.let_in(lambda: answer.ask(self._handle))
+            return answer.given()
+
+        service, name = self._carrier.service, name_of(self._link)
+        made = end.node.create_service(service, name, answered, callback_group=end.group)
+        return lambda: end.node.destroy_service(made)
 
     def poll(self, timeout_s: float, handle: Handle) -> int:
-        if self._polled is None:
-            self._polled = Polled(self._house, self._node)
+        assert isinstance(self._end, Polled)
         self._handle, self._handled = handle, 0
-        self._polled.look(timeout_s)
+        self._end.look(timeout_s)
         return self._handled
 
-    def serve(self, on_request: Handle) -> Executing:
+    def serve(self, on_request: Handle) -> Called:
+        assert isinstance(self._end, Called)
+        self._house.serves()
         self._handle, self._serves = on_request, True
-        return Executing(self._house, self._node)
-
-    def _answer(self, request: Any, response: Any) -> Any:
-        given = False
-
-        def reply(payload_bytes: int, fill: Fill) -> bool:
-            nonlocal given
-            response.it, given = self._carrier.written(payload_bytes, fill), True
-            return True
-
-        self._handled += 1
-        self._handle(*self._carrier.read(request.it), reply)
-        if not given:
-            raise NoReplyError
-        return response
+        self._end.start()
+        return self._end
 
     def close(self) -> None:
         """What serves closes itself."""
-        if self._polled is not None:
-            self._polled.close()
-        elif not self._serves:
-            self._node.destroy_node()
+        if not self._serves:
+            self._end.close()
 
 
 class Client:
     """Its responses are handed to futures by the thread that polls."""
 
     def __init__(self, house: House, link: Link, carrier: Carrier) -> None:
+        house.calls_servers()
         self._carrier, node = carrier, house.node()
         self._replies: list[Any] = []
         self._client = node.create_client(carrier.service, name_of(link))
@@ -163,7 +197,7 @@ class Transport:
         return Subscriber(self._opened(), link, self._carrier)
 
     def subscribe(self, link: Link, on_frame: Take) -> Called:
-        return Called(self._opened(), link, self._carrier, on_frame)
+        return subscribed(self._opened(), link, self._carrier, on_frame)
 
     def server(self, link: Link) -> Server:
         return Server(self._opened(), link, self._carrier)
@@ -172,8 +206,10 @@ class Transport:
         return Client(self._opened(), link, self._carrier)
 
     def facts(self) -> dict[str, str]:
-        rmw = rclpy.utilities.get_rmw_implementation_identifier()
+        rmw = rmw_version(rclpy.utilities.get_rmw_implementation_identifier())
         facts = {"path": rmw, "rmw": rmw, "domain": str(domain_of(self._setup.run))}
+        if self._house is not None:
+            facts |= self._house.told()
         if os.environ.get("ROS_DISTRO"):
             facts["distribution"] = os.environ["ROS_DISTRO"]
         return facts

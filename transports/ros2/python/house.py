@@ -7,11 +7,13 @@ import importlib
 import itertools
 import os
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from typing import Any
 
 import rclpy.executors
+from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy, qos_profile_sensor_data
@@ -50,12 +52,77 @@ def qos_of(given: dict[str, Any]) -> QoSProfile:
 class House:
     def __init__(self, setup: Setup) -> None:
         self.settings, self.wait = setup.settings, setup.wait
+        self.shares = setup.settings["executor_of"] == "process"
         self.qos = qos_of(setup.settings)
         os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
         self.context = Context()
         # Logging would write files into the user's home.
         self.context.init([], initialize_logging=False, domain_id=domain_of(setup.run))
         self._numbers = itertools.count()
+        self._lock = threading.Lock()
+        self._node: Node | None = None
+        self._group = MutuallyExclusiveCallbackGroup()
+        self._spinning: Spinning | None = None
+        self._clients: set[int] = set()
+        """Participants, each a thread, that call servers."""
+        self._nested = 0
+        """How many servers that the shared executor calls wait for others in it."""
+        self.executors = self.ends = 0
+        self.callers: set[int] = set()
+
+    def called_node(self) -> Node:
+        """A node for an end that is called. An executor takes whole nodes, so ends that share one share theirs."""
+        if not self.shares:
+            return self.node()
+        with self._lock:
+            self._node = self._node or self.node()
+            return self._node
+
+    def group(self) -> CallbackGroup:
+        """A callback group for an end that is called."""
+        if self.settings["callback_group"] == "reentrant":
+            return ReentrantCallbackGroup()
+        return self._group if self.settings["callback_group_of"] == "process" else MutuallyExclusiveCallbackGroup()
+
+    def spinning(self, node: Node) -> Spinning:
+        """The executor of an end that is called, its own or the one of the process; to be left when it is closed."""
+        with self._lock:
+            spinning = self._spinning or Spinning(self, node)
+            self._spinning = spinning if self.shares else None
+            spinning.ends += 1
+            self.ends += 1
+            return spinning
+
+    def left(self, spinning: Spinning) -> None:
+        """The last one stops it."""
+        with self._lock:
+            spinning.ends -= 1
+            if spinning.ends:
+                return
+            self._spinning = None
+        spinning.stop()
+
+    def calls_servers(self) -> None:
+        """To be told by a participant that opens a client."""
+        self._clients.add(threading.get_ident())
+
+    def serves(self) -> None:
+        """To be told by a participant that serves. One that calls others, too, keeps a thread of a shared executor."""
+        if not self.shares or threading.get_ident() not in self._clients:
+            return
+        with self._lock:
+            self._nested += 1
+            if self._nested >= self._at_once():
+                raise AdapterError(
+                    f"servers that call servers share one executor, which runs {self._at_once()} at once: "
+                    "none is left for the last",
+                    "ask for executor=multi with more threads than there are relays and callback_group_of=end, "
+                    "or executor_of=end",
+                )
+
+    def _at_once(self) -> int:
+        in_turn = self.settings["callback_group"] == "exclusive" and self.settings["callback_group_of"] == "process"
+        return self.settings["threads"] if self.settings["executor"] == "multi" and not in_turn else 1
 
     def node(self) -> Node:
         """A node for one end."""
@@ -79,7 +146,17 @@ class House:
             raise AdapterError(f"this rclpy has no executor `{kind}`", "ask for the executor `single` or `multi`")
         return importlib.import_module("rclpy.experimental").EventsExecutor(context=self.context)
 
+    def told(self) -> dict[str, str]:
+        """Who called the ends."""
+        if not self.executors:
+            return {}
+        counts = ((self.ends, "end"), (len(self.callers), "thread"), (self.executors, "executor"))
+        ends, threads, executors = (f"{many} {what}{'' if many == 1 else 's'}" for many, what in counts)
+        return {"executors": f"{ends} called by {threads} of {executors}"}
+
     def close(self) -> None:
+        if self._node is not None:
+            self._node.destroy_node()
         self.context.try_shutdown()
 
 
@@ -100,26 +177,57 @@ class Polled:
         self._node.destroy_node()
 
 
-class Executing:
+class Spinning:
     """An executor that spins for one node on a thread of its own."""
 
     def __init__(self, house: House, node: Node) -> None:
-        self._node, self._executor, self._closed = node, house.executor(), False
+        self.ends, self._executor, self._stopped = 0, house.executor(), False
+        house.executors += 1
         self._executor.add_node(node)
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
     def _run(self) -> None:
-        while not self._closed:
+        while not self._stopped:
             with contextlib.suppress(NoReplyError):
                 self._executor.spin_once()
 
-    def close(self) -> None:
-        self._closed = True
+    def stop(self) -> None:
+        self._stopped = True
         self._executor.create_task(lambda: None)  # only work ends a spin, a wake does not
         self._thread.join()
         pool = getattr(self._executor, "_executor", None)
         if isinstance(pool, ThreadPoolExecutor):
             pool.shutdown()  # rclpy does not wait for callbacks that run, and leaves threads to the garbage collector
         self._executor.shutdown()
-        self._node.destroy_node()
+
+
+class Called:
+    """An end that an executor calls, one call at a time, from `start` until it is closed.
+
+    `open_end` opens it in this `node` and `group`, and answers what takes it out of the node, where others live on."""
+
+    def __init__(self, house: House, open_end: Callable[[Called], Callable[[], Any]]) -> None:
+        self._house, self._gate, self._is_open = house, threading.Lock(), False
+        self._spinning: Spinning | None = None
+        self.node, self.group = house.called_node(), house.group()
+        leave = open_end(self)
+        self._leave = leave if house.shares else self.node.destroy_node
+
+    def let_in(self, call: Callable[[], None]) -> None:
+        """Calls it, unless the end is closed: an executor of many may have taken a message before."""
+        with self._gate:
+            if self._is_open:
+                self._house.callers.add(threading.get_ident())
+                call()
+
+    def start(self) -> None:
+        self._is_open = True
+        self._spinning = self._house.spinning(self.node)
+
+    def close(self) -> None:
+        with self._gate:
+            self._is_open = False
+        if self._spinning is not None:
+            self._house.left(self._spinning)
+        self._leave()

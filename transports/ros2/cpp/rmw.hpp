@@ -1,0 +1,55 @@
+/// The rmw that the environment asks for: whether there is one, and what it is.
+#pragma once
+
+#include <rmw/rmw.h>
+#include <unistd.h>
+
+#include <ament_index_cpp/get_package_prefix.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <string>
+
+namespace ros2 {
+
+/// Ends a process that asks for an rmw that is not installed. rcl ends it, too, while it is loaded and before `main`,
+/// and names no remedy; so this comes before it, where nothing of C++ is there yet.
+inline void demand_rmw(int, char**, char**) {
+  const char* asked = getenv("RMW_IMPLEMENTATION");
+  const char* prefixes = getenv("AMENT_PREFIX_PATH");
+  if (!asked || !*asked || !prefixes) return;
+  for (const char* at = prefixes; *at;) {
+    const auto length = static_cast<int>(strcspn(at, ":"));
+    char path[4096];
+    snprintf(path, sizeof path, "%.*s/share/ament_index/resource_index/rmw_typesupport/%s", length, at, asked);
+    if (access(path, F_OK) == 0) return;
+    at += length + (at[length] == ':');
+  }
+  fprintf(stderr,
+          "RMW_IMPLEMENTATION asks for %s, which no ROS 2 in AMENT_PREFIX_PATH has: install that rmw, or name one of "
+          "share/ament_index/resource_index/rmw_typesupport there\n",
+          asked);
+  _exit(1);
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*before_libraries)(int, char**, char**) = demand_rmw;
+
+/// As its package.xml tells it: no rmw says it of itself.
+inline std::string rmw_version() {
+  const std::string name = rmw_get_implementation_identifier();
+  try {
+    std::ifstream file(ament_index_cpp::get_package_prefix(name) + "/share/" + name + "/package.xml");
+    std::stringstream text;
+    text << file.rdbuf();
+    const auto told = text.str();
+    std::smatch found;
+    if (std::regex_search(told, found, std::regex("<version>([^<]+)</version>"))) return name + " " + found[1].str();
+  } catch (const ament_index_cpp::PackageNotFoundError&) {
+  }
+  return name;
+}
+
+}  // namespace ros2

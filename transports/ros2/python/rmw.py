@@ -1,0 +1,32 @@
+"""The rmw that the environment asks for: whether there is one, and what it is."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from pathlib import Path
+
+import ament_index_python
+
+from hopmeter.node.contract import AdapterError
+
+
+def demand_rmw() -> None:
+    """Before rclpy is imported: where there is none, that ends the process, and names no remedy."""
+    asked = os.environ.get("RMW_IMPLEMENTATION")
+    here = sorted(set(ament_index_python.get_resources("rmw_typesupport")) - {"rmw_implementation"})
+    if asked and asked not in here:
+        raise AdapterError(
+            f"RMW_IMPLEMENTATION asks for {asked}, which this ROS 2 does not have",
+            f"install that rmw, or name one that it has: {', '.join(here)}",
+        )
+
+
+def rmw_version(name: str) -> str:
+    """As its package.xml tells it: no rmw says it of itself."""
+    with contextlib.suppress(LookupError, OSError):
+        text = (Path(ament_index_python.get_package_share_directory(name)) / "package.xml").read_text()
+        if found := re.search("<version>([^<]+)</version>", text):
+            return f"{name} {found[1]}"
+    return name
