@@ -60,7 +60,8 @@ def _needs_gpu(name: str) -> bool:
 
 def told(name: str) -> str:
     """What installing it costs, for a person to read before it begins."""
-    download, disk = EXTRAS.get(name) or getattr(lookup.codecs().get(name), "MEGABYTES", (5, 10))
+    codecs = getattr(lookup.codecs().get(name), "MEGABYTES", (5, 10))
+    download, disk = EXTRAS.get(name, codecs)
     took = costs.time(download * 8 / LINE_MBIT_S)
     return f"{name}: {costs.size(download)} to download, {took} at {LINE_MBIT_S} Mbit/s; {costs.size(disk)} on disk"
 
