@@ -81,7 +81,7 @@ def test_whoever_stops_it_at_whatever_moment_is_told_where_the_run_is(
     monkeypatch.setattr("hopmeter.launch.run.Executor.run", lambda *_: True)
     monkeypatch.setattr(stopped, stop)
     console = Console(file=said, width=200)
-    code = measuring._executed(made, world(), folder, console, as_json=False, result_lines=False)
+    code = measuring._executed(made, world(), lambda _: folder, console, as_json=False, result_lines=False)
     assert code == 130
     assert "interrupted; what is finished is in" in said.getvalue()
     assert says.format(tmp_path) in said.getvalue()
