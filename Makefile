@@ -4,6 +4,7 @@
 # make test-codecs   the codecs of frameworks that have environments of their own
 # make conformance TRANSPORT=NAME   the one suite that every adapter passes, for one transport or for all
 # make benches  hopmeter against bare programs, as ratios (benches/, docs/speed.md)
+# make aarch64  builds for that processor, and tests under emulation, what needs no library of the system
 # make format   let the formatters have their way          make clean   remove what was built (not results/)
 #
 # HOPMETER_CACHE=DIR   share what Cargo builds and uv downloads between clones
@@ -14,7 +15,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := bench
 .DELETE_ON_ERROR:
-.PHONY: bench benches conformance test test-rust test-cpp test-python test-codecs lint lint-rust lint-python lint-cpp lint-shell format all wheel clean
+.PHONY: bench benches conformance test test-rust test-cpp test-python test-codecs lint lint-rust lint-python lint-cpp lint-shell format all aarch64 wheel clean
 
 SCENARIO ?= quick
 VENV := .venv
@@ -32,6 +33,7 @@ endif
 # What testing and linting need beyond the libraries that transports name in their manifests.
 LINT_PACKAGES := clang-format shellcheck
 TEST_PACKAGES := chromium chromium-driver iproute2 ninja-build
+AARCH64_PACKAGES := cmake g++-aarch64-linux-gnu ninja-build qemu-user
 # PyTorch without CUDA, which the Python registry's comes with: the system's own, for the system's Python.
 TORCH_PACKAGE := python3-torch
 SYSTEM_PYTHON := /usr/bin/python3
@@ -97,6 +99,10 @@ benches: all $(STAMPS)/frameworks
 	missed=(); export PYTHONPATH=$(CURDIR); for name in $(BENCHES); do python=python; \
 	[ $$name != codecs ] || python=$(FRAMEWORKS)/bin/python; $$python benches/$$name.py || missed+=($$name); done; \
 	[ $${#missed[@]} = 0 ] || { echo "missed: $${missed[*]}"; exit 1; }
+
+aarch64: $(STAMPS)/develop
+	python -m hopmeter.build.system --required --lean $(AARCH64_PACKAGES)
+	setup/aarch64.sh $(STAGES)
 
 lint: lint-rust lint-python lint-cpp lint-shell
 

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Builds for aarch64, on another processor, whatever needs no library of the system, and runs it under emulation: the
+# tests of the instrument and of the transports that are hopmeter's own, their conformance, and a few cells.
+# Usage: setup/aarch64.sh [own] [cpp] [conformance] [cells] [others], all in this order without any.
+# An emulator shows that it computes right. It says nothing of speed, and it keeps memory in a stricter order than the
+# processor does.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+target=aarch64-unknown-linux-gnu
+emulator=(qemu-aarch64 -L /usr/aarch64-linux-gnu)
+transports=(memory shm unix tcp synthetic)
+release=${CARGO_TARGET_DIR:-$PWD/target}/$target/release
+build=$PWD/build/aarch64
+
+export CARGO_BUILD_TARGET=$target
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="${emulator[*]}"
+# For tests that start programs themselves.
+export HOPMETER_EMULATOR="${emulator[*]}"
+
+say() { printf '%s\n' "aarch64: $*"; }
+
+# The instrument for its three languages, and hopmeter's own transports.
+own() {
+    local folder
+    cargo build --release --manifest-path instrument/c/Cargo.toml
+    for folder in instrument instrument/c transports/_streams/rust "${transports[@]/#/transports/}"; do
+        [ -e "$folder/Cargo.toml" ] || folder=$folder/rust
+        cargo build --release --manifest-path "$folder/Cargo.toml"
+        cargo test --release --manifest-path "$folder/Cargo.toml"
+    done
+    # By Python's stable interface, so that no Python of aarch64 is needed; it is built and not run.
+    env -u PYO3_PYTHON PYO3_CROSS_PYTHON_VERSION=3.11 PYO3_BUILD_EXTENSION_MODULE=1 \
+        cargo build --release --manifest-path instrument/python/Cargo.toml
+}
+
+# Libraries of aarch64 may be installed, but are not looked for: their adapters are left out.
+cpp() {
+    local nodes
+    cmake -S . -B "$build/cpp" -DCMAKE_TOOLCHAIN_FILE="$PWD/setup/aarch64.cmake" -DCMAKE_BUILD_TYPE=Release \
+        -DHOPMETER_LIBRARY="$release/libhopmeter.a" -Wno-dev >"$build/cpp.log" || { cat "$build/cpp.log"; exit 1; }
+    mapfile -t nodes < <(cmake --build "$build/cpp" --target help | grep -oE 'hopmeter-node-[a-z0-9-]+-cpp' | sort -u)
+    cmake --build "$build/cpp" --parallel --target all "${nodes[@]}"
+    ctest --test-dir "$build/cpp" --output-on-failure --no-tests=error
+}
+
+# Both ends of each pair are of aarch64.
+conformance() {
+    local more
+    put_nodes
+    read -ra more <<<"${PYTEST:-}"
+    python setup/emulated.py pytest conformance -p no:cacheprovider -k "not python and ($(joined ' or '))" "${more[@]}"
+}
+
+# Whole measurements, whose figures are the emulator's.
+cells() {
+    put_nodes
+    rm -rf "$build/results"
+    python setup/emulated.py hopmeter run quick --transport "$(joined ,)" --language rust,c++ \
+        --pattern pubsub,rpc --relays 1 --wait block,callback --payload bytes:100000 --rate 100 \
+        --messages 50 --warmup 5 --trials 1 --out "$build/results"
+}
+
+# The nodes lie as hopmeter looks for them; each is started by the emulator, whose process is the node's.
+put_nodes() {
+    local node
+    rm -rf "$build/nodes" && mkdir -p "$build/nodes"
+    while read -r node; do
+        printf '#!/bin/sh\nexec %s %q "$@"\n' "${emulator[*]}" "$node" >"$build/nodes/${node##*/}"
+        chmod +x "$build/nodes/${node##*/}"
+    done < <(built)
+}
+
+built() {
+    find "$release" -maxdepth 1 -type f -name 'hopmeter-node-*-rust'
+    find "$build/cpp/" -type f -name 'hopmeter-node-*-cpp'
+}
+
+# The transports with something in between.
+joined() { printf '%s' "${transports[0]}" && printf "$1%s" "${transports[@]:1}"; }
+
+# Crate by crate: together, Cargo would give what they share the features of all.
+others() {
+    local manifest
+    for manifest in transports/[a-z0-9]*/rust/Cargo.toml; do
+        cargo build --release --manifest-path "$manifest"
+    done
+}
+
+[ "$(uname -m)" != aarch64 ] || { say "this machine is one: make test tests it"; exit 0; }
+mkdir -p "$build"
+rustup --quiet target add $target
+[ $# -gt 0 ] || set -- own cpp conformance cells others
+for stage; do
+    say "$stage"
+    "$stage"
+done

@@ -1,0 +1,23 @@
+"""`python setup/emulated.py pytest ARGUMENT…` or `… hopmeter ARGUMENT…`: either of them with the nodes of aarch64 that
+`make aarch64` has put into build/aarch64/nodes. Figures measured with them are the emulator's."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+from hopmeter import places
+
+NODES = Path(__file__).resolve().parents[1] / "build/aarch64/nodes"
+
+
+def main() -> None:
+    """Becomes the program."""
+    places.built = lambda: NODES
+    sys.argv = sys.argv[1:]
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()
