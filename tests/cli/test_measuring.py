@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock
 
 import jinja2
 import pytest
@@ -14,6 +15,7 @@ from rich.console import Console
 from hopmeter import report
 from hopmeter.cli.parts import measuring
 from hopmeter.errors import HopmeterError, UsageError
+from hopmeter.launch.failure import InterruptedRunError
 from hopmeter.launch.result import TrialResult
 from hopmeter.plan import Plan
 from hopmeter.plan.expand import World
@@ -21,6 +23,7 @@ from hopmeter.report import source
 from hopmeter.store import RunFolder
 from hopmeter.store.disk import StoreError
 from tests.cells import cell
+from tests.pictures.made import image, pixels
 from tests.plan.world import planned, transport, world
 
 
@@ -86,6 +89,17 @@ def test_whoever_stops_it_at_whatever_moment_is_told_where_the_run_is(
     assert "interrupted; what is finished is in" in said.getvalue()
     assert says.format(tmp_path) in said.getvalue()
     assert folder.path.is_dir()
+
+
+def test_whoever_stops_it_while_files_are_decoded_leaves_no_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("hopmeter.launch.pictures.decode", Mock(side_effect=InterruptedRunError))
+    monkeypatch.setattr("hopmeter.launch.about.about", Mock(side_effect=AssertionError("nothing may begin")))
+    made = planned(world(transport("bus")), payload=f"image:{image(tmp_path / 'one.png', pixels()[0])}")
+    with pytest.raises(KeyboardInterrupt):
+        measuring.measured(made, world(), tmp_path / "run", [], Console(file=io.StringIO()), as_json=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["one.png"]
 
 
 def refused(run: Path) -> HopmeterError:

@@ -177,8 +177,9 @@ def _executed(
             complete = _tried(made, world, folder, pictures)
         return _told(folder, complete, console, as_json, result_lines)
     except (KeyboardInterrupt, InterruptedRunError):
-        if folder is not None:
-            _print_kept(console, folder)
+        if folder is None:
+            raise KeyboardInterrupt from None
+        _print_kept(console, folder)
         return INTERRUPTED
 
 
