@@ -23,6 +23,13 @@ DOMAINS = 99
 """The ports of lower domains stay below those that the system gives to whoever asks."""
 LARGE_BUFFER_BYTES = 4 << 20
 """What the profile for large frames asks for."""
+ONE_DATAGRAM_BYTES = 14720
+"""What Cyclone DDS puts into a datagram by default."""
+IN_PIECES = (
+    "large samples travel in pieces, and those that the socket's receive buffer has no room for are dropped; "
+    "profile=large asks for 4 MB of it"
+)
+"""What lost messages are due to; the C++ adapters say the same."""
 UNLIMITED = -1
 QUEUED_PRIORITY = -1
 """Cyclone DDS delivers samples of at least priority 0 on the thread that receives, others from a queue."""
@@ -156,6 +163,8 @@ class House:
             facts["path"] = ", ".join(sorted(self._ways))
         if self.setup.settings["profile"] == "large":
             facts |= _buffer_facts()
+        elif self.setup.frame_bytes > ONE_DATAGRAM_BYTES:
+            facts["loss"] = IN_PIECES
         return facts
 
     def close(self) -> None:
