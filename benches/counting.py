@@ -1,0 +1,82 @@
+"""System calls and switches of a round trip of 64 B, hopmeter's and its peer's; noise hardly touches what is no futex.
+
+`counting.py [TRANSPORT ...]`: all bare programs of `peers.py`, or those of some transports, counted by perf.
+What starting, brokers and ending cost is in a short and in a long run alike: the difference of the two is told.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from ours import hopmeter
+from peers import ROUNDS, ROWS, Row
+from tools import Bare
+
+FRAME_BYTES = 64
+SHORT, LONG = 200, 2200
+EVENTS = {
+    "system calls": "raw_syscalls:sys_enter",
+    "switches": "context-switches",
+    "woken": "sched:sched_wakeup",
+    **{
+        name: f"syscalls:sys_enter_{name}"
+        for name in ("futex", "read", "write", "readv", "poll", "ppoll", "epoll_wait")
+    },
+    **{name: f"syscalls:sys_enter_{name}" for name in ("sendto", "recvfrom", "sendmsg", "recvmsg")},
+}
+LEAST = 0.1
+"""What is rarer is not told."""
+
+Counts = dict[str, float]
+
+
+def one(row: Row, end: str, rounds: int) -> None:
+    """What is counted: so many round trips through hopmeter or the peer's program."""
+    if end == "theirs":
+        row.peer.median_us(FRAME_BYTES, rounds)
+        return
+    asked = row.scenario(FRAME_BYTES)
+    hopmeter(asked.replace(f"messages = {ROUNDS[FRAME_BYTES]}", f"messages = {rounds}"))
+
+
+def counted(number: int, end: str, rounds: int) -> Counts:
+    """All that a fresh process and its children do for `one`."""
+    with tempfile.TemporaryDirectory() as folder:
+        told = Path(folder) / "counts"
+        command = ["perf", "stat", "-x,", "-o", str(told), "-e", ",".join(EVENTS.values()), "--"]
+        again = [sys.executable, __file__, "--one", str(number), end, str(rounds)]
+        subprocess.run([*command, *again], check=True, stdout=subprocess.DEVNULL)
+        lines = [line.split(",") for line in told.read_text().splitlines() if "," in line]
+    found = {fields[2]: float(fields[0]) for fields in lines if fields[0].isdigit()}
+    return {name: found.get(event, 0.0) for name, event in EVENTS.items()}
+
+
+def of_a_round(number: int, end: str) -> Counts:
+    """The difference of a long and a short run, by round trip."""
+    short, long = (counted(number, end, rounds) for rounds in (SHORT, LONG))
+    return {name: (long[name] - short[name]) / (LONG - SHORT) for name in EVENTS}
+
+
+def main(asked: Sequence[str]) -> int:
+    """Tells both, row by row; nothing is judged."""
+    for number, row in enumerate(ROWS):
+        if not isinstance(row.peer, Bare) or FRAME_BYTES not in row.sizes or (asked and row.transport not in asked):
+            continue
+        one(row, "theirs", SHORT)  # builds the program, where it is not built yet
+        ours, theirs = of_a_round(number, "ours"), of_a_round(number, "theirs")
+        print(row.name(FRAME_BYTES))
+        for name in EVENTS:
+            if max(ours[name], theirs[name]) >= LEAST:
+                print(f"  {name:12}  hopmeter {ours[name]:6.2f}   bare {theirs[name]:6.2f}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--one"]:
+        one(ROWS[int(sys.argv[2])], sys.argv[3], int(sys.argv[4]))
+        raise SystemExit(0)
+    raise SystemExit(main(sys.argv[1:]))
