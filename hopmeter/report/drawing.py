@@ -19,7 +19,11 @@ LATENCY = (
     " : format(datum.value / 1e6, '.3~r') + ' s'"
 )
 """A tick of a latency axis in the unit a person would say it in; the values are microseconds."""
-PLAIN = "datum.value < 1000 ? format(datum.value, '.3~r') : format(datum.value, ',')"
+PLAIN = (
+    "datum.value < 1000 ? format(datum.value, '.3~r')"
+    " : replace(format(datum.value, ','), regexp(',', 'g'), '\N{NARROW NO-BREAK SPACE}')"
+)
+"""A tick that has no unit of its own, written as `words.number` writes it."""
 LETTER = 6.3
 """The mean width of a letter in a figure."""
 

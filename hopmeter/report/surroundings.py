@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hopmeter.report import hosts, samples, words
-from hopmeter.report.cautions import Caution, measured, names, rule
+from hopmeter.report.cautions import Caution, measured, names, rule, sentence
 from hopmeter.report.source import Run
 
 NOISY_GAP_US = 100.0
@@ -94,5 +94,5 @@ def findings(runs: Sequence[Run]) -> Iterator[Caution]:
         for finding in run.findings:
             if finding.get("level") in ("note", "hurts"):
                 subject, text = str(finding.get("subject")), (str(finding.get(key) or "") for key in ("says", "remedy"))
-                seen[subject] = Caution(f"Machine: {subject}", f"{'; '.join(words.distinct(text))}.")
+                seen[subject] = Caution(f"Machine: {subject}", f"{sentence('; '.join(words.distinct(text)))}.")
     yield from seen.values()

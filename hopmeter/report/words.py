@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from markupsafe import Markup, escape
+
 NOTHING = "–"
 THIN = "\N{NARROW NO-BREAK SPACE}"
 
@@ -58,6 +60,14 @@ def payload_bytes(value: float) -> str:
 def rate(value: float | None) -> str:
     """Messages a second."""
     return NOTHING if not value else f"{count(value) if float(value).is_integer() else number(value)}{THIN}Hz"
+
+
+def coded(text: str) -> Markup:
+    """Words of the page, with what stands between backticks as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("").join(Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts))
 
 
 def listed(words: Sequence[str]) -> str:

@@ -50,7 +50,7 @@ def show(browser: webdriver.Chrome, report: Path, width: int = 1160, scheme: str
 
 
 def names(browser: webdriver.Chrome) -> list[str]:
-    cells = browser.find_elements(By.CSS_SELECTOR, "#group-1 tbody th")
+    cells = browser.find_elements(By.CSS_SELECTOR, "#group-1 .ranking tbody th")
     return [cell.text.splitlines()[0] for cell in cells]
 
 
@@ -65,7 +65,7 @@ def test_it_asks_the_network_for_nothing_and_complains_about_nothing(page: webdr
 def test_every_cell_that_was_measured_has_a_row(page: webdriver.Chrome) -> None:
     assert len(page.find_elements(By.CSS_SELECTOR, "table.ranking tbody tr")) == 12 + 3 + 6
     assert names(page)[0] == "shm rust"
-    assert names(page)[-2:] == ["tcp python", "zeromq python"]
+    assert names(page)[-2:] == ["tcp python", "zeromq python defaults"]
 
 
 def test_every_figure_is_drawn_and_told_in_words(page: webdriver.Chrome) -> None:
@@ -123,11 +123,11 @@ def test_a_heading_sorts_both_ways_and_keeps_the_empty_last(page: webdriver.Chro
     heading.find_element(By.TAG_NAME, "button").click()
     assert heading.get_attribute("aria-sort") == "ascending"
     assert names(page)[0] == "unix rust"
-    assert names(page)[-1] == "zeromq python"
+    assert names(page)[-1] == "zeromq python defaults"
     heading.find_element(By.TAG_NAME, "button").click()
     assert heading.get_attribute("aria-sort") == "descending"
     assert names(page)[0] == "zenoh python"
-    assert names(page)[-1] == "zeromq python"
+    assert names(page)[-1] == "zeromq python defaults"
 
 
 def test_groups_fold_and_open_again(page: webdriver.Chrome) -> None:
@@ -190,6 +190,21 @@ def test_all_words_stand_out_from_the_paper(browser: webdriver.Chrome, report: P
             .map(e => [e.textContent.trim().slice(0, 30), contrast(light(colour(e)))])
             .filter(([, ratio]) => ratio < 4.5);""")
     assert faint == []
+
+
+def test_what_each_process_used_opens_and_has_a_row_for_each(page: webdriver.Chrome) -> None:
+    used = page.find_element(By.CSS_SELECTOR, "#group-2 details.processes")
+    assert used.get_attribute("open") is None, "nobody sampled CPU"
+    page.execute_script("arguments[0].click()", used.find_element(By.TAG_NAME, "summary"))
+    rows = used.find_elements(By.CSS_SELECTOR, "table.used tbody:first-of-type .name")
+    assert [row.text.split()[0] for row in rows[:2]] == ["source", "8"]
+
+
+def test_no_word_is_broken_into_letters(page: webdriver.Chrome) -> None:
+    narrow = page.execute_script("""
+        return [...document.querySelectorAll('dd')].filter(e => e.textContent.length > 12 && e.clientWidth < 60)
+            .map(e => e.textContent);""")
+    assert narrow == []
 
 
 def test_it_prints_on_paper(page: webdriver.Chrome, tmp_path: Path) -> None:

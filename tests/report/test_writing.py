@@ -14,7 +14,7 @@ from hopmeter.cli.parts import table
 from hopmeter.cli.report import register
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.plan.cell import AXES
-from hopmeter.report import drawing, grouping, rendering, write
+from hopmeter.report import drawing, grouping, rendering, words, write
 
 
 def command() -> typer.Typer:
@@ -90,6 +90,11 @@ def test_a_sweep_gets_a_figure_of_its_own(made: ModuleType, tmp_path: Path) -> N
     run = made.build(tmp_path / "sweep", made.SWEEP, trials=3, messages=200)
     text = write([run], tmp_path / "sweep.html").read_text()
     assert 'id="sweep-rate-hz-1"' in text
+
+
+def test_what_stands_between_backticks_is_code_and_no_markup() -> None:
+    assert words.coded("run `ip <lo>` & look") == "run <code>ip &lt;lo&gt;</code> &amp; look"
+    assert words.coded("one ` alone <b>") == "one ` alone &lt;b&gt;"
 
 
 def test_names_of_the_run_cannot_become_markup(made: ModuleType, tmp_path: Path) -> None:

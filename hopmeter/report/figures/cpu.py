@@ -63,8 +63,8 @@ def _chart(rows: list[Row], best: list[Row], group: Group, style: Style, plot: P
     )
     reach = base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(y=alt.Y("low:Q", **y), y2="high:Q")
     dots = base.mark_point(filled=True, size=80, opacity=1).encode(y="us:Q")
-    layers = [_front(best, plot), reach, dots, *_names(rows, group, plot)]
-    return framed(alt.layer(*layers), HEIGHT)
+    halos, names = _names(rows, group, plot)
+    return framed(alt.layer(_front(best, plot), reach, *halos, dots, *names), HEIGHT)
 
 
 def _front(best: list[Row], plot: Plot) -> Any:
@@ -78,16 +78,15 @@ def _front(best: list[Row], plot: Plot) -> Any:
     )
 
 
-def _names(rows: list[Row], group: Group, plot: Plot) -> list[Any]:
-    """Names beside their dots, where there is room for them."""
+def _names(rows: list[Row], group: Group, plot: Plot) -> tuple[list[Any], list[Any]]:
+    """Names beside their dots, where there is room for them, and what lies below the dots: a halo of each in the colour
+    of the paper, so that no line runs through the letters."""
     dots = [(group.label(row), float(row["cpu_us_per_message"]), row.p50 or 0.0) for row in rows]
-    return [
-        _name(label, **halo) for label in place(dots, plot) for halo in ({"stroke": theme.PAPER, "strokeWidth": 4}, {})
-    ]
+    labels = place(dots, plot)
+    return [_name(label, stroke=theme.PAPER, strokeWidth=4) for label in labels], [_name(label) for label in labels]
 
 
 def _name(label: Label, **halo: Any) -> Any:
-    """Twice for each: a halo in the colour of the paper first, so that no line runs through the letters."""
     mark = alt.Chart(table([{"cpu": label.x, "us": label.y, "name": label.text}])).mark_text(
         align=label.align, baseline="middle", dx=label.dx, dy=label.dy, aria=False, **halo
     )

@@ -28,7 +28,7 @@ def draw(group: Group, style: Style) -> Figure | None:
     return Figure(
         "distribution",
         "Where the messages lie",
-        "Shape and place of each row, scaled to its own peak; the slowest 0.5 % may lie further right.",
+        f"Shape and place of each row, scaled to its own peak; the slowest 0.5{words.THIN}% may lie further right.",
         _chart(
             [datum for place, row in enumerate(rows) for datum in _ridge(group, row, ends, len(rows) - 1 - place)],
             rows,
