@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance import cases
-from hopmeter.manifest.model import Manifest
+from hopmeter.manifest.model import Manifest, Tried
 
 LANGUAGES = {
     "rust": {"waits": ["block"], "library": "one"},
@@ -43,6 +43,13 @@ def test_what_is_tried_meets_peers_with_the_defaults_both_ways(manifest: Manifes
         ("made-plain-rust>cpp-spin-library=three", {}, three),
         ("made-plain-cpp>cpp-spin-library=three", {}, three),
     ]
+
+
+def test_what_is_tried_says_what_is_carried_and_what_is_told(manifest: Manifest) -> None:
+    told = Tried(settings={"library": "three"}, path="memory", facts={"loan": "none"}, payload_bytes=5_000_000)
+    manifest.tried[:] = [told]
+    case = cases.tried()[0]
+    assert (case.facts, case.payload_bytes) == ({"path": "memory", "loan": "none"}, 5_000_000)
 
 
 def test_a_peer_that_is_not_built_here_is_not_met(manifest: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
