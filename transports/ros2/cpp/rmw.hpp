@@ -15,11 +15,19 @@
 
 namespace ros2 {
 
+/// A variable of the environment; `getenv` has none this early.
+inline const char* variable(char** environment, const char* name) {
+  const auto length = strlen(name);
+  for (; *environment; ++environment)
+    if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=') return *environment + length + 1;
+  return nullptr;
+}
+
 /// Ends a process that asks for an rmw that is not installed. rcl ends it, too, while it is loaded and before `main`,
 /// and names no remedy; so this comes before it, where nothing of C++ is there yet.
-inline void demand_rmw(int, char**, char**) {
-  const char* asked = getenv("RMW_IMPLEMENTATION");
-  const char* prefixes = getenv("AMENT_PREFIX_PATH");
+inline void demand_rmw(int, char**, char** environment) {
+  const char* asked = variable(environment, "RMW_IMPLEMENTATION");
+  const char* prefixes = variable(environment, "AMENT_PREFIX_PATH");
   if (!asked || !*asked || !prefixes) return;
   for (const char* at = prefixes; *at;) {
     const auto length = static_cast<int>(strcspn(at, ":"));
