@@ -108,7 +108,7 @@ def test_the_page_has_a_row_for_every_process(shown: Path) -> None:
     page = write([shown], shown.parent / "page.html").read_text()
     assert "What each process used" in page
     assert "8 relays, each" in page
-    assert all(f">relay {number}<" in page for number in range(1, 9))
+    assert all(f">relay {number} <" in page for number in range(1, 9))
 
 
 def test_show_prints_a_line_and_an_object_for_every_process(shown: Path) -> None:
