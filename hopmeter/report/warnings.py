@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from hopmeter.analysis.pace import SCHEDULED
 from hopmeter.report import surroundings, words
 from hopmeter.report.cautions import RULES, Caution, measured, names, rule, sentence
 from hopmeter.report.processes import mapped_mb
@@ -13,6 +14,9 @@ PACING_US = 50.0
 """How late a source may wake before it is said."""
 LEAST_BYTES = 2048.0
 """Less over the loopback device is a notice and not the payload."""
+
+FULL = 0.95
+"""From this share of its cores on, a cell has used them all."""
 
 BELOW = 0.97
 """A smaller multiple of the floor is said."""
@@ -87,6 +91,28 @@ def saturated(runs: Sequence[Run]) -> Iterator[Caution]:
             "these rows show is a queue, so they are not ranked.",
             grave=True,
         )
+
+
+@rule
+def every_core_busy(runs: Sequence[Run]) -> Iterator[Caution]:
+    """A queue that stays as long as it is does not look like one: the source is punctual and nothing is lost."""
+    rows = [row for row in measured(runs) if row.ok and _is_full(row)]
+    if rows:
+        yield Caution(
+            "Every core was busy",
+            f"{names(rows)}: all that a cell may use was used, though nobody span. Messages may have waited for a core "
+            "and not for the transport; ask for a lower rate to see what it takes by itself.",
+            grave=True,
+        )
+
+
+def _is_full(row: Row) -> bool:
+    """Of paces that ask for a rate: `closed` and `max` take all there is."""
+    usable = row.cell.core_list or row.run.part("machine").get("usable_cores")
+    per_message, rate = row["cpu_us_per_message"], row["achieved_hz"]
+    if not (usable and per_message and rate) or row["wait"] == "spin" or row["pace"] not in SCHEDULED:
+        return False
+    return bool(per_message * rate * (row["pairs"] or 1) / 1e6 >= FULL * len(set(usable)))
 
 
 @rule

@@ -17,6 +17,11 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("p99 is not resolved everywhere", {"response_p99_us": None}, {}),
     ("p99.9 is not resolved everywhere", {"response_p999_us": None}, {}),
     ("Could not keep up", {"status": "saturated"}, {}),
+    (
+        "Every core was busy",
+        {"wait": "block", "cpu_us_per_message": 1900.0, "achieved_hz": 1000.0},
+        {"machine": {"usable_cores": [0, 1], "virtualisation": "none"}},
+    ),
     ("Some trials failed", {"trials_good": 4}, {}),
     ("Messages were lost", {"lost": 3}, {}),
     ("Messages arrived more than once", {"duplicated": 1}, {}),
