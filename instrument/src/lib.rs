@@ -12,6 +12,7 @@ pub mod cost;
 mod duplex;
 pub mod error;
 pub mod frame;
+pub mod lent;
 pub mod node;
 pub mod noise;
 pub mod pacer;

@@ -287,18 +287,7 @@ impl Node<'_> {
         if let Some(core) = me.core {
             affinity::pin(core)?;
         }
-        let (control, stage) = (self.control, self.stage);
-        roles::take(&Desk {
-            spec: self.spec,
-            me,
-            run: self.spec.run_id()?,
-            transport,
-            codec,
-            content,
-            stage,
-            meter,
-            control,
-            node,
-        })
+        let (spec, control, stage, run) = (self.spec, self.control, self.stage, self.spec.run_id()?);
+        roles::take(&Desk { spec, me, run, transport, codec, content, stage, meter, control, node })
     }
 }
