@@ -27,8 +27,9 @@ signal.pause()
 
 
 WAITS = """
-import sys
+import signal, sys
 from hopmeter import children
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background commands begin with it ignored
 try:
     children.run([sys.executable, "-c", *sys.argv[1:]])
 except KeyboardInterrupt:
