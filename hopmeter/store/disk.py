@@ -43,6 +43,7 @@ def writing(path: Path) -> Iterator[None]:
 def replacing(path: Path) -> Iterator[Path]:
     """Gives a temporary name beside `path` that takes its place when everything was written.
 
+    Two programs may write the same file at once: each has a name of its own, and the last to end has the file.
     A link stays one: what it points to is replaced. A pipe or a device is written into, for nothing could replace it.
     """
     if path.exists() and not path.is_file():
@@ -50,7 +51,7 @@ def replacing(path: Path) -> Iterator[Path]:
             yield path
         return
     target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name}.tmp")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with writing(path):
             yield temporary

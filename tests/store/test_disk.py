@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from threading import Thread
 
@@ -22,6 +24,17 @@ def test_a_file_is_replaced_only_when_all_is_written(tmp_path: Path) -> None:
     with replacing(path) as temporary:
         temporary.write_text("new")
     assert [each.read_text() for each in tmp_path.iterdir()] == ["new"]
+
+
+def test_two_programs_that_write_one_file_do_not_take_each_others(tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    other = "import pathlib, sys; from hopmeter.store.disk import replacing\n"
+    other += "with replacing(pathlib.Path(sys.argv[1])) as temporary: temporary.write_text('theirs')"
+    with replacing(path) as temporary:
+        temporary.write_text("ours")
+        subprocess.run([sys.executable, "-c", other, str(path)], check=True)
+        assert path.read_text() == "theirs"
+    assert [each.read_text() for each in tmp_path.iterdir()] == ["ours"]
 
 
 @pytest.mark.parametrize("exists", [True, False])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ def test_missing_samples_of_a_failed_trial_are_no_reason_of_their_own(folder: Ru
 
 def test_a_disk_that_is_full_is_told_and_what_was_finished_stays(folder: RunFolder, raw: list[Path]) -> None:
     folder.add_trial(good(0), raw)
-    (folder.path / "samples" / ".c1-1.parquet.tmp").symlink_to("/dev/full")
+    (folder.path / "samples" / f".c1-1.parquet.{os.getpid()}.tmp").symlink_to("/dev/full")
     with pytest.raises(DiskFullError, match=r"c1-1\.parquet could not be written") as error:
         folder.add_trial(good(1), raw)
     assert "--resume" in error.value.remedy

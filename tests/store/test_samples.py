@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import os
 import pyarrow.parquet as pq
 import pytest
 
@@ -85,7 +86,7 @@ def test_a_damaged_parquet_file_is_an_error(tmp_path: Path) -> None:
 
 def test_a_full_disk_leaves_no_half_file(tmp_path: Path) -> None:
     raw = write_raw(tmp_path / "0.raw", 0, ROWS)
-    (tmp_path / ".out.parquet.tmp").symlink_to("/dev/full")
+    (tmp_path / f".out.parquet.{os.getpid()}.tmp").symlink_to("/dev/full")
     with pytest.raises(DiskFullError, match="disk is full") as error:
         samples.write_parquet([raw], tmp_path / "out.parquet")
     assert "--out" in error.value.remedy
