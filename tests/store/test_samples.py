@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-import os
 import pyarrow.parquet as pq
 import pytest
 
