@@ -1,9 +1,8 @@
 #include "profile.hpp"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
+
+#include "../../_udp/cpp/receive_buffer.hpp"
 
 using hopmeter::Facts;
 
@@ -25,18 +24,6 @@ std::uint32_t or_else(std::uint32_t asked, std::size_t otherwise) {
   return asked != 0 ? asked : static_cast<std::uint32_t>(otherwise);
 }
 
-/// How much of a receive buffer the system gives, which cuts what is too much without a word.
-std::uint32_t granted_bytes(std::uint32_t asked_bytes) {
-  const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) throw hopmeter::Error::system("opening a socket of UDP");
-  int bytes = static_cast<int>(asked_bytes);
-  socklen_t length = sizeof(bytes);
-  setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, length);
-  getsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, &length);
-  close(socket);
-  return std::min(static_cast<std::uint32_t>(bytes) / 2, asked_bytes);  // Linux says twice of what it counts as given
-}
-
 }  // namespace
 
 void enlarge(Customs& customs, std::size_t frame_bytes) {
@@ -50,20 +37,16 @@ void enlarge(Customs& customs, std::size_t frame_bytes) {
   if (customs.heartbeat_ms == 0) customs.heartbeat_ms = large_heartbeat_ms;
   customs.response_ms = large_response_ms;
   if (customs.transport == "udp")
-    customs.flow_bytes = std::clamp(granted_bytes(customs.receive_buffer_bytes), least_flow_bytes, most_flow_bytes);
+    customs.flow_bytes =
+        std::clamp(udp::granted_bytes(customs.receive_buffer_bytes), least_flow_bytes, most_flow_bytes);
 }
 
 Facts buffer_facts(const Customs& customs) {
   if (customs.receive_buffer_bytes == 0) return {};
-  const auto asked = customs.receive_buffer_bytes, granted = granted_bytes(asked);
-  Facts facts{{"receive_buffer", std::to_string(granted) + " bytes"}};
+  Facts facts = udp::buffer_facts(customs.receive_buffer_bytes);
   if (customs.flow_bytes != 0)
     facts.emplace_back("flow", "at most " + std::to_string(customs.flow_bytes) +
                                    " bytes in each millisecond, sent by a thread of the library");
-  if (granted < asked)
-    facts.emplace_back("fallback",
-                       "the system gives " + std::to_string(granted) + " of " + std::to_string(asked) +
-                           " bytes of receive buffer: run sysctl -w net.core.rmem_max=" + std::to_string(asked));
   return facts;
 }
 
