@@ -21,6 +21,7 @@ from hopmeter.report import source
 from hopmeter.report.facts import pictures as told
 from hopmeter.scenario import Scenario
 from hopmeter.toml_files import checked
+from tests.node.driver import QUEUES
 from tests.pictures.made import Pixels, image, pixels, video
 
 MESSAGES = 8
@@ -41,47 +42,26 @@ max_payload_bytes = 1000000
 waits = ["block"]
 library = "none"
 """
-ADAPTER = """
-import queue
-import threading
+ADAPTER = (
+    QUEUES
+    + """
 from pathlib import Path
 
-lines, lock = {}, threading.Lock()
-
-def line(name):
-    with lock:
-        return lines.setdefault(name, queue.SimpleQueue())
-
-class Transport:
-    def __init__(self, setup): pass
-    @staticmethod
-    def version(): return "1"
-    def publisher(self, link): return Publisher(line(link.name))
-    def subscriber(self, link): return Subscriber(line(link.name), Path("KEPT", link.name.partition("_")[2]))
-    def close(self): pass
-
-class Publisher:
-    address = ""
-    def __init__(self, line): self.line = line
-    def send(self, payload_bytes, fill):
-        frame = bytearray(64 + payload_bytes)
-        fill(frame)
-        self.line.put(frame)
-        return True
-    def close(self): pass
-
-class Subscriber:
-    def __init__(self, line, kept): self.line, self.kept = line, kept.open("ab", buffering=0)
-    def poll(self, timeout_s, take):
-        try:
-            frame = self.line.get(timeout=timeout_s)
-        except queue.Empty:
-            return 0
-        self.kept.write(frame)
-        take(frame)
-        return 1
+class Witness(Subscriber):
+    def __init__(self, line, kept):
+        super().__init__(line)
+        self.kept = kept.open("ab", buffering=0)
+    def poll(self, timeout_s, take): return super().poll(timeout_s, lambda frame: (self.kept.write(frame), take(frame)))
     def close(self): self.kept.close()
+
+class Witnessed(Transport):
+    def subscriber(self, link):
+        line = lines.setdefault(link.name, queue.SimpleQueue())
+        return Witness(line, Path("KEPT", link.name.partition("_")[2]))
+
+Transport = Witnessed
 """
+)
 
 
 @pytest.fixture
