@@ -61,7 +61,7 @@ def sentence(group: Group, found: Sequence[Group]) -> str:
     if first.best is None:
         return (
             f"{where}{_name(group, first.row)} had the lowest median of {len(ranked)} rows, but with too few good "
-            "trials for intervals no order is settled."
+            "trials, or too few messages in them, for intervals no order is settled."
         )
     if first.ties:
         return f"{where}{_tied(group, first)}"
