@@ -13,10 +13,12 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
 from hopmeter import manifest, plan
 from hopmeter.analysis import analyse_run
+from hopmeter.analysis.trial import measure
 from hopmeter.launch.run import Executor
 from hopmeter.plan import Plan
 from hopmeter.plan.cores import Machine
@@ -49,10 +51,10 @@ def _planned(scenario: str) -> tuple[Plan, World]:
     return Plan(made.name, made.scenario, ranked, made.seed), here
 
 
-def hopmeter(scenario: str) -> list[dict[str, Any]]:
+def hopmeter(scenario: str, middle: str = "") -> list[dict[str, Any]]:
     """Measures every cell of a scenario, given as TOML, with fresh nodes; answers a row a cell.
 
-    Raises `NothingMeasuredError`.
+    `middle` names a figure, such as `service`, of which every row has the `middle_us` too. Raises `NothingMeasuredError`.
     """
     made, here = _planned(scenario)
     said = StringIO()
@@ -62,8 +64,19 @@ def hopmeter(scenario: str) -> list[dict[str, Any]]:
         if not Executor(made, here, folder, Console(file=said)).run():
             raise KeyboardInterrupt
         rows = analyse_run(folder)
+        if middle:
+            rows = [row | {"middle_us": _middle_us(folder, row["cell"], middle)} for row in rows]
     if failed := [
         f"{row['transport']} ({row['language']}): {row['reason']}" for row in rows if row["status"] == "failed"
     ]:
         raise NothingMeasuredError("; ".join(failed))
     return rows
+
+
+def _middle_us(folder: RunFolder, name: str, figure: str) -> float:
+    """The mean of the middle half of a figure's samples, of all trials of a cell: between the steps of a coarse clock."""
+    cell = next(each for each in folder.cells if each.id == name)
+    trials = [measure(cell, folder.path / each.samples) for each in folder.trials_of(name)]
+    values = np.sort(np.concatenate([piece for trial in trials for piece in trial.latencies[figure]]))
+    quarter = len(values) // 4
+    return float(values[quarter : len(values) - quarter].mean()) / 1000
