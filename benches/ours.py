@@ -54,7 +54,8 @@ def _planned(scenario: str) -> tuple[Plan, World]:
 def hopmeter(scenario: str, middle: str = "") -> list[dict[str, Any]]:
     """Measures every cell of a scenario, given as TOML, with fresh nodes; answers a row a cell.
 
-    `middle` names a figure, such as `service`, of which every row has the `middle_us` too. Raises `NothingMeasuredError`.
+    `middle` names a figure, such as `service`, of which every row has the `middle_us` too.
+    Raises `NothingMeasuredError`.
     """
     made, here = _planned(scenario)
     said = StringIO()
@@ -74,7 +75,7 @@ def hopmeter(scenario: str, middle: str = "") -> list[dict[str, Any]]:
 
 
 def _middle_us(folder: RunFolder, name: str, figure: str) -> float:
-    """The mean of the middle half of a figure's samples, of all trials of a cell: between the steps of a coarse clock."""
+    """The mean of the middle half of a figure's samples, which falls between the steps of a coarse clock."""
     cell = next(each for each in folder.cells if each.id == name)
     trials = [measure(cell, folder.path / each.samples) for each in folder.trials_of(name)]
     values = np.sort(np.concatenate([piece for trial in trials for piece in trial.latencies[figure]]))
