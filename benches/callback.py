@@ -6,6 +6,7 @@ answer with the mean of the middle half of their calls instead.
 
 from __future__ import annotations
 
+from ending import orderly
 from ours import hopmeter
 from pairs import PAIRS, Comparison, told
 from programs import Program, number
@@ -43,4 +44,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(orderly(main))

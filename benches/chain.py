@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ending import orderly
 from ours import hopmeter
 from pairs import PAIRS, Comparison, told
 from programs import Crate, number
@@ -39,4 +40,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(orderly(main))

@@ -6,12 +6,11 @@ What starting, brokers and ending cost is in a short and in a long run alike: th
 
 from __future__ import annotations
 
-import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from ending import Run, orderly
 from ours import hopmeter
 from peers import ROUNDS, ROWS, Row
 from tools import Bare
@@ -30,26 +29,29 @@ EVENTS = {
 }
 LEAST = 0.1
 """What is rarer is not told."""
+GRACE_S, MOST_S = 20.0, 300.0
+"""For what is counted to end its own programs, and to be counted."""
 
 Counts = dict[str, float]
 
 
-def one(row: Row, end: str, rounds: int) -> None:
+def one(row: Row, end: str, rounds: int) -> int:
     """What is counted: so many round trips through hopmeter or the peer's program."""
     if end == "theirs":
         row.peer.median_us(FRAME_BYTES, rounds)
-        return
-    asked = row.scenario(FRAME_BYTES)
-    hopmeter(asked.replace(f"messages = {ROUNDS[FRAME_BYTES]}", f"messages = {rounds}"))
+    else:
+        asked = row.scenario(FRAME_BYTES)
+        hopmeter(asked.replace(f"messages = {ROUNDS[FRAME_BYTES]}", f"messages = {rounds}"))
+    return 0
 
 
 def counted(number: int, end: str, rounds: int) -> Counts:
     """All that a fresh process and its children do for `one`."""
-    with tempfile.TemporaryDirectory() as folder:
-        told = Path(folder) / "counts"
+    with Run(GRACE_S) as run:
+        told = Path(run.directory) / "counts"
         command = ["perf", "stat", "-x,", "-o", str(told), "-e", ",".join(EVENTS.values()), "--"]
         again = [sys.executable, __file__, "--one", str(number), end, str(rounds)]
-        subprocess.run([*command, *again], check=True, stdout=subprocess.DEVNULL)
+        run.said([*command, *again], MOST_S).check_returncode()
         lines = [line.split(",") for line in told.read_text().splitlines() if "," in line]
     found = {fields[2]: float(fields[0]) for fields in lines if fields[0].isdigit()}
     return {name: found.get(event, 0.0) for name, event in EVENTS.items()}
@@ -77,6 +79,5 @@ def main(asked: Sequence[str]) -> int:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--one"]:
-        one(ROWS[int(sys.argv[2])], sys.argv[3], int(sys.argv[4]))
-        raise SystemExit(0)
-    raise SystemExit(main(sys.argv[1:]))
+        raise SystemExit(orderly(lambda: one(ROWS[int(sys.argv[2])], sys.argv[3], int(sys.argv[4]))))
+    raise SystemExit(orderly(lambda: main(sys.argv[1:])))

@@ -5,12 +5,13 @@ Half the difference of the round trips, both ends on one core, in microseconds b
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
+from ending import Run, orderly
 from ours import hopmeter
 from pairs import PAIRS, Comparison, told
+from programs import PATIENCE_S
 
 BARE = Path(__file__).with_name("bare") / "hops.py"
 CORE = 1
@@ -38,7 +39,10 @@ drain = "20ms"
 def bare_us(kind: str) -> float:
     """The median round trip of the bare program."""
     command = [sys.executable, str(BARE), kind, str(FRAME_BYTES), str(ROUNDS), str(CORE)]
-    return float(subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout)
+    with Run() as run:
+        done = run.said(command, PATIENCE_S)
+        done.check_returncode()
+        return float(done.stdout)
 
 
 def main() -> int:
@@ -55,4 +59,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(orderly(main))

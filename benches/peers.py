@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ending import orderly
 from ours import NothingMeasuredError, hopmeter
 from pairs import PAIRS, Comparison, told
 from programs import Crate, Program, ToolFailedError
@@ -106,6 +107,7 @@ THRIFT = Program(
 FASTDDS = Program(
     "fastdds.cpp",
     ("fastrtps", "fastcdr"),
+    sources=("_fastdds/cpp/names.cpp",),
     idl="fastdds/idl/hopmeter.idl",
     generator=("fastddsgen", "-replace", "-d", "{made}", "{idl}"),
 )
@@ -135,8 +137,8 @@ def _fastdds(segment_bytes: int, frame_bytes: int, limit: float | None = 1.05) -
 
 def _ddsperf(way: str) -> Tool:
     return Tool(
-        server=("setsid", "ddsperf", "-i", "{domain}", "pong", way),
-        client=(*("setsid", "ddsperf", "-i", "{domain}"), *("-D", str(SECONDS + 1), "ping", "size", "{bytes}", way)),
+        server=("ddsperf", "-i", "{domain}", "pong", way),
+        client=(*("ddsperf", "-i", "{domain}"), *("-D", str(SECONDS + 1), "ping", "size", "{bytes}", way)),
         figure=r"50% ([\d.]+)us",
         times=2.0,
         environment={"CYCLONEDDS_URI": CYCLONE},
@@ -144,9 +146,9 @@ def _ddsperf(way: str) -> Tool:
 
 
 SOCKPERF = Tool(
-    server=("setsid", "sockperf", "server", "--tcp", "-i", "127.0.0.1", "-p", "{port}"),
+    server=("sockperf", "server", "--tcp", "-i", "127.0.0.1", "-p", "{port}"),
     client=(
-        *("setsid", "sockperf", "ping-pong", "--tcp", "-i", "127.0.0.1", "-p", "{port}"),
+        *("sockperf", "ping-pong", "--tcp", "-i", "127.0.0.1", "-p", "{port}"),
         *("-m", "{bytes}", "-t", str(SECONDS), "--full-rtt"),
     ),
     figure=r"percentile 50\.000 = +([\d.]+)",
@@ -291,4 +293,4 @@ def main(asked: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(orderly(lambda: main(sys.argv[1:])))

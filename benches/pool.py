@@ -5,12 +5,13 @@ A frame to three workers that sleep 30, 40 and 50 ms; both wait for all three. T
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
+from ending import Run, orderly
 from ours import hopmeter
 from pairs import PAIRS, Comparison, told
+from programs import PATIENCE_S
 
 POOL = Path(__file__).with_name("bare") / "pool.py"
 FRAMES, WIDTH, HEIGHT = 25, 640, 480
@@ -42,7 +43,10 @@ def pool_us() -> float:
     """The median of the bare program."""
     words = [FRAMES, WIDTH, HEIGHT, *SLEEPS_MS]
     command = [sys.executable, str(POOL), *map(str, words)]
-    return float(subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout)
+    with Run() as run:
+        done = run.said(command, PATIENCE_S)
+        done.check_returncode()
+        return float(done.stdout)
 
 
 def main() -> int:
@@ -57,4 +61,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(orderly(main))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import subprocess
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from ending import Run
 
 HERE = Path(__file__).resolve().parent
 BUILT = HERE.parent / "build/benches/bare"
@@ -23,6 +26,8 @@ class Program:
     libraries: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     """As pkg-config calls libraries that bring others along."""
+    sources: tuple[str, ...] = ()
+    """More files, below transports/."""
     idl: str = ""
     """A file below transports/."""
     generator: tuple[str, ...] = ()
@@ -34,10 +39,13 @@ class Program:
         source = HERE / "bare" / self.source
         made = BUILT / source.stem
         made.mkdir(parents=True, exist_ok=True)
-        needed = [source, HERE / "bare/bare.h", *([TRANSPORTS / self.idl] if self.idl else [])]
+        more = [TRANSPORTS / each for each in (*self.sources, self.idl) if each]
+        needed = [source, HERE / "bare/bare.h", *more]
         binary = made / "program"
-        if not binary.exists() or binary.stat().st_mtime < max(each.stat().st_mtime for each in needed):
-            self._build(source, made, binary)
+        with (made / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # tests may build it side by side
+            if not binary.exists() or binary.stat().st_mtime < max(each.stat().st_mtime for each in needed):
+                self._build(source, made, binary)
         return binary
 
     def _build(self, source: Path, made: Path, binary: Path) -> None:
@@ -46,12 +54,16 @@ class Program:
             words = [word.format(idl=idl, of=idl.parent, made=made) for word in self.generator]
             subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
         generated = sorted(each for each in made.iterdir() if each.suffix in (".cc", ".cpp", ".cxx"))
-        compiler = [*COMPILERS[source.suffix], "-O3", f"-I{made}", f"-I{HERE / 'bare'}", "-o", str(binary)]
+        generated += [TRANSPORTS / each for each in self.sources]
+        half = binary.with_suffix(".half")
+        folders = [made, HERE / "bare", TRANSPORTS]
+        compiler = [*COMPILERS[source.suffix], "-O3", *(f"-I{each}" for each in folders), "-o", str(half)]
         libraries = [f"-l{library}" for library in self.libraries]
         if self.modules:
             asked = ["pkg-config", "--libs", *self.modules]
             libraries += subprocess.run(asked, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
         subprocess.run([*compiler, str(source), *map(str, generated), *libraries], check=True)
+        half.rename(binary)  # a compiler that was interrupted leaves nothing to be taken for a program
 
 
 @dataclass(frozen=True)
@@ -78,8 +90,14 @@ def cargo_built(name: str) -> str:
 
 def number(program: Program | Crate, *words: object) -> float:
     """The number that a bare program prints."""
+    with Run() as run:
+        return number_of(run, program, *words)
+
+
+def number_of(run: Run, program: Program | Crate, *words: object) -> float:
+    """The same within a run that there is already."""
     command = [str(program.path), *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    done = run.said(command, PATIENCE_S)
     if done.returncode != 0:
         raise ToolFailedError(f"{command[0]} ended with {done.returncode}: {done.stderr.strip()}")
     return float(done.stdout)

@@ -6,6 +6,8 @@ import statistics
 import tempfile
 from pathlib import Path
 
+from ending import orderly
+
 from hopmeter import _instrument
 
 LIMIT_NS = 80.0
@@ -23,4 +25,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(orderly(main))

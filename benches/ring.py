@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-
+from ending import Run, orderly
 from pairs import PAIRS
 from programs import Crate
+
+MOST_S = 600
 
 
 def main() -> int:
     """What benches/shm says and answers."""
-    return subprocess.run([Crate("shm").path, str(PAIRS)], check=False, timeout=600).returncode
+    with Run() as run:
+        return run.start([str(Crate("shm").path), str(PAIRS)]).wait(timeout=MOST_S)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(orderly(main))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ending import orderly
 from ours import hopmeter
 from pairs import PAIRS, Comparison, told
 from programs import Program, number
@@ -68,4 +69,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(orderly(main))

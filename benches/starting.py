@@ -9,6 +9,8 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ending import orderly
+
 from hopmeter import plan
 from hopmeter.cli.parts.measuring import this_world
 from hopmeter.launch.alarm import Alarm
@@ -91,4 +93,4 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(orderly(main))

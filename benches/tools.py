@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 import socket
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from programs import PATIENCE_S, Crate, Program, ToolFailedError, number
+from ending import Run
+from programs import PATIENCE_S, Crate, Program, ToolFailedError, number_of
 
 from hopmeter import manifest
 from hopmeter.launch.daemon import Daemon, Ground
@@ -49,11 +48,11 @@ class Bare:
 
     def median_us(self, frame_bytes: int, rounds: int) -> float:
         """Runs it once."""
-        with tempfile.TemporaryDirectory() as directory:
-            places = _places(directory, frame_bytes, rounds)
-            with _broker(self.broker, Path(directory)) if self.broker else nullcontext("") as address:
+        with Run() as run:
+            places = _places(run.directory, frame_bytes, rounds)
+            with _broker(self.broker, Path(run.directory)) if self.broker else nullcontext("") as address:
                 words = [word.format(**places, broker=address) for word in self.words]
-                return number(self.program, *words) * self.nanoseconds / 1000
+                return number_of(run, self.program, *words) * self.nanoseconds / 1000
 
 
 @contextmanager
@@ -68,7 +67,7 @@ def _broker(transport: str, directory: Path) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Tool:
-    """A program of the peer's own with a server and a client, which prints a figure."""
+    """A program of the peer's own with a server and a client, each in a session of its own, which prints a figure."""
 
     server: Words
     client: Words
@@ -80,30 +79,23 @@ class Tool:
 
     def median_us(self, frame_bytes: int, rounds: int) -> float:
         """Runs it once; how many rounds it takes is the tool's own affair."""
-        places = _places("", frame_bytes, rounds)
-        server, client = (self._pinned(words, places) for words in (self.server, self.client))
-        quiet = subprocess.DEVNULL
-        with subprocess.Popen(server, stdout=quiet, stderr=quiet, env=self._environment()) as serving:
-            try:
-                return self.times * self._asked(client, serving)
-            finally:
-                serving.terminate()
+        with Run() as run:
+            places = _places(run.directory, frame_bytes, rounds)
+            server, client = (self._pinned(words, places) for words in (self.server, self.client))
+            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            serving = run.start(server, env=self.environment, **quiet)
+            return self.times * self._asked(run, client, serving)
 
     def _pinned(self, words: Words, places: Mapping[str, object]) -> list[str]:
         return ["taskset", "--cpu-list", str(CORE), *(word.format(**places) for word in words)]
 
-    def _environment(self) -> dict[str, str]:
-        return {**os.environ, **(self.environment or {})}
-
-    def _asked(self, client: list[str], serving: subprocess.Popen[bytes]) -> float:
+    def _asked(self, run: Run, client: list[str], serving: subprocess.Popen[str]) -> float:
         said = ""
         for _ in range(TRIES):
             try:
                 serving.wait(LOOK_S)
             except subprocess.TimeoutExpired:
-                done = subprocess.run(
-                    client, capture_output=True, text=True, check=False, timeout=PATIENCE_S, env=self._environment()
-                )
+                done = run.said(client, PATIENCE_S, env=self.environment)
                 said = done.stdout + done.stderr
                 if found := re.findall(self.figure, said):
                     return float(found[-1])

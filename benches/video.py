@@ -4,6 +4,7 @@ a budget; how much of it is the way and not the servers is told.
 
 from __future__ import annotations
 
+from ending import orderly
 from ours import hopmeter
 from pairs import PAIRS, Comparison, told
 
@@ -42,4 +43,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(orderly(main))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 
+from ending import orderly
 from ours import hopmeter
 from pairs import PAIRS, Comparison, told
 from programs import Program, number
@@ -58,4 +59,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(orderly(main))

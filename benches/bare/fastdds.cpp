@@ -1,7 +1,8 @@
 // Fast DDS alone: a ping on one topic, written back to another by a second process, waited for by wait sets; reliable,
 // volatile, the last ten, with the messages of transports/fastdds, by UDP or a shared segment of SEGMENT bytes, 0 for
 // the library's size. fastdds DOMAIN BYTES ROUNDS CORE SEGMENT: prints the median round trip in ns. Both ends run on
-// one core, each in a session of its own as hopmeter's nodes are: the scheduler shares a core by sessions.
+// one core, each in a session of its own as hopmeter's nodes are: the scheduler shares a core by sessions. What it makes
+// in shared memory is named after HOPMETER_BENCH_RUN where that is set, as hopmeter's nodes name theirs.
 #include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
 #include <fastdds/rtps/transport/shared_mem/SharedMemTransportDescriptor.h>
 #include <fastdds/dds/core/condition/WaitSet.hpp>
@@ -13,6 +14,7 @@
 #include <fastdds/dds/subscriber/SampleInfo.hpp>
 #include <fastdds/dds/subscriber/Subscriber.hpp>
 
+#include "_fastdds/cpp/names.hpp"
 #include "bare.h"
 #include "hopmeterPubSubTypes.h"
 
@@ -84,6 +86,7 @@ int main(int count, char** words) {
   const auto domain = static_cast<unsigned>(atoi(words[1]));
   const size_t bytes = strtoul(words[2], nullptr, 10), rounds = strtoul(words[3], nullptr, 10);
   pin(words[4]);
+  if (const char* run = getenv("HOPMETER_BENCH_RUN")) fastdds::name_shared_memory_after(run);
   const pid_t relay = other_process();
   End end(domain, strtoul(words[5], nullptr, 10), relay ? "there" : "back", relay ? "back" : "there");
   Timing message;

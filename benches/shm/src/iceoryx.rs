@@ -46,7 +46,9 @@ impl Iceoryx {
         set_log_level(LogLevel::Error);
         let pair = exchange(&std::process::id().to_string(), to, from)?.parse::<u32>()?.min(std::process::id());
         let path = std::env::temp_dir().join(format!("hopmeter-bench-{pair}"));
-        let folder = Folder { path, prefix: format!("hopmeter_bench_{pair}_") };
+        // The bench finds what is named after its run, even where this process could not put it away.
+        let run = std::env::var("HOPMETER_BENCH_RUN").unwrap_or_else(|_| "bench".into());
+        let folder = Folder { path, prefix: format!("hm_{run}_{pair}_") };
         let mut config = Config::default();
         config.global.set_root_path(&folder.path.to_string_lossy().as_ref().try_into()?);
         config.global.prefix = folder.prefix.as_str().try_into()?;

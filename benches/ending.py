@@ -1,0 +1,116 @@
+"""Programs that end with the bench that starts them: whatever ends it, none lives on, and nothing keeps their name."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+from hopmeter.launch.failure import InterruptedRunError
+from hopmeter.launch.ground import new_run_id, remove_leftovers
+from hopmeter.launch.processes import die_with_launcher
+
+MARK = "HOPMETER_BENCH_RUN"
+"""What tells programs the run's name; by it they and all they have started are found again, in whatever session."""
+REMAINS = ("/dev/shm/hm_{run}_*", "/dev/shm/sem.hm_{run}_*")
+"""What programs of a run may leave, had they no time to put it away."""
+GRACE_S = 5.0
+"""For a program to put away what it was doing."""
+LOOK_S = 0.005
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Run:
+    """While entered programs can be started, each leading a session, with a folder for what they write to `/tmp`."""
+
+    def __init__(self, grace_s: float = GRACE_S) -> None:
+        self.name = new_run_id()
+        self._grace_s = grace_s
+        self._started: list[subprocess.Popen[str]] = []
+
+    def __enter__(self) -> Self:
+        self._folder = tempfile.TemporaryDirectory(prefix="hm-", ignore_cleanup_errors=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ask_to_end()
+        while living := _marked(self.name):
+            for pid in living:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(LOOK_S)
+        for process in self._started:
+            process.wait()
+        remove_leftovers(REMAINS, self.name)
+        self._folder.cleanup()
+
+    @property
+    def directory(self) -> str:
+        """Their folder; it goes with the run."""
+        return self._folder.name
+
+    def start(self, command: Sequence[str], **options: Any) -> subprocess.Popen[str]:
+        """As `subprocess.Popen` with text; `env` is added to what this process has."""
+        env = {**os.environ, **(options.pop("env", None) or {}), MARK: self.name, "TMPDIR": self.directory}
+        process = subprocess.Popen(
+            command, text=True, env=env, start_new_session=True, preexec_fn=die_with_launcher, **options
+        )
+        self._started.append(process)
+        return process
+
+    def said(self, command: Sequence[str], timeout_s: float, **options: Any) -> subprocess.CompletedProcess[str]:
+        """Waits for a program; raises `subprocess.TimeoutExpired`. What it says is in the answer."""
+        both = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        process = self.start(command, **both, **options)
+        out, err = process.communicate(timeout=timeout_s)
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+    def _ask_to_end(self) -> None:
+        for process in self._started:
+            process.terminate()
+        deadline = time.monotonic() + self._grace_s
+        for process in self._started:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, deadline - time.monotonic()))
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+
+
+def _marked(name: str) -> list[int]:
+    """The processes of a run that live; one that has ended has no environment."""
+    sought = f"{MARK}={name}".encode()
+    return [int(each.parent.name) for each in Path("/proc").glob("[0-9]*/environ") if sought in _read(each)]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def orderly(main: Callable[[], int]) -> int:
+    """A bench's exit code. Ctrl-C and requests to end interrupt it once; what it then puts away is left in peace."""
+    for number in SIGNALS:
+        signal.signal(number, _interrupt)
+    try:
+        return main()
+    except (KeyboardInterrupt, InterruptedRunError):
+        print("stopped; nothing of it is kept", file=sys.stderr)
+        return 130
+
+
+def _interrupt(*_: int | FrameType | None) -> None:
+    for each in SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+    raise KeyboardInterrupt
