@@ -1,5 +1,7 @@
 //! Where a thread runs and with what right: pinning, SCHED_FIFO, locked memory.
 
+use std::cell::Cell;
+
 use crate::error::{Error, Result};
 
 /// Pins the calling thread to one core; threads it starts later inherit this.
@@ -64,10 +66,14 @@ pub fn lock_memory() -> Result<()> {
     }
 }
 
-/// Asks for timers as exact as the kernel can (the default slack is 50 us).
+/// Asks for timers of this thread as exact as the kernel can (the default slack is 50 us). The threads of a library
+/// keep the slack that its users have: those that this thread starts later would inherit its own.
 pub fn sharpen_timers() {
-    // SAFETY: no pointers involved; a refusal costs precision only, which the pacing error shows.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+    thread_local!(static SHARP: Cell<bool> = const { Cell::new(false) });
+    if !SHARP.replace(true) {
+        // SAFETY: no pointers involved; a refusal costs precision only, which the pacing error shows.
+        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+    }
 }
 
 /// Ends this process when its parent ends. The control channel's end does the same; this is for a node that hangs.

@@ -1,6 +1,6 @@
 //! Waking at a time: sleeps until shortly before and spins for the last stretch.
 
-use crate::clock;
+use crate::{affinity, clock};
 
 /// Where the learned stretch begins.
 const FIRST_NS: i64 = 100_000;
@@ -35,6 +35,7 @@ impl Alarm {
         if wake_ns <= now_ns {
             return now_ns;
         }
+        affinity::sharpen_timers();
         clock::sleep_until(wake_ns);
         let woke_ns = clock::now_ns();
         self.stretch.learn(woke_ns - wake_ns);
@@ -104,6 +105,20 @@ mod tests {
         }
         assert!((7_000..9_500).contains(&covered), "{covered}");
         assert!((60_000..80_000).contains(&stretch.ns()), "{stretch:?}");
+    }
+
+    #[test]
+    fn only_a_thread_that_sleeps_here_has_sharp_timers() {
+        // SAFETY: no pointers involved.
+        let slack = || unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) };
+        let slept = std::thread::spawn(move || {
+            let before = slack();
+            Alarm::new(None).wait_until(clock::now_ns() + 1_000_000);
+            (before, slack())
+        });
+        let (before, after) = slept.join().unwrap();
+        assert!(before > 1, "{before}");
+        assert_eq!(after, 1);
     }
 
     #[test]

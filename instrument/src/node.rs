@@ -184,7 +184,6 @@ impl Node<'_> {
 
     /// Before any thread exists, so that all inherit it.
     fn prepare_process(&self) -> Result<()> {
-        affinity::sharpen_timers();
         let cores: Vec<_> = self.spec.participants.iter().filter_map(|me| me.core).collect();
         affinity::pin_among(&cores)?;
         if self.spec.mlock {
