@@ -68,6 +68,24 @@ def test_the_numbers_that_decide_stand_beside_the_answer() -> None:
     assert "3.00×; 1 of 2 comparisons" in said.numbers
 
 
+def unresolved(transport: str, language: str, **more: Any) -> dict[str, Any]:
+    """A row of few messages: they have a mean, and neither median nor p90."""
+    none = dict.fromkeys(("chain_per_hop_p90_us", "response_p50_us"))
+    return row(transport, language, 50.0, None, service_count=3) | none | more
+
+
+def test_rows_of_too_few_messages_leave_a_claim_open() -> None:
+    measured = row("thrift", "c++", 46.0)
+    few = told(RUST, measured, unresolved("thrift", "rust"))
+    assert few == Verdict("not resolved", "too few messages of thrift (rust, 100\N{NARROW NO-BREAK SPACE}Hz)")
+    assert told(RUST, unresolved("thrift", "c++"), unresolved("thrift", "rust")).answer == "not resolved"
+    assert told(RUST, measured, unresolved("thrift", "rust", service_count=None)).answer == "not measured"
+    assert told(RUST, measured, unresolved("thrift", "rust", status="saturated")).answer == "not measured"
+    assert told("P50 and P90 differ little", unresolved("thrift", "c++")).answer == "not resolved"
+    others = (row("grpc", "c++", 40.0), row("grpc", "rust", 140.0))
+    assert told(RUST, measured, unresolved("thrift", "rust"), *others).answer == "does not hold"
+
+
 def test_rows_of_different_runs_are_not_compared() -> None:
     runs = [run_of(row("thrift", "c++", 46.0)), run_of(row("thrift", "rust", 46.0))]
     assert judge(claim(RUST), runs).answer == "not measured"

@@ -12,7 +12,7 @@ from hopmeter.report import machines, words
 from hopmeter.report.grouping import CONDITIONS, groups
 from hopmeter.report.source import Row, Run
 from hopmeter.report.studies.known import Claim, Selector
-from hopmeter.report.studies.values import Value, measured, with_interval
+from hopmeter.report.studies.values import Value, is_unresolved, measured, with_interval
 
 Answer = Literal["holds", "does not hold", "not resolved", "not measured"]
 
@@ -27,14 +27,15 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One thing the claim says something about: a value or a ratio, its ends, and the figures it is made of."""
+    """One thing the claim says something about: a value or a ratio, its ends, and the figures it is made of; None where
+    it was measured and too little came of it."""
 
-    value: Value
+    value: Value | None
     says: str
 
     def answer(self, claim: Claim) -> Answer:
         """Holds where the whole interval lies within the claim's bounds, does not where none of it does."""
-        low, high = self.value.low, self.value.high
+        low, high = (self.value.low, self.value.high) if self.value else (None, None)
         least = -math.inf if claim.at_least is None else claim.at_least
         most = math.inf if claim.at_most is None else claim.at_most
         if low is None or high is None:
@@ -64,7 +65,7 @@ ORDER: tuple[Answer, ...] = ("does not hold", "not resolved")
 def _numbers(claim: Claim, answer: Answer, deciding: Sequence[Comparison], many: int) -> str:
     """The comparison nearest to the bound where it holds, the farthest beyond it where it does not."""
     choose = max if answer == "does not hold" else min
-    told = choose(deciding, key=lambda each: abs(_room(claim, each.value.value)))
+    told = choose(deciding, key=lambda each: abs(_room(claim, each.value.value)) if each.value else math.inf)
     share = f"; {len(deciding)} of {words.plural(many, 'comparison')}" if many > 1 else ""
     return f"{told.says}{share}"
 
@@ -142,20 +143,30 @@ def _ordered(axis: str, one: Row, other: Row) -> tuple[Row, Row]:
 def _alone(claim: Claim, row: Row) -> Comparison | None:
     value = measured(row, claim.column)
     if value is None:
-        return None
+        return _open(claim.column, row)
     told = f"{_name(row, row)}: {with_interval(value, claim.column)}"
     if not claim.than_column:
         return Comparison(value, told)
     other = measured(row, claim.than_column)
-    return _ratio(value, other, f"{told} to {with_interval(other, claim.than_column)}") if other else None
+    if other is None:
+        return _open(claim.than_column, row)
+    return _ratio(value, other, f"{told} to {with_interval(other, claim.than_column)}")
 
 
 def _pair(claim: Claim, one: Row, other: Row) -> Comparison | None:
     first, second = measured(one, claim.column), measured(other, claim.column)
     if first is None or second is None:
-        return None
+        return _open(claim.column, *(row for row, value in ((one, first), (other, second)) if value is None))
     says = f"{_name(one, other)} {with_interval(first, claim.column)}"
     return _ratio(first, second, f"{says} to {_name(other, one)} {with_interval(second, claim.column)}")
+
+
+def _open(column: str, *rows: Row) -> Comparison | None:
+    """What stays open since these rows have too few messages for their figure; nothing where one has no such figure."""
+    if not all(is_unresolved(row, column) for row in rows):
+        return None
+    names = " and of ".join(_name(row, row) for row in rows)
+    return Comparison(None, f"too few messages of {names}")
 
 
 def _ratio(one: Value, other: Value, says: str) -> Comparison | None:

@@ -35,6 +35,16 @@ def measured(row: Row, column: str) -> Value | None:
     return Value(value, low, high)
 
 
+def is_unresolved(row: Row, column: str) -> bool:
+    """Whether a row was measured for the figure of a column, and has too few messages for this statistic of it."""
+    if row["status"] != "ok" or measured(row, column) is not None:
+        return False
+    if column.startswith("chain_per_hop"):
+        return row["pattern"] != "scatter" and bool(row["service_count"] or row["roundtrip_count"])
+    figure = "gather" if column == "gather_times_work" else column.partition("_")[0]
+    return bool(row[f"{figure}_count"])
+
+
 def _bound(column: str, end: str) -> str:
     if column == "cpu_percent_mean":
         return f"cpu_percent_{end}"
