@@ -12,6 +12,7 @@ import memory_files
 from outgoing import Outgoing
 from services import Client, Server
 
+from hopmeter.node import handover
 from hopmeter.node.contract import AdapterError, Fill, Link, Setup, Take
 
 LAYERS = {"shm": "shared memory", "udp": "UDP on the loopback device", "tcp": "TCP on the loopback device"}
@@ -66,7 +67,7 @@ class Subscription:
 
 class Transport:
     def __init__(self, setup: Setup) -> None:
-        self._path = LAYERS[setup.settings["layer"]]
+        self._setup, self._path = setup, LAYERS[setup.settings["layer"]]
         self._seen: set[str] = set()
         # Where eCAL would look for a user's configuration and write its own files.
         os.environ["ECAL_DATA"] = os.environ["ECAL_LOG_DIR"] = setup.directory
@@ -84,16 +85,20 @@ class Transport:
     def subscribe(self, link: Link, on_frame: Take) -> Subscription:
         return Subscription(ecal.Subscriber(link.name, config=self._config.subscriber), on_frame, self._seen)
 
-    def server(self, link: Link) -> Server:
+    def subscriber(self, link: Link) -> handover.Subscriber:
+        return handover.Subscriber(lambda on_frame: self.subscribe(link, on_frame))
+
+    def server(self, link: Link) -> Server | handover.Server:
         self._path = "TCP of eCAL's services"
-        return Server(link.name)
+        server = Server(link.name)
+        return handover.Server(server) if self._setup.wait == "block" else server
 
     def client(self, link: Link) -> Client:
         self._path = "TCP of eCAL's services"
         return Client(link.name)
 
     def facts(self) -> dict[str, str]:
-        return {"path": self._path}
+        return {"path": self._path, **handover.facts(self._setup)}
 
     def close(self) -> None:
         ecal.finalize()

@@ -1,7 +1,7 @@
 """gRPC in Python: unary calls, and streams as topics. ../README.md says which message takes what of a frame.
 
-grpcio calls its handlers on threads of a pool, and a stream is read by a thread that waits for it: all there is, is
-`callback`.
+grpcio calls its handlers on threads of a pool, and a stream is read by a thread that waits for it; `block` is a
+hand-over from those.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import grpc
 from messages import Kind, service
 
+from hopmeter.node import handover
 from hopmeter.node.contract import AdapterError, Fill, Handle, Link, Setup, Take, host
 
 RECEIVERS = 64
@@ -195,14 +196,19 @@ class Transport:
     def subscribe(self, link: Link, on_frame: Take) -> Called:
         return Called(self._setup, link, self._kind, on_frame)
 
-    def server(self, link: Link) -> Server:
-        return Server(self._setup, link, self._kind)
+    def subscriber(self, link: Link) -> handover.Subscriber:
+        return handover.Subscriber(lambda on_frame: self.subscribe(link, on_frame))
+
+    def server(self, link: Link) -> Server | handover.Server:
+        server = Server(self._setup, link, self._kind)
+        return handover.Server(server) if self._setup.wait == "block" else server
 
     def client(self, link: Link) -> Client:
         return Client(self._setup, link, self._kind)
 
     def facts(self) -> dict[str, str]:
-        return {"path": "HTTP/2 over TCP" if self._setup.settings["endpoint"] == "tcp" else "HTTP/2 over a Unix socket"}
+        way = "TCP" if self._setup.settings["endpoint"] == "tcp" else "a Unix socket"
+        return {"path": f"HTTP/2 over {way}", **handover.facts(self._setup)}
 
     def close(self) -> None:
         """Every end has closed what it opened."""

@@ -1,6 +1,6 @@
 """ROS 1 by rospy: topics and services. ../README.md says which message takes what of a frame.
 
-rospy calls its handlers on threads of its own and has nothing that could be polled: all there is, is `callback`.
+rospy calls its handlers on threads of its own and has nothing that could be polled; `block` is a hand-over from those.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from messages import Carrier, rospy
 
+from hopmeter.node import handover
 from hopmeter.node.contract import AdapterError, Fill, Handle, Link, Setup, Take
 
 
@@ -207,16 +208,20 @@ class Transport:
         self._start()
         return Called(self._setup, link, self._carrier, on_frame)
 
-    def server(self, link: Link) -> Server:
+    def subscriber(self, link: Link) -> handover.Subscriber:
+        return handover.Subscriber(lambda on_frame: self.subscribe(link, on_frame))
+
+    def server(self, link: Link) -> Server | handover.Server:
         self._start()
-        return Server(self._setup, link, self._carrier)
+        server = Server(self._setup, link, self._carrier)
+        return handover.Server(server) if self._setup.wait == "block" else server
 
     def client(self, link: Link) -> Client:
         self._start()
         return Client(self._setup, link, self._carrier)
 
     def facts(self) -> dict[str, str]:
-        return {"path": "TCPROS on the loopback device"}
+        return {"path": "TCPROS on the loopback device", **handover.facts(self._setup)}
 
     def close(self) -> None:
         if self._started:
