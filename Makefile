@@ -3,7 +3,7 @@
 # make all      set up and build everything                make wheel   the package, into dist/
 # make test-codecs   the codecs of frameworks that have environments of their own
 # make conformance TRANSPORT=NAME   the one suite that every adapter passes, for one transport or for all
-# make benches  hopmeter against bare programs, as ratios (benches/, docs/speed.md)
+# make benches  hopmeter against bare programs, as ratios (benches/, docs/speed.md); BENCHES="ring peers" for some
 # make aarch64  builds for that processor, and tests under emulation, what needs no library of the system
 # make format   let the formatters have their way          make clean   remove what was built (not results/)
 #
@@ -92,13 +92,9 @@ test-codecs: $(STAMPS)/frameworks
 conformance: $(STAMPS)/develop
 	pytest conformance $(if $(TRANSPORT),-k $(TRANSPORT)) $(PYTEST)
 
-BENCHES := recording callback ring sockets zeromq peers chain analysis codecs objects hops pool video starting
-
-# Each is measured even where another has missed its limit; codecs where the frameworks are.
+# Each is measured even where another has missed its limit; the end says which did, and how long each took.
 benches: all $(STAMPS)/frameworks
-	missed=(); export PYTHONPATH=$(CURDIR); for name in $(BENCHES); do python=python; \
-	[ $$name != codecs ] || python=$(FRAMEWORKS)/bin/python; $$python benches/$$name.py || missed+=($$name); done; \
-	[ $${#missed[@]} = 0 ] || { echo "missed: $${missed[*]}"; exit 1; }
+	python benches/every.py $(BENCHES)
 
 aarch64: $(STAMPS)/develop
 	python -m hopmeter.build.system --required --lean $(AARCH64_PACKAGES)

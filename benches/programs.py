@@ -98,9 +98,12 @@ def number_of(run: Run, program: Program | Crate, *words: object) -> float:
     """The same within a run that there is already."""
     command = [str(program.path), *map(str, words)]
     done = run.said(command, PATIENCE_S)
-    if done.returncode != 0:
-        raise ToolFailedError(f"{command[0]} ended with {done.returncode}: {done.stderr.strip()}")
-    return float(done.stdout)
+    try:
+        done.check_returncode()
+        return float(done.stdout)
+    except (subprocess.CalledProcessError, ValueError) as cause:
+        text = done.stderr.strip() or done.stdout.strip()
+        raise ToolFailedError(f"{command[0]} ended with {done.returncode}: {text}") from cause
 
 
 class ToolFailedError(Exception):

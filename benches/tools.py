@@ -7,7 +7,7 @@ import secrets
 import socket
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from programs import PATIENCE_S, Crate, Program, ToolFailedError, number_of
 
 from hopmeter import manifest
 from hopmeter.launch.daemon import Daemon, Ground
+from hopmeter.launch.failure import TrialFailedError
 
 CORE = 1
 DOMAINS = 99
@@ -61,7 +62,11 @@ def _broker(transport: str, directory: Path) -> Iterator[str]:
     known = manifest.every()[transport]
     assert known.daemon is not None
     ground = Ground(secrets.token_hex(8), directory / "daemon", known.settled({}), directory / "daemon.log", CORE)
-    with Daemon(known.daemon, ground) as daemon:
+    with ExitStack() as ends:
+        try:
+            daemon = ends.enter_context(Daemon(known.daemon, ground))
+        except TrialFailedError as failed:
+            raise ToolFailedError(": ".join(filter(None, (failed.reason, failed.remedy)))) from failed
         yield daemon.address.split()[0]
 
 

@@ -1,0 +1,141 @@
+"""All benches, one after the other: first how long they take, at the end how long each took and what it missed.
+
+`every.py [BENCH ...]`: all, or some. One that misses a limit, fails or hangs stops no other.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ending import Run, orderly
+from pairs import PAIRS
+
+from hopmeter.manifest import interpreter
+
+HERE = Path(__file__).resolve().parent
+TROUBLE = ("MISSED", "FAILED", "not measured", "not compared", "left out", "does not count")
+"""Lines with one of these words are told again at the end."""
+GRACE_S = 30.0
+"""For a bench to end its own programs."""
+HANGS = 5
+"""A bench that takes so many times as long as it should, and ten minutes, has hung."""
+LEAST_S = 600.0
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A file of this folder, and how long it takes on two cores: once, and for each pair."""
+
+    name: str
+    once_s: float
+    pair_s: float = 0.0
+    environment: str = ""
+    """Whose Python runs it, where that was made."""
+
+    @property
+    def seconds(self) -> float:
+        """What it takes, programs that have to be built left out."""
+        return self.once_s + PAIRS * self.pair_s
+
+    @property
+    def command(self) -> list[str]:
+        """What runs it."""
+        python = interpreter.own(self.environment) if self.environment else None
+        return [str(python.program if python else sys.executable), "-u", str(HERE / f"{self.name}.py")]
+
+
+BENCHES = (
+    Bench("recording", 2),
+    Bench("callback", 3, 4),
+    Bench("ring", 1, 4),
+    Bench("sockets", 5, 9),
+    Bench("zeromq", 3, 3),
+    Bench("peers", 20, 60),
+    Bench("chain", 3, 4),
+    Bench("analysis", 30),
+    Bench("codecs", 60, 3, environment="frameworks"),
+    Bench("objects", 5, 20),
+    Bench("hops", 5, 5),
+    Bench("pool", 5, 6),
+    Bench("video", 5, 5),
+    Bench("starting", 120),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a bench went."""
+
+    bench: Bench
+    took_s: float
+    code: int
+    troubles: list[str]
+
+    @property
+    def verdict(self) -> str:
+        """In a word or two."""
+        if self.code == 0:
+            return "holds"
+        return "missed" if self.code == 1 and any("MISSED" in line for line in self.troubles) else "failed"
+
+
+def measured(bench: Bench) -> Outcome:
+    """Runs one; what it says is passed on line by line."""
+    began, said = time.monotonic(), []
+    with Run(GRACE_S) as run:
+        process = run.start(
+            bench.command, env={"PYTHONPATH": str(HERE.parent)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        hangs = threading.Timer(max(LEAST_S, HANGS * bench.seconds), process.terminate)
+        hangs.start()
+        try:
+            for line in process.stdout or ():
+                print(line, end="", flush=True)
+                said.append(line.rstrip())
+            code = process.wait()
+        finally:
+            hangs.cancel()
+    troubles = [line for line in said if any(word in line for word in TROUBLE)]
+    if code != 0 and not troubles:
+        troubles = [f"it ended with {code}: {said[-1] if said else 'it said nothing'}"]
+    return Outcome(bench, time.monotonic() - began, code, troubles)
+
+
+def tell(outcomes: Sequence[Outcome]) -> None:
+    """Bench by bench."""
+    print(f"\n{'bench':12} {'took':>7}")
+    for each in outcomes:
+        print(f"{each.bench.name:12} {each.took_s:5.0f} s  {each.verdict}")
+        for line in each.troubles:
+            print(f"    {' '.join(line.split())}")
+    print(f"{'all':12} {sum(each.took_s for each in outcomes):5.0f} s", flush=True)
+
+
+def main(asked: Sequence[str]) -> int:
+    """1 where one did not hold."""
+    if unknown := sorted(set(asked) - {each.name for each in BENCHES}):
+        print(f"no bench {', '.join(unknown)}; there are {', '.join(each.name for each in BENCHES)}")
+        return 2
+    benches = [each for each in BENCHES if not asked or each.name in asked]
+    minutes = sum(each.seconds for each in benches) / 60
+    print(
+        f"{len(benches)} benches of {PAIRS} pairs: about {minutes:.0f} minutes, and what their programs take to build"
+    )
+    outcomes: list[Outcome] = []
+    try:
+        for each in benches:
+            print(f"\n{each.name}: about {each.seconds:.0f} s", flush=True)
+            outcomes.append(measured(each))
+    finally:
+        tell(outcomes)
+    return int(any(each.code != 0 for each in outcomes))
+
+
+if __name__ == "__main__":
+    raise SystemExit(orderly(lambda: main(sys.argv[1:])))
