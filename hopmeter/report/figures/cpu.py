@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
 from hopmeter.report import theme, words
-from hopmeter.report.drawing import PLAIN, Figure, Style, framed, log_axis, span, table
+from hopmeter.report.drawing import LETTER, PLAIN, Figure, Style, framed, log_axis, span, table
 from hopmeter.report.grouping import Group
 from hopmeter.report.labels import Label, Plot, place
 from hopmeter.report.ranking import bounds
@@ -15,6 +17,11 @@ from hopmeter.report.source import Row
 
 ORDER = 50
 HEIGHT = 260
+MOST = 40
+"""Numbers that a reader looks up; where there are more dots, only those on the front have names."""
+SYMBOL = 30.0
+"""What a dot of the legend and the gap beside it take."""
+CAPTION = "All processes together, user and system time. No row is both faster and cheaper than one on the dashed line."
 
 
 def draw(group: Group, style: Style) -> Figure | None:
@@ -25,11 +32,13 @@ def draw(group: Group, style: Style) -> Figure | None:
     if len(rows) < 2 or x is None or y is None:
         return None
     best = front(rows)
+    plot = Plot(x, y, theme.WIDTH - 60, HEIGHT)
+    names = named(rows, best, group, plot)
     return Figure(
         "cpu",
         "Latency against CPU",
-        "All processes together, user and system time. No row is both faster and cheaper than one on the dashed line.",
-        _chart(rows, best, group, style, Plot(x, y, theme.WIDTH - 60, HEIGHT)),
+        f"{CAPTION} {names.said}".strip(),
+        _chart(rows, best, group, style, plot, names),
         "On the Pareto front: "
         + ", ".join(
             f"{group.label(row)} ({words.microseconds(row.p50)}, {words.number(row['cpu_us_per_message'])} µs of CPU)"
@@ -47,6 +56,34 @@ def front(rows: list[Row]) -> list[Row]:
     return best
 
 
+@dataclass(frozen=True)
+class Names:
+    """What stands beside the dots, what the rows with a number are called in the legend, and what a reader is told."""
+
+    labels: list[Label]
+    numbered: dict[str, str]
+    said: str
+
+
+def named(rows: list[Row], best: list[Row], group: Group, plot: Plot) -> Names:
+    """Names beside all dots where there is room for them; else beside the front's, and numbers, fastest first."""
+    labels = place([_dot(group.label(row), row) for row in rows], plot)
+    if not any(label.covers for label in labels):
+        return Names(labels, {}, "")
+    others = [row for row in rows if row not in best]
+    on_front = [_dot(group.label(row), row) for row in best]
+    if len(others) > MOST:
+        return Names(place(on_front, plot), {}, "Only the rows on it are named.")
+    numbers = {group.label(row): str(number) for number, row in enumerate(others, 1)}
+    dots = [_dot(numbers[group.label(row)], row) for row in others]
+    legend = {name: f"{number}  {name}" for name, number in numbers.items()}
+    return Names(place(on_front + dots, plot), legend, "The others have numbers, from fast to slow.")
+
+
+def _dot(text: str, row: Row) -> tuple[str, float, float]:
+    return text, float(row["cpu_us_per_message"]), row.p50 or 0.0
+
+
 def _datum(group: Group, row: Row) -> dict[str, Any]:
     low, high = bounds(row) or (row.p50, row.p50)
     cpu = row["cpu_us_per_message"]
@@ -54,17 +91,28 @@ def _datum(group: Group, row: Row) -> dict[str, Any]:
     return {"series": group.label(row), "cpu": cpu, "us": row.p50, "low": low, "high": high, "tip": tip}
 
 
-def _chart(rows: list[Row], best: list[Row], group: Group, style: Style, plot: Plot) -> alt.TopLevelMixin:
+def _legend(names: Sequence[str]) -> alt.Legend | None:
+    """Below the figure, in as many columns as fit."""
+    if not names:
+        return None
+    columns = max(1, int(theme.WIDTH // (max(map(len, names)) * LETTER + SYMBOL)))
+    return alt.Legend(
+        values=list(names), columns=columns, orient="bottom", symbolType="circle", symbolSize=70, symbolOpacity=1
+    )
+
+
+def _chart(rows: list[Row], best: list[Row], group: Group, style: Style, plot: Plot, names: Names) -> alt.TopLevelMixin:
     x: dict[str, Any] = log_axis(plot.x, "CPU per message, µs", 6, PLAIN)
     y: dict[str, Any] = log_axis(plot.y, "", 7)
-    colour = style.colour(group.named(rows))
-    base = alt.Chart(table([_datum(group, row) for row in rows])).encode(
+    series = {names.numbered.get(name, name): row for name, row in group.named(rows).items()}
+    colour = style.colour(series, _legend(list(names.numbered.values())))
+    base = alt.Chart(table([_datum(group, row) | {"series": name} for name, row in series.items()])).encode(
         x=alt.X("cpu:Q", **x), color=colour, description="tip:N"
     )
     reach = base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(y=alt.Y("low:Q", **y), y2="high:Q")
     dots = base.mark_point(filled=True, size=80, opacity=1).encode(y="us:Q")
-    halos, names = _names(rows, group, plot)
-    return framed(alt.layer(_front(best, plot), reach, *halos, dots, *names), HEIGHT)
+    halos = [_name(label, stroke=theme.PAPER, strokeWidth=4) for label in names.labels]
+    return framed(alt.layer(_front(best, plot), reach, *halos, dots, *map(_name, names.labels)), HEIGHT)
 
 
 def _front(best: list[Row], plot: Plot) -> Any:
@@ -78,15 +126,8 @@ def _front(best: list[Row], plot: Plot) -> Any:
     )
 
 
-def _names(rows: list[Row], group: Group, plot: Plot) -> tuple[list[Any], list[Any]]:
-    """Names beside their dots, where there is room for them, and what lies below the dots: a halo of each in the colour
-    of the paper, so that no line runs through the letters."""
-    dots = [(group.label(row), float(row["cpu_us_per_message"]), row.p50 or 0.0) for row in rows]
-    labels = place(dots, plot)
-    return [_name(label, stroke=theme.PAPER, strokeWidth=4) for label in labels], [_name(label) for label in labels]
-
-
 def _name(label: Label, **halo: Any) -> Any:
+    """A name beside its dot; or, below the dots, its halo in the colour of the paper, so that no line cuts through."""
     mark = alt.Chart(table([{"cpu": label.x, "us": label.y, "name": label.text}])).mark_text(
         align=label.align, baseline="middle", dx=label.dx, dy=label.dy, aria=False, **halo
     )

@@ -1,0 +1,76 @@
+"""Names beside dots, and what becomes of them where there is no room."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+from hopmeter.report.drawing import Style
+from hopmeter.report.figures import cpu
+from hopmeter.report.grouping import groups
+from hopmeter.report.labels import DOT, LETTER, LINE, Box, Label, Plot, place
+from tests.report.rows import cell, run_of
+
+PLOT = Plot((1.0, 1000.0), (1.0, 1000.0), 370, 260)
+
+
+def drawn(many: int, apart: float) -> dict[str, Any]:
+    """The figure of many rows, each `apart` times as slow as the last, and the dearer the slower but for the first."""
+    rows = [
+        cell(f"transport{number}", 50.0 * apart**number, cpu_us_per_message=100.0 * apart**number)
+        for number in range(many)
+    ]
+    run = run_of(*rows)
+    (group,) = groups([run])
+    figure = cpu.draw(group, Style.of([run]))
+    assert figure
+    chart: dict[str, Any] = figure.chart.to_dict()
+    texts = [layer for layer in chart["layer"] if layer["mark"]["type"] == "text"]
+    names = [chart["datasets"][layer["data"]["name"]][0]["name"] for layer in texts]
+    legends = [layer["encoding"]["color"].get("legend") for layer in chart["layer"] if "color" in layer["encoding"]]
+    return {"names": names[len(names) // 2 :], "legend": legends[0], "caption": figure.caption}
+
+
+def test_few_rows_have_their_names_beside_their_dots() -> None:
+    found = drawn(4, 3.0)
+    assert found["names"] == [f"transport{number}" for number in range(4)]
+    assert found["legend"] is None
+
+
+def test_crowded_rows_have_numbers_and_the_front_its_names() -> None:
+    found = drawn(20, 1.02)
+    assert found["names"] == ["transport0", *map(str, range(1, 20))]
+    assert found["legend"]["values"] == [f"{number}  transport{number}" for number in range(1, 20)]
+    assert "numbers, from fast to slow" in found["caption"]
+
+
+def test_more_than_anybody_looks_up_have_neither() -> None:
+    found = drawn(cpu.MOST + 2, 1.01)
+    assert found["names"] == ["transport0"]
+    assert found["legend"] is None
+    assert "Only the rows on it are named" in found["caption"]
+
+
+def box(label: Label) -> Box:
+    across, down = PLOT.pixel(label.x, label.y)
+    wide = len(label.text) * LETTER
+    left = across + label.dx - {"left": 0.0, "right": wide, "center": wide / 2}[label.align]
+    return left, down + label.dy - LINE / 2, left + wide, down + label.dy + LINE / 2
+
+
+def meet(one: Box, other: Box) -> bool:
+    return min(one[2], other[2]) > max(one[0], other[0]) and min(one[3], other[3]) > max(one[1], other[1])
+
+
+def test_numbers_of_twenty_dots_in_a_heap_cover_neither_each_other_nor_a_dot() -> None:
+    dots = [(str(number), 20.0 * 1.8 ** (number % 5), 20.0 * 1.9 ** (number // 5)) for number in range(20)]
+    labels = place(dots, PLOT)
+    spots = [PLOT.pixel(x, y) for _, x, y in dots]
+    assert not any(meet(box(one), box(other)) for one, other in combinations(labels, 2))
+    assert not any(meet(box(each), (x - DOT, y - DOT, x + DOT, y + DOT)) for each in labels for x, y in spots)
+    assert not any(each.covers for each in labels)
+
+
+def test_a_name_that_has_to_cover_something_says_so() -> None:
+    labels = place([(f"transport{number}", 100.0, 100.0) for number in range(20)], PLOT)
+    assert labels[-1].covers > 0.0
