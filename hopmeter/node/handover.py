@@ -5,7 +5,8 @@ a queue, and a change of threads.
 Nothing is copied. A frame has to outlive the call that brought it, so what an adapter gives to `on_frame` must be its
 own, and not the library's to write into again; a request is borrowed, since its caller waits until it was handled.
 Nothing is dropped either: the queue has room for `ROOM`, and where it is full the library's thread waits, as it would
-in a callback that is slow. What is then lost is the library's doing, and counted as any loss.
+in a callback that is slow. What is then lost is the library's doing, and counted as any loss. Where the sender itself
+would wait then, and for as long as nobody polls, an adapter has frames dropped instead, and tells how many.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class HandOver:
     Its two halves are queues in C: one of what has arrived, and one of the places that are free.
     """
 
-    def __init__(self, room: int = ROOM) -> None:
+    def __init__(self, room: int = ROOM, drops: bool = False) -> None:
+        """Where it is full, a frame waits for its place, or is dropped."""
+        self.dropped, self._drops = 0, drops
         self._arrived: queue.SimpleQueue[tuple[Call, Done]] = queue.SimpleQueue()
         self._free: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._closing, self._closed = threading.Lock(), False
@@ -45,7 +48,10 @@ class HandOver:
 
     def frame(self, frame: Any, payload: Any = None, /, *, native: Any = None) -> None:
         """An `on_frame`, for the library's threads."""
-        self._give(lambda take: take(frame, payload, native=native), _nothing)
+        if self._drops and self._free.empty():
+            self.dropped += 1
+        else:
+            self._give(lambda take: take(frame, payload, native=native), _nothing)
 
     def request(self, frame: Any, reply: Any, third: Any = None, /) -> None:
         """An `on_request`, for the library's threads: returns when it was handled, or will not be any more."""
@@ -94,10 +100,15 @@ def _nothing() -> None:
 class Subscriber:
     """A receiving end that blocks, made of one that is called."""
 
-    def __init__(self, subscribe: Callable[[Take], Closable]) -> None:
-        self._hands = HandOver()
+    def __init__(self, subscribe: Callable[[Take], Closable], room: int = ROOM, drops: bool = False) -> None:
+        self._hands = HandOver(room, drops)
         self.poll = self._hands.poll
         self._called = subscribe(self._hands.frame)
+
+    @property
+    def dropped(self) -> int:
+        """Frames that found no room."""
+        return self._hands.dropped
 
     def close(self) -> None:
         """Lets the library's threads go, which the library may wait for."""

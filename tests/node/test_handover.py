@@ -72,6 +72,15 @@ def test_a_full_queue_has_the_library_wait_and_loses_nothing(library: ThreadPool
     assert came == [bytes([at]) for at in range(10)]
 
 
+def test_a_full_queue_may_drop_instead_and_counts(library: ThreadPoolExecutor) -> None:
+    ends, came = Ends(), list[bytes]()
+    subscriber = Subscriber(ends.subscribe, room=2, drops=True)
+    library.submit(lambda: [ends.call(bytes([at])) for at in range(5)]).result(PATIENCE_S)
+    while subscriber.poll(0.001, lambda frame, *_, **__: came.append(frame)):
+        pass
+    assert (came, subscriber.dropped) == ([b"\0", b"\1"], 3)
+
+
 def test_a_request_is_answered_before_its_caller_goes_on(library: ThreadPoolExecutor) -> None:
     hands, answers = HandOver(), list[str]()
     asked = library.submit(hands.request, b"header", b"payload", answers.append)

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <unistd.h>
+#include <yarp/os/Bottle.h>
+#include <yarp/os/Contact.h>
 #include <yarp/os/Network.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "hopmeter/hopmeter.hpp"
@@ -45,7 +48,9 @@ class House {
 
   bool connects(const std::string& from, const std::string& to) const {
     const std::lock_guard turn(asking_);
-    return yarp::os::Network::connect(from, to, carrier_);
+    const bool connected = yarp::os::Network::connect(from, to, carrier_);
+    if (connected) carriers_.insert(carrier_between(from, to));
+    return connected;
   }
   void connect(const std::string& from, const std::string& to) const {
     if (!connects(from, to))
@@ -53,9 +58,29 @@ class House {
                             "`yarp connect --list-carriers` names the carriers that your YARP has");
   }
 
+  /// By which carriers the ends of this process that connected are connected.
+  hopmeter::Facts facts() const {
+    const std::lock_guard turn(asking_);
+    std::string told;
+    for (const auto& carrier : carriers_)
+      if (!carrier.empty()) told += (told.empty() ? "" : ", ") + carrier;
+    if (told.empty()) return {};
+    hopmeter::Facts facts{{"path", "ports connected by the carrier " + told}};
+    if (told != carrier_) facts.emplace_back("fallback", "YARP did not connect by " + carrier_ + " as asked");
+    return facts;
+  }
+
   hopmeter::Setup setup;
 
  private:
+  /// The carrier of a connection, as the port at its end knows it; empty where it does not answer.
+  static std::string carrier_between(const std::string& from, const std::string& to) {
+    yarp::os::Bottle question("list in " + from), reply;
+    const bool is_admin = true, is_quiet = true;
+    yarp::os::Network::write(yarp::os::Contact(to), question, reply, is_admin, is_quiet, patience_s);
+    return reply.find("carrier").asString();
+  }
+
   /// Carriers that are plugins stand beside the library, where it does not look by itself.
   static void find_plugins() {
     const auto* root = std::getenv("YARP_ROOT");
@@ -66,6 +91,7 @@ class House {
   std::string carrier_;
   /// The name server takes few connections at once; one that it has no room for is tried again after a second.
   mutable std::mutex asking_;
+  mutable std::set<std::string> carriers_;
   std::atomic<std::uint64_t> next_ = 0;
 };
 

@@ -14,8 +14,7 @@ class Yarp final : public Transport {
   explicit Yarp(const Setup& setup)
       : house_(setup),
         is_buffered_(setup.setting<std::string>("write") == "buffered"),
-        is_direct_(setup.setting<std::string>("callback") == "direct"),
-        carrier_(setup.setting<std::string>("carrier")) {}
+        is_direct_(setup.setting<std::string>("callback") == "direct") {}
 
   static std::string version() { return "YARP " YARP_VERSION; }
 
@@ -30,12 +29,11 @@ class Yarp final : public Transport {
   }
   Owned<Server> server(const Link& link) override { return std::make_unique<yarps::Server>(house_, link); }
   Owned<Client> client(const Link& link) override { return std::make_unique<yarps::Client>(house_, link); }
-  Facts facts() override { return {{"path", "ports connected by the carrier " + carrier_}}; }
+  Facts facts() override { return house_.facts(); }
 
  private:
   yarps::House house_;
   bool is_buffered_, is_direct_;
-  std::string carrier_;
 };
 
 }  // namespace

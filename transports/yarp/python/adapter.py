@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from calls import Client, Server
 from house import House, yarp
 from topics import Buffered, Called, Polled, Writing
 
+from hopmeter.node import handover
 from hopmeter.node.contract import Link, Setup, Take
+
+ROOM = 1024
+"""Frames that wait for the thread that polls; a sender would wait for a place for ever, so one more is dropped."""
 
 
 class Transport:
     def __init__(self, setup: Setup) -> None:
-        self._house = House(setup)
+        self._house, self._setup = House(setup), setup
+        self._blocking: list[handover.Subscriber] = []
 
     @staticmethod
     def version() -> str:
@@ -21,20 +28,28 @@ class Transport:
         is_buffered = self._house.settings["write"] == "buffered"
         return (Buffered if is_buffered else Writing)(self._house, link)
 
-    def subscriber(self, link: Link) -> Polled:
+    def subscriber(self, link: Link) -> Polled | handover.Subscriber:
+        if self._setup.wait == "block":
+            called = partial(Called, self._house, link, keeps=True)
+            self._blocking.append(handover.Subscriber(called, ROOM, drops=True))
+            return self._blocking[-1]
         return Polled(self._house, link)
 
     def subscribe(self, link: Link, on_frame: Take) -> Called:
         return Called(self._house, link, on_frame)
 
-    def server(self, link: Link) -> Server:
-        return Server(self._house, link)
+    def server(self, link: Link) -> Server | handover.Server:
+        server = Server(self._house, link)
+        return handover.Server(server) if self._setup.wait == "block" else server
 
     def client(self, link: Link) -> Client:
         return Client(self._house, link)
 
     def facts(self) -> dict[str, str]:
-        return {"path": f"ports connected by the carrier {self._house.settings['carrier']}"}
+        dropped = sum(each.dropped for each in self._blocking)
+        said = f"{dropped} frames found no room among the {ROOM} that wait for the thread that polls; lower the rate"
+        loss = {"loss": said} if dropped else {}
+        return {**self._house.facts(), **handover.facts(self._setup), **loss}
 
     def close(self) -> None:
         self._house.close()

@@ -29,12 +29,22 @@ TRIES = 20
 """A name server gives out numbers of ports and does not know which are taken by others."""
 
 
+def carrier_between(source: str, sink: str) -> str:
+    """The carrier of a connection, as the port at its end knows it; empty where it does not answer."""
+    reply = yarp.Bottle()
+    is_admin, is_quiet = True, True
+    question = yarp.Bottle(f"list in {source}")
+    yarp.Network.write(yarp.Contact(sink), question, reply, is_admin, is_quiet, PATIENCE_S)
+    return str(reply.find("carrier").asString())
+
+
 class House:
     """The network of this process, until it is closed."""
 
     def __init__(self, setup: Setup) -> None:
         self.settings = setup.settings
         self._next = itertools.count()
+        self._carriers: set[str] = set()
         self._asking = threading.Lock()
         """The name server takes few connections at once; one that it has no room for is tried again after a second."""
         self._network = yarp.Network(yarp.YARP_CLOCK_SYSTEM)
@@ -58,7 +68,10 @@ class House:
     def connects(self, source: str, sink: str) -> bool:
         """Whether it connected two ports, both by their names."""
         with self._asking:
-            return bool(yarp.Network.connect(source, sink, self.settings["carrier"]))
+            connected = bool(yarp.Network.connect(source, sink, self.settings["carrier"]))
+            if connected:
+                self._carriers.add(carrier_between(source, sink))
+            return connected
 
     def connect(self, source: str, sink: str) -> None:
         """The same, for those that cannot do without."""
@@ -67,6 +80,12 @@ class House:
                 f"YARP does not connect {source} to {sink} by {self.settings['carrier']}",
                 "`yarp connect --list-carriers` names the carriers that your YARP has",
             )
+
+    def facts(self) -> dict[str, str]:
+        """By which carriers the ends of this process that connected are connected."""
+        asked, carriers = self.settings["carrier"], ", ".join(sorted(self._carriers - {""}))
+        told = {"path": f"ports connected by the carrier {carriers}"} if carriers else {}
+        return told if carriers in ("", asked) else {**told, "fallback": f"YARP did not connect by {asked} as asked"}
 
     def close(self) -> None:
         """The last port has been closed."""

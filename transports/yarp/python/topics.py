@@ -70,13 +70,14 @@ class Polled:
 
 
 class Called(yarp.PortReader):  # type: ignore[misc]
-    """Called by the thread that reads the connection."""
+    """Called by the thread that reads the connection. With `keeps` each frame has an image of its own."""
 
-    def __init__(self, house: House, link: Link, on_frame: Take) -> None:
+    def __init__(self, house: House, link: Link, on_frame: Take, keeps: bool = False) -> None:
         super().__init__()
-        if house.settings["callback"] == "buffered":
+        if not keeps and house.settings["callback"] == "buffered":
             raise AdapterError("Python has no callback of a BufferedPort of images", 'set callback = "direct"')
-        self._on_frame, self._turn, self._image = on_frame, threading.Lock(), yarp.ImageMono()
+        self._on_frame, self._turn = on_frame, threading.Lock()
+        self._keeps, self._image = keeps, yarp.ImageMono()
         self._port = yarp.Port()
         self._port.setOutputMode(False)
         self._port.setReader(self)
@@ -87,7 +88,10 @@ class Called(yarp.PortReader):  # type: ignore[misc]
         with self._turn:
             if not connection.isValid() or not self._image.read(connection):
                 return False
-            self._on_frame(bytes_of(self._image))
+            image = self._image
+            if self._keeps:
+                self._image = yarp.ImageMono()
+            self._on_frame(bytes_of(image), native=image)
             return True
 
     def close(self) -> None:
