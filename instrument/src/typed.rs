@@ -7,21 +7,21 @@ use crate::frame::{HEADER_BYTES, Header};
 
 /// The length of a label.
 pub const LABEL_BYTES: usize = 56;
-/// The fields of a label: where each begins, and how many digits it has.
-const RUN: (usize, usize) = (0, 16);
-const FLOW: (usize, usize) = (17, 8);
-const FLAGS: (usize, usize) = (26, 4);
-const SEQ: (usize, usize) = (31, 16);
-const CHECKSUM: (usize, usize) = (48, 8);
-const FIELDS: [(usize, usize); 5] = [RUN, FLOW, FLAGS, SEQ, CHECKSUM];
+/// Where the blanks of a label are, between its fields.
+const BLANKS: [usize; 4] = [16, 25, 30, 47];
+/// The digits of all fields, those of the flags after four zeros: numbers of eight digits, of which the last is 0.
+type Digits = [u8; 64];
+/// Where each field begins in a label, where in the digits, and how many there are.
+const FIELDS: [(usize, usize, usize); 5] = [(0, 0, 16), (17, 16, 8), (26, 28, 4), (31, 32, 16), (48, 48, 8)];
 
 /// What of a header goes into the text of a message.
 pub fn label(header: &[u8; HEADER_BYTES]) -> [u8; LABEL_BYTES] {
     let header = Header::fields(header);
-    let values = [header.run, header.flow.into(), header.flags.into(), header.seq, header.checksum.into()];
+    let (run, seq) = (halves(header.run), halves(header.seq));
+    let digits = written([run.0, run.1, header.flow, header.flags.into(), seq.0, seq.1, header.checksum, 0]);
     let mut text = [b' '; LABEL_BYTES];
-    for ((at, digits), value) in FIELDS.into_iter().zip(values) {
-        write(&mut text[at..at + digits], value);
+    for (at, from, length) in FIELDS {
+        text[at..at + length].copy_from_slice(&digits[from..from + length]);
     }
     text
 }
@@ -47,52 +47,78 @@ pub fn sent_of(header: &[u8; HEADER_BYTES]) -> i64 {
 }
 
 fn parsed(label: &[u8], sent_ns: i64, payload_bytes: usize) -> Option<Header> {
-    if label.len() != LABEL_BYTES || [16, 25, 30, 47].iter().any(|at| label[*at] != b' ') {
-        return None;
+    let label: &[u8; LABEL_BYTES] = label.try_into().ok()?;
+    let mut digits = [b'0'; 64];
+    for (at, from, length) in FIELDS {
+        digits[from..from + length].copy_from_slice(&label[at..at + length]);
     }
-    let field = |(at, digits): (usize, usize)| read(&label[at..at + digits]);
-    Some(Header {
-        run: field(RUN)?,
-        flow: field(FLOW)? as u32,
-        flags: field(FLAGS)? as u16,
-        seq: field(SEQ)?,
+    let [run, more_run, flow, flags, seq, more_seq, checksum, _] = read(&digits)?;
+    let header = Header {
+        run: whole(run, more_run),
+        flow,
+        flags: flags as u16,
+        seq: whole(seq, more_seq),
         intended_ns: sent_ns,
         sent_ns,
         length: payload_bytes as u64,
-        checksum: field(CHECKSUM)? as u32,
-    })
+        checksum,
+    };
+    BLANKS.iter().all(|at| label[*at] == b' ').then_some(header)
 }
 
-fn write(digits: &mut [u8], mut value: u64) {
-    for digit in digits.iter_mut().rev() {
-        *digit = b"0123456789abcdef"[(value & 15) as usize];
-        value >>= 4;
-    }
+const fn halves(value: u64) -> (u32, u32) {
+    ((value >> 32) as u32, value as u32)
 }
 
-/// No digit; it has bits that no digit has.
-const NO_DIGIT: u8 = 0xff;
-const DIGITS: [u8; 256] = digits();
-
-const fn digits() -> [u8; 256] {
-    let mut table = [NO_DIGIT; 256];
-    let mut value = 0;
-    while value < 16 {
-        table[b"0123456789abcdef"[value] as usize] = value as u8;
-        value += 1;
-    }
-    table
+fn whole(high: u32, low: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
 }
 
-/// Looks once at the end whether all were digits: a branch for each would cost more than the reading.
-fn read(digits: &[u8]) -> Option<u64> {
-    let (mut value, mut seen) = (0, 0);
-    for digit in digits {
-        let digit = DIGITS[usize::from(*digit)];
-        seen |= digit;
-        value = value << 4 | u64::from(digit & 15);
+/// All digits are written and read at once, and whether all were digits is seen at the end: one by one they would
+/// cost more than all else that is done with a small message here.
+fn written(numbers: [u32; 8]) -> Digits {
+    let mut digits = [0; 64];
+    for (eight, number) in digits.chunks_exact_mut(8).zip(numbers) {
+        eight.copy_from_slice(&spread(number));
     }
-    (seen < 16).then_some(value)
+    digits.map(digit)
+}
+
+fn read(digits: &Digits) -> Option<[u32; 8]> {
+    let (mut values, mut strange) = ([0; 64], 0);
+    for (value, said) in values.iter_mut().zip(digits) {
+        // Of a digit the one difference is small, of a letter the other.
+        *value = said.wrapping_sub(b'0').min(said.wrapping_sub(b'a' - 10));
+        strange |= *value & 0xf0 | digit(*value) ^ said;
+    }
+    let mut numbers = [0; 8];
+    for (number, eight) in numbers.iter_mut().zip(values.chunks_exact(8)) {
+        *number = gathered(eight);
+    }
+    (strange == 0).then_some(numbers)
+}
+
+fn digit(value: u8) -> u8 {
+    value.wrapping_add(if value > 9 { b'a' - 10 } else { b'0' })
+}
+
+/// Four bits a byte, the highest first.
+fn spread(number: u32) -> [u8; 8] {
+    let mut values = u64::from(number);
+    for (by, kept) in [(16, 0x0000_ffff_0000_ffff), (8, 0x00ff_00ff_00ff_00ff), (4, 0x0f0f_0f0f_0f0f_0f0f)] {
+        values = (values | values << by) & kept;
+    }
+    values.to_be_bytes()
+}
+
+fn gathered(eight: &[u8]) -> u32 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(eight);
+    let mut values = u64::from_be_bytes(bytes);
+    for (by, kept) in [(4, 0x00ff_00ff_00ff_00ff), (8, 0x0000_ffff_0000_ffff), (16, 0xffff_ffff)] {
+        values = (values | values >> by) & kept;
+    }
+    values as u32
 }
 
 #[cfg(test)]
@@ -127,12 +153,22 @@ mod tests {
     }
 
     #[test]
+    fn every_digit_is_read_as_it_is_written() {
+        for number in (0..32).map(|bits| 0x1234_5678_u32.rotate_left(bits) ^ 0x9abc_def0) {
+            let numbers = [0, 1, 2, 3, 4, 5, 6, 7].map(|at| number.wrapping_mul(at * 2 + 1));
+            assert_eq!(written(numbers), *numbers.map(|each| format!("{each:08x}")).concat().as_bytes());
+            assert_eq!(read(&written(numbers)), Some(numbers));
+        }
+    }
+
+    #[test]
     fn what_is_no_label_is_refused() {
         let sound = label(&bytes());
-        for at in 0..LABEL_BYTES {
+        for (at, byte) in (0..LABEL_BYTES).flat_map(|at| (0..=u8::MAX).map(move |byte| (at, byte))) {
             let mut mangled = sound;
-            mangled[at] = b'x';
-            assert!(Header::read(&header_of(&mangled, 1, 0), 0).is_err(), "byte {at}");
+            mangled[at] = byte;
+            let is_sound = if BLANKS.contains(&at) { byte == b' ' } else { b"0123456789abcdef".contains(&byte) };
+            assert_eq!(parsed(&mangled, 1, 0).is_some(), is_sound, "byte {at}: {byte}");
         }
         assert!(Header::read(&header_of(&sound[..55], 1, 0), 0).is_err());
         assert!(Header::read(&header_of(b"", 1, 0), 0).is_err());
