@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,15 +10,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
 from hopmeter.analysis.percentiles import PERMILLE, quantiles
+from hopmeter.byhand.kept import Kept
 from hopmeter.byhand.moments import COLUMNS, NULL
-from hopmeter.errors import UsageError
 from hopmeter.report import words
-from hopmeter.store.disk import write_json
 from hopmeter.tables import print_whole
 
 LOG = ("middleware", "plugin", "timestamp", "count", "delay")
@@ -61,6 +58,12 @@ class Outcome:
     def column(self, name: str) -> Any:
         """One column of the messages that count: not those to skip."""
         return self.measured[:, COLUMNS.index(name)]
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What a report says of it besides its delays."""
+        names = ("middleware", "plugin", "status", "reason", "sent", "received", "wrong", "clocks")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def measured(self) -> Any:
@@ -122,10 +125,8 @@ class Results:
 
     def __init__(self, side: str, folder: Path, console: Console, told: Mapping[str, Any] | None = None) -> None:
         """`told`, what was asked for and where, goes with the log: a report of it says so."""
-        self.side, self.folder, self._console, self._told = side, folder, console, told
-        self._log = folder / f"{side}.csv"
-        if self._log.exists():
-            raise UsageError(f"{self._log} is there already", "name another folder: --out DIR")
+        self.side, self._console, self._told = side, console, dict(told or {})
+        self._kept = Kept(side, folder)
         self.outcomes: list[Outcome] = []
         # Logs of people bear the time of day; what is measured is measured with the other clock.
         self._epoch_ns = time.time_ns() - time.monotonic_ns()
@@ -143,22 +144,18 @@ class Results:
         if outcome.rows is not None:
             self._write_log(outcome)
             self._write_samples(outcome)
+        if self._told and self._kept.log.exists():
+            self._kept.tell({**self._told, "outcomes": [each.told for each in self.outcomes]})
 
     def _write_log(self, outcome: Outcome) -> None:
         first, last = ("sent_ns", "decoded_ns") if self.side == "listener" else ("sent_ns", "handed_ns")
         stamp = last if self.side == "listener" else first
-        self.folder.mkdir(parents=True, exist_ok=True)
-        fresh = not self._log.exists()
-        if fresh and self._told:
-            write_json(self.folder / "by-hand.json", dict(self._told))
-        with self._log.open("a", newline="") as file:
-            writer = csv.writer(file)
-            if fresh:
-                writer.writerow(LOG)
-            for seq, *each in zip(*map(outcome.column, ("seq", first, last, stamp)), strict=True):
-                if NULL not in each:
-                    moment, delay = (each[2] + self._epoch_ns) / 1e9, (each[1] - each[0]) / 1e9
-                    writer.writerow((outcome.middleware, outcome.plugin, f"{moment:.6f}", seq, f"{delay:.9f}"))
+        lines = []
+        for seq, *each in zip(*map(outcome.column, ("seq", first, last, stamp)), strict=True):
+            if NULL not in each:
+                moment, delay = (each[2] + self._epoch_ns) / 1e9, (each[1] - each[0]) / 1e9
+                lines.append((outcome.middleware, outcome.plugin, f"{moment:.6f}", seq, f"{delay:.9f}"))
+        self._kept.add_log(LOG, lines)
 
     def _write_samples(self, outcome: Outcome) -> None:
         """Columns and their names as in docs/metrics.md; a row a message."""
@@ -172,9 +169,7 @@ class Results:
             **{name: self._times(outcome, name) for name in TIMES},
             "content_error": pa.array(outcome.column("wrong") != 0),
         }
-        path = self.folder / "samples" / f"{self.side}-{outcome.transport}-{outcome.codec}.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(pa.table(columns), path)
+        self._kept.add_samples(f"{outcome.transport}-{outcome.codec}", columns)
 
     @staticmethod
     def _times(outcome: Outcome, name: str) -> Any:
@@ -188,8 +183,8 @@ class Results:
         if any(outcome.status != "missing" for outcome in self.outcomes):
             self._show_table()
         self._show_missing()
-        if self._log.exists():
-            self.says(f"logs: {self._log}, samples: {self.folder / 'samples'}")
+        if self._kept.where:
+            self.says(self._kept.where)
 
     def _show_missing(self) -> None:
         """Once for each reason."""

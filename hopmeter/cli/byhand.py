@@ -150,7 +150,8 @@ def _study(side: str, asked: dict[str, Any], out: Path | None) -> None:
 
     told = Asked(**asked)
     checked(told.name)
-    results = Results(side, out or _folder(side), Console(highlight=False), _told(asked))
+    about = _told({name: asked[name] for name in ("width", "height", "rate", "trials")})
+    results = Results(side, out or _folder(side), Console(highlight=False), about)
     study = Study(told, results)
     interrupted = False
     try:
@@ -169,11 +170,7 @@ def _told(asked: dict[str, Any]) -> dict[str, Any]:
 
     started = datetime.now().astimezone().isoformat(timespec="seconds")
     about = {"command": ["hopmeter", *sys.argv[1:]], "started": started, "hopmeter": hopmeter.__version__}
-    return {
-        **about,
-        **{name: asked[name] for name in ("width", "height", "rate", "trials")},
-        "machine": machine.describe(),
-    }
+    return {**about, **asked, "machine": machine.describe()}
 
 
 def _folder(side: str) -> Path:
@@ -219,15 +216,17 @@ def ask(
     ] = None,
     host: Host = None,
     within: Within = 10.0,
+    out: Out = None,
 ) -> None:
     """Ask servers: send each frame (width x height, 3 bytes a pixel) to all of them, and wait for all.
 
     Frames of a file are decoded before the first is sent, in its own size where none is given.
     """
+    from hopmeter.byhand.asked import SIDE, AskedFiles
+    from hopmeter.byhand.asker import Asking
+    from hopmeter.byhand.asker import ask as asked
     from hopmeter.byhand.brokers import given
     from hopmeter.byhand.meeting import checked
-    from hopmeter.byhand.servers import Asking
-    from hopmeter.byhand.servers import ask as asked
     from hopmeter.launch.failure import InterruptedRunError
 
     if frames is not None and number is not None:
@@ -237,11 +236,16 @@ def ask(
     where = {name: _where(folder, met.get(name), host if name in met or not met else None) for name in wanted}
     size, shown = _frames(width, height, source)
     asking = Asking(wanted, frames or number or 25, coef, n_thread, size, shown, in_turn, where, within)
+    files = AskedFiles(out or _folder(SIDE), _told({}))
+    each = f" by each of {n_thread} threads" if n_thread > 1 else ""
+    what = f"asking {' '.join(wanted)}: {asking.frames} frames{each}"
+    console = Console(highlight=False)
     try:
-        found = asked(asking)
+        found = asked(asking, lambda: console.print(f"{what}; Ctrl-C ends it", style="dim", markup=False))
     except InterruptedRunError:
         raise typer.Exit(INTERRUPTED) from None
-    raise typer.Exit(_show(asking, found))
+    code = _show(asking, found, files.add(asking, found))
+    raise typer.Exit(INTERRUPTED if found.interrupted else code)
 
 
 def _frames(width: int | None, height: int | None, file: Path | None) -> Any:
@@ -259,7 +263,7 @@ def _frames(width: int | None, height: int | None, file: Path | None) -> Any:
     return size, source
 
 
-def _show(asking: Any, found: Any) -> int:
+def _show(asking: Any, found: Any, where: str) -> int:
     """The table; answers the exit code."""
     from hopmeter.byhand.asked import lines, rows
 
@@ -274,4 +278,5 @@ def _show(asking: Any, found: Any) -> int:
     console.print(table)
     for line in lines(asking, found):
         console.print(line, markup=False, soft_wrap=True)
+    console.print(where, style="dim", markup=False, soft_wrap=True)
     return 1 if found.failure or found.wrong or not len(found.rows) else 0

@@ -1,6 +1,6 @@
-"""What somebody measured by hand: the study's figure of its log, with the numbers beside it.
+"""What somebody measured by hand: the figures of its log, with the numbers beside them.
 
-`hopmeter listen` and `publish` leave `listener.csv` or `publisher.csv`, with the columns of the study of objects.
+`hopmeter listen`, `publish` and `ask` leave a folder each: a CSV with the columns of the study, and `by-hand.json`.
 """
 
 from __future__ import annotations
@@ -18,63 +18,75 @@ from numpy.typing import NDArray
 from hopmeter.analysis.percentiles import PERMILLE, quantiles
 from hopmeter.errors import UsageError
 from hopmeter.plan.cell import Cell
-from hopmeter.report import codecs, facts, shapes, words
-from hopmeter.report.drawing import Figure, Style
-from hopmeter.report.figures import boxes
+from hopmeter.report import facts, words
+from hopmeter.report.drawing import Figure
 from hopmeter.report.source import Row, Run
 from hopmeter.store.disk import StoreError
 
 PASSING = ("Load before the run", "Stolen since boot, %")
 """What of a machine is another from one minute to the next."""
-LOGS = {"listener": "listener.csv", "publisher": "publisher.csv"}
+LOGS = {"listener": "listener.csv", "publisher": "publisher.csv", "asker": "asker.csv"}
 TOLD = "by-hand.json"
-"""How it was asked for, and on which machine; not in folders of an older hopmeter."""
+"""How it was asked for, on which machine, and what came of it; not in folders of an older hopmeter."""
 NOTCH = 1.57
 """Of the box's length over the root of the messages: the interval of a median, as McGill, Tukey and Larsen draw it."""
-MEANS = {
-    "listener": "from before its object was encoded to after it was decoded at the receiver",
-    "publisher": "that encoding it and handing it over took the sender",
-}
 CAPTION = (
     "Box: the middle half; notch: about the 95 % interval of the median, as if messages were independent; whiskers: "
     "what lies within 1.5 boxes; dots: some of the messages beyond, the last always."
 )
+Delays = NDArray[np.int64]
+"""Of each message, in nanoseconds, in the order of the log."""
+
+
+@dataclass(frozen=True)
+class Figured:
+    """A number of a table, as it is sorted and as it is shown; none where it is not resolved."""
+
+    value: float | None
+    shown: str
 
 
 @dataclass(frozen=True)
 class Line:
-    """One plugin over one middleware; times in µs."""
+    """A row of a table: who, and figures under the heads of its part."""
 
-    middleware: str
-    plugin: str
+    names: tuple[str, str]
     messages: int
     mean: float
+    """Times are in µs."""
     p50: float | None
     p90: float | None
     p99: float | None
     most: float
+    more: tuple[Figured, ...] = ()
+
+    @property
+    def cells(self) -> tuple[Figured, ...]:
+        """Under the heads."""
+        times = (self.p50, self.p90, self.p99, self.most, self.mean)
+        return (*(Figured(value, words.number(value)) for value in times), *self.more)
+
+
+HEADS = ("p50, µs", "p90, µs", "p99, µs", "Longest, µs", "Mean, µs")
 
 
 @dataclass(frozen=True)
 class ByHand:
-    """One end's folder."""
+    """One participant's folder."""
 
     run: Run
-    side: str
+    title: str
+    asked: str
+    """What else was asked for, in a line."""
+    means: str
+    """What is measured of each message."""
+    names: tuple[str, str]
+    """What the first two columns are."""
+    heads: tuple[str, ...]
     lines: list[Line]
-    figure: Figure | None
-
-    @property
-    def title(self) -> str:
-        """`Listener: array 200×200 at 100 Hz`."""
-        width, height, rate = (self.run.about.get(name) for name in ("width", "height", "rate"))
-        conditions = f": object {width}×{height} at {words.rate(rate)}" if width and height and rate else ""
-        return f"{self.side.capitalize()}{conditions}"
-
-    @property
-    def means(self) -> str:
-        """What is measured."""
-        return MEANS[self.side]
+    figures: list[Figure]
+    notes: list[str]
+    """What a reader has to know beside the figures: what is missing, wrong or cut off."""
 
 
 def machines(parts: Sequence[ByHand]) -> list[tuple[str, facts.Facts]]:
@@ -95,20 +107,15 @@ def are(folders: Sequence[Path]) -> bool:
 
 
 def side(folder: Path) -> str:
-    """`listener` or `publisher`; empty where it is neither's folder."""
+    """`listener`, `publisher` or `asker`; empty where it is nobody's folder."""
     if (folder / "run.json").exists():
         return ""
     return next((name for name, log in LOGS.items() if (folder / log).exists()), "")
 
 
-def read(folder: Path, number: int) -> ByHand:
-    """The folder of one end. Raises StoreError where its log is damaged, and UsageError where it is empty."""
-    run, end = Run(folder, _about(folder), []), side(folder)
-    found = [(row, delays) for row, delays in _pairs(run, folder / LOGS[end])]
-    if not found:
-        raise UsageError(f"{folder / LOGS[end]} holds no message", "measure again, and wait for the first messages")
-    run.rows = [row for row, _ in found]
-    return ByHand(run, end, [_line(row, delays) for row, delays in found], _figure(run, found, end, number))
+def opened(folder: Path) -> Run:
+    """The folder, without rows yet. Raises StoreError where what was told is damaged."""
+    return Run(folder, _about(folder), [])
 
 
 def _about(folder: Path) -> dict[str, Any]:
@@ -123,52 +130,45 @@ def _about(folder: Path) -> dict[str, Any]:
     return about if isinstance(about, dict) else {}
 
 
-def _pairs(run: Run, log: Path) -> list[tuple[Row, NDArray[np.int64]]]:
-    """A row and its delays in ns for each plugin over each middleware, in the order of the log."""
+def delays(log: Path, names: tuple[str, str]) -> dict[tuple[str, str], Delays]:
+    """By what two columns of a log say, in its order. Raises StoreError where it is damaged, UsageError where empty."""
+    texts: dict[str, Any] = dict.fromkeys(names, pl.String)
     try:
-        table = pl.read_csv(log, schema_overrides={"delay": pl.Float64, "middleware": pl.String, "plugin": pl.String})
-        parts = table.drop_nulls("delay").partition_by("middleware", "plugin", as_dict=True, maintain_order=True)
-        delays = {key: (part["delay"] * 1e9).round().cast(pl.Int64).to_numpy() for key, part in parts.items()}
+        table = pl.read_csv(log, schema_overrides={"delay": pl.Float64, **texts})
+        table = table.drop_nulls("delay").with_columns(pl.col(*names).fill_null(""))
+        parts = table.partition_by(*names, as_dict=True, maintain_order=True)
+        found = {key: (part["delay"] * 1e9).round().cast(pl.Int64).to_numpy() for key, part in parts.items()}
     except (OSError, pl.exceptions.PolarsError) as cause:
         raise StoreError(f"{log} is damaged: {cause}", "take it from a copy, or measure again") from cause
-    return [(_row(run, str(key[0]), str(key[1]), each), each) for key, each in delays.items()]
+    if not found:
+        raise UsageError(f"{log} holds no message", "measure again, and wait for the first messages")
+    return {(str(first), str(second)): each for (first, second), each in found.items()}
 
 
-def _row(run: Run, middleware: str, plugin: str, delays: NDArray[np.int64]) -> Row:
-    """As a cell's, so that the figure of runs draws it."""
-    same: dict[str, Any] = {"pattern": "pubsub", "placement": "process", "wait": "block", "cores": "free", "sinks": 1}
+def row(run: Run, transport: str, codec: str, pattern: str, known: Delays) -> Row:
+    """As a cell's, so that the figures of runs draw it."""
+    same: dict[str, Any] = {"placement": "process", "wait": "block", "cores": "free", "sinks": 1}
     bare: dict[str, Any] = {"payload": "array", "payload_bytes": 0, "touch": "none", "pace": "open", "relays": 0}
-    who: dict[str, Any] = {
-        "id": f"{middleware}-{plugin}",
-        "transport": middleware,
-        "language": "python",
-        "codec": plugin,
-    }
-    cell = Cell(**who, **same, **bare, rate_hz=run.about.get("rate"))
-    low, high = _notch(delays)
+    who: dict[str, Any] = {"id": f"{transport}-{codec}", "transport": transport, "language": "python", "codec": codec}
+    cell = Cell(**who, **same, **bare, pattern=pattern, rate_hz=run.about.get("rate"))
+    low, high = _notch(known)
     return Row(run, cell, {"status": "ok", "response_p50_low_us": low, "response_p50_high_us": high})
 
 
-def _notch(delays: NDArray[np.int64]) -> tuple[float, float]:
-    q1, p50, q3 = np.quantile(delays, (0.25, 0.5, 0.75)) / 1000
-    half = NOTCH * (q3 - q1) / len(delays) ** 0.5
-    return max(float(p50 - half), float(delays.min()) / 1000), float(p50 + half)
+def _notch(known: Delays) -> tuple[float, float]:
+    q1, p50, q3 = np.quantile(known, (0.25, 0.5, 0.75)) / 1000
+    half = NOTCH * (q3 - q1) / len(known) ** 0.5
+    return max(float(p50 - half), float(known.min()) / 1000), float(p50 + half)
 
 
-def _line(row: Row, delays: NDArray[np.int64]) -> Line:
-    found = zip(PERMILLE, quantiles(delays.copy(), PERMILLE.values()), strict=True)
-    known = {name: None if value is None else value / 1000 for name, value in found}
-    mean, most = float(delays.mean()) / 1000, float(delays.max()) / 1000
-    middle = (known["p50"], known["p90"], known["p99"])
-    return Line(row.cell.transport, row.cell.codec, len(delays), mean, *middle, most)
+def line(names: tuple[str, str], known: Delays, more: tuple[Figured, ...]) -> Line:
+    """The figures of these messages."""
+    found = zip(PERMILLE, quantiles(known.copy(), PERMILLE.values()), strict=True)
+    us = {name: None if value is None else value / 1000 for name, value in found}
+    mean, most = float(known.mean()) / 1000, float(known.max()) / 1000
+    return Line(names, len(known), mean, us["p50"], us["p90"], us["p99"], most, more)
 
 
-def _figure(run: Run, found: Sequence[tuple[Row, NDArray[np.int64]]], end: str, number: int) -> Figure | None:
-    boxed = [(row, box) for row, delays in found if (box := shapes.boxed(delays / 1000))]
-    if not boxed:
-        return None
-    placed = codecs.arranged(boxed)
-    told = ", ".join(f"{each.name} {words.microseconds(each.box.p50)}" for each in placed)
-    caption = f"Of each message the time {MEANS[end]}. {CAPTION}"
-    chart = boxes.chart(placed, Style.of([run]))
-    return Figure(f"across-by-hand-{number}", "Plugin by plugin", caption, chart, f"Medians: {told}")
+def counted(value: float | None) -> Figured:
+    """A whole number for a table."""
+    return Figured(value, words.count(value))

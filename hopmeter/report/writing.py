@@ -14,6 +14,7 @@ from hopmeter.report import (
     byhand,
     facts,
     figures,
+    hands,
     hosts,
     machines,
     page,
@@ -90,12 +91,13 @@ def render(runs: Sequence[Run], figure_folder: Path | None = None) -> str:
 
 
 def render_by_hand(folders: Sequence[Path], figure_folder: Path) -> str:
-    """The page of what was measured by hand, a section for each end's folder."""
-    parts = [byhand.read(folder, number) for number, folder in enumerate(folders, 1)]
-    drawn = [_drawn(each.figure, each.figure.name, figure_folder) if each.figure else None for each in parts]
+    """The page of what was measured by hand, a section for each participant's folder."""
+    parts = [hands.read(folder, number) for number, folder in enumerate(folders, 1)]
+    drawn = [[_drawn(figure, figure.name, figure_folder) for figure in each.figures] for each in parts]
     template = _environment().get_template("byhand.html.j2")
     return template.render(
         parts=list(zip(parts, drawn, strict=True)),
+        question=hands.question(parts),
         times=words.distinct(page.when(each.run) for each in parts),
         machines=byhand.machines(parts),
         repeat=repeat,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
+import json
 import re
 import threading
 from contextlib import ExitStack
@@ -11,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import psutil
+import pyarrow.parquet as pq
 import pytest
 
 import hopmeter
@@ -42,9 +45,11 @@ def test_servers_are_asked_at_once_and_in_turn_until_they_are_ended(tmp_path: Pa
         for server in servers:
             server.says("serving .*Ctrl-C ends it")
         frame = ("--width", "32", "--height", "24", "--within", "60")
-        at_once = start("at_once.log", "ask", "left", "right", "--frames", "4", "--n-thread", "2", *frame)
+        out = ("--out", str(tmp_path / "at_once"))
+        at_once = start("at_once.log", "ask", "left", "right", "--frames", "4", "--n-thread", "2", *frame, *out)
         assert at_once.ends() == 0, at_once.said
-        in_turn = start("in_turn.log", "ask", "left", "right", "--number", "3", "--in-turn", "--coef", "0.5", *frame)
+        half = ("--number", "3", "--in-turn", "--coef", "0.5", "--out", str(tmp_path / "in_turn"))
+        in_turn = start("in_turn.log", "ask", "left", "right", *half, *frame)
         assert in_turn.ends() == 0, in_turn.said
         assert mean_ms(at_once.said, "all at once") >= 60
         assert mean_ms(in_turn.said, "one after the other") >= 50
@@ -54,9 +59,54 @@ def test_servers_are_asked_at_once_and_in_turn_until_they_are_ended(tmp_path: Pa
         for server in servers:
             server.interrupt()
             assert server.ends() == 0
-            assert "11 calls answered" in server.said
+            assert "14 calls answered" in server.said, "a call of each thread warms up"
         assert psutil.wait_procs(family, timeout=20)[1] == []
     assert list((tmp_path / "meeting").iterdir()) == []
+    kept_is_what_was_said(tmp_path / "at_once", at_once.said, "all at once", {"0", "1"})
+    kept_is_what_was_said(tmp_path / "in_turn", in_turn.said, "one after the other", {"0"})
+
+
+def kept_is_what_was_said(folder: Path, said: str, together: str, threads: set[str]) -> None:
+    """The log, the samples and what was told, beside what the command has printed."""
+    log = list(csv.DictReader((folder / "asker.csv").open()))
+    assert {(row["server"], row["transport"]) for row in log} == {(together, ""), ("left", "unix"), ("right", OTHER)}
+    assert {row["thread"] for row in log} == threads
+    for name in (together, "left", "right"):
+        delays = [float(row["delay"]) * 1000 for row in log if row["server"] == name]
+        assert np.mean(delays) == pytest.approx(mean_ms(said, name), rel=1e-3)
+    samples = pq.read_table(folder / "samples/asker.parquet").to_pylist()
+    assert len(samples) == len(log) * 2 // 3
+    assert all(row["intended_ns"] <= row["sent_ns"] < row["arrived_ns"] for row in samples)
+    told = json.loads((folder / "by-hand.json").read_text())
+    assert [server["work"] for server in told["servers"]] == ["sleep:40ms", "sleep:60ms"]
+    assert (told["wrong"], told["interrupted"]) == (0, False)
+
+
+def test_what_was_measured_before_ctrl_c_is_kept(tmp_path: Path) -> None:
+    meeting = ("--folder", str(tmp_path / "meeting"))
+    with (
+        started(tmp_path / "server", "serve", "left", "--transport", "unix", *meeting) as server,
+        started(
+            tmp_path / "ask",
+            "ask",
+            "left",
+            "--frames",
+            "1000000",
+            "--within",
+            "60",
+            "--out",
+            str(tmp_path / "out"),
+            *meeting,
+        ) as asked,
+    ):
+        server.says("serving .*Ctrl-C ends it")
+        asked.says("asking left: 1000000 frames; Ctrl-C ends it")
+        asked.interrupt()
+        assert asked.ends() == 130
+        assert "interrupted: fewer frames than asked for" in asked.said
+        assert len(list(csv.DictReader((tmp_path / "out/asker.csv").open()))) >= 2
+        server.interrupt()
+        assert server.ends() == 0
 
 
 def test_a_server_that_is_not_there_is_named_with_the_command_that_starts_it(tmp_path: Path) -> None:
@@ -86,7 +136,7 @@ def test_frames_of_a_file_are_sent_in_its_size_or_resized_and_come_back(tmp_path
                 f"frames of {still}: png, 1 frame of 32×24 rgb8, resized from 10×6\n",
             ),
         ]:
-            asked = start(log, *ask, *words)
+            asked = start(log, *ask, *words, "--out", str(tmp_path / f"{log}.kept"))
             assert asked.ends() == 0, asked.said
             assert says in asked.said
             assert re.search(r"^left +unix .* 4 ", asked.said, re.MULTILINE)
@@ -150,5 +200,9 @@ def test_a_server_gets_exactly_the_frames_in_their_order_over_and_over(tmp_path:
             "rows": str(tmp_path / "rows.npy"),
         }
         asking.play(ears, told)  # type: ignore[arg-type]
-    assert (ears.said["say"], ears.said["wrong"], ears.said["failure"]) == ("done", 0, "")
-    assert np.array_equal(np.stack(got), shown[[0, 1, 2, 0, 1]])
+    assert (ears.said["say"], ears.said["failure"]) == ("done", "")
+    rows = dict(zip(asking.COLUMNS, np.load(tmp_path / "rows.npy").T, strict=True))
+    assert rows["server"].tolist() == [asking.ALL, 0] * 5
+    assert rows["seq"].tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    assert not rows["wrong"].any()
+    assert np.array_equal(np.stack(got), shown[[0, 0, 1, 2, 0, 1]]), "the first warms up"

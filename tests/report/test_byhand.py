@@ -5,20 +5,24 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 
+from hopmeter.byhand.asked import AskedFiles
+from hopmeter.byhand.asker import Answers, Asking
 from hopmeter.byhand.moments import COLUMNS
 from hopmeter.byhand.results import Outcome, Results
 from hopmeter.errors import HopmeterError, UsageError
-from hopmeter.report import byhand, write
+from hopmeter.report import byhand, hands, words, write
+from hopmeter.report.hands.objects import MEANS
 
 ASKED = {"width": 200, "height": 100, "rate": 50.0, "command": ["hopmeter", "listen"], "machine": {"cores": 2}}
 DELAYS_US = {"numpy": 100, "pillow": 400}
 
 
-def measured(folder: Path, many: int = 300, side: str = "listener") -> Path:
+def measured(folder: Path, many: int = 300, side: str = "listener", **counts: int) -> Path:
     """A folder as the command leaves it, of delays that are known."""
     from rich.console import Console
 
@@ -28,20 +32,20 @@ def measured(folder: Path, many: int = 300, side: str = "listener") -> Path:
         rows[:, COLUMNS.index("seq")] = np.arange(many)
         for last in ("decoded_ns", "handed_ns"):
             rows[:, COLUMNS.index(last)] = us * 1000 + 10 * np.arange(many)
-        results.add(Outcome("zeromq", plugin, "zeromq", plugin, "ok", rows=rows))
+        results.add(Outcome("zeromq", plugin, "zeromq", plugin, "ok", rows=rows, **counts))
     return folder
 
 
 def test_the_boxes_are_those_of_the_log(tmp_path: Path) -> None:
-    found = byhand.read(measured(tmp_path / "l"), 1)
-    assert [(line.plugin, line.messages, line.p99) for line in found.lines] == [
-        ("numpy", 300, None),
-        ("pillow", 300, None),
+    found = hands.read(measured(tmp_path / "l"), 1)
+    assert [(line.names, line.messages, line.p99) for line in found.lines] == [
+        (("zeromq", "numpy"), 300, None),
+        (("zeromq", "pillow"), 300, None),
     ]
     assert found.lines[0].p50 == pytest.approx(101.495)
     assert found.title.startswith("Listener: object 200×100 at 50")
-    assert found.figure is not None
-    assert "numpy over zeromq 101" in found.figure.alternative
+    (figure,) = found.figures
+    assert "numpy over zeromq 101" in figure.alternative
     low, high = (found.run.rows[0].figure(f"p50_{end}") or 0 for end in ("low", "high"))
     assert high - low == pytest.approx(2 * 1.57 * 1.495 / 300**0.5, rel=0.01), "McGill's notch"
 
@@ -50,18 +54,74 @@ def test_the_boxes_are_those_of_the_log(tmp_path: Path) -> None:
 def test_the_page_shows_table_figure_and_command(tmp_path: Path, side: str) -> None:
     page = write([measured(tmp_path / "l", side=side)], tmp_path / "page.html").read_text()
     assert all(said in page for said in ("Plugin by plugin", "pillow", "hopmeter listen", ">Cores<"))
-    assert byhand.MEANS[side] in page
+    assert MEANS[side] in page
     assert (tmp_path / "page.html.figures/across-by-hand-1.svg").exists()
 
 
 def test_a_log_of_an_older_hopmeter_is_drawn_too(tmp_path: Path) -> None:
     folder = measured(tmp_path / "l")
     (folder / byhand.TOLD).unlink()
-    assert byhand.read(folder, 1).title == "Listener"
+    found = hands.read(folder, 1)
+    assert (found.title, found.notes, found.heads[-1]) == ("Listener", [], "Messages")
 
 
 def test_what_was_asked_lies_beside_the_log(tmp_path: Path) -> None:
-    assert json.loads((measured(tmp_path / "l") / byhand.TOLD).read_text()) == ASKED
+    told = json.loads((measured(tmp_path / "l") / byhand.TOLD).read_text())
+    outcomes = told.pop("outcomes")
+    assert told == ASKED
+    assert [(each["plugin"], each["status"]) for each in outcomes] == [("numpy", "ok"), ("pillow", "ok")]
+
+
+def test_what_was_lost_wrong_or_not_measured_stands_beside_the_figures(tmp_path: Path) -> None:
+    folder = measured(tmp_path / "l", sent=310, received=300, wrong=2)
+    told = json.loads((folder / byhand.TOLD).read_text())
+    missing = {"middleware": "ros1", "plugin": "numpy", "status": "missing", "reason": "rospy is not installed"}
+    (folder / byhand.TOLD).write_text(json.dumps({**told, "outcomes": [*told["outcomes"], missing]}))
+    found = hands.read(folder, 1)
+    assert found.heads[-3:] == ("Messages", "Lost", "Wrong")
+    assert [cell.value for cell in found.lines[0].cells[-3:]] == [300, 10, 2]
+    assert found.notes == [
+        "numpy over zeromq and pillow over zeromq: 2 messages arrived with another content",
+        "numpy over ros1: rospy is not installed",
+    ]
+
+
+def asked(folder: Path, **more: Any) -> Path:
+    """A folder as `hopmeter ask` leaves it: 40 frames of 30 and 50 ms of work, and what was above it is known."""
+    rows = [
+        (seq, 0, server, seq * 10**8, seq * 10**8 + took_ms * 10**6 + 1000 * seq, int(more.get("wrong", 0)))
+        for seq in range(40)
+        for server, took_ms in ((-1, 52), (0, 31), (1, 51))
+    ]
+    servers = [{"name": "left", "transport": "zeromq", "work": "sleep:30ms"}]
+    servers.append({"name": "right", "transport": "tcp", "work": "sleep:50ms"})
+    known: dict[str, Any] = {"ideal_ns": 50_000_000, "works_ns": [3e7, 5e7]} | more.get("works", {})
+    told = Answers(np.array(rows, np.int64), servers, 4 * 10**9, (640, 480), interrupted=True, **known)
+    asking = Asking(["left", "right"], 40, 1.0, 1, (640, 480), None, False, {}, 10.0)
+    AskedFiles(folder, {"command": ["hopmeter", "ask", "left", "right"]}).add(asking, told)
+    return folder
+
+
+def test_servers_are_drawn_together_and_one_by_one_with_what_is_above_their_work(tmp_path: Path) -> None:
+    found = hands.read(asked(tmp_path / "a", wrong=1), 1)
+    assert found.title == "Servers: frames of 640×480, asked at once"
+    assert found.asked == "work: left sleep:30ms and right sleep:50ms"
+    assert [line.names for line in found.lines] == [("all at once", ""), ("left", "zeromq"), ("right", "tcp")]
+    assert [line.p50 for line in found.lines] == pytest.approx([52019.5, 31019.5, 51019.5])
+    assert [line.cells[-2].value for line in found.lines] == pytest.approx([2019.5, 1019.5, 1019.5])
+    took, over = found.figures
+    assert "all at once 52" in took.alternative
+    assert over.alternative.startswith(f"Medians: all at once {words.microseconds(2019.5)}")
+    assert found.notes[0] == "40 replies were not the frame that was sent."
+    page = write([tmp_path / "a"], tmp_path / "page.html").read_text()
+    assert all(said in page for said in ("Server by server", "Over the work", "Interrupted", "hopmeter ask left"))
+    assert (tmp_path / "page.html.figures/across-asked-over-1.svg").exists()
+
+
+def test_where_the_work_has_no_length_nothing_is_above_it(tmp_path: Path) -> None:
+    found = hands.read(asked(tmp_path / "a", works={"ideal_ns": None, "works_ns": None}), 1)
+    assert [figure.title for figure in found.figures] == ["Server by server"]
+    assert [line.cells[-2].value for line in found.lines] == [None] * 3
 
 
 def test_runs_and_what_was_measured_by_hand_are_not_mixed(made: ModuleType, run: Path, tmp_path: Path) -> None:
