@@ -16,6 +16,9 @@ from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Array, Form
 from hopmeter.codecs.lookup import codecs
 
+ONES = re.compile(r"array:(\d+(?:x\d+)*)")
+PIXELS = re.compile(r"(?:image|frames):(\d+)x(\d+)(?::(\d+):(.+))?", re.DOTALL)
+
 
 @functools.cache
 def forms() -> dict[str, Form]:
@@ -39,16 +42,23 @@ def form_of(codec: str) -> Form:
     return forms().get(codec) or forms()["numpy"]
 
 
-def array_of(text: str, form: Form) -> Array:
-    """The numbers of `array:200x200` (ones) or `image:1440x1080` (pixels of three bytes)."""
-    kind, _, size = text.partition(":")
-    if not re.fullmatch(r"\d+(x\d+)*", size) or kind not in ("array", "image"):
+def is_moving(text: str) -> bool:
+    """Whether an object is made for each of several frames."""
+    return text.startswith("frames:")
+
+
+def arrays_of(text: str, form: Form) -> list[Array]:
+    """The numbers of `array:200x200` (ones), `image:1440x1080` (pixels of three bytes) or `frames:640x480` (many such
+    images). `image:640x480:1:FILE` and `frames:640x480:25:FILE` are those that lie in a file."""
+    if ones := ONES.fullmatch(text):
+        return [np.ones(tuple(map(int, ones[1].split("x"))), form.floats)]
+    if (pixels := PIXELS.fullmatch(text)) is None:
         raise CodecError(f"{text} is no object", "write array:200x200 or image:1440x1080")
-    shape = tuple(map(int, size.split("x")))
-    if kind == "array":
-        return np.ones(shape, form.floats)
-    width, height = shape
-    return (np.arange(math.prod(shape) * 3) % 251).astype(np.uint8).reshape(height, width, 3)
+    width, height, many, file = pixels.groups()
+    shape = (int(height), int(width), 3)
+    if file:
+        return list(np.fromfile(file, np.uint8).reshape(int(many), *shape))
+    return [(np.arange(math.prod(shape)) % 251).astype(np.uint8).reshape(shape)]
 
 
 def place_of(codec: str, device: str) -> str:

@@ -4,7 +4,9 @@ receiver. The instrument calls these methods and stamps around `encode` and `dec
 from __future__ import annotations
 
 import functools
+import itertools
 import json
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,18 +17,19 @@ from hopmeter.codecs.forms import Array, Form
 from hopmeter.codecs.packing import pack_into, packed_bytes, unpack
 from hopmeter.node import forms
 
+NUMBER_BYTES = 8
+"""Behind the payload, so that what is before it stays aligned."""
+
 
 class Objects:
-    """One object, made of `array:200x200` or `image:1440x1080` by a codec's framework on a device.
+    """One object, made of an array by a codec's framework in a place.
 
-    Raises CodecError where the framework or the device is not there, or the framework has no such object.
+    Raises CodecError where the framework has no such object.
     """
 
-    def __init__(self, codec: str, made_of: str, device: str) -> None:
+    def __init__(self, codec: str, array: Array, place: str) -> None:
         self._form = forms.form_of(codec)
-        place = forms.place_of(codec, device)
-        self._array = forms.array_of(made_of, self._form)
-        self._object = _made(codec, self._form, self._array, place)
+        self._object = _made(codec, self._form, array, place)
         self._sent = self._form.read(self._object)
         encode, self._decode = forms.encoder_of(codec, place, self._form.settle)
         self.encode = functools.partial(encode, self._object)
@@ -68,6 +71,66 @@ class Objects:
         return came.dtype == self._sent.dtype and bool(np.array_equal(came, self._sent))
 
 
+class Frames:
+    """An object for each frame of a video, sent in their order, over and over. The last bytes of a payload say which
+    frame it is, so that the receiver compares with just that one."""
+
+    def __init__(self, objects: Sequence[Objects]) -> None:
+        self._objects = objects
+        self._turns = threading.local()
+
+    @property
+    def obj(self) -> Any:
+        """What is encoded next on this thread."""
+        return self._objects[self._next()].obj
+
+    def _next(self) -> int:
+        turns = self._turns.__dict__.setdefault("of", itertools.cycle(range(len(self._objects))))
+        return int(next(turns))
+
+    def encode(self) -> tuple[int, Sequence[Any]]:
+        """Encodes the next frame anew: its number and its frames."""
+        number = self._next()
+        return number, self._objects[number].encode()
+
+    def payload_bytes(self, encoded: tuple[int, Sequence[Any]]) -> int:
+        """How long a payload with these frames is."""
+        return packed_bytes(encoded[1]) + NUMBER_BYTES
+
+    def write(self, encoded: tuple[int, Sequence[Any]], payload: memoryview) -> None:
+        """Copies the frames into a payload, and the number behind them."""
+        number, frames = encoded
+        pack_into(frames, payload[:-NUMBER_BYTES])
+        payload[-NUMBER_BYTES:] = number.to_bytes(NUMBER_BYTES, "little")
+
+    def decode(self, payload: memoryview) -> tuple[int, Any]:
+        """The number, and the object in the memory of the payload where its framework can share it."""
+        number = int.from_bytes(payload[-NUMBER_BYTES:], "little")
+        if number >= len(self._objects):
+            raise CodecError(f"frame {number} of {len(self._objects)} was received")
+        return number, self._objects[number].decode(payload[:-NUMBER_BYTES])
+
+    def is_right(self, came: tuple[int, Any], thoroughly: bool) -> bool:
+        """Whether it is the frame that it says it is, as `Objects` has it."""
+        number, obj = came
+        return self._objects[number].is_right(obj, thoroughly)
+
+    def is_any(self, obj: Any, thoroughly: bool) -> bool:
+        """Whether it is one of the frames; for who cannot be told which."""
+        return any(one.is_right(obj, thoroughly) for one in self._objects)
+
+
+def opened(codec: str, made_of: str, device: str) -> Objects | Frames:
+    """What a cell with a codec carries, by what its payload is made of (`forms.arrays_of`).
+
+    Raises CodecError where the framework or the device is not there, or the framework has no such object.
+    """
+    place = forms.place_of(codec, device)
+    arrays = forms.arrays_of(made_of, forms.form_of(codec))
+    objects = [Objects(codec, array, place) for array in arrays]
+    return Frames(objects) if forms.is_moving(made_of) else objects[0]
+
+
 def _made(codec: str, form: Form, array: Array, place: str) -> Any:
     try:
         return form.make(array, place)
@@ -90,7 +153,7 @@ def weighed(codec: str, device: str, objects: Sequence[str]) -> str:
 
 def _weight(codec: str, made_of: str, device: str) -> dict[str, int | str]:
     try:
-        objects = Objects(codec, made_of, device)
+        objects: Any = opened(codec, made_of, device)
         return {"bytes": objects.payload_bytes(objects.encode())}
     except CodecError as error:
         return {"missing": str(error)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from hopmeter.node.objects import Objects
+from hopmeter.node.objects import Frames, Objects
 
 
 class PassedObjects:
@@ -15,13 +15,17 @@ class PassedObjects:
     read: the adapter publishes `leaving` in its place, and hands what came to `arrive` before it calls `take`.
     """
 
-    def __init__(self, objects: Objects) -> None:
-        self._payload_bytes = objects.payload_bytes(objects.encode())
+    def __init__(self, objects: Objects | Frames) -> None:
+        self._objects: Any = objects
+        self._payload_bytes = self._objects.payload_bytes(self._objects.encode())
         self._came = threading.local()
         self.leaving = objects.obj
-        self.encode = tuple
-        """Nothing: the transport does."""
-        self.is_right = objects.is_right
+        self.is_right = objects.is_any if isinstance(objects, Frames) else objects.is_right
+
+    def encode(self) -> tuple[()]:
+        """Nothing: the transport does. What leaves next is the next frame where there are several."""
+        self.leaving = self._objects.obj
+        return ()
 
     def arrive(self, obj: Any) -> None:
         """Keeps what came for `decode`, which the same thread calls within `take`."""

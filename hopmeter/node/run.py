@@ -64,10 +64,10 @@ def _objects(spec: dict[str, Any], folder: Path, made: list[Any]) -> list[Callab
         return []
 
     def make() -> Any:
-        from hopmeter.node.objects import Objects
+        from hopmeter.node.objects import opened
         from hopmeter.node.passed import PassedObjects
 
-        objects = Objects(spec["codec"], spec["object"], spec["device"])
+        objects = opened(spec["codec"], spec["object"], spec["device"])
         made.append(PassedObjects(objects) if hasattr(transport_class(folder), "carry") else objects)
         return made[0]
 

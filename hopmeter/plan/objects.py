@@ -12,6 +12,7 @@ from hopmeter.manifest.readiness import Readiness
 from hopmeter.plan.cell import Cell
 from hopmeter.plan.expand import World
 from hopmeter.plan.weights import Asked, Weights, weights
+from hopmeter.scenario.amounts import object_of
 
 OBJECTS = ("array", "image")
 
@@ -26,8 +27,9 @@ def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
     other = next((language for language in ends if language != "python"), "")
     if other:
         return f"codec {cell.codec} carries objects of Python's, and an end is {other}"
-    if kind not in OBJECTS or pictures.parsed(cell.payload):
-        return f"codec {cell.codec} carries objects, array:200x200 or image:1440x1080, and not {cell.payload}"
+    if kind not in OBJECTS and not pictures.parsed(cell.payload):
+        forms = "array:200x200, image:1440x1080, image:PATH or video:PATH"
+        return f"codec {cell.codec} carries objects, {forms}, and not {cell.payload}"
     return _no_place(cell)
 
 
@@ -50,7 +52,7 @@ def weighed(cells: Sequence[Cell], world: World) -> list[Cell]:
         if carrier.ready:
             key = (cell.transport, cell.codec, cell.device)
             one = asked.get(key) or asked.setdefault(key, _question(cell, carrier, world))
-            one.payloads[cell.payload] = None
+            one.payloads[object_of(cell.payload)] = None
     answers = weights(list(asked.values()))
     told = {key: answers[one.identity] for key, one in asked.items()}
     return [_settled(cell, carriers, told) if _carries(cell) else cell for cell in cells]
@@ -75,7 +77,7 @@ def _settled(
     if not carrier.ready:
         get = f"run `{carrier.get}`" if carrier.get.startswith("hopmeter ") else carrier.get
         return replace(cell, dropped=f"codec {cell.codec}: {carrier.missing}; {get}")
-    payload_bytes, missing = told[cell.transport, cell.codec, cell.device][cell.payload]
+    payload_bytes, missing = told[cell.transport, cell.codec, cell.device][object_of(cell.payload)]
     return (
         replace(cell, dropped=f"codec {cell.codec}: {missing}")
         if missing

@@ -49,7 +49,7 @@ def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
         spec = {
             **_common(cell, place),
             "wait": _wait(cell, hosted),
-            **(_object(cell) if language == "python" else {}),
+            **(_object(cell, place) if language == "python" else {}),
             "node": number,
             "adapter": str(adapter) if adapter else None,
             "participants": [_participant(cell, place, each) for each in hosted],
@@ -90,14 +90,19 @@ def _common(cell: Cell, place: Place) -> dict[str, Any]:
 
 
 def _payload(cell: Cell, place: Place) -> dict[str, Any]:
-    if place.picture:
-        return place.picture.payload
-    return amounts.payload(cell.payload) if cell.codec == "none" else {"kind": "bytes"}
+    if cell.codec != "none":
+        return {"kind": "bytes"}
+    return place.picture.payload if place.picture else amounts.payload(cell.payload)
 
 
-def _object(cell: Cell) -> dict[str, Any]:
+def _object(cell: Cell, place: Place) -> dict[str, Any]:
     """What the ends encode and decode; those between carry bytes, in whatever language."""
-    return {} if cell.codec == "none" else {"codec": cell.codec, "device": cell.device, "object": cell.payload}
+    if cell.codec == "none":
+        return {}
+    made_of = cell.payload
+    if picture := place.picture:
+        made_of = f"{amounts.object_of(cell.payload)}:{picture.frames}:{picture.file}"
+    return {"codec": cell.codec, "device": cell.device, "object": made_of}
 
 
 def _where_asked(cell: Cell, place: Place) -> dict[str, Any]:
@@ -105,7 +110,7 @@ def _where_asked(cell: Cell, place: Place) -> dict[str, Any]:
     told: dict[str, Any] = {}
     if file := amounts.payload_file(cell.payload):
         told["payload_file"] = str(file)
-    if picture := place.picture:
+    if (picture := place.picture) and cell.codec == "none":
         told |= {"payload_file": str(picture.file)} | ({"payload_frames": picture.frames} if picture.frames > 1 else {})
     if cell.asking != "parallel":
         told["asking"] = cell.asking

@@ -83,6 +83,12 @@ def frame_size(text: str) -> tuple[int, int] | None:
         raise ValueError(f"the payload {wrong}") from wrong
 
 
+def object_of(text: str) -> str:
+    """What a codec's object is made of: an image file's is an image of its size, a video file's are such frames."""
+    size = frame_size(text)
+    return f"{'image' if text.startswith('image') else 'frames'}:{size[0]}x{size[1]}" if size else text
+
+
 def _size(path: Path) -> int:
     try:
         with path.open("rb") as file:

@@ -11,8 +11,8 @@ import pytest
 
 from hopmeter.codecs import CodecError, missing
 from hopmeter.codecs.naming import names
-from hopmeter.node.forms import codec_names, devices
-from hopmeter.node.objects import Objects
+from hopmeter.node.forms import arrays_of, codec_names, devices, form_of
+from hopmeter.node.objects import Frames, opened
 from tests.node.driver import MESSAGES, Measure, Outcome
 
 NONE_NS = -(1 << 63)
@@ -39,7 +39,7 @@ def here(codec: str) -> bool:
 
 
 def asked(codec: str, made_of: str = "array:20x30") -> dict[str, Any]:
-    objects = Objects(codec, made_of, "cpu")
+    objects: Any = opened(codec, made_of, "cpu")
     frames = objects.encode()
     return {"codec": codec, "device": "cpu", "object": made_of, "payload_bytes": objects.payload_bytes(frames)}
 
@@ -95,7 +95,7 @@ def test_a_framework_that_is_not_there_fails_with_what_gets_it(measure: Measure)
 @pytest.mark.parametrize("codec", [name for name in codec_names() if here(name)])
 @pytest.mark.parametrize("made_of", ["array:20x30", "image:32x16"])
 def test_every_codec_that_is_here_carries_its_object(codec: str, made_of: str) -> None:
-    objects = Objects(codec, made_of, "cpu")
+    objects = opened(codec, made_of, "cpu")
     frames = objects.encode()
     payload = np.empty(objects.payload_bytes(frames), np.uint8)
     objects.write(frames, payload.data)
@@ -105,17 +105,67 @@ def test_every_codec_that_is_here_carries_its_object(codec: str, made_of: str) -
 
 @pytest.mark.parametrize("codec", ["numpy", "pandas", "pandas_arrow", "polars", "pillow", "dask", "pickle-in-band"])
 def test_a_pixel_that_differs_is_seen(codec: str) -> None:
-    objects, other = Objects(codec, "image:32x16", "cpu"), Objects(codec, "image:32x16", "cpu")
-    altered = other._array.copy()
+    objects, other = opened(codec, "image:32x16", "cpu"), opened(codec, "image:32x16", "cpu")
+    altered = arrays_of("image:32x16", form_of(codec))[0].copy()
     altered[3, 4, 1] ^= 1
     wrong = other._form.make(altered, "")
     assert objects.is_right(wrong, thoroughly=False)
     assert not objects.is_right(wrong, thoroughly=True)
 
 
+@pytest.fixture
+def video(tmp_path: Path) -> str:
+    """Three frames of noise in a file, as the launcher leaves them."""
+    shown = np.random.default_rng(7).integers(0, 256, (3, 16, 32, 3), dtype=np.uint8)
+    shown.tofile(tmp_path / "frames.rgb8")
+    return f"frames:32x16:3:{tmp_path / 'frames.rgb8'}"
+
+
+@pytest.mark.parametrize("codec", [name for name in codec_names() if here(name)])
+def test_every_codec_carries_the_frames_of_a_file_in_their_order_over_and_over(codec: str, video: str) -> None:
+    frames, planned = opened(codec, video, "cpu"), opened(codec, "frames:32x16", "cpu")
+    assert isinstance(frames, Frames)
+    assert isinstance(planned, Frames)
+    form = form_of(codec)
+    numbers = []
+    for array in arrays_of(video, form) * 2:
+        encoded = frames.encode()
+        payload = np.empty(frames.payload_bytes(encoded), np.uint8)
+        assert len(payload) == planned.payload_bytes(planned.encode()), "planned before the file was decoded"
+        frames.write(encoded, payload.data)
+        number, obj = frames.decode(payload.data)
+        assert frames.is_right((number, obj), thoroughly=True)
+        assert not frames.is_right(((number + 1) % 3, obj), thoroughly=True)
+        assert frames.is_any(obj, thoroughly=True)
+        assert np.array_equal(np.asarray(form.read(obj)), np.asarray(form.read(form.make(array, ""))))
+        numbers.append(number)
+    assert numbers == [0, 1, 2, 0, 1, 2]
+
+
+def test_a_frame_that_there_is_not_is_refused(video: str) -> None:
+    frames = opened("numpy", video, "cpu")
+    assert isinstance(frames, Frames)
+    payload = np.empty(frames.payload_bytes(encoded := frames.encode()), np.uint8)
+    frames.write(encoded, payload.data)
+    payload[-8] = 3
+    with pytest.raises(CodecError, match="frame 3 of 3"):
+        frames.decode(payload.data)
+
+
+def test_frames_of_a_file_come_through_a_node_as_they_were_sent(measure: Measure, video: str) -> None:
+    found = sink(measure(**asked("numpy", video)))
+    assert (found["received"], found["content_errors"]) == (MESSAGES, 0)
+    assert found["content_checks"] > MESSAGES
+
+
+def test_a_frame_of_a_file_that_arrives_altered_is_a_wrong_one(measure: Measure, video: str) -> None:
+    found = sink(measure(ALTERED.replace("frame[-1]", "frame[-9]"), **asked("numpy", video)))
+    assert found["content_errors"] == found["content_checks"] > MESSAGES
+
+
 @pytest.mark.parametrize("made_of", ["array:20x30", "image:32x16"])
 def test_a_frame_that_lost_its_arrow_columns_is_a_wrong_one(made_of: str) -> None:
-    objects, plain = Objects("pandas_arrow", made_of, "cpu"), Objects("pandas", made_of, "cpu")
+    objects, plain = opened("pandas_arrow", made_of, "cpu"), opened("pandas", made_of, "cpu")
     assert objects._object.shape == plain._object.shape
     with pytest.raises(CodecError, match="columns are not all of one type of Arrow's"):
         objects.is_right(plain._object, thoroughly=True)

@@ -130,6 +130,23 @@ def test_every_server_gets_the_pixels_of_the_file_in_their_order_over_and_over(
     assert left_behind() == []
 
 
+@pytest.mark.parametrize("codec", ["numpy", "pillow", "pickle-in-band"])
+@pytest.mark.parametrize("kind", ["image", "video"])
+def test_a_codec_carries_the_frames_of_a_file_as_its_objects(
+    tmp_path: Path, world: World, codec: str, kind: str
+) -> None:
+    file = video(tmp_path / "a.mkv", pixels(3)) if kind == "video" else image(tmp_path / "a.png", pixels()[0])
+    asked: dict[str, Any] = {"transport": "unix", "language": "python", "placement": "process", "pattern": "pubsub"}
+    asked |= {"sinks": 1, "pace": "open", "rate": 100, "codec": codec}
+    run = measured(planned(world, f"{kind}:{file}", **asked), world, tmp_path)
+    (row,) = [row for row in run.measured if row.candidate]
+    assert (row["status"], row["content_errors"]) == ("ok", 0)
+    (trial,) = row.trials
+    played = [one for node in trial["nodes"] for one in node["participants"] if one["role"] == "sink"]
+    assert [one["content_checks"] >= MESSAGES for one in played] == [True]
+    assert run.about["pictures"][f"{kind}:{file}"]["frames"] == (3 if kind == "video" else 1)
+
+
 def left_behind() -> list[str]:
     return [str(path) for path in ground._base().glob(f"{ground.PREFIX}*/*.rgb8")]
 

@@ -14,7 +14,7 @@ from hopmeter.manifest import Manifest, Readiness, carrying
 from hopmeter.manifest.interpreter import ours
 from hopmeter.plan import Plan, weights
 from hopmeter.plan.spec import Place, node_specs
-from tests.pictures.made import image, pixels
+from tests.pictures.made import image, pixels, video
 
 from .world import planned, transport, world
 
@@ -66,7 +66,7 @@ def test_one_language_is_python_where_there_is_an_object() -> None:
         ({"codec": "none"}, "array:20x30 is an object: name the codec that carries it, such as --codec numpy"),
         (
             {"payload": "timing"},
-            "codec numpy carries objects, array:200x200 or image:1440x1080, and not timing",
+            "codec numpy carries objects, array:200x200, image:1440x1080, image:PATH or video:PATH, and not timing",
         ),
         ({"device": "gpu"}, "codec numpy keeps its objects on the CPU"),
         ({"codec": "cupy"}, "codec cupy keeps its objects on the GPU"),
@@ -179,6 +179,13 @@ def test_a_gpu_that_is_not_here_is_remembered_until_one_comes(monkeypatch: pytes
     assert nodes.asked == ["torch gpu array:20x30"] * 2
 
 
-def test_a_codec_makes_its_own_objects_and_takes_none_from_a_file(tmp_path: Path) -> None:
-    (cell, *_) = carried(payload=f"image:{image(tmp_path / 'one.png', pixels()[0])}").cells
-    assert "codec numpy carries objects" in cell.dropped
+def test_the_frames_of_a_file_weigh_what_an_image_of_their_size_does(tmp_path: Path) -> None:
+    still, moving = image(tmp_path / "one.png", pixels()[0]), video(tmp_path / "many.mkv", pixels())
+    generated, shown, played, resized = (
+        carried(payload=payload).runnable[0].payload_bytes
+        for payload in ("image:10x6", f"image:{still}", f"video:{moving}", f"video:20x12:{moving}")
+    )
+    assert shown == generated
+    assert played == generated + 8, "the number of the frame"
+    assert resized - played == 20 * 12 * 3 - 10 * 6 * 3
+    assert "rust" in dropped(carried(payload=f"image:{still}", language="rust"))[0]
