@@ -35,6 +35,8 @@ class Decoded:
     frames: int
     crc32: int
     """Of all bytes; tells whether another day's source was the same."""
+    turned: bool = False
+    """Whether a mark in the file told to turn or mirror it."""
 
     @property
     def payload(self) -> dict[str, str | int]:
@@ -53,6 +55,7 @@ class Decoded:
             "channels": "rgb",
             "dtype": "uint8",
             "crc32": f"{self.crc32:08x}",
+            **({"turned": True} if self.turned else {}),
         }
 
 
@@ -65,7 +68,8 @@ def said(facts: Mapping[str, Any]) -> str:
     many, (height, width, _), (own_height, own_width, _) = facts["frames"], facts["shape"], facts["source_shape"]
     resized = "" if (height, width) == (own_height, own_width) else f", resized from {own_width}×{own_height}"
     frames = "1 frame" if many == 1 else f"{many} frames"
-    return f"{facts['path']}: {facts['codec']}, {frames} of {width}×{height} rgb8{resized}"
+    turned = ", turned as its mark says" if facts.get("turned") else ""
+    return f"{facts['path']}: {facts['codec']}, {frames} of {width}×{height} rgb8{turned}{resized}"
 
 
 def size_of(source: Source) -> Size:
@@ -108,7 +112,7 @@ def decode(source: Source, most: int | None, into: Path, check: Callable[[], Non
             _refuse(source, frame, first, many)
             crc32 = zlib.crc32(frame.pixels, crc32)
             file.write(frame.pixels)
-    return Decoded(source, into, first.codec, first.size, first.own_size, many, crc32)
+    return Decoded(source, into, first.codec, first.size, first.own_size, many, crc32, first.turned)
 
 
 def _with(first: Frame, others: Iterator[Frame]) -> Iterator[Frame]:

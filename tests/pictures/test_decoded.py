@@ -52,6 +52,61 @@ def test_an_image_is_its_pixels_as_pillow_decodes_them(tmp_path: Path, name: str
         assert np.array_equal(got[0], pixels()[0])
 
 
+UPRIGHT: dict[int, Callable[[Pixels], Pixels]] = {
+    1: lambda lies: lies,
+    2: lambda lies: lies[:, ::-1],
+    3: lambda lies: lies[::-1, ::-1],
+    4: lambda lies: lies[::-1],
+    5: lambda lies: lies.swapaxes(0, 1),
+    6: lambda lies: np.rot90(lies, -1),
+    7: lambda lies: lies[::-1, ::-1].swapaxes(0, 1),
+    8: lambda lies: np.rot90(lies),
+}
+"""What a viewer makes of pixels by EXIF's mark: 6 and 8 are a camera held on its side."""
+
+
+@pytest.mark.parametrize("mark", UPRIGHT)
+@pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.tiff", "a.webp"])
+def test_a_picture_is_turned_as_its_mark_says(tmp_path: Path, name: str, mark: int) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = mark
+    more: dict[str, Any] = {"lossless": True} if name == "a.webp" else {}
+    blocks = np.kron(pixels(1, 3, 5)[0], np.ones((16, 16, 1), np.uint8))  # what JPEG keeps nearly as it was
+    Image.fromarray(blocks).save(tmp_path / name, exif=exif, quality=100, **more)
+    found, got = decode(f"image:{tmp_path / name}", tmp_path)
+    expected = UPRIGHT[mark](blocks)
+    assert found.size == found.own_size == (expected.shape[1], expected.shape[0])
+    middles = got[0][8::16, 8::16].astype(int) - expected[8::16, 8::16]
+    assert np.abs(middles).max() <= (12 if name == "a.jpg" else 0)
+    assert decoded.said(found.facts).endswith("rgb8, turned as its mark says" if mark > 1 else "rgb8")
+
+
+def test_a_size_is_asked_of_the_turned_picture(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.fromarray(pixels()[0]).save(tmp_path / "a.png", exif=exif)
+    found, _ = decode(f"image:3x5:{tmp_path / 'a.png'}", tmp_path)
+    assert (found.size, found.own_size) == ((3, 5), (6, 10))
+    assert decoded.said(found.facts).endswith("3×5 rgb8, turned as its mark says, resized from 6×10")
+
+
+@pytest.mark.parametrize("mark", [0, 9])
+def test_a_mark_without_a_meaning_turns_nothing(tmp_path: Path, mark: int) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = mark
+    Image.fromarray(pixels()[0]).save(tmp_path / "a.png", exif=exif)
+    found, got = decode(f"image:{tmp_path / 'a.png'}", tmp_path)
+    assert np.array_equal(got[0], pixels()[0])
+    assert "turned" not in found.facts
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.webp"])
+def test_marks_that_cannot_be_read_leave_the_picture_as_it_lies(tmp_path: Path, name: str) -> None:
+    Image.fromarray(pixels()[0]).save(tmp_path / name, exif=b"Exif\0\0garbage")
+    found, _ = decode(f"image:{tmp_path / name}", tmp_path)
+    assert (found.size, found.turned) == ((10, 6), False)
+
+
 def test_a_palette_becomes_its_colours(tmp_path: Path) -> None:
     shown = np.zeros((4, 4, 3), np.uint8)
     shown[1] = (200, 10, 30)
