@@ -151,10 +151,16 @@ def left_behind() -> list[str]:
     return [str(path) for path in ground._base().glob(f"{ground.PREFIX}*/*.rgb8")]
 
 
-def test_nodes_of_other_languages_send_resized_frames_whole(tmp_path: Path, world: World) -> None:
+@pytest.mark.parametrize("language", ["rust", "c++", "rust>python", "c++>python"])
+def test_nodes_of_other_languages_send_resized_frames_whole(tmp_path: Path, world: World, language: str) -> None:
+    for each in language.split(">"):
+        if not (here := world.ready["unix", each]).ready:
+            pytest.skip(f"{here.missing}: {here.get}")
     payload = f"video:32x20:{video(tmp_path / 'a.mkv', pixels(3))}"
-    run = measured(planned(world, payload, transport="unix", language="rust", pattern="rpc", sinks=1), world, tmp_path)
-    (row,) = run.measured
+    run = measured(
+        planned(world, payload, transport="unix", language=language, pattern="rpc", sinks=1), world, tmp_path
+    )
+    (row,) = [row for row in run.measured if row.candidate]
     assert (row["status"], row["payload_bytes"], row["content_errors"]) == ("ok", 32 * 20 * 3, 0)
     assert np.prod(run.about["pictures"][payload]["shape"]) == 32 * 20 * 3
 
