@@ -12,16 +12,22 @@ from rich.table import Table
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("scenarios", epilog="Example: hopmeter scenarios --schema > scenario.schema.json")(scenarios)
+    app.command("scenarios", epilog="Example: hopmeter scenarios image > mine.toml")(scenarios)
 
 
 def scenarios(
+    name: Annotated[
+        str | None, typer.Argument(help="One to print, as a start for your own.", show_default="a list")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
     schema: Annotated[bool, typer.Option("--schema", help="The JSON Schema of a scenario file, for editors.")] = False,
 ) -> None:
-    """List the scenarios with the question each asks."""
+    """List the scenarios with the question each asks, or print one."""
     from hopmeter.scenario import files
 
+    if name is not None:
+        print(files.named(name).read_text().rstrip())
+        return
     if schema:
         print(schema_text(), end="")
         return

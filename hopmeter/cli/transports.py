@@ -16,26 +16,37 @@ from hopmeter.manifest import Manifest, Readiness
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("transports", epilog="Example: hopmeter transports --json")(transports)
+    app.command("transports", epilog="Example: hopmeter transports zeromq")(transports)
 
 
 def transports(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Those to tell all about, with their settings.", show_default="a list")
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object a line for each transport and language.")
     ] = False,
 ) -> None:
-    """List transports: which are ready here, in which languages, and the command that gets the others."""
-    from hopmeter import manifest
+    """List transports: which are ready here, in which languages, and the command that gets the others.
 
-    known = manifest.every()
+    Of those that are named, tell what they offer and every setting, too.
+    """
+    from hopmeter import manifest
+    from hopmeter.cli.parts import details
+
+    known = manifest.selected(names) if names else manifest.every()
     ready = manifest.readiness_of_all(known.values())
-    wrong = [_not_ready(name, error) for name, error in manifest.broken().items()]
+    wrong = [] if names else [_not_ready(name, error) for name, error in manifest.broken().items()]
     if as_json:
         for state in (*ready.values(), *wrong):
             print(json.dumps(state.as_json()))
         return
     console = Console(highlight=False)
-    console.print(_table(known, ready))
+    if names:
+        for one in known.values():
+            details.show(console, one, ready)
+    else:
+        console.print(_table(known, ready))
     _print_missing(console, [state for state in (*ready.values(), *wrong) if not state.ready])
 
 

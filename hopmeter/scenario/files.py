@@ -15,14 +15,17 @@ def every() -> dict[str, Path]:
     return {path.stem: path for path in sorted(places.scenario_folder().glob("*.toml"))}
 
 
+def named(name: str) -> Path:
+    """One that comes with hopmeter; `UsageError` where there is none, with the nearest that is."""
+    known = every()
+    if name not in known:
+        raise UsageError(f"scenario {toml_files.one_of(name, known)}", "or name a .toml file")
+    return known[name]
+
+
 def find(asked: str) -> Path:
     """A scenario by its name or its path."""
-    if asked.endswith(".toml") or "/" in asked:
-        return Path(asked)
-    known = every()
-    if asked not in known:
-        raise UsageError(f"scenario {toml_files.one_of(asked, known)}", "or name a .toml file")
-    return known[asked]
+    return Path(asked) if asked.endswith(".toml") or "/" in asked else named(asked)
 
 
 def load(path: Path) -> tuple[Scenario, dict[str, Any]]:

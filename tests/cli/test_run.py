@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from hopmeter import manifest, places
+from hopmeter.scenario import files
 
 ROOT = Path(__file__).parents[2]
 Ran = subprocess.CompletedProcess[str]
@@ -204,6 +205,24 @@ def test_transports_are_listed_a_line_each(hopmeter: Hopmeter) -> None:
     for row in rows:
         assert set(row) == {"transport", "language", "ready", "version", "missing", "get"}
         assert row["ready"] == (row["missing"] is None)
+
+
+def test_a_transport_that_is_named_is_told_with_every_setting(hopmeter: Hopmeter) -> None:
+    told = hopmeter("transports", "zeromq", "mqtt").stdout
+    for name in ("zeromq", "mqtt"):
+        one = manifest.named([name])[name]
+        assert one.title in told and all(setting in told for setting in one.settings)
+    assert "shm" not in told
+    wrong = hopmeter("transports", "zmq")
+    assert wrong.returncode == 2 and 'did you mean "zeromq"?' in wrong.stderr
+
+
+def test_a_scenario_that_is_named_is_printed_as_a_start_for_ones_own(hopmeter: Hopmeter, tmp_path: Path) -> None:
+    own = tmp_path / "mine.toml"
+    own.write_text(hopmeter("scenarios", "fan-out").stdout)
+    assert files.load(own) == files.load(files.named("fan-out"))
+    wrong = hopmeter("scenarios", "missing.toml")
+    assert wrong.returncode == 2 and "is not one of" in wrong.stderr
 
 
 def test_scenarios_are_listed_with_their_questions(hopmeter: Hopmeter) -> None:

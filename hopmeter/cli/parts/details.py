@@ -1,0 +1,86 @@
+"""A transport's page: what it offers, what it takes to have it, and every setting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from rich.console import Console
+from rich.table import Table
+
+from hopmeter.manifest import Manifest, Offer, Readiness, Setting
+
+MIB = 1 << 20
+
+
+def show(console: Console, one: Manifest, ready: Mapping[tuple[str, str], Readiness]) -> None:
+    """Prints the page; `ready` has the readiness of each of its languages."""
+    console.print(f"[bold]{one.title}[/bold] ({one.name})")
+    console.print(one.summary, markup=False)
+    console.print(f"{_traits(one)}\n", markup=False)
+    console.print(_languages(one.offers.values(), ready))
+    if one.settings:
+        console.print("\n[bold]settings[/bold], with their defaults")
+        console.print(_settings(one.settings))
+        name, setting = next(iter(one.settings.items()))
+        console.print(f"\nhopmeter run --transport {one.name} --set {name}={_told(setting.default)}", markup=False)
+    if (more := one.folder / "README.md").exists():
+        console.print(f"\nmore: {more}\n", markup=False, soft_wrap=True)
+
+
+def _traits(one: Manifest) -> str:
+    traits = ["typed messages" if one.carriage == "typed" else "raw frames"]
+    traits += [f"{one.rpc} calls"] if one.rpc else []
+    traits += ["lends memory"] if one.loan else []
+    traits += [f"{one.daemon.title} started for each trial"] if one.daemon else []
+    traits += [] if one.ranked else ["in no ranking"]
+    return "; ".join(traits)
+
+
+def _languages(offers: Iterable[Offer], ready: Mapping[tuple[str, str], Readiness]) -> Table:
+    table = _table("language", "", "library", "waits", "patterns", "placements", "at most")
+    for offer in offers:
+        state = ready[offer.transport, offer.language]
+        mark = "[green]ready[/green]" if state.ready else "[yellow]not ready[/yellow]"
+        words = (" ".join(each) for each in (offer.waits, offer.patterns, offer.placements))
+        table.add_row(offer.language, mark, state.version or offer.library, *words, _size(offer.max_payload_bytes))
+    return table
+
+
+def _settings(settings: Mapping[str, Setting]) -> Table:
+    table = _table("name", "default", "may be", "what it does")
+    for name, setting in settings.items():
+        table.add_row(name, _told(setting.default), _allowed(setting), " ".join((setting.help, *_where(setting))))
+    return table
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _told(value: object) -> str:
+    """A value as `--set` takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _allowed(setting: Setting) -> str:
+    if isinstance(setting.default, bool):
+        return "true, false"
+    if setting.choices:
+        return ", ".join(choice or '""' for choice in setting.choices)
+    ends = [f"{word} {end:.12g}" for word, end in (("from", setting.min), ("to", setting.max)) if end is not None]
+    return " ".join(ends)
+
+
+def _where(setting: Setting) -> list[str]:
+    """Where alone it does something."""
+    limits = (setting.languages, setting.waits, setting.patterns, setting.placements)
+    words = [", ".join(limit) for limit in limits if limit]
+    words += [f"{name} = {' or '.join(map(_told, values))}" for name, values in setting.where.items()]
+    return [f"[dim]({'; '.join(words)})[/dim]"] if words else []
+
+
+def _size(count: int) -> str:
+    return f"{count / MIB:,.0f} MiB" if count >= MIB else f"{count:,} B"
