@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hopmeter.codecs import frameworks, missing, named, names
+from hopmeter.codecs import Lender, decode, encode, frameworks, missing, named, names
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Array, Form
 from hopmeter.codecs.lookup import codecs
@@ -35,6 +35,11 @@ def codec_names() -> tuple[str, ...]:
 def devices(codec: str) -> tuple[str, ...]:
     """Where a codec's objects can live, `cpu` or `gpu`."""
     return form_of(codec).devices
+
+
+def lenders() -> list[str]:
+    """Every codec whose objects' memory on a GPU can be lent to another process by a handle."""
+    return [name for name, codec in codecs().items() if name in forms() and hasattr(codec, "from_device")]
 
 
 def form_of(codec: str) -> Form:
@@ -62,7 +67,9 @@ def arrays_of(text: str, form: Form) -> list[Array]:
 
 
 def place_of(codec: str, device: str) -> str:
-    """A device in the words of the codec's framework, empty for the CPU. Raises CodecError where it is not there."""
+    """A device (`cpu`, `gpu`, and `gpu+cuda-ipc` where its memory is lent) in the words of the codec's framework, empty
+    for the CPU. Raises CodecError where it is not there."""
+    device, _, share = device.partition("+")
     if codec in frameworks() and (absent := missing(codec)):
         raise CodecError(absent)
     form = form_of(codec)
@@ -72,18 +79,28 @@ def place_of(codec: str, device: str) -> str:
         return ""
     if not form.has_gpu():
         raise CodecError(f"{codec} finds no GPU here")
+    if share and codec not in lenders():
+        raise CodecError(f"{codec} lends no memory of a GPU")
     return form.gpu
 
 
-def encoder_of(codec: str, place: str, settle: Callable[[Any], Any] | None) -> tuple[Any, Any]:
-    """`encode(obj) -> frames` and `decode(frames) -> obj`."""
+def encoder_of(codec: str, place: str, settle: Callable[[Any], Any] | None, share: str = "") -> tuple[Any, Any]:
+    """`encode(obj) -> frames` and `decode(frames) -> obj`; `share`: how memory of a GPU is lent, where it is."""
     if codec in names():
         module = named(codec)
         return module.encode, module.decode
-    from hopmeter.codecs import decode, encode
-
     if not place:
         return encode, decode
+    send = functools.partial(_lent, Lender()) if share else encode
+    shared = share or None
     if settle is None:
-        return encode, lambda frames: decode(frames, None, "gpu")
-    return encode, lambda frames: settle(decode(frames, None, "gpu"))
+        return send, lambda frames: decode(frames, None, "gpu", shared)
+    return send, lambda frames: settle(decode(frames, None, "gpu", shared))
+
+
+def _lent(lender: Lender, obj: Any) -> list[Any]:
+    """What is measured is a handle: an object that could only be copied is refused, with why."""
+    frames = encode(obj, lender)
+    if lender.copied:
+        raise CodecError(f"its memory cannot be lent: {'; '.join(lender.copied)}", "measure it without share")
+    return frames

@@ -27,11 +27,11 @@ class Objects:
     Raises CodecError where the framework has no such object.
     """
 
-    def __init__(self, codec: str, array: Array, place: str) -> None:
+    def __init__(self, codec: str, array: Array, place: str, share: str = "") -> None:
         self._form = forms.form_of(codec)
         self._object = _made(codec, self._form, array, place)
         self._sent = self._form.read(self._object)
-        encode, self._decode = forms.encoder_of(codec, place, self._form.settle)
+        encode, self._decode = forms.encoder_of(codec, place, self._form.settle, share)
         self.encode = functools.partial(encode, self._object)
         """Encodes the object anew, and answers its frames."""
         self._warm_up()
@@ -127,7 +127,7 @@ def opened(codec: str, made_of: str, device: str) -> Objects | Frames:
     """
     place = forms.place_of(codec, device)
     arrays = forms.arrays_of(made_of, forms.form_of(codec))
-    objects = [Objects(codec, array, place) for array in arrays]
+    objects = [Objects(codec, array, place, device.partition("+")[2]) for array in arrays]
     return Frames(objects) if forms.is_moving(made_of) else objects[0]
 
 

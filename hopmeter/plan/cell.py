@@ -16,6 +16,7 @@ AXES = (
     "touch",
     "codec",
     "device",
+    "share",
     "pace",
     "rate_hz",
     "relays",
@@ -60,6 +61,8 @@ class Cell:
     trials: int = 5
     device: str = "cpu"
     """Where the object of a codec lives."""
+    share: str = "none"
+    """How an object on a GPU gets to another process: through the host, or `cuda-ipc`, by a handle of its memory."""
     work: str = "none"
     asking: str = "parallel"
     """Whether a scatter asks its servers at once or one after the other."""
@@ -114,6 +117,11 @@ class Cell:
     def waits(self) -> tuple[str, ...]:
         """How its receivers wait: one for all, or one for each sink."""
         return waits_of(self.wait)
+
+    @property
+    def place(self) -> str:
+        """Where the object of a codec lives and how it is shared, in a node's words: `cpu`, `gpu`, `gpu+cuda-ipc`."""
+        return self.device if self.share == "none" else f"{self.device}+{self.share}"
 
     @property
     def sinks_work(self) -> bool:

@@ -135,6 +135,7 @@ def _cell(
         touch=axes["touch"] if axes["codec"] == "none" else "none",
         codec=axes["codec"],
         device=axes["device"],
+        share=axes["share"],
         pace=axes["pace"],
         relays=axes["relays"],
         sinks=axes["sinks"],

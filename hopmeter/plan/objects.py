@@ -23,7 +23,7 @@ def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
     if cell.codec == "none":
         if kind == "array":
             return f"{cell.payload} is an object: name the codec that carries it, such as --codec numpy"
-        return "bytes are on the CPU: device gpu is for the objects of a codec" if cell.device != "cpu" else ""
+        return "bytes are on the CPU: device gpu is for the objects of a codec" if cell.place != "cpu" else ""
     other = next((language for language in ends if language != "python"), "")
     if other:
         return f"codec {cell.codec} carries objects of Python's, and an end is {other}"
@@ -37,7 +37,21 @@ def _no_place(cell: Cell) -> str:
     from hopmeter.node.forms import devices  # only here: few plans need NumPy
 
     known = devices(cell.codec)
-    return "" if cell.device in known else f"codec {cell.codec} keeps its objects on the {known[0].upper()}"
+    if cell.device not in known:
+        return f"codec {cell.codec} keeps its objects on the {known[0].upper()}"
+    return _no_handle(cell) if cell.share != "none" else ""
+
+
+def _no_handle(cell: Cell) -> str:
+    """Why an object's memory cannot be lent."""
+    from hopmeter.node.forms import lenders
+
+    if cell.device != "gpu":
+        return f"share {cell.share} lends memory of a GPU, and this object is on the CPU: --device gpu"
+    if cell.own_encoders:
+        return f"share {cell.share}: {cell.transport} encodes objects by itself"
+    known = lenders()
+    return "" if cell.codec in known else f"codec {cell.codec} lends no memory of a GPU: {', '.join(known)} do"
 
 
 def weighed(cells: Sequence[Cell], world: World) -> list[Cell]:
@@ -50,7 +64,7 @@ def weighed(cells: Sequence[Cell], world: World) -> list[Cell]:
     for cell in filter(_carries, cells):
         carrier = carriers[cell.transport, cell.codec]
         if carrier.ready:
-            key = (cell.transport, cell.codec, cell.device)
+            key = (cell.transport, cell.codec, cell.place)
             one = asked.get(key) or asked.setdefault(key, _question(cell, carrier, world))
             one.payloads[object_of(cell.payload)] = None
     answers = weights(list(asked.values()))
@@ -63,7 +77,7 @@ def _question(cell: Cell, carrier: Readiness, world: World) -> Asked:
 
     python = carrying.interpreter(cell.codec, world.manifests[cell.transport].offers["python"])
     is_it = python is not None and tuple(python.command) == carrier.command
-    return Asked(carrier.command, python if is_it else None, cell.codec, cell.device)
+    return Asked(carrier.command, python if is_it else None, cell.codec, cell.place)
 
 
 def _carries(cell: Cell) -> bool:
@@ -77,7 +91,7 @@ def _settled(
     if not carrier.ready:
         get = f"run `{carrier.get}`" if carrier.get.startswith("hopmeter ") else carrier.get
         return replace(cell, dropped=f"codec {cell.codec}: {carrier.missing}; {get}")
-    payload_bytes, missing = told[cell.transport, cell.codec, cell.device][object_of(cell.payload)]
+    payload_bytes, missing = told[cell.transport, cell.codec, cell.place][object_of(cell.payload)]
     return (
         replace(cell, dropped=f"codec {cell.codec}: {missing}")
         if missing

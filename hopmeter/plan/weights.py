@@ -38,7 +38,7 @@ class Asked:
         """In the order in which they were first met."""
         self.lasts = python is not None
         alike = [*_alike(python, codec), _code()] if python else command
-        self.identity = json.dumps([alike, codec, device, _gpus() if device == "gpu" else ()])
+        self.identity = json.dumps([alike, codec, device, _gpus() if device != "cpu" else ()])
 
     def answer(self) -> Weights:
         """What is remembered, and what the node says of the rest."""
@@ -49,7 +49,7 @@ class Asked:
         said, is_sure = _weigh([*self.command, "--weigh", self.codec, self.device], rest)
         if is_sure and self.lasts:
             # What is missing on the CPU may be there tomorrow, and nothing that is looked at here would tell.
-            lasting = {each: found for each, found in said.items() if found[0] or self.device == "gpu"}
+            lasting = {each: found for each, found in said.items() if found[0] or self.device != "cpu"}
             _remember(self.identity, known | lasting)
         return known | said
 

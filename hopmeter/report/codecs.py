@@ -13,7 +13,7 @@ from hopmeter.report import shapes, theme, words
 from hopmeter.report.grouping import Group, families, labels
 from hopmeter.report.source import Row
 
-ASIDE = ("codec", "device", "payload_bytes")
+ASIDE = ("codec", "device", "share", "payload_bytes")
 """A codec decides how many bytes travel; where the object lives is part of what it is."""
 ROW, GAP = 17, 0.7
 """Pixels a row takes; the air between two codecs, in rows."""
@@ -51,7 +51,7 @@ class OneWay(Group):
     @cached_property
     def labels(self) -> dict[int, str]:
         """The codec of each row, by `id` of the row object."""
-        several = len({row["device"] for row in self.rows}) > 1
+        several = len({row.cell.place for row in self.rows}) > 1
         return {id(row): _codec(row, several) for row in self.rows}
 
     @property
@@ -79,7 +79,7 @@ def conditions(family: Sequence[Group]) -> str:
     """What all these groups have in common; the size only where every codec makes the same of it."""
     sizes = {group.conditions["payload_bytes"] for group in family}
     same = family[0].conditions | ({"payload_bytes": 0} if len(sizes) > 1 else {})
-    return ", ".join(replace(family[0], conditions=same).told("codec", "device"))
+    return ", ".join(replace(family[0], conditions=same).told("codec", "device", "share"))
 
 
 def placed(family: Sequence[Group]) -> list[Stand]:
@@ -90,7 +90,7 @@ def placed(family: Sequence[Group]) -> list[Stand]:
 
 def arranged(found: Sequence[tuple[Row, shapes.Box]]) -> list[Stand]:
     """Rows with their boxes from top to bottom, in that order."""
-    names, several = labels([row for row, _ in found], ASIDE), len({row["device"] for row, _ in found}) > 1
+    names, several = labels([row for row, _ in found], ASIDE), len({row.cell.place for row, _ in found}) > 1
     codecs: dict[str, list[tuple[Row, shapes.Box]]] = {}
     for row, box in sorted(found, key=lambda each: each[1].p50):
         codecs.setdefault(_codec(row, several), []).append((row, box))
@@ -105,17 +105,22 @@ def arranged(found: Sequence[tuple[Row, shapes.Box]]) -> list[Stand]:
 
 def on_gpu(stands: Sequence[Stand]) -> list[str]:
     """`torch over zeromq 1.30×`: the median of objects on a GPU as a multiple of that of the same ones in memory."""
-    medians = {(str(each.row["codec"]), each.series, str(each.row["device"])): each.box.p50 for each in stands}
+    medians = {(str(each.row["codec"]), each.series, each.row.cell.place): each.box.p50 for each in stands}
     return [
-        f"{codec} over {series} {words.times(there / here)}"
-        for (codec, series, device), there in medians.items()
-        if device == "gpu" and (here := medians.get((codec, series, "cpu")))
+        " ".join([f"{codec} over {series}", *_by(place), words.times(there / here)])
+        for (codec, series, place), there in medians.items()
+        if place != "cpu" and (here := medians.get((codec, series, "cpu")))
     ]
 
 
-def _codec(row: Row, devices: bool) -> str:
+def _by(place: str) -> list[str]:
+    share = place.partition("+")[2]
+    return [f"by {share}"] if share else []
+
+
+def _codec(row: Row, places: bool) -> str:
     codec = "no codec" if row["codec"] in (None, "none") else str(row["codec"])
-    return " ".join(words.distinct([codec, str(row["device"] or "") if devices else ""]))
+    return " ".join(words.distinct([codec, row.cell.place if places else ""]))
 
 
 def height(stands: Sequence[Stand]) -> float:

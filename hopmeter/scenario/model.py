@@ -185,6 +185,9 @@ class Axes(Strict):
         "to compare with (`hopmeter.codecs.names()`).",
     )
     device: Axis[Literal["cpu", "gpu"]] | None = Field(None, description="Where the object of a codec lives.")
+    share: Axis[Literal["none", "cuda-ipc"]] | None = Field(
+        None, description="Whether an object on a GPU is copied to the host and back, or lent by a handle of CUDA's."
+    )
     pace: Axis[Literal["open", "poisson", "burst", "closed", "max"]] | None = Field(
         None, description="How the source paces its messages."
     )

@@ -20,6 +20,7 @@ DEFAULTS: dict[str, list[Any]] = {
     "touch": ["write"],
     "codec": ["none"],
     "device": ["cpu"],
+    "share": ["none"],
     "pace": ["open"],
     "rate": [1000.0],
     "relays": [0],

@@ -39,7 +39,7 @@ CELLS = pa.schema(
     [
         *_typed(pa.string(), "cell transport language pattern placement wait cores payload"),
         *_typed(pa.int64(), "payload_bytes frame_bytes"),
-        *_typed(pa.string(), "touch codec device pace"),
+        *_typed(pa.string(), "touch codec device share pace"),
         *_typed(pa.float64(), "rate_hz"),
         *_typed(pa.int64(), "relays sinks pairs messages warmup"),
         *_typed(pa.string(), "work asking forward profile"),

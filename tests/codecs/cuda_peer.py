@@ -53,6 +53,11 @@ class Tensor:
     def __init__(self, array: Any, device: int = 0) -> None:
         self.array, self.device = array, device
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As tensors have it."""
+        return tuple(self.array.shape)
+
     def __dlpack__(self) -> Any:
         return self.array.__dlpack__()
 

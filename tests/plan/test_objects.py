@@ -71,6 +71,18 @@ def test_one_language_is_python_where_there_is_an_object() -> None:
         ({"device": "gpu"}, "codec numpy keeps its objects on the CPU"),
         ({"codec": "cupy"}, "codec cupy keeps its objects on the GPU"),
         (
+            {"codec": "torch", "share": "cuda-ipc"},
+            "share cuda-ipc lends memory of a GPU, and this object is on the CPU: --device gpu",
+        ),
+        (
+            {"codec": "mxnet", "device": "gpu", "share": "cuda-ipc"},
+            "codec mxnet lends no memory of a GPU: cupy, jax, paddle, tensorflow, torch do",
+        ),
+        (
+            {"codec": "none", "payload": "timing", "share": "cuda-ipc"},
+            "bytes are on the CPU: device gpu is for the objects of a codec",
+        ),
+        (
             {"codec": "none", "payload": "timing", "device": "gpu"},
             "bytes are on the CPU: device gpu is for the objects of a codec",
         ),
@@ -167,6 +179,17 @@ def test_what_is_missing_is_asked_for_again(monkeypatch: pytest.MonkeyPatch, nod
     for _ in range(2):
         assert dropped(carried())[0].startswith("codec numpy: ")
     assert len(nodes.asked) == 2
+
+
+def test_a_share_is_asked_of_the_node_with_the_place_and_dropped_where_no_gpu_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nodes = Nodes(0, "torch finds no GPU here")
+    monkeypatch.setattr(weights, "_weigh", nodes)
+    made = carried(codec="torch", device="gpu", share=["none", "cuda-ipc"])
+    assert dropped(made) == ["codec torch: torch finds no GPU here"] * 2
+    assert sorted(nodes.asked) == ["torch gpu array:20x30", "torch gpu+cuda-ipc array:20x30"]
+    assert [cell.share for cell in made.cells if cell.ranked] == ["none", "cuda-ipc"]
 
 
 def test_a_gpu_that_is_not_here_is_remembered_until_one_comes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,14 +136,15 @@ def test_the_way_of_the_messages_is_told_once_for_all_cells_that_agree() -> None
 
 
 def test_objects_on_a_gpu_are_told_as_a_multiple_of_those_in_memory() -> None:
-    def stand(codec: str, device: str, p50: float) -> codecs.Stand:
-        (row,) = run_of(cell("zeromq", p50, language="python", codec=codec, device=device)).measured
+    def stand(codec: str, device: str, p50: float, share: str = "none") -> codecs.Stand:
+        (row,) = run_of(cell("zeromq", p50, language="python", codec=codec, device=device, share=share)).measured
         return codecs.Stand(row, shapes.Box(p50, p50, p50, p50, p50, ()), codec, "zeromq", 0.0)
 
     both = [
         stand("torch", "cpu", 200.0),
         stand("torch", "gpu", 260.0),
+        stand("torch", "gpu", 100.0, "cuda-ipc"),
         stand("cupy", "gpu", 90.0),
         stand("numpy", "cpu", 50.0),
     ]
-    assert codecs.on_gpu(both) == ["torch over zeromq 1.30×"]
+    assert codecs.on_gpu(both) == ["torch over zeromq 1.30×", "torch over zeromq by cuda-ipc 0.500×"]
