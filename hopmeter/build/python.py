@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import platform
 import sys
+from importlib import metadata
 from pathlib import Path
 
 from hopmeter.build.command import BuildError, run_logged
-from hopmeter.manifest.interpreter import NoPythonError, folder, interpreter
+from hopmeter.manifest.interpreter import Interpreter, NoPythonError, folder, interpreter
 from hopmeter.manifest.model import Offer
+from hopmeter.manifest.requirement import here, name
 
 UV = [sys.executable, "-m", "uv"]
 
@@ -21,8 +24,28 @@ def build(offer: Offer, log: Path) -> None:
         found = interpreter(offer)
     except NoPythonError as none:
         raise BuildError(str(none), none.remedy) from none
-    if offer.pip and found is not None:
-        run_logged([*UV, "pip", "install", "--python", found.program, *offer.pip], log, remedy=remedy)
+    if found is None:
+        return
+    _refuse_elsewhere(offer, found)
+    if packages := [each for text in offer.pip if (each := here(text))]:
+        run_logged([*UV, "pip", "install", "--python", found.program, *packages], log, remedy=remedy)
+
+
+def _refuse_elsewhere(offer: Offer, found: Interpreter) -> None:
+    """Some libraries are built for some processors only; one that was built by hand is taken."""
+    for text in offer.pip:
+        if not here(text) and not installed(name(text), found):
+            wanted = text.partition(";")[0].strip()
+            raise BuildError(
+                f"{wanted} has no ready package for {platform.machine()}, which {offer.transport} in Python needs",
+                f"build it from its source into {found.program}, or measure {offer.transport} in its other languages",
+            )
+
+
+def installed(distribution: str, found: Interpreter) -> bool:
+    """Whether a package lies in a Python's folders."""
+    folders = [str(folder) for folder in found.packages]
+    return any(True for _ in metadata.Distribution.discover(name=distribution, path=folders))
 
 
 def make(environment: Path, log: Path, remedy: str) -> None:

@@ -99,7 +99,7 @@ def adapter(manifest: Manifest, offer: Offer) -> type[Any]:
 def _elsewhere(offer: Offer) -> str:
     if offer.interpreter == "system":
         return f"`apt install {' '.join(offer.apt)}`, and run the program with hopmeter on the system's Python"
-    packages = " ".join(f"'{package}'" for package in offer.pip)
+    packages = " ".join(f"'{package.partition(';')[0]}'" for package in offer.pip)
     return f"`pip install {packages}` beside hopmeter, in an environment without the other transports: they conflict"
 
 

@@ -18,8 +18,8 @@ from hopmeter import places
 from hopmeter.codecs import lookup, naming
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, ours, own, system
 from hopmeter.manifest.model import Offer
-
-NAME = re.compile(r"[A-Za-z0-9._-]+")
+from hopmeter.manifest.requirement import here
+from hopmeter.manifest.requirement import name as name_of
 
 
 def interpreter(codec: str, offer: Offer) -> Interpreter | None:
@@ -63,7 +63,7 @@ def requirements(codec: str) -> list[str]:
     wanted, extra = {"numpy", _package(codec), *getattr(module, "ALSO", ())}, getattr(module, "EXTRA", "")
     own_needs, extras = _declared()
     needed = sorted(
-        (text for text in own_needs if _name(text) in wanted), key=lambda text: _name(text) != _package(codec)
+        (text for text in own_needs if name_of(text) in wanted), key=lambda text: name_of(text) != _package(codec)
     )
     return [*extras.get(extra, []), *needed]
 
@@ -92,7 +92,7 @@ def _absent(found: Interpreter, codec: str) -> str:
 
 def versions(codec: str, found: Interpreter) -> list[str]:
     """Of the packages that a codec needs, the framework first; empty for one that came without saying so."""
-    return [_version(_name(text), found.packages) for text in requirements(codec)]
+    return [_version(name_of(text), found.packages) for text in requirements(codec)]
 
 
 def _version(distribution: str, folders: tuple[Path, ...]) -> str:
@@ -123,16 +123,16 @@ def _declared() -> tuple[list[str], dict[str, list[str]]]:
     tree = places.checkout()
     if tree is not None:  # what was installed may be of another day than the checkout
         project = tomllib.loads((tree / "pyproject.toml").read_text())["project"]
-        return project["dependencies"], project["optional-dependencies"]
+        told = {name: _here(texts) for name, texts in project["optional-dependencies"].items()}
+        return _here(project["dependencies"]), told
     own_needs: list[str] = []
     extras: dict[str, list[str]] = {}
     for line in metadata.requires("hopmeter") or ():
         text, _, marker = line.partition(";")
         found = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", marker)
-        (extras.setdefault(found[1], []) if found else own_needs).append(text.strip())
+        (extras.setdefault(found[1], []) if found else own_needs).extend(_here([f"{text};{marker}"]))
     return own_needs, extras
 
 
-def _name(requirement: str) -> str:
-    found = NAME.match(requirement)
-    return found[0] if found else ""
+def _here(requirements: list[str]) -> list[str]:
+    return [text for each in requirements if (text := here(each))]

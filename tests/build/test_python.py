@@ -84,6 +84,18 @@ def test_what_the_manifest_no_longer_lists_leaves_an_own_environment(tmp_path: P
     assert "No module named 'loner'" in work.build_one(without).error
 
 
+def test_a_package_for_other_processors_is_told_and_one_that_is_there_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = target(tmp_path, "loner", pip=["loner==11.*; platform_machine == 'x86_64'"])
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    outcome = work.build_one(asked)
+    assert outcome.error == "loner==11.* has no ready package for aarch64, which apart in Python needs"
+    assert "from its source" in outcome.remedy
+    there = target(tmp_path / "other", "numpy", pip=["numpy==11.*; platform_machine == 'x86_64'"])
+    assert work.build_one(there).error == ""
+
+
 def test_a_node_runs_on_the_systems_python(tmp_path: Path) -> None:
     try:
         system = interpreter.system()

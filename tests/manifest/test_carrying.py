@@ -104,6 +104,27 @@ def test_what_is_installed_needs_what_a_checkout_does(monkeypatch: pytest.Monkey
         carrying._declared.cache_clear()
 
 
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(("machine", "first"), [("x86_64", "tensorflow-cpu>=2.18"), ("aarch64", "tensorflow>=2.18")])
+def test_each_processor_has_the_packages_that_are_for_it(
+    monkeypatch: pytest.MonkeyPatch, whole: bool, machine: str, first: str
+) -> None:
+    lines = [
+        "numpy>=2",
+        "tensorflow-cpu>=2.18; platform_machine == 'x86_64' and extra == 'tensorflow'",
+        "tensorflow>=2.18; platform_machine != 'x86_64' and extra == 'tensorflow'",
+    ]
+    if not whole:
+        monkeypatch.setattr(places, "checkout", lambda: None)
+        monkeypatch.setattr("importlib.metadata.requires", lambda _: lines)
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    carrying._declared.cache_clear()
+    try:
+        assert carrying.requirements("tensorflow") == [first, "numpy>=2"]
+    finally:
+        carrying._declared.cache_clear()
+
+
 def test_a_node_starts_on_the_python_of_its_codec_and_is_described_by_it() -> None:
     shm = manifest.named(["shm"])["shm"]
     absent = readiness(shm, "python", "mxnet")
