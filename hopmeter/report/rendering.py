@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import vl_convert
+from altair.utils import schemapi
 
 from hopmeter.report import theme
 from hopmeter.report.drawing import Figure
@@ -36,9 +37,16 @@ EMPTY_GROUP = re.compile(r"<g(?: transform=\"translate\([^)]*\)\")?></g>|<g></g>
 OPENING = re.compile(r'<svg ([^>]*?)width="([\d.]+)" height="([\d.]+)"([^>]*)>')
 
 
+def unchecked() -> AbstractContextManager[None]:
+    """Figures are made without Altair's check against its schema, which took a quarter of a report's time; the tests
+    check them all."""
+    return schemapi.debug_mode(False)
+
+
 def specification(figure: Figure) -> dict[str, Any]:
     """The whole Vega-Lite specification."""
-    chart: dict[str, Any] = figure.chart.to_dict()
+    with unchecked():
+        chart: dict[str, Any] = figure.chart.to_dict()
     return {**chart, "config": theme.config()}
 
 
@@ -66,11 +74,11 @@ def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace("\\", "")
 
 
-def write_files(figure: Figure, whole: str, folder: Path, stem: str) -> None:
+def write_files(whole: str, folder: Path, stem: str) -> None:
     """`STEM.svg` and `STEM.png`."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{stem}.svg").write_text(whole)
-    (folder / f"{stem}.png").write_bytes(vl_convert.vegalite_to_png(specification(figure), scale=PNG_SCALE))
+    (folder / f"{stem}.png").write_bytes(vl_convert.svg_to_png(whole, scale=PNG_SCALE))
 
 
 @contextmanager

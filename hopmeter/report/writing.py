@@ -62,6 +62,11 @@ def write(run_folders: list[Path], out: Path, figure_folder: Path | None = None)
 
 def render(runs: Sequence[Run], figure_folder: Path | None = None) -> str:
     """The page; figures are also written as files where a folder is named."""
+    with rendering.unchecked():
+        return _rendered(runs, figure_folder)
+
+
+def _rendered(runs: Sequence[Run], figure_folder: Path | None) -> str:
     found = groups(runs)
     style = Style.of(runs)
     template = _environment().get_template("report.html.j2")
@@ -114,7 +119,7 @@ def _drawn(figure: Figure, stem: str, folder: Path | None) -> Drawn:
     whole = rendering.svg(figure)
     if folder is not None:
         with writing(folder / stem):
-            rendering.write_files(figure, whole, folder, stem)
+            rendering.write_files(whole, folder, stem)
     return Drawn(figure, Markup(rendering.inline(figure, whole, stem)), stem)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 from hopmeter.report.drawing import Style
@@ -26,9 +26,14 @@ def drawn(many: int, apart: float) -> dict[str, Any]:
     assert figure
     chart: dict[str, Any] = figure.chart.to_dict()
     texts = [layer for layer in chart["layer"] if layer["mark"]["type"] == "text"]
-    names = [chart["datasets"][layer["data"]["name"]][0]["name"] for layer in texts]
+    names = [[each["name"] for each in chart["datasets"][layer["data"]["name"]]] for layer in texts]
     legends = [layer["encoding"]["color"].get("legend") for layer in chart["layer"] if "color" in layer["encoding"]]
-    return {"names": names[len(names) // 2 :], "legend": legends[0], "caption": figure.caption}
+    above = chain.from_iterable(names[len(names) // 2 :])
+    return {
+        "names": sorted(above, key=lambda name: (len(name) < 3, len(name), name)),
+        "legend": legends[0],
+        "caption": figure.caption,
+    }
 
 
 def test_few_rows_have_their_names_beside_their_dots() -> None:

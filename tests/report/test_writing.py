@@ -74,7 +74,7 @@ def test_a_report_that_was_stopped_leaves_the_earlier_one_as_it_was(
     page = write([run], tmp_path / "page.html")
     before = {path: path.read_bytes() for path in tmp_path.glob("page.html*/*")} | {page: page.read_bytes()}
 
-    def stops(figure: drawing.Figure, whole: str, folder: Path, stem: str) -> None:
+    def stops(whole: str, folder: Path, stem: str) -> None:
         folder.mkdir(exist_ok=True)
         (folder / f"{stem}.svg").write_text("half")
         raise KeyboardInterrupt

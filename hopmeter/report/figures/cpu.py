@@ -111,8 +111,11 @@ def _chart(rows: list[Row], best: list[Row], group: Group, style: Style, plot: P
     )
     reach = base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(y=alt.Y("low:Q", **y), y2="high:Q")
     dots = base.mark_point(filled=True, size=80, opacity=1).encode(y="us:Q")
-    halos = [_name(label, stroke=theme.PAPER, strokeWidth=4) for label in names.labels]
-    return framed(alt.layer(_front(best, plot), reach, *halos, dots, *map(_name, names.labels)), HEIGHT)
+    alike: dict[tuple[Any, ...], list[Label]] = {}
+    for label in names.labels:
+        alike.setdefault((label.align, label.dx, label.dy), []).append(label)
+    halos = [_names(labels, stroke=theme.PAPER, strokeWidth=4) for labels in alike.values()]
+    return framed(alt.layer(_front(best, plot), reach, *halos, dots, *map(_names, alike.values())), HEIGHT)
 
 
 def _front(best: list[Row], plot: Plot) -> Any:
@@ -126,9 +129,11 @@ def _front(best: list[Row], plot: Plot) -> Any:
     )
 
 
-def _name(label: Label, **halo: Any) -> Any:
-    """A name beside its dot; or, below the dots, its halo in the colour of the paper, so that no line cuts through."""
-    mark = alt.Chart(table([{"cpu": label.x, "us": label.y, "name": label.text}])).mark_text(
-        align=label.align, baseline="middle", dx=label.dx, dy=label.dy, aria=False, **halo
+def _names(alike: Sequence[Label], **halo: Any) -> Any:
+    """Names that stand alike beside their dots; or, below the dots, their halos in the colour of the paper, so that no
+    line cuts through."""
+    first = alike[0]
+    mark = alt.Chart(table([{"cpu": each.x, "us": each.y, "name": each.text} for each in alike])).mark_text(
+        align=first.align, baseline="middle", dx=first.dx, dy=first.dy, aria=False, **halo
     )
     return mark.encode(x="cpu:Q", y="us:Q", text="name:N")
