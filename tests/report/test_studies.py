@@ -114,6 +114,11 @@ def ros2(p90: float, **settings: Any) -> dict[str, Any]:
     return row("ros2", "c++", p90, profile=profile, settings={"executor": "single", "depth": 10, **settings})
 
 
+def test_a_row_alone_is_told_with_its_settings() -> None:
+    said = told("P50 and P90 differ little", ros2(60.0, executor="multi") | {"chain_per_hop_p50_us": 50.0})
+    assert "ros2 (c++, executor=multi, 100" in said.numbers
+
+
 def test_a_setting_tells_rows_apart() -> None:
     text = "single-threaded executor"
     assert told(text, ros2(60.0), ros2(113.0, executor="multi")).answer == "holds"

@@ -180,9 +180,10 @@ def _ratio(one: Value, other: Value, says: str) -> Comparison | None:
 
 
 def _name(row: Row, other: Row) -> str:
-    """What the row is, with the conditions in which it differs from the other, and its rate."""
+    """What the row is, with the conditions in which it differs from the other, and its rate; alone, its profile."""
     free = ("pattern", "placement", "wait", "payload", "profile", "pairs", "codec")
-    differing = [str(row[key]) for key in free if row[key] != other[key]]
+    told = ("profile",) if row is other else tuple(key for key in free if row[key] != other[key])
+    differing = [str(row[key] or "") for key in told]
     rate = [words.rate(row["rate_hz"])] if row["rate_hz"] else []
     return f"{row['transport']} ({', '.join([str(row['language']), *filter(None, differing), *rate])})"
 

@@ -1,0 +1,23 @@
+"""Figures as specifications."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from altair.utils import schemapi
+
+from hopmeter.report import figures
+from hopmeter.report.drawing import Style
+from hopmeter.report.grouping import groups
+from hopmeter.report.source import read
+
+
+def test_every_figure_is_as_the_schema_of_vega_lite_has_it(run: Path, objects: Path) -> None:
+    """Reports are made without this check, for it takes long."""
+    assert schemapi.DEBUG_MODE, "nothing would be checked"
+    for folder in (run, objects):
+        runs = [read(folder)]
+        found, style = groups(runs), Style.of(runs)
+        drawn = [*figures.across(found, style), *(figure for group in found for figure in figures.draw(group, style))]
+        assert all(figure.chart.to_dict() for figure in drawn)
+        assert {figure.name for figure in drawn} >= {"ranking", "cpu"}
