@@ -1,27 +1,31 @@
 """Codecs against budgets: encode here, decode from plain memoryviews in another process, memory proved to be shared.
 
 A row is the time of both together in microseconds beside its budget, ten rounds; then NumPy beside other codecs.
+A framework that only the system's Python has is measured there.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import json
 import os
-import subprocess
 import sys
 import timeit
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from ending import Run, orderly
 from pairs import PAIRS, Comparison, told
 
-from hopmeter.codecs import decode, encode, missing, named, names, packing
+from hopmeter.codecs import CodecError, decode, encode, missing, named, names, packing
 
 ROUND_S = 0.02
+MOST_S = 300.0
 QUIET = {"OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"}
 ARRAY = ((200, 200), "f8")
 SINGLE = ((200, 200), "f4")
@@ -81,10 +85,10 @@ def best(call: Callable[[], Any]) -> list[float]:
     return [min(timeit.repeat(call, number=count, repeat=5)) / count * 1e6 for _ in range(PAIRS)]
 
 
-def child(number: int) -> None:
-    """Decodes what comes on standard input, proves it and prints how long it took."""
+def decoded(number: int, file: str) -> None:
+    """Decodes what is in a file, proves it and prints how long it took."""
     row = rows()[number]
-    message = sys.stdin.buffer.read()
+    message = Path(file).read_bytes()
     room = np.empty(len(message) + 64, np.uint8)
     start = -room.ctypes.data % 64
     buffer = room.data[start : start + len(message)]
@@ -103,22 +107,59 @@ def digest(row: Row, obj: Any) -> str:
     return hashlib.sha256(np.ascontiguousarray(row.look(obj)).tobytes()).hexdigest()
 
 
-def measured(number: int, row: Row) -> Comparison:
-    """One row: fails where the content differs or the memory is not the receive buffer."""
+def measured(number: int) -> list[float]:
+    """Microseconds of each round of a row; `WrongError` where the content differs or the memory is not shared."""
+    row = rows()[number]
     obj = row.make(numbers(row))
     frames = encode(obj)
     message = bytearray(packing.packed_bytes(frames))
     packing.pack_into(frames, message)
-    command = [sys.executable, __file__, str(number)]
-    done = subprocess.run(command, input=bytes(message), capture_output=True, check=True, timeout=300)
-    answer = json.loads(done.stdout.splitlines()[-1])
+    with Run() as run:
+        file = Path(run.directory) / "message"
+        file.write_bytes(message)
+        answer = answered(run, sys.executable, "decoded", number, file)
     if answer["digest"] != hashlib.sha256(numbers(row).tobytes()).hexdigest():
-        raise SystemExit(f"{row.name}: the content is not what was sent")
+        raise WrongError("the content is not what was sent")
     if not answer["shared"]:
-        raise SystemExit(f"{row.name}: the memory is not that of the receive buffer")
-    found = Comparison(f"{row.name}, encode + decode", 1.0)
-    for there, back in zip(best(lambda: encode(obj)), answer["us"], strict=True):
-        found.add(there + back, row.budget_us)
+        raise WrongError("the memory is not that of the receive buffer")
+    return [there + back for there, back in zip(best(lambda: encode(obj)), answer["us"], strict=True)]
+
+
+def answered(run: Run, python: str, *words: object) -> Any:
+    """What this file answers when a Python runs it with some words; raises `WrongError`."""
+    command = [python, __file__, *map(str, words)]
+    # Frameworks have threads, beside which what is forked must run nothing before its program.
+    done = run.said(command, MOST_S, env={"PYTHONPATH": str(Path(__file__).parents[1])}, preexec_fn=None)
+    if done.returncode != 0:
+        raise WrongError(next(iter(done.stderr.splitlines()[::-1]), f"it ended with {done.returncode}"))
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+class WrongError(Exception):
+    """A row could not be measured, or what it made is not right; the text says why."""
+
+
+def python_with(framework: str) -> str:
+    """This Python or the system's, whichever has a framework; empty where neither has."""
+    # Not needed by those that the system's Python runs, which has not all that hopmeter's manifests need.
+    from hopmeter.manifest import carrying, interpreter
+
+    if not missing(framework):
+        return sys.executable
+    with contextlib.suppress(interpreter.NoPythonError):
+        if carrying.has(interpreter.system(), framework):
+            return str(interpreter.system().program)
+    return ""
+
+
+def compared_with_budget(number: int, row: Row, python: str) -> Comparison:
+    """One row, here or on another Python."""
+    here = python == sys.executable
+    place = "" if here else ", the system's Python"
+    found = Comparison(f"{row.name}, encode + decode{place}", 1.0)
+    with Run() as run:
+        for took_us in measured(number) if here else answered(run, python, "measured", number):
+            found.add(took_us, row.budget_us)
     return found
 
 
@@ -135,22 +176,30 @@ def compared(name: str, what: Any) -> Comparison:
 
 
 def main() -> int:
-    """Rows of a framework that is not installed are told with the command that gets it."""
-    os.environ.update({key: os.environ.get(key, value) for key, value in QUIET.items()})
+    """Rows of a framework that no Python here has are told with the command that gets it; one that fails, fails."""
     if not missing("paddle") and not missing("tensorflow"):
         importlib.import_module("paddle")  # importing it after TensorFlow crashes
-    found = []
+    found, troubles = [], []
     for number, row in enumerate(rows()):
-        if without := missing(row.framework):
-            print(f"{row.name}: left out, {without}")
+        python = python_with(row.framework)
+        if not python:
+            print(f"{row.name}: left out, {missing(row.framework)}")
             continue
-        found.append(measured(number, row))
+        try:
+            found.append(compared_with_budget(number, row, python))
+        except (WrongError, CodecError) as error:
+            troubles.append(f"{row.name}: FAILED: {error}")
     found += [compared(name, what) for name in names() for what in (ARRAY, IMAGE)]
-    return told(found)
+    code = told(found)
+    print(*troubles, sep="\n", end="\n" if troubles else "")
+    return 1 if troubles else code
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        child(int(sys.argv[1]))
+    os.environ.update({key: os.environ.get(key, value) for key, value in QUIET.items()})
+    if sys.argv[1:2] == ["decoded"]:
+        decoded(int(sys.argv[2]), sys.argv[3])
+    elif sys.argv[1:2] == ["measured"]:
+        print(json.dumps(measured(int(sys.argv[2]))))
     else:
-        raise SystemExit(main())
+        raise SystemExit(orderly(main))

@@ -60,11 +60,11 @@ class Run:
         return self._folder.name
 
     def start(self, command: Sequence[str], **options: Any) -> subprocess.Popen[str]:
-        """As `subprocess.Popen` with text; `env` is added to what this process has."""
+        """As `subprocess.Popen` with text; `env` is added to what this process has. It dies with this process, unless
+        `preexec_fn` is None."""
+        options.setdefault("preexec_fn", die_with_launcher)
         env = {**os.environ, **(options.pop("env", None) or {}), MARK: self.name, "TMPDIR": self.directory}
-        process = subprocess.Popen(
-            command, text=True, env=env, start_new_session=True, preexec_fn=die_with_launcher, **options
-        )
+        process = subprocess.Popen(command, text=True, env=env, start_new_session=True, **options)
         self._started.append(process)
         return process
 
