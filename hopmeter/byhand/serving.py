@@ -6,6 +6,7 @@ import threading
 import time
 from typing import Any
 
+from hopmeter.byhand.moments import until
 from hopmeter.byhand.participant import Ears, opened
 from hopmeter.scenario.amounts import work
 
@@ -31,10 +32,11 @@ class Worker:
 
     def _do(self, coef: float) -> None:
         if self._work["kind"] == "sleep":
-            time.sleep(coef * int(self._work["ns"]) / 1e9)
+            # Spun at the end, as in scenarios: a sleep that wakes late is the machine's, and no cost of the way.
+            until(time.monotonic_ns() + round(coef * int(self._work["ns"])), over=lambda: False)
         elif self._work["kind"] == "spin":
-            until = time.monotonic_ns() + round(coef * int(self._work["ns"]))
-            while time.monotonic_ns() < until:
+            end_ns = time.monotonic_ns() + round(coef * int(self._work["ns"]))
+            while time.monotonic_ns() < end_ns:
                 pass
         elif self._work["kind"] == "copy":
             bytes(round(coef * int(self._work["bytes"])))

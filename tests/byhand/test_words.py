@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,13 @@ def test_delays_are_those_of_the_messages_that_count() -> None:
 def test_delays_that_grow_without_end_are_a_queue() -> None:
     assert is_queue("listener", _outcome(list(range(100, 300_100, 3000))))
     assert not is_queue("listener", _outcome([100, 90, 110, 400] * 25))
+
+
+@pytest.mark.parametrize("work", ["sleep:2ms", "spin:2ms"])
+def test_a_server_s_work_takes_no_less_than_its_time_by_the_coefficient(work: str) -> None:
+    worker, began_ns = Worker(work), time.monotonic_ns()
+    worker.answer({"frame": None, "coef": 1.5})
+    assert time.monotonic_ns() - began_ns >= 3_000_000
 
 
 def test_a_server_answers_the_frame_and_refuses_what_asks_nothing() -> None:
