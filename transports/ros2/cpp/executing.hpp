@@ -1,6 +1,8 @@
 /// Executors: one for each end that is called, or one for all those of a process, on a thread of its own.
 #pragma once
 
+#include <pthread.h>
+
 #include <chrono>
 #include <future>
 #include <map>
@@ -46,28 +48,22 @@ inline std::unique_ptr<rclcpp::Executor> executor_of(const House& house) {
 /// An executor that spins on a thread of its own, until this is destroyed.
 class Spinning {
  public:
-  Spinning(House& house, const Room& first) : executor_(executor_of(house)) {
+  /// Its threads run where the one runs that makes it.
+  explicit Spinning(House& house) : executor_(executor_of(house)) {
     ++house.seen.executors;
-    add(first);
-    thread_ = std::thread([this] {
-      executor_->spin();
-      ended_.set_value();
-    });
-    // What is added between the two it would collect on this thread, while that one waits for what it has collected.
-    while (!executor_->is_spinning()) std::this_thread::yield();
+    pthread_getaffinity_np(pthread_self(), sizeof cores_, &cores_);
   }
 
-  ~Spinning() {
-    // A cancel before the spin has begun is forgotten.
-    const auto ended = ended_.get_future();
-    do executor_->cancel();
-    while (ended.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready);
-    thread_.join();
-  }
+  ~Spinning() { pause(); }
 
+  /// An executor that spins counts the guard conditions of its groups, and fails where there is one more when it waits
+  /// for them; so it pauses.
   void add(const Room& room) {
     const std::lock_guard lock(mutex_);
-    if (ends_[room.group]++ == 0) executor_->add_callback_group(room.group, room.node->get_node_base_interface());
+    if (ends_[room.group]++ != 0) return;
+    pause();
+    executor_->add_callback_group(room.group, room.node->get_node_base_interface());
+    spin();
   }
 
   void remove(const Room& room) {
@@ -78,7 +74,26 @@ class Spinning {
   }
 
  private:
+  void spin() {
+    ended_ = {};
+    thread_ = std::thread([this] {
+      pthread_setaffinity_np(pthread_self(), sizeof cores_, &cores_);
+      executor_->spin();
+      ended_.set_value();
+    });
+  }
+
+  void pause() {
+    if (!thread_.joinable()) return;
+    // A cancel before the spin has begun is forgotten.
+    const auto ended = ended_.get_future();
+    do executor_->cancel();
+    while (ended.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready);
+    thread_.join();
+  }
+
   std::unique_ptr<rclcpp::Executor> executor_;
+  cpu_set_t cores_;
   std::promise<void> ended_;
   std::thread thread_;
   std::mutex mutex_;
@@ -88,13 +103,12 @@ class Spinning {
 
 /// The executor that calls an end from now on: its own, or the one of the process.
 inline std::shared_ptr<Spinning> spinning_of(House& house, const Room& room) {
-  if (house.is("executor_of", "end")) return std::make_shared<Spinning>(house, room);
+  const bool shares = house.is("executor_of", "process");
   const std::lock_guard lock(house.sharing);
-  auto spinning = house.spinning.lock();
-  if (spinning)
-    spinning->add(room);
-  else
-    house.spinning = spinning = std::make_shared<Spinning>(house, room);
+  auto spinning = shares ? house.spinning.lock() : nullptr;
+  if (!spinning) spinning = std::make_shared<Spinning>(house);
+  if (shares) house.spinning = spinning;
+  spinning->add(room);
   return spinning;
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <rclcpp/rclcpp.hpp>
@@ -99,6 +100,8 @@ class House {
   const std::shared_ptr<rclcpp::Context> context = std::make_shared<rclcpp::Context>();
   Seen seen;
 
+  /// Held where something of a node is made or unmade: a node counts the types that its entities use without a lock.
+  std::mutex making;
   /// Guards the next two.
   std::mutex sharing;
   /// The executor that ends share, while one has it.
@@ -131,6 +134,41 @@ struct Room {
 
   std::shared_ptr<rclcpp::Node> node;
   std::shared_ptr<rclcpp::CallbackGroup> group;
+};
+
+inline auto handle_of(rclcpp::PublisherBase& publisher) { return publisher.get_publisher_handle(); }
+inline auto handle_of(rclcpp::SubscriptionBase& subscription) { return subscription.get_subscription_handle(); }
+inline auto handle_of(rclcpp::ServiceBase& service) { return service.get_service_handle(); }
+inline auto handle_of(rclcpp::ClientBase& client) { return client.get_client_handle(); }
+
+/// A publisher, subscription, service or client: made and unmade while nothing else of this process is.
+template <class Entity>
+class Made {
+ public:
+  Made(House& house, const auto& make) : making_(house.making) {
+    const std::lock_guard lock(making_);
+    entity_ = make();
+    handle_ = handle_of(*entity_);
+  }
+  Made(const Made&) = delete;
+  Made& operator=(const Made&) = delete;
+
+  /// An executor may hold it for a moment longer, and would unmake it whenever it lets go.
+  ~Made() {
+    entity_.reset();
+    for (int tries = 0; handle_.use_count() > 1 && tries < 1000; ++tries)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const std::lock_guard lock(making_);
+    handle_.reset();
+  }
+
+  Entity* operator->() const { return entity_.get(); }
+  const std::shared_ptr<Entity>& shared() const { return entity_; }
+
+ private:
+  std::mutex& making_;
+  std::shared_ptr<Entity> entity_;
+  decltype(handle_of(std::declval<Entity&>())) handle_;
 };
 
 /// Lets one call at a time through to an end; when it has been shut, none runs and none comes any more.

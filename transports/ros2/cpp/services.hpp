@@ -36,16 +36,11 @@ class Server final : public hopmeter::Server {
   Server(House& house, const hopmeter::Link& link)
       : house_(house),
         room_(house, house.setup.wait() == hopmeter::Wait::callback),
-        set_(rclcpp::WaitSet({}, {}, {}, {}, {}, {}, house.context)) {
-    // The form that sends responses itself, so that a request can stay without one.
-    const auto called = [this, gate = gate_](std::shared_ptr<rmw_request_id_t> id, Request request) {
-      gate->pass([&] { call(*id, request); });
-    };
-    service_ = room_.node->template create_service<Service>(name_of(link), called, rclcpp::ServicesQoS(), room_.group);
-  }
+        service_(house, [&] { return served(name_of(link)); }),
+        set_(rclcpp::WaitSet({}, {}, {}, {}, {}, {}, house.context)) {}
 
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Handle handle) override {
-    if (!waits_) set_.add_service(service_);
+    if (!waits_) set_.add_service(service_.shared());
     waits_ = true;
     const auto handled = look(handle);
     if (handled != 0 || house_.setup.wait() == hopmeter::Wait::spin) return handled;
@@ -59,6 +54,14 @@ class Server final : public hopmeter::Server {
   }
 
  private:
+  std::shared_ptr<rclcpp::Service<Service>> served(const std::string& name) {
+    // The form that sends responses itself, so that a request can stay without one.
+    const auto called = [this, gate = gate_](std::shared_ptr<rmw_request_id_t> id, Request request) {
+      gate->pass([&] { call(*id, request); });
+    };
+    return room_.node->template create_service<Service>(name, called, rclcpp::ServicesQoS(), room_.group);
+  }
+
   void call(rmw_request_id_t& id, const Request& request) {
     house_.seen.called_here();
     answer(id, request, [this](const auto& received, auto& replier) { (*on_request_)(received, replier); });
@@ -82,7 +85,7 @@ class Server final : public hopmeter::Server {
   /// Shut until it serves: an executor may have its callback group before.
   std::shared_ptr<Gate> gate_ = std::make_shared<Gate>(false);
   std::unique_ptr<hopmeter::OnRequest> on_request_;
-  std::shared_ptr<rclcpp::Service<Service>> service_;
+  Made<rclcpp::Service<Service>> service_;
   /// What a poll takes requests into.
   Request request_ = std::make_shared<typename Service::Request>();
   bool waits_ = false;
@@ -98,8 +101,8 @@ class Client final : public hopmeter::Client {
   Client(House& house, const hopmeter::Link& link)
       : setup_(house.setup),
         room_(house, false),
-        client_(room_.node->template create_client<Service>(name_of(link), rclcpp::ServicesQoS(), room_.group)),
-        set_(rclcpp::WaitSet({}, {}, {}, {client_}, {}, {}, house.context)) {
+        client_(house, [&] { return asking(name_of(link)); }),
+        set_(rclcpp::WaitSet({}, {}, {}, {client_.shared()}, {}, {}, house.context)) {
     const std::lock_guard lock(house.sharing);
     house.clients.insert(std::this_thread::get_id());
   }
@@ -122,6 +125,10 @@ class Client final : public hopmeter::Client {
   }
 
  private:
+  std::shared_ptr<rclcpp::Client<Service>> asking(const std::string& name) {
+    return room_.node->template create_client<Service>(name, rclcpp::ServicesQoS(), room_.group);
+  }
+
   std::size_t look(const hopmeter::Take& take) {
     std::size_t taken = 0;
     rmw_request_id_t id;
@@ -134,7 +141,7 @@ class Client final : public hopmeter::Client {
 
   const hopmeter::Setup setup_;
   Room room_;
-  std::shared_ptr<rclcpp::Client<Service>> client_;
+  Made<rclcpp::Client<Service>> client_;
   rclcpp::WaitSet set_;
   /// Written anew for each call: it was serialised when the call before had begun.
   Request request_ = std::make_shared<typename Service::Request>();

@@ -18,7 +18,7 @@ class Publisher final : public hopmeter::Publisher {
       : house_(house),
         how_(house.setup.setting<std::string>("publish")),
         node_(house.node()),
-        publisher_(node_->create_publisher<Message>(name_of(link), house.qos)) {
+        publisher_(house, [&] { return node_->template create_publisher<Message>(name_of(link), house.qos); }) {
     if (how_ == "loaned" && !publisher_->can_loan_messages()) house.seen.unlendable = true;
   }
 
@@ -51,7 +51,7 @@ class Publisher final : public hopmeter::Publisher {
   House& house_;
   std::string how_;
   std::shared_ptr<rclcpp::Node> node_;
-  std::shared_ptr<rclcpp::Publisher<Message>> publisher_;
+  Made<rclcpp::Publisher<Message>> publisher_;
   Message message_;
 };
 
@@ -63,14 +63,10 @@ class Topic {
   using Call = std::function<void(const Message&)>;
 
   Topic(House& house, const hopmeter::Link& link, bool is_called, Call first)
-      : call(std::move(first)), room(house, is_called), seen_(house.seen) {
-    rclcpp::SubscriptionOptions options;
-    options.callback_group = room.group;
-    const auto called = [this, gate = gate](std::shared_ptr<const Message> message, const rclcpp::MessageInfo& info) {
-      gate->pass([&] { arrived(*message, info); });
-    };
-    subscription = room.node->template create_subscription<Message>(name_of(link), house.qos, called, options);
-  }
+      : call(std::move(first)),
+        room(house, is_called),
+        subscription(house, [&] { return subscribed(name_of(link), house.qos); }),
+        seen_(house.seen) {}
 
   void arrived(const Message& message, const rclcpp::MessageInfo& info) {
     (info.get_rmw_message_info().from_intra_process ? seen_.by_pointer : seen_.by_rmw) = true;
@@ -82,9 +78,18 @@ class Topic {
   Call call;
   Room room;
   std::shared_ptr<Gate> gate = std::make_shared<Gate>(true);
-  std::shared_ptr<rclcpp::Subscription<Message>> subscription;
+  Made<rclcpp::Subscription<Message>> subscription;
 
  private:
+  std::shared_ptr<rclcpp::Subscription<Message>> subscribed(const std::string& name, const rclcpp::QoS& qos) {
+    rclcpp::SubscriptionOptions options;
+    options.callback_group = room.group;
+    const auto called = [this, gate = gate](std::shared_ptr<const Message> message, const rclcpp::MessageInfo& info) {
+      gate->pass([&] { arrived(*message, info); });
+    };
+    return room.node->template create_subscription<Message>(name, qos, called, options);
+  }
+
   Seen& seen_;
 };
 
@@ -93,7 +98,7 @@ class Polled final : public hopmeter::Subscriber {
  public:
   Polled(House& house, const hopmeter::Link& link)
       : spins_(house.setup.wait() == hopmeter::Wait::spin), topic_(house, link, false, {}), set_(made(house)) {
-    set_.add_subscription(topic_.subscription, {true, false, true});
+    set_.add_subscription(topic_.subscription.shared(), {true, false, true});
     if (house.setup.setting<bool>("intra_process")) pointers_ = topic_.subscription->get_intra_process_waitable();
   }
 
