@@ -152,15 +152,20 @@ thread_local! {
     static COPIES: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How many payloads [`copy_on`] has copied on this thread: what `copies_per_hop` counts.
+/// How many payloads [`copy_on`] has copied on this thread, or an adapter in its place: what `copies_per_hop` counts.
 pub fn copies_made() -> u64 {
     COPIES.get()
+}
+
+/// Counts a received payload that an adapter copies itself, since its library copies the whole message.
+pub fn count_copy() {
+    COPIES.set(COPIES.get() + 1);
 }
 
 /// Sends a copy of a received frame through `send`.
 pub fn copy_on(received: &Received<'_>, send: impl FnOnce(usize, Fill<'_>) -> Result<Sent>) -> Result<Sent> {
     send(received.payload.len(), &mut |frame| {
-        COPIES.set(COPIES.get() + 1);
+        count_copy();
         frame.header.copy_from_slice(received.header);
         frame.payload.copy_from_slice(received.payload);
     })

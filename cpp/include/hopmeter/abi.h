@@ -363,6 +363,9 @@ int32_t hopmeter_setting_text(const struct HopmeterSettings *settings,
 /// Both are lent for the call.
 void hopmeter_copy(const struct HopmeterReceived *received, struct HopmeterFrameMut frame);
 
+/// Counts a received payload that the adapter copies itself, since its library copies the whole message.
+void hopmeter_count_copy(void);
+
 /// Writes what of a header goes into the text of a message: `HOPMETER_LABEL_BYTES` of ASCII, not terminated.
 ///
 /// # Safety

@@ -118,6 +118,9 @@ class Received {
   HopmeterReceived raw_;
 };
 
+/// Counts a received payload that an adapter copies itself to send it on, since its library copies the whole message.
+inline void count_copy() noexcept { hopmeter_count_copy(); }
+
 /// Takes the received frames of one poll; valid until `poll` returns.
 class Take {
  public:

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "hopmeter/frame.hpp"
@@ -36,6 +37,12 @@ inline Label label(std::span<const std::byte, header_bytes> header) noexcept {
   Label text;
   hopmeter_label(detail::raw(header), reinterpret_cast<std::uint8_t*>(text.data()));
   return text;
+}
+
+/// Writes a label straight into the text of a message.
+inline void put_label(std::span<const std::byte, header_bytes> header, std::string& text) {
+  text.resize(label_bytes);
+  hopmeter_label(detail::raw(header), reinterpret_cast<std::uint8_t*>(text.data()));
 }
 
 /// The header that a message carried; a text that is no label gives one that every receiver refuses as malformed. The

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use hopmeter_instrument::contract::{FrameMut, Keep, Received, Sent, copy_on};
+use hopmeter_instrument::contract::{FrameMut, Keep, Received, Sent, copy_on, count_copy};
 
 use crate::abi;
 use crate::text::slice;
@@ -95,6 +95,12 @@ pub unsafe extern "C" fn hopmeter_copy(received: *const abi::Received, frame: ab
         });
         debug_assert!(copied.is_ok(), "filling does not fail");
     });
+}
+
+/// Counts a received payload that the adapter copies itself, since its library copies the whole message.
+#[unsafe(no_mangle)]
+pub extern "C" fn hopmeter_count_copy() {
+    count_copy();
 }
 
 /// A frame to be filled, as the instrument takes it.
