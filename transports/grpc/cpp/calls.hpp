@@ -57,9 +57,18 @@ class Asking final : public hopmeter::Client {
 template <class Kind>
 class Answer final : public hopmeter::Replier {
  public:
-  Answer(const Kind& kind, typename Kind::Message& reply) : kind_(kind), reply_(reply) {}
+  using Message = typename Kind::Message;
+  Answer(const Kind& kind, const Message& request, Message& reply) : kind_(kind), request_(request), reply_(reply) {}
   hopmeter::Sent reply(std::size_t payload_bytes, hopmeter::Fill fill) override {
     write(kind_, reply_, payload_bytes, fill);
+    is_given_ = true;
+    return hopmeter::Sent::accepted;
+  }
+  /// The request itself goes back as a message, and its fields need not be written anew.
+  hopmeter::Sent forward(const hopmeter::Received& received) override {
+    if (received.native<Message>() != &request_) return Replier::forward(received);
+    reply_ = request_;
+    hopmeter::count_copy();
     is_given_ = true;
     return hopmeter::Sent::accepted;
   }
@@ -69,7 +78,8 @@ class Answer final : public hopmeter::Replier {
 
  private:
   const Kind& kind_;
-  typename Kind::Message& reply_;
+  const Message& request_;
+  Message& reply_;
   bool is_given_ = false;
 };
 
@@ -119,7 +129,7 @@ class Polled final : public hopmeter::Server {
   }
 
   void answer(std::unique_ptr<Call> made, hopmeter::Handle handle) {
-    Answer<Kind> answer(kind_, made->reply);
+    Answer<Kind> answer(kind_, made->request, made->reply);
     show<Kind>(made->request, [&](const hopmeter::Received& received) { handle(received, answer); });
     auto& call = *made;
     call.is_answered = true;
@@ -170,7 +180,7 @@ class Called final : public hopmeter::Server {
 
   grpc::Status answer(const typename Kind::Message& request, typename Kind::Message& reply) {
     const std::lock_guard lock(mutex_);
-    Answer<Kind> answer(kind_, reply);
+    Answer<Kind> answer(kind_, request, reply);
     if (on_request_) {
       show<Kind>(request, [&](const hopmeter::Received& received) { (*on_request_)(received, answer); });
     }

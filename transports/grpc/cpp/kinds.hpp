@@ -21,10 +21,10 @@ struct TimingKind {
 
   static std::string& payload(Message& message) { return *message.mutable_padding(); }
   static const std::string& payload(const Message& message) { return message.padding(); }
-  static void dress(Message& message, const hopmeter::Label& label, std::uint64_t id, std::int64_t sent_ns) {
-    message.set_id(id);
-    message.set_nanosec(sent_ns);
-    message.set_source(label.data(), label.size());
+  static void dress(Message& message, const hopmeter::Header& header) {
+    message.set_id(hopmeter::seq_of(header));
+    message.set_nanosec(hopmeter::sent_of(header));
+    hopmeter::put_label(header, *message.mutable_source());
   }
   static hopmeter::Header header(const Message& message) {
     return hopmeter::header_of(message.source(), message.nanosec(), message.padding().size());
@@ -71,9 +71,9 @@ struct ImageKind {
 
   static std::string& payload(Message& message) { return *message.mutable_data(); }
   static const std::string& payload(const Message& message) { return message.data(); }
-  void dress(Message& message, const hopmeter::Label& label, std::uint64_t, std::int64_t sent_ns) const {
-    message.set_nanosec(sent_ns);
-    message.set_frame_id(label.data(), label.size());
+  void dress(Message& message, const hopmeter::Header& header) const {
+    message.set_nanosec(hopmeter::sent_of(header));
+    hopmeter::put_label(header, *message.mutable_frame_id());
     message.set_height(height_);
     message.set_width(width_);
     message.set_encoding("rgb8");
@@ -125,12 +125,12 @@ void write(const Kind& kind, typename Kind::Message& message, std::size_t payloa
   payload.resize(payload_bytes);
   hopmeter::Header header;
   fill(hopmeter::FrameMut{header, std::as_writable_bytes(std::span(payload))});
-  kind.dress(message, hopmeter::label(header), hopmeter::seq_of(header), hopmeter::sent_of(header));
+  kind.dress(message, header);
 }
 
-/// Hands a message over as the instrument sees it.
+/// Hands a message over as the instrument sees it, the message itself attached.
 template <class Kind, class Take>
 void show(const typename Kind::Message& message, Take&& take) {
   const auto header = Kind::header(message);
-  take(hopmeter::Received(header, std::as_bytes(std::span(Kind::payload(message)))));
+  take(hopmeter::Received(header, std::as_bytes(std::span(Kind::payload(message)))).with_native(&message));
 }

@@ -13,16 +13,28 @@ namespace servers {
 template <class Message>
 class Reply final : public hopmeter::Replier {
  public:
-  Reply(Message& message, carriage::Shape shape) : message_(message), shape_(shape) {}
+  Reply(const Message& request, Message& message, carriage::Shape shape)
+      : request_(request), message_(message), shape_(shape) {}
 
   hopmeter::Sent reply(std::size_t payload_bytes, hopmeter::Fill fill) override {
     carriage::write(message_, payload_bytes, fill, shape_);
     given_ = true;
     return hopmeter::Sent::accepted;
   }
+
+  /// The request itself goes back as a message, and its fields need not be written anew.
+  hopmeter::Sent forward(const hopmeter::Received& received) override {
+    if (received.native<Message>() != &request_) return Replier::forward(received);
+    message_ = request_;
+    hopmeter::count_copy();
+    given_ = true;
+    return hopmeter::Sent::accepted;
+  }
+
   bool given() const noexcept { return given_; }
 
  private:
+  const Message& request_;
   Message& message_;
   carriage::Shape shape_;
   bool given_ = false;
@@ -40,7 +52,7 @@ class Answering final : public hopmeter::idl::ExchangeIf {
  private:
   template <class Message>
   void answer(Message& message, const Message& request) {
-    Reply<Message> reply(message, shape_);
+    Reply<Message> reply(request, message, shape_);
     carriage::read(request, [&](const hopmeter::Received& received) { handler_(received, reply); });
     if (!reply.given()) throw hopmeter::idl::Unanswered();
   }

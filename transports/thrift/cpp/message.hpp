@@ -32,14 +32,14 @@ inline const std::string& payload_of(const Image& message) { return message.data
 inline void put(Timing& message, const Header& header, Shape) {
   message.id = static_cast<std::int64_t>(hopmeter::seq_of(header));
   message.nanosec = hopmeter::sent_of(header);
-  message.source = std::string_view(hopmeter::label(header));
+  hopmeter::put_label(header, message.source);
 }
 
 inline void put(Image& message, const Header& header, Shape shape) {
   const auto sent_ns = hopmeter::sent_of(header);
   message.stamp.sec = sent_ns / second_ns;
   message.stamp.nanosec = static_cast<std::int32_t>(sent_ns % second_ns);
-  message.frame_id = std::string_view(hopmeter::label(header));
+  hopmeter::put_label(header, message.frame_id);
   message.width = shape.width;
   message.height = shape.height;
   message.encoding = "rgb8";
@@ -65,11 +65,11 @@ void write(Message& message, std::size_t payload_bytes, Fill fill, Shape shape) 
   put(message, header, shape);
 }
 
-/// Hands the frame that a message carries to `taker`; the bytes are the message's.
+/// Hands the frame that a message carries to `taker`; the bytes are the message's, which is attached.
 template <class Message>
 void read(const Message& message, auto&& taker) {
   const Header header = header_of(message);
-  taker(Received(header, std::as_bytes(std::span(payload_of(message)))));
+  taker(Received(header, std::as_bytes(std::span(payload_of(message)))).with_native(&message));
 }
 
 }  // namespace carriage
