@@ -52,19 +52,19 @@ class Bench:
 
 BENCHES = (
     Bench("recording", 2),
-    Bench("callback", 3, 4),
-    Bench("ring", 1, 4),
-    Bench("sockets", 5, 9),
-    Bench("zeromq", 3, 3),
-    Bench("peers", 20, 60),
-    Bench("chain", 3, 4),
-    Bench("analysis", 30),
-    Bench("codecs", 60, 3, environment="frameworks"),
-    Bench("objects", 5, 20),
-    Bench("hops", 5, 5),
-    Bench("pool", 5, 6),
-    Bench("video", 5, 5),
-    Bench("starting", 120),
+    Bench("callback", 5, 3),
+    Bench("ring", 1, 2),
+    Bench("sockets", 5, 8),
+    Bench("zeromq", 3, 2.5),
+    Bench("peers", 20, 50),
+    Bench("chain", 2, 3.5),
+    Bench("analysis", 11),
+    Bench("codecs", 70, 1.5, environment="frameworks"),
+    Bench("objects", 3, 20),
+    Bench("hops", 1, 2),
+    Bench("pool", 2, 6),
+    Bench("video", 2, 5),
+    Bench("starting", 65),
 )
 
 
