@@ -4,30 +4,43 @@ of 64 bytes from the start, so that what was aligned is so again in a receive bu
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from hopmeter.codecs.checks import buffer
 from hopmeter.codecs.errors import CodecError
 
 ALIGN = 64
 COUNT = struct.Struct("<Q")
+KEPT = 256
+"""So many layouts are kept, each way: objects of a kind have one, and working it out took longer than encoding."""
+KEPT_FRAMES = 32
+"""Of more frames none is kept, for a sender may make up any number of them."""
+
+
+class Layout(NamedTuple):
+    """Where everything lies in the one buffer."""
+
+    table: bytes
+    """What stands in front: how many frames there are, then their lengths."""
+    places: tuple[slice, ...]
+    end: int
 
 
 def packed_bytes(frames: Sequence[Any]) -> int:
     """How long the one buffer has to be."""
-    return _places([memoryview(frame).nbytes for frame in frames])[1]
+    return _layout_for(frames).end
 
 
 def pack_into(frames: Sequence[Any], target: Any) -> int:
     """Writes all frames into a writable buffer, the only copy on the way; answers how many bytes were written."""
-    lengths = [memoryview(frame).nbytes for frame in frames]
-    starts, end = _places(lengths)
+    table, places, end = _layout_for(frames)
     into = buffer(target)
-    struct.pack_into(f"<{len(lengths) + 1}Q", into, 0, len(lengths), *lengths)
-    for start, length, frame in zip(starts, lengths, frames, strict=True):
-        into[start : start + length] = buffer(frame)
+    into[: len(table)] = table
+    for place, frame in zip(places, frames, strict=True):
+        into[place] = buffer(frame)
     return end
 
 
@@ -38,18 +51,34 @@ def unpack(received: Any) -> list[memoryview]:
         (count,) = COUNT.unpack_from(view)
         if count > view.nbytes // COUNT.size:
             raise CodecError(f"a message of {view.nbytes} bytes cannot hold {count} frames")
-        lengths = struct.unpack_from(f"<{count}Q", view, COUNT.size)
+        table = view[: COUNT.size * (count + 1)].tobytes()
+        _, places, end = (_told_kept if count <= KEPT_FRAMES else _told)(table)
     except (struct.error, TypeError, ValueError) as cause:
         raise CodecError("a message too short for its table of frames") from cause
-    starts, end = _places(lengths)
     if end != view.nbytes:
         raise CodecError(f"a message of {view.nbytes} bytes whose frames need {end}")
-    return [view[start : start + length] for start, length in zip(starts, lengths, strict=True)]
+    return [view[place] for place in places]
 
 
-def _places(lengths: Sequence[int]) -> tuple[list[int], int]:
-    starts, end = [], COUNT.size * (len(lengths) + 1)
+def _layout_for(frames: Sequence[Any]) -> Layout:
+    lengths = tuple([memoryview(frame).nbytes for frame in frames])
+    return (_layout_kept if len(lengths) <= KEPT_FRAMES else _layout)(lengths)
+
+
+def _layout(lengths: tuple[int, ...]) -> Layout:
+    places, end = [], COUNT.size * (len(lengths) + 1)
     for length in lengths:
-        starts.append(end + -end % ALIGN)
-        end = starts[-1] + length
-    return starts, end
+        start = end + -end % ALIGN
+        end = start + length
+        places.append(slice(start, end))
+    return Layout(struct.pack(f"<{len(lengths) + 1}Q", len(lengths), *lengths), tuple(places), end)
+
+
+def _told(table: bytes) -> Layout:
+    """The layout that a table tells; struct.error where the table is cut off."""
+    (count,) = COUNT.unpack_from(table)
+    return _layout(struct.unpack_from(f"<{count}Q", table, COUNT.size))
+
+
+_layout_kept = functools.lru_cache(KEPT)(_layout)
+_told_kept = functools.lru_cache(KEPT)(_told)
