@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 
 from hopmeter.errors import UsageError
 from hopmeter.store.disk import write_json, writing
-
-TOLD = "by-hand.json"
+from hopmeter.store.run import BY_HAND
 
 
 class Kept:
@@ -32,7 +31,7 @@ class Kept:
         """What was asked for, where, and what came of it, in place of what was told before."""
         with writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-        write_json(self.folder / TOLD, dict(told))
+        write_json(self.folder / BY_HAND, dict(told))
 
     def add_log(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """More lines of the CSV, under a head that the first ones bring."""

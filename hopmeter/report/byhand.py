@@ -22,12 +22,11 @@ from hopmeter.report import facts, words
 from hopmeter.report.drawing import Figure
 from hopmeter.report.source import Row, Run
 from hopmeter.store.disk import StoreError
+from hopmeter.store.run import BY_HAND
 
 PASSING = ("Load before the run", "Stolen since boot, %")
 """What of a machine is another from one minute to the next."""
 LOGS = {"listener": "listener.csv", "publisher": "publisher.csv", "asker": "asker.csv"}
-TOLD = "by-hand.json"
-"""How it was asked for, on which machine, and what came of it; not in folders of an older hopmeter."""
 NOTCH = 1.57
 """Of the box's length over the root of the messages: the interval of a median, as McGill, Tukey and Larsen draw it."""
 CAPTION = (
@@ -120,12 +119,12 @@ def opened(folder: Path) -> Run:
 
 def _about(folder: Path) -> dict[str, Any]:
     try:
-        about = json.loads((folder / TOLD).read_text())
+        about = json.loads((folder / BY_HAND).read_text())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as cause:
         raise StoreError(
-            f"{folder / TOLD} is damaged: {cause}", "remove it, and the log is drawn without it"
+            f"{folder / BY_HAND} is damaged: {cause}", "remove it, and the log is drawn without it"
         ) from cause
     return about if isinstance(about, dict) else {}
 

@@ -21,6 +21,8 @@ from hopmeter.store.samples import write_parquet
 
 NAMES = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 """Run and cell names: they become names of files."""
+BY_HAND = "by-hand.json"
+"""What stands in place of `run.json` where a person measured by hand: what was asked, where, and what came of it."""
 
 
 class RunFolder:
@@ -217,7 +219,11 @@ def _read_about(path: Path) -> dict[str, Any]:
     try:
         about = json.loads((path / "run.json").read_text())
     except (FileNotFoundError, NotADirectoryError) as cause:
-        raise UsageError(f"{path} is no run folder: it holds no run.json", "name a folder below results/") from cause
+        by_hand = (path / BY_HAND).exists()
+        remedy = (
+            f"it was measured by hand: `hopmeter report {path}` draws it" if by_hand else "name a folder below results/"
+        )
+        raise UsageError(f"{path} is no run folder: it holds no run.json", remedy) from cause
     except (OSError, ValueError) as cause:
         raise _damaged(path / "run.json", cause) from cause
     if not isinstance(about, dict):

@@ -15,8 +15,9 @@ from hopmeter.byhand.asker import Answers, Asking
 from hopmeter.byhand.moments import COLUMNS
 from hopmeter.byhand.results import Outcome, Results
 from hopmeter.errors import HopmeterError, UsageError
-from hopmeter.report import byhand, hands, words, write
+from hopmeter.report import hands, source, words, write
 from hopmeter.report.hands.objects import MEANS
+from hopmeter.store.run import BY_HAND
 
 ASKED = {"width": 200, "height": 100, "rate": 50.0, "command": ["hopmeter", "listen"], "machine": {"cores": 2}}
 DELAYS_US = {"numpy": 100, "pillow": 400}
@@ -60,13 +61,13 @@ def test_the_page_shows_table_figure_and_command(tmp_path: Path, side: str) -> N
 
 def test_a_log_of_an_older_hopmeter_is_drawn_too(tmp_path: Path) -> None:
     folder = measured(tmp_path / "l")
-    (folder / byhand.TOLD).unlink()
+    (folder / BY_HAND).unlink()
     found = hands.read(folder, 1)
     assert (found.title, found.notes, found.heads[-1]) == ("Listener", [], "Messages")
 
 
 def test_what_was_asked_lies_beside_the_log(tmp_path: Path) -> None:
-    told = json.loads((measured(tmp_path / "l") / byhand.TOLD).read_text())
+    told = json.loads((measured(tmp_path / "l") / BY_HAND).read_text())
     outcomes = told.pop("outcomes")
     assert told == ASKED
     assert [(each["plugin"], each["status"]) for each in outcomes] == [("numpy", "ok"), ("pillow", "ok")]
@@ -74,9 +75,9 @@ def test_what_was_asked_lies_beside_the_log(tmp_path: Path) -> None:
 
 def test_what_was_lost_wrong_or_not_measured_stands_beside_the_figures(tmp_path: Path) -> None:
     folder = measured(tmp_path / "l", sent=310, received=300, wrong=2)
-    told = json.loads((folder / byhand.TOLD).read_text())
+    told = json.loads((folder / BY_HAND).read_text())
     missing = {"middleware": "ros1", "plugin": "numpy", "status": "missing", "reason": "rospy is not installed"}
-    (folder / byhand.TOLD).write_text(json.dumps({**told, "outcomes": [*told["outcomes"], missing]}))
+    (folder / BY_HAND).write_text(json.dumps({**told, "outcomes": [*told["outcomes"], missing]}))
     found = hands.read(folder, 1)
     assert found.heads[-3:] == ("Messages", "Lost", "Wrong")
     assert [cell.value for cell in found.lines[0].cells[-3:]] == [300, 10, 2]
@@ -122,6 +123,11 @@ def test_where_the_work_has_no_length_nothing_is_above_it(tmp_path: Path) -> Non
     found = hands.read(asked(tmp_path / "a", works={"ideal_ns": None, "works_ns": None}), 1)
     assert [figure.title for figure in found.figures] == ["Server by server"]
     assert [line.cells[-2].value for line in found.lines] == [None] * 3
+
+
+def test_who_takes_it_for_a_run_is_told_what_draws_it(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=rf"measured by hand: `hopmeter report {tmp_path / 'l'}` draws it"):
+        source.read(measured(tmp_path / "l"))
 
 
 def test_runs_and_what_was_measured_by_hand_are_not_mixed(made: ModuleType, run: Path, tmp_path: Path) -> None:
