@@ -88,7 +88,8 @@ def test_rows_of_too_few_messages_leave_a_claim_open() -> None:
 
 def test_rows_of_different_runs_are_not_compared() -> None:
     runs = [run_of(row("thrift", "c++", 46.0)), run_of(row("thrift", "rust", 46.0))]
-    assert judge(claim(RUST), runs).answer == "not measured"
+    assert judge(claim(RUST), runs) == Verdict("not measured", "its rows are of different runs, which are not compared")
+    assert judge(claim(RUST), [runs[0], runs[0]]) == Verdict("not measured", "")
 
 
 def test_the_highest_is_above_every_other() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
 
@@ -51,11 +51,17 @@ def judge(claim: Claim, runs: Sequence[Run]) -> Verdict:
         return TESTS[claim.test](runs)
     found = [each for run in runs for each in comparisons(claim, run)]
     if not found:
-        return Verdict("not measured", "")
+        apart = len(runs) > 1 and any(comparisons(claim, _together(runs)))
+        return Verdict("not measured", "its rows are of different runs, which are not compared" if apart else "")
     answers = [each.answer(claim) for each in found]
     decided: Answer = next((each for each in ORDER if each in answers), "holds")
     deciding = [each for each, answer in zip(found, answers, strict=True) if answer == decided]
     return Verdict(decided, _numbers(claim, decided, deciding, len(found)))
+
+
+def _together(runs: Sequence[Run]) -> Run:
+    """The rows of all runs as those of one."""
+    return replace(runs[0], rows=[row for run in runs for row in run.rows])
 
 
 ORDER: tuple[Answer, ...] = ("does not hold", "not resolved")
