@@ -135,6 +135,14 @@ def _fastdds(segment_bytes: int, frame_bytes: int, limit: float | None = 1.05) -
     return Row("fastdds", "c++", "bare", peer, {**RING, "wait": "block"}, settings, limit, sizes=(frame_bytes,))
 
 
+def _thrift(wait: Axes, settings: Axes) -> tuple[Row, Row]:
+    # The limit holds against the plain program; the other waits, keeps count and has threads as a node must.
+    plain, alike = (Bare(THRIFT, ("{port}", *COMMON, way)) for way in ("plain", "alike"))
+    axes = {**CALL, **wait}
+    limited = Row("thrift", "c++", "bare", plain, axes, settings, most_us=15.5)
+    return limited, Row("thrift", "c++", "bare, alike", alike, axes, settings, None, sizes=(64,))
+
+
 def _ddsperf(way: str) -> Tool:
     return Tool(
         server=("ddsperf", "-i", "{domain}", "pong", way),
@@ -212,16 +220,8 @@ ROWS = (
     Row("tcp", "c++", "sockperf", SOCKPERF, {**RING, "wait": "block"}, sizes=(64,), packages=("sockperf",)),
     Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "callback"}, most_us=65.0),
     Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "block"}, most_us=65.0),
-    Row("thrift", "c++", "bare", Bare(THRIFT, ("{port}", *COMMON)), {**CALL, "wait": "block"}, most_us=15.5),
-    Row(
-        "thrift",
-        "c++",
-        "bare",
-        Bare(THRIFT, ("{port}", *COMMON)),
-        {**CALL, "wait": "callback"},
-        {"server": "simple"},
-        most_us=15.5,
-    ),
+    *_thrift({"wait": "block"}, {}),
+    *_thrift({"wait": "callback"}, {"server": "simple"}),
     # Its benchmark never writes a payload, a relay of ours copies it: only the small frame is the same work.
     Row(
         "iceoryx2",

@@ -1,11 +1,15 @@
 // Thrift alone: the generated client asks, TSimpleServer answers with a copy, buffered and binary over TCP, with the
-// messages of transports/thrift. thrift PORT BYTES ROUNDS CORE: prints the median round trip in ns; both ends on one
-// core, each in a session of its own as hopmeter's nodes are: the scheduler shares a core by sessions.
+// messages of transports/thrift. thrift PORT BYTES ROUNDS CORE plain|alike: prints the median round trip in ns; both
+// ends on one core, each in a session of its own as hopmeter's nodes are: the scheduler shares a core by sessions.
+// alike: as a node has to work, with receiving that gives up after a while, a thread beside the one that calls or
+// answers, and a record with two clock readings at each end.
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/server/TSimpleServer.h>
 #include <thrift/transport/TBufferTransports.h>
 #include <thrift/transport/TServerSocket.h>
 #include <thrift/transport/TSocket.h>
+
+#include <thread>
 
 #include "Exchange.h"
 #include "bare.h"
@@ -24,14 +28,30 @@ using transport::TServerSocket;
 using transport::TSocket;
 using transport::TTransportException;
 
+struct Record {
+  int64_t seq, first_ns, second_ns, rest[5];
+};
+static std::vector<Record> records;
+static bool alike;
+
+static void become_alike(size_t rounds) {
+  if (!alike) return;
+  records.reserve(rounds);
+  std::thread([] { pause(); }).detach();
+}
+
 struct Answering final : ExchangeIf {
-  void timing(Timing& reply, const Timing& request) override { reply = request; }
+  void timing(Timing& reply, const Timing& request) override {
+    if (alike) records.push_back({request.id, now_ns(), now_ns()});
+    reply = request;
+  }
   void image(Image& reply, const Image& request) override { reply = request; }
 };
 
 static int serve(int port) {
   const auto answers = std::make_shared<ExchangeProcessor>(std::make_shared<Answering>());
   const auto listener = std::make_shared<TServerSocket>("127.0.0.1", port);
+  if (alike) listener->setRecvTimeout(100000);
   server::TSimpleServer(answers, listener, std::make_shared<TBufferedTransportFactory>(),
                         std::make_shared<TBinaryProtocolFactory>())
       .serve();
@@ -50,7 +70,9 @@ static void opened(TBufferedTransport& transport) {
 }
 
 static void ask(int port, size_t bytes, size_t rounds, int64_t* took) {
-  const auto transport = std::make_shared<TBufferedTransport>(std::make_shared<TSocket>("127.0.0.1", port));
+  const auto socket = std::make_shared<TSocket>("127.0.0.1", port);
+  if (alike) socket->setRecvTimeout(100);
+  const auto transport = std::make_shared<TBufferedTransport>(socket);
   ExchangeClient client(std::make_shared<TBinaryProtocol>(transport));
   opened(*transport);
   Timing request, reply;
@@ -61,15 +83,18 @@ static void ask(int port, size_t bytes, size_t rounds, int64_t* took) {
     request.nanosec = now_ns();
     client.timing(reply, request);
     took[round] = now_ns() - request.nanosec;
+    if (alike) records.push_back({request.id, request.nanosec, took[round]});
   }
 }
 
 int main(int count, char** words) {
-  require(count == 5, "start without PORT BYTES ROUNDS CORE");
+  require(count == 6, "start without PORT BYTES ROUNDS CORE plain|alike");
+  alike = strcmp(words[5], "alike") == 0;
   const int port = atoi(words[1]);
   const size_t bytes = strtoul(words[2], nullptr, 10), rounds = strtoul(words[3], nullptr, 10);
   pin(words[4]);
   const pid_t server = other_process();
+  become_alike(WARMUP + rounds);
   if (server == 0) return serve(port);
   GlobalOutput.setOutputFunction([](const char*) {});  // of the tries before the server is there
   std::vector<int64_t> took(WARMUP + rounds);
