@@ -8,6 +8,7 @@ from types import ModuleType
 import pytest
 
 from hopmeter.report import write
+from tests.report.hands import asked, measured
 
 
 def _load(name: str) -> ModuleType:
@@ -40,6 +41,13 @@ def report(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def objects(made: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made.build(tmp_path_factory.mktemp("results") / "2026-objects", made.OBJECTS, trials=3, messages=100)
+
+
+@pytest.fixture(scope="session")
+def hands_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hands")
+    parts = [measured(folder / "listener"), measured(folder / "publisher", side="publisher"), asked(folder / "asker")]
+    return write(parts, folder / "hands.html")
 
 
 @pytest.fixture(scope="session")

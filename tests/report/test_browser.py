@@ -36,7 +36,7 @@ def page(browser: webdriver.Chrome, report: Path) -> webdriver.Chrome:
     return browser
 
 
-@pytest.fixture(params=["report", "objects_report"])
+@pytest.fixture(params=["report", "objects_report", "hands_report"])
 def each_page(browser: webdriver.Chrome, request: pytest.FixtureRequest) -> webdriver.Chrome:
     show(browser, request.getfixturevalue(request.param))
     return browser

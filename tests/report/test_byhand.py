@@ -5,36 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
-import numpy as np
 import pytest
 
-from hopmeter.byhand.asked import AskedFiles
-from hopmeter.byhand.asker import Answers, Asking
-from hopmeter.byhand.moments import COLUMNS
-from hopmeter.byhand.results import Outcome, Results
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.report import hands, source, words, write
 from hopmeter.report.hands.objects import MEANS
 from hopmeter.store.run import BY_HAND
-
-ASKED = {"width": 200, "height": 100, "rate": 50.0, "command": ["hopmeter", "listen"], "machine": {"cores": 2}}
-DELAYS_US = {"numpy": 100, "pillow": 400}
-
-
-def measured(folder: Path, many: int = 300, side: str = "listener", **counts: int) -> Path:
-    """A folder as the command leaves it, of delays that are known."""
-    from rich.console import Console
-
-    results = Results(side, folder, Console(quiet=True), ASKED)
-    for plugin, us in DELAYS_US.items():
-        rows = np.zeros((many, len(COLUMNS)), np.int64)
-        rows[:, COLUMNS.index("seq")] = np.arange(many)
-        for last in ("decoded_ns", "handed_ns"):
-            rows[:, COLUMNS.index(last)] = us * 1000 + 10 * np.arange(many)
-        results.add(Outcome("zeromq", plugin, "zeromq", plugin, "ok", rows=rows, **counts))
-    return folder
+from tests.report.hands import ASKED, asked, measured
 
 
 def test_the_boxes_are_those_of_the_log(tmp_path: Path) -> None:
@@ -85,22 +63,6 @@ def test_what_was_lost_wrong_or_not_measured_stands_beside_the_figures(tmp_path:
         "numpy over zeromq and pillow over zeromq: 2 messages arrived with another content",
         "numpy over ros1: rospy is not installed",
     ]
-
-
-def asked(folder: Path, **more: Any) -> Path:
-    """A folder as `hopmeter ask` leaves it: 40 frames of 30 and 50 ms of work, and what was above it is known."""
-    rows = [
-        (seq, 0, server, seq * 10**8, seq * 10**8 + took_ms * 10**6 + 1000 * seq, int(more.get("wrong", 0)))
-        for seq in range(40)
-        for server, took_ms in ((-1, 52), (0, 31), (1, 51))
-    ]
-    servers = [{"name": "left", "transport": "zeromq", "work": "sleep:30ms"}]
-    servers.append({"name": "right", "transport": "tcp", "work": "sleep:50ms"})
-    known: dict[str, Any] = {"ideal_ns": 50_000_000, "works_ns": [3e7, 5e7]} | more.get("works", {})
-    told = Answers(np.array(rows, np.int64), servers, 4 * 10**9, (640, 480), interrupted=True, **known)
-    asking = Asking(["left", "right"], 40, 1.0, 1, (640, 480), None, False, {}, 10.0)
-    AskedFiles(folder, {"command": ["hopmeter", "ask", "left", "right"]}).add(asking, told)
-    return folder
 
 
 def test_servers_are_drawn_together_and_one_by_one_with_what_is_above_their_work(tmp_path: Path) -> None:
