@@ -28,6 +28,14 @@ class Plot:
         """Where a point lies, from the upper left corner."""
         return _share(x, self.x) * self.width, (1 - _share(y, self.y)) * self.height
 
+    def value(self, across: float, down: float) -> tuple[float, float]:
+        """Which point lies there."""
+        return _at(across / self.width, self.x), _at(1 - down / self.height, self.y)
+
+
+def _at(share: float, ends: tuple[float, float]) -> float:
+    return float(ends[0] * (ends[1] / ends[0]) ** share)
+
 
 def _share(value: float, ends: tuple[float, float]) -> float:
     return math.log(value / ends[0]) / math.log(ends[1] / ends[0])
@@ -46,6 +54,15 @@ class Label:
     covers: float = 0.0
     """The area of other names and dots that it covers, or that lies outside the plot."""
 
+    def leader(self, plot: Plot) -> tuple[float, float] | None:
+        """Where the line from its dot ends that shows whose it is; None where it stands beside its dot."""
+        far = math.hypot(self.dx, self.dy)
+        if far < RINGS[0]:
+            return None
+        across, down = plot.pixel(self.x, self.y)
+        share = 1 - LINE / 2 / far
+        return plot.value(across + self.dx * share, down + self.dy * share)
+
 
 CHOICES: tuple[tuple[Side, float, float], ...] = (
     ("left", 10.0, 0.0),
@@ -60,6 +77,13 @@ CHOICES: tuple[tuple[Side, float, float], ...] = (
 """Where a name may stand, best first: so near that nobody takes it for that of another dot."""
 NUMBER = 0.7
 """How much nearer a number of one or two digits stands to its dot."""
+RINGS = (20.0, 28.0, 37.0, 47.0, 58.0, 70.0)
+"""How far from its dot a number may go where it has no room beside it."""
+AROUND: tuple[tuple[Side, float, float], ...] = tuple(
+    ("center", ring * math.cos(turn * math.pi / 10), ring * math.sin(turn * math.pi / 10))
+    for ring in RINGS
+    for turn in range(20)
+)
 
 
 def place(dots: Sequence[tuple[str, float, float]], plot: Plot) -> list[Label]:
@@ -83,8 +107,10 @@ def _tries(text: str, x: float, y: float, plot: Plot) -> list[tuple[Label, Box]]
     wide = len(text) * LETTER
     starts = {"left": 0.0, "right": -wide, "center": -wide / 2}
     found = []
-    near = NUMBER if len(text) <= 2 else 1.0
-    for align, dx, dy in ((align, dx * near, dy) for align, dx, dy in CHOICES):
+    is_number = len(text) <= 2
+    near = NUMBER if is_number else 1.0
+    choices = [(align, dx * near, dy) for align, dx, dy in CHOICES]
+    for align, dx, dy in [*choices, *(AROUND if is_number else ())]:
         left, middle = across + dx + starts[align], down + dy
         found.append((Label(text, x, y, align, dx, dy), (left, middle - LINE / 2, left + wide, middle + LINE / 2)))
     return found

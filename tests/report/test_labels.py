@@ -76,6 +76,16 @@ def test_numbers_of_twenty_dots_in_a_heap_cover_neither_each_other_nor_a_dot() -
     assert not any(each.covers for each in labels)
 
 
+def test_numbers_of_a_pile_stand_around_it_with_lines_to_their_dots() -> None:
+    labels = place([(str(number), 100.0 * 1.02**number, 100.0) for number in range(26)], PLOT)
+    assert not any(meet(box(one), box(other)) for one, other in combinations(labels, 2))
+    led = [label for label in labels if label.leader(PLOT)]
+    assert labels[0] not in led
+    assert len(led) > 5
+    ends = [PLOT.pixel(*end) for label in led if (end := label.leader(PLOT))]
+    assert all(0 <= across <= PLOT.width and 0 <= down <= PLOT.height for across, down in ends)
+
+
 def test_a_name_that_has_to_cover_something_says_so() -> None:
     labels = place([(f"transport{number}", 100.0, 100.0) for number in range(20)], PLOT)
     assert labels[-1].covers > 0.0

@@ -115,7 +115,9 @@ def _chart(rows: list[Row], best: list[Row], group: Group, style: Style, plot: P
     for label in names.labels:
         alike.setdefault((label.align, label.dx, label.dy), []).append(label)
     halos = [_names(labels, stroke=theme.PAPER, strokeWidth=4) for labels in alike.values()]
-    return framed(alt.layer(_front(best, plot), reach, *halos, dots, *map(_names, alike.values())), HEIGHT)
+    leaders = [_leaders(names.labels, plot)] if any(label.leader(plot) for label in names.labels) else []
+    below = [_front(best, plot), reach, *leaders, *halos]
+    return framed(alt.layer(*below, dots, *map(_names, alike.values())), HEIGHT)
 
 
 def _front(best: list[Row], plot: Plot) -> Any:
@@ -127,6 +129,14 @@ def _front(best: list[Row], plot: Plot) -> Any:
         .mark_line(interpolate="step-after", strokeDash=[3, 3], strokeWidth=1.2, color=theme.SOFT)
         .encode(x="cpu:Q", y="us:Q")
     )
+
+
+def _leaders(labels: Sequence[Label], plot: Plot) -> Any:
+    """Lines from dots to the numbers that found no room beside them."""
+    ends = [(label, end) for label in labels if (end := label.leader(plot))]
+    data = [{"cpu": label.x, "us": label.y, "to": end[0], "up": end[1]} for label, end in ends]
+    rule = alt.Chart(table(data)).mark_rule(strokeWidth=0.8, color=theme.SOFT, aria=False)
+    return rule.encode(x="cpu:Q", y="us:Q", x2="to:Q", y2="up:Q")
 
 
 def _names(alike: Sequence[Label], **halo: Any) -> Any:
