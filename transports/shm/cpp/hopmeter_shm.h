@@ -68,6 +68,9 @@ void hopmeter_shm_consumer_release(hopmeter_shm_consumer* consumer);
 /* Sleeps until a message is there, the time is over or it is interrupted; may return early. */
 void hopmeter_shm_consumer_sleep(const hopmeter_shm_consumer* consumer, uint64_t timeout_ns);
 
+/* Sleeps as hopmeter_shm_consumer_sleep() and then claims: one call, for languages in which a call costs much. */
+int64_t hopmeter_shm_consumer_await(hopmeter_shm_consumer* consumer, uint64_t timeout_ns);
+
 /* Ends the sleep of another thread, for good: this consumer does not sleep any more. */
 void hopmeter_shm_consumer_interrupt(const hopmeter_shm_consumer* consumer);
 

@@ -24,8 +24,7 @@ class Subscriber:
         count = self._consumer.drain(self._at_once, take)
         if count or not self._sleeps:
             return count
-        self._consumer.sleep(timeout_s)
-        return self._consumer.drain(self._at_once, take)
+        return self._consumer.wait(timeout_s, take)
 
     def close(self) -> None:
         self._consumer.close()
@@ -44,7 +43,7 @@ class Subscription:
     def _run(self) -> None:
         while not self._over:
             if not self._consumer.drain(1, self._on_frame):
-                self._consumer.sleep(NAP_S)
+                self._consumer.wait(NAP_S, self._on_frame)
 
     def close(self) -> None:
         self._over = True

@@ -33,7 +33,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "consumer_frame": (c_void_p, [c_void_p, c_uint32]),
     "consumer_claim": (c_int64, [c_void_p]),
     "consumer_release": (None, [c_void_p]),
-    "consumer_sleep": (None, [c_void_p, c_uint64]),
+    "consumer_await": (c_int64, [c_void_p, c_uint64]),
     "consumer_interrupt": (None, [c_void_p]),
     "consumer_close": (None, [c_void_p]),
 }
@@ -132,7 +132,7 @@ class Consumer:
             raise failure()
         self._handle = c_void_p(connected)
         self._claim, self._release = self._quick.consumer_claim, self._quick.consumer_release
-        self._sleep = self._slow.consumer_sleep
+        self._await = self._slow.consumer_await
         self._frame_of = Views(functools.partial(self._quick.consumer_frame, self._handle), READ).of
 
     def drain(self, most: int, take: Callable[[memoryview], None]) -> int:
@@ -140,16 +140,20 @@ class Consumer:
         for count in range(most):
             claim = self._claim(self._handle)  # releases the one before
             if claim < 0:
-                if claim == NOTHING:
-                    return count
-                raise failure()
+                return nothing(claim, count)
             take(self._frame_of(claim))
         self._release(self._handle)
         return most
 
-    def sleep(self, timeout_s: float) -> None:
-        """Sleeps until a frame is there, the time is over or it is interrupted."""
-        self._sleep(self._handle, int(timeout_s * 1e9))
+    def wait(self, timeout_s: float, take: Callable[[memoryview], None]) -> int:
+        """Sleeps until a frame is there, the time is over or it is interrupted, and hands over the frame; answers how
+        many. Whoever has slept finds nothing in its caches: each call it makes then costs microseconds."""
+        claim = self._await(self._handle, int(timeout_s * 1e9))
+        if claim < 0:
+            return nothing(claim, 0)
+        take(self._frame_of(claim))
+        self._release(self._handle)
+        return 1
 
     def interrupt(self) -> None:
         """Ends the sleep of another thread, for good."""
@@ -158,6 +162,13 @@ class Consumer:
     def close(self) -> None:
         """Leaves the ring."""
         self._slow.consumer_close(self._handle)
+
+
+def nothing(claim: int, count: int) -> int:
+    """How many frames there were before a claim that gave none; raises where it failed."""
+    if claim == NOTHING:
+        return count
+    raise failure()
 
 
 def failure() -> AdapterError:

@@ -190,6 +190,14 @@ pub unsafe extern "C" fn hopmeter_shm_consumer_sleep(consumer: *const SharedCons
 }
 
 /// # Safety
+/// As [`hopmeter_shm_consumer_sleep`].
+#[no_mangle]
+pub unsafe extern "C" fn hopmeter_shm_consumer_await(consumer: *mut SharedConsumer, timeout_ns: u64) -> i64 {
+    hopmeter_shm_consumer_sleep(consumer, timeout_ns);
+    hopmeter_shm_consumer_claim(consumer)
+}
+
+/// # Safety
 /// As [`hopmeter_shm_consumer_frame`]; from any thread.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_consumer_interrupt(consumer: *const SharedConsumer) {
