@@ -11,11 +11,15 @@ from typing import Any
 from ending import orderly
 from ours import hopmeter
 from pairs import PAIRS, Comparison, told
+from programs import Program, number, python_number
 
 from hopmeter import manifest
 from hopmeter.manifest import readiness
 
 IMAGE_MOST_US = 100.0
+IMAGE_HZ, IMAGES = 30, 60
+PACED_HZ, PACED_MESSAGES, PACED_SIDE = 100, 200, 200
+WAKE = Program("wake.c")
 DIRECT = ("shm", "iceoryx2", "unix")
 """From which the best for 6 MB comes, as far as they are here."""
 SCENARIO = """
@@ -29,20 +33,20 @@ cores = "cross"
 trials = 1
 {axes}
 """
-PACED = """
+PACED = f"""
 pace = "open"
-rate = 100
-messages = 200
+rate = {PACED_HZ}
+messages = {PACED_MESSAGES}
 warmup = 20
 codec = "numpy"
-payload = "array:200x200"
+payload = "array:{PACED_SIDE}x{PACED_SIDE}"
 checksum = true
 settings.zeromq.endpoint = ["ipc", "tcp"]
 """
-IMAGE = """
+IMAGE = f"""
 pace = "open"
-rate = 30
-messages = 60
+rate = {IMAGE_HZ}
+messages = {IMAGES}
 warmup = 10
 payload = "image:1440x1080"
 touch = "none"
@@ -64,7 +68,7 @@ def rows(transports: tuple[str, ...], axes: str, waits: tuple[str, ...] = ("bloc
 
 
 def against_wrapyfi(found: dict[str, Comparison]) -> None:
-    """The limit holds for ZeroMQ as hopmeter's adapter is by default; over TCP, which Wrapyfi takes, it is told.
+    """The limit holds over TCP, which Wrapyfi takes; ipc, and pyzmq without hopmeter over TCP, are told.
 
     Where Wrapyfi does not keep up with 100 Hz its messages wait for one another, and the pair would flatter ours.
     """
@@ -73,17 +77,26 @@ def against_wrapyfi(found: dict[str, Comparison]) -> None:
     if theirs["status"] != "ok":
         print(f"wrapyfi at 100 Hz: {theirs['reason']}; the pair does not count", flush=True)
         return
-    for row in (row for row in measured if row["transport"] == "zeromq"):
-        kind, limit = ("tcp", None) if "tcp" in row["profile"] else ("ipc", 0.05)
-        name = f"numpy 200x200, zeromq {kind}, 100 Hz / wrapyfi"
-        found.setdefault(name, Comparison(name, limit)).add(row["response_p50_us"], theirs["response_p50_us"])
+    ours = {"tcp" if "tcp" in row["profile"] else "ipc": row for row in measured if row["transport"] == "zeromq"}
+    took_us = {f"zeromq {kind}": row["response_p50_us"] for kind, row in ours.items()}
+    took_us["bare pyzmq tcp"] = python_number("arrays.py", PACED_HZ, PACED_MESSAGES, PACED_SIDE)
+    for what, us in took_us.items():
+        name = f"numpy 200x200, {what}, 100 Hz / wrapyfi"
+        limit = 0.05 if what == "zeromq tcp" else None
+        found.setdefault(name, Comparison(name, limit)).add(us, theirs["response_p50_us"])
 
 
 def image(found: dict[str, Comparison]) -> None:
-    """Due to arrived, with the pixels neither written nor read."""
-    for row in rows(("shm",), IMAGE, ("block", "spin")):
-        name = f"image 1440x1080, shm (python), {row['wait']}, response / budget"
-        found.setdefault(name, Comparison(name, 1.0)).add(row["response_p50_us"], IMAGE_MOST_US)
+    """Due to arrived, with the pixels neither written nor read; what a futex takes to wake at that rate is told."""
+    took_us = {
+        f"image 1440x1080, shm (python), {row['wait']}, response": row["response_p50_us"]
+        for row in rows(("shm",), IMAGE, ("block", "spin"))
+    }
+    for what, us in took_us.items():
+        name = f"{what} / budget"
+        found.setdefault(name, Comparison(name, 1.0)).add(us, IMAGE_MOST_US)
+    name = f"a bare futex, woken at {IMAGE_HZ} Hz / budget"
+    found.setdefault(name, Comparison(name, None)).add(number(WAKE, IMAGE_HZ, IMAGES) / 1000, IMAGE_MOST_US)
 
 
 def echo(found: dict[str, Comparison], transports: tuple[str, ...]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import subprocess
+import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -96,7 +97,16 @@ def number(program: Program | Crate, *words: object) -> float:
 
 def number_of(run: Run, program: Program | Crate, *words: object) -> float:
     """The same within a run that there is already."""
-    command = [str(program.path), *map(str, words)]
+    return _said_number(run, [str(program.path), *map(str, words)])
+
+
+def python_number(source: str, *words: object) -> float:
+    """The number that a program in Python of benches/bare prints."""
+    with Run() as run:
+        return _said_number(run, [sys.executable, str(HERE / "bare" / source), *map(str, words)])
+
+
+def _said_number(run: Run, command: list[str]) -> float:
     done = run.said(command, PATIENCE_S)
     try:
         done.check_returncode()

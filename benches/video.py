@@ -1,5 +1,5 @@
 """Frames to three servers at once that take 30, 40 and 50 ms: the mean of a frame, zeromq in Python and shm, against
-a budget; how much of it is the way and not the servers is told.
+a budget, and pyzmq without hopmeter beside them; how much of it is the way and not the servers is told.
 """
 
 from __future__ import annotations
@@ -7,9 +7,11 @@ from __future__ import annotations
 from ending import orderly
 from ours import hopmeter
 from pairs import PAIRS, Comparison, told
+from programs import python_number
 
 MOST_US = 50_500.0
-WORK = "sleep:30ms/40ms/50ms"
+SLEEPS_MS = (30, 40, 50)
+FRAMES, WIDTH, HEIGHT = 25, 640, 480
 SCENARIO = f"""
 title = "Frames to three servers"
 question = "How long until all three have answered?"
@@ -19,26 +21,37 @@ pattern = "scatter"
 placement = "process"
 wait = "block"
 cores = "free"
-payload = "image:640x480"
+payload = "image:{WIDTH}x{HEIGHT}"
 reply = "header"
 pace = "closed"
-sinks = 3
-work = "{WORK}"
-messages = 25
+sinks = {len(SLEEPS_MS)}
+work = "sleep:{"/".join(f"{each}ms" for each in SLEEPS_MS)}"
+messages = {FRAMES}
 warmup = 3
 trials = 1
 """
 
 
+def add_ours(found: dict[str, Comparison]) -> None:
+    for row in (row for row in hopmeter(SCENARIO) if row["transport"] in ("zeromq", "shm")):
+        name = f"{row['transport']} (python), frame to 30/40/50 ms, mean"
+        found.setdefault(name, Comparison(name, 1.0)).add(row["gather_mean_us"], MOST_US)
+        over = f"{row['transport']} (python), overhead / ideal"
+        found.setdefault(over, Comparison(over, None)).add(row["overhead_mean_us"], row["ideal_us"])
+
+
+def add_bare(found: dict[str, Comparison]) -> None:
+    name = "bare pyzmq, frame to 30/40/50 ms, mean"
+    took_us = python_number("frames.py", FRAMES, WIDTH * HEIGHT * 3, *SLEEPS_MS)
+    found.setdefault(name, Comparison(name, None)).add(took_us, MOST_US)
+
+
 def main() -> int:
-    """Every pair is one run of both transports beside the budget."""
+    """Every pair is one run of both transports, and of the bare program, beside the budget."""
     found: dict[str, Comparison] = {}
     for _ in range(PAIRS):
-        for row in (row for row in hopmeter(SCENARIO) if row["transport"] in ("zeromq", "shm")):
-            name = f"{row['transport']} (python), frame to 30/40/50 ms, mean"
-            found.setdefault(name, Comparison(name, 1.0)).add(row["gather_mean_us"], MOST_US)
-            over = f"{row['transport']} (python), overhead / ideal"
-            found.setdefault(over, Comparison(over, None)).add(row["overhead_mean_us"], row["ideal_us"])
+        add_ours(found)
+        add_bare(found)
     return told(found.values())
 
 

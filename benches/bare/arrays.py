@@ -1,0 +1,78 @@
+"""An array from one Python process to another over TCP, as pyzmq's guide sends one: `arrays.py RATE MESSAGES SIDE`.
+
+A part of JSON that says what the array is, then its own memory, not copied. Prints the median in microseconds from the
+time a message was due until its array was there. Sender on core 0, receiver on core 1.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import statistics
+import sys
+import time
+
+import numpy as np
+import zmq
+
+WARMUP = 20
+SPUN_NS = 250_000
+"""hopmeter's source learns how late its sleeps end, and spins for so long at most."""
+SETTLE_S = 0.5
+
+
+def wait_until(due_ns: int) -> None:
+    """Sleeps, and spins for the last stretch."""
+    left_ns = due_ns - SPUN_NS - time.monotonic_ns()
+    if left_ns > 0:
+        time.sleep(left_ns / 1e9)
+    while time.monotonic_ns() < due_ns:
+        pass
+
+
+def receive(receiver: zmq.Socket[bytes], messages: int, side: int) -> float:
+    """The median of what follows the warm-up."""
+    took, wanted = [], np.ones((side, side))
+    for _ in range(WARMUP + messages):
+        about = receiver.recv_json()
+        memory = receiver.recv(copy=False)
+        array = np.frombuffer(memory, about["dtype"]).reshape(about["shape"])
+        took.append(time.monotonic_ns() - about["due"])
+        if not np.array_equal(array, wanted):
+            raise SystemExit("what came is not what was sent")
+    return statistics.median(took[WARMUP:]) / 1000
+
+
+def publish(sender: zmq.Socket[bytes], rate: float, side: int) -> None:
+    """Sends until it is ended."""
+    time.sleep(SETTLE_S)
+    array, due_ns = np.ones((side, side)), time.monotonic_ns()
+    while True:
+        due_ns += round(1e9 / rate)
+        wait_until(due_ns)
+        about = {"dtype": str(array.dtype), "shape": array.shape, "due": due_ns}
+        sender.send_json(about, zmq.SNDMORE)
+        sender.send(array, copy=False)
+
+
+def main(rate: float, messages: int, side: int) -> None:
+    """The child sends; it is ended whatever happens."""
+    told, tell = os.pipe()
+    child = os.fork()
+    os.sched_setaffinity(0, {int(child != 0)})
+    if child == 0:
+        sender = zmq.Context().socket(zmq.PUB)
+        os.write(tell, str(sender.bind_to_random_port("tcp://127.0.0.1")).encode())
+        publish(sender, rate, side)
+    try:
+        receiver = zmq.Context().socket(zmq.SUB)
+        receiver.subscribe(b"")
+        receiver.connect(f"tcp://127.0.0.1:{os.read(told, 16).decode()}")
+        print(receive(receiver, messages, side))
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]), *map(int, sys.argv[2:]))

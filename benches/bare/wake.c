@@ -1,0 +1,52 @@
+// A sleeper in another process, on another core, is woken by a futex at a steady rate, as the ring of shm wakes one.
+// wake HZ ROUNDS: prints the median from the time it was due to the sleeper's first look at the clock, in ns.
+#define _GNU_SOURCE
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include "bare.h"
+
+enum { SPUN_NS = 250000 };  // hopmeter's source learns how late its sleeps end, and spins for so long at most
+
+typedef struct {
+  _Atomic uint32_t word;
+  _Atomic int64_t due_ns;
+} Shared;
+
+static void sleep_until(int64_t due_ns) {
+  int64_t wake_ns = due_ns - SPUN_NS;
+  struct timespec at = {wake_ns / 1000000000, wake_ns % 1000000000};
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+  while (now_ns() < due_ns) {
+  }
+}
+
+static void wake(Shared* shared, int64_t period_ns) {
+  for (int64_t due_ns = now_ns() + 10 * period_ns;; due_ns += period_ns) {
+    sleep_until(due_ns);
+    atomic_store(&shared->due_ns, due_ns);
+    atomic_fetch_add(&shared->word, 1);
+    syscall(SYS_futex, &shared->word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+  }
+}
+
+int main(int count, char** words) {
+  require(count == 3, "wake without HZ and ROUNDS");
+  size_t rounds = strtoul(words[2], NULL, 10);
+  int64_t* took = calloc(WARMUP + rounds, sizeof *took);
+  Shared* shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  require(took && shared != MAP_FAILED, "take memory");
+  pid_t waker = other_process();
+  pin(waker ? "1" : "0");
+  if (!waker) wake(shared, 1000000000 / atoi(words[1]));
+  for (size_t round = 0; round < WARMUP + rounds; round++) {
+    while (atomic_load(&shared->word) == (uint32_t)round)
+      syscall(SYS_futex, &shared->word, FUTEX_WAIT, (uint32_t)round, NULL, NULL, 0);
+    took[round] = now_ns() - atomic_load(&shared->due_ns);
+  }
+  tell_median(took, rounds);
+  kill(waker, SIGKILL);
+  waitpid(waker, NULL, 0);
+  return 0;
+}
