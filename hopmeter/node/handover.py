@@ -26,9 +26,9 @@ Call = Callable[[Any], object]
 Done = Callable[[], None]
 
 
-def facts(setup: Setup) -> dict[str, str]:
-    """What a reader of the result has to know about how this process waited."""
-    return {"block": "handed over from the library's thread, by a queue"} if setup.wait == "block" else {}
+def way(path: str, setup: Setup) -> str:
+    """The fact `path` of such an adapter, with the queue at its end where there is one."""
+    return f"{path}, and a queue from the library's thread" if setup.wait == "block" else path
 
 
 class HandOver:

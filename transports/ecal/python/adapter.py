@@ -98,7 +98,7 @@ class Transport:
         return Client(link.name)
 
     def facts(self) -> dict[str, str]:
-        return {"path": self._path, **handover.facts(self._setup)}
+        return {"path": handover.way(self._path, self._setup)}
 
     def close(self) -> None:
         ecal.finalize()

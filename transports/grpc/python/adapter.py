@@ -208,7 +208,7 @@ class Transport:
 
     def facts(self) -> dict[str, str]:
         way = "TCP" if self._setup.settings["endpoint"] == "tcp" else "a Unix socket"
-        return {"path": f"HTTP/2 over {way}", **handover.facts(self._setup)}
+        return {"path": handover.way(f"HTTP/2 over {way}", self._setup)}
 
     def close(self) -> None:
         """Every end has closed what it opened."""

@@ -221,7 +221,7 @@ class Transport:
         return Client(self._setup, link, self._carrier)
 
     def facts(self) -> dict[str, str]:
-        return {"path": "TCPROS on the loopback device", **handover.facts(self._setup)}
+        return {"path": handover.way("TCPROS on the loopback device", self._setup)}
 
     def close(self) -> None:
         if self._started:

@@ -49,7 +49,10 @@ class Transport:
         dropped = sum(each.dropped for each in self._blocking)
         said = f"{dropped} frames found no room among the {ROOM} that wait for the thread that polls; lower the rate"
         loss = {"loss": said} if dropped else {}
-        return {**self._house.facts(), **handover.facts(self._setup), **loss}
+        told = self._house.facts()
+        if "path" in told:
+            told["path"] = handover.way(told["path"], self._setup)
+        return {**told, **loss}
 
     def close(self) -> None:
         self._house.close()
