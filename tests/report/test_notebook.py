@@ -76,10 +76,14 @@ def test_too_few_messages_for_a_median_leave_the_other_figures(made: ModuleType,
     out = io.StringIO()
     run = source.read(made.build(tmp_path / "run", (made.Made("zenoh", us=2000),), trials=1, messages=8))
     run.about["columns"] = ["response_mean_us"]
+    run.rows[0].values["response_p50_us"] = None
     table.print_run(Console(file=out, width=60), run)
     (line,) = [line for line in out.getvalue().splitlines() if "zenoh" in line]
     assert report.words.number(run.rows[0]["response_mean_us"]) in line
     assert "ok" not in line
+    assert "– is not resolved: too few messages or trials; a median takes 20 messages." in " ".join(
+        out.getvalue().split()
+    )
 
 
 def test_a_message_that_was_lost_has_no_row(made: ModuleType, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from hopmeter.analysis.percentiles import BEYOND
 from hopmeter.plan import Cell, Plan
 from hopmeter.plan.cell import AXES
 from hopmeter.report import words
@@ -35,7 +36,7 @@ def print_run(console: Console, run: Run) -> None:
         console.print(Text(sentence))
     for group in groups([run]):
         _print_group(console, group, [each for each in run.about.get("columns") or [] if each not in SHOWN_ANYWAY])
-    if any(group.measured for group in groups([run])):
+    if any(row["status"] == "ok" for row in run.rows):
         _print_legend(console, run)
     print_dropped(console, [(row.cell.as_json(), str(row["reason"])) for row in run.rows if row["status"] == "dropped"])
 
@@ -117,10 +118,11 @@ def _style(row: Row) -> str:
 
 
 def _print_legend(console: Console, run: Run) -> None:
-    said = [
-        "± reaches to the farther end of the 95 % interval; rows that share a place are not told apart;",
-        f"{words.NOTHING} is not resolved: too few messages or trials.",
-    ]
+    intervals = "± reaches to the farther end of the 95 % interval; rows that share a place are not told apart;"
+    few = "too few messages or trials"
+    if any(row["status"] == "ok" and row.p50 is None for row in run.rows):
+        few = f"{few}; a median takes {2 * BEYOND} messages"
+    said = [*([intervals] if any(row.ok for row in run.rows) else []), f"{words.NOTHING} is not resolved: {few}."]
     if run.quick:
         said.append("This is a quick look: few, short trials. Decide on a longer run.")
     console.print()
