@@ -22,8 +22,8 @@ from tests.end_to_end.conftest import CASES, MESSAGES, Measured, Ran
 
 ROOT = Path(__file__).parents[2]
 PROMISED = """
-cell transport language pattern placement wait cores payload payload_bytes touch codec device share pace rate_hz relays sinks
-trials trials_good frame_bytes copies_per_hop forward abandoned achieved_mb_s status reason sent received lost
+cell transport language pattern placement wait cores payload payload_bytes touch codec device share pace rate_hz relays
+sinks trials trials_good frame_bytes copies_per_hop forward abandoned achieved_mb_s status reason sent received lost
 duplicated reordered busy achieved_hz chain_per_hop_p50_us chain_per_hop_p90_us cpu_us_per_message cpu_percent_mean
 cpu_samples voluntary_switches_per_message involuntary_switches_per_message loopback_bytes_per_message rss_peak_mb
 floor_us times_floor library_version
