@@ -246,7 +246,9 @@ def test_a_cell_that_fails_is_kept_and_told_and_ends_with_1(
     broken.chmod(0o755)
     package = tmp_path / "site/hopmeter"
     shutil.copytree(ROOT / "hopmeter", package, ignore=shutil.ignore_patterns("__pycache__", "_data"))
-    shutil.copytree(ROOT / "transports/unix", package / "_data/transports/unix", ignore=shutil.ignore_patterns("rust"))
+    for name in ("unix", "ecal"):  # of the second the scenario has a setting
+        without = shutil.ignore_patterns("rust")
+        shutil.copytree(ROOT / "transports" / name, package / "_data/transports" / name, ignore=without)
     shutil.copytree(ROOT / "scenarios", package / "_data/scenarios")
     environment |= {"PYTHONPATH": str(package.parent), "HOPMETER_HOME": str(tmp_path / "home")}
     ran = hopmeter("run", "--transport", "unix", "--language", "rust", *SHORT, "--json")
