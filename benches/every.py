@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import threading
@@ -123,10 +124,8 @@ def main(asked: Sequence[str]) -> int:
         print(f"no bench {', '.join(unknown)}; there are {', '.join(each.name for each in BENCHES)}")
         return 2
     benches = [each for each in BENCHES if not asked or each.name in asked]
-    minutes = sum(each.seconds for each in benches) / 60
-    print(
-        f"{len(benches)} benches of {PAIRS} pairs: about {minutes:.0f} minutes, and what their programs take to build"
-    )
+    minutes = math.ceil(sum(each.seconds for each in benches) / 60)
+    print(f"{len(benches)} benches of {PAIRS} pairs: about {minutes} minutes, and what their programs take to build")
     outcomes: list[Outcome] = []
     try:
         for each in benches:
