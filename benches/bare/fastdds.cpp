@@ -1,8 +1,8 @@
 // Fast DDS alone: a ping on one topic, written back to another by a second process, waited for by wait sets; reliable,
 // volatile, the last ten, with the messages of transports/fastdds, by UDP or a shared segment of SEGMENT bytes, 0 for
 // the library's size. fastdds DOMAIN BYTES ROUNDS CORE SEGMENT: prints the median round trip in ns. Both ends run on
-// one core, each in a session of its own as hopmeter's nodes are: the scheduler shares a core by sessions. What it makes
-// in shared memory is named after HOPMETER_BENCH_RUN where that is set, as hopmeter's nodes name theirs.
+// one core, each in a session of its own as hopmeter's nodes are: the scheduler shares a core by sessions. What it
+// makes in shared memory is named after HOPMETER_BENCH_RUN where that is set, as hopmeter's nodes name theirs.
 #include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
 #include <fastdds/rtps/transport/shared_mem/SharedMemTransportDescriptor.h>
 #include <fastdds/dds/core/condition/WaitSet.hpp>
