@@ -1,7 +1,9 @@
 //! A chain of relays in one process with zenoh alone: each relay is a subscriber whose callback puts what it was given.
 //!
-//! `hopmeter-bench-zenoh RELAYS MESSAGES RATE_HZ CORE` prints the median time per hop in nanoseconds: from just before
-//! the first put until the last callback is entered, divided by the number of hops.
+//! `hopmeter-bench-zenoh RELAYS MESSAGES RATE_HZ CORE plain|alike` prints the median time per hop in nanoseconds: from
+//! just before the first put until the last callback is entered, divided by the number of hops. `plain` passes messages
+//! on and does nothing else; `alike` works as a relay that measures has to: it reads the clock as it is called and
+//! before it puts, looks at the message's header, and keeps a record of it.
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::thread::{ClockId, CpuSet, Timespec, clock_nanosleep_absolute, sched_setaffinity};
 use rustix::time::clock_gettime;
 use zenoh::bytes::ZBytes;
+use zenoh::pubsub::Publisher;
 use zenoh::sample::Sample;
 use zenoh::{Config, Session, Wait};
 
@@ -22,15 +25,27 @@ const SETTLE_NS: i64 = 200_000_000;
 
 type Latencies = Arc<Mutex<Vec<i64>>>;
 
+/// What a relay keeps of a message, a line of the cache.
+#[repr(C, align(64))]
+struct Record {
+    seq: i64,
+    arrived_ns: i64,
+    forwarded_ns: i64,
+}
+
 fn main() -> Result<()> {
-    let words = std::env::args().skip(1).map(|word| word.parse()).collect::<std::result::Result<Vec<usize>, _>>()?;
-    let [relays, messages, rate_hz, core] = words[..] else {
-        return Err("usage: hopmeter-bench-zenoh RELAYS MESSAGES RATE_HZ CORE".into());
+    let mut words = std::env::args().skip(1).collect::<Vec<_>>();
+    let way = words.pop().unwrap_or_default();
+    let numbers = words.iter().map(|word| word.parse()).collect::<std::result::Result<Vec<usize>, _>>()?;
+    let ([relays, messages, rate_hz, core], "plain" | "alike") = (&numbers[..], &way[..]) else {
+        return Err("usage: hopmeter-bench-zenoh RELAYS MESSAGES RATE_HZ CORE plain|alike".into());
     };
-    pin(core)?;
+    let (relays, messages, rate_hz) = (*relays, *messages, *rate_hz);
+    pin(*core)?;
     let session = zenoh::open(peer()?).wait()?;
     let latencies = Latencies::new(Mutex::new(Vec::with_capacity(WARMUP + messages)));
-    let chain = Chain::declare(&session, relays, latencies.clone())?;
+    let room = if way == "alike" { WARMUP + messages } else { 0 };
+    let chain = Chain::declare(&session, relays, latencies.clone(), room)?;
     chain.run(WARMUP + messages, 1_000_000_000 / rate_hz as i64)?;
     session.close().wait()?;
     let mut taken = latencies.lock().unwrap_or_else(PoisonError::into_inner).split_off(WARMUP);
@@ -62,17 +77,21 @@ fn peer() -> Result<Config> {
 
 /// The source's publisher, and the subscribers that keep the chain together.
 struct Chain {
-    source: zenoh::pubsub::Publisher<'static>,
+    source: Publisher<'static>,
     _subscribers: Vec<zenoh::pubsub::Subscriber<()>>,
 }
 
 impl Chain {
-    fn declare(session: &Session, relays: usize, latencies: Latencies) -> Result<Self> {
+    /// Relays keep `room` records each; none, and they do not look at what they pass on either.
+    fn declare(session: &Session, relays: usize, latencies: Latencies, room: usize) -> Result<Self> {
         let mut subscribers = Vec::with_capacity(relays + 1);
         for place in 0..relays {
             let next = session.declare_publisher(key(place + 1)).wait()?;
-            let pass_on = move |sample: Sample| next.put(sample.payload().clone()).wait().expect("a session is open");
-            subscribers.push(session.declare_subscriber(key(place)).callback(pass_on).wait()?);
+            let declared = session.declare_subscriber(key(place));
+            subscribers.push(match room {
+                0 => declared.callback(move |sample| pass_on(&next, &sample)).wait()?,
+                _ => declared.callback(recording(next, room)).wait()?,
+            });
         }
         let arrive = move |sample: Sample| record(&latencies, sample.payload(), now_ns());
         subscribers.push(session.declare_subscriber(key(relays)).callback(arrive).wait()?);
@@ -92,14 +111,36 @@ impl Chain {
     }
 }
 
+fn pass_on(next: &Publisher<'_>, sample: &Sample) {
+    next.put(sample.payload().clone()).wait().expect("a session is open");
+}
+
+/// A relay that measures. The lock is what lets the compiler see that one thread at a time calls it.
+fn recording(next: Publisher<'static>, room: usize) -> impl Fn(Sample) + Send + Sync + 'static {
+    let records = Mutex::new(Vec::with_capacity(room));
+    move |sample| {
+        let mut records = records.lock().unwrap_or_else(PoisonError::into_inner);
+        let arrived_ns = now_ns();
+        let seq = first_word(sample.payload());
+        let forwarded_ns = now_ns();
+        pass_on(&next, &sample);
+        records.push(Record { seq, arrived_ns, forwarded_ns });
+    }
+}
+
 fn key(place: usize) -> String {
     format!("bench/{place}")
 }
 
 fn record(latencies: &Latencies, frame: &ZBytes, arrived_ns: i64) {
-    let mut sent_ns = [0; 8];
-    sent_ns.copy_from_slice(&frame.to_bytes()[..8]);
-    latencies.lock().unwrap_or_else(PoisonError::into_inner).push(arrived_ns - i64::from_le_bytes(sent_ns));
+    latencies.lock().unwrap_or_else(PoisonError::into_inner).push(arrived_ns - first_word(frame));
+}
+
+/// When a message was sent.
+fn first_word(frame: &ZBytes) -> i64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&frame.to_bytes()[..8]);
+    i64::from_le_bytes(word)
 }
 
 fn wait_for(due_ns: i64) {
