@@ -217,7 +217,7 @@ ROWS = (
         {**RING, "wait": "block"},
     ),
     # sockperf takes messages of up to 65,507 bytes only; sockets.py has the larger ones.
-    Row("tcp", "c++", "sockperf", SOCKPERF, {**RING, "wait": "block"}, sizes=(64,), packages=("sockperf",)),
+    Row("tcp", "c++", "sockperf", SOCKPERF, {**CALL, "wait": "block"}, sizes=(64,), packages=("sockperf",)),
     Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "callback"}, most_us=65.0),
     Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "block"}, most_us=65.0),
     *_thrift({"wait": "block"}, {}),

@@ -141,18 +141,18 @@ def _directories(folder: Path) -> list[Path]:
 
 
 def test_a_server_lets_go_of_clients_that_left(tmp_path: Path) -> None:
-    with hopmeter.connect("unix", folder=tmp_path) as house:
+    with hopmeter.connect("queue", folder=tmp_path) as house:
         house.server("add", lambda asked: asked)
         for word in ("one", "two"):
-            with hopmeter.connect("unix", folder=tmp_path) as elsewhere:
+            with hopmeter.connect("queue", folder=tmp_path) as elsewhere:
                 assert elsewhere.client("add").call(word, timeout_s=PATIENCE_S) == word
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_server_lets_go_of_a_client_that_was_killed(tmp_path: Path) -> None:
-    with hopmeter.connect("unix", folder=tmp_path) as house:
+    with hopmeter.connect("queue", folder=tmp_path) as house:
         house.server("add", lambda asked: asked)
-        with other("ask", "unix", tmp_path, {}, killed=True) as process:
+        with other("ask", "queue", tmp_path, {}, killed=True) as process:
             assert len(list(tmp_path.iterdir())) == 3  # the server, the way there and the way back
             process.kill()
             deadline = time.monotonic() + PATIENCE_S

@@ -2,7 +2,6 @@
 /// while neither is needed, and the publisher does all its sending itself.
 #pragma once
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 
@@ -18,7 +17,7 @@ class Attendant {
   Attendant(const Family& family, Socket listener, Receivers& receivers)
       : family_(family), listener_(std::move(listener)), receivers_(receivers), event_(::eventfd(0, flags)) {
     if (*event_ < 0) throw Error::system("making an eventfd");
-    if (::fcntl(*listener_, F_SETFL, O_NONBLOCK) != 0) throw Error::system("making the listening socket nonblocking");
+    listener_.make_nonblocking();
     thread_ = std::thread([this] { attend(); });
   }
 
@@ -64,17 +63,10 @@ class Attendant {
   }
 
   void admit_all() {
-    for (;;) {
-      Socket connection(::accept4(*listener_, nullptr, nullptr, SOCK_CLOEXEC));
-      if (*connection >= 0) {
-        family_.accepted(connection);
-        const std::lock_guard lock(receivers_.mutex);
-        receivers_.admit(std::move(connection));
-      } else if (errno == EAGAIN) {
-        return;
-      } else if (errno != EINTR && errno != ECONNABORTED) {
-        throw Error::system("accepting receivers");
-      }
+    while (auto connection = accept_on(listener_)) {
+      family_.accepted(*connection);
+      const std::lock_guard lock(receivers_.mutex);
+      receivers_.admit(std::move(*connection));
     }
   }
 

@@ -1,6 +1,9 @@
 /// How one kind of stream socket is addressed: all in which `unix` and `tcp` differ.
 #pragma once
 
+#include <cerrno>
+#include <optional>
+
 #include "socket.hpp"
 
 namespace streams {
@@ -16,6 +19,16 @@ struct Endpoint {
   Socket listener;
   std::string address;
 };
+
+/// The next connection that waits at a nonblocking listening socket; none where nobody does.
+inline std::optional<Socket> accept_on(const Socket& listener) {
+  for (;;) {
+    Socket connection(::accept4(*listener, nullptr, nullptr, SOCK_CLOEXEC));
+    if (*connection >= 0) return connection;
+    if (errno == EAGAIN) return std::nullopt;
+    if (errno != EINTR && errno != ECONNABORTED) throw Error::system("accepting a connection");
+  }
+}
 
 class Family {
  public:

@@ -18,15 +18,25 @@ class Receiver final : public hopmeter::Subscriber {
         frame_bytes_(frame_bytes),
         buffer_(std::max(frame_bytes, least_room)) {}
 
+  const Socket& connection() const noexcept { return connection_; }
+  /// Whether the other end has closed the connection.
+  bool is_gone() const noexcept { return gone_; }
+
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
+    const auto frames = receive_some(timeout, take);
+    // It is gone for good; without this pause the role would ask without end.
+    if (gone_ && blocks_) std::this_thread::sleep_for(timeout);
+    return frames;
+  }
+
+  /// As `poll`, but once the other end is gone it returns at once.
+  std::size_t receive_some(hopmeter::Timeout timeout, const auto& take) {
     const bool may_wait = blocks_ && timeout > hopmeter::Timeout::zero();
     if (may_wait) set_timeout(timeout);
     while (!gone_) {
       if (!receive(may_wait)) return 0;
       if (const auto frames = deliver(take); frames != 0) return frames;
     }
-    // The publisher is gone for good; without this pause the role would ask without end.
-    if (may_wait) std::this_thread::sleep_for(timeout);
     return 0;
   }
 
@@ -64,7 +74,7 @@ class Receiver final : public hopmeter::Subscriber {
   }
 
   /// Hands over every whole frame, and moves the beginning of the next one, if any, to the front.
-  std::size_t deliver(hopmeter::Take take) {
+  std::size_t deliver(const auto& take) {
     std::size_t frames = 0, start = 0;
     for (std::size_t bytes; (bytes = message_bytes(start)) != 0 && bytes <= end_ - start; start += bytes, ++frames) {
       const Message message(buffer_.at(start), bytes);

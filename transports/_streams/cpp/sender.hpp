@@ -2,6 +2,7 @@
 #pragma once
 
 #include "attendant.hpp"
+#include "line.hpp"
 
 namespace streams {
 
@@ -15,25 +16,15 @@ class Sender final : public hopmeter::Publisher {
   std::string address() const override { return address_; }
 
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
-    const auto length = hopmeter::header_bytes + payload_bytes;
-    if (length > frame_bytes_) {
-      throw Error("a frame of " + std::to_string(length) + " bytes, the limit is " + std::to_string(frame_bytes_),
-                  "frames are limited to the largest that the trial announced");
-    }
     const std::lock_guard lock(receivers_.mutex);
-    if (!receivers_.are_ready()) return hopmeter::Sent::busy;
-    const std::span message(buffer_.at(0), prefix_bytes + length);
-    write_length(message.data(), length);
-    fill(message.subspan(prefix_bytes));
-    return dispatch(message);
+    return receivers_.are_ready() ? dispatch(draft_.message(payload_bytes, fill)) : hopmeter::Sent::busy;
   }
 
   /// Sends the bytes from where they were received, with the prefix that stands before them already.
   hopmeter::Sent forward(const hopmeter::Received& received) override {
-    const auto* message = received.native<Message>();
-    if (!message) throw Error("this frame did not come by a stream socket, so it cannot be moved on");
+    const auto message = message_of(received);
     const std::lock_guard lock(receivers_.mutex);
-    return receivers_.are_ready() ? dispatch(*message) : hopmeter::Sent::busy;
+    return receivers_.are_ready() ? dispatch(message) : hopmeter::Sent::busy;
   }
 
  private:
@@ -48,15 +39,13 @@ class Sender final : public hopmeter::Publisher {
       : family_(family),
         address_(std::move(endpoint.address)),
         attendant_(family, std::move(endpoint.listener), receivers_),
-        buffer_(frame_bytes),
-        frame_bytes_(frame_bytes) {}
+        draft_(frame_bytes) {}
 
   const Family& family_;
   std::string address_;
   Receivers receivers_;
   Attendant attendant_;
-  Buffer buffer_;
-  std::size_t frame_bytes_;
+  Draft draft_;
 };
 
 }  // namespace streams

@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -39,6 +40,17 @@ class Socket {
   }
 
   int operator*() const noexcept { return descriptor_; }
+
+  /// Another descriptor of the same connection, for the end's other half.
+  Socket twin() const {
+    Socket made(::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0));
+    if (*made < 0) throw Error::system("duplicating a descriptor");
+    return made;
+  }
+
+  void make_nonblocking() const {
+    if (::fcntl(descriptor_, F_SETFL, O_NONBLOCK) != 0) throw Error::system("making a socket nonblocking");
+  }
 
   template <class Value>
   void set(int level, int option, const Value& value, const char* name) const {

@@ -3,6 +3,7 @@
 
 #include <sys/utsname.h>
 
+#include "calls.hpp"
 #include "receiver.hpp"
 #include "sender.hpp"
 
@@ -25,13 +26,22 @@ class Streams : public hopmeter::Transport {
   }
 
   hopmeter::Owned<hopmeter::Subscriber> subscriber(const hopmeter::Link& link) override {
-    const bool blocks = setup_.wait() == hopmeter::Wait::block;
-    return std::make_unique<Receiver>(family_.connect(link.address), blocks, setup_.frame_bytes());
+    return std::make_unique<Receiver>(family_.connect(link.address), blocks(), setup_.frame_bytes());
+  }
+
+  hopmeter::Owned<hopmeter::Server> server(const hopmeter::Link& link) override {
+    return std::make_unique<Answering>(family_, link, blocks(), setup_.frame_bytes());
+  }
+
+  hopmeter::Owned<hopmeter::Client> client(const hopmeter::Link& link) override {
+    return std::make_unique<Asking>(family_.connect(link.address), blocks(), setup_.frame_bytes());
   }
 
   hopmeter::Facts facts() override { return {{"path", Ours::path}}; }
 
  private:
+  bool blocks() const { return setup_.wait() == hopmeter::Wait::block; }
+
   hopmeter::Setup setup_;
   Ours family_;
 };

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 
 from hopmeter.node.buffers import page_aligned
-from hopmeter.node.contract import AdapterError, Fill, Setup, Take
+from hopmeter.node.contract import AdapterError, Fill, Handle, Setup, Take
 
 LENGTH = struct.Struct("<Q")
 PREFIX_BYTES = 64
@@ -18,6 +20,14 @@ AT_ONCE = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
 LONGEST_SEND_S = 0.1
 SMALLEST_BUFFER = 65536
 GONE = (BrokenPipeError, ConnectionResetError)
+POLLS_PER_LOOK = 256
+"""How often a server that is kept busy looks for new clients: once in so many polls."""
+Prepare = Callable[[socket.socket], None]
+"""Sets what an accepted connection does not inherit from the listening socket."""
+
+
+def inherits(connection: socket.socket) -> None:
+    """A connection that inherits all."""
 
 
 def set_buffer(sock: socket.socket, option: int, wanted: int, limit: str) -> None:
@@ -70,14 +80,33 @@ class Receiver:
                 self.backlog = memoryview(b"")  # `close` closed the connection
 
 
-class Publisher:
-    """The sending end: one buffer that holds prefix and frame, and a thread that accepts receivers."""
+class Draft:
+    """One buffer that holds prefix and frame."""
 
-    def __init__(self, setup: Setup, listener: socket.socket, address: str) -> None:
-        self.address = address
-        self._listener = listener
-        self._buffer = page_aligned(PREFIX_BYTES + setup.frame_bytes)
+    def __init__(self, frame_bytes: int) -> None:
+        self._buffer = page_aligned(PREFIX_BYTES + frame_bytes)
         self._message = self._frame = self._buffer[:0]
+
+    def message(self, payload_bytes: int, fill: Fill) -> memoryview:
+        """A frame as `fill` writes it, with its prefix."""
+        if len(self._frame) != 64 + payload_bytes:
+            self._lay_out(64 + payload_bytes)
+        fill(self._frame)
+        return self._message
+
+    def _lay_out(self, length: int) -> None:
+        self._message = self._buffer[: PREFIX_BYTES + length]
+        self._frame = self._message[PREFIX_BYTES:]
+        LENGTH.pack_into(self._message, 0, length)
+
+
+class Publisher:
+    """The sending end, with a thread that accepts receivers."""
+
+    def __init__(self, setup: Setup, listener: socket.socket, address: str, prepare: Prepare = inherits) -> None:
+        self.address = address
+        self._listener, self._prepare = listener, prepare
+        self._draft = Draft(setup.frame_bytes)
         self._receivers: list[Receiver] = []
         self._joining: deque[Receiver] = deque()
         self._accepting = threading.Thread(target=self._accept, name="accept", daemon=True)
@@ -86,7 +115,9 @@ class Publisher:
     def _accept(self) -> None:
         try:
             while True:
-                self._joining.append(Receiver(self._listener.accept()[0]))
+                connection = self._listener.accept()[0]
+                self._prepare(connection)
+                self._joining.append(Receiver(connection))
         except OSError:
             pass  # `close` shut the listener down
 
@@ -95,28 +126,20 @@ class Publisher:
             self._receivers.append(self._joining.popleft())
         if any(receiver.backlog for receiver in self._receivers):
             return False
-        if len(self._frame) != 64 + payload_bytes:
-            self._lay_out(64 + payload_bytes)
-        fill(self._frame)
-        return self._deliver()
+        return self._deliver(self._draft.message(payload_bytes, fill))
 
-    def _lay_out(self, length: int) -> None:
-        self._message = self._buffer[: PREFIX_BYTES + length]
-        self._frame = self._message[PREFIX_BYTES:]
-        LENGTH.pack_into(self._message, 0, length)
-
-    def _deliver(self) -> bool:
+    def _deliver(self, message: memoryview) -> bool:
         """Busy if the first receiver takes nothing; else every receiver gets the whole message."""
         sent = 0
         for receiver in self._receivers:
             begun = sent
-            sent = sent or receiver.offer(self._message)
+            sent = sent or receiver.offer(message)
             if not sent:
                 return False
-            if not begun and sent < len(self._message):
-                receiver.finish(self._message[sent:])
+            if not begun and sent < len(message):
+                receiver.finish(message[sent:])
             elif begun:
-                receiver.finish(self._message)
+                receiver.finish(message)
         if any(receiver.gone for receiver in self._receivers):
             self._receivers = [receiver for receiver in self._receivers if not receiver.gone]
         return True
@@ -141,23 +164,29 @@ class Subscriber:
         self._end = 0
         self._ended = False
 
+    @property
+    def ended(self) -> bool:
+        """Whether the other end has closed the connection."""
+        return self._ended
+
     def poll(self, timeout_s: float, take: Take) -> int:
-        if not self._spins and timeout_s != self._patience_s:
+        waits = not self._spins and timeout_s > 0
+        if waits and timeout_s != self._patience_s:
             set_patience(self._connection, socket.SO_RCVTIMEO, timeout_s)
             self._patience_s = timeout_s
+        if self._ended:
+            time.sleep(timeout_s if waits else 0)
+            return 0
         count = 0
-        while not count and self._receive(timeout_s):
+        while not count and self._receive(waits):
             count = self._hand_over(take)
         return count
 
-    def _receive(self, timeout_s: float) -> bool:
+    def _receive(self, waits: bool) -> bool:
         """Asks for the rest of a frame that has begun, else for all that fits; answers whether anything came."""
-        if self._ended:
-            time.sleep(0 if self._spins else timeout_s)
-            return False
         rest, flags = self._wanted()
         try:
-            came = self._connection.recv_into(rest, 0, socket.MSG_DONTWAIT if self._spins else flags)
+            came = self._connection.recv_into(rest, 0, flags if waits else socket.MSG_DONTWAIT)
         except BlockingIOError:
             return False
         except GONE:
@@ -191,3 +220,88 @@ class Subscriber:
 
     def close(self) -> None:
         self._connection.close()
+
+
+class Line:
+    """The sending half of a connection that also receives: a client's requests, or a server's replies to one client."""
+
+    def __init__(self, setup: Setup, connection: socket.socket) -> None:
+        self._reader = Receiver(connection)
+        self._draft = Draft(setup.frame_bytes)
+
+    def send(self, payload_bytes: int, fill: Fill) -> bool:
+        if self._reader.backlog:
+            return False
+        message = self._draft.message(payload_bytes, fill)
+        sent = self._reader.offer(message)
+        if 0 < sent < len(message):
+            self._reader.finish(message[sent:])
+        return sent > 0
+
+
+class Client(Subscriber):
+    """The asking end: requests and replies on one connection."""
+
+    def __init__(self, setup: Setup, connection: socket.socket) -> None:
+        super().__init__(setup, connection)
+        self.start = Line(setup, connection).send
+
+
+class Caller(Subscriber):
+    """A client as its server sees it."""
+
+    def __init__(self, setup: Setup, connection: socket.socket) -> None:
+        super().__init__(setup, connection)
+        self.reply = Line(setup, connection).send
+
+    def fileno(self) -> int:
+        return self._connection.fileno()
+
+    def answer(self, timeout_s: float, handle: Handle) -> int:
+        return self.poll(timeout_s, lambda frame: handle(frame, self.reply))
+
+
+class Server:
+    """The answering end. One client is waited for in its `recv`, several by `poll`."""
+
+    def __init__(self, setup: Setup, listener: socket.socket, address: str, prepare: Prepare = inherits) -> None:
+        self.address = address
+        self._setup, self._listener, self._prepare = setup, listener, prepare
+        self._blocks = setup.wait != "spin"
+        self._callers: list[Caller] = []
+        self._polls = 0
+        listener.setblocking(False)
+
+    def poll(self, timeout_s: float, handle: Handle) -> int:
+        in_recv_s = timeout_s if len(self._callers) == 1 else 0.0
+        if self._blocks and in_recv_s != timeout_s:
+            self._sleep(timeout_s)
+        count = sum([caller.answer(in_recv_s, handle) for caller in self._callers])
+        self._polls += 1
+        # A server that waits in `recv` hears of new clients only here: whenever nothing came, and now and then.
+        if (self._blocks and not count) or not self._callers or self._polls % POLLS_PER_LOOK == 0:
+            self._look_round()
+        return count
+
+    def _sleep(self, timeout_s: float) -> None:
+        places = select.poll()
+        for each in (self._listener, *self._callers):
+            places.register(each, select.POLLIN)
+        places.poll(timeout_s * 1000)
+
+    def _look_round(self) -> None:
+        """Lets new clients in, and forgets those that have left."""
+        for caller in [each for each in self._callers if each.ended]:
+            self._callers.remove(caller)
+            caller.close()
+        try:
+            while True:
+                connection = self._listener.accept()[0]
+                self._prepare(connection)
+                self._callers.append(Caller(self._setup, connection))
+        except BlockingIOError:
+            pass
+
+    def close(self) -> None:
+        for each in (self._listener, *self._callers):
+            each.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 from hopmeter.node.contract import AdapterError, Link, Setup, host
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "_streams" / "python"))
-from streams import Publisher, Subscriber, set_buffer
+from streams import Client, Publisher, Server, Subscriber, set_buffer
 
 
 class Transport:
@@ -24,11 +24,17 @@ class Transport:
         return f"{kernel.sysname} {kernel.release}"
 
     def publisher(self, link: Link) -> Publisher:
+        return Publisher(self._setup, *self._listen())
+
+    def server(self, link: Link) -> Server:
+        return Server(self._setup, *self._listen())
+
+    def _listen(self) -> tuple[socket.socket, str]:
         listener = self._socket()
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._bind(listener, self._setup.settings["port"])
         listener.listen(128)
-        return Publisher(self._setup, listener, f"{self._host}:{listener.getsockname()[1]}")
+        return listener, f"{self._host}:{listener.getsockname()[1]}"
 
     def _bind(self, listener: socket.socket, port: int) -> None:
         try:
@@ -40,10 +46,16 @@ class Transport:
             raise AdapterError(f"port {port} of {self._host} is taken", remedy) from cause
 
     def subscriber(self, link: Link) -> Subscriber:
-        peer, port = link.address.rsplit(":", 1)
+        return Subscriber(self._setup, self._connect(link.address))
+
+    def client(self, link: Link) -> Client:
+        return Client(self._setup, self._connect(link.address))
+
+    def _connect(self, address: str) -> socket.socket:
+        peer, port = address.rsplit(":", 1)
         connection = self._socket()
         connection.connect((peer, int(port)))
-        return Subscriber(self._setup, connection)
+        return connection
 
     def _socket(self) -> socket.socket:
         settings = self._setup.settings

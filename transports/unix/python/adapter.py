@@ -10,17 +10,27 @@ from pathlib import Path
 from hopmeter.node.contract import AdapterError, Link, Setup
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "_streams" / "python"))
-from streams import Publisher, Subscriber, set_buffer
+from streams import Client, Publisher, Server, Subscriber, set_buffer
 
 LONGEST_PATH = 107
 
 
-class FilePublisher(Publisher):
-    """A publisher whose address is a file."""
+class Named:
+    """An end whose address is a file."""
+
+    address: str
 
     def close(self) -> None:
-        super().close()
+        super().close()  # type: ignore[misc]
         Path(self.address).unlink()
+
+
+class FilePublisher(Named, Publisher):
+    pass
+
+
+class FileServer(Named, Server):
+    pass
 
 
 class Transport:
@@ -33,23 +43,39 @@ class Transport:
         return f"{kernel.sysname} {kernel.release}"
 
     def publisher(self, link: Link) -> Publisher:
+        return FilePublisher(self._setup, *self._listen(link), self._set_buffer)
+
+    def server(self, link: Link) -> Server:
+        return FileServer(self._setup, *self._listen(link), self._set_buffer)
+
+    def _listen(self, link: Link) -> tuple[socket.socket, str]:
         path = str(Path(self._setup.directory, f"{link.name}.sock"))
         if len(os.fsencode(path)) > LONGEST_PATH:
             raise AdapterError(f"the path {path} is too long for a socket", "give results a shorter folder with --out")
         listener = self._socket()
         listener.bind(path)
         listener.listen(128)
-        return FilePublisher(self._setup, listener, path)
+        return listener, path
 
     def subscriber(self, link: Link) -> Subscriber:
+        return Subscriber(self._setup, self._connect(link.address))
+
+    def client(self, link: Link) -> Client:
+        return Client(self._setup, self._connect(link.address))
+
+    def _connect(self, address: str) -> socket.socket:
         connection = self._socket()
-        connection.connect(link.address)
-        return Subscriber(self._setup, connection)
+        connection.connect(address)
+        return connection
 
     def _socket(self) -> socket.socket:
         made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        set_buffer(made, socket.SO_SNDBUF, self._setup.settings["send_buffer"], "net.core.wmem_max")
+        self._set_buffer(made)
         return made
+
+    def _set_buffer(self, made: socket.socket) -> None:
+        """An accepted connection inherits none from the listening socket."""
+        set_buffer(made, socket.SO_SNDBUF, self._setup.settings["send_buffer"], "net.core.wmem_max")
 
     @staticmethod
     def facts() -> dict[str, str]:

@@ -1,6 +1,8 @@
 //! Frames over stream sockets: what the `unix` and the `tcp` adapter share. The wire format stands in `../README.md`.
 
 mod attendant;
+mod calls;
+mod line;
 mod options;
 mod publisher;
 mod receivers;
@@ -10,7 +12,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use hopmeter_instrument::spec::Wait;
-use hopmeter_instrument::{Link, Publisher, Result, Setup, Subscriber, Transport};
+use hopmeter_instrument::{Client, Link, Publisher, Result, Server, Setup, Subscriber, Transport};
 
 pub use options::{set_receive_buffer, set_send_buffer, socket};
 
@@ -59,8 +61,17 @@ impl<F: Family> Transport for Streams<F> {
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        let connection = self.family.connect(&link.address)?;
+        let connection = Arc::new(self.family.connect(&link.address)?);
         Ok(Box::new(subscriber::StreamSubscriber::new(connection, self.wait, self.frame_bytes)))
+    }
+
+    fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
+        Ok(Box::new(calls::StreamServer::open(self.family.clone(), link, self.wait, self.frame_bytes)?))
+    }
+
+    fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
+        let connection = self.family.connect(&link.address)?;
+        Ok(Box::new(calls::StreamClient::new(connection, self.wait, self.frame_bytes)?))
     }
 
     fn facts(&self) -> Vec<(String, String)> {

@@ -2,22 +2,20 @@
 
 use std::sync::{Arc, Mutex};
 
-use hopmeter_instrument::frame::HEADER_BYTES;
-use hopmeter_instrument::{Error, Fill, FrameMut, Link, Publisher, Received, Result, Sent, copy_on};
+use hopmeter_instrument::{Fill, Link, Publisher, Received, Result, Sent, copy_on};
 
+use crate::Family;
 use crate::attendant::Attendant;
+use crate::line::Draft;
 use crate::receivers::{Receivers, lock};
 use crate::subscriber::Message;
-use crate::{Family, PREFIX_BYTES, frame_buffer};
 
 pub(crate) struct StreamPublisher<F: Family> {
     family: Arc<F>,
     address: String,
     receivers: Arc<Mutex<Receivers>>,
     attendant: Attendant,
-    buffer: Vec<u8>,
-    offset: usize,
-    frame_bytes: usize,
+    draft: Draft,
 }
 
 impl<F: Family> StreamPublisher<F> {
@@ -25,8 +23,7 @@ impl<F: Family> StreamPublisher<F> {
         let (listener, address) = family.listen(link)?;
         let receivers = Arc::new(Mutex::new(Receivers::default()));
         let attendant = Attendant::start(family.clone(), listener, receivers.clone())?;
-        let (buffer, offset) = frame_buffer(frame_bytes, 0);
-        Ok(Self { family, address, receivers, attendant, buffer, offset, frame_bytes })
+        Ok(Self { family, address, receivers, attendant, draft: Draft::new(frame_bytes) })
     }
 }
 
@@ -36,19 +33,11 @@ impl<F: Family> Publisher for StreamPublisher<F> {
     }
 
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
-        let length = HEADER_BYTES + payload_bytes;
-        if length > self.frame_bytes {
-            return Err(Error::new(format!("a frame of {length} bytes, the limit is {}", self.frame_bytes))
-                .remedy("frames are limited to the largest that the trial announced"));
-        }
         let mut receivers = lock(&self.receivers);
         if !receivers.are_ready()? {
             return Ok(Sent::Busy);
         }
-        let message = &mut self.buffer[self.offset..][..PREFIX_BYTES + length];
-        let (prefix, frame) = message.split_at_mut(PREFIX_BYTES);
-        prefix[..8].copy_from_slice(&(length as u64).to_le_bytes());
-        fill(FrameMut::split(frame));
+        let message = self.draft.message(payload_bytes, fill)?;
         self.attendant.send(&mut receivers, message)
     }
 

@@ -22,7 +22,7 @@ pub(crate) struct Receivers {
     failure: Option<Error>,
 }
 
-struct Receiver {
+pub(crate) struct Receiver {
     connection: Arc<OwnedFd>,
     /// The rest of a message that this receiver was too slow for.
     backlog: Vec<u8>,
@@ -30,8 +30,7 @@ struct Receiver {
 
 impl Receivers {
     pub(crate) fn admit(&mut self, connection: OwnedFd) -> Result<()> {
-        sockopt::set_socket_timeout(&connection, Timeout::Send, Some(PATIENCE)).context("setting SO_SNDTIMEO")?;
-        self.connected.push(Receiver { connection: Arc::new(connection), backlog: Vec::new() });
+        self.connected.push(Receiver::new(Arc::new(connection))?);
         Ok(())
     }
 
@@ -50,13 +49,13 @@ impl Receivers {
 
     /// The connections of those who have a backlog.
     pub(crate) fn behind(&self) -> Vec<Arc<OwnedFd>> {
-        let behind = self.connected.iter().filter(|receiver| !receiver.backlog.is_empty());
+        let behind = self.connected.iter().filter(|receiver| receiver.is_behind());
         behind.map(|receiver| receiver.connection.clone()).collect()
     }
 
     /// Sends what is left of an earlier message, without waiting.
     pub(crate) fn flush(&mut self) {
-        self.connected.retain_mut(|receiver| receiver.backlog.is_empty() || receiver.flush().is_ok());
+        self.connected.retain_mut(|receiver| !receiver.is_behind() || receiver.flush().is_ok());
         self.count();
     }
 
@@ -80,12 +79,22 @@ impl Receivers {
     }
 
     fn count(&mut self) {
-        self.behind = self.connected.iter().filter(|receiver| !receiver.backlog.is_empty()).count();
+        self.behind = self.connected.iter().filter(|receiver| receiver.is_behind()).count();
     }
 }
 
 impl Receiver {
-    fn flush(&mut self) -> rustix::io::Result<()> {
+    pub(crate) fn new(connection: Arc<OwnedFd>) -> Result<Self> {
+        sockopt::set_socket_timeout(&connection, Timeout::Send, Some(PATIENCE)).context("setting SO_SNDTIMEO")?;
+        Ok(Self { connection, backlog: Vec::new() })
+    }
+
+    pub(crate) fn is_behind(&self) -> bool {
+        !self.backlog.is_empty()
+    }
+
+    /// Sends what is left of an earlier message, without waiting.
+    pub(crate) fn flush(&mut self) -> rustix::io::Result<()> {
         let sent = send_some(&self.connection, &self.backlog, SendFlags::DONTWAIT)?;
         self.backlog.drain(..sent);
         Ok(())
@@ -93,7 +102,7 @@ impl Receiver {
 
     /// Answers whether anything has left. Of a message that another receiver has got already, or that has begun to
     /// leave to this one, everything will leave.
-    fn send(&mut self, message: &[u8], begun: bool) -> rustix::io::Result<bool> {
+    pub(crate) fn send(&mut self, message: &[u8], begun: bool) -> rustix::io::Result<bool> {
         let mut sent = send_some(&self.connection, message, SendFlags::DONTWAIT)?;
         if sent == 0 && !begun {
             return Ok(false);

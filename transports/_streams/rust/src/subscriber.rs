@@ -1,6 +1,7 @@
 //! The receiving end: one `recv` for a small frame, the rest of a large one straight into its place.
 
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hopmeter_instrument::spec::Wait;
@@ -17,7 +18,7 @@ const ROOM: usize = 65_536;
 const SHORTEST: Duration = Duration::from_millis(1);
 
 pub(crate) struct StreamSubscriber {
-    connection: OwnedFd,
+    connection: Arc<OwnedFd>,
     /// Whether a poll may sleep.
     blocks: bool,
     frame_bytes: usize,
@@ -49,10 +50,38 @@ enum Arrived {
 }
 
 impl StreamSubscriber {
-    pub(crate) fn new(connection: OwnedFd, wait: Wait, frame_bytes: usize) -> Self {
+    pub(crate) fn new(connection: Arc<OwnedFd>, wait: Wait, frame_bytes: usize) -> Self {
         let (buffer, offset) = frame_buffer(frame_bytes, ROOM);
         let blocks = wait == Wait::Block;
         Self { connection, blocks, frame_bytes, buffer, offset, end: offset, timeout: Duration::ZERO, gone: false }
+    }
+
+    pub(crate) fn connection(&self) -> &OwnedFd {
+        &self.connection
+    }
+
+    /// Whether the other end has closed the connection.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone
+    }
+
+    /// As `poll`, but once the other end is gone it returns at once.
+    pub(crate) fn receive_some(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
+        let may_wait = self.blocks && !timeout.is_zero();
+        if may_wait {
+            self.set_timeout(timeout)?;
+        }
+        while !self.gone {
+            match self.receive(may_wait)? {
+                Arrived::Nothing => return Ok(0),
+                Arrived::End => self.gone = true,
+                Arrived::Bytes => match self.deliver(take)? {
+                    0 => {}
+                    frames => return Ok(frames),
+                },
+            }
+        }
+        Ok(0)
     }
 
     /// How many bytes the frame at `start` has with its prefix, as soon as that is there.
@@ -119,23 +148,11 @@ impl StreamSubscriber {
 
 impl Subscriber for StreamSubscriber {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
-        let may_wait = self.blocks && !timeout.is_zero();
-        if may_wait {
-            self.set_timeout(timeout)?;
-        }
-        while !self.gone {
-            match self.receive(may_wait)? {
-                Arrived::Nothing => return Ok(0),
-                Arrived::End => self.gone = true,
-                Arrived::Bytes => match self.deliver(take)? {
-                    0 => {}
-                    frames => return Ok(frames),
-                },
-            }
-        }
-        if may_wait {
+        let frames = self.receive_some(timeout, take)?;
+        if self.gone && self.blocks {
+            // For good; without this pause the role would ask without end.
             std::thread::sleep(timeout);
         }
-        Ok(0)
+        Ok(frames)
     }
 }

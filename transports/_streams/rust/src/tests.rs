@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use hopmeter_instrument::frame::HEADER_BYTES;
 use hopmeter_instrument::spec::PayloadKind;
-use hopmeter_instrument::{Context, Sent};
+use hopmeter_instrument::{Context, Received, Replier, Sent};
 use rustix::net::{AddressFamily, SocketAddrUnix, bind, connect, listen};
 
 use super::*;
@@ -93,7 +93,7 @@ fn frames_cut_anywhere_arrive_whole() {
     }
     for piece in [1, 7, 128, 1000, bytes.len()] {
         let (mut writer, reader) = UnixStream::pair().unwrap();
-        let mut subscriber = StreamSubscriber::new(reader.into(), Wait::Spin, FRAME_BYTES);
+        let mut subscriber = StreamSubscriber::new(Arc::new(reader.into()), Wait::Spin, FRAME_BYTES);
         let mut marks = Vec::new();
         for part in bytes.chunks(piece) {
             writer.write_all(part).unwrap();
@@ -111,7 +111,7 @@ fn frames_cut_anywhere_arrive_whole() {
 #[test]
 fn an_absurd_length_is_an_error_and_a_short_frame_is_handed_over() {
     let (mut writer, reader) = UnixStream::pair().unwrap();
-    let mut subscriber = StreamSubscriber::new(reader.into(), Wait::Spin, FRAME_BYTES);
+    let mut subscriber = StreamSubscriber::new(Arc::new(reader.into()), Wait::Spin, FRAME_BYTES);
     writer.write_all(&prefix(3)).unwrap();
     writer.write_all(&[1, 2, 3]).unwrap();
     let mut header_bytes = 0;
@@ -158,4 +158,62 @@ fn a_receiver_that_left_does_not_stop_the_others() {
     drop(first);
     send_until_received(publisher.as_mut(), second.as_mut());
     send_until_received(publisher.as_mut(), second.as_mut());
+}
+
+/// Sends a request and has it answered with what it brought; answers the marks that came back.
+fn called(client: &mut dyn Client, server: &mut dyn Server, mark: u8) -> Vec<u8> {
+    let begin = Instant::now();
+    let sent = client.start(100, &mut |frame| frame.payload.fill(mark)).unwrap();
+    assert_eq!(sent, Sent::Accepted);
+    let mut marks = Vec::new();
+    while marks.is_empty() && begin.elapsed() < Duration::from_secs(5) {
+        let answered = server.poll(Duration::from_millis(5), &mut |request, replier| {
+            assert_eq!(replier.forward(&request).unwrap(), Sent::Accepted);
+        });
+        answered.unwrap();
+        client.poll(Duration::from_millis(5), &mut |reply| marks.push(reply.payload[0])).unwrap();
+    }
+    marks
+}
+
+#[test]
+fn a_server_answers_each_client_on_its_own_connection_and_forgets_those_that_left() {
+    for wait in [Wait::Block, Wait::Spin] {
+        let transport = streams(wait);
+        let mut server = transport.server(&link(String::new())).unwrap();
+        let mut first = transport.client(&link(server.address())).unwrap();
+        assert_eq!(called(first.as_mut(), server.as_mut(), 1), [1]);
+        let mut second = transport.client(&link(server.address())).unwrap();
+        assert_eq!(called(second.as_mut(), server.as_mut(), 2), [2]);
+        assert_eq!(called(first.as_mut(), server.as_mut(), 3), [3]);
+        drop(first);
+        assert_eq!(called(second.as_mut(), server.as_mut(), 4), [4]);
+        let mut third = transport.client(&link(server.address())).unwrap();
+        assert_eq!(called(third.as_mut(), server.as_mut(), 5), [5]);
+    }
+}
+
+#[test]
+fn a_client_that_reads_no_replies_makes_the_server_busy_and_loses_nothing() {
+    let transport = streams(Wait::Block);
+    let mut server = transport.server(&link(String::new())).unwrap();
+    let mut client = transport.client(&link(server.address())).unwrap();
+    assert_eq!(called(client.as_mut(), server.as_mut(), 0), [0]);
+
+    client.start(0, &mut |_| {}).unwrap();
+    let mut accepted = 0_u8;
+    let mut flood = |_: Received<'_>, replier: &mut dyn Replier| {
+        let mut reply = |mark| replier.reply(FRAME_BYTES - HEADER_BYTES, &mut |frame| frame.payload.fill(mark));
+        while reply(accepted + 1).unwrap() == Sent::Accepted {
+            accepted += 1;
+            assert!(accepted < 200, "never busy");
+        }
+    };
+    while server.poll(Duration::from_millis(5), &mut flood).unwrap() == 0 {}
+    let (mut marks, begin) = (Vec::new(), Instant::now());
+    while marks.len() < usize::from(accepted) && begin.elapsed() < Duration::from_secs(5) {
+        server.poll(Duration::from_millis(1), &mut |_, _| {}).unwrap();
+        client.poll(Duration::from_millis(5), &mut |reply| marks.push(reply.payload[0])).unwrap();
+    }
+    assert_eq!(marks, (1..=accepted).collect::<Vec<u8>>());
 }

@@ -1,0 +1,163 @@
+//! Calls: requests and their replies on one connection for each client, as a program without a middleware has them.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hopmeter_instrument::spec::Wait;
+use hopmeter_instrument::{
+    Client, Context, Fill, Handle, Link, Received, Replier, Result, Sent, Server, Subscriber, Take,
+};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{SocketFlags, accept_with};
+
+use crate::Family;
+use crate::line::Line;
+use crate::subscriber::StreamSubscriber;
+
+/// How often a server that is kept busy looks for new clients: once in so many polls.
+const POLLS_PER_LOOK: u64 = 256;
+/// How long an end waits that has something left to send.
+const SOON: Duration = Duration::from_millis(1);
+
+/// The asking end.
+pub(crate) struct StreamClient {
+    requests: Line,
+    replies: StreamSubscriber,
+}
+
+impl StreamClient {
+    pub(crate) fn new(connection: OwnedFd, wait: Wait, frame_bytes: usize) -> Result<Self> {
+        let connection = Arc::new(connection);
+        let requests = Line::new(connection.clone(), frame_bytes)?;
+        Ok(Self { requests, replies: StreamSubscriber::new(connection, wait, frame_bytes) })
+    }
+}
+
+impl Client for StreamClient {
+    fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        self.requests.send(payload_bytes, fill)
+    }
+
+    fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
+        self.requests.forward(received)
+    }
+
+    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
+        let timeout = if self.requests.catch_up() { timeout } else { timeout.min(SOON) };
+        self.replies.poll(timeout, take)
+    }
+}
+
+/// One client, as its server sees it. The line is the replier of its requests.
+struct Caller {
+    requests: StreamSubscriber,
+    replies: Line,
+}
+
+impl Replier for Line {
+    fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        self.send(payload_bytes, fill)
+    }
+
+    fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
+        Self::forward(self, received)
+    }
+}
+
+impl Caller {
+    /// Handles the requests that have come, at most those of one `recv`.
+    fn answer(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
+        let replies = &mut self.replies;
+        self.requests.receive_some(timeout, &mut |request| handle(request, &mut *replies))
+    }
+}
+
+/// The answering end. One client is waited for in its `recv`, several by `poll`.
+pub(crate) struct StreamServer<F: Family> {
+    family: Arc<F>,
+    listener: OwnedFd,
+    address: String,
+    callers: Vec<Caller>,
+    wait: Wait,
+    frame_bytes: usize,
+    polls: u64,
+}
+
+impl<F: Family> StreamServer<F> {
+    pub(crate) fn open(family: Arc<F>, link: &Link, wait: Wait, frame_bytes: usize) -> Result<Self> {
+        let (listener, address) = family.listen(link)?;
+        rustix::io::ioctl_fionbio(&listener, true).context("making the listening socket nonblocking")?;
+        Ok(Self { family, listener, address, callers: Vec::new(), wait, frame_bytes, polls: 0 })
+    }
+
+    fn admit_all(&mut self) -> Result<()> {
+        loop {
+            match accept_with(&self.listener, SocketFlags::CLOEXEC) {
+                Ok(connection) => self.admit(connection)?,
+                Err(Errno::INTR | Errno::CONNABORTED) => {}
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(cause) => return Err(cause).context("accepting clients"),
+            }
+        }
+    }
+
+    fn admit(&mut self, connection: OwnedFd) -> Result<()> {
+        self.family.accepted(&connection)?;
+        let connection = Arc::new(connection);
+        let replies = Line::new(connection.clone(), self.frame_bytes)?;
+        let requests = StreamSubscriber::new(connection, self.wait, self.frame_bytes);
+        self.callers.push(Caller { requests, replies });
+        Ok(())
+    }
+
+    /// Sleeps until a client says something, a new one comes, or the time is up.
+    fn sleep(&self, timeout: Duration) -> Result<()> {
+        let mut places = vec![PollFd::new(&self.listener, PollFlags::IN)];
+        places.extend(self.callers.iter().map(|caller| PollFd::new(caller.requests.connection(), PollFlags::IN)));
+        let left = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
+        match poll(&mut places, Some(&left)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(cause) => Err(cause).context("waiting for requests"),
+        }
+    }
+
+    fn answer_all(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
+        let mut requests = 0;
+        for caller in &mut self.callers {
+            requests += caller.answer(timeout, &mut *handle)?;
+        }
+        self.callers.retain(|caller| !caller.requests.is_gone());
+        Ok(requests)
+    }
+}
+
+impl<F: Family> Server for StreamServer<F> {
+    fn address(&self) -> String {
+        self.address.clone()
+    }
+
+    fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
+        let kept_up = self.callers.iter_mut().all(|caller| caller.replies.catch_up());
+        let timeout = if kept_up { timeout } else { timeout.min(SOON) };
+        let in_recv = if self.callers.len() == 1 { timeout } else { Duration::ZERO };
+        if self.wait == Wait::Block && in_recv != timeout {
+            self.sleep(timeout)?;
+        }
+        let requests = self.answer_all(in_recv, handle)?;
+        self.polls += 1;
+        // A server that waits in `recv` hears of new clients only here: whenever nothing came, and now and then.
+        let idle = requests == 0 && self.wait == Wait::Block;
+        if idle || self.callers.is_empty() || self.polls % POLLS_PER_LOOK == 0 {
+            self.admit_all()?;
+        }
+        Ok(requests)
+    }
+}
+
+impl<F: Family> Drop for StreamServer<F> {
+    fn drop(&mut self) {
+        self.family.removed(&self.address);
+    }
+}

@@ -1,0 +1,92 @@
+//! What is written to sockets: messages, and the sending half of a connection that has only one reader.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use hopmeter_instrument::frame::HEADER_BYTES;
+use hopmeter_instrument::{Error, Fill, FrameMut, Received, Result, Sent, copy_on};
+
+use crate::receivers::Receiver;
+use crate::subscriber::Message;
+use crate::{PREFIX_BYTES, frame_buffer};
+
+/// Where messages are written before they are sent.
+pub(crate) struct Draft {
+    buffer: Vec<u8>,
+    offset: usize,
+    frame_bytes: usize,
+}
+
+impl Draft {
+    pub(crate) fn new(frame_bytes: usize) -> Self {
+        let (buffer, offset) = frame_buffer(frame_bytes, 0);
+        Self { buffer, offset, frame_bytes }
+    }
+
+    /// A frame as `fill` writes it, with its prefix.
+    pub(crate) fn message(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<&[u8]> {
+        let length = HEADER_BYTES + payload_bytes;
+        if length > self.frame_bytes {
+            return Err(Error::new(format!("a frame of {length} bytes, the limit is {}", self.frame_bytes))
+                .remedy("frames are limited to the largest that the trial announced"));
+        }
+        let message = &mut self.buffer[self.offset..][..PREFIX_BYTES + length];
+        let (prefix, frame) = message.split_at_mut(PREFIX_BYTES);
+        prefix[..8].copy_from_slice(&(length as u64).to_le_bytes());
+        fill(FrameMut::split(frame));
+        Ok(message)
+    }
+}
+
+/// The sending half of a connection that also receives: a client's requests, or a server's replies to one client.
+/// Nobody stands beside it: what its reader was too slow for is sent on when this end sends or polls.
+pub(crate) struct Line {
+    /// None once it is gone.
+    reader: Option<Receiver>,
+    draft: Draft,
+}
+
+impl Line {
+    pub(crate) fn new(connection: Arc<OwnedFd>, frame_bytes: usize) -> Result<Self> {
+        Ok(Self { reader: Some(Receiver::new(connection)?), draft: Draft::new(frame_bytes) })
+    }
+
+    /// Sends what the reader was too slow for, without waiting; answers whether it has all of it now.
+    pub(crate) fn catch_up(&mut self) -> bool {
+        let Some(reader) = self.reader.as_mut().filter(|reader| reader.is_behind()) else { return true };
+        match reader.flush() {
+            Ok(()) => !reader.is_behind(),
+            Err(_) => self.lost(),
+        }
+    }
+
+    pub(crate) fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        if !self.catch_up() {
+            return Ok(Sent::Busy);
+        }
+        let message = self.draft.message(payload_bytes, fill)?;
+        Ok(dispatch(&mut self.reader, message))
+    }
+
+    /// Sends the bytes from where they were received, with the prefix that stands before them already.
+    pub(crate) fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
+        let Some(message) = received.native.and_then(|native| native.downcast_ref::<Message>()) else {
+            return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill));
+        };
+        Ok(if self.catch_up() { dispatch(&mut self.reader, message.of(received)) } else { Sent::Busy })
+    }
+
+    /// A reader that is gone takes everything.
+    fn lost(&mut self) -> bool {
+        self.reader = None;
+        true
+    }
+}
+
+fn dispatch(reader: &mut Option<Receiver>, message: &[u8]) -> Sent {
+    let answer = reader.as_mut().map(|reader| reader.send(message, false));
+    if let Some(Err(_)) = answer {
+        *reader = None;
+    }
+    if answer == Some(Ok(false)) { Sent::Busy } else { Sent::Accepted }
+}
