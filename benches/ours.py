@@ -51,10 +51,10 @@ def _planned(scenario: str) -> tuple[Plan, World]:
     return Plan(made.name, made.scenario, ranked, made.seed), here
 
 
-def hopmeter(scenario: str, middle: str = "") -> list[dict[str, Any]]:
+def hopmeter(scenario: str, smeared: str = "") -> list[dict[str, Any]]:
     """Measures every cell of a scenario, given as TOML, with fresh nodes; answers a row a cell.
 
-    `middle` names a figure, such as `service`, of which every row has the `middle_us` too.
+    `smeared` names a figure, such as `service`, of which every row has the `smeared_us` too.
     Raises `NothingMeasuredError`.
     """
     made, here = _planned(scenario)
@@ -65,8 +65,8 @@ def hopmeter(scenario: str, middle: str = "") -> list[dict[str, Any]]:
         if not Executor(made, here, folder, Console(file=said)).run():
             raise KeyboardInterrupt
         rows = analyse_run(folder)
-        if middle:
-            rows = [row | {"middle_us": _middle_us(folder, row["cell"], middle)} for row in rows]
+        if smeared:
+            rows = [row | {"smeared_us": _smeared_us(folder, row["cell"], smeared)} for row in rows]
     if failed := [
         f"{row['transport']} ({row['language']}): {row['reason']}" for row in rows if row["status"] == "failed"
     ]:
@@ -74,10 +74,10 @@ def hopmeter(scenario: str, middle: str = "") -> list[dict[str, Any]]:
     return rows
 
 
-def _middle_us(folder: RunFolder, name: str, figure: str) -> float:
-    """The mean of the middle half of a figure's samples, which falls between the steps of a coarse clock."""
+def _smeared_us(folder: RunFolder, name: str, figure: str) -> float:
+    """The median of a figure's samples, of all trials of a cell, where each stands for all from half a step of a coarse
+    clock (10 ns) less to as much more: a median of what the clock says would be one step or the next."""
     cell = next(each for each in folder.cells if each.id == name)
     trials = [measure(cell, folder.path / each.samples) for each in folder.trials_of(name)]
-    values = np.sort(np.concatenate([piece for trial in trials for piece in trial.latencies[figure]]))
-    quarter = len(values) // 4
-    return float(values[quarter : len(values) - quarter].mean()) / 1000
+    values = np.concatenate([piece for trial in trials for piece in trial.latencies[figure]])
+    return float(np.median(values[:, None] + np.arange(-5, 6))) / 1000
