@@ -3,7 +3,7 @@
 
 #include <poll.h>
 
-#include <deque>
+#include <vector>
 
 #include "line.hpp"
 #include "receiver.hpp"
@@ -109,8 +109,7 @@ class Answering final : public hopmeter::Server {
   Endpoint endpoint_;
   bool blocks_;
   std::size_t frame_bytes_;
-  /// Each stays where it is: its line is lent to who handles its requests.
-  std::deque<Caller> callers_;
+  std::vector<Caller> callers_;
   unsigned polls_ = 0;
 };
 

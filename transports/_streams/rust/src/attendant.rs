@@ -9,9 +9,9 @@ use std::thread::JoinHandle;
 use hopmeter_instrument::{Context, Result, Sent};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
-use rustix::net::{SocketFlags, accept_with};
 
 use crate::Family;
+use crate::options::accept_on;
 use crate::receivers::{Receivers, lock};
 
 pub(crate) struct Attendant {
@@ -97,16 +97,10 @@ impl<F: Family> Duty<F> {
     }
 
     fn admit_all(&self) -> Result<()> {
-        loop {
-            match accept_with(&self.listener, SocketFlags::CLOEXEC) {
-                Ok(connection) => {
-                    self.family.accepted(&connection)?;
-                    lock(&self.receivers).admit(connection)?;
-                }
-                Err(Errno::INTR | Errno::CONNABORTED) => {}
-                Err(Errno::AGAIN) => return Ok(()),
-                Err(cause) => return Err(cause).context("accepting receivers"),
-            }
+        while let Some(connection) = accept_on(&self.listener)? {
+            self.family.accepted(&connection)?;
+            lock(&self.receivers).admit(connection)?;
         }
+        Ok(())
     }
 }

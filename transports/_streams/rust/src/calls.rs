@@ -10,16 +10,20 @@ use hopmeter_instrument::{
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{SocketFlags, accept_with};
 
 use crate::Family;
 use crate::line::Line;
+use crate::options::accept_on;
 use crate::subscriber::StreamSubscriber;
 
 /// How often a server that is kept busy looks for new clients: once in so many polls.
 const POLLS_PER_LOOK: u64 = 256;
 /// How long an end waits that has something left to send.
 const SOON: Duration = Duration::from_millis(1);
+
+fn until_caught_up(caught_up: bool, timeout: Duration) -> Duration {
+    if caught_up { timeout } else { timeout.min(SOON) }
+}
 
 /// The asking end.
 pub(crate) struct StreamClient {
@@ -45,8 +49,7 @@ impl Client for StreamClient {
     }
 
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
-        let timeout = if self.requests.catch_up() { timeout } else { timeout.min(SOON) };
-        self.replies.poll(timeout, take)
+        self.replies.poll(until_caught_up(self.requests.catch_up(), timeout), take)
     }
 }
 
@@ -93,22 +96,13 @@ impl<F: Family> StreamServer<F> {
     }
 
     fn admit_all(&mut self) -> Result<()> {
-        loop {
-            match accept_with(&self.listener, SocketFlags::CLOEXEC) {
-                Ok(connection) => self.admit(connection)?,
-                Err(Errno::INTR | Errno::CONNABORTED) => {}
-                Err(Errno::AGAIN) => return Ok(()),
-                Err(cause) => return Err(cause).context("accepting clients"),
-            }
+        while let Some(connection) = accept_on(&self.listener)? {
+            self.family.accepted(&connection)?;
+            let connection = Arc::new(connection);
+            let replies = Line::new(connection.clone(), self.frame_bytes)?;
+            let requests = StreamSubscriber::new(connection, self.wait, self.frame_bytes);
+            self.callers.push(Caller { requests, replies });
         }
-    }
-
-    fn admit(&mut self, connection: OwnedFd) -> Result<()> {
-        self.family.accepted(&connection)?;
-        let connection = Arc::new(connection);
-        let replies = Line::new(connection.clone(), self.frame_bytes)?;
-        let requests = StreamSubscriber::new(connection, self.wait, self.frame_bytes);
-        self.callers.push(Caller { requests, replies });
         Ok(())
     }
 
@@ -140,7 +134,7 @@ impl<F: Family> Server for StreamServer<F> {
 
     fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
         let kept_up = self.callers.iter_mut().all(|caller| caller.replies.catch_up());
-        let timeout = if kept_up { timeout } else { timeout.min(SOON) };
+        let timeout = until_caught_up(kept_up, timeout);
         let in_recv = if self.callers.len() == 1 { timeout } else { Duration::ZERO };
         if self.wait == Wait::Block && in_recv != timeout {
             self.sleep(timeout)?;

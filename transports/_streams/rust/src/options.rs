@@ -3,11 +3,23 @@
 use std::os::fd::OwnedFd;
 
 use hopmeter_instrument::{Context, Error, Result};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, accept_with, sockopt};
 
 /// A new stream socket that no child process inherits.
 pub fn socket(family: AddressFamily) -> Result<OwnedFd> {
     rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None).context("making a stream socket")
+}
+
+/// The next connection that waits at a nonblocking listening socket; none where nobody does.
+pub(crate) fn accept_on(listener: &OwnedFd) -> Result<Option<OwnedFd>> {
+    loop {
+        match accept_with(listener, SocketFlags::CLOEXEC) {
+            Err(Errno::INTR | Errno::CONNABORTED) => {}
+            Err(Errno::AGAIN) => return Ok(None),
+            answer => return answer.map(Some).context("accepting a connection"),
+        }
+    }
 }
 
 /// Sets `SO_SNDBUF`; 0 leaves the system's default.
