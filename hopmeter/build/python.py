@@ -26,8 +26,12 @@ def build(offer: Offer, log: Path) -> None:
         raise BuildError(str(none), none.remedy) from none
     if found is None:
         return
+    try:
+        packages = [each for text in offer.pip if (each := here(text))]
+    except ValueError as cause:
+        raise BuildError(f"a marker in its pip list is none: {cause}", "mend it in its transport.toml") from cause
     _refuse_elsewhere(offer, found)
-    if packages := [each for text in offer.pip if (each := here(text))]:
+    if packages:
         run_logged([*UV, "pip", "install", "--python", found.program, *packages], log, remedy=remedy)
 
 

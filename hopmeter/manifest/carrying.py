@@ -7,7 +7,6 @@ transport whose packages are apart, has an environment with the packages of the 
 from __future__ import annotations
 
 import functools
-import re
 import sys
 import tomllib
 from importlib import machinery, metadata
@@ -61,16 +60,15 @@ def requirements(codec: str) -> list[str]:
         return list(apart(codec))
     module = _module(codec)
     wanted, extra = {"numpy", _package(codec), *getattr(module, "ALSO", ())}, getattr(module, "EXTRA", "")
-    own_needs, extras = _declared()
     needed = sorted(
-        (text for text in own_needs if name_of(text) in wanted), key=lambda text: name_of(text) != _package(codec)
+        (text for text in _declared() if name_of(text) in wanted), key=lambda text: name_of(text) != _package(codec)
     )
-    return [*extras.get(extra, []), *needed]
+    return [*(_declared(extra) if extra else ()), *needed]
 
 
 def extra(name: str) -> list[str]:
     """What an extra of hopmeter's own brings, as `uv pip install` takes it."""
-    return _declared()[1][name]
+    return _declared(name)
 
 
 def frameworks() -> list[str]:
@@ -118,21 +116,12 @@ def _package(codec: str) -> str:
 
 
 @functools.cache
-def _declared() -> tuple[list[str], dict[str, list[str]]]:
-    """What hopmeter itself requires, and what each of its extras adds."""
+def _declared(extra: str = "") -> list[str]:
+    """What hopmeter itself requires, or what one of its extras adds."""
     tree = places.checkout()
     if tree is not None:  # what was installed may be of another day than the checkout
         project = tomllib.loads((tree / "pyproject.toml").read_text())["project"]
-        told = {name: _here(texts) for name, texts in project["optional-dependencies"].items()}
-        return _here(project["dependencies"]), told
-    own_needs: list[str] = []
-    extras: dict[str, list[str]] = {}
-    for line in metadata.requires("hopmeter") or ():
-        text, _, marker = line.partition(";")
-        found = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", marker)
-        (extras.setdefault(found[1], []) if found else own_needs).extend(_here([f"{text};{marker}"]))
-    return own_needs, extras
-
-
-def _here(requirements: list[str]) -> list[str]:
-    return [text for each in requirements if (text := here(each))]
+        texts = project["optional-dependencies"].get(extra, []) if extra else project["dependencies"]
+        return [text for each in texts if (text := here(each))]
+    texts = metadata.requires("hopmeter") or []
+    return [text for each in texts if (text := here(each, extra)) and not (extra and here(each))]

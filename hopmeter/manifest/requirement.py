@@ -1,23 +1,24 @@
-"""Packages that are not for every processor: requirements with a marker such as `; platform_machine == 'x86_64'`."""
+"""Packages that are not for every processor, or only for an extra: requirements with a marker such as
+`; platform_machine == 'x86_64'`."""
 
 from __future__ import annotations
 
 import platform
-import re
 
-NAME = re.compile(r"[A-Za-z0-9._-]+")
-MACHINE = re.compile(r"platform_machine\s*(==|!=)\s*['\"]([\w-]+)['\"]")
+from packaging.markers import Marker
+from packaging.requirements import Requirement
 
 
-def here(requirement: str) -> str:
-    """The requirement without its marker; empty where it is for other processors than this one."""
+def here(requirement: str, extra: str = "") -> str:
+    """The requirement without its marker; empty where that wants another processor, or another extra.
+
+    Raises ValueError where the marker is none.
+    """
     text, _, marker = requirement.partition(";")
-    machine = platform.machine()
-    fits = all((machine == name) == (word == "==") for word, name in MACHINE.findall(marker))
+    fits = not marker or Marker(marker).evaluate({"extra": extra, "platform_machine": platform.machine()})
     return text.strip() if fits else ""
 
 
 def name(requirement: str) -> str:
     """The name of the package alone."""
-    found = NAME.match(requirement)
-    return found[0] if found else ""
+    return Requirement(requirement).name

@@ -96,6 +96,12 @@ def test_a_package_for_other_processors_is_told_and_one_that_is_there_is_taken(
     assert work.build_one(there).error == ""
 
 
+def test_a_marker_that_is_none_fails_its_own_build(tmp_path: Path) -> None:
+    outcome = work.build_one(target(tmp_path, "loner", pip=["loner; platform = 'x86_64'"]))
+    assert outcome.error.startswith("a marker in its pip list is none: ")
+    assert outcome.remedy == "mend it in its transport.toml"
+
+
 def test_a_node_runs_on_the_systems_python(tmp_path: Path) -> None:
     try:
         system = interpreter.system()
