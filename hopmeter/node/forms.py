@@ -66,10 +66,11 @@ def arrays_of(text: str, form: Form) -> list[Array]:
     return [(np.arange(math.prod(shape)) % 251).astype(np.uint8).reshape(shape)]
 
 
-def place_of(codec: str, device: str) -> str:
-    """A device (`cpu`, `gpu`, and `gpu+cuda-ipc` where its memory is lent) in the words of the codec's framework, empty
-    for the CPU. Raises CodecError where it is not there."""
-    device, _, share = device.partition("+")
+def place_of(codec: str, device: str, share: str = "none") -> str:
+    """A device (`cpu`, `gpu`) in the words of the codec's framework, empty for the CPU.
+
+    Raises CodecError where it is not there, or where its memory shall be lent (`cuda-ipc`) and cannot be.
+    """
     if codec in frameworks() and (absent := missing(codec)):
         raise CodecError(absent)
     form = form_of(codec)
@@ -79,20 +80,20 @@ def place_of(codec: str, device: str) -> str:
         return ""
     if not form.has_gpu():
         raise CodecError(f"{codec} finds no GPU here")
-    if share and codec not in lenders():
+    if share != "none" and codec not in lenders():
         raise CodecError(f"{codec} lends no memory of a GPU")
     return form.gpu
 
 
-def encoder_of(codec: str, place: str, settle: Callable[[Any], Any] | None, share: str = "") -> tuple[Any, Any]:
+def encoder_of(codec: str, place: str, settle: Callable[[Any], Any] | None, share: str = "none") -> tuple[Any, Any]:
     """`encode(obj) -> frames` and `decode(frames) -> obj`; `share`: how memory of a GPU is lent, where it is."""
     if codec in names():
         module = named(codec)
         return module.encode, module.decode
     if not place:
         return encode, decode
-    send = functools.partial(_lent, Lender()) if share else encode
-    shared = share or None
+    send = functools.partial(_lent, Lender()) if share != "none" else encode
+    shared = None if share == "none" else share
     if settle is None:
         return send, lambda frames: decode(frames, None, "gpu", shared)
     return send, lambda frames: settle(decode(frames, None, "gpu", shared))

@@ -27,7 +27,7 @@ class Objects:
     Raises CodecError where the framework has no such object.
     """
 
-    def __init__(self, codec: str, array: Array, place: str, share: str = "") -> None:
+    def __init__(self, codec: str, array: Array, place: str, share: str = "none") -> None:
         self._form = forms.form_of(codec)
         self._object = _made(codec, self._form, array, place)
         self._sent = self._form.read(self._object)
@@ -120,14 +120,14 @@ class Frames:
         return any(one.is_right(obj, thoroughly) for one in self._objects)
 
 
-def opened(codec: str, made_of: str, device: str) -> Objects | Frames:
+def opened(codec: str, made_of: str, device: str, share: str = "none") -> Objects | Frames:
     """What a cell with a codec carries, by what its payload is made of (`forms.arrays_of`).
 
     Raises CodecError where the framework or the device is not there, or the framework has no such object.
     """
-    place = forms.place_of(codec, device)
+    place = forms.place_of(codec, device, share)
     arrays = forms.arrays_of(made_of, forms.form_of(codec))
-    objects = [Objects(codec, array, place, device.partition("+")[2]) for array in arrays]
+    objects = [Objects(codec, array, place, share) for array in arrays]
     return Frames(objects) if forms.is_moving(made_of) else objects[0]
 
 
@@ -146,14 +146,14 @@ def _shape(obj: Any) -> Any:
     return obj.shape if hasattr(obj, "shape") else (obj.size, obj.mode)
 
 
-def weighed(codec: str, device: str, objects: Sequence[str]) -> str:
+def weighed(codec: str, device: str, share: str, objects: Sequence[str]) -> str:
     """One line of JSON: for each object the bytes of its payload, or why it is not here."""
-    return json.dumps({made_of: _weight(codec, made_of, device) for made_of in objects})
+    return json.dumps({made_of: _weight(codec, made_of, device, share) for made_of in objects})
 
 
-def _weight(codec: str, made_of: str, device: str) -> dict[str, int | str]:
+def _weight(codec: str, made_of: str, device: str, share: str) -> dict[str, int | str]:
     try:
-        objects: Any = opened(codec, made_of, device)
+        objects: Any = opened(codec, made_of, device, share)
         return {"bytes": objects.payload_bytes(objects.encode())}
     except CodecError as error:
         return {"missing": str(error)}

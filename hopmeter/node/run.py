@@ -15,8 +15,8 @@ from hopmeter.node.loading import transport_class, transport_name
 
 
 def run(arguments: list[str]) -> int:
-    """Runs the node that `--spec FILE --control-fd N`, `--describe --adapter DIR` or `--weigh CODEC DEVICE OBJECT…`
-    asks for; answers its exit code."""
+    """Runs the node that `--spec FILE --control-fd N`, `--describe --adapter DIR` or
+    `--weigh CODEC DEVICE SHARE OBJECT…` asks for; answers its exit code."""
     spec = _read_spec(_value(arguments, "--spec"))
     folder = Path(spec.get("adapter") or _value(arguments, "--adapter") or ".")
     collects = spec.get("settings", {}).get("gc", "on") != "off"
@@ -67,21 +67,21 @@ def _objects(spec: dict[str, Any], folder: Path, made: list[Any]) -> list[Callab
         from hopmeter.node.objects import opened
         from hopmeter.node.passed import PassedObjects
 
-        objects = opened(spec["codec"], spec["object"], spec["device"])
+        objects = opened(spec["codec"], spec["object"], spec["device"], spec.get("share", "none"))
         made.append(PassedObjects(objects) if hasattr(transport_class(folder), "carry") else objects)
         return made[0]
 
     return [make]
 
 
-def _weighed(codec: str, device: str, *objects: str) -> str:
-    """One line of JSON for `--weigh CODEC DEVICE OBJECT…`: how large each payload is, or why there is none here."""
+def _weighed(codec: str, device: str, share: str, *objects: str) -> str:
+    """One line of JSON for `--weigh`: how large each payload is, or why there is none here."""
     try:
         from hopmeter.node.objects import weighed
     except ImportError as cause:
         missing = {"missing": f"{sys.executable} has no {cause.name}, which every codec needs"}
         return json.dumps(dict.fromkeys(objects, missing))
-    return weighed(codec, device, objects)
+    return weighed(codec, device, share, objects)
 
 
 def _settle_collector(collects: bool) -> None:

@@ -119,9 +119,9 @@ class Cell:
         return waits_of(self.wait)
 
     @property
-    def place(self) -> str:
-        """Where the object of a codec lives and how it is shared, in a node's words: `cpu`, `gpu`, `gpu+cuda-ipc`."""
-        return self.device if self.share == "none" else f"{self.device}+{self.share}"
+    def place(self) -> tuple[str, ...]:
+        """Where the object of a codec lives, and how it is shared if it is, for who reads: `("gpu", "cuda-ipc")`."""
+        return (self.device,) if self.share == "none" else (self.device, self.share)
 
     @property
     def sinks_work(self) -> bool:

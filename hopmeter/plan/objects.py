@@ -15,6 +15,8 @@ from hopmeter.plan.weights import Asked, Weights, weights
 from hopmeter.scenario.amounts import object_of
 
 OBJECTS = ("array", "image")
+Key = tuple[str, str, str, str]
+"""Transport, codec, device and share."""
 
 
 def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
@@ -23,7 +25,7 @@ def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
     if cell.codec == "none":
         if kind == "array":
             return f"{cell.payload} is an object: name the codec that carries it, such as --codec numpy"
-        return "bytes are on the CPU: device gpu is for the objects of a codec" if cell.place != "cpu" else ""
+        return "bytes are on the CPU: device gpu is for the objects of a codec" if cell.place != ("cpu",) else ""
     other = next((language for language in ends if language != "python"), "")
     if other:
         return f"codec {cell.codec} carries objects of Python's, and an end is {other}"
@@ -60,12 +62,11 @@ def weighed(cells: Sequence[Cell], world: World) -> list[Cell]:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda pair: world.carrier(world.manifests[pair[0]], pair[1]), pairs)
         carriers = dict(zip(pairs, found, strict=True))
-    asked: dict[tuple[str, str, str], Asked] = {}
+    asked: dict[Key, Asked] = {}
     for cell in filter(_carries, cells):
         carrier = carriers[cell.transport, cell.codec]
         if carrier.ready:
-            key = (cell.transport, cell.codec, cell.place)
-            one = asked.get(key) or asked.setdefault(key, _question(cell, carrier, world))
+            one = asked.get(_key(cell)) or asked.setdefault(_key(cell), _question(cell, carrier, world))
             one.payloads[object_of(cell.payload)] = None
     answers = weights(list(asked.values()))
     told = {key: answers[one.identity] for key, one in asked.items()}
@@ -77,21 +78,23 @@ def _question(cell: Cell, carrier: Readiness, world: World) -> Asked:
 
     python = carrying.interpreter(cell.codec, world.manifests[cell.transport].offers["python"])
     is_it = python is not None and tuple(python.command) == carrier.command
-    return Asked(carrier.command, python if is_it else None, cell.codec, cell.place)
+    return Asked(carrier.command, python if is_it else None, cell.codec, cell.device, cell.share)
 
 
 def _carries(cell: Cell) -> bool:
     return cell.codec != "none" and not cell.dropped
 
 
-def _settled(
-    cell: Cell, carriers: Mapping[tuple[str, str], Readiness], told: Mapping[tuple[str, str, str], Weights]
-) -> Cell:
+def _key(cell: Cell) -> Key:
+    return cell.transport, cell.codec, cell.device, cell.share
+
+
+def _settled(cell: Cell, carriers: Mapping[tuple[str, str], Readiness], told: Mapping[Key, Weights]) -> Cell:
     carrier = carriers[cell.transport, cell.codec]
     if not carrier.ready:
         get = f"run `{carrier.get}`" if carrier.get.startswith("hopmeter ") else carrier.get
         return replace(cell, dropped=f"codec {cell.codec}: {carrier.missing}; {get}")
-    payload_bytes, missing = told[cell.transport, cell.codec, cell.place][object_of(cell.payload)]
+    payload_bytes, missing = told[_key(cell)][object_of(cell.payload)]
     return (
         replace(cell, dropped=f"codec {cell.codec}: {missing}")
         if missing

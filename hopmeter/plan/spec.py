@@ -102,7 +102,8 @@ def _object(cell: Cell, place: Place) -> dict[str, Any]:
     made_of = cell.payload
     if picture := place.picture:
         made_of = f"{amounts.object_of(cell.payload)}:{picture.frames}:{picture.file}"
-    return {"codec": cell.codec, "device": cell.place, "object": made_of}
+    told = {"codec": cell.codec, "device": cell.device, "object": made_of}
+    return told if cell.share == "none" else {**told, "share": cell.share}
 
 
 def _where_asked(cell: Cell, place: Place) -> dict[str, Any]:

@@ -30,15 +30,18 @@ Weights = dict[str, tuple[int, str]]
 
 
 class Asked:
-    """One codec on one device, of one Python or several that are alike; None for a command that is none of ours."""
+    """One codec on one device, shared or not, of one Python or several that are alike; None for a command that is none
+    of ours."""
 
-    def __init__(self, command: tuple[str, ...], python: Interpreter | None, codec: str, device: str) -> None:
-        self.command, self.codec, self.device = command, codec, device
+    def __init__(
+        self, command: tuple[str, ...], python: Interpreter | None, codec: str, device: str, share: str
+    ) -> None:
+        self.command, self.codec, self.device, self.share = command, codec, device, share
         self.payloads: dict[str, None] = {}
         """In the order in which they were first met."""
         self.lasts = python is not None
         alike = [*_alike(python, codec), _code()] if python else command
-        self.identity = json.dumps([alike, codec, device, _gpus() if device != "cpu" else ()])
+        self.identity = json.dumps([alike, codec, device, share, _gpus() if device != "cpu" else ()])
 
     def answer(self) -> Weights:
         """What is remembered, and what the node says of the rest."""
@@ -46,7 +49,7 @@ class Asked:
         rest = [payload for payload in self.payloads if payload not in known]
         if not rest:
             return known
-        said, is_sure = _weigh([*self.command, "--weigh", self.codec, self.device], rest)
+        said, is_sure = _weigh([*self.command, "--weigh", self.codec, self.device, self.share], rest)
         if is_sure and self.lasts:
             # What is missing on the CPU may be there tomorrow, and nothing that is looked at here would tell.
             lasting = {each: found for each, found in said.items() if found[0] or self.device != "cpu"}

@@ -107,20 +107,15 @@ def on_gpu(stands: Sequence[Stand]) -> list[str]:
     """`torch over zeromq 1.30×`: the median of objects on a GPU as a multiple of that of the same ones in memory."""
     medians = {(str(each.row["codec"]), each.series, each.row.cell.place): each.box.p50 for each in stands}
     return [
-        " ".join([f"{codec} over {series}", *_by(place), words.times(there / here)])
+        " ".join([f"{codec} over {series}", *(f"by {share}" for share in place[1:]), words.times(there / here)])
         for (codec, series, place), there in medians.items()
-        if place != "cpu" and (here := medians.get((codec, series, "cpu")))
+        if place != ("cpu",) and (here := medians.get((codec, series, ("cpu",))))
     ]
-
-
-def _by(place: str) -> list[str]:
-    share = place.partition("+")[2]
-    return [f"by {share}"] if share else []
 
 
 def _codec(row: Row, places: bool) -> str:
     codec = "no codec" if row["codec"] in (None, "none") else str(row["codec"])
-    return " ".join(words.distinct([codec, row.cell.place if places else ""]))
+    return " ".join(words.distinct([codec, *(row.cell.place if places else ())]))
 
 
 def height(stands: Sequence[Stand]) -> float:

@@ -110,8 +110,8 @@ def _table(row: Row, part: Delivered) -> pl.DataFrame:
 
 
 def _plugin(row: Row) -> str:
-    place = row.cell.place.replace("+", "_")
-    return "_".join([str(row["codec"] or "none"), *([place] if place != "cpu" else [])])
+    place = row.cell.place
+    return "_".join([str(row["codec"] or "none"), *(place if place != ("cpu",) else ())])
 
 
 def _listed(runs: Sequence[Path]) -> str:

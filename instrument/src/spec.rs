@@ -208,6 +208,9 @@ pub struct Spec {
     /// Where the object lives, for a codec.
     #[serde(default)]
     pub device: Option<String>,
+    /// How the memory of a GPU is shared, for a codec; absent where what is in it goes through the host.
+    #[serde(default)]
+    pub share: Option<String>,
     /// What the object is made of, for a codec.
     #[serde(default)]
     pub object: Option<String>,

@@ -140,7 +140,7 @@ class Nodes:
         self._found, self._is_sure = (payload_bytes, missing), is_sure
 
     def __call__(self, command: list[str], payloads: list[str]) -> tuple[dict[str, tuple[int, str]], bool]:
-        self.asked += [f"{command[-2]} {command[-1]} {payload}" for payload in payloads]
+        self.asked += [f"{' '.join(command[-3:])} {payload}" for payload in payloads]
         return dict.fromkeys(payloads, self._found), self._is_sure
 
 
@@ -149,7 +149,7 @@ WIDELY: dict[str, Any] = {
     "codec": ["numpy", "pillow"],
     "payload": ["array:20x30", "image:8x4"],
 }
-ONCE = [f"{codec} cpu {payload}" for codec in WIDELY["codec"] for payload in WIDELY["payload"]]
+ONCE = [f"{codec} cpu none {payload}" for codec in WIDELY["codec"] for payload in WIDELY["payload"]]
 
 
 def test_environments_that_are_alike_are_asked_once_and_then_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +160,7 @@ def test_environments_that_are_alike_are_asked_once_and_then_remembered(monkeypa
         assert [cell.payload_bytes for cell in made.runnable] == [128] * 8
         assert sorted(nodes.asked) == ONCE
     assert len(carried(**{**WIDELY, "payload": "array:2x2"}).runnable) == 4
-    assert sorted(nodes.asked[4:]) == ["numpy cpu array:2x2", "pillow cpu array:2x2"]
+    assert sorted(nodes.asked[4:]) == ["numpy cpu none array:2x2", "pillow cpu none array:2x2"]
 
 
 @pytest.mark.parametrize("changed", ["_code", "versions"])
@@ -170,7 +170,7 @@ def test_what_was_remembered_holds_until_code_or_packages_change(monkeypatch: py
     carried()
     monkeypatch.setattr(weights if changed == "_code" else carrying, changed, lambda *_: ["of another day"])
     carried()
-    assert nodes.asked == ["numpy cpu array:20x30"] * 2
+    assert nodes.asked == ["numpy cpu none array:20x30"] * 2
 
 
 @pytest.mark.parametrize("nodes", [Nodes(0, "no such object"), Nodes(0, "it crashed", is_sure=False)])
@@ -188,8 +188,16 @@ def test_a_share_is_asked_of_the_node_with_the_place_and_dropped_where_no_gpu_is
     monkeypatch.setattr(weights, "_weigh", nodes)
     made = carried(codec="torch", device="gpu", share=["none", "cuda-ipc"])
     assert dropped(made) == ["codec torch: torch finds no GPU here"] * 2
-    assert sorted(nodes.asked) == ["torch gpu array:20x30", "torch gpu+cuda-ipc array:20x30"]
+    assert sorted(nodes.asked) == ["torch gpu cuda-ipc array:20x30", "torch gpu none array:20x30"]
     assert [cell.share for cell in made.cells if cell.ranked] == ["none", "cuda-ipc"]
+
+
+def test_the_ends_are_told_of_a_share_beside_the_device(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(weights, "_weigh", Nodes())
+    plain, lent = carried(codec="torch", device="gpu", share=["none", "cuda-ipc"]).runnable
+    place = Place("0" * 16, 0, 1, tmp_path, tmp_path, {})
+    told = [[(spec["device"], spec.get("share")) for _, spec in node_specs(cell, place)] for cell in (plain, lent)]
+    assert told == [[("gpu", None)] * 2, [("gpu", "cuda-ipc")] * 2]
 
 
 def test_a_gpu_that_is_not_here_is_remembered_until_one_comes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,7 +207,7 @@ def test_a_gpu_that_is_not_here_is_remembered_until_one_comes(monkeypatch: pytes
     for seen in ([], [], ["/dev/nvidia0"]):
         monkeypatch.setattr(weights, "_gpus", lambda seen=seen: seen)
         assert dropped(carried(codec="torch", device="gpu")) == ["codec torch: torch finds no GPU here"]
-    assert nodes.asked == ["torch gpu array:20x30"] * 2
+    assert nodes.asked == ["torch gpu none array:20x30"] * 2
 
 
 def test_the_frames_of_a_file_weigh_what_an_image_of_their_size_does(tmp_path: Path) -> None:
