@@ -180,6 +180,17 @@ def test_servers_asked_one_after_the_other() -> None:
     assert told("Asked one after the other", asked | {"asking": "parallel"}).answer == "not measured"
 
 
+def test_of_few_long_calls_the_fastest_and_the_slowest_settle_a_claim() -> None:
+    took = {"gather_p50_us": 10_400.0, "gather_p50_low_us": None, "gather_p50_high_us": None}
+    asked = cell("zeromq", 1.0, pattern="scatter", sinks=2, work="sleep:10ms") | took
+    ends = {"gather_min_us": 10_100.0, "gather_max_us": 11_000.0, "gather_count": 30}
+    text = "Asked in parallel"
+    assert told(text, asked | ends).answer == "holds"
+    assert told(text, asked | ends).numbers.endswith("1.04× (1.01 to 1.10)")
+    assert told(text, asked | ends | {"gather_max_us": 16_000.0}).answer == "not resolved"
+    assert told(text, asked | ends | {"trials_good": 2}).answer == "not resolved"
+
+
 def test_what_servers_took_stands_beside_the_study_that_asked_them_the_same() -> None:
     works = {"work": "sleep:30ms/40ms/50ms", "rate_hz": None, "pace": "closed", "payload": "image:640x480"}
     asked = row("zeromq", "python", 50.4, pattern="scatter", placement="process", relays=0, sinks=3, **works)

@@ -59,10 +59,27 @@ def _lost(row: Row) -> Value | None:
 def _gathered(row: Row) -> Value | None:
     """The time until all servers have answered, as a multiple of their work: the slowest's, or in turn the sum."""
     whole, ideal_s = measured(row, "gather_p50_us"), row.cell.ideal_s
-    if whole is None or not ideal_s or whole.low is None or whole.high is None:
+    if whole is None or not ideal_s:
+        return None
+    low, high = _ends(row, whole)
+    if low is None or high is None:
         return None
     ideal_us = ideal_s * 1e6
-    return Value(whole.value / ideal_us, whole.low / ideal_us, whole.high / ideal_us)
+    return Value(whole.value / ideal_us, low / ideal_us, high / ideal_us)
+
+
+ENOUGH_TRIALS = 3
+"""As many as an interval takes."""
+
+
+def _ends(row: Row, whole: Value) -> tuple[float | None, float | None]:
+    """The median's interval; of several trials with too few messages each for one, the fastest and the slowest of all.
+
+    A frame that takes seconds is not sent twenty times a trial, and nothing lies outside all that was measured.
+    """
+    if whole.low is not None and whole.high is not None:
+        return whole.low, whole.high
+    return (row["gather_min_us"], row["gather_max_us"]) if row["trials_good"] >= ENOUGH_TRIALS else (None, None)
 
 
 def _process(row: Row, role: str) -> Value | None:
