@@ -35,6 +35,10 @@ class RunProgress:
         self._task = self._bar.add_task("", total=len(self._left), left="")
 
     def __enter__(self) -> Self:
+        """On a terminal the bar says how long it takes; in a file a line does, once."""
+        if self._left and not self._console.is_terminal:
+            trials = f"{len(self._left)} trial{'' if len(self._left) == 1 else 's'}"
+            self._console.print(f"{trials}, about {spoken(self._left_s())}", highlight=False)
         self._bar.start()
         return self
 
@@ -47,7 +51,7 @@ class RunProgress:
         """Before a trial."""
         cell = turn.cell
         said = f"{cell.transport} {cell.language}, {cell.payload}"
-        self._bar.update(self._task, description=said, left=f"about {_spoken(self._left_s())} left", refresh=True)
+        self._bar.update(self._task, description=said, left=f"about {spoken(self._left_s())} left", refresh=True)
         self._began = time.monotonic()
 
     def end(self, turn: Turn) -> None:
@@ -66,7 +70,8 @@ class RunProgress:
         return sum(scheduled_s(turn.cell) + self._overhead_s for turn in self._left)
 
 
-def _spoken(seconds: float) -> str:
+def spoken(seconds: float) -> str:
+    """`40 s`, `30 min`, `1.5 h`."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

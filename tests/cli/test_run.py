@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -71,6 +72,7 @@ def lines(ran: Ran) -> list[dict[str, Any]]:
 def test_a_run_measures_and_leaves_its_folder(hopmeter: Hopmeter, tmp_path: Path, cache: Path) -> None:
     ran = hopmeter("run", "--transport", "unix", "--language", "rust", *SHORT, "--json", "--out", "here")
     assert ran.returncode == 0, ran.stderr
+    assert re.search(r"^2 trials, about \d+ s$", ran.stderr, re.MULTILINE), ran.stderr
     unix, floor = lines(ran)
     assert (unix["transport"], unix["status"], unix["received"], unix["lost"]) == ("unix", "ok", 30, 0)
     assert (floor["transport"], floor["ranked"]) == ("shm", False)

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hopmeter.analysis.percentiles import BEYOND
+from hopmeter.launch.progress import spoken
 from hopmeter.plan import Cell, Plan
 from hopmeter.plan.cell import AXES
 from hopmeter.report import words
@@ -146,7 +147,7 @@ def print_plan(console: Console, made: Plan) -> None:
     trials = sum(cell.trials for cell in made.runnable)
     console.print(
         f"\n{words.plural(len(made.runnable), 'cell')}, {words.plural(trials, 'trial')}, "
-        f"at least {made.seconds:.0f} s; seed {made.seed}"
+        f"about {spoken(made.seconds)}; seed {made.seed}"
     )
     for reason in words.distinct(cell.floor_reason for cell in made.runnable):
         console.print(Text(reason, style="yellow"))
