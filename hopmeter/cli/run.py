@@ -85,49 +85,18 @@ def run(
     DURATION (seconds), RATE (Hz), WIDTH and HEIGHT (of an image) in the environment stand for --duration, --rate and
     --payload where these are not given.
     """
+    options = given(locals())  # its axes and lengths have the same names in a scenario
     from hopmeter.cli.parts import measuring
 
-    axes = {
-        "transport": transport,
-        "language": language,
-        "pattern": pattern,
-        "placement": placement,
-        "wait": wait,
-        "cores": cores,
-        "payload": payload,
-        "touch": touch,
-        "codec": codec,
-        "device": device,
-        "share": share,
-        "pace": pace,
-        "rate": rate,
-        "relays": relays,
-        "sinks": sinks,
-        "pairs": pairs,
-        "work": work,
-        "asking": asking,
-        "burst": burst,
-    }
-    scalars = {
-        "messages": messages,
-        "duration": duration,
-        "warmup": warmup,
-        "trials": trials,
-        "seed": seed,
-        "fifo": fifo,
-        "mlock": mlock,
-        "sample_cpu": sample_cpu,
-    }
     console = Console(stderr=as_json, highlight=False)
     if resume is not None:
-        told = given(axes, scalars) or setting or dry_run
-        if told or scenario is not None or out is not None:
+        if options or setting or dry_run or scenario is not None or out is not None:
             raise UsageError(
                 "--resume goes on with a run as it was planned; other options have no meaning with it",
                 f"hopmeter run --resume {resume}",
             )
         raise typer.Exit(measuring.resumed(resume, console, as_json))
-    name, options = "quick" if scenario is None else scenario, given(axes, scalars)
+    name = "quick" if scenario is None else scenario
     ambient = asked(os.environ, options, measuring.settled(name))
     for line in ambient.lines():
         console.print(line, style="yellow", markup=False, soft_wrap=True)

@@ -13,12 +13,15 @@ NUMBERS: dict[str, Callable[[str], Any]] = {"rate": float, "relays": int, "sinks
 KINDS = {float: "number", int: "whole number"}
 
 
-def given(axes: Mapping[str, str | None], scalars: Mapping[str, Any]) -> dict[str, Any]:
-    """What was given of both, as a scenario file would hold it."""
-    if scalars.get("messages") is not None and scalars.get("duration") is not None:
+def given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options that were given and stand in a scenario, as its file would hold them."""
+    from hopmeter.scenario.model import Scenario  # only here: other commands have no scenario
+    from hopmeter.scenario.resolve import DEFAULTS
+
+    told = {name: options[name] for name in Scenario.model_fields if options.get(name) is not None}
+    if "messages" in told and "duration" in told:
         raise UsageError("--messages and --duration say the same thing twice", "keep one")
-    lists = {name: listed(name, text) for name, text in axes.items() if text is not None}
-    return {**lists, **{name: value for name, value in scalars.items() if value is not None}}
+    return {name: listed(name, value) if name in DEFAULTS else value for name, value in told.items()}
 
 
 def listed(name: str, text: str) -> list[Any]:
