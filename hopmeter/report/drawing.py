@@ -52,7 +52,7 @@ class Style:
         """Given out by name, so that the same transports look the same in the next report."""
         rows = [row for run in runs for row in run.measured]
         variants = sorted(
-            {_variant(row) for row in rows}, key=lambda variant: (bool(variant[1]), _language(variant[0]))
+            {_variant(row) for row in rows}, key=lambda variant: (bool(variant[1]), _language(variant[0]), variant[1])
         )
         return cls(tuple(sorted({str(row["transport"]) for row in rows})), tuple(variants))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup, escape
@@ -60,6 +61,11 @@ def payload_bytes(value: float) -> str:
 def rate(value: float | None) -> str:
     """Messages a second."""
     return NOTHING if not value else f"{count(value) if float(value).is_integer() else number(value)}{THIN}Hz"
+
+
+def breakable(name: str) -> Markup:
+    """A name that a narrow column breaks before a setting's value or a word of it, and not within."""
+    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[=_])", name))
 
 
 def coded(text: str) -> Markup:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from altair.utils import schemapi
+from report_rows import cell, run_of
 
 from hopmeter.report import figures
 from hopmeter.report.drawing import Style
@@ -21,3 +22,9 @@ def test_every_figure_is_as_the_schema_of_vega_lite_has_it(run: Path, objects: P
         drawn = [*figures.across(found, style), *(figure for group in found for figure in figures.draw(group, style))]
         assert all(figure.chart.to_dict() for figure in drawn)
         assert {figure.name for figure in drawn} >= {"ranking", "cpu"}
+
+
+def test_settings_have_their_dashes_by_name_and_not_by_chance() -> None:
+    kinds = [f"kind={name}" for name in ("pipe", "queue", "shared_memory", "simple_queue")]
+    run = run_of(*(cell("queue", 1.0, language="python", profile=kind) for kind in reversed(kinds)))
+    assert [profile for _, profile in Style.of([run]).variants] == kinds

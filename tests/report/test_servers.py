@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from typing import Any
 
@@ -51,6 +52,15 @@ def test_each_server_has_a_line_and_the_straggler_its_share() -> None:
     lines = [row for row in values(figure) if "who" in row]
     assert [row["who"][:8] for row in lines] == ["server 1", "server 2", "server 3", "all"] * 2
     assert [row["held"] for row in lines[:4]] == [30_050, 40_050, 50_050, 50_000]
+
+
+def test_the_name_of_each_of_several_rows_stands_above_its_servers() -> None:
+    figure = drawn(servers, run_of(gathered("shm", 80), gathered("zeromq", 300)))
+    assert [row["place"] for row in values(figure) if "who" in row] == [1, 2, 3, 4, 6.5, 7.5, 8.5, 9.5]
+    chart = json.dumps(figure.chart.to_dict()).replace("\\", "")
+    assert '"0.00": "shm"' in chart and '"5.50": "zeromq"' in chart and '"6.50": "server 1"' in chart
+    alone = drawn(servers, run_of(gathered("shm", 80)))
+    assert [row["place"] for row in values(alone) if "who" in row] == [0, 1, 2, 3]
 
 
 def test_servers_asked_in_turn_have_no_straggler() -> None:

@@ -209,6 +209,19 @@ def test_what_servers_took_stands_beside_the_study_that_asked_them_the_same() ->
     assert line.here[0][0][0] == "not resolved"
 
 
+def test_a_pool_over_shared_memory_stands_beside_shared_memory_alone() -> None:
+    works = {"work": "sleep:30ms/40ms/50ms", "rate_hz": None, "pace": "closed", "payload": "image:640x480"}
+    kinds = {"shared_memory": 51_000.0, "pipe": 59_000.0}
+    rows = [
+        row("queue", "python", 51.0, pattern="scatter", placement="process", relays=0, sinks=3, **works)
+        | {"settings": {"kind": kind}, "gather_mean_us": mean}
+        for kind, mean in kinds.items()
+    ]
+    (part,) = parts([run_of(*rows, scenario_name="pool")])
+    (line,) = (line for line in part.table.lines if line.is_measured)
+    assert [told for told, _ in line.here[0]] == ["51\N{NARROW NO-BREAK SPACE}000\N{NARROW NO-BREAK SPACE}µs"]
+
+
 def test_a_figure_without_numbers_is_not_told_as_not_measured() -> None:
     (part,) = parts([run_of(cell("zeromq", 1, language="python", codec="numpy"), scenario_name="native-objects")])
     assert {here for line in part.table.lines for here, *_ in line.here} == {

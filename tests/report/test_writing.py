@@ -95,6 +95,7 @@ def test_a_sweep_gets_a_figure_of_its_own(made: ModuleType, tmp_path: Path) -> N
 def test_what_stands_between_backticks_is_code_and_no_markup() -> None:
     assert words.coded("run `ip <lo>` & look") == "run <code>ip &lt;lo&gt;</code> &amp; look"
     assert words.coded("one ` alone <b>") == "one ` alone &lt;b&gt;"
+    assert words.breakable("queue kind=a_b & c") == "queue kind=<wbr>a_<wbr>b &amp; c"
 
 
 def test_names_of_the_run_cannot_become_markup(made: ModuleType, tmp_path: Path) -> None:

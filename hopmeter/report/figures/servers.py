@@ -14,8 +14,8 @@ from hopmeter.report.grouping import Group
 from hopmeter.report.servers import Asked, Server, asked
 
 ORDER = 61
-ROW, GAP = 15, 0.8
-"""Pixels a server takes; the air between two rows, in servers."""
+ROW, GAP = 15, 0.5
+"""Pixels a server or the name of a row takes; the air between two rows, in servers."""
 
 SHAPE = alt.condition("datum.who == 'all'", alt.value("diamond"), alt.value("circle"))
 
@@ -50,15 +50,17 @@ def _who(one: Asked, server: Server) -> str:
 
 
 def _data(found: Sequence[Asked]) -> list[dict[str, Any]]:
+    """A datum for each line, with its place from the top; of several rows each has its name above it."""
     data: list[dict[str, Any]] = []
-    place = 0.0
+    name = 1.0 if len(found) > 1 else 0.0
+    place = name
     for one in found:
         own = [_datum(one, _who(one, each), each.p50, each.p99, each.held) for each in one.servers]
         whole = one.row["gather_p50_us"]
         if whole is not None:
             own.append(_datum(one, "all", whole, one.row["gather_p99_us"], one.row["ideal_us"]))
         data += [{**datum, "place": place + step} for step, datum in enumerate(own)]
-        place += len(own) + GAP
+        place += len(own) + GAP + name
     return data
 
 
@@ -87,18 +89,14 @@ def _chart(
 
 
 def _axis(data: Sequence[dict[str, Any]]) -> alt.Axis:
-    several = len({datum["series"] for datum in data}) > 1
     first = {datum["series"]: datum["place"] for datum in reversed(data)}
-    names = {
-        f"{datum['place']:.2f}": f"{datum['series']}, {datum['who']}"
-        if several and first[datum["series"]] == datum["place"]
-        else datum["who"]
-        for datum in data
-    }
+    heads = {place - 1: series for series, place in first.items()} if len(first) > 1 else {}
+    names = heads | {datum["place"]: datum["who"] for datum in data}
+    shade = alt.condition(f"indexof({list(heads)}, datum.value) < 0", alt.value(theme.SOFT), alt.value(theme.INK))
     return alt.Axis(
-        values=[datum["place"] for datum in data],
-        labelExpr=f"{json.dumps(names)}[format(datum.value, '.2f')]",
-        labelColor=theme.INK,
+        values=[float(place) for place in names],
+        labelExpr=f"{json.dumps({f'{place:.2f}': name for place, name in names.items()})}[format(datum.value, '.2f')]",
+        labelColor=shade if heads else theme.INK,
         title=None,
         grid=False,
     )
