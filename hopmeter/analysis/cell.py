@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import Any
 
 from hopmeter.analysis import resources, servers, sinks
@@ -96,7 +97,7 @@ def _asked(cell: Cell) -> dict[str, Any]:
 
 
 def _status(cell: Cell, trials: Sequence[Judged]) -> dict[str, Any]:
-    good = [each.measured for each in trials if each.measured]
+    good = [each for each in trials if each.measured]
     if cell.dropped:
         return {"status": "dropped", "reason": cell.dropped}
     if not trials:
@@ -113,8 +114,9 @@ def _reason(trial: TrialResult) -> str:
     return f"{trial.reason} ({trial.remedy})" if trial.remedy else trial.reason
 
 
-def _overload(trials: Sequence[Measured]) -> str:
+def _overload(good: Sequence[Judged]) -> str:
     """Why these figures are a queue's and not a latency; empty where they are not. Docs/method.md has the rules."""
+    trials = [each.measured for each in good if each.measured]
     counts = _pooled(trials)
     found = []
     if counts.lost > (1 - SHARE) * counts.expected:
@@ -125,7 +127,27 @@ def _overload(trials: Sequence[Measured]) -> str:
         found.append(f"the source reached {rates[0]:.4g} of {rates[1]:.4g} Hz")
     if _most(trials, "backlog"):
         found.append("messages waited longer and longer")
-    return "; ".join(found)
+    return "; ".join(found) or _standing(good)
+
+
+def _standing(good: Sequence[Judged]) -> str:
+    """What is said of a queue that was there before the first message and stayed, without growing or losing any."""
+    trials = [each.measured for each in good if each.measured]
+    turn_ns = max(1.0, median(pace.turn_ns for trial in trials for pace in trial.paces))
+    if _most(trials, "queued_ns"):
+        waited_ns = median(max(pace.queued_ns for pace in trial.paces) for trial in trials)
+        return (
+            f"messages stood in queues all along: half of them waited {waited_ns / 1e6:.3g} ms or more, "
+            f"and {waited_ns / turn_ns:.3g} others fell due meanwhile"
+        )
+    refused = sum(tallied(each.result, "busy") for each in good)
+    if _most(trials, "long_ns") and refused >= _pooled(trials).messages:
+        took_ns = median(max(pace.long_ns for pace in trial.paces) for trial in trials)
+        return (
+            f"queues were full all along: messages were refused {refused / _pooled(trials).messages:.3g} times each, "
+            f"and half of them took {took_ns / 1e6:.3g} ms or more, while {took_ns / turn_ns:.3g} others fell due"
+        )
+    return ""
 
 
 def _most(trials: Sequence[Measured], fault: str) -> bool:

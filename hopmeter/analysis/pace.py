@@ -1,4 +1,4 @@
-"""Whether a trial kept up with what was asked of it. Overload is not latency; docs/method.md has the three rules."""
+"""Whether a trial kept up with what was asked of it. Overload is not latency; docs/method.md has the rules."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from hopmeter.analysis.arrivals import Times, minus
 from hopmeter.analysis.flow import Flow
+from hopmeter.analysis.waits import limit_ns, median, response, throughout, waited
 from hopmeter.store.samples import NONE_NS
 
 SCHEDULED = ("open", "poisson", "burst")
@@ -35,6 +36,12 @@ class Pace:
     """Messages waited longer and longer."""
     seconds: float
     """From when the first message was due to the last arrival."""
+    turn_ns: float = 0.0
+    """From one message to the next as they are due; of bursts from one to the next."""
+    queued_ns: float = 0.0
+    """What the median message waited behind others, where they did so all along; else 0."""
+    long_ns: float = 0.0
+    """What the median message took, where all along many others fell due meanwhile; else 0."""
 
 
 def paced(flow: Flow) -> Pace:
@@ -48,7 +55,17 @@ def paced(flow: Flow) -> Pace:
     behind = scheduled and _behind(achieved_hz, asked_hz, _medians(sent, intended), asked_ns)
     backlog = scheduled and _backlog(_medians(done, intended), asked_ns, len(due))
     seconds = max(span_ns, int(done.max(initial=begun_ns)) - begun_ns) / 1e9
-    return Pace(achieved_hz, asked_hz if scheduled else None, behind, backlog, seconds)
+    turn_ns = asked_ns / max(len(due) - 1, 1) * (flow.cell.burst if flow.cell.pace == "burst" else 1)
+    queued_ns, long_ns = _standing(flow, turn_ns) if scheduled else (0.0, 0.0)
+    return Pace(achieved_hz, asked_hz if scheduled else None, behind, backlog, seconds, turn_ns, queued_ns, long_ns)
+
+
+def _standing(flow: Flow, turn_ns: float) -> tuple[float, float]:
+    """The median wait and the median way, each 0 where it was not long from the first fifth to the last."""
+    limit = limit_ns(flow, turn_ns)
+    spans = (waited(flow), response(flow))
+    queued_ns, long_ns = (median(each) if throughout(each, limit, PARTS) else 0.0 for each in spans)
+    return queued_ns, long_ns
 
 
 def _rate(times: Times, begun_ns: int) -> tuple[float | None, int]:

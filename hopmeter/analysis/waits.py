@@ -1,0 +1,70 @@
+"""What messages waited behind others: a queue that filled up in the warm-up shows no trend (docs/method.md)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopmeter.analysis.arrivals import Times
+from hopmeter.analysis.flow import Flow
+from hopmeter.store.samples import NONE_NS
+
+Spans = NDArray[np.float64]
+"""Nanoseconds by message; NaN where one did not get there."""
+
+TURNS = 10
+"""So many messages may fall due while one waits; in a chain one a hop, for each place may be busy with one."""
+LEAST_NS = 1_000_000
+"""A wait below this may be that of waking a receiver, which then takes in one go what came meanwhile."""
+ALONE = 1
+"""Percent of a hop's messages, the fastest ones, that tell what it takes alone; one of them may be a freak."""
+ORDERLY = 0.99
+"""Of the messages that come in order through a queue, at least; what overtakes does not wait behind others."""
+
+
+def limit_ns(flow: Flow, turn_ns: float) -> float:
+    """What waits and whole ways are compared with; `turn_ns` is the time from one message to the next."""
+    return max(LEAST_NS, max(TURNS, flow.cell.hops) * turn_ns)
+
+
+def waited(flow: Flow) -> Spans:
+    """What each message waited: at the source past its time, and at each hop beyond what its fastest messages took.
+
+    Those tell what a hop takes by itself, so that a long way is no queue. Jitter is none either: where messages
+    overtake each other only the wait at the source counts.
+    """
+    late = _span(flow.sent, flow.intended)
+    if any(each.reordered > (1 - ORDERLY) * each.received for each in flow.deliveries):
+        return late
+    hops = [_beyond(_span(*hop)) for hop in flow.hops()]
+    shared, last = hops[: len(flow.relays)], hops[len(flow.relays) :]
+    behind: Spans = np.sum([late, *shared, np.maximum.reduce(last)], axis=0)
+    return behind
+
+
+def throughout(spans: Spans, limit: float, parts: int) -> bool:
+    """Whether the median is above a limit in every part of a trial: nothing that one stall left behind."""
+    return all(median(each) > limit for each in np.array_split(spans, parts))
+
+
+def median(spans: Spans) -> float:
+    """Of those that got there; 0 where none did."""
+    there = spans[~np.isnan(spans)]
+    return float(np.median(there)) if len(there) else 0.0
+
+
+def response(flow: Flow) -> Spans:
+    """From when each message was due until it had arrived everywhere."""
+    return _span(flow.done, flow.intended)
+
+
+def _span(end: Times, start: Times) -> Spans:
+    both = (end != NONE_NS) & (start != NONE_NS)
+    return np.where(both, end - start, np.nan)
+
+
+def _beyond(spans: Spans) -> Spans:
+    if np.isnan(spans).all():
+        return spans
+    beyond: Spans = spans - np.nanpercentile(spans, ALONE, method="lower")
+    return beyond

@@ -1,0 +1,116 @@
+"""A queue that filled up before the first message is one though it does not grow, and a long way is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.analysis.made import MS, US, Rows, Trial, analysed, arrivals, cell, messages
+
+COUNT = 1000
+QUEUES = "messages stood in queues all along"
+
+
+def gathered(span_ms: float) -> Rows:
+    """Messages that are taken in one go, all that are there, each time a receiver has its turn."""
+    return [{"seq": s, "arrived": int((s // span_ms + 1) * span_ms * MS)} for s in range(COUNT)]
+
+
+def chain(relays: int, hop_us: float, hold_us: float) -> Trial:
+    """Every hop and every place takes its time, whatever else is on its way."""
+    trial: dict[int, Rows] = {0: messages(COUNT)}
+    for place in range(1, relays + 2):
+        at = place * hop_us + (place - 1) * hold_us
+        came, left = arrivals(range(COUNT), at), arrivals(range(COUNT), at + hold_us, "forwarded")
+        trial[place] = [a | b for a, b in zip(came, left, strict=True)] if place <= relays else came
+    return trial
+
+
+def crowded(relays: int, turn_ms: float) -> Trial:
+    """As `chain`, but a place has its turn only now and then, and takes all that came meanwhile, in order."""
+    draw, at = np.random.default_rng(0), np.arange(COUNT) * MS
+    trial: dict[int, Rows] = {0: messages(COUNT)}
+    for place in range(1, relays + 2):
+        turns = np.cumsum(draw.uniform(0.2, 2 * turn_ms - 0.2, 10 * COUNT) * MS).astype(int)
+        at = turns[np.searchsorted(turns, at, side="right")]
+        names = ["arrived", "forwarded"][: 1 + (place <= relays)]
+        trial[place] = [{"seq": s, **dict.fromkeys(names, int(when))} for s, when in enumerate(at)]
+    return trial
+
+
+def late(us: int, count: int) -> Trial:
+    """A source that is as late with every message, and no transport to speak of."""
+    return {0: messages(count, us), 1: arrivals(range(count), us + 20)}
+
+
+def refusing(busy: int) -> list[dict[str, Any]]:
+    return [{"participants": [{"role": "source", "busy": busy}]}]
+
+
+def test_a_queue_that_filled_up_in_the_warm_up_is_told(tmp_path: Path) -> None:
+    row = analysed(tmp_path, cell(), {0: messages(COUNT), 1: gathered(100)})
+    assert row["status"] == "saturated"
+    assert row["reason"].startswith(f"{QUEUES}: half of them waited 49")
+
+
+def test_so_are_many_short_ones_in_a_chain(tmp_path: Path) -> None:
+    row = analysed(tmp_path, cell(relays=20), crowded(20, 4))
+    assert QUEUES in row["reason"]
+
+
+def test_a_source_that_is_late_all_along_is_told(tmp_path: Path) -> None:
+    row = analysed(tmp_path, cell(), late(25_000, 3 * COUNT))
+    assert (row["status"], row["lost"]) == ("saturated", 0)
+    assert f"{QUEUES}: half of them waited 25 ms or more, and 25 others fell due meanwhile" in row["reason"]
+
+
+def test_a_full_queue_is_told_by_its_refusals(tmp_path: Path) -> None:
+    far = {0: messages(COUNT), 1: arrivals(range(COUNT), 100_000)}
+    row = analysed(tmp_path, cell(), far, nodes=refusing(3 * COUNT))
+    assert row["status"] == "saturated"
+    assert "queues were full all along: messages were refused 3 times each" in row["reason"]
+    assert "half of them took 100 ms or more, while 100 others fell due" in row["reason"]
+
+
+@pytest.mark.parametrize("busy", [0, COUNT // 2])
+def test_a_long_way_is_no_queue(busy: int, tmp_path: Path) -> None:
+    far = {0: messages(COUNT), 1: arrivals(range(COUNT), 100_000)}
+    row = analysed(tmp_path, cell(), far, nodes=refusing(busy))
+    assert (row["status"], row["reason"], row["response_p50_us"]) == ("ok", None, 100_000)
+
+
+def test_nor_is_a_chain_whose_places_take_their_time(tmp_path: Path) -> None:
+    row = analysed(tmp_path, cell(relays=20), chain(20, hop_us=5000, hold_us=900))
+    assert (row["status"], row["reason"]) == ("ok", None)
+    assert row["response_p50_us"] == pytest.approx(21 * 5000 + 20 * 900)
+
+
+def test_nor_are_places_that_are_each_busy_with_the_message_before(tmp_path: Path) -> None:
+    assert analysed(tmp_path, cell(relays=20), crowded(20, 1))["status"] == "ok"
+
+
+def test_nor_is_a_way_of_many_lengths_where_messages_overtake(tmp_path: Path) -> None:
+    took = np.random.default_rng(0).exponential(50 * MS, COUNT).astype(int)
+    came = sorted(({"seq": s, "arrived": s * MS + int(took[s])} for s in range(COUNT)), key=lambda row: row["arrived"])
+    assert analysed(tmp_path, cell(), {0: messages(COUNT), 1: came})["status"] == "ok"
+
+
+def test_nor_is_what_a_stall_leaves_and_is_caught_up_with(tmp_path: Path) -> None:
+    came = [{"seq": s, "arrived": s * MS + max(50 * US, (600 - s) * MS // 2)} for s in range(COUNT)]
+    assert analysed(tmp_path, cell(), {0: messages(COUNT), 1: came})["status"] == "ok"
+
+
+def test_nor_is_what_comes_while_a_receiver_wakes(tmp_path: Path) -> None:
+    fast = [{"seq": s, "intended": 20 * s * US, "sent": 20 * s * US} for s in range(COUNT)]
+    woken = [{"seq": s, "arrived": (s // 20 + 1) * 400 * US} for s in range(COUNT)]
+    assert analysed(tmp_path, cell(rate_hz=50_000.0), {0: fast, 1: woken})["status"] == "ok"
+
+
+def test_nor_is_a_burst_whose_messages_wait_for_each_other(tmp_path: Path) -> None:
+    due = [s // 100 * 100 * MS for s in range(COUNT)]
+    sent = [{"seq": s, "intended": at, "sent": at} for s, at in enumerate(due)]
+    came = [{"seq": s, "arrived": at + (s % 100 + 1) * 900 * US} for s, at in enumerate(due)]
+    assert analysed(tmp_path, cell(pace="burst", burst=100), {0: sent, 1: came})["status"] == "ok"
