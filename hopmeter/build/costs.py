@@ -19,7 +19,7 @@ def size(megabytes: float) -> str:
 
 
 def told(targets: Sequence[Target]) -> str:
-    """Of all together, and which of them take long; empty where no manifest says."""
+    """Of all one after another, and which of them take long; empty where no manifest says."""
     known = [(target.title, target.offer.takes) for target in targets if target.offer.takes]
     if not known:
         return ""
@@ -27,4 +27,4 @@ def told(targets: Sequence[Target]) -> str:
     long = [f"{title} {time(takes.seconds)}" for title, takes in known if takes.seconds > LONGEST_S]
     download = f", {size(megabytes)} to download" if megabytes >= 1 else ""
     of_it = f", of it {', '.join(long)}" if long and len(targets) > 1 else ""
-    return f"the first time about {time(seconds)}{download}{of_it}; with the very first one a minute more"
+    return f"the first time up to {time(seconds)}{download}{of_it}; with the very first one a minute more"

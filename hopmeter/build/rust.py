@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,17 @@ from typing import Any
 from hopmeter.build.command import BuildError, run_logged
 
 NO_CARGO = "install Rust with rustup, then run this again"
+_ALONE = threading.Lock()
+"""Two may want one crate: its own adapter, and another language's that needs its library."""
 
 
 def build(name: str, checkout: Path, nodes: Path, log: Path) -> None:
     """Builds one transport and puts its node into `nodes`, with the C library that it may have for other languages."""
+    with _ALONE:
+        _build(name, checkout, nodes, log)
+
+
+def _build(name: str, checkout: Path, nodes: Path, log: Path) -> None:
     crate = f"hopmeter-transport-{name}"
     run_logged(
         [cargo(), "build", "--release", "--package", crate],

@@ -1,14 +1,17 @@
-"""Builds targets one after the other. One that fails stops no other."""
+"""Builds targets, C++ beside what Cargo and uv do. One that fails stops no other."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hopmeter import places
+from hopmeter import children, places
 from hopmeter.build import cpp, python, rust, system
 from hopmeter.build.command import BuildError
 from hopmeter.build.targets import Target
@@ -47,11 +50,46 @@ class Outcome:
         }
 
 
-def build_all(targets: Iterable[Target], begin: Callable[[Target], None]) -> Iterator[Outcome]:
-    """Builds each and answers as it is done; `begin` is told before."""
-    for target in targets:
-        begin(target)
-        yield build_one(target)
+COMPILERS = 2
+"""C++ adapters at a time: most are one file, which takes one core, and up to a gigabyte of memory."""
+LOOK_S = 0.2
+
+
+def build_all(targets: Sequence[Target], begin: Callable[[Target], object]) -> Generator[Outcome]:
+    """Builds all and answers as each is done; `begin` is told before, on another thread.
+
+    Cargo takes all cores by itself and uv an environment, so that these follow one another.
+    """
+    tree = places.checkout()
+    if tree is not None and any(target.language == "c++" for target in targets):
+        with suppress(BuildError):  # told with each that needs it
+            _instrument(tree)
+    with ThreadPoolExecutor(1) as one_by_one, ThreadPoolExecutor(COMPILERS) as compilers:
+        begun = [
+            (compilers if target.language == "c++" else one_by_one).submit(_build, target, begin)
+            for target in sorted(targets, key=_takes_s, reverse=True)  # or the longest would be alone at the end
+        ]
+        try:
+            yield from (each.result() for each in as_completed(begun))
+        finally:
+            _stop(begun)
+
+
+def _takes_s(target: Target) -> float:
+    return target.offer.takes.seconds if target.offer.takes else 0.0
+
+
+def _build(target: Target, begin: Callable[[Target], object]) -> Outcome:
+    begin(target)
+    return build_one(target)
+
+
+def _stop(begun: Sequence[Future[Outcome]]) -> None:
+    """Nothing goes on, and nothing else begins, where somebody has lost interest."""
+    for each in begun:
+        each.cancel()
+    while wait(begun, LOOK_S).not_done:
+        children.stop()
 
 
 def build_one(target: Target) -> Outcome:
@@ -109,13 +147,22 @@ def _rust(target: Target, log: Path) -> None:
 def _cpp(target: Target, log: Path) -> None:
     _library(target, log)
     node = places.built() / places.node_name(target.transport, "c++")
-    cpp.build(target.transport, target.source, _kit(log), workshop() / target.file_name, node, log)
+    cpp.build(target.transport, target.source, _kit(), workshop() / target.file_name, node, log)
 
 
-def _kit(log: Path) -> cpp.Kit:
+@cache
+def _instrument(tree: Path) -> Path:
+    """The static library that all C++ nodes link, looked at once: Cargo would wait for a Rust adapter each time."""
+    log = workshop() / "logs" / "instrument.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("")
+    return rust.build_library(tree, log)
+
+
+def _kit() -> cpp.Kit:
     tree = places.checkout()
     if tree is not None:
-        return cpp.Kit(tree / "cpp/cmake", rust.build_library(tree, log), places.node_folders())
+        return cpp.Kit(tree / "cpp/cmake", _instrument(tree), places.node_folders())
     return cpp.Kit(places.data() / "cpp/cmake", places.data() / "cpp/lib/libhopmeter.a", places.node_folders())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -13,7 +14,7 @@ from hopmeter import manifest
 from hopmeter.build import costs, system
 from hopmeter.build.needs import needed_for
 from hopmeter.build.targets import Target, chosen
-from hopmeter.build.work import Outcome, build_one, log_of
+from hopmeter.build.work import Outcome, build_all, workshop
 from hopmeter.cli.parts import options
 from hopmeter.cli.parts.stopping import stopping
 from hopmeter.report import words
@@ -92,21 +93,37 @@ def _announce(console: Console, targets: list[Target]) -> None:
 
 def _all(console: Console, targets: list[Target], as_json: bool) -> list[Outcome]:
     outcomes: list[Outcome] = []
+    rest, under_way = [target.title for target in targets], list[str]()
 
     def left() -> str:
-        rest = [target.title for target in targets[len(outcomes) :]]
         return (
             f"{len(outcomes)} of {words.plural(len(targets), 'adapter')} done, as they were before: {', '.join(rest)}"
         )
 
-    with stopping(left, "give the command again: what was compiled so far is not compiled twice"):
-        outcomes.extend(_build(console, target, as_json) for target in targets)
+    def begin(target: Target) -> None:
+        under_way.append(target.title)
+        status.update(_doing(under_way))
+
+    status = console.status(_doing(under_way))
+    again = "give the command again: what was compiled so far is not compiled twice"
+    with stopping(left, again), closing(build_all(targets, begin)) as built, status:
+        for outcome in built:
+            status.stop()  # it would take what is printed to where it is itself, and JSON goes elsewhere
+            for titles in (rest, under_way):
+                titles.remove(outcome.target.title)
+            outcomes.append(outcome)
+            _show(console, outcome, as_json)
+            status.update(_doing(under_way))
+            status.start()
     return outcomes
 
 
-def _build(console: Console, target: Target, as_json: bool) -> Outcome:
-    with console.status(f"{target.title}: see {log_of(target)}"):
-        outcome = build_one(target)
+def _doing(titles: list[str]) -> str:
+    return f"{', '.join(titles)}: see {workshop() / 'logs'}"
+
+
+def _show(console: Console, outcome: Outcome, as_json: bool) -> None:
+    target = outcome.target
     if as_json:
         print(json.dumps(outcome.as_json()), flush=True)
     mark = "[green]✓[/green]" if outcome.good else "[red]✗[/red]"
@@ -116,7 +133,6 @@ def _build(console: Console, target: Target, as_json: bool) -> Outcome:
         console.print(escape(outcome.detail), style="dim", highlight=False, soft_wrap=True)
     if outcome.remedy:
         console.print(f"  → {escape(outcome.remedy)}", highlight=False, soft_wrap=True)
-    return outcome
 
 
 def _summarise(console: Console, outcomes: list[Outcome]) -> None:

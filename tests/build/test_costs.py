@@ -27,7 +27,7 @@ def test_one_adapter_is_told_alone_and_many_together() -> None:
     known = {target.title: target for target in targets.chosen()}
     zenoh = known["zenoh (rust)"]
     assert zenoh.offer.takes is not None
-    assert costs.told([zenoh]).startswith(f"the first time about {costs.time(zenoh.offer.takes.seconds)}, ")
+    assert costs.told([zenoh]).startswith(f"the first time up to {costs.time(zenoh.offer.takes.seconds)}, ")
     both = costs.told([zenoh, known["unix (c++)"]])
     assert f"of it zenoh (rust) {costs.time(zenoh.offer.takes.seconds)}" in both
     assert costs.told([known["libxr (c++)"]]) == "", "nobody but its user can know"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hopmeter import children
 from hopmeter.build import system, work
 from hopmeter.build.command import BuildError, run_logged
 from hopmeter.build.targets import Target
@@ -14,8 +19,9 @@ from hopmeter.cli.build import _failed
 from hopmeter.manifest import Manifest, Readiness
 
 
-def target(folder: Path, language: str = "c++", apt: tuple[str, ...] = ()) -> Target:
-    part = {"waits": ["block"], "library": "L", "apt": list(apt)}
+def target(folder: Path, language: str = "c++", apt: tuple[str, ...] = (), seconds: float | None = None) -> Target:
+    part: dict[str, Any] = {"waits": ["block"], "library": "L", "apt": list(apt)}
+    part |= {"takes": {"seconds": seconds}} if seconds else {}
     manifest = Manifest.model_validate(
         {
             "name": "thing",
@@ -105,3 +111,62 @@ def test_a_tool_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match="no-such-tool does not run") as failed:
         run_logged(["no-such-tool"], tmp_path / "log", remedy="install it")
     assert failed.value.remedy == "install it"
+
+
+def built_by(monkeypatch: pytest.MonkeyPatch, **builders: object) -> None:
+    """These in place of the tools; `cpp` stands for C++."""
+    use(monkeypatch, fails=False)
+    monkeypatch.setattr(work, "_instrument", lambda _: Path())
+    for language, build in builders.items():
+        monkeypatch.setitem(work.BUILDERS, language.replace("cpp", "c++"), build)
+
+
+def test_cpp_is_built_beside_cpp_and_rust_and_python_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    met, alone = threading.Barrier(3, timeout=60), threading.Lock()
+
+    def beside(_target: Target, _log: Path) -> None:
+        met.wait()
+
+    def first(_target: Target, _log: Path) -> None:
+        with alone:
+            met.wait()
+
+    def second(_target: Target, _log: Path) -> None:
+        assert alone.acquire(blocking=False), "Rust is still being built"
+
+    begun: list[str] = []
+    built_by(monkeypatch, cpp=beside, rust=first, python=second)
+    targets = [target(tmp_path, language) for language in ("c++", "rust", "c++", "python")]
+    built = list(work.build_all(targets, lambda one: begun.append(one.language)))
+    assert all(outcome.good for outcome in built)
+    assert sorted(begun) == sorted(outcome.target.language for outcome in built) == ["c++", "c++", "python", "rust"]
+    assert begun.index("rust") < begun.index("python")
+
+
+def test_who_loses_interest_ends_what_is_under_way_and_begins_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = threading.Barrier(work.COMPILERS + 1, timeout=60)
+    begun: list[str] = []
+    ended: list[int] = []
+
+    def for_ever(_target: Target, _log: Path) -> None:
+        running.wait()
+        ended.append(children.run([sys.executable, "-c", "import signal; signal.pause()"]).returncode)
+
+    built_by(monkeypatch, cpp=for_ever, python=lambda *_: running.wait())
+    targets = [target(tmp_path, language) for language in ("c++", "c++", "c++", "c++", "python")]
+    with closing(work.build_all(targets, lambda one: begun.append(one.language))) as built:
+        assert next(built).target.language == "python"
+    assert sorted(begun) == ["c++", "c++", "python"]
+    assert ended == [-signal.SIGTERM] * 2
+
+
+def test_what_takes_longest_begins_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built_by(monkeypatch, rust=lambda *_: None)
+    targets = [target(tmp_path, "rust", seconds=seconds) for seconds in (None, 3, 20)]
+    begun: list[Target] = []
+    assert len(list(work.build_all(targets, begun.append))) == 3
+    assert begun == targets[::-1]
