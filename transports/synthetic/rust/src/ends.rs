@@ -139,7 +139,7 @@ impl SyntheticSubscriber {
 
 impl Subscriber for SyntheticSubscriber {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
-        if self.wait == Wait::Block {
+        if self.wait != Wait::Spin {
             self.queue.wait(timeout);
         }
         let mut frames = 0;
