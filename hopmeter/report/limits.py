@@ -12,6 +12,8 @@ from hopmeter.report.source import Row, Run
 
 FULL = 0.9
 """From this share of the cores on, they are what there is too little of."""
+NEARLY_FULL = 0.75
+"""And from this one on where pairs want more than there are: what other programs had of them is not counted here."""
 TCP, WITHOUT_TCP = "tcp", "unix"
 """Two transports that differ in nothing but TCP."""
 REST = "calls and waking"
@@ -27,6 +29,8 @@ class Echo:
     memory_mb_s: float
     """What one core copies, as the instrument measured it before the run."""
     without_tcp: Row | None
+    alone: Row | None
+    """One such pair by itself, in the same run."""
 
     @property
     def name(self) -> str:
@@ -46,8 +50,18 @@ class Echo:
     @property
     def busy(self) -> float:
         """How many cores' worth of CPU all nodes used."""
-        round_trips = self.mb_s * 1e6 / self.row["frame_bytes"]
-        return float(self.row["cpu_us_per_message"] * round_trips / 1e6)
+        return _busy(self.row)
+
+    @property
+    def wanted(self) -> float | None:
+        """How many cores all pairs would keep busy if each had what it uses when it is alone."""
+        return None if self.alone is None else self.pairs * _busy(self.alone)
+
+    @property
+    def is_short_of_cores(self) -> bool:
+        """All of them are busy, or nearly all while more are wanted than there are."""
+        least = NEARLY_FULL if (self.wanted or 0.0) > self.cores else FULL
+        return self.busy >= least * self.cores
 
     @property
     def copying(self) -> float | None:
@@ -68,8 +82,8 @@ class Echo:
 
     @property
     def limit(self) -> str:
-        """All cores busy, or else what most of the work is: one pair's ends take turns and fill no more than a core."""
-        if self.busy >= FULL * self.cores:
+        """The cores, or else what most of the work is: one pair's ends take turns and fill little more than a core."""
+        if self.is_short_of_cores:
             return "cores"
         known = {"copies": self.copying or 0.0, "TCP": self.tcp or 0.0}
         known[REST] = 1 - sum(known.values())
@@ -83,8 +97,19 @@ class Echo:
         return (
             f"{self.name}, {words.plural(self.pairs, 'pair')}: {words.number(self.mb_s)} MB/s each way "
             f"({words.times(self.mb_s / self.memory_mb_s)} what one core copies); limited by {self.limit}, with "
-            f"{words.number(self.busy)} of {words.plural(self.cores, 'core')} busy" + (f", {told}." if told else ".")
+            f"{words.number(self.busy)} of {words.plural(self.cores, 'core')} busy{self._want}"
+            + (f", {told}." if told else ".")
         )
+
+    @property
+    def _want(self) -> str:
+        return f" ({words.number(self.wanted)} wanted)" if self.wanted and self.pairs > 1 else ""
+
+
+def _busy(row: Row) -> float:
+    """How many cores' worth of CPU the nodes of a row used."""
+    round_trips = row["achieved_mb_s"] * 1e6 / row["frame_bytes"]
+    return float(row["cpu_us_per_message"] * round_trips / 1e6)
 
 
 def echoes(runs: Sequence[Run]) -> list[Echo]:
@@ -105,7 +130,8 @@ def _of(run: Run) -> Iterator[Echo]:
         if len({row["pairs"] for row in rows}) > 1:
             for row in sorted(rows, key=lambda each: int(each["pairs"])):
                 cores = len(set(row.cell.core_list) or set(usable))
-                yield Echo(row, cores, memory * 1000, _without_tcp(row, run))
+                alone = next((each for each in rows if each["pairs"] == 1), None)
+                yield Echo(row, cores, memory * 1000, _without_tcp(row, run), alone)
 
 
 def _is_echo(row: Row) -> bool:
