@@ -9,7 +9,7 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.report import theme
+from hopmeter.report import folding, theme
 from hopmeter.report.source import Row, Run
 
 LATENCY = (
@@ -26,6 +26,10 @@ PLAIN = (
 """A tick that has no unit of its own, written as `words.number` writes it."""
 LETTER = 6.3
 """The mean width of a letter in a figure."""
+SYMBOL = 46.0
+"""What a line of the legend and the gaps beside it take."""
+ROOM = int((theme.WIDTH - SYMBOL) // folding.LETTER)
+"""Letters of a legend's line."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +94,16 @@ def framed(chart: Any, height: float) -> alt.TopLevelMixin:
 
 
 def legend(labels: Sequence[str]) -> alt.Legend | None:
-    """Above the figure, in as many columns as fit; none for a single series."""
-    if len(labels) < 2:
-        return None
-    columns = max(1, int(theme.WIDTH // (max(map(len, labels)) * LETTER + 46)))
-    return alt.Legend(columns=min(columns, len(labels)), symbolType="stroke", symbolOpacity=1, title=None)
+    """Above the figure; none for a single series."""
+    return fitting(labels, symbolType="stroke") if len(labels) > 1 else None
+
+
+def fitting(labels: Sequence[str], **how: Any) -> alt.Legend:
+    """A legend in as many columns as fit; a name that is too long for one line stands on several."""
+    widest = min(ROOM, max(map(len, labels)))
+    columns = max(1, int(theme.WIDTH // (widest * LETTER + SYMBOL)))
+    how = folding.told(labels, ROOM) | how
+    return alt.Legend(columns=min(columns, len(labels)), symbolOpacity=1, title=None, **how)
 
 
 def ticks(low: float, high: float, room: int) -> list[float]:

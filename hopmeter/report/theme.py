@@ -56,7 +56,6 @@ def config() -> dict[str, Any]:
         "legend": {
             "labelColor": INK,
             "labelFontSize": 11.5,
-            "labelLimit": 400,
             "symbolSize": 420,
             "symbolStrokeWidth": 2,
             "orient": "top",

@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from hopmeter.report import theme, words
-from hopmeter.report.drawing import LETTER, PLAIN, Figure, Style, framed, log_axis, span, table
+from hopmeter.report.drawing import PLAIN, Figure, Style, fitting, framed, log_axis, span, table
 from hopmeter.report.grouping import Group
 from hopmeter.report.labels import Label, Plot, place
 from hopmeter.report.ranking import bounds
@@ -19,8 +19,6 @@ ORDER = 50
 HEIGHT = 260
 MOST = 40
 """Numbers that a reader looks up; where there are more dots, only those on the front have names."""
-SYMBOL = 30.0
-"""What a dot of the legend and the gap beside it take."""
 CAPTION = "All processes together, user and system time. No row is both faster and cheaper than one on the dashed line."
 
 
@@ -66,14 +64,16 @@ class Names:
 
 
 def named(rows: list[Row], best: list[Row], group: Group, plot: Plot) -> Names:
-    """Names beside all dots where there is room for them; else beside the front's, and numbers, fastest first."""
+    """Names beside all dots where all have room; else beside the front's that have it, and numbers, fastest first."""
     labels = place([_dot(group.label(row), row) for row in rows], plot)
     if not any(label.covers for label in labels):
         return Names(labels, {}, "")
-    others = [row for row in rows if row not in best]
     on_front = [_dot(group.label(row), row) for row in best]
+    known = {label.text for label in place(on_front, plot) if not label.covers}
+    others = [row for row in rows if group.label(row) not in known]
     if len(others) > MOST:
         return Names(place(on_front, plot), {}, "Only the rows on it are named.")
+    on_front = [dot for dot in on_front if dot[0] in known]
     numbers = {group.label(row): str(number) for number, row in enumerate(others, 1)}
     dots = [_dot(numbers[group.label(row)], row) for row in others]
     legend = {name: f"{number}  {name}" for name, number in numbers.items()}
@@ -92,13 +92,8 @@ def _datum(group: Group, row: Row) -> dict[str, Any]:
 
 
 def _legend(names: Sequence[str]) -> alt.Legend | None:
-    """Below the figure, in as many columns as fit."""
-    if not names:
-        return None
-    columns = max(1, int(theme.WIDTH // (max(map(len, names)) * LETTER + SYMBOL)))
-    return alt.Legend(
-        values=list(names), columns=columns, orient="bottom", symbolType="circle", symbolSize=70, symbolOpacity=1
-    )
+    """Below the figure."""
+    return fitting(names, values=list(names), orient="bottom", symbolType="circle", symbolSize=70) if names else None
 
 
 def _chart(rows: list[Row], best: list[Row], group: Group, style: Style, plot: Plot, names: Names) -> alt.TopLevelMixin:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import altair as alt
 
-from hopmeter.report import shapes, theme, words
+from hopmeter.report import folding, shapes, theme, words
 from hopmeter.report.drawing import Figure, Style, framed, log_axis, table
 from hopmeter.report.grouping import Group
 from hopmeter.report.source import Row
@@ -58,7 +57,7 @@ def _chart(
     x: dict[str, Any] = log_axis(ends, "", 6 if longest < 16 else 5)
     axis = alt.Axis(
         values=list(range(len(names))),
-        labelExpr=f"{json.dumps(names)}[datum.value]",
+        **folding.beside(names, "value", above=1),
         title=None,
         grid=True,
         labelColor=theme.INK,
@@ -76,4 +75,4 @@ def _chart(
             description="tip:N",
         )
     )
-    return framed(ridges, ROW * len(names))
+    return framed(ridges, folding.row(names, ROW) * len(names))

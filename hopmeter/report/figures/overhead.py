@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.report import theme, words
+from hopmeter.report import folding, theme, words
 from hopmeter.report.drawing import Figure, Style, framed, log_axis, span, table
 from hopmeter.report.grouping import Group
 from hopmeter.report.servers import asked
@@ -56,9 +56,10 @@ def _datum(group: Group, row: Row) -> dict[str, Any]:
 def _chart(
     data: list[dict[str, Any]], rows: list[Row], group: Group, style: Style, ends: tuple[float, float]
 ) -> alt.TopLevelMixin:
-    longest = max(len(row["series"]) for row in data)
+    names = [str(row["series"]) for row in data]
+    longest = max(map(len, names))
     x: dict[str, Any] = log_axis(ends, "", 6 if longest < 16 else 5)
-    axis = alt.Axis(labelColor=theme.INK, labelPadding=8, domain=False, ticks=False)
+    axis = alt.Axis(labelColor=theme.INK, labelPadding=8, domain=False, ticks=False, **folding.beside(names))
     base = alt.Chart(table(data)).encode(
         y=alt.Y("series:N", sort=None, title=None, axis=axis),
         color=style.colour(group.named(rows)),
@@ -69,4 +70,4 @@ def _chart(
     over = base.transform_filter("datum.excess != null").mark_point(filled=False, size=62, strokeWidth=1.3, opacity=1)
     dots = base.mark_point(filled=True, size=52, opacity=1).encode(x="p50:Q")
     rules = alt.Chart(table(data)).mark_rule(color=theme.GRID).encode(y=alt.Y("series:N", sort=None))
-    return framed(alt.layer(rules, reach, tail, over.encode(x="excess:Q"), dots), ROW * len(rows))
+    return framed(alt.layer(rules, reach, tail, over.encode(x="excess:Q"), dots), folding.row(names, ROW) * len(rows))

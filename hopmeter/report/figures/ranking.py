@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.report import theme, words
+from hopmeter.report import folding, theme, words
 from hopmeter.report.drawing import Figure, Style, framed, log_axis, span, table
 from hopmeter.report.grouping import Group
 from hopmeter.report.ranking import bounds
@@ -52,13 +52,14 @@ def _datum(group: Group, row: Row) -> dict[str, Any]:
 def _chart(
     data: list[dict[str, Any]], rows: list[Row], group: Group, style: Style, ends: tuple[float, float]
 ) -> alt.TopLevelMixin:
-    longest = max(len(row["series"]) for row in data)
+    names = [str(row["series"]) for row in data]
+    longest = max(map(len, names))
     x: dict[str, Any] = log_axis(ends, "", 6 if longest < 16 else 5)
     y = alt.Y(
         "series:N",
         sort=None,
         title=None,
-        axis=alt.Axis(labelColor=theme.INK, labelPadding=8, domain=False, ticks=False),
+        axis=alt.Axis(labelColor=theme.INK, labelPadding=8, domain=False, ticks=False, **folding.beside(names)),
     )
     colour = style.colour(group.named(rows))
     base = alt.Chart(table(data)).encode(y=y)
@@ -71,7 +72,7 @@ def _chart(
         x=alt.X("low:Q", **x), x2="high:Q", color=colour, description="tip:N"
     )
     dot = base.mark_point(filled=True, size=62, opacity=1).encode(x=alt.X("p50:Q"), color=colour, description="tip:N")
-    return framed(alt.layer(_rules(base), reach, tail, dot), ROW * len(rows))
+    return framed(alt.layer(_rules(base), reach, tail, dot), folding.row(names, ROW) * len(rows))
 
 
 def _rules(base: alt.Chart) -> Any:
