@@ -87,15 +87,15 @@ def saturated(runs: Sequence[Run]) -> Iterator[Caution]:
     if rows:
         yield Caution(
             "Could not keep up",
-            f"{names(rows)}: the rate that was asked was not reached, or too much was lost. What "
-            "these rows show is a queue, so they are not ranked.",
+            f"{names(rows)}: the rate that was asked was not reached, too much was lost, or messages stood in queues all "
+            "along. What these rows show is a queue, so they are not ranked.",
             grave=True,
         )
 
 
 @rule
 def every_core_busy(runs: Sequence[Run]) -> Iterator[Caution]:
-    """A queue that stays as long as it is does not look like one: the source is punctual and nothing is lost."""
+    """A short queue that stays as it is does not look like one: the source is punctual and nothing is lost."""
     rows = [row for row in measured(runs) if row.ok and _is_full(row)]
     if rows:
         yield Caution(
