@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from conformance.cases import Case
@@ -20,6 +21,11 @@ class Meeting:
     sender: Puppet
     receivers: list[Puppet]
     link: dict[str, Any]
+    probes: count[int] = field(default_factory=lambda: count(PROBE_SEQ))
+    sent: int = 0
+    """The last probe."""
+    seen: dict[int, int] = field(default_factory=dict)
+    """By receiver, the last probe that it has seen."""
 
 
 def meet(theatre: Theatre, case: Case, receivers: int = 1, frame_bytes: int = 64 + (1 << 20), **given: Any) -> Meeting:
@@ -34,7 +40,7 @@ def meet(theatre: Theatre, case: Case, receivers: int = 1, frame_bytes: int = 64
     meeting = Meeting(sender, others, link)
     for index in range(receivers):
         prove(meeting, index)
-    drain(meeting)
+    catch_up(meeting)
     return meeting
 
 
@@ -50,15 +56,32 @@ def _receiver(theatre: Theatre, case: Case, start: dict[str, Any]) -> Puppet:
 def prove(meeting: Meeting, index: int = 0, patience_s: float = 20) -> None:
     """Sends probes until receiver `index` has seen one."""
     deadline = time.monotonic() + patience_s
-    for probe in range(PROBE_SEQ, PROBE_SEQ + 100_000):
+    for probe in meeting.probes:
         meeting.sender.send("out", probe, 1, 8)
-        if meeting.receivers[index].receive(f"in{index}", 1, within_ms=100):
+        meeting.sent = probe
+        if _sees(meeting, index, within_ms=100):
             return
         assert time.monotonic() < deadline, f"receiver {index} saw no frame within {patience_s} s"
 
 
+def catch_up(meeting: Meeting) -> None:
+    """Takes the probes that are still on the way: behind the last one there is none, and where that was lost, silence
+    tells."""
+    for index in range(len(meeting.receivers)):
+        while meeting.seen.get(index) != meeting.sent and _sees(meeting, index, within_ms=60):
+            pass
+
+
+def _sees(meeting: Meeting, index: int, within_ms: int) -> bool:
+    """Whether a receiver gets a probe, or what else comes."""
+    seen = meeting.receivers[index].receive(f"in{index}", 1, within_ms)
+    for frame in seen:
+        meeting.seen[index] = frame.get("seq", 0)  # one that was mangled has none
+    return bool(seen)
+
+
 def drain(meeting: Meeting) -> None:
-    """Takes what probes are still on the way."""
+    """Takes whatever is still on the way."""
     for index, receiver in enumerate(meeting.receivers):
         while receiver.receive(f"in{index}", 1, within_ms=60):
             pass
