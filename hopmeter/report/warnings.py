@@ -87,8 +87,8 @@ def saturated(runs: Sequence[Run]) -> Iterator[Caution]:
     if rows:
         yield Caution(
             "Could not keep up",
-            f"{names(rows)}: the rate that was asked was not reached, too much was lost, or messages stood in queues all "
-            "along. What these rows show is a queue, so they are not ranked.",
+            f"{names(rows)}: the rate that was asked was not reached, too much was lost, or messages stood in queues "
+            "all along. What these rows show is a queue, so they are not ranked.",
             grave=True,
         )
 
