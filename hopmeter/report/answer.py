@@ -10,6 +10,7 @@ from hopmeter.report.codecs import ways
 from hopmeter.report.copies import copies
 from hopmeter.report.grouping import Group
 from hopmeter.report.limits import most_pairs
+from hopmeter.report.overwork import beyond
 from hopmeter.report.ranking import Place, bounds, faster, places
 from hopmeter.report.searches import searches
 from hopmeter.report.source import Row, Run
@@ -27,7 +28,8 @@ WHAT = {
 def answer(runs: Sequence[Run], found: Sequence[Group]) -> list[str]:
     """Sentences in plain words, most important first."""
     copied = [each.sentence for each in copies(runs)]
-    asked = [each.sentence for each in searches(runs)] + [each.sentence for each in most_pairs(runs)] + copied
+    above = [each.sentence for each in beyond(found)]
+    asked = [each.sentence for each in searches(runs)] + [each.sentence for each in most_pairs(runs)] + above + copied
     found = [group for group in found if not all(row.cell.search for row in group.rows)]
     if asked and not found:
         return [*asked, *caution(runs)]

@@ -107,12 +107,13 @@ def groups(runs: Sequence[Run]) -> list[Group]:
 
 
 FIRST = ("payload_bytes", "rate_hz", "relays", "sinks", "pairs")
-"""Small messages and low rates come first, whatever else differs."""
+"""Small messages, low rates and short work come first, whatever else differs."""
 
 
 def _rank(item: tuple[tuple[Any, ...], list[Row]]) -> list[tuple[int, float, str]]:
     conditions = dict(zip(CONDITIONS, item[0], strict=False))
-    return [_order(value) for value in (*(conditions[key] for key in FIRST), *item[0])]
+    work_s = item[1][0].cell.ideal_s or 0.0
+    return [_order(value) for value in (*(conditions[key] for key in FIRST), work_s, *item[0])]
 
 
 def _order(value: Any) -> tuple[int, float, str]:

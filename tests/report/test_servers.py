@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from report_rows import cell, run_of
 
+from hopmeter.report.answer import answer
 from hopmeter.report.drawing import Figure, Style, ticks
 from hopmeter.report.figures import overhead, servers, throughput
 from hopmeter.report.grouping import groups
@@ -61,6 +62,24 @@ def test_the_name_of_each_of_several_rows_stands_above_its_servers() -> None:
     assert '"0.00": "shm"' in chart and '"5.50": "zeromq"' in chart and '"6.50": "server 1"' in chart
     alone = drawn(servers, run_of(gathered("shm", 80)))
     assert [row["place"] for row in values(alone) if "who" in row] == [0, 1, 2, 3]
+
+
+def test_the_answer_says_how_much_more_than_the_work_a_message_takes() -> None:
+    slow = {"asking": "sequential", "ideal_us": 120_000.0, "work": "sleep:30ms/40ms/50ms"}
+    rows = [gathered("shm", 80, **slow), gathered("zeromq", 300, work="sleep:30ms/40ms/50ms")]
+    run = run_of(*rows, gathered("shm", 90, work="sleep:30ms/40ms/50ms", ranked=False))
+    said = answer([run], groups([run]))
+    thin = "\N{NARROW NO-BREAK SPACE}"
+    assert said[0] == (
+        f"The median above 50.0{thin}ms of work, all servers asked at once: shm 145{thin}µs, zeromq 355{thin}µs."
+    )
+    assert said[1] == f"The median above 120{thin}ms of work, one server asked after the other: shm 135{thin}µs."
+
+
+def test_short_work_comes_before_long_work() -> None:
+    works = ("sleep:300ms/400ms/500ms", "sleep:3s/4s/5s", "sleep:30ms/40ms/50ms")
+    run = run_of(*(gathered("shm", 80, work=work) for work in works))
+    assert [group.conditions["work"] for group in groups([run])] == [works[2], works[0], works[1]]
 
 
 def test_servers_asked_in_turn_have_no_straggler() -> None:
