@@ -27,6 +27,9 @@ CASES: dict[str, Case] = {
     "all at once": {"plan": {"lose_every": 250, "duplicate_every": 11, "reorder_every": 30}},
     "stall": {"rate": 1000, "plan": {"stall_at": 250, "stall_ms": 500}},
     "overload": {"plan": {"max_rate_hz": 1000}},
+    "full": {"rate": 5000, "warmup": 4000, "messages": 2000, "plan": {"max_rate_hz": 4970, "queue": 20}},
+    "long way": {"rate": 1000, "plan": {"delay_us": 100_000}},
+    "slow places": {"rate": 100, "messages": 50, "relays": 5, "work": "sleep:5ms", "plan": {"delay_us": 100_000}},
     "altered": {"plan": {"corrupt_every": MESSAGES}},
 }
 Row = dict[str, Any]
@@ -143,6 +146,19 @@ def test_a_stall_of_the_sender_is_seen_in_response_and_not_in_service(rows: dict
 def test_overload_is_saturation_and_not_latency(rows: dict[str, Row]) -> None:
     assert rows["overload"]["status"] == "saturated"
     assert "waited longer and longer" in rows["overload"]["reason"]
+
+
+def test_a_queue_that_is_full_before_the_first_message_is_saturation(rows: dict[str, Row]) -> None:
+    row = rows["full"]
+    assert (row["status"], row["lost"]) == ("saturated", 0), "it neither grows nor loses: it has twenty places"
+    assert row["busy"] > row["sent"]
+
+
+@pytest.mark.parametrize(("name", "least_us"), [("long way", 100_000), ("slow places", 6 * 100_000 + 5 * 5000)])
+def test_what_takes_many_periods_by_itself_is_no_queue(name: str, least_us: float, rows: dict[str, Row]) -> None:
+    row = rows[name]
+    assert (row["status"], row["reason"]) == ("ok", None)
+    assert row["response_min_us"] >= least_us
 
 
 def test_altered_content_fails_the_cell_and_no_other(rows: dict[str, Row]) -> None:
