@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 PERMILLE = {"p50": 500, "p90": 900, "p99": 990, "p999": 999}
 BEYOND = 10
@@ -59,6 +58,8 @@ def _between(values: Nanoseconds, index: int, fraction: float) -> float:
 @lru_cache(maxsize=256)
 def _factor(trials: int) -> float:
     """Half the width of the interval in standard deviations of one trial."""
+    from scipy.special import stdtrit  # takes half of what a command takes to start, and most show no interval
+
     return float(stdtrit(trials - 1, (1 + CONFIDENCE) / 2)) / math.sqrt(trials)
 
 
