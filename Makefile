@@ -76,7 +76,7 @@ test-python: all
 	python -m hopmeter.build.system $(TEST_PACKAGES)
 	setup/multicast.sh
 	pytest -m "not together" $(APART_TESTS:%=--ignore=%) $(AGAIN) $(PYTEST)
-	pytest -m together $(APART_TESTS:%=--ignore=%) -n $$(( $$(nproc) + 1 )) $(AGAIN) $(PYTEST)
+	pytest -m together $(APART_TESTS:%=--ignore=%) -n $$(( $$(nproc) + 2 )) $(AGAIN) $(PYTEST)
 
 # The rest of tests/codecs runs in .venv with all other tests.
 test-codecs: $(STAMPS)/frameworks
