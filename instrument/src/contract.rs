@@ -164,7 +164,11 @@ pub fn count_copy() {
 
 /// Sends a copy of a received frame through `send`.
 pub fn copy_on(received: &Received<'_>, send: impl FnOnce(usize, Fill<'_>) -> Result<Sent>) -> Result<Sent> {
+    let mut copied = false;
     send(received.payload.len(), &mut |frame| {
+        if std::mem::replace(&mut copied, true) {
+            return;
+        }
         count_copy();
         frame.header.copy_from_slice(received.header);
         frame.payload.copy_from_slice(received.payload);
@@ -231,5 +235,24 @@ pub trait Replier {
     /// A handle to answer later and from any thread, where the manifest says `reply = "deferred"`.
     fn defer(&mut self) -> Option<Box<dyn Replier + Send>> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_that_is_filled_twice_is_made_and_counted_once() {
+        let sent = [7; HEADER_BYTES + 3];
+        let (mut frame, before) = (vec![0; sent.len()], copies_made());
+        let copied = copy_on(&Received::split(&sent), |payload_bytes, fill| {
+            assert_eq!(payload_bytes, 3);
+            fill(FrameMut::split(&mut frame));
+            fill(FrameMut::split(&mut frame));
+            Ok(Sent::Accepted)
+        });
+        assert!(matches!(copied, Ok(Sent::Accepted)));
+        assert_eq!((&frame[..], copies_made() - before), (&sent[..], 1));
     }
 }

@@ -24,8 +24,9 @@ impl<'a> FrameMut<'a> {
     }
 }
 
-/// Writes one frame into memory that the transport lends. Called at most once per send, on the caller's thread;
-/// stamps the sent time last, so an adapter calls it as late as it can.
+/// Writes one frame into memory that the transport lends. Called once per send, on the caller's thread; stamps the
+/// sent time last, so an adapter calls it as late as it can. Called again for the same memory it only stamps anew, as
+/// an adapter needs that rehearses (see [`Received::rehearsal`]).
 pub type Fill<'a> = &'a mut dyn FnMut(FrameMut<'_>);
 
 /// A received frame, borrowed: valid until the callback it was given to returns.
@@ -62,15 +63,21 @@ impl<'a> Received<'a> {
 static NO_FRAME: [u8; HEADER_BYTES] = [0x5a; HEADER_BYTES];
 
 impl Received<'static> {
-    /// Nothing was received. An adapter that calls receivers on the sender's own thread may show it to them just before
-    /// `fill`, so that their code and state are at hand when the frame comes, as in a program that calls all the time:
-    /// what is measured is the call then, and not the way of its cache lines. Counted nowhere.
+    /// Nothing was received. An adapter that calls receivers on the sender's own thread may show it to them after a
+    /// first `fill`, before it fills again and shows the frame, by the very same code: caches and branch predictors know
+    /// the way then, as in a program that calls all the time, and what is measured is the call. Counted nowhere.
     pub fn rehearsal() -> Self {
         Self { header: &NO_FRAME, payload: &[], native: None, keep: None }
     }
 }
 
 impl Received<'_> {
+    /// This frame, or a rehearsal of it. No branch, which would be foretold wrongly just when it counts.
+    pub fn or_rehearsal(self, rehearsing: bool) -> Self {
+        let headers = [self.header, &NO_FRAME];
+        Self { header: headers[usize::from(rehearsing)], ..self }
+    }
+
     /// Whether it is a rehearsal, which no bytes of a sender can be.
     pub fn is_rehearsal(&self) -> bool {
         std::ptr::eq(self.header.as_ptr(), NO_FRAME.as_ptr())
@@ -96,5 +103,7 @@ mod tests {
         assert_eq!(Header::read(rehearsal.header, 0), Err(Refused::Malformed));
         let sent = NO_FRAME.to_vec();
         assert!(!Received::split(&sent).is_rehearsal(), "the same bytes from a sender");
+        assert!(Received::split(&sent).or_rehearsal(true).is_rehearsal());
+        assert!(!Received::split(&sent).or_rehearsal(false).is_rehearsal());
     }
 }

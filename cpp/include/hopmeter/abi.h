@@ -118,7 +118,8 @@ typedef struct HopmeterLink {
   uint32_t receivers;
 } HopmeterLink;
 
-/// Writes one frame. Called at most once per send, on the caller's thread, as late as possible: it stamps the time.
+/// Writes one frame. Called once per send, on the caller's thread, as late as possible: it stamps the time. Called again
+/// for the same memory it only stamps anew.
 typedef struct HopmeterFill {
   void *context;
   void (*call)(void *context, struct HopmeterFrameMut frame);

@@ -25,8 +25,9 @@ struct FrameMut {
   }
 };
 
-/// Writes one frame into memory that the transport lends. Call it at most once per send, on the caller's thread, and
-/// as late as possible: it stamps the sent time last. Valid until `send` returns; copies refer to the same.
+/// Writes one frame into memory that the transport lends. Call it once per send, on the caller's thread, and as late as
+/// possible: it stamps the sent time last. Called again for the same memory it only stamps anew, as an adapter needs
+/// that rehearses. Valid until `send` returns; copies refer to the same.
 class Fill {
  public:
   explicit Fill(HopmeterFill raw) noexcept : raw_(raw) {}
@@ -72,8 +73,9 @@ class Received {
     return {whole.first(header), whole.subspan(header)};
   }
 
-  /// Nothing was received. An adapter that calls receivers on the sender's own thread may show it to them just before
-  /// `fill`, so that their code and state are at hand when the frame comes. Counted nowhere.
+  /// Nothing was received. An adapter that calls receivers on the sender's own thread may show it to them after a first
+  /// `fill`, before it fills again and shows the frame, by the very same code: caches and branch predictors know the
+  /// way then. Counted nowhere.
   static Received rehearsal() noexcept { return Received(hopmeter_rehearsal()); }
 
   /// The same frame with the transport's own message attached, for a `forward` that moves. Borrowed like the bytes.

@@ -109,7 +109,8 @@ pub struct FrameMut {
     pub payload_bytes: usize,
 }
 
-/// Writes one frame. Called at most once per send, on the caller's thread, as late as possible: it stamps the time.
+/// Writes one frame. Called once per send, on the caller's thread, as late as possible: it stamps the time. Called again
+/// for the same memory it only stamps anew.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Fill {

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use crate::clock;
 use crate::codec::Codec;
-use crate::contract::{Fill, FrameMut, Sent};
+use crate::contract::{Fill, Sent};
 use crate::error::{Error, Result};
-use crate::frame::{Header, flags};
+use crate::frame::{HEADER_BYTES, Header, flags};
 use crate::payload::{self, Content};
 use crate::recorder::NONE_NS;
 use crate::spec::{Spec, Touch};
@@ -164,25 +164,26 @@ impl Emitter {
         let (mut sent_ns, mut refused) = (0, 0);
         let accepted = insist(self.busy_ns, &mut refused, || {
             let begun_ns = if self.is_early() { clock::now_ns() } else { 0 };
-            send(self.payload_bytes, &mut |frame| sent_ns = self.write(header, frame, begun_ns))
+            let (mut header, mut ready) = (header, false);
+            send(self.payload_bytes, &mut |frame| {
+                if !std::mem::replace(&mut ready, true) {
+                    self.make_ready(&mut header, frame.payload, begun_ns);
+                }
+                sent_ns = stamp(&header, frame.header);
+            })
         })?;
         *busy += if header.is_sample() { refused } else { 0 };
         Ok(if accepted { Offered::Sent(Stamps { sent_ns, encoded_ns: NONE_NS }) } else { Offered::Abandoned })
     }
 
-    /// Writes one frame; what it costs lies before the stamp, which comes last and never before the message is due.
-    #[inline]
-    fn write(&self, mut header: Header, frame: FrameMut<'_>, begun_ns: i64) -> i64 {
+    /// Writes the payload and waits until the message is due: all that lies before the stamp.
+    fn make_ready(&self, header: &mut Header, payload: &mut [u8], begun_ns: i64) {
         if self.always_write || header.is(flags::CHECKSUM) {
-            self.write_payload(&mut header, frame.payload);
+            self.write_payload(header, payload);
         }
         if self.is_early() {
-            self.wait_until_due(&header, begun_ns);
+            self.wait_until_due(header, begun_ns);
         }
-        header.write(frame.header);
-        let sent_ns = clock::now_ns();
-        Header::stamp_sent(frame.header, sent_ns);
-        sent_ns
     }
 
     fn is_early(&self) -> bool {
@@ -206,6 +207,15 @@ impl Emitter {
         let spun_ns = clock::spin_until(header.intended_ns) - ready_ns;
         self.spun_ns.set(self.spun_ns.get() + if header.is_sample() { spun_ns } else { 0 });
     }
+}
+
+/// Writes the header; the time it is sent comes last.
+#[inline]
+fn stamp(header: &Header, bytes: &mut [u8; HEADER_BYTES]) -> i64 {
+    header.write(bytes);
+    let sent_ns = clock::now_ns();
+    Header::stamp_sent(bytes, sent_ns);
+    sent_ns
 }
 
 /// Repeats a send that answers `Busy`, eagerly first and spaced later; false when the deadline is over.

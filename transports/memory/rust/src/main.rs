@@ -85,7 +85,7 @@ struct MemoryPublisher {
 
 impl Publisher for MemoryPublisher {
     /// `fill` stamps the sent time as its last act, so it is called as late as possible: the frame is at hand, the
-    /// receivers are held, known to have room and rehearsed, and all that follows is the sending.
+    /// receivers are held and known to have room, and all that follows is the sending.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let mut receivers = self.channel.hold();
         if !receivers.has_room() {
