@@ -13,7 +13,7 @@ Spans = NDArray[np.float64]
 """Nanoseconds by message; NaN where one did not get there."""
 
 TURNS = 10
-"""So many messages may fall due while one waits; in a chain one a hop, for each place may be busy with one."""
+"""So many messages may fall due while one waits; more in a chain whose places hold messages for longer in all."""
 LEAST_NS = 1_000_000
 """A wait below this may be that of waking a receiver, which then takes in one go what came meanwhile."""
 ALONE = 1
@@ -23,8 +23,12 @@ ORDERLY = 0.99
 
 
 def limit_ns(flow: Flow, turn_ns: float) -> float:
-    """What waits and whole ways are compared with; `turn_ns` is the time from one message to the next."""
-    return max(LEAST_NS, max(TURNS, flow.cell.hops) * turn_ns)
+    """What waits and whole ways are compared with; `turn_ns` is the time from one message to the next.
+
+    A place that works may be found busy with the message before, for as long as it holds one.
+    """
+    held_ns = sum(min(turn_ns, median(_span(each.forwarded, each.arrived))) for each in flow.relays)
+    return max(LEAST_NS, TURNS * turn_ns, held_ns)
 
 
 def waited(flow: Flow) -> Spans:

@@ -89,7 +89,17 @@ def test_nor_is_a_chain_whose_places_take_their_time(tmp_path: Path) -> None:
 
 
 def test_nor_are_places_that_are_each_busy_with_the_message_before(tmp_path: Path) -> None:
-    assert analysed(tmp_path, cell(relays=20), crowded(20, 1))["status"] == "ok"
+    draw, at = np.random.default_rng(0), np.arange(COUNT) * MS
+    trial: dict[int, Rows] = {0: messages(COUNT), 21: []}
+    for place in range(1, 21):
+        done, rows = 0, []
+        for seq, hold in enumerate(draw.uniform(0.9 * MS, 1.04 * MS, COUNT).astype(int)):
+            came = max(int(at[seq]) + 20 * US, done)
+            done = came + int(hold)
+            rows.append({"seq": seq, "arrived": came, "forwarded": done})
+        trial[place], at = rows, np.array([row["forwarded"] for row in rows])
+    trial[21] = [{"seq": seq, "arrived": int(when) + 20 * US} for seq, when in enumerate(at)]
+    assert analysed(tmp_path, cell(relays=20), trial)["status"] == "ok"
 
 
 def test_nor_is_a_way_of_many_lengths_where_messages_overtake(tmp_path: Path) -> None:
