@@ -17,6 +17,9 @@ use crate::frames::{Arrivals, Memory};
 use crate::sessions::Listening;
 use crate::topics::failed;
 
+/// How zenoh itself ends a query to which no reply came.
+const TIMED_OUT: &[u8] = b"Timeout";
+
 /// The asking end. Replies of all calls come through one channel.
 pub struct Asking {
     querier: Querier<'static>,
@@ -55,14 +58,24 @@ impl Asking {
         Ok(Sent::Accepted)
     }
 
-    fn hand_over(&self, reply: Reply, take: Take<'_>) -> Result<()> {
-        let sample = reply.into_result().map_err(|refused| {
-            let text = String::from_utf8_lossy(&refused.payload().to_bytes()).into_owned();
-            Error::new(format!("zenoh ended a query without a reply: {text}"))
-        })?;
-        self.arrivals.look(sample.payload(), take);
-        Ok(())
+    /// How many frames that was. A query or reply that zenoh dropped is a call that was lost, as a message would be.
+    fn hand_over(&self, reply: Reply, take: Take<'_>) -> Result<usize> {
+        match reply.into_result() {
+            Ok(sample) => {
+                self.arrivals.look(sample.payload(), take);
+                Ok(1)
+            }
+            Err(ended) => no_reply(&ended.payload().to_bytes()),
+        }
     }
+}
+
+fn no_reply(why: &[u8]) -> Result<usize> {
+    if why == TIMED_OUT {
+        return Ok(0);
+    }
+    let why = String::from_utf8_lossy(why);
+    Err(Error::new(format!("zenoh ended a query without a reply: {why}")))
 }
 
 impl Client for Asking {
@@ -85,8 +98,7 @@ impl Client for Asking {
         let mut next = self.replies.recv_timeout(timeout).ok();
         let mut frames = 0;
         while let Some(reply) = next {
-            self.hand_over(reply, take)?;
-            frames += 1;
+            frames += self.hand_over(reply, take)?;
             next = self.replies.try_recv().ok();
         }
         Ok(frames)
@@ -199,5 +211,17 @@ impl Drop for Called {
             // A session that is closed already calls no more either.
             let _ = queryable.undeclare().wait_callbacks().wait();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::no_reply;
+
+    #[test]
+    fn a_query_that_timed_out_is_a_lost_call_and_any_other_end_an_error() {
+        assert_eq!(no_reply(b"Timeout").ok(), Some(0));
+        let refused = no_reply(b"no such key").expect_err("must be an error");
+        assert!(refused.to_string().contains("no such key"));
     }
 }

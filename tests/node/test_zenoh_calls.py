@@ -1,0 +1,42 @@
+"""What a client over zenoh makes of a query that zenoh ended."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hopmeter import places
+
+pytest.importorskip("zenoh")
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A client that has asked already; what it is given comes from a queue, as ever."""
+    (folder,) = places.transport_folders()
+    monkeypatch.syspath_prepend(str(folder / "zenoh/python"))
+    for name in ("adapter", "frames", "sessions"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    adapter = importlib.import_module("adapter")
+    return adapter.Client(SimpleNamespace(look=lambda payload, take: take(payload)), SimpleNamespace(), None)
+
+
+def ended(why: str) -> SimpleNamespace:
+    return SimpleNamespace(ok=None, err=SimpleNamespace(payload=SimpleNamespace(to_string=lambda: why)))
+
+
+def test_a_query_that_timed_out_is_a_lost_call(client: Any) -> None:
+    client._replies.put(ended("Timeout"))
+    client._replies.put(SimpleNamespace(ok=SimpleNamespace(payload=3)))
+    assert client.poll(1.0, lambda frame: frame) == 0
+    assert client.poll(1.0, lambda frame: frame) == 3
+
+
+def test_any_other_end_is_an_error(client: Any) -> None:
+    client._replies.put(ended("no such key"))
+    with pytest.raises(RuntimeError, match="no such key"):
+        client.poll(1.0, lambda frame: frame)
