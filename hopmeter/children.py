@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 GRACE_S = 10.0
 """For a program to put away what it was doing."""
@@ -31,22 +34,24 @@ def run(
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
-def stop() -> None:
-    """Lets all end that threads are waiting for: Ctrl-C is raised in the main thread alone."""
-    running = list(_RUNNING)
-    for process in running:
-        process.terminate()
-    for process in running:
-        _wait(process)
+def stop(at_once: bool = False) -> None:
+    """Ends all tools that threads are waiting for, with what those have started, by and by or `at_once`: Ctrl-C is
+    raised in the main thread alone, and CMake waits for its builder, which nobody else would end."""
+    for each in (each for process in list(_RUNNING) for each in _family(process.pid)):
+        with suppress(psutil.Error):
+            each.kill() if at_once else each.terminate()
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    with suppress(psutil.Error):
+        process = psutil.Process(pid)
+        return [process, *process.children(recursive=True)]
+    return []
 
 
 def _end(process: subprocess.Popen[str]) -> None:
     """Whoever shares our terminal was interrupted with us; nobody minds to be asked again in other words."""
     process.terminate()
-    _wait(process)
-
-
-def _wait(process: subprocess.Popen[str]) -> None:
     try:
         process.wait(GRACE_S)
     except subprocess.TimeoutExpired:

@@ -88,8 +88,9 @@ def _stop(begun: Sequence[Future[Outcome]]) -> None:
     """Nothing goes on, and nothing else begins, where somebody has lost interest."""
     for each in begun:
         each.cancel()
+    patience = time.monotonic() + children.GRACE_S
     while wait(begun, LOOK_S).not_done:
-        children.stop()
+        children.stop(at_once=time.monotonic() > patience)
 
 
 def build_one(target: Target) -> Outcome:
