@@ -94,9 +94,11 @@ def groups(runs: Sequence[Run]) -> list[Group]:
     """All rows of all runs that were measured, by their conditions and the machine."""
     found: dict[tuple[Any, ...], list[Row]] = {}
     machines = hosts.names(runs)
+    sizes = _sizes(row for run in runs for row in run.measured)
     for run in runs:
         for row in run.measured:
-            conditions = tuple(row[key] for key in CONDITIONS)
+            known = {"payload_bytes": sizes.get(_object(row), row["payload_bytes"])}
+            conditions = tuple(known.get(key, row[key]) for key in CONDITIONS)
             found.setdefault((*conditions, machines.get(id(run), "")), []).append(row)
     varied = tuple(key for place, key in enumerate(CONDITIONS) if len({key_[place] for key_ in found}) > 1)
     ordered = sorted(found.items(), key=_rank)
@@ -104,6 +106,19 @@ def groups(runs: Sequence[Run]) -> list[Group]:
         Group(dict(zip(CONDITIONS, key, strict=False)), tuple(sorted(rows, key=_place)), number, varied, key[-1])
         for number, (key, rows) in enumerate(ordered, 1)
     ]
+
+
+def _sizes(rows: Iterable[Row]) -> dict[tuple[Any, ...], int]:
+    """The most bytes that each object takes: with another version of its library it may take a few less."""
+    sizes: dict[tuple[Any, ...], int] = {}
+    for row in rows:
+        if row["codec"] != QUIET["codec"]:
+            sizes[_object(row)] = max(sizes.get(_object(row), 0), row["payload_bytes"] or 0)
+    return sizes
+
+
+def _object(row: Row) -> tuple[Any, ...]:
+    return tuple(row[key] for key in CONDITIONS if key != "payload_bytes")
 
 
 FIRST = ("payload_bytes", "rate_hz", "relays", "sinks", "pairs")

@@ -106,8 +106,13 @@ def _trials(row: Row) -> str:
     return f"{row['trials_good'] or 0}/{row['trials'] or 0}"
 
 
+TRACE = ": Traceback (most recent call last)"
+"""From here on a reason tells programmers where it was; the trial's log and `trials.parquet` have all of it."""
+
+
 def _trouble(row: Row) -> str:
-    return f"{row['status']}: {row['reason']}" if row["reason"] else str(row["status"])
+    reason = str(row["reason"] or "").partition(TRACE)[0]
+    return f"{row['status']}: {reason}" if reason else str(row["status"])
 
 
 def _style(row: Row) -> str:
