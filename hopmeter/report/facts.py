@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hopmeter.pictures.decoded import said
@@ -70,14 +70,23 @@ def versions(runs: Sequence[Run]) -> Facts:
 def ways(runs: Sequence[Run]) -> Facts:
     """Which way the messages took, as the transports themselves say: the device, the memory, the rmw; and how much
     shared memory their processes had mapped, which nobody has to say."""
-    taken: dict[str, list[str]] = {}
+    taken: dict[str, dict[str, list[str]]] = {}
     mapped: dict[str, float] = {}
     for row in (row for run in runs for row in run.measured if row["path"]):
         way = COUNTED.sub("", str(row["path"])) + (f" [{row['profile']}]" if row["profile"] else "")
         name = f"{row['transport']} ({row['language']})"
-        taken.setdefault(name, []).append(way)
+        taken.setdefault(name, {}).setdefault(way, []).append(row.run.name)
         mapped[name] = max(mapped.get(name, 0.0), mapped_mb(row) or 0.0)
-    return [(name, "; ".join([*words.distinct(ways), *_mapped(mapped[name])])) for name, ways in sorted(taken.items())]
+    return [(name, "; ".join([*_of_runs(ways), *_mapped(mapped[name])])) for name, ways in sorted(taken.items())]
+
+
+def _of_runs(ways: Mapping[str, Sequence[str]]) -> list[str]:
+    """Each way, with its runs where others took another: those of ROS 2 may differ in nothing but the rmw."""
+    every = {name for names in ways.values() for name in names}
+    return [
+        way if set(names) == every else f"{way} (in {words.listed(words.distinct(names))})"
+        for way, names in ways.items()
+    ]
 
 
 def _mapped(most_mb: float) -> list[str]:

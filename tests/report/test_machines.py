@@ -135,6 +135,14 @@ def test_the_way_of_the_messages_is_told_once_for_all_cells_that_agree() -> None
     assert facts.ways([run]) == told
 
 
+def test_a_way_that_not_all_runs_took_is_told_with_its_runs() -> None:
+    runs = [run_of(cell("ros2", 9.0, path=rmw), cell("tcp", 9.0, path="lo")) for rmw in ("rmw_one", "rmw_two")]
+    for run, name in zip(runs, ("first", "second"), strict=True):
+        run.folder = Path(f"results/{name}")
+    told = [("ros2 (rust)", "rmw_one (in first); rmw_two (in second)"), ("tcp (rust)", "lo")]
+    assert facts.ways(runs) == told
+
+
 def test_objects_on_a_gpu_are_told_as_a_multiple_of_those_in_memory() -> None:
     def stand(codec: str, device: str, p50: float, share: str = "none") -> codecs.Stand:
         (row,) = run_of(cell("zeromq", p50, language="python", codec=codec, device=device, share=share)).measured
