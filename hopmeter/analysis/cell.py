@@ -127,12 +127,11 @@ def _overload(good: Sequence[Judged]) -> str:
         found.append(f"the source reached {rates[0]:.4g} of {rates[1]:.4g} Hz")
     if _most(trials, "backlog"):
         found.append("messages waited longer and longer")
-    return "; ".join(found) or _standing(good)
+    return "; ".join(found) or _standing(good, trials)
 
 
-def _standing(good: Sequence[Judged]) -> str:
+def _standing(good: Sequence[Judged], trials: Sequence[Measured]) -> str:
     """What is said of a queue that was there before the first message and stayed, without growing or losing any."""
-    trials = [each.measured for each in good if each.measured]
     turn_ns = max(1.0, median(pace.turn_ns for trial in trials for pace in trial.paces))
     if _most(trials, "queued_ns"):
         waited_ns = median(max(pace.queued_ns for pace in trial.paces) for trial in trials)

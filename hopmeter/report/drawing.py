@@ -24,11 +24,9 @@ PLAIN = (
     " : replace(format(datum.value, ','), regexp(',', 'g'), '\N{NARROW NO-BREAK SPACE}')"
 )
 """A tick that has no unit of its own, written as `words.number` writes it."""
-LETTER = 6.3
-"""The mean width of a letter in a figure."""
 SYMBOL = 46.0
 """What a line of the legend and the gaps beside it take."""
-ROOM = int((theme.WIDTH - SYMBOL) // folding.LETTER)
+ROOM = int((theme.WIDTH - SYMBOL) // folding.WIDE)
 """Letters of a legend's line."""
 
 
@@ -101,7 +99,7 @@ def legend(labels: Sequence[str]) -> alt.Legend | None:
 def fitting(labels: Sequence[str], **how: Any) -> alt.Legend:
     """A legend in as many columns as fit; a name that is too long for one line stands on several."""
     widest = min(ROOM, max(map(len, labels)))
-    columns = max(1, int(theme.WIDTH // (widest * LETTER + SYMBOL)))
+    columns = max(1, int(theme.WIDTH // (widest * folding.LETTER + SYMBOL)))
     how = folding.told(labels, ROOM) | how
     return alt.Legend(columns=min(columns, len(labels)), symbolOpacity=1, title=None, **how)
 

@@ -7,10 +7,10 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-LETTER = 7.5
-"""The width of a wide letter in the font that stands in where none of ours is installed."""
-LINE = 13.0
-AXIS = int(220 / LETTER)
+LETTER, WIDE, LINE = 6.3, 7.5, 13.0
+"""Pixels: the mean width of a letter, that of a wide one in the font that stands in where none of ours is installed,
+and the height of a line."""
+AXIS = int(220 / WIDE)
 """Letters of a line beside an axis."""
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-LETTER, LINE = 6.3, 13.0
+from hopmeter.report.folding import LETTER, LINE
+
 DOT = 6.0
 """Half of what a dot takes, with a little air."""
 

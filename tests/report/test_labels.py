@@ -7,8 +7,9 @@ from typing import Any
 
 from hopmeter.report.drawing import Style
 from hopmeter.report.figures import cpu
+from hopmeter.report.folding import LETTER, LINE
 from hopmeter.report.grouping import groups
-from hopmeter.report.labels import DOT, LETTER, LINE, Box, Label, Plot, place
+from hopmeter.report.labels import DOT, Box, Label, Plot, place
 from tests.report.rows import cell, run_of
 
 PLOT = Plot((1.0, 1000.0), (1.0, 1000.0), 370, 260)

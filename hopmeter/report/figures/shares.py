@@ -7,9 +7,9 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.report import codecs, theme, words
+from hopmeter.report import codecs, folding, theme, words
 from hopmeter.report.codecs import Stand
-from hopmeter.report.drawing import LETTER, Figure, Style, framed, table
+from hopmeter.report.drawing import Figure, Style, framed, table
 from hopmeter.report.grouping import Group
 
 ORDER = 2
@@ -76,7 +76,7 @@ def _chart(placed: Sequence[Stand]) -> alt.TopLevelMixin:
         }
         for each in placed
     ]
-    room = 1.05 + max(len(each["name"]) for each in names) * LETTER / BAR
+    room = 1.05 + max(len(each["name"]) for each in names) * folding.LETTER / BAR
     axis = alt.Axis(
         values=[0, 0.25, 0.5, 0.75, 1],
         format="%",
