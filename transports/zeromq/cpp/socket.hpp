@@ -13,6 +13,25 @@ inline constexpr std::size_t large_bytes = 64 << 10;
 
 inline std::span<std::byte> bytes(zmq::message_t& message) { return {message.data<std::byte>(), message.size()}; }
 
+/// A second reference to the same bytes, for `Received::keep`.
+class KeptMessage final : public hopmeter::Kept {
+ public:
+  explicit KeptMessage(const void* native) {
+    message_.copy(const_cast<zmq::message_t&>(*static_cast<const zmq::message_t*>(native)));
+  }
+  std::span<const std::byte> bytes() const noexcept override { return {message_.data<std::byte>(), message_.size()}; }
+  static std::unique_ptr<hopmeter::Kept> keep(const void* native) { return std::make_unique<KeptMessage>(native); }
+
+ private:
+  zmq::message_t message_;
+};
+
+/// A received message as the instrument sees it.
+inline hopmeter::Received received(const zmq::message_t& message) {
+  const std::span<const std::byte> whole(message.data<std::byte>(), message.size());
+  return hopmeter::Received::split(whole).with_native(&message).with_keep<KeptMessage::keep>();
+}
+
 /// What all ends of the process share. The context ends before the pool, whose frames it gives back.
 struct Shop {
   explicit Shop(const hopmeter::Setup& setup)
@@ -82,6 +101,14 @@ class Socket {
     if (size >= 0) return true;
     if (errno == EAGAIN || errno == EINTR) return false;
     throw zmq::error_t();
+  }
+
+  /// Hands over one message. It goes back at once, so that the next one comes into memory that is still in the caches.
+  std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) {
+    zmq::message_t message;
+    if (!receive(message, timeout)) return 0;
+    take(received(message));
+    return 1;
   }
 
  private:

@@ -6,25 +6,6 @@ using namespace hopmeter;
 
 namespace {
 
-/// A second reference to the same bytes, for `Received::keep`.
-class KeptMessage final : public Kept {
- public:
-  explicit KeptMessage(const void* native) {
-    message_.copy(const_cast<zmq::message_t&>(*static_cast<const zmq::message_t*>(native)));
-  }
-  std::span<const std::byte> bytes() const noexcept override { return {message_.data<std::byte>(), message_.size()}; }
-  static std::unique_ptr<Kept> keep(const void* native) { return std::make_unique<KeptMessage>(native); }
-
- private:
-  zmq::message_t message_;
-};
-
-/// A received message as the instrument sees it.
-Received received(const zmq::message_t& message) {
-  const std::span<const std::byte> whole(message.data<std::byte>(), message.size());
-  return Received::split(whole).with_native(&message).with_keep<KeptMessage::keep>();
-}
-
 class Pub final : public Publisher {
  public:
   Pub(Shop& shop, const Link& link) : socket_(shop, zmq::socket_type::pub) {
@@ -46,15 +27,10 @@ class Sub final : public Subscriber {
     socket_.connect(link);
   }
 
-  std::size_t poll(Timeout timeout, Take take) override {
-    if (!socket_.receive(message_, timeout)) return 0;
-    take(received(message_));
-    return 1;
-  }
+  std::size_t poll(Timeout timeout, Take take) override { return socket_.poll(timeout, take); }
 
  private:
   Socket socket_;
-  zmq::message_t message_;
 };
 
 class Dealer final : public Client {
@@ -63,15 +39,10 @@ class Dealer final : public Client {
   Sent start(std::size_t payload_bytes, Fill fill) override { return socket_.send(payload_bytes, fill); }
   Sent forward(const Received& received) override { return socket_.forward(received); }
 
-  std::size_t poll(Timeout timeout, Take take) override {
-    if (!socket_.receive(message_, timeout)) return 0;
-    take(received(message_));
-    return 1;
-  }
+  std::size_t poll(Timeout timeout, Take take) override { return socket_.poll(timeout, take); }
 
  private:
   Socket socket_;
-  zmq::message_t message_;
 };
 
 class Router final : public Server, public Replier {
@@ -85,8 +56,9 @@ class Router final : public Server, public Replier {
 
   std::size_t poll(Timeout timeout, Handle handle) override {
     if (!socket_.receive(route_, timeout)) return 0;
-    if (!route_.more() || !(*socket_).recv(message_)) throw Error("a request came without its frame");
-    handle(received(message_), *this);
+    zmq::message_t request;
+    if (!route_.more() || !(*socket_).recv(request)) throw Error("a request came without its frame");
+    handle(received(request), *this);
     return 1;
   }
 
@@ -110,7 +82,7 @@ class Router final : public Server, public Replier {
   }
 
   Socket socket_;
-  zmq::message_t route_, message_;
+  zmq::message_t route_;
 };
 
 class Zeromq final : public Transport {
