@@ -50,7 +50,7 @@ def install(packages: Iterable[str], lean: bool = False) -> list[str]:
     as_root = rights()
     if not wanted or as_root is None:
         return wanted
-    print(f"installing {' '.join(wanted)} with apt", flush=True)
+    print(f"installing {' '.join(wanted)} with apt", file=sys.stderr, flush=True)
     get = [*as_root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300"]
     # The list of packages may be old or, in a fresh container, not there at all.
     put = [*get, "install", "--yes", *(["--no-install-recommends"] if lean else []), *wanted]

@@ -55,18 +55,23 @@ COMPILERS = 2
 LOOK_S = 0.2
 
 
-def build_all(targets: Sequence[Target], begin: Callable[[Target], object]) -> Generator[Outcome]:
+def build_all(
+    targets: Sequence[Target], begin: Callable[[Target], object], system_packages: bool = False
+) -> Generator[Outcome]:
     """Builds all and answers as each is done; `begin` is told before, on another thread.
 
-    Cargo takes all cores by itself and uv an environment, so that these follow one another.
+    Cargo takes all cores by itself and uv an environment, so that these follow one another. `system_packages` that are
+    missing are installed meanwhile, where that is allowed; whoever needs any waits for all.
     """
     tree = places.checkout()
-    if tree is not None and any(target.language == "c++" for target in targets):
-        with suppress(BuildError):  # told with each that needs it
-            _instrument(tree)
-    with ThreadPoolExecutor(1) as one_by_one, ThreadPoolExecutor(COMPILERS) as compilers:
+    packages = [package for target in targets for package in target.offer.apt] if system_packages else []
+    with ThreadPoolExecutor(1) as apt, ThreadPoolExecutor(1) as one_by_one, ThreadPoolExecutor(COMPILERS) as compilers:
+        installed = apt.submit(system.install, packages)
+        if tree is not None and any(target.language == "c++" for target in targets):
+            with suppress(BuildError):  # told with each that needs it
+                _instrument(tree)
         begun = [
-            (compilers if target.language == "c++" else one_by_one).submit(_build, target, begin)
+            (compilers if target.language == "c++" else one_by_one).submit(_build, target, begin, installed)
             for target in sorted(targets, key=_takes_s, reverse=True)  # or the longest would be alone at the end
         ]
         try:
@@ -79,7 +84,9 @@ def _takes_s(target: Target) -> float:
     return target.offer.takes.seconds if target.offer.takes else 0.0
 
 
-def _build(target: Target, begin: Callable[[Target], object]) -> Outcome:
+def _build(target: Target, begin: Callable[[Target], object], installed: Future[list[str]]) -> Outcome:
+    if target.offer.apt:
+        installed.result()
     begin(target)
     return build_one(target)
 

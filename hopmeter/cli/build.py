@@ -54,10 +54,8 @@ def build(
     console = Console(stderr=as_json)
     if not transports:
         targets = _brought(console, targets)
-    if system_packages:
-        system.install(package for target in targets for package in target.offer.apt)
     _announce(console, targets)
-    outcomes = _all(console, targets, as_json)
+    outcomes = _all(console, targets, as_json, system_packages)
     _summarise(console, outcomes)
     if _failed(outcomes, bool(scenario), named=bool(transports)):
         raise typer.Exit(1)
@@ -91,7 +89,7 @@ def _announce(console: Console, targets: list[Target]) -> None:
         console.print(cost, style="yellow", highlight=False, soft_wrap=True)
 
 
-def _all(console: Console, targets: list[Target], as_json: bool) -> list[Outcome]:
+def _all(console: Console, targets: list[Target], as_json: bool, system_packages: bool) -> list[Outcome]:
     outcomes: list[Outcome] = []
     rest, under_way = [target.title for target in targets], list[str]()
 
@@ -106,7 +104,7 @@ def _all(console: Console, targets: list[Target], as_json: bool) -> list[Outcome
 
     status = console.status(_doing(under_way))
     again = "give the command again: what was compiled so far is not compiled twice"
-    with stopping(left, again), closing(build_all(targets, begin)) as built, status:
+    with stopping(left, again), closing(build_all(targets, begin, system_packages)) as built, status:
         for outcome in built:
             status.stop()  # it would take what is printed to where it is itself, and JSON goes elsewhere
             for titles in (rest, under_way):

@@ -152,6 +152,28 @@ def test_cpp_is_built_beside_cpp_and_rust_and_python_one_after_the_other(
     assert begun.index("rust") < begun.index("python")
 
 
+def test_packages_of_the_system_come_beside_what_needs_none_and_before_what_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rust_is_built, order = threading.Event(), []
+
+    def install(packages: list[str]) -> list[str]:
+        assert rust_is_built.wait(60), "nothing is built meanwhile"
+        order.extend(packages)
+        return []
+
+    def build_rust(*_: object) -> None:
+        order.append("rust")
+        rust_is_built.set()
+
+    built_by(monkeypatch, rust=build_rust, cpp=lambda *_: order.append("c++"))
+    monkeypatch.setattr(system, "install", install)
+    needs = target(tmp_path, "c++", apt=("liba",))
+    built = list(work.build_all([needs, target(tmp_path, "rust")], lambda _: None, system_packages=True))
+    assert all(outcome.good for outcome in built)
+    assert order == ["rust", "liba", "c++"]
+
+
 def test_who_loses_interest_ends_what_is_under_way_and_begins_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
