@@ -14,6 +14,8 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self
 
+from awake import awake
+
 from hopmeter.launch.failure import InterruptedRunError
 from hopmeter.launch.ground import new_run_id, remove_leftovers
 from hopmeter.launch.processes import die_with_launcher
@@ -100,11 +102,13 @@ def _read(path: Path) -> bytes:
 
 
 def orderly(main: Callable[[], int]) -> int:
-    """A bench's exit code. Ctrl-C and requests to end interrupt it once; what it then puts away is left in peace."""
+    """A bench's exit code; cores stay awake meanwhile. Ctrl-C and requests to end interrupt it once; what it then puts
+    away is left in peace."""
     for number in SIGNALS:
         signal.signal(number, _interrupt)
     try:
-        return main()
+        with awake():
+            return main()
     except (KeyboardInterrupt, InterruptedRunError):
         print("stopped; nothing of it is kept", file=sys.stderr)
         return 130

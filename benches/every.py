@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import os
 import subprocess
 import sys
 import threading
@@ -14,9 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from awake import BOUND
 from ending import Run, orderly
 from pairs import PAIRS
 
+from hopmeter.doctor import machine
+from hopmeter.doctor.advice import findings
 from hopmeter.manifest import interpreter
 
 HERE = Path(__file__).resolve().parent
@@ -126,6 +130,9 @@ def main(asked: Sequence[str]) -> int:
     benches = [each for each in BENCHES if not asked or each.name in asked]
     minutes = math.ceil(sum(each.seconds for each in benches) / 60)
     print(f"{len(benches)} benches of {PAIRS} pairs: about {minutes} minutes, and what their programs take to build")
+    for each in findings({**machine.describe(), "awake": os.access(BOUND, os.W_OK)}):
+        if each["level"] == "hurts":
+            print(f"what hurts here, {each['subject']}: {each['says']} ({each['remedy']})")
     outcomes: list[Outcome] = []
     try:
         for each in benches:

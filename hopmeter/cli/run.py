@@ -72,6 +72,10 @@ def run(
     seed: Annotated[int | None, _length("Of the trials' order; drawn and recorded where absent.")] = None,
     fifo: Annotated[int | None, typer.Option(help="SCHED_FIFO priority of the nodes; needs the right to it.")] = None,
     mlock: Annotated[bool | None, typer.Option(help="Lock the nodes' memory.", show_default=False)] = None,
+    awake: Annotated[
+        bool | None,
+        typer.Option(help="Keep idle cores awake while measuring; needs the right to it.", show_default=False),
+    ] = None,
     sample_cpu: Annotated[bool | None, typer.Option(help="Sample CPU every second.", show_default=False)] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The run folder.", show_default="results/START-SCENARIO")

@@ -15,6 +15,11 @@ def findings(machine: Machine | None = None) -> list[Finding]:
     return [judge(machine) for judge in JUDGES]
 
 
+AWAKE = "compare transports with `hopmeter run --awake`, which holds /dev/cpu_dma_latency at 0"
+LONG_US = 50_000.0
+"""A core that looks for work for so long has not halted when the next image is due."""
+
+
 def worth_telling(found: list[Finding]) -> list[Finding]:
     """Those that a report should show: what is good goes without saying."""
     return [one for one in found if one["level"] in ("note", "hurts")]
@@ -84,6 +89,10 @@ def _plain(subject: str, value: str) -> Finding:
 
 def _idle_states(machine: Machine) -> Finding:
     exit_us = machine["idle_exit_us"]
+    if machine.get("awake"):
+        return finding("idle states", "good", "none: idle cores are kept awake while this is measured")
+    if machine.get("halt_poll_us") is not None:
+        return _halting(machine["halt_poll_us"])
     if exit_us is None:
         return finding(
             "idle states",
@@ -97,8 +106,21 @@ def _idle_states(machine: Machine) -> Finding:
         "idle states",
         "hurts",
         f"waking from the deepest takes {exit_us} us, which every blocking wait pays",
-        "hold /dev/cpu_dma_latency at 0 while measuring, or boot with "
+        f"{AWAKE}, or boot with "
         + ("cpuidle.off=1" if _is_arm(machine) else "processor.max_cstate=1 intel_idle.max_cstate=1"),
+    )
+
+
+def _halting(polls_us: float) -> Finding:
+    """Of a guest's halt the kernel knows no latency: it is the hypervisor that wakes the core."""
+    if polls_us >= LONG_US:
+        return finding("idle states", "good", f"idle cores of this guest look for work for {polls_us:g} us, then halt")
+    when = f"after {polls_us:g} us" if polls_us else "at once"
+    return finding(
+        "idle states",
+        "note" if polls_us else "hurts",
+        f"idle cores of this guest halt {when}, and only the hypervisor wakes them: blocking waits across cores pay",
+        f"{AWAKE}, as those of a busy machine are",
     )
 
 

@@ -89,6 +89,7 @@ def _power(kernel: Kernel) -> dict[str, Any]:
         "turbo": _turbo(kernel),
         "idle_driver": kernel.text(f"{CPU}/cpuidle/current_driver"),
         "idle_exit_us": _idle_exit_us(kernel),
+        "halt_poll_us": _halt_poll_us(kernel),
         "isolated_cores": kernel.text(f"{CPU}/isolated"),
         "tickless_cores": _none(kernel.text(f"{CPU}/nohz_full")),
     }
@@ -121,6 +122,13 @@ def _idle_exit_us(kernel: Kernel) -> int | None:
         if kernel.text(f"{state}/disable") != "1"
     ]
     return max(latencies, default=None)
+
+
+def _halt_poll_us(kernel: Kernel) -> float | None:
+    """How long a guest's idle core looks for work at most before it halts; none where no guest's driver says."""
+    polls_ns = kernel.number("sys/module/haltpoll/parameters/guest_halt_poll_ns")
+    driven = kernel.text(f"{CPU}/cpuidle/current_driver") == "haltpoll"
+    return polls_ns / 1000 if driven and polls_ns is not None else None
 
 
 def _system(kernel: Kernel) -> dict[str, Any]:

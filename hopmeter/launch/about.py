@@ -36,7 +36,7 @@ def about(plan: Plan, world: World, command: Sequence[str]) -> dict[str, Any]:
         "versions": {name: node.version for name, node in nodes.items()},
         "builds": {name: _build(node) for name, node in nodes.items()},
         "cells": [cell.as_json() for cell in plan.cells],
-        **_machine(),
+        **_machine(plan.scenario.awake),
     }
 
 
@@ -52,13 +52,13 @@ def _build(node: Readiness) -> str:
     return " ".join(word for word in said if word)
 
 
-def _machine() -> dict[str, Any]:
+def _machine(awake: bool) -> dict[str, Any]:
     """The doctor's view, as far as it can look: a run on a machine it does not understand is still a run."""
     from hopmeter.doctor import advice, machine, noise
 
     looks: dict[str, Callable[[], Any]] = {
         "machine": machine.describe,
-        "doctor": advice.findings,
+        "doctor": lambda: advice.findings({**machine.describe(), "awake": awake}),
         "noise": noise.noise_probe,
         "instrument": noise.own_cost,
     }

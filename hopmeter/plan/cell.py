@@ -87,6 +87,7 @@ class Cell:
     """How rpc is carried: the transport's own calls (`native`), or two pubsub links."""
     fifo: int = 0
     mlock: bool = False
+    awake: bool = False
     forward: str = "copy"
     send: str = "nonblocking"
     system_copies: int | None = None

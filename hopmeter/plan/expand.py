@@ -176,6 +176,7 @@ def _manner(scenario: Scenario) -> dict[str, Any]:
         "timeout_s": amounts.seconds(scenario.timeout),
         "fifo": scenario.fifo,
         "mlock": scenario.mlock,
+        "awake": scenario.awake,
     }
 
 

@@ -12,7 +12,7 @@ from hopmeter.plan.rules import why_not
 FLOORS = {"thread": "memory", "process": "shm"}
 LANGUAGE = "rust"
 NO_FLOORS = "a search compares rates, which have no floor"
-SAME = (*AXES, "reply", "fifo", "mlock", "messages", "warmup", "limit_s")
+SAME = (*AXES, "reply", "fifo", "mlock", "awake", "messages", "warmup", "limit_s")
 """A floor agrees with its cells in all of these."""
 
 

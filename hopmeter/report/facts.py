@@ -29,6 +29,7 @@ MACHINE = (
     ("turbo", "Turbo"),
     ("idle_driver", "Idle driver"),
     ("idle_exit_us", "Deepest idle exit, µs"),
+    ("halt_poll_us", "A guest looks before it halts, µs"),
     ("isolated_cores", "Isolated cores"),
     ("clock_source", "Clock source"),
     ("thp", "Huge pages"),

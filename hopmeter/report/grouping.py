@@ -12,7 +12,7 @@ from hopmeter.plan.cell import AXES, DEFAULTS
 from hopmeter.report import hosts, words
 from hopmeter.report.source import Row, Run
 
-CONDITIONS = (*AXES, "payload_bytes", "reply", "fifo", "mlock")
+CONDITIONS = (*AXES, "payload_bytes", "reply", "fifo", "mlock", "awake")
 """A figure is compared only with one that agrees in all of these: what a scenario varies, and what follows from it."""
 
 QUIET = DEFAULTS | {"codec": "none", "sinks": 1, "relays": 0, "pace": "open"}
@@ -184,6 +184,7 @@ _SAYINGS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
     "pairs": lambda value, _: words.plural(value, "pair"),
     "fifo": lambda value, _: f"SCHED_FIFO {value}",
     "mlock": lambda *_: "memory locked",
+    "awake": lambda *_: "cores kept awake",
 }
 
 

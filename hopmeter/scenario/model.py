@@ -275,6 +275,7 @@ class Scenario(Axes):
     checksum: bool = Field(False, description="Check every payload, not only those of warm-up and the last.")
     fifo: Annotated[int, Field(ge=0, le=99)] = Field(0, description="SCHED_FIFO priority; 0 is the ordinary scheduler.")
     mlock: bool = Field(False, description="Lock all memory of the nodes.")
+    awake: bool = Field(False, description="Keep idle cores from sleeping and halting (/dev/cpu_dma_latency at 0).")
     sample_cpu: bool = Field(False, description="Sample each process's CPU every second into cpu/.")
 
     @model_validator(mode="after")

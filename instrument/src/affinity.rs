@@ -1,6 +1,9 @@
-//! Where a thread runs and with what right: pinning, SCHED_FIFO, locked memory.
+//! Where a thread runs and with what right: pinning, SCHED_FIFO, locked memory, cores that stay awake.
 
 use std::cell::Cell;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
 
@@ -66,6 +69,30 @@ pub fn lock_memory() -> Result<()> {
     }
 }
 
+/// Keeps idle cores from sleeping and from halting until this process ends, whatever ends it: the kernel takes the
+/// bound on how long waking may take, 0 us, back with the file.
+///
+/// # Errors
+/// Without the right to it.
+pub fn stay_awake() -> Result<()> {
+    static HELD: OnceLock<File> = OnceLock::new();
+    let held = hold_at_zero("/dev/cpu_dma_latency")?;
+    HELD.get_or_init(|| held);
+    Ok(())
+}
+
+fn hold_at_zero(bound: &str) -> Result<File> {
+    let held = OpenOptions::new().write(true).open(bound).and_then(|mut bound| {
+        bound.write_all(&0_i32.to_ne_bytes())?;
+        Ok(bound)
+    });
+    held.map_err(|cause| {
+        Error::new(format!("keeping cores awake ({bound})"))
+            .remedy("run as root, give this user the right to write that file, or leave `awake` out")
+            .because(cause)
+    })
+}
+
 /// Asks for timers of this thread as exact as the kernel can (the default slack is 50 us). The threads of a library
 /// keep the slack that its users have: those that this thread starts later would inherit its own.
 pub fn sharpen_timers() {
@@ -91,5 +118,12 @@ mod tests {
         let error = pin(1000).expect_err("there is no core 1000");
         assert!(error.to_string().contains("core 1000"), "{error}");
         assert!(error.remedy_text().is_some());
+    }
+
+    #[test]
+    fn where_cores_may_not_be_kept_awake_the_remedy_is_told() {
+        let error = hold_at_zero("/dev/there/is/no/such/bound").expect_err("it is not there");
+        assert!(error.to_string().contains("keeping cores awake"), "{error}");
+        assert!(error.remedy_text().is_some_and(|remedy| remedy.contains("leave `awake` out")));
     }
 }

@@ -189,6 +189,9 @@ impl Node<'_> {
         if self.spec.mlock {
             affinity::lock_memory()?;
         }
+        if self.spec.awake {
+            affinity::stay_awake()?;
+        }
         if self.spec.fifo > 0 {
             affinity::go_real_time(self.spec.fifo)?;
         }

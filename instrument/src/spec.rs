@@ -236,6 +236,9 @@ pub struct Spec {
     /// SCHED_FIFO priority, 0 for the ordinary scheduler.
     pub fifo: u32,
     pub mlock: bool,
+    /// Idle cores stay awake.
+    #[serde(default)]
+    pub awake: bool,
     pub participants: Vec<Participant>,
     pub links: BTreeMap<String, LinkSpec>,
 }

@@ -51,6 +51,8 @@ def test_a_quiet_machine_has_nothing_to_tell() -> None:
         ({"governor": "powersave"}, "governor", "hurts"),
         ({"turbo": "on"}, "turbo", "note"),
         ({"idle_exit_us": 890}, "idle states", "hurts"),
+        ({"idle_exit_us": 1, "halt_poll_us": 0.0}, "idle states", "hurts"),
+        ({"idle_exit_us": 1, "halt_poll_us": 200.0}, "idle states", "note"),
         ({"smt": "on"}, "SMT", "note"),
         ({"isolated_cores": ""}, "isolated cores", "note"),
         ({"clock_source": "hpet"}, "clock source", "hurts"),
@@ -81,6 +83,14 @@ def test_remedies_are_those_of_the_processor() -> None:
     remedies = " ".join(one["remedy"] for one in worth_telling(findings(slow)))
     assert "cpuidle.off=1" in remedies and "arch_sys_counter" in remedies
     assert "tsc" not in remedies and "intel" not in remedies
+
+
+def test_cores_that_are_kept_awake_have_no_idle_states() -> None:
+    assert worth_telling(findings({**QUIET, "idle_exit_us": 890, "halt_poll_us": 0.0, "awake": True})) == []
+
+
+def test_a_guest_that_looks_for_work_for_long_before_it_halts_is_good() -> None:
+    assert worth_telling(findings({**QUIET, "halt_poll_us": 100_000.0})) == []
 
 
 @pytest.mark.parametrize(("limit", "whole"), [(4096, 16000), (1000, 1000), (1024, 512)])

@@ -75,6 +75,17 @@ def test_a_desktop_is_described_from_its_own_files(kernel: Kernel) -> None:
     assert {name: seen[name] for name in expected} == expected
 
 
+@pytest.mark.parametrize(("driver", "polls_us"), [("haltpoll", 200.0), ("intel_idle", None)])
+def test_how_long_a_guest_looks_for_work_counts_where_its_driver_does(
+    kernel: Kernel, driver: str, polls_us: float | None
+) -> None:
+    files = {
+        "sys/devices/system/cpu/cpuidle/current_driver": f"{driver}\n",
+        "sys/module/haltpoll/parameters/guest_halt_poll_ns": "200000\n",
+    }
+    assert machine.describe(grow(kernel, files))["halt_poll_us"] == polls_us
+
+
 def test_a_machine_that_shows_nothing_is_unknown_and_no_error(kernel: Kernel) -> None:
     seen = machine.describe(kernel)
     for name in (
@@ -89,7 +100,7 @@ def test_a_machine_that_shows_nothing_is_unknown_and_no_error(kernel: Kernel) ->
         "kernel",
     ):
         assert seen[name] == UNKNOWN, name
-    for name in ("idle_exit_us", "load", "steal_percent", "shm_mb", "memory_mb"):
+    for name in ("idle_exit_us", "halt_poll_us", "load", "steal_percent", "shm_mb", "memory_mb"):
         assert seen[name] is None, name
     assert seen["topology_verified"] is False
 

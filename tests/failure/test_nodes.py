@@ -8,12 +8,15 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
 from tests.failure.running import Traces, command, gone, nodes_of, role_of, row, run, without_privileges
+
+AWAKE = "/dev/cpu_dma_latency"
 
 
 def test_a_taken_port_is_named_with_its_remedy(tmp_path: Path) -> None:
@@ -50,6 +53,34 @@ def test_memory_that_may_not_be_locked_is_refused_clearly(tmp_path: Path) -> Non
     assert (done.returncode, failed["status"]) == (1, "failed")
     assert "locking memory (mlockall)" in failed["reason"]
     assert "raise the limit `memlock` (`ulimit -l unlimited`), or leave `mlock` out" in failed["reason"]
+
+
+def test_cores_are_kept_awake_while_it_is_measured_and_no_longer(tmp_path: Path) -> None:
+    if not os.access(AWAKE, os.W_OK):
+        failed = row(run(tmp_path, "--awake"), "unix")
+        assert f"keeping cores awake ({AWAKE})" in failed["reason"] and "leave `awake` out" in failed["reason"]
+        return
+    with subprocess.Popen(
+        command(tmp_path, "--awake", "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as measuring:
+        nodes = nodes_of(psutil.Process(measuring.pid), 2)
+        assert comes(lambda: all(AWAKE in files_of(node) for node in nodes)), "nobody keeps them awake"
+        out, errors = measuring.communicate(timeout=120)
+    assert row(subprocess.CompletedProcess(measuring.args, measuring.returncode, out, errors), "unix")["status"] == "ok"
+    assert "cores kept awake" in (tmp_path / "run/report.html").read_text()
+
+
+def files_of(node: psutil.Process) -> list[str]:
+    """What a process has open, devices too."""
+    return [str(file.readlink()) for file in Path(f"/proc/{node.pid}/fd").iterdir()]
+
+
+def comes(is_so: Callable[[], bool], patience_s: float = 10) -> bool:
+    """Whether it is so before patience is over."""
+    deadline = time.monotonic() + patience_s
+    while not (so := is_so()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return so
 
 
 def test_a_killed_relay_fails_its_trial_and_the_next_trial_is_good(tmp_path: Path) -> None:

@@ -1,0 +1,25 @@
+"""Cores that stay awake while a bench runs, for both sides of a pair: else it compares how a hypervisor wakes them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+BOUND = Path("/dev/cpu_dma_latency")
+"""How long waking may take; the kernel takes the bound back with the file."""
+
+
+@contextmanager
+def awake() -> Iterator[bool]:
+    """Holds the bound at 0 us, and answers whether it may."""
+    try:
+        held = BOUND.open("wb", buffering=0)
+    except OSError as refused:
+        print(f"idle cores may sleep meanwhile: {refused}", file=sys.stderr)
+        yield False
+        return
+    with held:
+        held.write(bytes(4))
+        yield True
