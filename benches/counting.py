@@ -38,7 +38,7 @@ Counts = dict[str, float]
 def one(row: Row, end: str, rounds: int) -> int:
     """What is counted: so many round trips through hopmeter or the peer's program."""
     if end == "theirs":
-        row.peer.median_us(FRAME_BYTES, rounds)
+        row.peer.median_us(row.cores, FRAME_BYTES, rounds)
     else:
         asked = row.scenario(FRAME_BYTES)
         hopmeter(asked.replace(f"messages = {ROUNDS[FRAME_BYTES]}", f"messages = {rounds}"))

@@ -63,8 +63,9 @@ class Comparison:
         ours, theirs, ratio = (statistics.median(each) for each in (self.ours, self.theirs, self.ratios))
         low, high = self.interval
         verdict = "holds" if self.holds else "MISSED"
-        most = "" if self.most is None else f" and {self.most:g} {self.unit}"
-        limit = "told" if self.limit is None else f"limit {self.limit:g}{most}: {verdict}"
+        limits = [f"{self.limit:g}"] if self.limit is not None else []
+        limits += [f"{self.most:g} {self.unit}"] if self.most is not None else []
+        limit = f"limit {' and '.join(limits)}: {verdict}" if limits else "told"
         figures = f"{ours:10.3f} {theirs:10.3f} {self.unit}   {ratio:5.2f} [{low:.2f}, {high:.2f}]"
         return f"{self.name:{NAME_WIDTH}} {figures}   {limit}"
 

@@ -8,18 +8,20 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ending import orderly
 from ours import NothingMeasuredError, hopmeter
 from pairs import PAIRS, Comparison, told
 from programs import Crate, Program, ToolFailedError
-from tools import CORE, Bare, Tool
+from tools import Bare, Tool
 
 from hopmeter.build import system
 
 Axes = dict[str, str | int | bool]
 
+APART, TOGETHER = "0,1", "1"
+"""The cores of the end that asks and of the one that answers: each has its own, or both share one."""
 ROUNDS = {64: 2000, 1_000_000: 100}
 SECONDS = 1
 SCENARIO = """
@@ -56,8 +58,9 @@ class Row:
     settings: Axes = field(default_factory=dict)
     limit: float | None = 1.05
     most_us: float | None = None
-    """Of the small frame, where the peer stays below that itself."""
+    """Of the small frame on one core, where the peer stays below that itself."""
     sizes: tuple[int, ...] = (64, 1_000_000)
+    cores: str = APART
     packages: tuple[str, ...] = ()
     """What only this bench needs of the system."""
     figure: str = "roundtrip_p50_us"
@@ -71,14 +74,20 @@ class Row:
             payload=frame_bytes - 64,
             rounds=rounds,
             warmup=min(100, rounds // 5),
-            axes=_toml({"cores": str(CORE), **self.axes}),
+            axes=_toml({"cores": self.cores, **self.axes}),
             settings=_toml(self.settings),
         )
 
     def name(self, frame_bytes: int) -> str:
         """As the table has it."""
         words = [str(value) for value in (self.axes["wait"], *self.settings.values())]
-        return f"{self.transport} ({self.language}), {', '.join(words)}, {frame_bytes:,} B / {self.against}"
+        place = ", one core" if self.cores == TOGETHER else ""
+        return f"{self.transport} ({self.language}), {', '.join(words)}, {frame_bytes:,} B{place} / {self.against}"
+
+    @property
+    def together(self) -> Row:
+        """The small frame with both ends on one core, only told: who runs next there is the kernel's affair."""
+        return replace(self, cores=TOGETHER, limit=None, sizes=(min(ROUNDS),))
 
 
 def _toml(values: Axes) -> str:
@@ -86,7 +95,7 @@ def _toml(values: Axes) -> str:
     return "\n".join(f"{key} = {value}" for key, value in said.items())
 
 
-COMMON = ("{bytes}", "{rounds}", "{core}")
+COMMON = ("{bytes}", "{rounds}", "{cores}")
 NNG = Program("nng.c", ("nng",))
 GRPC = Program(
     "grpc.cpp",
@@ -136,11 +145,11 @@ def _fastdds(segment_bytes: int, frame_bytes: int, limit: float | None = 1.05) -
 
 
 def _thrift(wait: Axes, settings: Axes) -> tuple[Row, Row]:
-    # The limit holds against the plain program; the other waits, keeps count and has threads as a node must.
-    plain, alike = (Bare(THRIFT, ("{port}", *COMMON, way)) for way in ("plain", "alike"))
+    # The limit holds against the program that waits, keeps count and has threads as a node must.
+    alike, plain = (Bare(THRIFT, ("{port}", *COMMON, way)) for way in ("alike", "plain"))
     axes = {**CALL, **wait}
-    limited = Row("thrift", "c++", "bare", plain, axes, settings, most_us=15.5)
-    return limited, Row("thrift", "c++", "bare, alike", alike, axes, settings, None, sizes=(64,))
+    limited = Row("thrift", "c++", "bare", alike, axes, settings, most_us=15.5)
+    return limited, Row("thrift", "c++", "bare, plainest", plain, axes, settings, None, sizes=(64,))
 
 
 def _ddsperf(way: str) -> Tool:
@@ -162,7 +171,7 @@ SOCKPERF = Tool(
     figure=r"percentile 50\.000 = +([\d.]+)",
 )
 
-ROWS = (
+LIMITED = (
     Row("cyclonedds", "c++", "ddsperf", _ddsperf("listener"), {**RING, "wait": "callback"}, {"depth": 1}),
     Row("cyclonedds", "c++", "ddsperf", _ddsperf("waitset"), {**RING, "wait": "block"}, {"depth": 1}),
     Row(
@@ -201,6 +210,7 @@ ROWS = (
         "bare",
         Bare(Program("nats.c", ("nats",)), ("{broker}", *COMMON), "nats"),
         {**CALL, "wait": "block"},
+        cores=TOGETHER,
     ),
     Row(
         "mqtt",
@@ -208,6 +218,7 @@ ROWS = (
         "bare",
         Bare(Program("mqtt.c", ("mosquitto",)), ("{broker}", *COMMON), "mqtt"),
         {**RING, "wait": "block"},
+        cores=TOGETHER,
     ),
     Row(
         "redis",
@@ -215,6 +226,7 @@ ROWS = (
         "bare",
         Bare(Program("redis.c", ("hiredis",)), ("{broker}", *COMMON), "redis"),
         {**RING, "wait": "block"},
+        cores=TOGETHER,
     ),
     # sockperf takes messages of up to 65,507 bytes only; sockets.py has the larger ones.
     Row("tcp", "c++", "sockperf", SOCKPERF, {**CALL, "wait": "block"}, sizes=(64,), packages=("sockperf",)),
@@ -228,9 +240,17 @@ ROWS = (
         "rust",
         "benchmark",
         Bare(Crate("shm"), ("hop", "iceoryx2", "{bytes}", "{rounds}"), nanoseconds=2.0),
-        {**RING, "wait": "spin", "cores": "0,1"},
+        {**RING, "wait": "spin"},
         sizes=(64,),
         figure="roundtrip_mean_us",
+    ),
+)
+ROWS = (
+    *LIMITED,
+    *(
+        row.together
+        for row in LIMITED
+        if row.cores == APART and min(ROUNDS) in row.sizes and row.axes["wait"] != "spin"
     ),
 )
 
@@ -259,12 +279,12 @@ class Task:
         return float(hopmeter(self.row.scenario(self.frame_bytes))[0][self.row.figure])
 
     def _theirs(self) -> float:
-        return self.row.peer.median_us(self.frame_bytes, ROUNDS[self.frame_bytes])
+        return self.row.peer.median_us(self.row.cores, self.frame_bytes, ROUNDS[self.frame_bytes])
 
 
 def task(row: Row, frame_bytes: int) -> Task:
     """With nothing measured yet. Limits in microseconds are for small frames."""
-    most = row.most_us if frame_bytes == min(ROUNDS) else None
+    most = row.most_us if row.cores == TOGETHER and frame_bytes == min(ROUNDS) else None
     return Task(row, frame_bytes, Comparison(row.name(frame_bytes), row.limit, most=most))
 
 

@@ -18,7 +18,6 @@ from hopmeter import manifest
 from hopmeter.launch.daemon import Daemon, Ground
 from hopmeter.launch.failure import TrialFailedError
 
-CORE = 1
 DOMAINS = 99
 TRIES = 20
 """Of a client whose server is not there yet."""
@@ -27,14 +26,26 @@ LOOK_S = 0.1
 Words = tuple[str, ...]
 
 
-def _places(directory: str, frame_bytes: int, rounds: int) -> dict[str, object]:
+def _places(directory: str, cores: str, frame_bytes: int, rounds: int) -> dict[str, object]:
     """What stands in words in braces."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     domain = 1 + secrets.randbelow(DOMAINS)
-    fixed = {"directory": directory, "port": port, "domain": domain, "core": CORE}
+    fixed = {"directory": directory, "port": port, "domain": domain, "cores": cores}
     return {**fixed, "bytes": frame_bytes, "rounds": rounds}
+
+
+def _first(cores: str) -> int:
+    return int(cores.partition(",")[0])
+
+
+def _last(cores: str) -> int:
+    return int(cores.rpartition(",")[2])
+
+
+def _pinned(core: int, words: Words, places: Mapping[str, object]) -> list[str]:
+    return ["taskset", "--cpu-list", str(core), *(word.format(**places) for word in words)]
 
 
 @dataclass(frozen=True)
@@ -47,21 +58,22 @@ class Bare:
     nanoseconds: float = 1.0
     """How many one of what it prints stands for."""
 
-    def median_us(self, frame_bytes: int, rounds: int) -> float:
-        """Runs it once."""
+    def median_us(self, cores: str, frame_bytes: int, rounds: int) -> float:
+        """Runs it once, on the core that both ends share or on those of the one and the other."""
         with Run() as run:
-            places = _places(run.directory, frame_bytes, rounds)
-            with _broker(self.broker, Path(run.directory)) if self.broker else nullcontext("") as address:
+            places = _places(run.directory, cores, frame_bytes, rounds)
+            broker = _broker(self.broker, Path(run.directory), _last(cores)) if self.broker else nullcontext("")
+            with broker as address:
                 words = [word.format(**places, broker=address) for word in self.words]
                 return number_of(run, self.program, *words) * self.nanoseconds / 1000
 
 
 @contextmanager
-def _broker(transport: str, directory: Path) -> Iterator[str]:
+def _broker(transport: str, directory: Path, core: int) -> Iterator[str]:
     """The address of a fresh one, with the transport's default settings."""
     known = manifest.every()[transport]
     assert known.daemon is not None
-    ground = Ground(secrets.token_hex(8), directory / "daemon", known.settled({}), directory / "daemon.log", CORE)
+    ground = Ground(secrets.token_hex(8), directory / "daemon", known.settled({}), directory / "daemon.log", core)
     with ExitStack() as ends:
         try:
             daemon = ends.enter_context(Daemon(known.daemon, ground))
@@ -82,17 +94,15 @@ class Tool:
     """How often the figure goes into a round trip."""
     environment: Mapping[str, str] | None = None
 
-    def median_us(self, frame_bytes: int, rounds: int) -> float:
+    def median_us(self, cores: str, frame_bytes: int, rounds: int) -> float:
         """Runs it once; how many rounds it takes is the tool's own affair."""
         with Run() as run:
-            places = _places(run.directory, frame_bytes, rounds)
-            server, client = (self._pinned(words, places) for words in (self.server, self.client))
+            places = _places(run.directory, cores, frame_bytes, rounds)
+            server = _pinned(_last(cores), self.server, places)
+            client = _pinned(_first(cores), self.client, places)
             quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
             serving = run.start(server, env=self.environment, **quiet)
             return self.times * self._asked(run, client, serving)
-
-    def _pinned(self, words: Words, places: Mapping[str, object]) -> list[str]:
-        return ["taskset", "--cpu-list", str(CORE), *(word.format(**places) for word in words)]
 
     def _asked(self, run: Run, client: list[str], serving: subprocess.Popen[str]) -> float:
         said = ""

@@ -25,11 +25,21 @@ static inline void require(int good, const char* what) {
   exit(2);
 }
 
-static inline void pin(const char* core) {
+static inline void take_core(int core) {
   cpu_set_t cores;
   CPU_ZERO(&cores);
-  CPU_SET(atoi(core), &cores);
+  CPU_SET(core, &cores);
   require(sched_setaffinity(0, sizeof cores, &cores) == 0, "take the core");
+}
+
+// The core of the other end; this one's too, where only one was named.
+static int other_core;
+
+// Takes the first of `A` or `A,B`, and leaves the second to the other end.
+static inline void pin(const char* cores) {
+  const char* second = strchr(cores, ',');
+  other_core = atoi(second ? second + 1 : cores);
+  take_core(atoi(cores));
 }
 
 // The other end, in a process of its own that does not outlive this one; 0 there. It has a session of its own, as
@@ -40,6 +50,7 @@ static inline pid_t other_process(void) {
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setsid();
+    take_core(other_core);
   }
   return pid;
 }

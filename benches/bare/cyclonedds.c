@@ -1,6 +1,6 @@
 // Cyclone DDS alone: a ping on one topic, written back to another by a second process; reliable, volatile, the last
-// one, with the messages of transports/cyclonedds, over the loopback device. cyclonedds WAY DOMAIN BYTES ROUNDS CORE:
-// prints the median round trip in ns. WAY is `listener` or `waitset`. Both ends run on one core.
+// one, with the messages of transports/cyclonedds, over the loopback device. cyclonedds WAY DOMAIN BYTES ROUNDS CORES:
+// prints the median round trip in ns. WAY is `listener` or `waitset`. CORES as in bare.h.
 //
 // It works as a ring of hopmeter's has to: a thread of its own sends and waits for the answer, by listener until that
 // has woken it; waiting gives up after 100 ms to look at the time; each arrival is recorded with two clock readings;
@@ -142,7 +142,7 @@ static void measure(size_t bytes, size_t rounds) {
 }
 
 int main(int count, char** words) {
-  require(count == 6, "start without WAY DOMAIN BYTES ROUNDS CORE");
+  require(count == 6, "start without WAY DOMAIN BYTES ROUNDS CORES");
   is_called = strcmp(words[1], "listener") == 0;
   const dds_domainid_t domain = (dds_domainid_t)atoi(words[2]);
   const size_t bytes = strtoul(words[3], NULL, 10), rounds = strtoul(words[4], NULL, 10);

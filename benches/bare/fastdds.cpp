@@ -1,7 +1,7 @@
 // Fast DDS alone: a ping on one topic, written back to another by a second process, waited for by wait sets; reliable,
 // volatile, the last ten, with the messages of transports/fastdds, by UDP or a shared segment of SEGMENT bytes, 0 for
-// the library's size. fastdds DOMAIN BYTES ROUNDS CORE SEGMENT: prints the median round trip in ns. Both ends run on
-// one core, each in a session of its own as hopmeter's nodes are: the scheduler shares a core by sessions. What it
+// the library's size. fastdds DOMAIN BYTES ROUNDS CORES SEGMENT: prints the median round trip in ns. CORES as in
+// bare.h; each end has a session of its own as hopmeter's nodes have: the scheduler shares a core by sessions. What it
 // makes in shared memory is named after HOPMETER_BENCH_RUN where that is set, as hopmeter's nodes name theirs.
 #include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
 #include <fastdds/rtps/transport/shared_mem/SharedMemTransportDescriptor.h>
@@ -82,7 +82,7 @@ struct End {
 };
 
 int main(int count, char** words) {
-  require(count == 6, "start without DOMAIN BYTES ROUNDS CORE SEGMENT");
+  require(count == 6, "start without DOMAIN BYTES ROUNDS CORES SEGMENT");
   const auto domain = static_cast<unsigned>(atoi(words[1]));
   const size_t bytes = strtoul(words[2], nullptr, 10), rounds = strtoul(words[3], nullptr, 10);
   pin(words[4]);

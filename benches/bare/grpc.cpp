@@ -1,6 +1,6 @@
 // gRPC alone: the synchronous stub asks, the synchronous server answers with a copy, with the messages of
-// transports/grpc. grpc BYTES ROUNDS CORE: prints the median round trip in ns. Both ends run on one core, over TCP,
-// each in a session of its own as hopmeter's nodes are: the scheduler shares a core by sessions.
+// transports/grpc. grpc BYTES ROUNDS CORES: prints the median round trip in ns. CORES as in bare.h. Over TCP; each
+// end has a session of its own as hopmeter's nodes have: the scheduler shares a core by sessions.
 #include <grpcpp/grpcpp.h>
 
 #include "bare.h"
@@ -50,7 +50,7 @@ static void ask(int port, size_t bytes, size_t rounds, int64_t* took) {
 }
 
 int main(int count, char** words) {
-  require(count == 4, "start without BYTES ROUNDS CORE");
+  require(count == 4, "start without BYTES ROUNDS CORES");
   const size_t bytes = strtoul(words[1], nullptr, 10), rounds = strtoul(words[2], nullptr, 10);
   pin(words[3]);
   int told[2], over[2], port = 0;

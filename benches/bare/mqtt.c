@@ -1,5 +1,5 @@
 // libmosquitto alone: a client that publishes and one that subscribes in each of two processes; the other one publishes
-// what it is given. mqtt HOST:PORT BYTES ROUNDS CORE: prints the median round trip in ns. Both ends run on one core.
+// what it is given. mqtt HOST:PORT BYTES ROUNDS CORES: prints the median round trip in ns. CORES as in bare.h.
 #define _GNU_SOURCE
 #include <mosquitto.h>
 
@@ -68,7 +68,7 @@ static void ask(struct end* end, size_t bytes, size_t rounds, int64_t* took) {
 }
 
 int main(int count, char** words) {
-  require(count == 5, "start without ADDRESS BYTES ROUNDS CORE");
+  require(count == 5, "start without ADDRESS BYTES ROUNDS CORES");
   size_t bytes = strtoul(words[2], NULL, 10), rounds = strtoul(words[3], NULL, 10);
   pin(words[4]);
   int64_t* took = calloc(WARMUP + rounds, sizeof *took);

@@ -1,5 +1,5 @@
 // libnats alone: a request through nats-server, answered with a copy of what came; sent at once and not with the next
-// batch. nats ADDRESS BYTES ROUNDS CORE: prints the median round trip in ns. Both ends run on one core.
+// batch. nats ADDRESS BYTES ROUNDS CORES: prints the median round trip in ns. CORES as in bare.h.
 #define _GNU_SOURCE
 #include <nats/nats.h>
 
@@ -59,7 +59,7 @@ static void ask(natsConnection* connection, size_t bytes, size_t rounds, int64_t
 }
 
 int main(int count, char** words) {
-  require(count == 5, "start without ADDRESS BYTES ROUNDS CORE");
+  require(count == 5, "start without ADDRESS BYTES ROUNDS CORES");
   size_t bytes = strtoul(words[2], NULL, 10), rounds = strtoul(words[3], NULL, 10);
   pin(words[4]);
   int64_t* took = calloc(WARMUP + rounds, sizeof *took);

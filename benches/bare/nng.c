@@ -1,5 +1,5 @@
 // nng alone: REQ sends and waits, REP answers with a copy of what came, each frame in a message of nng's.
-// nng ENDPOINT BYTES ROUNDS CORE: prints the median round trip in ns. Both ends run on one core.
+// nng ENDPOINT BYTES ROUNDS CORES: prints the median round trip in ns. CORES as in bare.h.
 #define _GNU_SOURCE
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/rep.h>
@@ -48,7 +48,7 @@ static void ask(const char* endpoint, size_t bytes, size_t rounds, int64_t* took
 }
 
 int main(int count, char** words) {
-  require(count == 5, "start without ENDPOINT BYTES ROUNDS CORE");
+  require(count == 5, "start without ENDPOINT BYTES ROUNDS CORES");
   size_t bytes = strtoul(words[2], NULL, 10), rounds = strtoul(words[3], NULL, 10);
   pin(words[4]);
   int64_t* took = calloc(WARMUP + rounds, sizeof *took);

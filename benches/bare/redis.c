@@ -1,5 +1,5 @@
 // hiredis alone: PUBLISH to one channel, SUBSCRIBE to another, with a connection for each; the other process publishes
-// what it is given. redis HOST:PORT BYTES ROUNDS CORE: prints the median round trip in ns. Both ends run on one core.
+// what it is given. redis HOST:PORT BYTES ROUNDS CORES: prints the median round trip in ns. CORES as in bare.h.
 #define _GNU_SOURCE
 #include <hiredis/hiredis.h>
 
@@ -61,7 +61,7 @@ static void ask(const char* address, size_t bytes, size_t rounds, int64_t* took)
 }
 
 int main(int count, char** words) {
-  require(count == 5, "start without ADDRESS BYTES ROUNDS CORE");
+  require(count == 5, "start without ADDRESS BYTES ROUNDS CORES");
   size_t bytes = strtoul(words[2], NULL, 10), rounds = strtoul(words[3], NULL, 10);
   pin(words[4]);
   int64_t* took = calloc(WARMUP + rounds, sizeof *took);

@@ -1,6 +1,6 @@
 // Thrift alone: the generated client asks, TSimpleServer answers with a copy, buffered and binary over TCP, with the
-// messages of transports/thrift. thrift PORT BYTES ROUNDS CORE plain|alike: prints the median round trip in ns; both
-// ends on one core, each in a session of its own as hopmeter's nodes are: the scheduler shares a core by sessions.
+// messages of transports/thrift. thrift PORT BYTES ROUNDS CORES plain|alike: prints the median round trip in ns. CORES
+// as in bare.h; each end has a session of its own as hopmeter's nodes have: the scheduler shares a core by sessions.
 // alike: as a node has to work, with receiving that gives up after a while, a thread beside the one that calls or
 // answers, and a record with two clock readings at each end.
 #include <thrift/protocol/TBinaryProtocol.h>
@@ -88,7 +88,7 @@ static void ask(int port, size_t bytes, size_t rounds, int64_t* took) {
 }
 
 int main(int count, char** words) {
-  require(count == 6, "start without PORT BYTES ROUNDS CORE plain|alike");
+  require(count == 6, "start without PORT BYTES ROUNDS CORES plain|alike");
   alike = strcmp(words[5], "alike") == 0;
   const int port = atoi(words[1]);
   const size_t bytes = strtoul(words[2], nullptr, 10), rounds = strtoul(words[3], nullptr, 10);
