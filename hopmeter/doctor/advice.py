@@ -90,7 +90,7 @@ def _plain(subject: str, value: str) -> Finding:
 def _idle_states(machine: Machine) -> Finding:
     exit_us = machine["idle_exit_us"]
     if machine.get("awake"):
-        return finding("idle states", "good", "none: idle cores are kept awake while this is measured")
+        return _awake(machine)
     if machine.get("halt_poll_us") is not None:
         return _halting(machine["halt_poll_us"])
     if exit_us is None:
@@ -109,6 +109,18 @@ def _idle_states(machine: Machine) -> Finding:
         f"{AWAKE}, or boot with "
         + ("cpuidle.off=1" if _is_arm(machine) else "processor.max_cstate=1 intel_idle.max_cstate=1"),
     )
+
+
+def _awake(machine: Machine) -> Finding:
+    """Without a driver the kernel asks nobody how long waking may take: it halts."""
+    if machine.get("idle_driver", "none") in ("none", UNKNOWN):
+        return finding(
+            "idle states",
+            "hurts",
+            "`awake` was asked for in vain: without a driver of idle states this kernel halts idle cores all the same",
+            "boot with idle=poll to keep cores awake, or leave `awake` out",
+        )
+    return finding("idle states", "good", "none: idle cores are kept awake while this is measured")
 
 
 def _halting(polls_us: float) -> Finding:
