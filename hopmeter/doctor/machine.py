@@ -124,11 +124,11 @@ def _idle_exit_us(kernel: Kernel) -> int | None:
     return max(latencies, default=None)
 
 
-def _halt_poll_us(kernel: Kernel) -> float | None:
+def _halt_poll_us(kernel: Kernel) -> int | None:
     """How long a guest's idle core looks for work at most before it halts; none where no guest's driver says."""
     polls_ns = kernel.number("sys/module/haltpoll/parameters/guest_halt_poll_ns")
     driven = kernel.text(f"{CPU}/cpuidle/current_driver") == "haltpoll"
-    return polls_ns / 1000 if driven and polls_ns is not None else None
+    return polls_ns // 1000 if driven and polls_ns is not None else None
 
 
 def _system(kernel: Kernel) -> dict[str, Any]:

@@ -75,9 +75,9 @@ def test_a_desktop_is_described_from_its_own_files(kernel: Kernel) -> None:
     assert {name: seen[name] for name in expected} == expected
 
 
-@pytest.mark.parametrize(("driver", "polls_us"), [("haltpoll", 200.0), ("intel_idle", None)])
+@pytest.mark.parametrize(("driver", "polls_us"), [("haltpoll", 200), ("intel_idle", None)])
 def test_how_long_a_guest_looks_for_work_counts_where_its_driver_does(
-    kernel: Kernel, driver: str, polls_us: float | None
+    kernel: Kernel, driver: str, polls_us: int | None
 ) -> None:
     files = {
         "sys/devices/system/cpu/cpuidle/current_driver": f"{driver}\n",
