@@ -105,6 +105,13 @@ class Puppet:
             self.kill()
 
 
+def _patient(manifest: Manifest) -> dict[str, str]:
+    """Settings by which a sender waits where it would drop by default, when a machine is too busy to take a frame: what
+    arrives is asked here, and loss is measured elsewhere."""
+    drops = (name for name, each in manifest.settings.items() if each.default == "drop")
+    return {name: "block" for name in drops if "block" in (manifest.settings[name].choices or ())}
+
+
 class Theatre:
     """The place where the puppets of one test play: a private folder, a run id, and certain closing."""
 
@@ -158,12 +165,13 @@ class Theatre:
         wait: str,
         frame_bytes: int = 64 + (1 << 20),
         payload: str = "bytes:0",
+        patient: bool = True,
         **given: Any,
     ) -> Puppet:
         """Starts a node of the transport in a language and opens its adapter; `payload` is what frames are said to
-        carry, `given` are settings."""
+        carry, `given` are settings. A `patient` one waits where the default is to drop."""
         self._leftovers.update(manifest.leftovers)
-        settings = manifest.settled(given)
+        settings = manifest.settled({**(_patient(manifest) if patient else {}), **given})
         daemon = self._served(manifest, settings)
         puppet = self._start(manifest, language, daemon.environment if daemon else {})
         self.puppets.append(puppet)

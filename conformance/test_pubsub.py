@@ -145,7 +145,7 @@ def test_a_killed_sender_leaves_receivers_that_close(case: Case, theatre: Theatr
 
 @every(adapters())
 def test_a_full_transport_says_busy_or_drops_but_never_mangles_or_hangs(case: Case, theatre: Theatre) -> None:
-    meeting = meet(theatre, case)
+    meeting = meet(theatre, case, patient=False)
     sent = meeting.sender.send("out", 0, 3000, 20_000, within_ms=0)
     seen = seqs(meeting.receivers[0].receive("in0", sent["accepted"], within_ms=1500))
     assert seen == sorted(set(seen)), "frames came twice or out of order"
