@@ -60,7 +60,7 @@ BENCHES = (
     Bench("callback", 5, 3),
     Bench("ring", 1, 2),
     Bench("sockets", 5, 8),
-    Bench("zeromq", 3, 2.5),
+    Bench("zeromq", 3, 5),
     Bench("peers", 20, 50),
     Bench("chain", 2, 3.5),
     Bench("analysis", 11),

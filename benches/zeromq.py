@@ -1,8 +1,11 @@
-"""ZeroMQ in C++ against its own latency test, written to its definition in C: round trips, both ends on one core."""
+"""ZeroMQ in C++ against its own latency test, written to its definition in C: round trips, each end on a core of its
+own; both on one core are told.
+"""
 
 from __future__ import annotations
 
 import tempfile
+from itertools import product
 
 from ending import orderly
 from ours import hopmeter
@@ -10,7 +13,8 @@ from pairs import PAIRS, Comparison, told
 from programs import Program, number
 
 REQREP = Program("reqrep.c", ("zmq",))
-CORE = 1
+APART, TOGETHER = "0,1", "1"
+LIMITS = {APART: 1.05, TOGETHER: None}
 ROUNDS = {64: 3000, 1_000_000: 300}
 SCENARIO = """
 title = "Round trips"
@@ -20,7 +24,7 @@ language = "c++"
 placement = "process"
 pattern = "rpc"
 wait = "block"
-cores = "{core}"
+cores = "{cores}"
 payload = "bytes:{payload}"
 touch = "none"
 pace = "closed"
@@ -38,23 +42,24 @@ def their_endpoint(kind: str, folder: str) -> str:
     return f"ipc://{folder}/bench" if kind == "ipc" else "tcp://127.0.0.1:27491"
 
 
-def pair(found: dict[str, Comparison], frame_bytes: int, rounds: int) -> None:
+def pair(found: dict[str, Comparison], cores: str, frame_bytes: int, rounds: int) -> None:
     """One of each endpoint. Rows name the endpoint in `profile` only where it is not the default, ipc."""
-    rows = hopmeter(SCENARIO.format(core=CORE, payload=frame_bytes - 64, rounds=rounds))
+    rows = hopmeter(SCENARIO.format(cores=cores, payload=frame_bytes - 64, rounds=rounds))
     for row in (row for row in rows if row["transport"] == "zeromq"):
         kind = "tcp" if "tcp" in row["profile"] else "ipc"
         with tempfile.TemporaryDirectory() as folder:
-            peer = number(REQREP, their_endpoint(kind, folder), frame_bytes, rounds, CORE)
-        name = f"zeromq (c++), {kind}, {frame_bytes:,} B, round trip"
-        found.setdefault(name, Comparison(name, 1.05)).add(row["roundtrip_p50_us"], peer / 1000)
+            peer = number(REQREP, their_endpoint(kind, folder), frame_bytes, rounds, cores)
+        place = ", one core" if cores == TOGETHER else ""
+        name = f"zeromq (c++), {kind}, {frame_bytes:,} B{place}, round trip"
+        found.setdefault(name, Comparison(name, LIMITS[cores])).add(row["roundtrip_p50_us"], peer / 1000)
 
 
 def main() -> int:
-    """Ten pairs of every endpoint and size."""
+    """Ten pairs of every endpoint, place and size."""
     found: dict[str, Comparison] = {}
     for _ in range(PAIRS):
-        for frame_bytes, rounds in ROUNDS.items():
-            pair(found, frame_bytes, rounds)
+        for cores, (frame_bytes, rounds) in product(LIMITS, ROUNDS.items()):
+            pair(found, cores, frame_bytes, rounds)
     return told(found.values())
 
 
