@@ -13,15 +13,13 @@ from dataclasses import dataclass, field, replace
 from ending import orderly
 from ours import NothingMeasuredError, hopmeter
 from pairs import PAIRS, Comparison, told
-from programs import Crate, Program, ToolFailedError
+from programs import APART, TOGETHER, Crate, Program, ToolFailedError
 from tools import Bare, Tool
 
 from hopmeter.build import system
 
 Axes = dict[str, str | int | bool]
 
-APART, TOGETHER = "0,1", "1"
-"""The cores of the end that asks and of the one that answers: each has its own, or both share one."""
 ROUNDS = {64: 2000, 1_000_000: 100}
 SECONDS = 1
 SCENARIO = """

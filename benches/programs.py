@@ -15,6 +15,8 @@ from ending import Run
 HERE = Path(__file__).resolve().parent
 BUILT = HERE.parent / "build/benches/bare"
 TRANSPORTS = HERE.parent / "transports"
+APART, TOGETHER = "0,1", "1"
+"""The cores of the end that asks and of the one that answers: each has its own, or both share one."""
 PATIENCE_S = 60
 COMPILERS = {".c": ["cc"], ".cpp": ["c++", "-std=c++20", "-w"]}
 

@@ -10,10 +10,9 @@ from itertools import product
 from ending import orderly
 from ours import hopmeter
 from pairs import PAIRS, Comparison, told
-from programs import Program, number
+from programs import APART, TOGETHER, Program, number
 
 REQREP = Program("reqrep.c", ("zmq",))
-APART, TOGETHER = "0,1", "1"
 LIMITS = {APART: 1.05, TOGETHER: None}
 ROUNDS = {64: 3000, 1_000_000: 300}
 SCENARIO = """
