@@ -7,6 +7,9 @@ from typing import Any
 
 from hopmeter.plan.cell import Cell
 
+MEASURED = ("ok", "saturated")
+"""What a real cell says that was measured: on a busy machine the last messages of a short trial may come late."""
+
 CELL = Cell(
     id="c1",
     transport="made-up",

@@ -19,6 +19,7 @@ import pytest
 
 from hopmeter import manifest, places
 from hopmeter.scenario import files
+from tests.cells import MEASURED
 
 ROOT = Path(__file__).parents[2]
 Ran = subprocess.CompletedProcess[str]
@@ -75,10 +76,12 @@ def test_a_run_measures_and_leaves_its_folder(hopmeter: Hopmeter, tmp_path: Path
     assert ran.returncode == 0, ran.stderr
     assert re.search(r"^2 trials, about \d+ s$", ran.stderr, re.MULTILINE), ran.stderr
     unix, floor = lines(ran)
-    assert (unix["transport"], unix["status"], unix["received"], unix["lost"]) == ("unix", "ok", 30, 0)
+    assert (unix["transport"], unix["received"], unix["lost"]) == ("unix", 30, 0)
+    assert unix["status"] in MEASURED
     assert (floor["transport"], floor["ranked"]) == ("shm", False)
     assert unix["response_p50_us"] > 0
-    assert unix["times_floor"] == pytest.approx(unix["response_p50_us"] / floor["response_p50_us"], rel=0.01)
+    if unix["status"] == floor["status"] == "ok":
+        assert unix["times_floor"] == pytest.approx(unix["response_p50_us"] / floor["response_p50_us"], rel=0.01)
     kept = json.loads((tmp_path / "here/run.json").read_text())
     assert kept["seed"] >= 0
     assert kept["command"][:2] == ["hopmeter", "run"]

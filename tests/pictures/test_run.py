@@ -21,6 +21,7 @@ from hopmeter.report import source
 from hopmeter.report.facts import pictures as told
 from hopmeter.scenario import Scenario
 from hopmeter.toml_files import checked
+from tests.cells import MEASURED
 from tests.node.driver import QUEUES
 from tests.pictures.made import Pixels, image, pixels, video
 
@@ -140,7 +141,7 @@ def test_a_codec_carries_the_frames_of_a_file_as_its_objects(
     asked |= {"sinks": 1, "pace": "open", "rate": 100, "codec": codec}
     run = measured(planned(world, f"{kind}:{file}", **asked), world, tmp_path)
     (row,) = [row for row in run.measured if row.candidate]
-    assert (row["status"], row["content_errors"]) == ("ok", 0)
+    assert row["status"] in MEASURED and row["content_errors"] == 0
     (trial,) = row.trials
     played = [one for node in trial["nodes"] for one in node["participants"] if one["role"] == "sink"]
     assert [one["content_checks"] >= MESSAGES for one in played] == [True]
@@ -161,7 +162,7 @@ def test_nodes_of_other_languages_send_resized_frames_whole(tmp_path: Path, worl
         planned(world, payload, transport="unix", language=language, pattern="rpc", sinks=1), world, tmp_path
     )
     (row,) = [row for row in run.measured if row.candidate]
-    assert (row["status"], row["payload_bytes"], row["content_errors"]) == ("ok", 32 * 20 * 3, 0)
+    assert row["status"] in MEASURED and (row["payload_bytes"], row["content_errors"]) == (32 * 20 * 3, 0)
     assert np.prod(run.about["pictures"][payload]["shape"]) == 32 * 20 * 3
 
 
