@@ -46,14 +46,18 @@ impl Report {
     }
 }
 
-/// What one participant counted, messages after warm-up only.
+/// What one participant counted, messages after warm-up only. What each message writes comes first and lies together.
+#[repr(C)]
 #[derive(Clone, Debug, Default, Serialize, PartialEq, Eq)]
 pub struct Tally {
-    pub id: u32,
-    pub role: String,
     /// Handed to the transport and accepted.
     pub sent: u64,
     pub received: u64,
+    /// The last measured message at this place, and the first.
+    pub last_ns: i64,
+    pub first_ns: i64,
+    pub id: u32,
+    pub role: String,
     /// Refused until the deadline, so never sent.
     pub abandoned: u64,
     /// How often the transport refused.
@@ -75,9 +79,6 @@ pub struct Tally {
     pub pacing_ns: i64,
     /// The schedule ended by time, before all messages were sent.
     pub limit_reached: bool,
-    /// The first and the last measured message at this place.
-    pub first_ns: i64,
-    pub last_ns: i64,
 }
 
 /// The node's end of the channel.

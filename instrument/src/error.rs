@@ -6,9 +6,13 @@ use std::fmt;
 /// The result of everything that can fail here.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What failed, with its cause and the remedy where one is known.
+/// What failed, with its cause and the remedy where one is known. Boxed, so that a call that does not fail, which is each
+/// one of those measured, answers in registers.
 #[derive(Debug)]
-pub struct Error {
+pub struct Error(Box<Failure>);
+
+#[derive(Debug)]
+struct Failure {
     what: String,
     remedy: Option<String>,
     cause: Option<Box<dyn StdError + Send + Sync>>,
@@ -16,7 +20,7 @@ pub struct Error {
 
 impl Error {
     pub fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), remedy: None, cause: None }
+        Self(Box::new(Failure { what: what.into(), remedy: None, cause: None }))
     }
 
     /// An operating-system call that failed just now, with `errno` as its cause.
@@ -31,29 +35,29 @@ impl Error {
     }
 
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
-        self.remedy = Some(remedy.into());
+        self.0.remedy = Some(remedy.into());
         self
     }
 
     pub fn because(mut self, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        self.cause = Some(cause.into());
+        self.0.cause = Some(cause.into());
         self
     }
 
     /// Puts what was being done before what failed.
     pub fn within(mut self, doing: impl fmt::Display) -> Self {
-        self.what = format!("{doing}: {}", self.what);
+        self.0.what = format!("{doing}: {}", self.0.what);
         self
     }
 
     /// What to do about it, if known.
     pub fn remedy_text(&self) -> Option<&str> {
-        self.remedy.as_deref()
+        self.0.remedy.as_deref()
     }
 
     /// The failure with all its causes, without the remedy.
     pub fn what_text(&self) -> String {
-        let mut text = self.what.clone();
+        let mut text = self.0.what.clone();
         let mut cause = self.source();
         while let Some(inner) = cause {
             text.push_str(": ");
@@ -67,7 +71,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}", self.what_text())?;
-        match &self.remedy {
+        match &self.0.remedy {
             Some(remedy) => write!(out, " ({remedy})"),
             None => Ok(()),
         }
@@ -76,7 +80,7 @@ impl fmt::Display for Error {
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.cause.as_deref().map(|cause| cause as _)
+        self.0.cause.as_deref().map(|cause| cause as _)
     }
 }
 

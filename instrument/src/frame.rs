@@ -91,6 +91,7 @@ impl Header {
     ///
     /// # Errors
     /// [`Refused::Malformed`] for anything but a whole frame of this version.
+    #[inline]
     pub fn read(bytes: &[u8], payload_bytes: usize) -> Result<Self, Refused> {
         let bytes: &[u8; HEADER_BYTES] = bytes.try_into().map_err(|_| Refused::Malformed)?;
         let header = Self::fields(bytes);
@@ -107,6 +108,7 @@ impl Header {
     ///
     /// # Errors
     /// See [`Refused`].
+    #[inline]
     pub fn accept(bytes: &[u8], payload_bytes: usize, run: u64, flow: u32) -> Result<Self, Refused> {
         let header = Self::read(bytes, payload_bytes)?;
         if header.run == run && header.flow == flow { Ok(header) } else { Err(Refused::Foreign) }

@@ -52,12 +52,13 @@ impl Record {
     }
 }
 
-/// Records of one participant. Used by one thread at a time.
+/// Records of one participant. Used by one thread at a time. What a record needs comes first and lies together.
+#[repr(C)]
 pub struct Recorder {
     records: Mapping,
     count: usize,
-    unrecorded: u64,
     participant: u32,
+    unrecorded: u64,
     file: File,
     path: PathBuf,
 }
@@ -126,6 +127,7 @@ impl Recorder {
 }
 
 /// Anonymous memory with every page present.
+#[repr(C)]
 struct Mapping {
     first: *mut Record,
     capacity: usize,

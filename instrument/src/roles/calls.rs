@@ -86,9 +86,7 @@ impl ServerEnd {
 
     fn serve(self, desk: &Desk<'_>, mut lent: Lent<Answerer>) -> Result<Box<dyn Subscription>> {
         let on_request = Box::new(move |received: Received<'_>, replier: &mut dyn Replier| {
-            if let Some(answerer) = lent.get() {
-                answerer.answer(received, replier);
-            }
+            lent.get().answer(received, replier);
         });
         match self {
             Self::Native(server) => server.serve(on_request),

@@ -1,5 +1,6 @@
 //! Opening a receiving end in the way its participant waits, and running it until its time is up.
 
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
@@ -37,7 +38,7 @@ impl<T: Taker> Inbox<T> {
             Wait::Spin | Wait::Block => Ok(Self::Pull { subscriber: transport.subscriber(link)?, taker }),
             Wait::Callback => {
                 let (mut lent, returned) = Lent::new(taker);
-                let subscription = transport.subscribe(link, Box::new(move |received| lent.take(received)))?;
+                let subscription = transport.subscribe(link, Box::new(move |received| lent.get().take(received)))?;
                 Ok(Self::Push { subscription, returned })
             }
         }
@@ -88,35 +89,27 @@ pub fn pump(wait: Wait, until: &Until, mut poll: impl FnMut(Duration) -> Result<
 
 /// A taker that lives in a callback and comes back when the callback is dropped.
 pub struct Lent<T: Send> {
-    taker: Option<T>,
+    taker: ManuallyDrop<T>,
     home: SyncSender<T>,
 }
 
 impl<T: Send> Lent<T> {
     pub fn new(taker: T) -> (Self, Receiver<T>) {
         let (home, returned) = sync_channel(1);
-        (Self { taker: Some(taker), home }, returned)
+        (Self { taker: ManuallyDrop::new(taker), home }, returned)
     }
 
-    /// The taker; it is only gone once this is dropped.
-    pub fn get(&mut self) -> Option<&mut T> {
-        self.taker.as_mut()
-    }
-}
-
-impl<T: Taker> Lent<T> {
-    fn take(&mut self, received: Received<'_>) {
-        if let Some(taker) = self.get() {
-            taker.take(received);
-        }
+    /// The taker.
+    pub fn get(&mut self) -> &mut T {
+        &mut self.taker
     }
 }
 
 impl<T: Send> Drop for Lent<T> {
     fn drop(&mut self) {
-        if let Some(taker) = self.taker.take() {
-            let _ = self.home.send(taker);
-        }
+        // SAFETY: this is the only place that takes it, and nobody looks at it after it was dropped.
+        let taker = unsafe { ManuallyDrop::take(&mut self.taker) };
+        let _ = self.home.send(taker);
     }
 }
 

@@ -24,17 +24,19 @@ pub struct Arrival<'a> {
     object: Option<Box<dyn Decoded + 'a>>,
 }
 
-/// Lets the frames of one flow in, and counts what it lets in and what it refuses.
+/// Lets the frames of one flow in, and counts what it lets in and what it refuses. What each message needs is in its
+/// first line of the cache: in a process of many relays none of it is still near when the next message comes.
+#[repr(C, align(64))]
 pub struct Gate {
     run: u64,
     flow: u32,
     read_payload: bool,
-    codec: Option<Arc<dyn Codec>>,
     check_all: bool,
     meter: Arc<Meter>,
+    codec: Option<Arc<dyn Codec>>,
+    pub tally: Tally,
     control: Arc<Control>,
     until: Arc<Until>,
-    pub tally: Tally,
 }
 
 impl Gate {
@@ -58,7 +60,7 @@ impl Gate {
     }
 
     /// Stamps a frame's arrival and checks its header; with `touch = "write+read"` the payload is read before.
-    #[inline]
+    #[inline(always)]
     pub fn admit<'a>(&mut self, received: &Received<'a>) -> Option<Arrival<'a>> {
         if self.read_payload {
             payload::read_all(received.payload);
@@ -74,7 +76,7 @@ impl Gate {
     }
 
     /// Decodes and stamps what came; a reply of the header alone holds no object.
-    #[inline]
+    #[inline(always)]
     fn opened<'a>(&self, header: Header, arrived_ns: i64, received: &Received<'a>) -> Arrival<'a> {
         let codec = self.codec.as_ref().filter(|_| !received.payload.is_empty());
         let object = codec.map(|codec| codec.decode(received.payload));
@@ -95,10 +97,10 @@ impl Gate {
     #[inline]
     pub fn count(&mut self, arrival: &Arrival<'_>, received: &Received<'_>) {
         if arrival.header.is_sample() {
-            self.tally.received += 1;
-            if self.tally.first_ns == 0 {
+            if self.tally.received == 0 {
                 self.tally.first_ns = arrival.arrived_ns;
             }
+            self.tally.received += 1;
             self.tally.last_ns = arrival.arrived_ns;
             self.meter.begin();
         }
@@ -109,6 +111,16 @@ impl Gate {
         }
         if arrival.header.is(flags::CHECKSUM | flags::LAST) {
             self.check_content(arrival, received);
+        }
+    }
+
+    /// Counts how often passing a sample on was refused and what was copied for it; most often neither, and then nothing
+    /// is written.
+    #[inline]
+    pub fn count_sending(&mut self, refused: u64, copied: u64) {
+        if refused | copied != 0 {
+            self.tally.busy += refused;
+            self.tally.copies += copied;
         }
     }
 

@@ -86,7 +86,7 @@ impl Answerer {
             false
         });
         if arrival.header.is_sample() {
-            self.gate.tally.copies += copies_made() - copied;
+            self.gate.count_sending(0, copies_made() - copied);
             self.gate.tally.sent += u64::from(answered);
             self.gate.tally.abandoned += u64::from(!answered);
             let arrived_ns = arrival.arrived_ns;

@@ -15,8 +15,11 @@ use super::Desk;
 /// Beyond this, work that took longer than asked counts as late.
 const LATE_NS: i64 = 100_000;
 
+/// Work to do per message, if any: without, a message costs a look at one word.
+pub struct Worker(Option<Box<Job>>);
+
 /// Work with the memory it needs, allocated once.
-pub struct Worker {
+struct Job {
     work: Work,
     /// What is copied, if not the payload.
     from: Vec<u8>,
@@ -34,44 +37,54 @@ impl Worker {
     pub fn new(desk: &Desk<'_>) -> Result<Self> {
         let (work, spec) = (desk.me.work, desk.spec);
         let (mut from, mut copier) = (Vec::new(), None);
-        if let Work::Copy { bytes, way, into } = work {
-            from = vec![1; bytes.unwrap_or(0)];
-            copier = Some(Copier::new(way, into, bytes.unwrap_or(spec.payload_bytes))?);
+        match work {
+            Work::None => return Ok(Self(None)),
+            Work::Copy { bytes, way, into } => {
+                from = vec![1; bytes.unwrap_or(0)];
+                copier = Some(Copier::new(way, into, bytes.unwrap_or(spec.payload_bytes))?);
+            }
+            Work::Sleep { .. } | Work::Spin { .. } => {}
         }
-        Ok(Self { work, from, copier, alarm: Alarm::new(spec.pace.spin_ns), spun_ns: 0, late: 0 })
+        let alarm = Alarm::new(spec.pace.spin_ns);
+        Ok(Self(Some(Box::new(Job { work, from, copier, alarm, spun_ns: 0, late: 0 }))))
     }
 
     /// Adds what the work was to what its participant did.
     pub fn settle(&self, tally: Tally) -> Tally {
-        Tally { late_work: self.late, pacing_ns: tally.pacing_ns + self.spun_ns, ..tally }
+        let Some(job) = &self.0 else { return tally };
+        Tally { late_work: job.late, pacing_ns: tally.pacing_ns + job.spun_ns, ..tally }
     }
 
     /// Whether there is anything to do.
     #[inline]
     pub fn works(&self) -> bool {
-        self.work != Work::None
+        self.0.is_some()
     }
 
     /// Works on one message. A probe only proves the way: whoever sends it waits less than some works take.
     #[inline]
     pub fn work_on(&mut self, header: &Header, payload: &[u8]) {
-        if header.is(flags::PROBE) {
-            return;
+        if let Some(job) = self.0.as_mut().filter(|_| !header.is(flags::PROBE)) {
+            job.work_on(header, payload);
         }
-        let spun_ns = self.alarm.spun_ns();
-        self.work(payload);
-        self.spun_ns += if header.is_sample() { self.alarm.spun_ns() - spun_ns } else { 0 };
     }
 
     /// Called when the message was passed on: what has to be ready for the next one.
     #[inline]
     pub fn rest(&mut self) {
-        if let Some(copier) = &mut self.copier {
+        if let Some(copier) = self.0.as_mut().and_then(|job| job.copier.as_mut()) {
             copier.rest();
         }
     }
+}
 
-    #[inline]
+impl Job {
+    fn work_on(&mut self, header: &Header, payload: &[u8]) {
+        let spun_ns = self.alarm.spun_ns();
+        self.work(payload);
+        self.spun_ns += if header.is_sample() { self.alarm.spun_ns() - spun_ns } else { 0 };
+    }
+
     fn work(&mut self, payload: &[u8]) {
         match self.work {
             Work::None => {}

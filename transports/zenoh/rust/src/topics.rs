@@ -36,6 +36,7 @@ impl Sending {
         Ok(Self { publisher, memory, listening })
     }
 
+    #[inline]
     fn put(&self, frame: ZBytes) -> Result<Sent> {
         self.publisher.put(frame).wait().map_err(failed("publishing with zenoh"))?;
         Ok(Sent::Accepted)
