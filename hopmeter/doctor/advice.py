@@ -241,7 +241,7 @@ def _load(machine: Machine) -> Finding:
         "load",
         "hurts",
         f"{load} over the last minute: others want these cores too",
-        "stop them, or wait, before you measure",
+        "stop what else runs, or wait, before you measure",
     )
 
 

@@ -18,10 +18,13 @@ def test_a_failed_row_says_what_failed_and_leaves_the_traceback_to_the_log() -> 
     assert "adapter.py" not in said.get()
 
 
-def test_what_hurts_on_the_machine_is_told_with_where_the_remedy_is() -> None:
-    findings = [{"subject": "idle states", "level": "hurts"}, {"subject": "SMT", "level": "note"}]
+def test_what_hurts_on_the_machine_is_told_with_the_remedy() -> None:
+    findings = [
+        {"subject": "idle states", "level": "hurts", "remedy": "stay awake"},
+        {"subject": "SMT", "level": "note"},
+    ]
     console = Console(width=200)
     with console.capture() as said:
         table.print_run(console, run_of(cell("tcp", 1.0), doctor=findings))
-    assert "What hurts on this machine: idle states;" in said.get() and "hopmeter doctor" in said.get()
+    assert "What hurts on this machine, and what to do:\n  idle states: stay awake\n" in said.get()
     assert "SMT" not in said.get()

@@ -133,9 +133,9 @@ def _print_legend(console: Console, run: Run) -> None:
         said.append("This is a quick look: few, short trials. Decide on a longer run.")
     console.print()
     console.print(Text(" ".join(said), style="dim"))
-    if hurting := [str(each.get("subject")) for each in run.findings if each.get("level") == "hurts"]:
-        machine = f"What hurts on this machine: {words.listed(hurting)}; `hopmeter doctor` says what to do."
-        console.print(Text(machine, style="yellow"))
+    if hurting := [each for each in run.findings if each.get("level") == "hurts"]:
+        remedies = [f"  {each.get('subject')}: {each.get('remedy')}" for each in hurting]
+        console.print(Text("\n".join(["What hurts on this machine, and what to do:", *remedies]), style="yellow"))
 
 
 def print_plan(console: Console, made: Plan) -> None:
