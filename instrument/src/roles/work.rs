@@ -65,7 +65,7 @@ impl Worker {
     #[inline]
     pub fn work_on(&mut self, header: &Header, payload: &[u8]) {
         if let Some(job) = self.0.as_mut().filter(|_| !header.is(flags::PROBE)) {
-            job.work_on(header, payload);
+            job.work_on(header.is_sample(), payload);
         }
     }
 
@@ -79,10 +79,10 @@ impl Worker {
 }
 
 impl Job {
-    fn work_on(&mut self, header: &Header, payload: &[u8]) {
+    fn work_on(&mut self, is_sample: bool, payload: &[u8]) {
         let spun_ns = self.alarm.spun_ns();
         self.work(payload);
-        self.spun_ns += if header.is_sample() { self.alarm.spun_ns() - spun_ns } else { 0 };
+        self.spun_ns += if is_sample { self.alarm.spun_ns() - spun_ns } else { 0 };
     }
 
     fn work(&mut self, payload: &[u8]) {
