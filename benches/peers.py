@@ -202,6 +202,7 @@ LIMITED = (
         {**CALL, "wait": "block"},
         {"endpoint": "tcp"},
     ),
+    Row("lcm", "c++", "bare", Bare(Program("lcm.c", ("lcm",)), ("{port}", *COMMON)), {**RING, "wait": "block"}),
     Row(
         "nats",
         "c++",

@@ -1,0 +1,86 @@
+// LCM alone: a message on one channel, sent back on another from where it was received, each in a group of its own.
+// lcm PORT BYTES ROUNDS CORES: prints the median round trip in ns. CORES as in bare.h.
+#define _GNU_SOURCE
+#include <lcm/lcm.h>
+
+#include "bare.h"
+
+enum { READY_ROUNDS = 1000, READY_MS = 10, LOST_MS = 5000 };
+static const char *THERE = "there", *BACK = "back";
+
+typedef struct {
+  lcm_t* back;
+  size_t bytes;
+  int64_t sent_ns;
+  int came;
+} End;
+
+// The groups of the two ways differ, as those of two links of hopmeter's; the buffer is what its adapter asks for.
+static lcm_t* open_group(int last, const char* port) {
+  char url[96];
+  snprintf(url, sizeof url, "udpm://239.255.76.%d:%s?ttl=0&recv_buf_size=4194304", last, port);
+  lcm_t* lcm = lcm_create(url);
+  require(lcm != NULL, "open LCM (is there a route for multicast? `hopmeter doctor` says)");
+  return lcm;
+}
+
+static void send_back(const lcm_recv_buf_t* message, const char* channel, void* end) {
+  (void)channel;
+  require(lcm_publish(((End*)end)->back, BACK, message->data, message->data_size) == 0, "send back");
+}
+
+static void take(const lcm_recv_buf_t* message, const char* channel, void* end) {
+  (void)channel;
+  End* mine = end;
+  mine->came = message->data_size == mine->bytes && memcmp(message->data, &mine->sent_ns, sizeof mine->sent_ns) == 0;
+}
+
+static int relay(const char* port) {
+  lcm_t* there = open_group(67, port);
+  End end = {.back = open_group(68, port)};
+  require(lcm_subscribe(there, THERE, send_back, &end) != NULL, "subscribe");
+  while (lcm_handle(there) == 0) continue;
+  return 2;
+}
+
+// One message there and back, and how long it took; -1 where it was lost on the way.
+static int64_t round_trip(lcm_t* there, lcm_t* back, End* end, uint8_t* message, int patience_ms) {
+  end->sent_ns = now_ns();
+  memcpy(message, &end->sent_ns, sizeof end->sent_ns);
+  require(lcm_publish(there, THERE, message, (unsigned)end->bytes) == 0, "send");
+  for (end->came = 0; !end->came;) {
+    if (lcm_handle_timeout(back, patience_ms) <= 0) return -1;
+  }
+  return now_ns() - end->sent_ns;
+}
+
+static void ask(const char* port, size_t bytes, size_t rounds, int64_t* took) {
+  lcm_t *there = open_group(67, port), *back = open_group(68, port);
+  End end = {.bytes = bytes};
+  uint8_t* message = calloc(1, bytes);
+  require(lcm_subscribe(back, BACK, take, &end) != NULL, "subscribe");
+  int ready = 0;
+  while (ready < READY_ROUNDS && round_trip(there, back, &end, message, READY_MS) < 0) ready++;
+  require(ready < READY_ROUNDS, "reach the other end");
+  for (size_t round = 0; round < rounds; round++) {
+    took[round] = round_trip(there, back, &end, message, LOST_MS);
+    require(took[round] >= 0, "get a message back");
+  }
+  free(message);
+  lcm_destroy(there);
+  lcm_destroy(back);
+}
+
+int main(int count, char** words) {
+  require(count == 5, "start without PORT BYTES ROUNDS CORES");
+  size_t bytes = strtoul(words[2], NULL, 10), rounds = strtoul(words[3], NULL, 10);
+  pin(words[4]);
+  int64_t* took = calloc(WARMUP + rounds, sizeof *took);
+  pid_t other = other_process();
+  if (other == 0) return relay(words[1]);
+  ask(words[1], bytes, WARMUP + rounds, took);
+  kill(other, SIGKILL);
+  waitpid(other, NULL, 0);
+  tell_median(took, rounds);
+  return 0;
+}
