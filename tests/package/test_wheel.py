@@ -88,18 +88,8 @@ def test_every_node_can_be_executed(installation: Installation) -> None:
 
 def test_a_run_from_an_empty_folder_measures_and_leaves_a_whole_run(installation: Installation, tmp_path: Path) -> None:
     small = ["--messages", "100", "--rate", "1000", "--trials", "1", "--payload", "timing", "--placement", "apart"]
-    done = installation.hopmeter(
-        "run",
-        "quick",
-        "--transport",
-        "memory,unix",
-        "--language",
-        "rust",
-        *small,
-        "--out",
-        str(tmp_path / "run"),
-        "--json",
-    )
+    kept = ["--out", str(tmp_path / "run"), "--json"]
+    done = installation.hopmeter("run", "quick", "--transport", "memory,unix", "--language", "rust", *small, *kept)
     assert done.returncode == 0, done.stderr
     cells = {cell["transport"]: cell for cell in map(json.loads, done.stdout.splitlines())}
     for transport in ("memory", "unix"):
@@ -112,9 +102,8 @@ def test_a_run_from_an_empty_folder_measures_and_leaves_a_whole_run(installation
 
 def test_a_python_node_runs_from_the_package(installation: Installation, tmp_path: Path) -> None:
     small = ["--messages", "50", "--rate", "1000", "--trials", "1", "--payload", "timing"]
-    done = installation.hopmeter(
-        "run", "quick", "--transport", "unix", "--language", "python", *small, "--out", str(tmp_path / "run"), "--json"
-    )
+    kept = ["--out", str(tmp_path / "run"), "--json"]
+    done = installation.hopmeter("run", "quick", "--transport", "unix", "--language", "python", *small, *kept)
     assert done.returncode == 0, done.stderr
     cells = [json.loads(line) for line in done.stdout.splitlines()]
     (mine,) = [cell for cell in cells if (cell["transport"], cell["language"]) == ("unix", "python")]
