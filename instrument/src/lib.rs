@@ -13,6 +13,7 @@ mod duplex;
 pub mod error;
 pub mod frame;
 pub mod lent;
+mod memory;
 pub mod node;
 pub mod noise;
 pub mod pacer;

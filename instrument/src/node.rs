@@ -17,6 +17,7 @@ use crate::contract::{Setup, Transport};
 use crate::control::{Control, Order, Report};
 use crate::error::{Error, Result};
 use crate::frame::HEADER_BYTES;
+use crate::memory;
 use crate::payload::Content;
 use crate::puppet;
 use crate::resources::Meter;
@@ -102,6 +103,7 @@ fn describe(host: &Host<'_>) -> Result<()> {
 }
 
 fn measure(host: &Host<'_>, spec: &std::path::Path, control_fd: RawFd) -> Result<()> {
+    memory::keep();
     affinity::die_with_parent();
     let (control, orders) = Control::open(control_fd)?;
     let control = Arc::new(control);
