@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import select
@@ -50,10 +49,15 @@ class Writer(Connection):
     def _send(self, buf: Any, write: Any = None) -> None:
         """The way of every message that there is room for is one `os.write`, as in the class above."""
         if not self._backlog:
-            with contextlib.suppress(BlockingIOError, *GONE):
-                buf = buf[os.write(self.fileno(), buf) :]
-        if buf:
-            super()._send(buf, self._write)  # type: ignore[misc]
+            try:
+                sent = os.write(self._handle, buf)
+            except (BlockingIOError, *GONE):  # `_write` sees to it
+                pass
+            else:
+                if sent == len(buf):
+                    return
+                buf = buf[sent:]
+        super()._send(buf, self._write)  # type: ignore[misc]
 
     def _write(self, handle: int, data: Any) -> int:
         """What `os.write` does, of which multiprocessing asks that it takes at least something at once."""
@@ -138,7 +142,7 @@ class Reader(Connection):
             self._patience_s = timeout_s
 
     def _recv(self, size: int, read: Any = None) -> Any:
-        return super()._recv(size, self._read)  # type: ignore[misc]
+        return Connection._recv(self, size, self._read)  # type: ignore[attr-defined]
 
     def _read(self, handle: int, size: int) -> bytes:
         while True:

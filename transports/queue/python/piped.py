@@ -12,26 +12,17 @@ from publishing import Publisher
 from hopmeter.node.contract import Link, Setup, Take
 
 
-class PipeOutlet:
-    def __init__(self, writer: Writer, bare: bool) -> None:
-        self._writer = writer
-        self.put: Callable[[Any], None] = writer.send_bytes if bare else writer.send
+class PipeOutlet(Writer):
+    def __init__(self, end: Connection[Any, Any], bare: bool) -> None:
+        super().__init__(end)
+        self.put: Callable[[Any], None] = self.send_bytes if bare else self.send
 
-    @property
-    def full(self) -> bool:
-        return self._writer.behind
-
-    @property
-    def gone(self) -> bool:
-        return self._writer.gone
-
-    def close(self) -> None:
-        self._writer.close()
+    full = Writer.behind
 
 
 class PipePublisher(Publisher):
     def admitted(self, connection: Connection[Any, Any]) -> PipeOutlet:
-        return PipeOutlet(Writer(connection), self._bare)
+        return PipeOutlet(connection, self._bare)
 
 
 class PipeSubscriber(Subscriber):

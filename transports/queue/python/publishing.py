@@ -59,14 +59,20 @@ class Reception:
 
     def outlets(self) -> list[Outlet]:
         """Everybody who is here now."""
-        if any(outlet.gone for outlet in self._outlets):
-            for outlet in self._outlets:
-                if outlet.gone:
-                    outlet.close()
-            self._outlets = [outlet for outlet in self._outlets if not outlet.gone]
+        for outlet in self._outlets:
+            if outlet.gone:
+                self._let_go()
+                break
         while self._arrived:
             self._outlets.append(self._arrived.popleft())
         return self._outlets
+
+    def _let_go(self) -> None:
+        """Of all who are gone."""
+        for outlet in self._outlets:
+            if outlet.gone:
+                outlet.close()
+        self._outlets = [outlet for outlet in self._outlets if not outlet.gone]
 
     def close(self) -> None:
         self._closing = True
@@ -89,8 +95,9 @@ class Publisher(Reception):
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         outlets = self.outlets()
-        if any(outlet.full for outlet in outlets):
-            return False
+        for outlet in outlets:
+            if outlet.full:
+                return False
         if len(self._frame) != 64 + payload_bytes:
             self._frame = self._buffer[: 64 + payload_bytes]
         fill(self._frame)
@@ -101,8 +108,9 @@ class Publisher(Reception):
 
     def forward(self, native: bytes) -> bool:
         outlets = self.outlets()
-        if any(outlet.full for outlet in outlets):
-            return False
+        for outlet in outlets:
+            if outlet.full:
+                return False
         for outlet in outlets:
             outlet.put(native)
         return True
