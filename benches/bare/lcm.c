@@ -15,10 +15,11 @@ typedef struct {
   int came;
 } End;
 
-// The groups of the two ways differ, as those of two links of hopmeter's; the buffer is what its adapter asks for.
-static lcm_t* open_group(int last, const char* port) {
+// The two ways differ in group and port, as two links of hopmeter's: a socket of a port gets what is for any group of
+// its host that has that port. The buffer is what hopmeter's adapter asks for.
+static lcm_t* open_group(int way, const char* port) {
   char url[96];
-  snprintf(url, sizeof url, "udpm://239.255.76.%d:%s?ttl=0&recv_buf_size=4194304", last, port);
+  snprintf(url, sizeof url, "udpm://239.255.76.%d:%d?ttl=0&recv_buf_size=4194304", 67 + way, atoi(port) + way);
   lcm_t* lcm = lcm_create(url);
   require(lcm != NULL, "open LCM (is there a route for multicast? `hopmeter doctor` says)");
   return lcm;
@@ -36,8 +37,8 @@ static void take(const lcm_recv_buf_t* message, const char* channel, void* end) 
 }
 
 static int relay(const char* port) {
-  lcm_t* there = open_group(67, port);
-  End end = {.back = open_group(68, port)};
+  lcm_t* there = open_group(0, port);
+  End end = {.back = open_group(1, port)};
   require(lcm_subscribe(there, THERE, send_back, &end) != NULL, "subscribe");
   while (lcm_handle(there) == 0) continue;
   return 2;
@@ -55,7 +56,7 @@ static int64_t round_trip(lcm_t* there, lcm_t* back, End* end, uint8_t* message,
 }
 
 static void ask(const char* port, size_t bytes, size_t rounds, int64_t* took) {
-  lcm_t *there = open_group(67, port), *back = open_group(68, port);
+  lcm_t *there = open_group(0, port), *back = open_group(1, port);
   End end = {.bytes = bytes};
   uint8_t* message = calloc(1, bytes);
   require(lcm_subscribe(back, BACK, take, &end) != NULL, "subscribe");
