@@ -22,7 +22,7 @@ from hopmeter.launch.processes import die_with_launcher
 
 MARK = "HOPMETER_BENCH_RUN"
 """What tells programs the run's name; by it they and all they have started are found again, in whatever session."""
-REMAINS = ("/dev/shm/hm_{run}_*", "/dev/shm/sem.hm_{run}_*")
+REMAINS = ("/dev/shm/hm_{run}_*", "/dev/shm/sem.hm_{run}_*", "/tmp/hm_{run}_*")
 """What programs of a run may leave, had they no time to put it away."""
 GRACE_S = 5.0
 """For a program to put away what it was doing."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from ending import orderly
 from ours import NothingMeasuredError, hopmeter
 from pairs import PAIRS, Comparison, told
-from programs import APART, TOGETHER, Crate, Program, ToolFailedError
+from programs import APART, TOGETHER, Crate, Program, Script, ToolFailedError
 from tools import Bare, Tool
 
 from hopmeter.build import system
@@ -124,6 +124,15 @@ CYCLONEDDS = Program(
     idl="cyclonedds/idl/hopmeter.idl",
     generator=("idlc", "-o", "{made}", "{idl}"),
 )
+ROS1 = Program("ros1.cpp", modules=("roscpp",))
+ROS2_WIRE = Program(
+    "ros2wire.c",
+    ("ddsc",),
+    idl="ros2-wire/idl/sensor_msgs.idl",
+    # idlc generates nothing of what a description includes.
+    generator=("sh", "-c", "idlc -t -o {made} {of}/std_msgs.idl && idlc -t -o {made} {idl}"),
+)
+ICEORYX = Program("iceoryx.cpp", ("iceoryx_posh", "iceoryx_hoofs"), headers="iceoryx/v*")
 # The loopback device alone and no multicast, as in transports/_cyclonedds; ddsperf tells half a round trip. Each end
 # has a session of its own, as hopmeter's nodes have: the scheduler shares a core by sessions.
 CYCLONE = (
@@ -202,6 +211,9 @@ LIMITED = (
         {**CALL, "wait": "block"},
         {"endpoint": "tcp"},
     ),
+    Row("ros1", "c++", "bare", Bare(ROS1, COMMON, "ros1"), {**RING, "wait": "block"}),
+    Row("ros2-wire", "c++", "bare", Bare(ROS2_WIRE, ("{domain}", *COMMON)), {**RING, "wait": "block"}),
+    Row("iceoryx", "c++", "bare", Bare(ICEORYX, COMMON, "iceoryx"), {**RING, "wait": "block"}),
     Row("lcm", "c++", "bare", Bare(Program("lcm.c", ("lcm",)), ("{port}", *COMMON)), {**RING, "wait": "block"}),
     Row(
         "nats",
@@ -227,6 +239,9 @@ LIMITED = (
         {**RING, "wait": "block"},
         cores=TOGETHER,
     ),
+    Row("websocket", "rust", "bare", Bare(Crate("websocket"), COMMON), {**RING, "wait": "block"}),
+    Row("ecal", "python", "bare", Bare(Script("ecal_alone.py", "ecal"), COMMON), {**RING, "wait": "callback"}),
+    Row("queue", "python", "bare", Bare(Script("pipes.py", "queue"), ("pipe", *COMMON)), {**RING, "wait": "block"}),
     # sockperf takes messages of up to 65,507 bytes only; sockets.py has the larger ones.
     Row("tcp", "c++", "sockperf", SOCKPERF, {**CALL, "wait": "block"}, sizes=(64,), packages=("sockperf",)),
     Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "callback"}, most_us=65.0),

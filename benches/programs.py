@@ -6,15 +6,20 @@ import fcntl
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from ending import Run
 
+from hopmeter import manifest
+from hopmeter.manifest import interpreter
+
 HERE = Path(__file__).resolve().parent
 BUILT = HERE.parent / "build/benches/bare"
 TRANSPORTS = HERE.parent / "transports"
+INCLUDES = Path("/usr/include")
 APART, TOGETHER = "0,1", "1"
 """The cores of the end that asks and of the one that answers: each has its own, or both share one."""
 PATIENCE_S = 60
@@ -29,6 +34,8 @@ class Program:
     libraries: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     """As pkg-config calls libraries that bring others along."""
+    headers: str = ""
+    """Where they are below /usr/include, as a pattern, for a library that has no module."""
     sources: tuple[str, ...] = ()
     """More files, below transports/."""
     idl: str = ""
@@ -37,13 +44,18 @@ class Program:
     """The command that generates sources from `{idl}` of the folder `{of}` into the folder `{made}`."""
 
     @property
+    def command(self) -> list[str]:
+        """The program, built."""
+        return [str(self.path)]
+
+    @property
     def path(self) -> Path:
         """The program, built where it is older than what it is made of."""
         source = HERE / "bare" / self.source
         made = BUILT / source.stem
         made.mkdir(parents=True, exist_ok=True)
         more = [TRANSPORTS / each for each in (*self.sources, self.idl) if each]
-        needed = [source, HERE / "bare/bare.h", *more]
+        needed = [source, *(HERE / "bare").glob("*.h"), *more]
         binary = made / "program"
         with (made / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # tests may build it side by side
@@ -59,7 +71,7 @@ class Program:
         generated = sorted(each for each in made.iterdir() if each.suffix in (".cc", ".cpp", ".cxx"))
         generated += [TRANSPORTS / each for each in self.sources]
         half = binary.with_suffix(".half")
-        folders = [made, HERE / "bare", TRANSPORTS]
+        folders = [made, HERE / "bare", TRANSPORTS, *(INCLUDES.glob(self.headers) if self.headers else ())]
         compiler = [*COMPILERS[source.suffix], "-O3", *(f"-I{each}" for each in folders), "-o", str(half)]
         libraries = [f"-l{library}" for library in self.libraries]
         if self.modules:
@@ -76,9 +88,25 @@ class Crate:
     name: str
 
     @property
-    def path(self) -> Path:
+    def command(self) -> list[str]:
         """The program, built."""
-        return Path(cargo_built(self.name))
+        return [cargo_built(self.name)]
+
+
+@dataclass(frozen=True)
+class Script:
+    """A bare program in Python, benches/bare/SOURCE, for the Python that nodes of a transport have."""
+
+    source: str
+    transport: str
+
+    @property
+    def command(self) -> list[str]:
+        """That Python and the program."""
+        python = interpreter.interpreter(manifest.every()[self.transport].offers["python"])
+        if python is None:
+            raise ToolFailedError(f"there is no Python for it yet: hopmeter build {self.transport}")
+        return [str(python.program), str(HERE / "bare" / self.source)]
 
 
 @cache
@@ -97,9 +125,11 @@ def number(program: Program | Crate, *words: object) -> float:
         return number_of(run, program, *words)
 
 
-def number_of(run: Run, program: Program | Crate, *words: object) -> float:
-    """The same within a run that there is already."""
-    return _said_number(run, [str(program.path), *map(str, words)])
+def number_of(
+    run: Run, program: Program | Crate | Script, *words: object, env: Mapping[str, str] | None = None
+) -> float:
+    """The same within a run that there is already, with `env` beside this process's own."""
+    return _said_number(run, [*program.command, *map(str, words)], env)
 
 
 def python_number(source: str, *words: object) -> float:
@@ -108,8 +138,8 @@ def python_number(source: str, *words: object) -> float:
         return _said_number(run, [sys.executable, str(HERE / "bare" / source), *map(str, words)])
 
 
-def _said_number(run: Run, command: list[str]) -> float:
-    done = run.said(command, PATIENCE_S)
+def _said_number(run: Run, command: list[str], env: Mapping[str, str] | None = None) -> float:
+    done = run.said(command, PATIENCE_S, env=env)
     try:
         done.check_returncode()
         return float(done.stdout)

@@ -12,7 +12,7 @@ MOST_S = 600
 def main() -> int:
     """What benches/shm says and answers."""
     with Run() as run:
-        return run.start([str(Crate("shm").path), str(PAIRS)]).wait(timeout=MOST_S)
+        return run.start([*Crate("shm").command, str(PAIRS)]).wait(timeout=MOST_S)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ending import Run
-from programs import PATIENCE_S, Crate, Program, ToolFailedError, number_of
+from programs import PATIENCE_S, Crate, Program, Script, ToolFailedError, number_of
 
 from hopmeter import manifest
 from hopmeter.launch.daemon import Daemon, Ground
@@ -52,9 +52,10 @@ def _pinned(core: int, words: Words, places: Mapping[str, object]) -> list[str]:
 class Bare:
     """A bare program; beside it, pinned as hopmeter does, the broker of a transport that cannot do without."""
 
-    program: Program | Crate
+    program: Program | Crate | Script
     words: Words
     broker: str = ""
+    """`{broker}` in the words is where it listens; the program has what it asks of its environment."""
     nanoseconds: float = 1.0
     """How many one of what it prints stands for."""
 
@@ -62,15 +63,16 @@ class Bare:
         """Runs it once, on the core that both ends share or on those of the one and the other."""
         with Run() as run:
             places = _places(run.directory, cores, frame_bytes, rounds)
-            broker = _broker(self.broker, Path(run.directory), _last(cores)) if self.broker else nullcontext("")
-            with broker as address:
+            broker = _broker(self.broker, Path(run.directory), _last(cores)) if self.broker else nullcontext()
+            with broker as serving:
+                address, env = (serving.address.partition(" ")[0], serving.environment) if serving else ("", None)
                 words = [word.format(**places, broker=address) for word in self.words]
-                return number_of(run, self.program, *words) * self.nanoseconds / 1000
+                return number_of(run, self.program, *words, env=env) * self.nanoseconds / 1000
 
 
 @contextmanager
-def _broker(transport: str, directory: Path, core: int) -> Iterator[str]:
-    """The address of a fresh one, with the transport's default settings."""
+def _broker(transport: str, directory: Path, core: int) -> Iterator[Daemon]:
+    """A fresh one, with the transport's default settings."""
     known = manifest.every()[transport]
     assert known.daemon is not None
     ground = Ground(secrets.token_hex(8), directory / "daemon", known.settled({}), directory / "daemon.log", core)
@@ -79,7 +81,7 @@ def _broker(transport: str, directory: Path, core: int) -> Iterator[str]:
             daemon = ends.enter_context(Daemon(known.daemon, ground))
         except TrialFailedError as failed:
             raise ToolFailedError(": ".join(filter(None, (failed.reason, failed.remedy)))) from failed
-        yield daemon.address.split()[0]
+        yield daemon
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,47 @@
+"""What bare programs in Python need, as bare.h has it: cores, the other process, the median of what was measured."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import statistics
+from collections.abc import Callable
+
+WARMUP = 100
+PR_SET_PDEATHSIG = 1
+LARGE = (32 << 20) - 8192
+
+
+def pin(cores: str) -> None:
+    """Takes the first of `A` or `A,B`, and leaves the second to the other end."""
+    os.sched_setaffinity(0, {int(cores.partition(",")[0])})
+
+
+def keep_memory() -> None:
+    """Has glibc keep what messages of up to a few MB are freed from, as in any program that has freed something larger:
+    else each message may find its memory given back to the kernel, and take it anew."""
+    bytearray(LARGE)  # freed at once
+
+
+def other_process(cores: str) -> int:
+    """The other end, in a process of its own that is asked to end with this one; 0 there. It has a session of its own,
+    as hopmeter's nodes have: the kernel may share a core by sessions."""
+    child = os.fork()
+    if child == 0:
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        os.setsid()
+        os.sched_setaffinity(0, {int(cores.rpartition(",")[2])})
+    return child
+
+
+def end(child: int) -> None:
+    """Asks the other process to end, and waits until it has."""
+    os.kill(child, signal.SIGTERM)
+    os.waitpid(child, 0)
+
+
+def median_ns(round_trip: Callable[[], int], rounds: int) -> int:
+    """Of what follows those to warm up."""
+    took = [round_trip() for _ in range(WARMUP + rounds)]
+    return round(statistics.median(took[WARMUP:]))

@@ -1,0 +1,138 @@
+// What the bare programs over Cyclone DDS share: a sample on one topic, written back to another by a second process;
+// reliable, volatile, over the loopback device. The program that includes this says before what travels: the type
+// `sample`, its `described` for the library, how many are kept (`DEPTH`), and what is declared right below.
+//
+// It works as a ring of hopmeter's has to: a thread of its own sends and waits for the answer; waiting gives up after
+// 100 ms to look at the time; each arrival is recorded with two clock readings; each end has a session of its own, for
+// the scheduler may share a core by sessions.
+#pragma once
+#include <dds/dds.h>
+
+#include "bare.h"
+
+// What never changes of a message of so many bytes, 64 of them a header's worth.
+static void shape(sample* message, size_t bytes);
+static void stamp(sample* message, int64_t number, int64_t sent_ns);
+static int64_t number_of(const sample* message);
+
+enum { LOOK_MS = 100, LOOKS = 100 };
+
+static const char* loopback =
+    "<CycloneDDS><Domain id='any'><General><AllowMulticast>false</AllowMulticast>"
+    "<Interfaces><NetworkInterface address='127.0.0.1' multicast='false'/></Interfaces></General><Discovery>"
+    "<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>99</MaxAutoParticipantIndex>"
+    "<Peers><Peer address='127.0.0.1'/></Peers></Discovery></Domain></CycloneDDS>";
+
+typedef struct {
+  int64_t arrived, done;
+} record;
+
+static dds_entity_t writer, reader, waitset;
+static sample message, received;
+static record* records;
+static size_t recorded, room;
+
+static int taken(void) {
+  dds_sample_info_t info;
+  void* into = &received;
+  while (dds_take(reader, &into, &info, 1, 1) > 0) {
+    if (info.valid_data) return 1;
+  }
+  return 0;
+}
+
+static void note(int64_t arrived) {
+  records[recorded % room] = (record){arrived, now_ns()};
+  recorded++;
+}
+
+// A writer does not wait: where too much is unconfirmed it is offered again.
+static void written(const sample* what) {
+  dds_return_t code;
+  while ((code = dds_write(writer, what)) == DDS_RETCODE_TIMEOUT) sched_yield();
+  require(code == 0, "write");
+}
+
+static void pass_on(void) {
+  const int64_t arrived = now_ns();
+  if (number_of(&received) < 0) return;
+  written(&received);
+  note(arrived);
+}
+
+static dds_qos_t* settled(void) {
+  dds_qos_t* qos = dds_create_qos();
+  dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, 0);
+  dds_qset_durability(qos, DDS_DURABILITY_VOLATILE);
+  dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, DEPTH);
+  return qos;
+}
+
+static void watch(dds_entity_t participant) {
+  waitset = dds_create_waitset(participant);
+  dds_set_status_mask(reader, DDS_DATA_AVAILABLE_STATUS);
+  require(dds_waitset_attach(waitset, reader, 0) == 0, "watch for samples");
+}
+
+// Without something to be called the reader is watched by a wait set.
+static void open_ends(dds_domainid_t domain, const char* to, const char* from, dds_on_data_available_fn called) {
+  require(dds_create_domain(domain, loopback) > 0, "open the domain");
+  const dds_entity_t participant = dds_create_participant(domain, NULL, NULL);
+  dds_qos_t* qos = settled();
+  dds_listener_t* listener = dds_create_listener(NULL);
+  if (called) dds_lset_data_available(listener, called);
+  writer = dds_create_writer(participant, dds_create_topic(participant, described, to, NULL, NULL), qos, NULL);
+  const dds_entity_t topic = dds_create_topic(participant, described, from, NULL, NULL);
+  reader = dds_create_reader(participant, topic, qos, listener);
+  require(writer > 0 && reader > 0, "make a writer and a reader");
+  if (!called) watch(participant);
+  dds_delete_listener(listener);
+  dds_delete_qos(qos);
+}
+
+static int arrives(void) {
+  if (taken()) return 1;
+  dds_waitset_wait(waitset, NULL, 0, DDS_MSECS(LOOK_MS));
+  return taken();
+}
+
+static int arrives_and_is_noted(void) {
+  if (!arrives()) return 0;
+  note(now_ns());
+  return 1;
+}
+
+static void relay(void) {
+  while (number_of(&received) >= 0) {
+    if (arrives()) pass_on();
+  }
+}
+
+// The time from the stamp to the arrival of what was sent, or 0 where it did not come back.
+static int64_t round_trip(int looks, int (*comes)(void)) {
+  const int64_t number = number_of(&message) + 1, sent_ns = now_ns();
+  stamp(&message, number, sent_ns);
+  written(&message);
+  while (looks-- > 0) {
+    if (comes() && number_of(&received) == number) return records[(recorded - 1) % room].arrived - sent_ns;
+  }
+  return 0;
+}
+
+// `comes` waits for a look's time at most; what has come is noted then.
+static void measure(size_t bytes, size_t rounds, int (*comes)(void)) {
+  int64_t* took = calloc(WARMUP + rounds, sizeof *took);
+  shape(&message, bytes);
+  for (int tries = 0; round_trip(1, comes) == 0;) require(tries++ < 200, "find the other process");
+  for (size_t round = 0; round < WARMUP + rounds; round++) {
+    require((took[round] = round_trip(LOOKS, comes)) > 0, "get the answer");
+  }
+  stamp(&message, -1, 0);
+  written(&message);  // the relay ends
+  tell_median(took, rounds);
+}
+
+static void make_room(size_t rounds) {
+  room = WARMUP + rounds;
+  records = calloc(room, sizeof *records);
+}

@@ -1,0 +1,112 @@
+"""eCAL alone, a message on one topic, sent back on another by the callback of a second process, over shared memory and
+acknowledged: `ecal_alone.py BYTES ROUNDS CORES`. Prints the median round trip in ns. CORES as in bare.py.
+
+As in a ring of hopmeter's, a round trip ends where the callback has the message; a thread of its own sends and waits.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import socket
+import sys
+import tempfile
+import time
+from typing import Any
+
+import bare
+import ecal.nanobind_core as ecal
+
+ACKNOWLEDGE_MS, FIND_S, ANSWER_S, END_S = 500, 0.1, 10.0, 3
+THERE, BACK = "there", "back"
+CALLING = b"?"
+TRIES = 200
+
+
+def settled(port: int) -> Any:
+    """What the adapter settles by default: shared memory alone, and a send waits until it was read."""
+    config = ecal.Configuration()
+    config.registration.local.udp.port = config.registration.network.udp.port = port
+    config.transport_layer.udp.port = port + 1
+    for end in (config.publisher, config.subscriber):
+        end.layer.shm.enable, end.layer.udp.enable, end.layer.tcp.enable = True, False, False
+    config.publisher.layer.shm.acknowledge_timeout_ms = ACKNOWLEDGE_MS
+    return config
+
+
+def opened(config: Any, name: str) -> Any:
+    """A publisher, once eCAL is started: that cannot be before the fork."""
+    if not ecal.initialize(config, name, ecal.init.PUBLISHER | ecal.init.SUBSCRIBER):
+        raise SystemExit("eCAL does not start")
+    return ecal.Publisher(name, config=config.publisher)
+
+
+def pass_on(config: Any) -> None:
+    """What the other process does, until it is asked to end: memory files of one that is killed would stay."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    publisher = opened(config, BACK)
+    subscriber = ecal.Subscriber(THERE, config=config.subscriber)
+    subscriber.set_receive_callback(lambda _topic, _type, data: publisher.send(data.buffer))
+    signal.sigwait({signal.SIGTERM})
+    signal.alarm(END_S)  # ends it where a call that is under way and eCAL wait for each other, as after a SIGKILL
+    subscriber.set_receive_callback(lambda *_: None)
+    ecal.finalize()
+    os._exit(0)
+
+
+def median_ns(config: Any, frame: bytes, rounds: int) -> int:
+    """Calls until the other process answers; then the frame goes there and back."""
+    publisher, came = opened(config, THERE), queue.SimpleQueue[tuple[int, bytes]]()
+
+    def receive(_topic: Any, _type: Any, data: Any) -> None:
+        message = data.buffer
+        came.put((time.monotonic_ns(), message))
+
+    def round_trip() -> int:
+        begun_ns = time.monotonic_ns()
+        publisher.send(frame)
+        arrived_ns, message = came.get(timeout=ANSWER_S)
+        if message != frame:
+            raise SystemExit("what came back is not what was sent")
+        return arrived_ns - begun_ns
+
+    subscriber = ecal.Subscriber(BACK, config=config.subscriber)
+    subscriber.set_receive_callback(receive)
+    find(publisher, came)
+    return bare.median_ns(round_trip, rounds)
+
+
+def find(publisher: Any, came: queue.SimpleQueue[tuple[int, bytes]]) -> None:
+    """Calls the other process until it answers; a send that was acknowledged brings its answer before it returns."""
+    for _ in range(TRIES):
+        publisher.send(CALLING)
+        try:
+            came.get(timeout=FIND_S)
+        except queue.Empty:
+            continue
+        return
+    raise SystemExit("the other process does not answer")
+
+
+def main(frame: bytes, rounds: int, cores: str) -> None:
+    """Neither a user's configuration nor anybody else's topics are met."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket(type=socket.SOCK_DGRAM) as probe:
+        os.environ["ECAL_DATA"] = os.environ["ECAL_LOG_DIR"] = folder
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+        probe.close()
+        bare.pin(cores)
+        child = bare.other_process(cores)
+        if child == 0:
+            pass_on(settled(port))
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+        try:
+            print(median_ns(settled(port), frame, rounds))
+        finally:
+            bare.end(child)
+            ecal.finalize()
+
+
+if __name__ == "__main__":
+    main(os.urandom(int(sys.argv[1])), int(sys.argv[2]), sys.argv[3])

@@ -1,0 +1,117 @@
+// roscpp alone: a sensor_msgs/Image on one topic, published again on another by a second process, each polled by a
+// callback queue of its own, with queues of 100 and without TCP_NODELAY. ros1 BYTES ROUNDS CORES: prints the median
+// round trip in ns. CORES as in bare.h; the environment names a rosmaster that runs.
+//
+// It works as a ring of hopmeter's has to: waiting gives up after 100 ms to look at the time; each arrival is recorded
+// with two clock readings; each end has a session of its own, for the scheduler may share a core by sessions.
+#include <ros/callback_queue.h>
+#include <ros/ros.h>
+#include <sensor_msgs/Image.h>
+
+#include "bare.h"
+#include "ros1/cpp/modern.hpp"
+
+using Image = sensor_msgs::Image_<modern::Allocator>;
+using Event = ros::MessageEvent<const Image>;
+
+enum { QUEUE = 100, LOOK_MS = 100, LOOKS = 100, TRIES = 1000, TRY_MS = 20 };
+
+struct Record {
+  int64_t arrived, done;
+};
+
+static std::vector<Record> records;
+
+static void note(int64_t arrived) {
+  if (records.size() < records.capacity()) records.push_back({arrived, now_ns()});
+}
+
+struct End {
+  End(const char* to, const char* from, const boost::function<void(const Event&)>& arrived)
+      : publisher(node.advertise<Image>(to, QUEUE)) {
+    ros::SubscribeOptions options;
+    options.initByFullCallbackType<const Event&>(from, QUEUE, arrived);
+    options.callback_queue = &arrivals;
+    options.transport_hints.tcpNoDelay(false);
+    subscriber = node.subscribe(options);
+  }
+
+  void look(int patience_ms) { arrivals.callAvailable(ros::WallDuration(patience_ms / 1000.0)); }
+
+  ros::NodeHandle node;
+  ros::Publisher publisher;
+  ros::CallbackQueue arrivals;
+  ros::Subscriber subscriber;
+};
+
+// Passes on by reference what comes, until something comes without a stamp.
+static void relay() {
+  bool ended = false;
+  End end("/back", "/there", [&](const Event& event) {
+    const int64_t arrived = now_ns();
+    const auto image = event.getConstMessage();
+    ended = image->header.stamp.isZero();
+    end.publisher.publish(*image);
+    note(arrived);
+  });
+  while (!ended) end.look(LOOK_MS);
+}
+
+struct Source {
+  explicit Source(size_t payload_bytes) {
+    image.encoding = "rgb8";
+    image.data.resize(payload_bytes);
+  }
+
+  void arrived(const Event& event) {
+    const int64_t now = now_ns();
+    note(now);
+    if (event.getConstMessage()->header.stamp == image.header.stamp) took = now - sent;
+  }
+
+  // The time from the stamp to the arrival of what was sent, or 0 where it did not come back.
+  int64_t round_trip(int looks, int look_ms) {
+    took = 0;
+    sent = now_ns();
+    send(ros::Time().fromNSec(sent));
+    while (took == 0 && looks-- > 0) end.look(look_ms);
+    return took;
+  }
+
+  void send(ros::Time stamp) {
+    image.header.stamp = stamp;
+    image.header.frame_id.assign(56, 's');
+    end.publisher.publish(image);
+  }
+
+  Image image;
+  int64_t sent = 0, took = 0;
+  End end{"/there", "/back", [this](const Event& event) { arrived(event); }};
+};
+
+static void measure(size_t bytes, size_t rounds) {
+  Source source(bytes - 64);
+  std::vector<int64_t> took(WARMUP + rounds);
+  for (int tries = 0; source.round_trip(1, TRY_MS) == 0;) require(tries++ < TRIES, "find the other process");
+  for (auto& each : took) require((each = source.round_trip(LOOKS, LOOK_MS)) > 0, "get the answer");
+  source.send(ros::Time());  // the relay ends
+  tell_median(took.data(), rounds);
+}
+
+int main(int count, char** words) {
+  require(count == 4, "start without BYTES ROUNDS CORES");
+  const size_t bytes = strtoul(words[1], nullptr, 10), rounds = strtoul(words[2], nullptr, 10);
+  pin(words[3]);
+  records.reserve(WARMUP + rounds);
+  const pid_t other = other_process();
+  ros::init(ros::M_string(), other ? "source" : "relay",
+            ros::init_options::NoSigintHandler | ros::init_options::NoRosout);
+  require(ros::master::check(), "reach the rosmaster of ROS_MASTER_URI");
+  if (other == 0) {
+    relay();
+    return 0;
+  }
+  measure(bytes, rounds);
+  waitpid(other, nullptr, 0);
+  return 0;
+}

@@ -1,0 +1,48 @@
+// Cyclone DDS alone with ROS 2's names and types: a sensor_msgs/Image on one topic, written back to another by a second
+// process, waited for by wait sets; reliable, volatile, the last ten, over the loopback device. ros2wire DOMAIN BYTES
+// ROUNDS CORES: prints the median round trip in ns. CORES as in bare.h; cyclone.h says how it works.
+#define _GNU_SOURCE
+#include "sensor_msgs.c"
+#include "std_msgs.c"
+
+enum { DEPTH = 10 };
+typedef sensor_msgs_msg_dds__Image_ sample;
+static const dds_topic_descriptor_t* const described = &sensor_msgs_msg_dds__Image__desc;
+
+#include "cyclone.h"
+
+static void shape(sample* message, size_t bytes) {
+  static char label[57], encoding[] = "rgb8";
+  memset(label, 's', 56);
+  message->header.frame_id = label;
+  message->encoding = encoding;
+  message->data._length = message->data._maximum = (uint32_t)(bytes - 64);
+  message->data._buffer = calloc(1, bytes);
+}
+
+// hopmeter's label has the number; here it is in a field that is 0 there, as this is no picture.
+static void stamp(sample* message, int64_t number, int64_t sent_ns) {
+  message->height = (uint32_t)number;
+  message->header.stamp.sec = (int32_t)(sent_ns / 1000000000);
+  message->header.stamp.nanosec = (uint32_t)(sent_ns % 1000000000);
+}
+
+static int64_t number_of(const sample* message) { return (int32_t)message->height; }
+
+int main(int count, char** words) {
+  require(count == 5, "start without DOMAIN BYTES ROUNDS CORES");
+  const dds_domainid_t domain = (dds_domainid_t)atoi(words[1]);
+  const size_t bytes = strtoul(words[2], NULL, 10), rounds = strtoul(words[3], NULL, 10);
+  pin(words[4]);
+  make_room(rounds);
+  const pid_t other = other_process();
+  if (other == 0) {
+    open_ends(domain, "rt/back", "rt/there", NULL);
+    relay();
+  } else {
+    open_ends(domain, "rt/there", "rt/back", NULL);
+    measure(bytes, rounds, arrives_and_is_noted);
+    waitpid(other, NULL, 0);
+  }
+  return dds_delete(DDS_CYCLONEDDS_HANDLE);
+}
