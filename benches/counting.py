@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ending import Run, orderly
 from ours import hopmeter
-from peers import ROUNDS, ROWS, Row
+from rows import ROUNDS, ROWS, Row
 from tools import Bare
 
 FRAME_BYTES = 64

@@ -22,7 +22,7 @@ import os, sys
 sys.path.insert(0, sys.argv[1])
 import programs
 from ending import Run, orderly
-from peers import FASTDDS
+from rows import FASTDDS
 {more}
 raise SystemExit(orderly(main))
 """

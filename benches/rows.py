@@ -1,0 +1,258 @@
+"""What `peers.py` compares: middlewares with their own tools, or with programs over the library alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from programs import APART, TOGETHER, Crate, Program, Script
+from tools import Bare, Tool
+
+Axes = dict[str, str | int | bool]
+
+ROUNDS = {64: 2000, 1_000_000: 100}
+SECONDS = 1
+SCENARIO = """
+title = "Round trips"
+question = "What does a round trip cost?"
+transport = "{transport}"
+language = "{language}"
+placement = "process"
+payload = "bytes:{payload}"
+touch = "none"
+pace = "closed"
+messages = {rounds}
+warmup = {warmup}
+trials = 1
+drain = "20ms"
+{axes}
+[settings.{transport}]
+{settings}
+"""
+RING: Axes = {"pattern": "pubsub", "relays": 1}
+CALL: Axes = {"pattern": "rpc"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison, at every size."""
+
+    transport: str
+    language: str
+    against: str
+    """What it is compared with, as the table says it."""
+    peer: Bare | Tool
+    axes: Axes
+    settings: Axes = field(default_factory=dict)
+    limit: float | None = 1.05
+    most_us: float | None = None
+    """Of the small frame on one core, where the peer stays below that itself."""
+    sizes: tuple[int, ...] = (64, 1_000_000)
+    cores: str = APART
+    packages: tuple[str, ...] = ()
+    """What only this bench needs of the system."""
+    figure: str = "roundtrip_p50_us"
+
+    def scenario(self, frame_bytes: int) -> str:
+        """What hopmeter measures."""
+        rounds = ROUNDS[frame_bytes]
+        return SCENARIO.format(
+            transport=self.transport,
+            language=self.language,
+            payload=frame_bytes - 64,
+            rounds=rounds,
+            warmup=min(100, rounds // 5),
+            axes=_toml({"cores": self.cores, **self.axes}),
+            settings=_toml(self.settings),
+        )
+
+    def name(self, frame_bytes: int) -> str:
+        """As the table has it."""
+        words = [str(value) for value in (self.axes["wait"], *self.settings.values())]
+        place = ", one core" if self.cores == TOGETHER else ""
+        return f"{self.transport} ({self.language}), {', '.join(words)}, {frame_bytes:,} B{place} / {self.against}"
+
+    @property
+    def together(self) -> Row:
+        """The small frame with both ends on one core, only told: who runs next there is the kernel's affair."""
+        return replace(self, cores=TOGETHER, limit=None, sizes=(min(ROUNDS),))
+
+
+def _toml(values: Axes) -> str:
+    said = {key: f'"{value}"' if isinstance(value, str) else str(value).lower() for key, value in values.items()}
+    return "\n".join(f"{key} = {value}" for key, value in said.items())
+
+
+COMMON = ("{bytes}", "{rounds}", "{cores}")
+NNG = Program("nng.c", ("nng",))
+GRPC = Program(
+    "grpc.cpp",
+    modules=("grpc++", "protobuf"),
+    idl="grpc/idl/hopmeter.proto",
+    generator=(
+        "sh",
+        "-c",
+        "protoc -I{of} --cpp_out={made} --grpc_out={made} --plugin=protoc-gen-grpc=$(command -v grpc_cpp_plugin) {idl}",
+    ),
+)
+THRIFT = Program(
+    "thrift.cpp",
+    ("thrift",),
+    idl="thrift/idl/hopmeter.thrift",
+    generator=("thrift", "-out", "{made}", "--gen", "cpp:no_skeleton", "{idl}"),
+)
+FASTDDS = Program(
+    "fastdds.cpp",
+    ("fastrtps", "fastcdr"),
+    sources=("_fastdds/cpp/names.cpp",),
+    idl="fastdds/idl/hopmeter.idl",
+    generator=("fastddsgen", "-replace", "-d", "{made}", "{idl}"),
+)
+CYCLONEDDS = Program(
+    "cyclonedds.c",
+    ("ddsc",),
+    idl="cyclonedds/idl/hopmeter.idl",
+    generator=("idlc", "-o", "{made}", "{idl}"),
+)
+ROS1 = Program("ros1.cpp", modules=("roscpp",))
+ROS2_WIRE = Program(
+    "ros2wire.c",
+    ("ddsc",),
+    idl="ros2-wire/idl/sensor_msgs.idl",
+    # idlc generates nothing of what a description includes.
+    generator=("sh", "-c", "idlc -t -o {made} {of}/std_msgs.idl && idlc -t -o {made} {idl}"),
+)
+ICEORYX = Program("iceoryx.cpp", ("iceoryx_posh", "iceoryx_hoofs"), headers="iceoryx/v*")
+# The loopback device alone and no multicast, as in transports/_cyclonedds; ddsperf tells half a round trip. Each end
+# has a session of its own, as hopmeter's nodes have: the scheduler shares a core by sessions.
+CYCLONE = (
+    "<CycloneDDS><Domain id='any'><General>"
+    "<Interfaces><NetworkInterface address='127.0.0.1' multicast='false'/></Interfaces>"
+    "<AllowMulticast>false</AllowMulticast></General><Discovery><ParticipantIndex>auto</ParticipantIndex>"
+    "<MaxAutoParticipantIndex>99</MaxAutoParticipantIndex><Peers><Peer address='127.0.0.1'/></Peers></Discovery>"
+    "</Domain></CycloneDDS>"
+)
+
+
+def _fastdds(segment_bytes: int, frame_bytes: int, limit: float | None = 1.05) -> Row:
+    # 0 is the library's segment, which drops pieces of large frames, in either program: how often is only told.
+    settings: Axes = {"segment_bytes": segment_bytes} if segment_bytes else {}
+    peer = Bare(FASTDDS, ("{domain}", *COMMON, str(segment_bytes)))
+    return Row("fastdds", "c++", "bare", peer, {**RING, "wait": "block"}, settings, limit, sizes=(frame_bytes,))
+
+
+def _thrift(wait: Axes, settings: Axes) -> tuple[Row, Row]:
+    # The limit holds against the program that waits, keeps count and has threads as a node must.
+    alike, plain = (Bare(THRIFT, ("{port}", *COMMON, way)) for way in ("alike", "plain"))
+    axes = {**CALL, **wait}
+    limited = Row("thrift", "c++", "bare", alike, axes, settings, most_us=15.5)
+    return limited, Row("thrift", "c++", "bare, plainest", plain, axes, settings, None, sizes=(64,))
+
+
+def _ddsperf(way: str) -> Tool:
+    return Tool(
+        server=("ddsperf", "-i", "{domain}", "pong", way),
+        client=(*("ddsperf", "-i", "{domain}"), *("-D", str(SECONDS + 1), "ping", "size", "{bytes}", way)),
+        figure=r"50% ([\d.]+)us",
+        times=2.0,
+        environment={"CYCLONEDDS_URI": CYCLONE},
+    )
+
+
+SOCKPERF = Tool(
+    server=("sockperf", "server", "--tcp", "-i", "127.0.0.1", "-p", "{port}"),
+    client=(
+        *("sockperf", "ping-pong", "--tcp", "-i", "127.0.0.1", "-p", "{port}"),
+        *("-m", "{bytes}", "-t", str(SECONDS), "--full-rtt"),
+    ),
+    figure=r"percentile 50\.000 = +([\d.]+)",
+)
+
+LIMITED = (
+    Row("cyclonedds", "c++", "ddsperf", _ddsperf("listener"), {**RING, "wait": "callback"}, {"depth": 1}),
+    Row("cyclonedds", "c++", "ddsperf", _ddsperf("waitset"), {**RING, "wait": "block"}, {"depth": 1}),
+    Row(
+        "cyclonedds",
+        "c++",
+        "bare",
+        Bare(CYCLONEDDS, ("listener", "{domain}", *COMMON)),
+        {**RING, "wait": "callback"},
+        {"depth": 1},
+        sizes=(64,),
+    ),
+    Row(
+        "cyclonedds",
+        "c++",
+        "bare",
+        Bare(CYCLONEDDS, ("waitset", "{domain}", *COMMON)),
+        {**RING, "wait": "block"},
+        {"depth": 1},
+        sizes=(64,),
+    ),
+    _fastdds(0, 64),
+    _fastdds(0, 1_000_000, limit=None),
+    _fastdds(8 << 20, 1_000_000),
+    Row("nng", "c++", "bare", Bare(NNG, ("ipc://{directory}/bench", *COMMON)), {**CALL, "wait": "block"}),
+    Row(
+        "nng",
+        "c++",
+        "bare",
+        Bare(NNG, ("tcp://127.0.0.1:{port}", *COMMON)),
+        {**CALL, "wait": "block"},
+        {"endpoint": "tcp"},
+    ),
+    Row("ros1", "c++", "bare", Bare(ROS1, COMMON, "ros1"), {**RING, "wait": "block"}),
+    Row("ros2-wire", "c++", "bare", Bare(ROS2_WIRE, ("{domain}", *COMMON)), {**RING, "wait": "block"}),
+    Row("iceoryx", "c++", "bare", Bare(ICEORYX, COMMON, "iceoryx"), {**RING, "wait": "block"}),
+    Row("lcm", "c++", "bare", Bare(Program("lcm.c", ("lcm",)), ("{port}", *COMMON)), {**RING, "wait": "block"}),
+    Row(
+        "nats",
+        "c++",
+        "bare",
+        Bare(Program("nats.c", ("nats",)), ("{broker}", *COMMON), "nats"),
+        {**CALL, "wait": "block"},
+        cores=TOGETHER,
+    ),
+    Row(
+        "mqtt",
+        "c++",
+        "bare",
+        Bare(Program("mqtt.c", ("mosquitto",)), ("{broker}", *COMMON), "mqtt"),
+        {**RING, "wait": "block"},
+        cores=TOGETHER,
+    ),
+    Row(
+        "redis",
+        "c++",
+        "bare",
+        Bare(Program("redis.c", ("hiredis",)), ("{broker}", *COMMON), "redis"),
+        {**RING, "wait": "block"},
+        cores=TOGETHER,
+    ),
+    Row("websocket", "rust", "bare", Bare(Crate("websocket"), COMMON), {**RING, "wait": "block"}),
+    Row("ecal", "python", "bare", Bare(Script("ecal_alone.py", "ecal"), COMMON), {**RING, "wait": "callback"}),
+    Row("queue", "python", "bare", Bare(Script("pipes.py", "queue"), ("pipe", *COMMON)), {**RING, "wait": "block"}),
+    # sockperf takes messages of up to 65,507 bytes only; sockets.py has the larger ones.
+    Row("tcp", "c++", "sockperf", SOCKPERF, {**CALL, "wait": "block"}, sizes=(64,), packages=("sockperf",)),
+    Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "callback"}, most_us=65.0),
+    Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "block"}, most_us=65.0),
+    *_thrift({"wait": "block"}, {}),
+    *_thrift({"wait": "callback"}, {"server": "simple"}),
+    # Its benchmark never writes a payload, a relay of ours copies it: only the small frame is the same work.
+    Row(
+        "iceoryx2",
+        "rust",
+        "benchmark",
+        Bare(Crate("shm"), ("hop", "iceoryx2", "{bytes}", "{rounds}"), nanoseconds=2.0),
+        {**RING, "wait": "spin"},
+        sizes=(64,),
+        figure="roundtrip_mean_us",
+    ),
+)
+ROWS = (
+    *LIMITED,
+    *(
+        row.together
+        for row in LIMITED
+        if row.cores == APART and min(ROUNDS) in row.sizes and row.axes["wait"] != "spin"
+    ),
+)
