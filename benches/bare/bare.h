@@ -42,7 +42,7 @@ static inline void keep_memory(void) {
   free(large);
 }
 
-// Takes the first of `A` or `A,B`, and leaves the second to the other end.
+// Takes the first of `A` or `A,B`, and leaves the second to the other end; keeps memory from here on.
 static inline void pin(const char* cores) {
   keep_memory();
   const char* second = strchr(cores, ',');

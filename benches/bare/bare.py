@@ -13,15 +13,15 @@ PR_SET_PDEATHSIG = 1
 LARGE = (32 << 20) - 8192
 
 
-def pin(cores: str) -> None:
-    """Takes the first of `A` or `A,B`, and leaves the second to the other end."""
-    os.sched_setaffinity(0, {int(cores.partition(",")[0])})
-
-
 def keep_memory() -> None:
-    """Has glibc keep what messages of up to a few MB are freed from, as in any program that has freed something larger:
-    else each message may find its memory given back to the kernel, and take it anew."""
+    """Has glibc keep what messages are freed from, as bare.h says."""
     bytearray(LARGE)  # freed at once
+
+
+def pin(cores: str) -> None:
+    """Takes the first of `A` or `A,B`, and leaves the second to the other end; keeps memory from here on."""
+    keep_memory()
+    os.sched_setaffinity(0, {int(cores.partition(",")[0])})
 
 
 def other_process(cores: str) -> int:

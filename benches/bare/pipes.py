@@ -54,7 +54,6 @@ def median_ns(there: Way, back: Way, frame: bytes, rounds: int) -> int:
 
 def main(kind: str, frame: bytes, rounds: int, cores: str) -> None:
     """The other process is ended whatever happens."""
-    bare.keep_memory()
     bare.pin(cores)
     there, back = opened(kind), opened(kind)
     child = bare.other_process(cores)
