@@ -38,7 +38,11 @@ class Subscriber:
         self._messages.subscribe(channel)
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        message = self._messages.get_message(timeout=timeout_s)
+        """Waits for its beginning, and then as long as it takes: a timeout of redis-py's own is over between two
+        pieces of a message as well, and it then connects anew and loses the message without a word."""
+        if not self._messages.connection.can_read(timeout=timeout_s):
+            return 0
+        message = self._messages.get_message(timeout=None)
         if message is None:
             return 0
         take(message["data"], native=message["data"])

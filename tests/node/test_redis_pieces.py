@@ -1,0 +1,104 @@
+"""A message over Redis whose pieces come further apart than a poll lasts."""
+
+from __future__ import annotations
+
+import importlib
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hopmeter import places
+
+pytest.importorskip("redis")
+
+LARGE = 100_000
+POLL_S, GAP_S, PATIENCE_S = 0.05, 0.3, 10.0
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Path]:
+    """The socket of a broker of its own."""
+    path = tmp_path / "broker.sock"
+    words = ["redis-server", "--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(tmp_path)]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL) as process:
+        try:
+            until(path.is_socket)
+            yield path
+        finally:
+            process.terminate()
+
+
+@pytest.fixture
+def slow(broker: Path, tmp_path: Path) -> Iterator[Path]:
+    """The socket of what passes all on to that broker, and large answers in two pieces."""
+    with closing(socket.socket(socket.AF_UNIX)) as listening:
+        listening.bind(str(tmp_path / "slow.sock"))
+        listening.listen()
+        passing = threading.Thread(target=passed_on, args=(listening, broker))
+        passing.start()
+        yield tmp_path / "slow.sock"
+        listening.shutdown(socket.SHUT_RDWR)
+        passing.join()
+
+
+def passed_on(listening: socket.socket, broker: Path) -> None:
+    """The one connection that the test makes, until the broker ends it."""
+    with suppress(OSError), closing(socket.socket(socket.AF_UNIX)) as server:
+        client, _ = listening.accept()
+        server.connect(str(broker))
+        threading.Thread(target=pump, args=(client, server, len), daemon=True).start()
+        with client:
+            pump(server, client, half_of_large)
+
+
+def half_of_large(data: bytes) -> int:
+    return len(data) // 2 if len(data) > 1000 else len(data)
+
+
+def pump(source: socket.socket, target: socket.socket, first: Callable[[bytes], int]) -> None:
+    while data := source.recv(1 << 16):
+        target.sendall(data[: first(data)])
+        if rest := data[first(data) :]:
+            time.sleep(GAP_S)
+            target.sendall(rest)
+    target.shutdown(socket.SHUT_WR)
+
+
+def until(holds: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_message_in_pieces_is_waited_for(broker: Path, slow: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder,) = places.transport_folders()
+    monkeypatch.syspath_prepend(str(folder / "redis/python"))
+    monkeypatch.delitem(sys.modules, "adapter", raising=False)
+    adapter = importlib.import_module("adapter")
+
+    def opened(path: Path) -> Any:
+        return adapter.Transport(SimpleNamespace(daemon=f"nowhere:0 {path}", settings={"endpoint": "unix"}))
+
+    publisher = opened(broker).publisher(SimpleNamespace(name="pieces"))
+    subscriber = opened(slow).subscriber(SimpleNamespace(name="pieces"))
+    came: list[bytes] = []
+
+    def take(frame: bytes, native: bytes) -> None:
+        came.append(frame)
+
+    until(lambda: subscriber.poll(POLL_S, take) == 0 and publisher._client.pubsub_numsub("pieces")[0][1] == 1)
+    sent = bytes(range(256)) * (LARGE // 256)
+    publisher.forward(sent)
+    until(lambda: subscriber.poll(POLL_S, take) == 1)
+    assert came == [sent]
+    subscriber.close()
