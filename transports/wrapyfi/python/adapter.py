@@ -109,7 +109,7 @@ class Transport:
     def publisher(self, link: Link) -> Publisher:
         port = int(self._publishers_port)
         given = {**self._given, "socket_sub_port": port, "start_proxy_broker": False}
-        return Publisher(Communicator("publish", "zeromq", topic(link), **given), self._objects)
+        return Publisher(Communicator("publish", topic(link), **given), self._objects)
 
     def subscriber(self, link: Link) -> Subscriber:
         opened: list[WaitedListener] = []
@@ -117,7 +117,7 @@ class Transport:
         def keep(listener: WaitedListener) -> None:
             opened.append(listener)
 
-        communicator = Communicator("listen", "zeromq-waited", topic(link), opened=keep, **self._given)
+        communicator = Communicator("listen", topic(link), opened=keep, **self._given)
         communicator.exchange()  # opens it; what is there already was a probe
         return Subscriber(communicator, opened[0], self._setup, self._objects)
 
