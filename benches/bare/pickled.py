@@ -1,0 +1,61 @@
+"""An array there and back between two Python processes, pickled, as pyzmq's own `send_pyobj` does it:
+`pickled.py MESSAGES SHAPE`, such as `60 1000,2000,3`, of bytes.
+
+Prints the median round trip in microseconds. Client on core 0, server on core 1, over ipc. Neither has glibc keep
+memory, for hardly a program that somebody writes does.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+
+import numpy as np
+import zmq
+from bare import end, other_process
+
+WARMUP = 10
+
+
+def serve(endpoint: str) -> None:
+    """Sends back what comes, until it is ended."""
+    server = zmq.Context().socket(zmq.REP)
+    server.bind(endpoint)
+    while True:
+        server.send_pyobj(server.recv_pyobj())
+
+
+def median_us(client: zmq.Socket[bytes], messages: int, shape: tuple[int, ...]) -> float:
+    """Of what follows the warm-up; the array is another one each time."""
+    array, took_ns = np.zeros(shape, np.uint8), []
+    for number in range(WARMUP + messages):
+        array.fill(number % 251)
+        begun_ns = time.monotonic_ns()
+        client.send_pyobj(array)
+        back = client.recv_pyobj()
+        took_ns.append(time.monotonic_ns() - begun_ns)
+        if not np.array_equal(back, array):
+            raise SystemExit("what came back is not what was sent")
+    return float(np.median(took_ns[WARMUP:])) / 1000
+
+
+def main(messages: int, shape: tuple[int, ...]) -> None:
+    """The child serves; it is ended whatever happens."""
+    with tempfile.TemporaryDirectory() as folder:
+        endpoint = f"ipc://{folder}/echo"
+        child = other_process("0,1")
+        if not child:
+            serve(endpoint)
+        os.sched_setaffinity(0, {0})
+        try:
+            client = zmq.Context().socket(zmq.REQ)
+            client.connect(endpoint)
+            print(median_us(client, messages, shape))
+        finally:
+            end(child)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), tuple(map(int, sys.argv[2].split(","))))
