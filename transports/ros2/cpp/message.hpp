@@ -1,6 +1,11 @@
 /// Frames in messages: which field takes what stands in ../README.md.
 #pragma once
 
+#include <algorithm>
+#include <hopmeter_ros2/msg/plain1_k.hpp>
+#include <hopmeter_ros2/msg/plain1_m.hpp>
+#include <hopmeter_ros2/msg/plain64_k.hpp>
+#include <hopmeter_ros2/msg/plain8_m.hpp>
 #include <hopmeter_ros2/srv/carry_image.hpp>
 #include <hopmeter_ros2/srv/carry_timing.hpp>
 #include <sensor_msgs/msg/image.hpp>
@@ -19,7 +24,8 @@ constexpr std::int64_t second_ns = 1'000'000'000;
 struct Timing {
   using Message = std_msgs::msg::Header;
   using Service = hopmeter_ros2::srv::CarryTiming;
-  static auto& header(auto& message) { return message; }
+  static auto& stamp(auto& message) { return message.stamp; }
+  static auto& text(auto& message) { return message.frame_id; }
   static std::span<std::byte> payload(Message&, const hopmeter::Setup&, std::size_t bytes) {
     if (bytes != 0) throw hopmeter::Error("std_msgs/Header has no field for a payload", "ask for the payload `bytes`");
     return {};
@@ -31,7 +37,8 @@ struct Timing {
 struct Image {
   using Message = sensor_msgs::msg::Image;
   using Service = hopmeter_ros2::srv::CarryImage;
-  static auto& header(auto& message) { return message.header; }
+  static auto& stamp(auto& message) { return message.header.stamp; }
+  static auto& text(auto& message) { return message.header.frame_id; }
   static std::span<std::byte> payload(Message& message, const hopmeter::Setup& setup, std::size_t bytes) {
     message.height = setup.height();
     message.width = setup.width();
@@ -43,25 +50,58 @@ struct Image {
   static std::span<const std::byte> payload(const Message& message) { return std::as_bytes(std::span(message.data)); }
 };
 
+/// One of ours of fixed size, which an rmw can lend.
+template <class Shape>
+struct Plain {
+  using Message = Shape;
+  static constexpr std::size_t room = std::tuple_size_v<decltype(Message::data)>;
+  static auto& stamp(auto& message) { return message.stamp; }
+  static auto& text(auto& message) { return message.label; }
+  static std::span<std::byte> payload(Message& message, const hopmeter::Setup&, std::size_t bytes) {
+    message.length = static_cast<std::uint32_t>(bytes);
+    return std::as_writable_bytes(std::span(message.data)).first(bytes);
+  }
+  /// A length beyond the field is damage; the header's own length tells it from a sound one.
+  static std::span<const std::byte> payload(const Message& message) {
+    return std::as_bytes(std::span(message.data)).first(std::min<std::size_t>(message.length, room));
+  }
+};
+
+/// What `make` makes of the smallest plain message with room for a payload.
+auto of_plain(std::size_t payload_bytes, const auto& make) {
+  namespace msg = hopmeter_ros2::msg;
+  if (payload_bytes <= Plain<msg::Plain1K>::room) return make(Plain<msg::Plain1K>());
+  if (payload_bytes <= Plain<msg::Plain64K>::room) return make(Plain<msg::Plain64K>());
+  if (payload_bytes <= Plain<msg::Plain1M>::room) return make(Plain<msg::Plain1M>());
+  if (payload_bytes <= Plain<msg::Plain8M>::room) return make(Plain<msg::Plain8M>());
+  throw hopmeter::Error("plain messages hold up to 8 MiB, and the payload has " + std::to_string(payload_bytes) + " bytes",
+                        "set message = standard, or measure smaller payloads");
+}
+
 /// Has a frame written into a message.
 template <class Carrier>
 void write(typename Carrier::Message& message, const hopmeter::Setup& setup, std::size_t bytes, hopmeter::Fill fill) {
   hopmeter::Header header;
   fill({header, Carrier::payload(message, setup, bytes)});
-  auto& fields = Carrier::header(message);
+  auto& stamp = Carrier::stamp(message);
   const auto sent_ns = hopmeter::sent_of(header);
-  fields.stamp.sec = static_cast<std::int32_t>(sent_ns / second_ns);
-  fields.stamp.nanosec = static_cast<std::uint32_t>(sent_ns % second_ns);
-  fields.frame_id = std::string_view(hopmeter::label(header));
+  stamp.sec = static_cast<std::int32_t>(sent_ns / second_ns);
+  stamp.nanosec = static_cast<std::uint32_t>(sent_ns % second_ns);
+  auto& text = Carrier::text(message);
+  const auto label = hopmeter::label(header);
+  if constexpr (requires { text.resize(label.size()); }) text.resize(label.size());
+  std::ranges::copy(label, text.begin());
 }
 
 /// Hands over the frame that a message carries, and with it what a relay can pass on.
 template <class Carrier>
 void read(const typename Carrier::Message& message, const auto& native, const auto& hand_over) {
   const auto payload = Carrier::payload(message);
-  const auto& fields = Carrier::header(message);
-  const auto sent_ns = fields.stamp.sec * second_ns + fields.stamp.nanosec;
-  const auto header = hopmeter::header_of(fields.frame_id, sent_ns, payload.size());
+  const auto& stamp = Carrier::stamp(message);
+  const auto sent_ns = stamp.sec * second_ns + stamp.nanosec;
+  const auto text = std::as_bytes(std::span(Carrier::text(message)));
+  const std::string_view label(reinterpret_cast<const char*>(text.data()), text.size());
+  const auto header = hopmeter::header_of(label, sent_ns, payload.size());
   hand_over(hopmeter::Received(header, payload).with_native(&native));
 }
 

@@ -16,15 +16,18 @@ using namespace hopmeter;
 class Ros2 final : public Transport {
  public:
   explicit Ros2(const Setup& setup) : setup_(setup) {
-    setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST", 1);  // here no thread reads the environment yet
+    // Here no thread reads the environment yet.
+    setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST", 1);
+    // Without this subscriptions copy what is lent; what the user says holds.
+    if (setup.setting<std::string>("publish") == "loaned") setenv("ROS_DISABLE_LOANED_MESSAGES", "0", 0);
   }
 
   static std::string version() { return "rclcpp " RCLCPP_VERSION_STR; }
 
-  Owned<Publisher> publisher(const Link& link) override { return open<Publisher, ros2::Publisher>(link); }
-  Owned<Subscriber> subscriber(const Link& link) override { return open<Subscriber, ros2::Polled>(link); }
+  Owned<Publisher> publisher(const Link& link) override { return topic<Publisher, ros2::Publisher>(link); }
+  Owned<Subscriber> subscriber(const Link& link) override { return topic<Subscriber, ros2::Polled>(link); }
   Owned<Subscription> subscribe(const Link& link, OnFrame on_frame) override {
-    return open<Subscription, ros2::Called>(link, std::move(on_frame));
+    return topic<Subscription, ros2::Called>(link, std::move(on_frame));
   }
   Owned<Server> server(const Link& link) override { return open<Server, ros2::Server>(link); }
   Owned<Client> client(const Link& link) override { return open<Client, ros2::Client>(link); }
@@ -59,12 +62,26 @@ class Ros2 final : public Transport {
   }
 
   /// The context is opened by the first end, so that its threads get the core of a participant.
+  ros2::House& house() {
+    std::call_once(started_, [this] { house_.emplace(setup_); });
+    return *house_;
+  }
+
   template <class End, template <class> class Of>
   std::unique_ptr<End> open(const Link& link, auto&&... more) {
-    std::call_once(started_, [this] { house_.emplace(setup_); });
     if (setup_.payload() == PayloadKind::timing)
-      return std::make_unique<Of<ros2::Timing>>(*house_, link, std::forward<decltype(more)>(more)...);
-    return std::make_unique<Of<ros2::Image>>(*house_, link, std::forward<decltype(more)>(more)...);
+      return std::make_unique<Of<ros2::Timing>>(house(), link, std::forward<decltype(more)>(more)...);
+    return std::make_unique<Of<ros2::Image>>(house(), link, std::forward<decltype(more)>(more)...);
+  }
+
+  /// An end of a topic, whose messages may be plain ones.
+  template <class End, template <class> class Of>
+  std::unique_ptr<End> topic(const Link& link, auto&&... more) {
+    if (setup_.setting<std::string>("message") == "standard")
+      return open<End, Of>(link, std::forward<decltype(more)>(more)...);
+    return ros2::of_plain(setup_.frame_bytes() - header_bytes, [&]<class Carrier>(Carrier) -> std::unique_ptr<End> {
+      return std::make_unique<Of<Carrier>>(house(), link, std::forward<decltype(more)>(more)...);
+    });
   }
 
   Setup setup_;

@@ -66,11 +66,13 @@ class Topic {
       : call(std::move(first)),
         room(house, is_called),
         subscription(house, [&] { return subscribed(name_of(link), house.qos); }),
+        is_lent(subscription->can_loan_messages()),
         seen_(house.seen) {}
 
   void arrived(const Message& message, const rclcpp::MessageInfo& info) {
     (info.get_rmw_message_info().from_intra_process ? seen_.by_pointer : seen_.by_rmw) = true;
     if (&message == seen_.given) seen_.uncopied = true;
+    if (is_lent && !info.get_rmw_message_info().from_intra_process) seen_.lent = true;
     call(message);
   }
 
@@ -79,13 +81,16 @@ class Topic {
   Room room;
   std::shared_ptr<Gate> gate = std::make_shared<Gate>(true);
   Made<rclcpp::Subscription<Message>> subscription;
+  /// Whether messages are read where the rmw has them, not copied out first.
+  const bool is_lent;
 
  private:
   std::shared_ptr<rclcpp::Subscription<Message>> subscribed(const std::string& name, const rclcpp::QoS& qos) {
     rclcpp::SubscriptionOptions options;
     options.callback_group = room.group;
-    const auto called = [this, gate = gate](std::shared_ptr<const Message> message, const rclcpp::MessageInfo& info) {
-      gate->pass([&] { arrived(*message, info); });
+    // By reference: a pointer to what the rmw lends may be held for longer than it is lent.
+    const auto called = [this, gate = gate](const Message& message, const rclcpp::MessageInfo& info) {
+      gate->pass([&] { arrived(message, info); });
     };
     return room.node->template create_subscription<Message>(name, qos, called, options);
   }
@@ -120,9 +125,28 @@ class Polled final : public hopmeter::Subscriber {
 
   void look() {
     rclcpp::MessageInfo info;
-    while (topic_.subscription->take(message_, info)) topic_.arrived(message_, info);
+    while (topic_.is_lent ? take_lent(info) : take(info)) continue;
     const auto nothing = rcl_get_zero_initialized_wait_set();
     while (pointers_ && pointers_->is_ready(nothing)) pointers_->execute(pointers_->take_data());
+  }
+
+  bool take(rclcpp::MessageInfo& info) {
+    if (!topic_.subscription->take(message_, info)) return false;
+    topic_.arrived(message_, info);
+    return true;
+  }
+
+  /// Takes one where the rmw has it, and gives it back.
+  bool take_lent(rclcpp::MessageInfo& info) {
+    const auto subscription = topic_.subscription->get_subscription_handle();
+    void* lent = nullptr;
+    const auto said = rcl_take_loaned_message(subscription.get(), &lent, &info.get_rmw_message_info(), nullptr);
+    if (said == RCL_RET_SUBSCRIPTION_TAKE_FAILED) return false;
+    if (said != RCL_RET_OK) rclcpp::exceptions::throw_from_rcl_error(said, "cannot take what the rmw lends");
+    const auto give_back = [&](void* it) { (void)rcl_return_loaned_message_from_subscription(subscription.get(), it); };
+    const std::unique_ptr<void, decltype(give_back)> held(lent, give_back);
+    topic_.arrived(*static_cast<const Message*>(lent), info);
+    return true;
   }
 
   bool spins_;

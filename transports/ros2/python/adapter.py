@@ -16,7 +16,7 @@ demand_rmw()
 
 import rclpy.utilities  # noqa: E402
 from house import Called, House, NoReplyError, Polled, domain_of, name_of  # noqa: E402
-from messages import Carrier  # noqa: E402
+from messages import Carrier, topic_carrier  # noqa: E402
 
 
 class Publisher:
@@ -175,7 +175,7 @@ class Client:
 
 class Transport:
     def __init__(self, setup: Setup) -> None:
-        self._setup, self._carrier = setup, Carrier(setup)
+        self._setup, self._topics, self._calls = setup, topic_carrier(setup), Carrier(setup)
         self._starting = threading.Lock()
         self._house: House | None = None
 
@@ -191,19 +191,19 @@ class Transport:
             return self._house
 
     def publisher(self, link: Link) -> Publisher:
-        return Publisher(self._opened(), link, self._carrier)
+        return Publisher(self._opened(), link, self._topics)
 
     def subscriber(self, link: Link) -> Subscriber:
-        return Subscriber(self._opened(), link, self._carrier)
+        return Subscriber(self._opened(), link, self._topics)
 
     def subscribe(self, link: Link, on_frame: Take) -> Called:
-        return subscribed(self._opened(), link, self._carrier, on_frame)
+        return subscribed(self._opened(), link, self._topics, on_frame)
 
     def server(self, link: Link) -> Server:
-        return Server(self._opened(), link, self._carrier)
+        return Server(self._opened(), link, self._calls)
 
     def client(self, link: Link) -> Client:
-        return Client(self._opened(), link, self._carrier)
+        return Client(self._opened(), link, self._calls)
 
     def facts(self) -> dict[str, str]:
         rmw = rmw_version(rclpy.utilities.get_rmw_implementation_identifier())

@@ -12,6 +12,7 @@ from hopmeter import places
 from hopmeter.node.contract import AdapterError, Fill, Setup
 from hopmeter.node.typed import header_of, label, sent_of
 
+HEADER_BYTES = 64
 SECOND_NS = 1_000_000_000
 
 
@@ -37,7 +38,9 @@ def load(folder: Path) -> None:
 
 put_services_on_path()
 
+import numpy as np  # noqa: E402
 from builtin_interfaces.msg import Time  # noqa: E402
+from hopmeter_ros2.msg import Plain1K, Plain1M, Plain8M, Plain64K  # noqa: E402
 from hopmeter_ros2.srv import CarryImage, CarryTiming  # noqa: E402
 from sensor_msgs.msg import Image  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
@@ -57,10 +60,9 @@ class Carrier:
         if self.is_timing and payload_bytes:
             raise AdapterError("std_msgs/Header has no field for a payload", "ask for the payload `bytes`")
         # Of this very type, its octets are neither checked one by one nor copied when they are set.
-        header, payload = bytearray(64), array("B", bytes(payload_bytes))
+        header, payload = bytearray(HEADER_BYTES), array("B", bytes(payload_bytes))
         fill(header, payload)
-        seconds, nanoseconds = divmod(sent_of(header), SECOND_NS)
-        fields = Header(stamp=Time(sec=seconds, nanosec=nanoseconds), frame_id=label(header))
+        fields = Header(stamp=stamp(header), frame_id=label(header))
         return fields if self.is_timing else self._image(fields, payload)
 
     def _image(self, fields: Any, payload: array[int]) -> Any:
@@ -72,5 +74,49 @@ class Carrier:
     def read(self, message: Any) -> tuple[bytes, Any]:
         """The frame that a message carries: header and payload."""
         fields, payload = (message, b"") if self.is_timing else (message.header, message.data)
-        sent_ns = fields.stamp.sec * SECOND_NS + fields.stamp.nanosec
-        return header_of(fields.frame_id, sent_ns, len(payload)), payload
+        return header_of(fields.frame_id, nanoseconds(fields.stamp), len(payload)), payload
+
+
+class PlainCarrier(Carrier):
+    """The smallest of the messages of one size that has room."""
+
+    ROOM = ((1 << 10, Plain1K), (1 << 16, Plain64K), (1 << 20, Plain1M), (1 << 23, Plain8M))
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        payload_bytes = setup.frame_bytes - HEADER_BYTES
+        fitting = [message for room, message in self.ROOM if payload_bytes <= room]
+        if not fitting:
+            raise AdapterError(
+                f"plain messages hold up to 8 MiB, and the payload has {payload_bytes} bytes",
+                "set message = standard, or measure smaller payloads",
+            )
+        self.message = fitting[0]
+
+    def written(self, payload_bytes: int, fill: Fill) -> Any:
+        """Has a frame written into a fresh message."""
+        message, header = self.message(), bytearray(HEADER_BYTES)
+        fill(header, message.data[:payload_bytes])
+        message.stamp, message.length = stamp(header), payload_bytes
+        message.label[:] = np.frombuffer(label(header).encode(), np.uint8)
+        return message
+
+    def read(self, message: Any) -> tuple[bytes, Any]:
+        """The frame that a message carries: header and payload."""
+        text, payload = message.label.tobytes().decode("ascii", "replace"), message.data[: message.length]
+        return header_of(text, nanoseconds(message.stamp), len(payload)), payload
+
+
+def topic_carrier(setup: Setup) -> Carrier:
+    """What topics carry; services have the standard messages."""
+    return PlainCarrier(setup) if setup.settings["message"] == "plain" else Carrier(setup)
+
+
+def stamp(header: bytearray) -> Any:
+    """When a frame was sent."""
+    seconds, nanoseconds = divmod(sent_of(header), SECOND_NS)
+    return Time(sec=seconds, nanosec=nanoseconds)
+
+
+def nanoseconds(stamp: Any) -> int:
+    return int(stamp.sec * SECOND_NS + stamp.nanosec)
