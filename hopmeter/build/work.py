@@ -70,21 +70,34 @@ def build_all(
         if tree is not None and any(target.language == "c++" for target in targets):
             with suppress(BuildError):  # told with each that needs it
                 _instrument(tree)
-        begun = [
-            (compilers if target.language == "c++" else one_by_one).submit(_build, target, begin, installed)
-            for target in sorted(targets, key=_takes_s, reverse=True)  # or the longest would be alone at the end
-        ]
+        begun: list[tuple[Target, Future[Outcome]]] = []
+        for target in sorted(targets, key=_order):
+            pool = compilers if target.language == "c++" else one_by_one
+            before = [made for other, made in begun if _is_needed(other, target)]
+            begun.append((target, pool.submit(_build, target, begin, installed, before)))
+        futures = [made for _, made in begun]
         try:
-            yield from (each.result() for each in as_completed(begun))
+            yield from (each.result() for each in as_completed(futures))
         finally:
-            _stop(begun)
+            _stop(futures)
 
 
-def _takes_s(target: Target) -> float:
-    return target.offer.takes.seconds if target.offer.takes else 0.0
+def _order(target: Target) -> tuple[bool, float]:
+    """Who needs another's comes last; what takes longest first, or it would be alone at the end."""
+    return target.offer.after is not None, -(target.offer.takes.seconds if target.offer.takes else 0.0)
 
 
-def _build(target: Target, begin: Callable[[Target], object], installed: Future[list[str]]) -> Outcome:
+def _is_needed(other: Target, by: Target) -> bool:
+    return other.transport == by.transport and other.language == by.offer.after
+
+
+def _build(
+    target: Target,
+    begin: Callable[[Target], object],
+    installed: Future[list[str]],
+    before: Sequence[Future[Outcome]],
+) -> Outcome:
+    wait(before)
     if target.offer.apt:
         installed.result()
     begin(target)

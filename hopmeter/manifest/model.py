@@ -103,6 +103,8 @@ class LanguagePart(Strict):
     """Whether the adapter lends its library's own copy function (`work = "copy:frame:own"`)."""
     user: Owned | None = None
     """Who must have it, where no registry does."""
+    after: Language | None = None
+    """The language of the same transport whose build makes what this one needs, too."""
     environment: Literal["own"] | None = None
     """For Python: its packages conflict with others', so they get an environment for themselves."""
     interpreter: Literal["system"] | None = None
@@ -163,6 +165,7 @@ class Offer(BaseModel):
     takes: Takes | None
     copies: bool = False
     user: Owned | None = None
+    after: str | None = None
     environment: str | None = None
     interpreter: str | None = None
     objects: list[str] = []
@@ -292,7 +295,7 @@ class Manifest(Strict):
 
 
 PLAIN = (
-    *("waits", "library", "pip", "apt", "takes", "copies", "user"),
+    *("waits", "library", "pip", "apt", "takes", "copies", "user", "after"),
     *("environment", "interpreter", "objects", "network"),
 )
 """What only a language has."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,14 @@ from hopmeter.cli.build import _failed
 from hopmeter.manifest import Manifest, Readiness
 
 
-def target(folder: Path, language: str = "c++", apt: tuple[str, ...] = (), seconds: float | None = None) -> Target:
-    part: dict[str, Any] = {"waits": ["block"], "library": "L", "apt": list(apt)}
+def target(
+    folder: Path,
+    language: str = "c++",
+    apt: tuple[str, ...] = (),
+    seconds: float | None = None,
+    after: str | None = None,
+) -> Target:
+    part: dict[str, Any] = {"waits": ["block"], "library": "L", "apt": list(apt), "after": after}
     part |= {"takes": {"seconds": seconds}} if seconds else {}
     manifest = Manifest.model_validate(
         {
@@ -191,6 +198,21 @@ def test_who_loses_interest_ends_what_is_under_way_and_begins_nothing_else(
         assert next(built).target.language == "python"
     assert sorted(begun) == ["c++", "c++", "python"]
     assert len(ended) == 2, "they end by themselves, with their children"
+
+
+def test_who_needs_what_another_makes_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = threading.Event()
+
+    def make(_target: Target, _log: Path) -> None:
+        time.sleep(0.05)
+        made.set()
+
+    def use_it(_target: Target, _log: Path) -> None:
+        assert made.is_set(), "it is not there yet"
+
+    built_by(monkeypatch, cpp=make, python=use_it)
+    targets = [target(tmp_path, "python", after="c++"), target(tmp_path, "c++")]
+    assert all(outcome.good for outcome in work.build_all(targets, lambda _: None))
 
 
 def test_what_takes_longest_begins_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
