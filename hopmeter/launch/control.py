@@ -137,7 +137,9 @@ class Control:
     def _too_late(self, awaited: str, patience_s: float) -> TrialFailedError:
         if awaited == "probed":
             what = f"not every receiver saw the same probe within {patience_s:.1f} s"
-            return TrialFailedError(what, "run the transport's conformance tests; a firewall or a full queue is usual")
+            remedy = "run the transport's conformance tests; a firewall or a full queue is usual"
+            spoke = next((node for node in self.nodes if node.tail()), None)
+            return TrialFailedError(f"{what}{_said_by(spoke)}", _read(spoke) if spoke else remedy)
         silent = next((node for node in self.nodes if awaited not in node.said), self.nodes[0])
         what = PHASES.get(awaited, f"`{awaited}`")
         return TrialFailedError(f"{silent.name} {what} within {patience_s:.1f} s{_logged(silent)}", _read(silent))
@@ -159,6 +161,11 @@ def _told(node: Node, message: dict[str, Any]) -> TrialFailedError:
 def _logged(node: Node) -> str:
     tail = node.tail()
     return f"; its log ends: {tail}" if tail else ""
+
+
+def _said_by(node: Node | None) -> str:
+    """What a node that goes on has to say, such as that it looks for a router."""
+    return f"; the log of {node.name} ends: {node.tail()}" if node else ""
 
 
 def _read(node: Node) -> str:

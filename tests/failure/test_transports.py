@@ -32,7 +32,8 @@ timeout = "4s"
 
 [[case]]
 transport = "unruly"
-settings.unruly.breaks = ["nothing", "raises", "crashes", "hangs", "prints", "babbles", "cuts", "scribbles", "lingers"]
+[case.settings.unruly]
+breaks = ["nothing", "raises", "crashes", "hangs", "prints", "mutters", "babbles", "cuts", "scribbles", "lingers"]
 [[case]]
 transport = "lacking"
 [[case]]
@@ -131,6 +132,11 @@ def test_some_cells_failed_is_exit_code_1_without_a_traceback(told: Told) -> Non
         ("raises", "the library is out of luck", ""),
         ("crashes", "was killed by SIGSEGV", ""),
         ("hangs", "did not finish measuring within", ""),
+        (
+            "mutters",
+            "saw the same probe within 4.0 s; the log of node 0 (unruly python, source) ends: no router",
+            "logs/",
+        ),
         ("babbles", "said what no node says: '", "hopmeter build"),
         ("cuts", "but their head says", "measure the trial again"),
         ("scribbles", "are not samples: the file begins otherwise", "measure the trial again"),

@@ -24,6 +24,10 @@ class Publisher:
 
     def send(self, payload_bytes: int, fill: Callable[..., None]) -> bool:
         self._sent += 1
+        if self._breaks == "mutters":
+            print("no router is to be found", file=sys.stderr, flush=True)
+            fill(bytearray(64 + payload_bytes))
+            return True
         if self._sent == AT and self._breaks in MISDEEDS:
             MISDEEDS[self._breaks]()
         return bool(self._sound.send(payload_bytes, fill))
