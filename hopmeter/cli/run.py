@@ -56,6 +56,7 @@ def run(
     work: Annotated[Text, _axis("What a relay or server does: none, sleep:T, spin:T, copy:N, sleep:T/T/T.")] = None,
     asking: Annotated[Text, _axis("Whether a scatter asks its servers at once: parallel, sequential.")] = None,
     burst: Annotated[Text, _axis("Messages per burst.")] = None,
+    heap: Annotated[Text, _axis("kept, libc: freed memory is kept for the next message, or as libc does.")] = None,
     setting: Annotated[
         list[str] | None,
         typer.Option(

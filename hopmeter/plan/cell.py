@@ -25,6 +25,7 @@ AXES = (
     "work",
     "asking",
     "burst",
+    "heap",
 )
 """The fields that a scenario may give several values of, beside transport, language and settings."""
 
@@ -76,6 +77,8 @@ class Cell:
     spin_us: float | None = None
     """None: learned by whoever sleeps."""
     burst: int = 1
+    heap: str = "kept"
+    """Whether the nodes' C library keeps what they free, or does by itself what it does (`libc`)."""
     limit_s: float = 60.0
     drain_s: float = 0.2
     busy_s: float = 1.0

@@ -143,6 +143,7 @@ def _cell(
         work=axes["work"],
         asking=axes["asking"] if axes["pattern"] == "scatter" else "parallel",
         burst=axes["burst"] if axes["pace"] == "burst" else 1,
+        heap=axes["heap"],
         trials=ask.trials,
         profile=_profile(manifest, given),
         settings=manifest.settled(given),

@@ -86,6 +86,7 @@ def _common(cell: Cell, place: Place) -> dict[str, Any]:
         "reply": cell.reply,
         "fifo": cell.fifo,
         "mlock": cell.mlock,
+        "heap": cell.heap,
         "awake": cell.awake,
     }
 

@@ -182,6 +182,7 @@ _SAYINGS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
     "sinks": lambda value, conditions: words.plural(value, "server" if conditions["pattern"] == "scatter" else "sink"),
     "asking": lambda *_: "asked one after the other",
     "pairs": lambda value, _: words.plural(value, "pair"),
+    "heap": lambda *_: "freed memory left to the C library",
     "fifo": lambda value, _: f"SCHED_FIFO {value}",
     "mlock": lambda *_: "memory locked",
     "awake": lambda *_: "cores kept awake",

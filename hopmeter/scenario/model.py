@@ -210,6 +210,9 @@ class Axes(Strict):
         None, description="Whether a scatter asks its servers all at once, or each when the one before has answered."
     )
     burst: Axis[Count] | None = Field(None, description="Messages per burst; bursts come at rate / burst.")
+    heap: Axis[Literal["kept", "libc"]] | None = Field(
+        None, description="Whether nodes keep the memory of a message for the next, or leave that to the C library."
+    )
     settings: dict[str, dict[str, Axis[Setting]]] = Field(
         {}, description="By transport: settings of its manifest; a list is an axis."
     )

@@ -29,6 +29,7 @@ DEFAULTS: dict[str, list[Any]] = {
     "work": ["none"],
     "asking": ["parallel"],
     "burst": [1],
+    "heap": ["kept"],
 }
 TRIALS = 5
 MESSAGES = 1000

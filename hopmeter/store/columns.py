@@ -42,7 +42,7 @@ CELLS = pa.schema(
         *_typed(pa.string(), "touch codec device share pace"),
         *_typed(pa.float64(), "rate_hz"),
         *_typed(pa.int64(), "relays sinks pairs messages warmup"),
-        *_typed(pa.string(), "work asking forward profile"),
+        *_typed(pa.string(), "work asking heap forward profile"),
         *_typed(pa.bool_(), "ranked quick"),
         *_typed(pa.int64(), "trials trials_good"),
         *_typed(pa.string(), "status reason"),

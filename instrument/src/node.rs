@@ -22,7 +22,7 @@ use crate::payload::Content;
 use crate::puppet;
 use crate::resources::Meter;
 use crate::roles::{self, Desk, Progress};
-use crate::spec::{Participant, RoleKind, SPEC_FORMAT, Spec};
+use crate::spec::{Heap, Participant, RoleKind, SPEC_FORMAT, Spec};
 use crate::stage::Stage;
 
 /// What a language brings to a node: its transport, and how a thread of it begins and ends.
@@ -103,7 +103,6 @@ fn describe(host: &Host<'_>) -> Result<()> {
 }
 
 fn measure(host: &Host<'_>, spec: &std::path::Path, control_fd: RawFd) -> Result<()> {
-    memory::keep();
     affinity::die_with_parent();
     let (control, orders) = Control::open(control_fd)?;
     let control = Arc::new(control);
@@ -188,6 +187,9 @@ impl Node<'_> {
     fn prepare_process(&self) -> Result<()> {
         let cores: Vec<_> = self.spec.participants.iter().filter_map(|me| me.core).collect();
         affinity::pin_among(&cores)?;
+        if self.spec.heap == Heap::Kept {
+            memory::keep();
+        }
         if self.spec.mlock {
             affinity::lock_memory()?;
         }

@@ -128,6 +128,17 @@ pub enum Asking {
     Sequential,
 }
 
+/// What becomes of memory that a node frees.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Heap {
+    /// It is kept for the next message.
+    #[default]
+    Kept,
+    /// What the C library does by itself.
+    Libc,
+}
+
 /// What a server sends back.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
@@ -236,6 +247,8 @@ pub struct Spec {
     /// SCHED_FIFO priority, 0 for the ordinary scheduler.
     pub fifo: u32,
     pub mlock: bool,
+    #[serde(default)]
+    pub heap: Heap,
     /// Idle cores stay awake.
     #[serde(default)]
     pub awake: bool,

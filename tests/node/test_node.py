@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.node.driver import MESSAGES, QUEUES, Measure, Start
 
 HEAVY = {"altair", "argparse", "duckdb", "numpy", "polars", "pyarrow", "pydantic", "rich", "typer"}
@@ -101,3 +103,19 @@ def test_starting_a_node_imports_nothing_heavy() -> None:
     code = "import sys, hopmeter.node.run; print(*{name.partition('.')[0] for name in sys.modules})"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.split()
     assert not HEAVY.intersection(loaded)
+
+
+LARGE = """
+def send(self, payload_bytes, fill):
+    blocks = [bytearray(4 << 20) for _ in range(3)]
+    return sent(self, payload_bytes, fill)
+sent, Publisher.send = Publisher.send, send
+"""
+
+
+@pytest.mark.parametrize("heap", ["kept", "libc"])
+def test_freed_memory_is_kept_or_left_to_the_c_library(measure: Measure, heap: str) -> None:
+    """Three blocks at a time are more than glibc keeps by what it has learnt from one."""
+    pages = MESSAGES * 3 * (4 << 20) // os.sysconf("SC_PAGESIZE")
+    faults = measure(LARGE, heap=heap).last["resources"]["minor_faults"]
+    assert faults < pages / 10 if heap == "kept" else faults > pages / 2, f"{faults} for {pages} pages"
