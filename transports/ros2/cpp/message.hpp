@@ -74,8 +74,9 @@ auto of_plain(std::size_t payload_bytes, const auto& make) {
   if (payload_bytes <= Plain<msg::Plain64K>::room) return make(Plain<msg::Plain64K>());
   if (payload_bytes <= Plain<msg::Plain1M>::room) return make(Plain<msg::Plain1M>());
   if (payload_bytes <= Plain<msg::Plain8M>::room) return make(Plain<msg::Plain8M>());
-  throw hopmeter::Error("plain messages hold up to 8 MiB, and the payload has " + std::to_string(payload_bytes) + " bytes",
-                        "set message = standard, or measure smaller payloads");
+  throw hopmeter::Error(
+      "plain messages hold up to 8 MiB, and the payload has " + std::to_string(payload_bytes) + " bytes",
+      "set message = standard, or measure smaller payloads");
 }
 
 /// Has a frame written into a message.
