@@ -105,6 +105,8 @@ class LanguagePart(Strict):
     """Who must have it, where no registry does."""
     after: Language | None = None
     """The language of the same transport whose build makes what this one needs, too."""
+    preload: str = ""
+    """For Python: a shared library beside the nodes that is loaded before all else."""
     environment: Literal["own"] | None = None
     """For Python: its packages conflict with others', so they get an environment for themselves."""
     interpreter: Literal["system"] | None = None
@@ -166,6 +168,7 @@ class Offer(BaseModel):
     copies: bool = False
     user: Owned | None = None
     after: str | None = None
+    preload: str = ""
     environment: str | None = None
     interpreter: str | None = None
     objects: list[str] = []
@@ -251,19 +254,13 @@ class Manifest(Strict):
         return self
 
     @model_validator(mode="after")
-    def _environments_are_for_python(self) -> Manifest:
+    def _languages_can_have_it(self) -> Manifest:
         for language, part in self.languages.items():
-            if language != "python" and (part.environment or part.interpreter or part.objects):
-                raise ValueError(f'{language}: "environment", "interpreter" and "objects" are for Python only')
+            given = [name for name in PYTHON_ONLY if getattr(part, name)]
+            if given and language != "python":
+                raise ValueError(f'{language}: "{given[0]}" is for Python only')
             if part.interpreter and (part.environment or part.pip):
                 raise ValueError('interpreter = "system" takes packages of the system: no environment and no pip list')
-        return self
-
-    @model_validator(mode="after")
-    def _network_can_be_set(self) -> Manifest:
-        for language, part in self.languages.items():
-            if part.network is not None and language != "python":
-                raise ValueError(f'{language}: "network" is for Python only')
             for name, value in (part.network or {}).items():
                 if name not in self.settings:
                     raise ValueError(f"network: {one_of(name, self.settings)}")
@@ -294,10 +291,8 @@ class Manifest(Strict):
         return {name: given.get(name, setting.default) for name, setting in self.settings.items()}
 
 
-PLAIN = (
-    *("waits", "library", "pip", "apt", "takes", "copies", "user", "after"),
-    *("environment", "interpreter", "objects", "network"),
-)
+PYTHON_ONLY = ("preload", "environment", "interpreter", "objects", "network")
+PLAIN = ("waits", "library", "pip", "apt", "takes", "copies", "user", "after", *PYTHON_ONLY)
 """What only a language has."""
 OVERRIDES = ("patterns", "placements", "loan", "parts", "forward", "send", "keep", "max_payload_bytes")
 """What a language may have otherwise than the transport."""

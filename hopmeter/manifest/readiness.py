@@ -102,10 +102,17 @@ def node_command(manifest: Manifest, language: str, codec: str = NO_CODEC) -> li
     """How the node is started, without its arguments; None where it is not built. `NoPythonError` where the system
     lacks the Python that it runs on."""
     if language == "python":
-        found = _interpreter(manifest.offers[language], codec)
-        return found.command if found else None
+        offer = manifest.offers[language]
+        found = _interpreter(offer, codec)
+        return [*_preloading(offer), *found.command] if found else None
     node = places.node(manifest.name, language)
     return [str(node)] if node else None
+
+
+def _preloading(offer: Offer) -> list[str]:
+    """What begins the command of a node that has a library loaded before all else; nothing until that is built."""
+    paths = [folder / offer.preload for folder in places.node_folders()] if offer.preload else []
+    return next((["/usr/bin/env", f"LD_PRELOAD={path}"] for path in paths if path.is_file()), [])
 
 
 def _interpreter(offer: Offer, codec: str) -> Interpreter | None:

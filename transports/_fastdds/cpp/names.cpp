@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <semaphore.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <cstdarg>
@@ -18,7 +19,8 @@ namespace {
 std::string prefix;
 
 constexpr std::array<std::string_view, 2> places{"/dev/shm/", "/"};
-constexpr std::array<std::string_view, 2> beginnings{"fastrtps_", "fast_datasharing_"};
+/// As Fast DDS 2 and 3 have them.
+constexpr std::array<std::string_view, 3> beginnings{"fastrtps_", "fastdds_", "fast_datasharing_"};
 
 /// A name as it is to be passed on.
 class Name {
@@ -90,6 +92,12 @@ int open(const char* path, int flags, ...) {
     va_end(more);
   }
   return real(Name(path), flags, mode);
+}
+
+/// Fast DDS 3 asks whether the file that it has locked is still there, and begins again where it is not.
+int stat(const char* path, struct stat* about) noexcept {
+  static auto* const real = next<int(const char*, struct stat*)>(nullptr, "stat");
+  return real(Name(path), about);
 }
 
 int remove(const char* path) noexcept {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "names.hpp"
 #include "rmw.hpp"
 #include "services.hpp"
 #include "topics.hpp"
@@ -16,6 +17,7 @@ using namespace hopmeter;
 class Ros2 final : public Transport {
  public:
   explicit Ros2(const Setup& setup) : setup_(setup) {
+    fastdds::name_shared_memory_after(setup.run());
     // Here no thread reads the environment yet.
     setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST", 1);
     // Without this subscriptions copy what is lent; what the user says holds.

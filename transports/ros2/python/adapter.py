@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.metadata
 import os
 import threading
@@ -176,6 +177,7 @@ class Client:
 class Transport:
     def __init__(self, setup: Setup) -> None:
         self._setup, self._topics, self._calls = setup, topic_carrier(setup), Carrier(setup)
+        ctypes.CDLL(None).hopmeter_name_shared_memory_after(setup.run.encode())
         self._starting = threading.Lock()
         self._house: House | None = None
 
