@@ -256,7 +256,7 @@ class Manifest(Strict):
     @model_validator(mode="after")
     def _languages_can_have_it(self) -> Manifest:
         for language, part in self.languages.items():
-            given = [name for name in PYTHON_ONLY if getattr(part, name)]
+            given = [name for name in PYTHON_ONLY if getattr(part, name) not in (None, "", [])]
             if given and language != "python":
                 raise ValueError(f'{language}: "{given[0]}" is for Python only')
             if part.interpreter and (part.environment or part.pip):
