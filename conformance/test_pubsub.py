@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from conformance.cases import Case, adapters, every, pairs
-from conformance.meeting import PROBE_SEQ, Meeting, catch_up, drain, frames, meet, prove, seqs
+from conformance.meeting import PROBE_SEQ, Meeting, behind_probes, catch_up, drain, frames, meet, prove, received, seqs
 from conformance.puppet import Puppet, PuppetError, Theatre
 
 SIZES = [0, 1, 7, 63, 64, 65, 1000, 4096, 65_535, 65_536, 1 << 20, (1 << 24) - 1, 1 << 24]
@@ -25,7 +25,7 @@ def test_frames_arrive_whole_and_in_order(case: Case, theatre: Theatre) -> None:
     meeting = meet(theatre, case)
     for first in range(0, 200, 10):
         assert meeting.sender.send("out", first, 10, 100)["accepted"] == 10
-        assert seqs(meeting.receivers[0].receive("in0", 10)) == list(range(first, first + 10))
+        assert seqs(received(meeting.receivers[0], "in0", 10)) == list(range(first, first + 10))
     assert dict(meeting.receivers[0].tell(do="facts")).get("path"), "it does not say which way the frames came"
 
 
@@ -33,7 +33,7 @@ def test_frames_arrive_whole_and_in_order(case: Case, theatre: Theatre) -> None:
 def test_every_size_arrives_whole(case: Case, theatre: Theatre) -> None:
     meeting = meet(theatre, case, frame_bytes=64 + max(sizes(case)))
     for seq, size in enumerate(sizes(case)):
-        seen = frames(_while_receiving(meeting, seq, size))
+        seen = _while_receiving(meeting, seq, size)
         assert [(frame["seq"], frame["payload_bytes"]) for frame in seen] == [(seq, size)]
 
 
@@ -46,7 +46,7 @@ def test_images_of_typed_transports_arrive_whole(case: Case, theatre: Theatre) -
     size = 3 * 320 * rows
     meeting = meet(theatre, case, frame_bytes=64 + size, payload=f"image:320x{rows}")
     for seq in range(5):
-        seen = frames(_while_receiving(meeting, seq, size))
+        seen = _while_receiving(meeting, seq, size)
         assert [(frame["seq"], frame["payload_bytes"]) for frame in seen] == [(seq, size)]
 
 
@@ -55,17 +55,17 @@ def _while_receiving(meeting: Meeting, seq: int, size: int) -> list[dict[str, An
     sender, receiver = meeting.sender, meeting.receivers[0]
     if sender is receiver:
         sender.send("out", seq, 1, size)
-        return receiver.receive("in0", 1)
+        return received(receiver, "in0", 1)
     receiver.begin(do="receive", name="in0", count=1, within_ms=10_000)
     assert sender.send("out", seq, 1, size)["accepted"] == 1, f"{size} bytes were refused"
-    return list(receiver.finish()["frames"])
+    return behind_probes(receiver, "in0", receiver.finish()["frames"])
 
 
 @every(adapters())
 def test_payloads_of_the_caller_arrive_whole(case: Case, theatre: Theatre) -> None:
     meeting = meet(theatre, case)
     assert meeting.sender.send("out", 0, 5, 7000, parts=True)["accepted"] == 5
-    assert seqs(meeting.receivers[0].receive("in0", 5)) == [0, 1, 2, 3, 4]
+    assert seqs(received(meeting.receivers[0], "in0", 5)) == [0, 1, 2, 3, 4]
 
 
 @every(adapters())
@@ -81,7 +81,7 @@ def test_many_topics_do_not_mix(case: Case, theatre: Theatre) -> None:
     for topic in topics:
         assert sender.send(f"out{topic}", 1000 * topic, 3, 50)["accepted"] == 3
     for topic in topics:
-        assert seqs(receiver.receive(f"topic{topic}", 3)) == [1000 * topic + step for step in range(3)]
+        assert seqs(received(receiver, f"topic{topic}", 3)) == [1000 * topic + step for step in range(3)]
 
 
 def _await_topic(sender: Puppet, receiver: Puppet, topic: int) -> None:
@@ -101,22 +101,22 @@ def test_every_receiver_gets_every_frame(case: Case, theatre: Theatre) -> None:
     meeting = meet(theatre, case, receivers=3)
     assert meeting.sender.send("out", 0, 8, 500)["accepted"] == 8
     for index, receiver in enumerate(meeting.receivers):
-        assert seqs(receiver.receive(f"in{index}", 8)) == list(range(8))
+        assert seqs(received(receiver, f"in{index}", 8)) == list(range(8))
 
 
 @every(adapters())
 def test_a_late_joiner_gets_what_is_sent_from_then_on(case: Case, theatre: Theatre) -> None:
     meeting = meet(theatre, case)
     meeting.sender.send("out", 0, 5, 100)
-    assert seqs(meeting.receivers[0].receive("in0", 5)) == list(range(5))
+    assert seqs(received(meeting.receivers[0], "in0", 5)) == list(range(5))
     late = meeting.sender if case.one_process else theatre.puppet(case.manifest, case.receiver, case.wait)
     late.open("subscriber", "in1", meeting.link)
     meeting.receivers.append(late)
     prove(meeting, 1)
     catch_up(meeting)
     assert meeting.sender.send("out", 100, 5, 100)["accepted"] == 5
-    assert seqs(late.receive("in1", 5)) == list(range(100, 105))
-    assert seqs(meeting.receivers[0].receive("in0", 5)) == list(range(100, 105))
+    assert seqs(received(late, "in1", 5)) == list(range(100, 105))
+    assert seqs(received(meeting.receivers[0], "in0", 5)) == list(range(100, 105))
 
 
 @every([case for case in adapters() if not case.one_process])
@@ -126,7 +126,7 @@ def test_a_killed_receiver_does_not_stop_the_others(case: Case, theatre: Theatre
     got: list[int] = []
     for seq in range(200):
         assert meeting.sender.send("out", seq, 1, 2000)["accepted"] == 1, f"frame {seq} was refused for good"
-        got += seqs(meeting.receivers[0].receive("in0", 1))
+        got += seqs(received(meeting.receivers[0], "in0", 1))
     assert got == list(range(200))
 
 
@@ -134,7 +134,7 @@ def test_a_killed_receiver_does_not_stop_the_others(case: Case, theatre: Theatre
 def test_a_killed_sender_leaves_receivers_that_close(case: Case, theatre: Theatre) -> None:
     meeting = meet(theatre, case)
     meeting.sender.send("out", 0, 1, 100)
-    assert seqs(meeting.receivers[0].receive("in0", 1)) == [0]
+    assert seqs(received(meeting.receivers[0], "in0", 1)) == [0]
     meeting.sender.kill()
     try:
         assert seqs(meeting.receivers[0].receive("in0", 1, within_ms=300)) == []

@@ -7,7 +7,7 @@ import re
 import time
 
 from conformance.cases import Case, every, tried
-from conformance.meeting import frames, meet
+from conformance.meeting import meet, received
 from conformance.puppet import Puppet, Theatre
 from conformance.test_rpc import NATIVE, call, connect
 
@@ -23,7 +23,7 @@ def test_a_setting_carries_frames_whole_and_closes(case: Case, theatre: Theatre)
     sender, receiver = meeting.sender, meeting.receivers[0]
     for seq, size in enumerate((*SIZES, *[case.payload_bytes] * LARGEST)):
         assert sender.send("out", seq, 1, size)["accepted"] == 1
-        seen = frames(receiver.receive("in0", 1))
+        seen = received(receiver, "in0", 1)
         assert [(frame["seq"], frame["payload_bytes"]) for frame in seen] == [(seq, size)]
     prove_the_way(case, sender, receiver)
     receiver.tell(do="close", name="in0")

@@ -9,7 +9,7 @@ import pytest
 
 from conformance import census
 from conformance.census import LOOKS, OPENINGS, grows_not
-from conformance.meeting import Meeting, catch_up, prove
+from conformance.meeting import PROBE_SEQ, Meeting, catch_up, prove, received, seqs
 from conformance.puppet import Puppet
 
 
@@ -100,3 +100,10 @@ def test_silence_tells_that_the_last_probe_was_lost() -> None:
     meeting.sent += 1
     catch_up(meeting)
     assert only.asked == 2
+
+
+def test_a_probe_that_comes_after_all_takes_no_frames_place() -> None:
+    only = Receiver()
+    only.coming.extend([PROBE_SEQ, PROBE_SEQ + 1, 0])
+    assert seqs(received(cast("Puppet", only), "in0", 1)) == [0]
+    assert seqs(received(cast("Puppet", only), "in0", 1)) == []
