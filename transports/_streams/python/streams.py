@@ -124,23 +124,23 @@ class Publisher:
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         while self._joining:
             self._receivers.append(self._joining.popleft())
-        if any(receiver.backlog for receiver in self._receivers):
-            return False
+        for receiver in self._receivers:
+            if receiver.backlog:
+                return False
         return self._deliver(self._draft.message(payload_bytes, fill))
 
     def _deliver(self, message: memoryview) -> bool:
         """Busy if the first receiver takes nothing; else every receiver gets the whole message."""
-        sent = 0
+        sent, gone = 0, False
         for receiver in self._receivers:
-            begun = sent
-            sent = sent or receiver.offer(message)
-            if not sent:
-                return False
-            if not begun and sent < len(message):
-                receiver.finish(message[sent:])
-            elif begun:
+            if sent:
                 receiver.finish(message)
-        if any(receiver.gone for receiver in self._receivers):
+            elif (sent := receiver.offer(message)) == 0:
+                return False
+            elif sent < len(message):
+                receiver.finish(message[sent:])
+            gone |= receiver.gone
+        if gone:
             self._receivers = [receiver for receiver in self._receivers if not receiver.gone]
         return True
 
