@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ending import orderly
 from ours import hopmeter
-from pairs import PAIRS, Comparison, told
+from pairs import Comparison, told, until_told
 from programs import Program, number
 
 DIRECT_CALL = Program("direct_call.c")
@@ -34,7 +34,7 @@ trials = 1
 def main() -> int:
     """The size does not matter, so one bare figure serves both."""
     found: dict[str, Comparison] = {}
-    for _ in range(PAIRS):
+    for _ in until_told(found.values()):
         rows = hopmeter(SCENARIO.format(core=CORE, messages=MESSAGES), smeared="service")
         peer = number(DIRECT_CALL, MESSAGES, 1000, CORE) / 1000
         for row in rows:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ending import orderly
 from ours import hopmeter
-from pairs import PAIRS, Comparison, told
+from pairs import Comparison, told, until_told
 from programs import Crate, number
 
 CORE = 1
@@ -36,7 +36,7 @@ def main() -> int:
     """One cell, one peer in its two ways."""
     name = f"zenoh (rust), {RELAYS} relays, 64 B, per hop"
     found = {"alike": Comparison(name, 1.1), "plain": Comparison(f"{name}, plainest", None)}
-    for _ in range(PAIRS):
+    for _ in until_told(found.values()):
         rows = hopmeter(SCENARIO.format(core=CORE, relays=RELAYS, messages=MESSAGES, rate_hz=RATE_HZ))
         ours = next(row["chain_per_hop_p50_us"] for row in rows if row["transport"] == "zenoh")
         for way, each in found.items():

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ending import Run, orderly
 from ours import hopmeter
-from pairs import PAIRS, Comparison, told
+from pairs import Comparison, told, until_told
 from programs import PATIENCE_S
 
 BARE = Path(__file__).with_name("bare") / "hops.py"
@@ -48,7 +48,7 @@ def bare_us(kind: str) -> float:
 def main() -> int:
     """Every pair is one run of hopmeter over both and one of each bare program."""
     found: dict[str, Comparison] = {}
-    for _ in range(PAIRS):
+    for _ in until_told(found.values()):
         for row in (row for row in hopmeter(SCENARIO) if row["transport"] in ("zeromq", "unix")):
             ours, theirs = row["roundtrip_p50_us"], bare_us(row["transport"])
             name = f"{row['transport']} (python), {FRAME_BYTES} B, a hop more than bare"

@@ -10,7 +10,7 @@ from typing import Any
 
 from ending import orderly
 from ours import hopmeter
-from pairs import PAIRS, Comparison, told
+from pairs import Comparison, told, until_told
 from programs import Program, number, python_number
 
 from hopmeter import manifest
@@ -120,7 +120,7 @@ def main() -> int:
     known = manifest.every()
     here = tuple(name for name in DIRECT if readiness(known[name], "python", "numpy").ready)
     found: dict[str, Comparison] = {}
-    for _ in range(PAIRS):
+    for _ in until_told(found.values()):
         against_wrapyfi(found)
         image(found)
         echo(found, here)

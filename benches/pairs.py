@@ -5,13 +5,19 @@ from __future__ import annotations
 import math
 import os
 import statistics
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 NAME_WIDTH = 56
 PAIRS = int(os.environ.get("HOPMETER_PAIRS", "10"))
 """Ten pairs give the median an interval (the second to the ninth ratio, 97.9 %) that one outlier does not move.
 Fewer, by HOPMETER_PAIRS, are for trying a bench out."""
+MOST_PAIRS = 3 * PAIRS
+"""Where the first do not tell whether a limit holds. Nobody looks in between: stopping at the first median that suits
+would be choosing it."""
+HOLDS, UNRESOLVED, MISSED = "holds", "not resolved", "MISSED"
+"""The median within the limit; beyond it, but not the whole interval; the whole interval beyond it."""
 
 
 @dataclass
@@ -43,37 +49,72 @@ class Comparison:
 
     @property
     def _beyond(self) -> int:
-        count = len(self.ours)
-        return max(0, math.floor((count - 1.96 * math.sqrt(count)) / 2))
+        return max(0, math.floor((self.pairs - 1.96 * math.sqrt(self.pairs)) / 2))
 
     @property
-    def holds(self) -> bool:
-        """False only where even the better end of an interval is beyond its limit."""
-        return (self.limit is None or self.interval[0] <= self.limit) and self.is_fast
+    def pairs(self) -> int:
+        """How many there are."""
+        return len(self.ours)
 
     @property
-    def is_fast(self) -> bool:
-        """Whether ours stays within `most`, as far as theirs does and can be told."""
-        if self.most is None or statistics.median(self.theirs) > self.most:
+    def wants_more(self) -> bool:
+        """Whether another pair is to be measured."""
+        if self.pairs < PAIRS:
             return True
-        return sorted(self.ours)[self._beyond] <= self.most
+        first = replace(self, ours=self.ours[:PAIRS], theirs=self.theirs[:PAIRS])
+        return self.pairs < MOST_PAIRS and first.verdict == UNRESOLVED
+
+    @property
+    def verdict(self) -> str:
+        """The worse of what the two limits say."""
+        verdicts = [
+            _verdict(self.ratios, self._beyond, self.limit),
+            _verdict(sorted(self.ours), self._beyond, self._most),
+        ]
+        return max(verdicts, key=(HOLDS, UNRESOLVED, MISSED).index)
+
+    @property
+    def _most(self) -> float | None:
+        """Where theirs stays within it."""
+        return self.most if self.most is not None and statistics.median(self.theirs) <= self.most else None
 
     def line(self) -> str:
         """As it is printed."""
         ours, theirs, ratio = (statistics.median(each) for each in (self.ours, self.theirs, self.ratios))
         low, high = self.interval
-        verdict = "holds" if self.holds else "MISSED"
         limits = [f"{self.limit:g}"] if self.limit is not None else []
         limits += [f"{self.most:g} {self.unit}"] if self.most is not None else []
-        limit = f"limit {' and '.join(limits)}: {verdict}" if limits else "told"
-        figures = f"{ours:10.3f} {theirs:10.3f} {self.unit}   {ratio:5.2f} [{low:.2f}, {high:.2f}]"
+        limit = f"limit {' and '.join(limits)}: {self.verdict}" if limits else "told"
+        figures = f"{ours:10.3f} {theirs:10.3f} {self.unit}   {ratio:5.2f} [{low:.2f}, {high:.2f}] of {self.pairs}"
         return f"{self.name:{NAME_WIDTH}} {figures}   {limit}"
 
 
+def _verdict(ascending: list[float], beyond: int, limit: float | None) -> str:
+    """Of figures whose interval leaves so many out at either end."""
+    if limit is None or statistics.median(ascending) <= limit:
+        return HOLDS
+    return UNRESOLVED if ascending[beyond] <= limit else MISSED
+
+
+class Wanting(Protocol):
+    """Something that is measured in pairs."""
+
+    @property
+    def wants_more(self) -> bool: ...
+
+
+def until_told(all_of: Iterable[Wanting]) -> Iterator[int]:
+    """Numbers the rounds of pairs, until nothing wants more; what is found on the way counts too."""
+    for number in range(MOST_PAIRS):
+        if number >= PAIRS and not any(each.wants_more for each in all_of):
+            return
+        yield number
+
+
 def told(comparisons: Iterable[Comparison]) -> int:
-    """Prints all and answers the exit code."""
+    """Prints all and answers the exit code: 1 where a limit is missed."""
     every = list(comparisons)
-    print(f"{'':{NAME_WIDTH}} {'ours':>10} {'theirs':>10}      ratio [interval], {PAIRS} interleaved pairs")
+    print(f"{'':{NAME_WIDTH}} {'ours':>10} {'theirs':>10}      ratio [interval] of so many interleaved pairs")
     for each in every:
         print(each.line(), flush=True)
-    return 0 if all(each.holds for each in every) else 1
+    return int(any(each.verdict == MISSED for each in every))

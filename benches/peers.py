@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ending import orderly
 from ours import NothingMeasuredError, hopmeter
-from pairs import PAIRS, Comparison, told
+from pairs import Comparison, told, until_told
 from programs import TOGETHER, ToolFailedError
 from rows import ROUNDS, ROWS, Row
 
@@ -28,9 +28,14 @@ class Task:
     found: Comparison
     trouble: str = ""
 
+    @property
+    def wants_more(self) -> bool:
+        """Whether another pair is to be measured, and can be."""
+        return not self.trouble and self.found.wants_more
+
     def pair(self, ours_first: bool) -> None:
-        """One pair, one right after the other."""
-        if self.trouble:
+        """One pair, one right after the other, if one is wanted."""
+        if not self.wants_more:
             return
         try:
             theirs = 0.0 if ours_first else self._theirs()
@@ -64,7 +69,7 @@ def main(asked: Sequence[str]) -> int:
     rows = [row for row in ROWS if not asked or row.transport in asked]
     missing = without_packages(rows)
     tasks = [task(row, each) for row in rows if row.transport not in missing for each in row.sizes]
-    for number in range(PAIRS):
+    for number in until_told(tasks):
         for each in tasks:
             each.pair(ours_first=number % 2 == 0)
     code = told(each.found for each in tasks if each.found.ours)

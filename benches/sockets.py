@@ -9,7 +9,7 @@ from typing import Any
 
 from ending import orderly
 from ours import hopmeter
-from pairs import PAIRS, Comparison, told
+from pairs import Comparison, told, until_told
 from programs import Program, number
 
 PINGPONG = Program("pingpong.c")
@@ -60,7 +60,7 @@ def add(found: dict[str, Comparison], place: str, row: dict[str, Any]) -> None:
 def main() -> int:
     """Every pair is one run of hopmeter over all cells and one of each bare program."""
     found: dict[str, Comparison] = {}
-    for _ in range(PAIRS):
+    for _ in until_told(found.values()):
         for place, cores in PINNED.items():
             for frame_bytes, rounds in ROUNDS.items():
                 for row in measured(cores, frame_bytes, rounds):

@@ -9,7 +9,7 @@ from itertools import product
 
 from ending import orderly
 from ours import hopmeter
-from pairs import PAIRS, Comparison, told
+from pairs import Comparison, told, until_told
 from programs import APART, TOGETHER, Program, number
 
 REQREP = Program("reqrep.c", ("zmq",))
@@ -56,7 +56,7 @@ def pair(found: dict[str, Comparison], cores: str, frame_bytes: int, rounds: int
 def main() -> int:
     """Ten pairs of every endpoint, place and size."""
     found: dict[str, Comparison] = {}
-    for _ in range(PAIRS):
+    for _ in until_told(found.values()):
         for cores, (frame_bytes, rounds) in product(LIMITS, ROUNDS.items()):
             pair(found, cores, frame_bytes, rounds)
     return told(found.values())

@@ -1,0 +1,59 @@
+"""What a bench says of a limit, and when it goes on measuring."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BENCHES = Path(__file__).parents[2] / "benches"
+ASKED = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from pairs import Comparison, told, until_told
+ratios, (limit, most) = json.loads(sys.argv[2]), json.loads(sys.argv[3])
+found = Comparison("a row", limit, most=most)
+for number in until_told([found]):
+    found.add(ratios[number], 1.0)
+print(json.dumps([found.pairs, found.verdict, told([found])]))
+"""
+AT_ONCE, LATER = 10, 30
+
+
+def asked(ratios: list[float], limit: float | None, most: float | None = None) -> list[Any]:
+    """How many pairs were taken, what the verdict is and the exit code."""
+    command = [sys.executable, "-c", ASKED, str(BENCHES), json.dumps(ratios), json.dumps([limit, most])]
+    said = subprocess.check_output(command, text=True, env={**os.environ, "HOPMETER_PAIRS": str(AT_ONCE)})
+    return list(json.loads(said.splitlines()[-1]))
+
+
+def around(middle: float, spread: float) -> list[float]:
+    """Thirty ratios with this median, of which any ten have it too."""
+    return [middle + spread * part for part in (-1, 1)] * 15
+
+
+@pytest.mark.parametrize(
+    ("ratios", "limit", "pairs", "verdict", "code"),
+    [
+        (around(1.00, 0.10), 1.05, AT_ONCE, "holds", 0),
+        (around(1.20, 0.01), 1.05, AT_ONCE, "MISSED", 1),
+        (around(1.10, 0.10), 1.05, LATER, "not resolved", 0),
+        (around(1.10, 0.10)[:10] + [1.0] * 20, 1.05, LATER, "holds", 0),
+        (around(1.10, 0.10)[:10] + [1.2] * 20, 1.05, LATER, "MISSED", 1),
+        (around(9.00, 0.10), None, AT_ONCE, "holds", 0),
+    ],
+)
+def test_a_limit_holds_by_the_median_and_is_missed_by_the_whole_interval(
+    ratios: list[float], limit: float | None, pairs: int, verdict: str, code: int
+) -> None:
+    assert asked(ratios, limit) == [pairs, verdict, code]
+
+
+def test_the_worse_of_two_limits_counts_where_theirs_stays_within_it() -> None:
+    assert asked(around(1.10, 0.01), 1.2, most=1.05) == [AT_ONCE, "MISSED", 1]
+    assert asked(around(1.10, 0.01), 1.2, most=0.5) == [AT_ONCE, "holds", 0]
