@@ -148,6 +148,14 @@ def _thrift(wait: Axes, settings: Axes) -> tuple[Row, Row]:
     return limited, Row("thrift", "c++", "bare, plainest", plain, axes, settings, None, sizes=(64,))
 
 
+def _pipes() -> tuple[Row, Row]:
+    alike, plain = (Bare(Script("pipes.py", "queue"), (*COMMON, way)) for way in ("alike", "plain"))
+    axes: Axes = {**RING, "wait": "block"}
+    return Row("queue", "python", "bare", alike, axes), Row(
+        "queue", "python", "bare, plainest", plain, axes, limit=None
+    )
+
+
 def _ddsperf(way: str) -> Tool:
     return Tool(
         server=("ddsperf", "-i", "{domain}", "pong", way),
@@ -230,7 +238,7 @@ LIMITED = (
     ),
     Row("websocket", "rust", "bare", Bare(Crate("websocket"), COMMON), {**RING, "wait": "block"}),
     Row("ecal", "python", "bare", Bare(Script("ecal_alone.py", "ecal"), COMMON), {**RING, "wait": "callback"}),
-    Row("queue", "python", "bare", Bare(Script("pipes.py", "queue"), ("pipe", *COMMON)), {**RING, "wait": "block"}),
+    *_pipes(),
     # sockperf takes messages of up to 65,507 bytes only; sockets.py has the larger ones.
     Row("tcp", "c++", "sockperf", SOCKPERF, {**CALL, "wait": "block"}, sizes=(64,), packages=("sockperf",)),
     Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "callback"}, most_us=65.0),

@@ -1,69 +1,100 @@
-"""multiprocessing alone, a message there and one back between two Python processes: `pipes.py KIND BYTES ROUNDS CORES`.
+"""multiprocessing alone: a message there over one `Pipe()` and back over another, between two Python processes, as
+`pipes.py BYTES ROUNDS CORES WAY`. Prints the median round trip in ns. CORES as in bare.py.
 
-KIND is pipe (a `Pipe()` for each way), queue or simple_queue (two of them). What is sent is one `bytes` object, which
-each of them pickles. Prints the median round trip in ns. CORES as in bare.py.
+WAY alike: messages are numbered and stamped, so that each is a new `bytes` object, and both ends look at the header and
+keep their times, as who measures has to. plain: one message again and again, and one clock.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import os
+import struct
 import sys
 import time
 from collections.abc import Callable
+from itertools import count
 from multiprocessing import Pipe
-from typing import Any
 
 import bare
 
-Way = tuple[Callable[[bytes], None], Callable[[], bytes]]
-"""How a message is sent, and how it is received at the other end."""
+HEADER = struct.Struct("<QQqq")
+"""Which run, which message, when it was due and when it was sent."""
+RUN = 0x686F706D65746572
+
+Send, Receive = Callable[[bytes], None], Callable[[], bytes]
 
 
-def opened(kind: str) -> Way:
-    """A fresh pipe or queue, which both processes inherit."""
-    if kind == "pipe":
-        out, into = Pipe()
-        return out.send, into.recv
-    line: Any = multiprocessing.Queue() if kind == "queue" else multiprocessing.SimpleQueue()
-    return line.put, line.get
-
-
-def pass_on(there: Way, back: Way) -> None:
+def pass_on(receive: Receive, send: Send) -> None:
     """What the other process does, until it is ended."""
-    receive, send = there[1], back[0]
     while True:
         send(receive())
 
 
-def median_ns(there: Way, back: Way, frame: bytes, rounds: int) -> int:
+def pass_on_alike(receive: Receive, send: Send) -> None:
+    """The same, with its times kept."""
+    kept: list[tuple[int, int, int]] = []
+    while True:
+        frame = receive()
+        arrived_ns = time.monotonic_ns()
+        seq = numbered(frame)[0]
+        forwarded_ns = time.monotonic_ns()
+        send(frame)
+        kept.append((seq, arrived_ns, forwarded_ns))
+
+
+def median_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> int:
     """Whether it is the same that came back is looked at once the clock was read."""
-    send, receive = there[0], back[1]
 
     def round_trip() -> int:
         begun_ns = time.monotonic_ns()
         send(frame)
         came = receive()
         took_ns = time.monotonic_ns() - begun_ns
-        if came != frame:
-            raise SystemExit("what came back is not what was sent")
+        assert came == frame, "what came back is not what was sent"
         return took_ns
 
     return bare.median_ns(round_trip, rounds)
 
 
-def main(kind: str, frame: bytes, rounds: int, cores: str) -> None:
+def median_alike_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> int:
+    """From the sent time in the header."""
+    buffer, wanted = bytearray(frame), count()
+    kept: list[tuple[int, int, int, int]] = []
+
+    def round_trip() -> int:
+        due_ns = time.monotonic_ns()
+        HEADER.pack_into(buffer, 0, RUN, seq := next(wanted), due_ns, time.monotonic_ns())
+        send(bytes(buffer))
+        came = receive()
+        arrived_ns = time.monotonic_ns()
+        came_seq, due_ns, sent_ns = numbered(came)
+        assert (came_seq, len(came)) == (seq, len(frame)), "what came back is not what was sent"
+        kept.append((seq, due_ns, sent_ns, arrived_ns))
+        return arrived_ns - sent_ns
+
+    return bare.median_ns(round_trip, rounds)
+
+
+def numbered(frame: bytes) -> tuple[int, int, int]:
+    """Which message it is, when it was due and when sent."""
+    run, seq, due_ns, sent_ns = HEADER.unpack_from(frame)
+    assert run == RUN, "a message of another run"
+    return seq, due_ns, sent_ns
+
+
+def main(frame: bytes, rounds: int, cores: str, way: str) -> None:
     """The other process is ended whatever happens."""
     bare.pin(cores)
-    there, back = opened(kind), opened(kind)
+    (out, into), (back_out, back_into) = Pipe(), Pipe()
+    answer, measure = {"plain": (pass_on, median_ns), "alike": (pass_on_alike, median_alike_ns)}[way]
     child = bare.other_process(cores)
     if child == 0:
-        pass_on(there, back)
+        answer(into.recv, back_out.send)
     try:
-        print(median_ns(there, back, frame, rounds))
+        print(measure(out.send, back_into.recv, frame, rounds))
     finally:
         bare.end(child)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], os.urandom(int(sys.argv[2])), int(sys.argv[3]), sys.argv[4])
+    main(os.urandom(int(sys.argv[1])), int(sys.argv[2]), *sys.argv[3:])
