@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+HEADER_BYTES = 64
+"""Of every frame, before its payload."""
 LOOPBACK = "127.0.0.1"
 
 
@@ -78,7 +80,7 @@ class Fill(Protocol):
     """Has the instrument write one frame. Call it once, as late as possible: it stamps the sent time last."""
 
     def __call__(self, frame: Any, payload: Any = None, /) -> None:
-        """`fill(frame)` with one writable buffer of exactly 64 + payload_bytes, or `fill(header, payload)` with two.
+        """`fill(frame)` with one writable buffer of HEADER_BYTES + payload_bytes, or `fill(header, payload)` with two.
 
         Belongs to the call it was given to: same thread, not afterwards. Raises TypeError or BufferError for an
         object without writable bytes, ValueError for a wrong length, RuntimeError out of place.
@@ -124,7 +126,7 @@ class Publisher(Closable, Protocol):
     """Where receivers find this end; empty if the link's name is enough."""
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
-        """Sends one frame of 64 + payload_bytes that `fill` writes into memory the adapter gives it.
+        """Sends one frame of HEADER_BYTES + payload_bytes that `fill` writes into memory the adapter gives it.
 
         True: accepted. False: busy, the transport could not take it without waiting; the frame is gone and will be
         offered again. Does not wait unless the manifest says `send = "blocking"`.

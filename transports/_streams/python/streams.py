@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 
 from hopmeter.node.buffers import page_aligned
-from hopmeter.node.contract import AdapterError, Fill, Handle, Setup, Take
+from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Handle, Setup, Take
 
 LENGTH = struct.Struct("<Q")
 PREFIX_BYTES = 64
@@ -89,8 +89,8 @@ class Draft:
 
     def message(self, payload_bytes: int, fill: Fill) -> memoryview:
         """A frame as `fill` writes it, with its prefix."""
-        if len(self._frame) != 64 + payload_bytes:
-            self._lay_out(64 + payload_bytes)
+        if len(self._frame) != HEADER_BYTES + payload_bytes:
+            self._lay_out(HEADER_BYTES + payload_bytes)
         fill(self._frame)
         return self._message
 

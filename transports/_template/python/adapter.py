@@ -7,7 +7,7 @@ import socket
 import struct
 import time
 
-from hopmeter.node.contract import AdapterError, Fill, Link, Setup, Take
+from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Setup, Take
 
 PATIENCE_S = 5.0
 """A receiver that takes nothing for so long has stopped, and would otherwise stop the sender with it."""
@@ -37,7 +37,7 @@ class Publisher:
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         self._accept()
-        frame = self._buffer[: 64 + payload_bytes]
+        frame = self._buffer[: HEADER_BYTES + payload_bytes]
         # `fill` stamps the time, so it comes as late as it can. A library that lends memory: fill that instead.
         fill(frame)
         flags = socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from hopmeter.node.contract import Fill
+from hopmeter.node.contract import HEADER_BYTES, Fill
 
 new_bytes = ctypes.pythonapi.PyBytes_FromStringAndSize
 new_bytes.restype, new_bytes.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_ssize_t]
@@ -20,7 +20,7 @@ class Outgoing:
         self._frame, self._places = b"", (ctypes.c_ubyte * 0)()
 
     def filled(self, payload_bytes: int, fill: Fill) -> bytes:
-        length = 64 + payload_bytes
+        length = HEADER_BYTES + payload_bytes
         if len(self._frame) != length:
             self._frame: Any = new_bytes(None, length)
             self._places: Any = (ctypes.c_ubyte * length).from_address(address_of(self._frame))

@@ -8,12 +8,11 @@ from typing import Any
 
 import grpc
 
-from hopmeter.node.contract import Fill, Setup
+from hopmeter.node.contract import HEADER_BYTES, Fill, Setup
 from hopmeter.node.typed import header_of, label, sent_of, seq_of
 
 sys.path.append(str(Path(__file__).parents[1] / "idl"))
 IDL: Any = grpc.protos("hopmeter.proto")
-HEADER_BYTES = 64
 
 
 def service(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import iceoryx2
 
-from hopmeter.node.contract import Fill, Link, Setup, Take
+from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Setup, Take
 
 Bytes = iceoryx2.Slice[ctypes.c_uint8]
 
@@ -25,7 +25,7 @@ class Publisher:
         self._array: Any = ctypes.c_uint8 * 0
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
-        length = 64 + payload_bytes
+        length = HEADER_BYTES + payload_bytes
         if self._array._length_ != length:
             self._array = ctypes.c_uint8 * length
         try:

@@ -10,7 +10,7 @@ from typing import Any
 from lcm import LCM
 from network import REMEDY, facts, group
 
-from hopmeter.node.contract import LOOPBACK, AdapterError, Fill, Link, Setup, Take, host
+from hopmeter.node.contract import HEADER_BYTES, LOOPBACK, AdapterError, Fill, Link, Setup, Take, host
 
 
 def opened(url: str) -> LCM:
@@ -27,7 +27,7 @@ class Publisher:
         self._frame: Any = (ctypes.c_ubyte * 0)()
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
-        length = 64 + payload_bytes
+        length = HEADER_BYTES + payload_bytes
         if len(self._frame) != length:
             # Writable for `fill`, and the one writable buffer whose bytes LCM's binding takes without a copy.
             self._frame = (ctypes.c_ubyte * length)()

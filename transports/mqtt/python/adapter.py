@@ -9,9 +9,8 @@ from typing import Any
 from paho.mqtt.client import MQTT_ERR_QUEUE_SIZE, MQTT_ERR_SUCCESS, Client, MQTTMessage, error_string
 from paho.mqtt.enums import CallbackAPIVersion
 
-from hopmeter.node.contract import AdapterError, Fill, Link, Setup, Take
+from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Setup, Take
 
-HEADER_BYTES = 64
 KEEP_ALIVE_S = 600
 
 

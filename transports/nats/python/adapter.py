@@ -16,9 +16,8 @@ import nats
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
-from hopmeter.node.contract import Fill, Handle, Link, Setup, Take
+from hopmeter.node.contract import HEADER_BYTES, Fill, Handle, Link, Setup, Take
 
-HEADER_BYTES = 64
 R = TypeVar("R")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pynng
 from pynng import ffi, lib
 
-from hopmeter.node.contract import Fill, Handle, Setup, Take
+from hopmeter.node.contract import HEADER_BYTES, Fill, Handle, Setup, Take
 
 LONGEST_CALL_S = 1.0  # how long a call that has no reply keeps a new one from being started
 
@@ -39,11 +39,11 @@ class End:
 
     def send_frame(self, payload_bytes: int, fill: Fill, flags: int = lib.NNG_FLAG_NONBLOCK) -> bool:
         allocated = ffi.new("nng_msg **")
-        pynng.check_err(lib.nng_msg_alloc(allocated, 64 + payload_bytes))
+        pynng.check_err(lib.nng_msg_alloc(allocated, HEADER_BYTES + payload_bytes))
         message = allocated[0]
         code = lib.NNG_ECANCELED
         try:
-            fill(ffi.buffer(lib.nng_msg_body(message), 64 + payload_bytes))
+            fill(ffi.buffer(lib.nng_msg_body(message), HEADER_BYTES + payload_bytes))
             code = lib.nng_sendmsg(self._handle, message, flags)
         finally:
             if code != 0:  # otherwise it is nng's own

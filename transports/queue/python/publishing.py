@@ -9,7 +9,7 @@ from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import Any, Protocol
 
-from hopmeter.node.contract import Fill, Link, Setup
+from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Setup
 
 WAITING_BYTES = 256 << 20
 
@@ -98,8 +98,8 @@ class Publisher(Reception):
         for outlet in outlets:
             if outlet.full:
                 return False
-        if len(self._frame) != 64 + payload_bytes:
-            self._frame = self._buffer[: 64 + payload_bytes]
+        if len(self._frame) != HEADER_BYTES + payload_bytes:
+            self._frame = self._buffer[: HEADER_BYTES + payload_bytes]
         fill(self._frame)
         message = self._frame if self._bare else bytes(self._frame)
         for outlet in outlets:

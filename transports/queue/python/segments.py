@@ -16,7 +16,7 @@ from typing import Any
 from ends import Reader, Subscriber, Writer
 from publishing import Reception
 
-from hopmeter.node.contract import AdapterError, Fill, Link, Setup, Take
+from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Setup, Take
 
 RECEIVERS = 64
 LINE = 64
@@ -95,10 +95,10 @@ class SegmentPublisher(Reception):
             for outlet in outlets:
                 outlet.writer.look()  # who has left takes nothing any more, and must not hold up the others
             return False
-        fill(self._ring.slot(self._next, 64 + payload_bytes))
+        fill(self._ring.slot(self._next, HEADER_BYTES + payload_bytes))
         self._next += 1
         for outlet in outlets:
-            outlet.put(64 + payload_bytes)
+            outlet.put(HEADER_BYTES + payload_bytes)
         return True
 
     def _receivers(self) -> list[BellOutlet]:

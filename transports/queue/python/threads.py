@@ -9,7 +9,7 @@ from typing import Any
 from ends import Subscriber
 from publishing import most_waiting
 
-from hopmeter.node.contract import AdapterError, Fill, Link, Setup, Take
+from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Setup, Take
 
 AnyQueue = queue.Queue[Any] | queue.SimpleQueue[Any]
 
@@ -60,7 +60,7 @@ class ThreadPublisher:
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         if self._is_full():
             return False
-        message = bytearray(64 + payload_bytes)
+        message = bytearray(HEADER_BYTES + payload_bytes)
         fill(message)
         return self._put(message)
 

@@ -6,9 +6,7 @@ import importlib.metadata
 
 import redis
 
-from hopmeter.node.contract import Fill, Link, Setup, Take
-
-HEADER_BYTES = 64
+from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Setup, Take
 
 
 class Publisher:

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter import places
-from hopmeter.node.contract import AdapterError, Fill, Setup
+from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Setup
 from hopmeter.node.typed import header_of, label, sent_of
 
-HEADER_BYTES = 64
 SECOND_NS = 1_000_000_000
 
 

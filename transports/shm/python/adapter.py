@@ -6,7 +6,7 @@ import threading
 
 import ring
 
-from hopmeter.node.contract import Link, Setup, Take
+from hopmeter.node.contract import HEADER_BYTES, Link, Setup, Take
 
 NAP_S = 1.0
 """How long a called end sleeps at most; closing wakes it earlier."""
@@ -63,7 +63,7 @@ class Transport:
         return ring.version()
 
     def publisher(self, link: Link) -> ring.Producer:
-        payload_bytes = self._setup.frame_bytes - ring.HEADER_BYTES
+        payload_bytes = self._setup.frame_bytes - HEADER_BYTES
         return ring.Producer(link.name, self._slots, payload_bytes, self._setup.settings["when_full"] == "drop_oldest")
 
     def subscriber(self, link: Link) -> Subscriber:

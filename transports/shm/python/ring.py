@@ -9,10 +9,9 @@ from ctypes import c_char_p, c_int, c_int64, c_uint32, c_uint64, c_void_p
 from typing import Any
 
 from hopmeter import places
-from hopmeter.node.contract import AdapterError
+from hopmeter.node.contract import HEADER_BYTES, AdapterError
 
 LIBRARY = "libhopmeter_shm.so"
-HEADER_BYTES = 64
 NOTHING = -1
 SLOT_BITS = 16
 SLOT_MASK = (1 << SLOT_BITS) - 1

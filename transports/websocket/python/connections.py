@@ -10,7 +10,7 @@ from patient import Listener, PatientSocket
 from websockets.sync.connection import Connection
 from websockets.sync.server import ServerConnection, serve
 
-from hopmeter.node.contract import Fill, Setup
+from hopmeter.node.contract import HEADER_BYTES, Fill, Setup
 
 LONGEST_FAREWELL_S = 0.1  # a peer that polls answers a close only when it looks
 
@@ -35,8 +35,8 @@ class Outgoing:
         self._frame = self._buffer
 
     def filled(self, payload_bytes: int, fill: Fill) -> memoryview:
-        if len(self._frame) != 64 + payload_bytes:
-            self._frame = self._buffer[: 64 + payload_bytes]
+        if len(self._frame) != HEADER_BYTES + payload_bytes:
+            self._frame = self._buffer[: HEADER_BYTES + payload_bytes]
         fill(self._frame)
         return self._frame
 

@@ -13,9 +13,8 @@ import zmq
 from communicator import Communicator, WaitedListener
 from wrapyfi.middlewares.zeromq import ZeroMQMiddlewarePubSubListen, ZeroMQMiddlewarePubSubPublish
 
-from hopmeter.node.contract import Fill, Link, Objects, Setup, Take
+from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Objects, Setup, Take
 
-HEADER_BYTES = 64
 PLUGINS = {
     "PIL": "pillow_image",
     "dask": "dask_data",

@@ -5,9 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from hopmeter.node.contract import Fill
-
-HEADER_BYTES = 64
+from hopmeter.node.contract import HEADER_BYTES, Fill
 
 
 def bytes_of(image: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import zenoh
 
-from hopmeter.node.contract import Fill, Setup
+from hopmeter.node.contract import HEADER_BYTES, Fill, Setup
 
 LENT_FRAMES = 16
 LEAST_BYTES = 1 << 20
@@ -24,7 +24,7 @@ class Frames:
 
     def written(self, payload_bytes: int, fill: Fill) -> Any:
         """What zenoh is to send, or None while all of its shared memory is on its way."""
-        length = 64 + payload_bytes
+        length = HEADER_BYTES + payload_bytes
         if len(self._frame) != length:
             self._frame = bytearray(length)
         if self._provider is None:

@@ -10,7 +10,7 @@ from typing import Any
 import zmq
 
 from hopmeter.node.buffers import page_aligned
-from hopmeter.node.contract import Fill, Handle, Link, Setup, Take, host
+from hopmeter.node.contract import HEADER_BYTES, Fill, Handle, Link, Setup, Take, host
 
 SHARED_FROM_BYTES = zmq.COPY_THRESHOLD  # pyzmq itself copies what is smaller (64 KiB)
 POOL_BYTES = 256 << 20
@@ -29,7 +29,7 @@ class Outgoing:
     def send(
         self, socket: zmq.Socket[Any], payload_bytes: int, fill: Fill, client: zmq.Frame | bytes | None = None
     ) -> bool:
-        frame = self._buffer(64 + payload_bytes)
+        frame = self._buffer(HEADER_BYTES + payload_bytes)
         if frame is None:
             return False
         fill(frame)
