@@ -105,7 +105,7 @@ FASTDDS = Program(
     ("fastrtps", "fastcdr"),
     sources=("_fastdds/cpp/names.cpp",),
     idl="fastdds/idl/hopmeter.idl",
-    generator=("fastddsgen", "-replace", "-d", "{made}", "{idl}"),
+    generator=("sh", "-c", "mkdir -p {made}/left && fastddsgen -replace -d {made} -t {made}/left {idl}"),
 )
 CYCLONEDDS = Program(
     "cyclonedds.c",

@@ -13,14 +13,15 @@ endmacro()
 # hopmeter_use_fastdds(NODE IDL...): the shared code, and the types of each IDL as `fast/STEMPubSubTypes.h`.
 function(hopmeter_use_fastdds NODE)
   set(types "${CMAKE_CURRENT_BINARY_DIR}/types")
-  file(MAKE_DIRECTORY "${types}/fast")
+  file(MAKE_DIRECTORY "${types}/fast" "${types}/preprocessed")
   foreach(idl IN LISTS ARGN)
     get_filename_component(stem "${idl}" NAME_WE)
     list(APPEND generated "${types}/fast/${stem}.cxx" "${types}/fast/${stem}PubSubTypes.cxx")
   endforeach()
-  # Once for all: what takes long is Java. Headers are named by their way from where the generator runs.
+  # Once for all: what takes long is Java. Headers are named by their way from where the generator runs. What it
+  # preprocesses it would leave in the system's folder of temporary files.
   add_custom_command(OUTPUT ${generated} DEPENDS ${ARGN} WORKING_DIRECTORY "${types}/fast"
-    COMMAND "${FASTDDSGEN}" -replace -d "${types}/fast" ${ARGN} VERBATIM)
+    COMMAND "${FASTDDSGEN}" -replace -d "${types}/fast" -t "${types}/preprocessed" ${ARGN} VERBATIM)
   # What is generated is not ours to mend.
   set_source_files_properties(${generated} PROPERTIES COMPILE_OPTIONS -w)
 
