@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -16,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from hopmeter import places
+from hopmeter import manifest, places
+from hopmeter.launch.daemon import Daemon, Ground
 
 pytest.importorskip("redis")
 
@@ -25,36 +25,32 @@ POLL_S, GAP_S, PATIENCE_S = 0.05, 0.3, 10.0
 
 
 @pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Path]:
-    """The socket of a broker of its own."""
-    path = tmp_path / "broker.sock"
-    words = ["redis-server", "--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(tmp_path)]
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL) as process:
-        try:
-            until(path.is_socket)
-            yield path
-        finally:
-            process.terminate()
+def broker(tmp_path: Path) -> Iterator[str]:
+    """Where a broker of its own serves, as the adapter is told it."""
+    redis = manifest.every()["redis"]
+    assert redis.daemon is not None
+    with Daemon(redis.daemon, Ground("pieces", tmp_path / "redis", redis.settled({}), tmp_path / "log")) as serving:
+        yield serving.address
 
 
 @pytest.fixture
-def slow(broker: Path, tmp_path: Path) -> Iterator[Path]:
-    """The socket of what passes all on to that broker, and large answers in two pieces."""
+def slow(broker: str, tmp_path: Path) -> Iterator[str]:
+    """Where all is passed on to that broker, and large answers come back in two pieces."""
     with closing(socket.socket(socket.AF_UNIX)) as listening:
         listening.bind(str(tmp_path / "slow.sock"))
         listening.listen()
-        passing = threading.Thread(target=passed_on, args=(listening, broker))
+        passing = threading.Thread(target=passed_on, args=(listening, broker.split(" ")[1]))
         passing.start()
-        yield tmp_path / "slow.sock"
+        yield f"{broker.split(' ')[0]} {tmp_path / 'slow.sock'}"
         listening.shutdown(socket.SHUT_RDWR)
         passing.join()
 
 
-def passed_on(listening: socket.socket, broker: Path) -> None:
+def passed_on(listening: socket.socket, broker: str) -> None:
     """The one connection that the test makes, until the broker ends it."""
     with suppress(OSError), closing(socket.socket(socket.AF_UNIX)) as server:
         client, _ = listening.accept()
-        server.connect(str(broker))
+        server.connect(broker)
         threading.Thread(target=pump, args=(client, server, len), daemon=True).start()
         with client:
             pump(server, client, half_of_large)
@@ -80,14 +76,14 @@ def until(holds: Callable[[], Any]) -> None:
         time.sleep(0.01)
 
 
-def test_a_message_in_pieces_is_waited_for(broker: Path, slow: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_in_pieces_is_waited_for(broker: str, slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder,) = places.transport_folders()
     monkeypatch.syspath_prepend(str(folder / "redis/python"))
     monkeypatch.delitem(sys.modules, "adapter", raising=False)
     adapter = importlib.import_module("adapter")
 
-    def opened(path: Path) -> Any:
-        return adapter.Transport(SimpleNamespace(daemon=f"nowhere:0 {path}", settings={"endpoint": "unix"}))
+    def opened(daemon: str) -> Any:
+        return adapter.Transport(SimpleNamespace(daemon=daemon, settings={"endpoint": "unix"}))
 
     publisher = opened(broker).publisher(SimpleNamespace(name="pieces"))
     subscriber = opened(slow).subscriber(SimpleNamespace(name="pieces"))
