@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hopmeter.build import costs
+from hopmeter import spoken
 from hopmeter.build.command import BuildError, run_logged
 from hopmeter.build.python import UV, make
 from hopmeter.codecs import lookup, naming
@@ -62,8 +62,8 @@ def told(name: str) -> str:
     """What installing it costs, for a person to read before it begins."""
     codecs = getattr(lookup.codecs().get(name), "MEGABYTES", (5, 10))
     download, disk = EXTRAS.get(name, codecs)
-    took = costs.time(download * 8 / LINE_MBIT_S)
-    return f"{name}: {costs.size(download)} to download, {took} at {LINE_MBIT_S} Mbit/s; {costs.size(disk)} on disk"
+    took = spoken.time(download * 8 / LINE_MBIT_S)
+    return f"{name}: {spoken.size(download)} to download, {took} at {LINE_MBIT_S} Mbit/s; {spoken.size(disk)} on disk"
 
 
 def install(name: str, log: Path, offer: Offer | None = None) -> None:

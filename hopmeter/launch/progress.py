@@ -10,6 +10,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from hopmeter import spoken
 from hopmeter.launch.order import Turn
 from hopmeter.plan.make import scheduled_s
 
@@ -38,7 +39,7 @@ class RunProgress:
         """On a terminal the bar says how long it takes; in a file a line does, once."""
         if self._left and not self._console.is_terminal:
             trials = f"{len(self._left)} trial{'' if len(self._left) == 1 else 's'}"
-            self._console.print(f"{trials}, about {spoken(self._left_s())}", highlight=False)
+            self._console.print(f"{trials}, about {spoken.time(self._left_s())}", highlight=False)
         self._bar.start()
         return self
 
@@ -51,7 +52,7 @@ class RunProgress:
         """Before a trial."""
         cell = turn.cell
         said = f"{cell.transport} {cell.language}, {cell.payload}"
-        self._bar.update(self._task, description=said, left=f"about {spoken(self._left_s())} left", refresh=True)
+        self._bar.update(self._task, description=said, left=f"about {spoken.time(self._left_s())} left", refresh=True)
         self._began = time.monotonic()
 
     def end(self, turn: Turn) -> None:
@@ -68,10 +69,3 @@ class RunProgress:
 
     def _left_s(self) -> float:
         return sum(scheduled_s(turn.cell) + self._overhead_s for turn in self._left)
-
-
-def spoken(seconds: float) -> str:
-    """`40 s`, `30 min`, `1.5 h`."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hopmeter import spoken
 from hopmeter.build import costs, targets
 from hopmeter.manifest import every
 
@@ -15,21 +16,22 @@ from hopmeter.manifest import every
         (35, 25.4, ("35 s", "25 MB")),
         (89, 999, ("89 s", "999 MB")),
         (220, 1400, ("4 min", "1.4 GB")),
+        (5400, 1400, ("1.5 h", "1.4 GB")),
     ],
 )
 def test_amounts_are_told_in_the_unit_that_a_person_reads(
     seconds: float, megabytes: float, words: tuple[str, str]
 ) -> None:
-    assert (costs.time(seconds), costs.size(megabytes)) == words
+    assert (spoken.time(seconds), spoken.size(megabytes)) == words
 
 
 def test_one_adapter_is_told_alone_and_many_together() -> None:
     known = {target.title: target for target in targets.chosen()}
     zenoh = known["zenoh (rust)"]
     assert zenoh.offer.takes is not None
-    assert costs.told([zenoh]).startswith(f"the first time up to {costs.time(zenoh.offer.takes.seconds)}, ")
+    assert costs.told([zenoh]).startswith(f"the first time up to {spoken.time(zenoh.offer.takes.seconds)}, ")
     both = costs.told([zenoh, known["unix (c++)"]])
-    assert f"of it zenoh (rust) {costs.time(zenoh.offer.takes.seconds)}" in both
+    assert f"of it zenoh (rust) {spoken.time(zenoh.offer.takes.seconds)}" in both
     assert costs.told([known["libxr (c++)"]]) == "", "nobody but its user can know"
 
 

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from hopmeter import spoken
 from hopmeter.analysis.percentiles import BEYOND
-from hopmeter.launch.progress import spoken
 from hopmeter.plan import Cell, Plan
 from hopmeter.plan.cell import AXES
 from hopmeter.report import words
@@ -155,7 +155,7 @@ def print_plan(console: Console, made: Plan) -> None:
     trials = sum(cell.trials for cell in made.runnable)
     console.print(
         f"\n{words.plural(len(made.runnable), 'cell')}, {words.plural(trials, 'trial')}, "
-        f"about {spoken(made.seconds)}; seed {made.seed}"
+        f"about {spoken.time(made.seconds)}; seed {made.seed}"
     )
     for reason in words.distinct(cell.floor_reason for cell in made.runnable):
         console.print(Text(reason, style="yellow"))
