@@ -10,7 +10,7 @@ import typer
 from hopmeter.cli.parts.options import a_file
 from hopmeter.cli.parts.stopping import stopping
 
-EPILOG = "Example: hopmeter report results/2026-11-21T0412-quick -o report.html"
+EPILOG = "Example: hopmeter report results/2026-11-21T041200-quick -o report.html"
 
 
 def register(app: typer.Typer) -> None:
