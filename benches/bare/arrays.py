@@ -1,17 +1,17 @@
 """An array from one Python process to another over TCP, as pyzmq's guide sends one: `arrays.py RATE MESSAGES SIDE`.
 
 A part of JSON that says what the array is, then its own memory, not copied. Prints the median in microseconds from the
-time a message was due until its array was there. Sender on core 0, receiver on core 1.
+time a message was due until its array was there.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import statistics
 import sys
 import time
 
+import bare
 import numpy as np
 import zmq
 
@@ -19,6 +19,8 @@ WARMUP = 20
 SPUN_NS = 250_000
 """hopmeter's source learns how late its sleeps end, and spins for so long at most."""
 SETTLE_S = 0.5
+CORES = "1,0"
+"""Of the receiver and of the sender."""
 
 
 def wait_until(due_ns: int) -> None:
@@ -58,8 +60,8 @@ def publish(sender: zmq.Socket[bytes], rate: float, side: int) -> None:
 def main(rate: float, messages: int, side: int) -> None:
     """The child sends; it is ended whatever happens."""
     told, tell = os.pipe()
-    child = os.fork()
-    os.sched_setaffinity(0, {int(child != 0)})
+    bare.pin(CORES)
+    child = bare.other_process(CORES)
     if child == 0:
         sender = zmq.Context().socket(zmq.PUB)
         os.write(tell, str(sender.bind_to_random_port("tcp://127.0.0.1")).encode())
@@ -70,8 +72,7 @@ def main(rate: float, messages: int, side: int) -> None:
         receiver.connect(f"tcp://127.0.0.1:{os.read(told, 16).decode()}")
         print(receive(receiver, messages, side))
     finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        bare.end(child)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ of eight bytes before each frame. Prints the median round trip in microseconds.
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import statistics
 import struct
@@ -16,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 
+import bare
 import zmq
 
 WARMUP = 200
@@ -82,21 +82,20 @@ def answer(send: Send, receive: Receive) -> None:
         send(receive())
 
 
-def main(kind: str, frame: bytes, rounds: int) -> None:
+def main(kind: str, frame: bytes, rounds: int, core: str) -> None:
     """The child answers; it is ended whatever happens."""
+    bare.pin(core)
     there, back = socket.socketpair(), socket.socketpair()
     with tempfile.TemporaryDirectory() as folder:
-        child = os.fork()
+        child = bare.other_process(core)
         ends = ((back[1], there[1]), (there[0], back[0]))[child != 0]
         if child == 0:
             answer(*(of_zeromq(folder, False) if kind == "zeromq" else of_sockets(*ends)))
         try:
             print(measured(*(of_zeromq(folder, True) if kind == "zeromq" else of_sockets(*ends)), frame, rounds))
         finally:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
+            bare.end(child)
 
 
 if __name__ == "__main__":
-    os.sched_setaffinity(0, {int(sys.argv[4])})
-    main(sys.argv[1], os.urandom(int(sys.argv[2])), int(sys.argv[3]))
+    main(sys.argv[1], os.urandom(int(sys.argv[2])), int(sys.argv[3]), sys.argv[4])
