@@ -14,6 +14,7 @@ from hopmeter.node.contract import HEADER_BYTES, Fill, Handle, Link, Setup, Take
 
 SHARED_FROM_BYTES = zmq.COPY_THRESHOLD  # pyzmq itself copies what is smaller (64 KiB)
 POOL_BYTES = 256 << 20
+NOBLOCK = int(zmq.NOBLOCK)
 
 
 class Outgoing:
@@ -60,9 +61,9 @@ class End:
     """A socket, polled for single messages: large ones without a copy, small ones as bytes, where pyzmq is faster."""
 
     def __init__(self, socket: zmq.Socket[Any], setup: Setup, file: Path | None = None) -> None:
-        self._socket = socket
-        self._file = file
-        self._flags = zmq.NOBLOCK if setup.wait == "spin" else 0
+        self._socket, self._file = socket, file
+        self._recv, self._send = socket.recv, socket.send
+        self._flags = NOBLOCK if setup.wait == "spin" else 0
         self._copies = setup.frame_bytes < SHARED_FROM_BYTES
         self._outgoing = Outgoing(setup)
         self._patience_s = -1.0
@@ -71,14 +72,10 @@ class End:
     def address(self) -> str:
         return self._socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
 
-    def receive(self, timeout_s: float) -> zmq.Frame | bytes | None:
-        if timeout_s != self._patience_s:
-            self._socket.rcvtimeo = max(1, round(timeout_s * 1000))
-            self._patience_s = timeout_s
-        try:
-            return self._socket.recv(self._flags, copy=self._copies)
-        except zmq.Again:
-            return None
+    def be_patient(self, timeout_s: float) -> None:
+        """Has `recv` give up after so long."""
+        self._socket.rcvtimeo = max(1, round(timeout_s * 1000))
+        self._patience_s = timeout_s
 
     def close(self) -> None:
         self._socket.close()
@@ -92,7 +89,7 @@ class Publisher(End):
 
     def forward(self, native: zmq.Frame | bytes) -> bool:
         try:
-            self._socket.send(native, zmq.NOBLOCK, copy=self._copies)
+            self._send(native, NOBLOCK, self._copies)
         except zmq.Again:
             return False
         return True
@@ -100,8 +97,11 @@ class Publisher(End):
 
 class Subscriber(End):
     def poll(self, timeout_s: float, take: Take) -> int:
-        frame = self.receive(timeout_s)
-        if frame is None:
+        if timeout_s != self._patience_s:
+            self.be_patient(timeout_s)
+        try:
+            frame = self._recv(self._flags, self._copies)
+        except zmq.Again:
             return 0
         take(frame, native=frame)
         return 1
@@ -114,10 +114,13 @@ class Client(Subscriber):
 
 class Server(End):
     def poll(self, timeout_s: float, handle: Handle) -> int:
-        client = self.receive(timeout_s)
-        if client is None:
+        if timeout_s != self._patience_s:
+            self.be_patient(timeout_s)
+        try:
+            client = self._recv(self._flags, self._copies)
+        except zmq.Again:
             return 0
-        handle(self._socket.recv(copy=self._copies), self._reply_to(client))
+        handle(self._recv(0, self._copies), self._reply_to(client))
         return 1
 
     def _reply_to(self, client: zmq.Frame | bytes) -> Callable[[int, Fill], bool]:
