@@ -78,10 +78,10 @@ test-python: all
 	pytest -m "not together" $(APART_TESTS:%=--ignore=%) $(AGAIN) $(PYTEST)
 	pytest -m together $(APART_TESTS:%=--ignore=%) -n $$(( $$(nproc) + 2 )) $(AGAIN) $(PYTEST)
 
-# The rest of tests/codecs runs in .venv with all other tests.
+# The rest of tests/codecs runs in .venv with all other tests. File by file: importing a framework takes long.
 test-codecs: $(STAMPS)/frameworks
 	export JAX_PLATFORMS=cpu TF_CPP_MIN_LOG_LEVEL=3; \
-	$(FRAMEWORKS)/bin/python -m pytest tests/codecs/test_{tensors,devices,cells}.py $(AGAIN) $(PYTEST)
+	$(FRAMEWORKS)/bin/python -m pytest tests/codecs/test_{tensors,devices,cells}.py -n 2 --dist loadfile $(AGAIN) $(PYTEST)
 	export PYTHONPATH=$(CURDIR)/build/pytest; \
 	$(APART)mxnet/bin/python -m pytest tests/codecs/test_{mxnet,devices,numpy,plain}.py $(AGAIN) $(PYTEST); \
 	$(APART)pandas1/bin/python -m pytest tests/codecs/test_pandas.py $(AGAIN) $(PYTEST); \

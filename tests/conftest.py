@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-ALONE = {"build", "cli", "doctor", "end_to_end", "failure", "known_truth", "launch", "package", "test_two_machines.py"}
-"""Folders, and files of others, that judge times, build into the checkout, or use what a machine has once."""
+ALONE = {"cli", "doctor", "end_to_end", "failure", "known_truth", "launch", "package", "test_two_machines.py"}
+"""Folders, and files of others, that judge times, build in the checkout, or use what a machine has once."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
