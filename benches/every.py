@@ -26,7 +26,7 @@ from hopmeter.manifest import interpreter
 HERE = Path(__file__).resolve().parent
 TROUBLE = ("MISSED", "not resolved", "FAILED", "not measured", "not compared", "left out", "does not count")
 """Lines with one of these words are told again at the end."""
-AS_WELL = "up to three times that where ten do not tell, and what their programs take to build"
+AS_WELL = "up to three times that where a limit does not hold, and what their programs take to build"
 GRACE_S = 30.0
 """For a bench to end its own programs."""
 HANGS = 6

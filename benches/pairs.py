@@ -14,8 +14,8 @@ PAIRS = int(os.environ.get("HOPMETER_PAIRS", "10"))
 """Ten pairs give the median an interval (the second to the ninth ratio, 97.9 %) that one outlier does not move.
 Fewer, by HOPMETER_PAIRS, are for trying a bench out."""
 MOST_PAIRS = 3 * PAIRS
-"""Where the first do not tell whether a limit holds. Nobody looks in between: stopping at the first median that suits
-would be choosing it."""
+"""Where by the first a limit does not hold. Nobody looks in between: stopping at the first median that suits would be
+choosing it."""
 HOLDS, UNRESOLVED, MISSED = "holds", "not resolved", "MISSED"
 """The median within the limit; beyond it, but not the whole interval; the whole interval beyond it."""
 
@@ -58,11 +58,11 @@ class Comparison:
 
     @property
     def wants_more(self) -> bool:
-        """Whether another pair is to be measured."""
+        """Whether another pair is to be measured: a busy minute makes a miss of what is none."""
         if self.pairs < PAIRS:
             return True
         first = replace(self, ours=self.ours[:PAIRS], theirs=self.theirs[:PAIRS])
-        return self.pairs < MOST_PAIRS and first.verdict == UNRESOLVED
+        return self.pairs < MOST_PAIRS and first.verdict != HOLDS
 
     @property
     def verdict(self) -> str:
