@@ -256,11 +256,6 @@ pub struct Spec {
     pub links: BTreeMap<String, LinkSpec>,
 }
 
-#[derive(Deserialize)]
-struct Versioned {
-    format: u32,
-}
-
 fn one() -> usize {
     1
 }
@@ -275,6 +270,10 @@ impl Spec {
     /// # Errors
     /// When it cannot be read, is not a spec, or is of another version.
     pub fn read(path: &Path) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Versioned {
+            format: u32,
+        }
         let text = std::fs::read_to_string(path).context(format!("reading the spec {}", path.display()))?;
         let doing = || format!("understanding the spec {}", path.display());
         // First of all: a spec of another version may have no field as it is known here.

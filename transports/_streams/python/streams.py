@@ -1,155 +1,19 @@
-"""What `unix` and `tcp` share in Python: frames over connected stream sockets, as ../README.md lays them down."""
+"""The receiving and calling ends of `unix` and `tcp` in Python; the sending ones: sending.py."""
 
 from __future__ import annotations
 
 import select
 import socket
-import struct
-import threading
 import time
-from collections import deque
-from collections.abc import Callable
+
+from sending import GONE, LENGTH, PREFIX_BYTES, Line, Prepare, inherits, set_patience
 
 from hopmeter.node.buffers import page_aligned
-from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Handle, Setup, Take
+from hopmeter.node.contract import AdapterError, Handle, Setup, Take
 
-LENGTH = struct.Struct("<Q")
-PREFIX_BYTES = 64
-"""The length, and zeros up to a cache line, from where the kernel copies fastest."""
-AT_ONCE = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
-LONGEST_SEND_S = 0.1
 SMALLEST_BUFFER = 65536
-GONE = (BrokenPipeError, ConnectionResetError)
 POLLS_PER_LOOK = 256
 """How often a server that is kept busy looks for new clients: once in so many polls."""
-Prepare = Callable[[socket.socket], None]
-"""Sets what an accepted connection does not inherit from the listening socket."""
-
-
-def inherits(connection: socket.socket) -> None:
-    """A connection that inherits all."""
-
-
-def set_buffer(sock: socket.socket, option: int, wanted: int, limit: str) -> None:
-    """Sets SO_SNDBUF or SO_RCVBUF; 0 leaves the system's. Linux cuts silently, which is an error here."""
-    if not wanted:
-        return
-    sock.setsockopt(socket.SOL_SOCKET, option, wanted)
-    if sock.getsockopt(socket.SOL_SOCKET, option) < 2 * wanted:
-        raise AdapterError(f"the system refuses a socket buffer of {wanted} bytes", f"raise {limit} with sysctl")
-
-
-def set_patience(sock: socket.socket, option: int, seconds: float) -> None:
-    """Sets SO_SNDTIMEO or SO_RCVTIMEO: unlike `settimeout`, this costs no extra system call for every message."""
-    whole = int(seconds)
-    sock.setsockopt(socket.SOL_SOCKET, option, struct.pack("@ll", whole, max(1, int((seconds - whole) * 1e6))))
-
-
-class Receiver:
-    """One connection of a publisher's, and what it has not taken yet. A receiver that is gone takes everything."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        set_patience(connection, socket.SO_SNDTIMEO, LONGEST_SEND_S)
-        self.connection = connection
-        self.backlog = memoryview(b"")
-        self.gone = False
-
-    def offer(self, message: memoryview, flags: int = AT_ONCE) -> int:
-        """Sends what goes without waiting; answers how many bytes that was."""
-        try:
-            return self.connection.send(message, flags)
-        except BlockingIOError:
-            return 0
-        except GONE:
-            self.gone = True
-            return len(message)
-
-    def finish(self, rest: memoryview) -> None:
-        """Sends with waiting; what is left after a while becomes the backlog, which a thread finishes."""
-        sent = self.offer(rest, socket.MSG_NOSIGNAL)
-        if sent < len(rest):
-            self.backlog = memoryview(bytes(rest[sent:]))
-            threading.Thread(target=self._finish_later, name="backlog", daemon=True).start()
-
-    def _finish_later(self) -> None:
-        """Sends the backlog as the receiver takes it, whether or not anything is sent after it."""
-        while self.backlog:
-            try:
-                self.backlog = self.backlog[self.offer(self.backlog, socket.MSG_NOSIGNAL) :]
-            except OSError:
-                self.backlog = memoryview(b"")  # `close` closed the connection
-
-
-class Draft:
-    """One buffer that holds prefix and frame."""
-
-    def __init__(self, frame_bytes: int) -> None:
-        self._buffer = page_aligned(PREFIX_BYTES + frame_bytes)
-        self._message = self._frame = self._buffer[:0]
-
-    def message(self, payload_bytes: int, fill: Fill) -> memoryview:
-        """A frame as `fill` writes it, with its prefix."""
-        if len(self._frame) != HEADER_BYTES + payload_bytes:
-            self._lay_out(HEADER_BYTES + payload_bytes)
-        fill(self._frame)
-        return self._message
-
-    def _lay_out(self, length: int) -> None:
-        self._message = self._buffer[: PREFIX_BYTES + length]
-        self._frame = self._message[PREFIX_BYTES:]
-        LENGTH.pack_into(self._message, 0, length)
-
-
-class Publisher:
-    """The sending end, with a thread that accepts receivers."""
-
-    def __init__(self, setup: Setup, listener: socket.socket, address: str, prepare: Prepare = inherits) -> None:
-        self.address = address
-        self._listener, self._prepare = listener, prepare
-        self._draft = Draft(setup.frame_bytes)
-        self._receivers: list[Receiver] = []
-        self._joining: deque[Receiver] = deque()
-        self._accepting = threading.Thread(target=self._accept, name="accept", daemon=True)
-        self._accepting.start()
-
-    def _accept(self) -> None:
-        try:
-            while True:
-                connection = self._listener.accept()[0]
-                self._prepare(connection)
-                self._joining.append(Receiver(connection))
-        except OSError:
-            pass  # `close` shut the listener down
-
-    def send(self, payload_bytes: int, fill: Fill) -> bool:
-        while self._joining:
-            self._receivers.append(self._joining.popleft())
-        for receiver in self._receivers:
-            if receiver.backlog:
-                return False
-        return self._deliver(self._draft.message(payload_bytes, fill))
-
-    def _deliver(self, message: memoryview) -> bool:
-        """Busy if the first receiver takes nothing; else every receiver gets the whole message."""
-        sent, gone = 0, False
-        for receiver in self._receivers:
-            if sent:
-                receiver.finish(message)
-            elif (sent := receiver.offer(message)) == 0:
-                return False
-            elif sent < len(message):
-                receiver.finish(message[sent:])
-            gone |= receiver.gone
-        if gone:
-            self._receivers = [receiver for receiver in self._receivers if not receiver.gone]
-        return True
-
-    def close(self) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._accepting.join()
-        self._listener.close()
-        for receiver in (*self._receivers, *self._joining):
-            receiver.connection.close()
 
 
 class Subscriber:
@@ -220,23 +84,6 @@ class Subscriber:
 
     def close(self) -> None:
         self._connection.close()
-
-
-class Line:
-    """The sending half of a connection that also receives: a client's requests, or a server's replies to one client."""
-
-    def __init__(self, setup: Setup, connection: socket.socket) -> None:
-        self._reader = Receiver(connection)
-        self._draft = Draft(setup.frame_bytes)
-
-    def send(self, payload_bytes: int, fill: Fill) -> bool:
-        if self._reader.backlog:
-            return False
-        message = self._draft.message(payload_bytes, fill)
-        sent = self._reader.offer(message)
-        if 0 < sent < len(message):
-            self._reader.finish(message[sent:])
-        return sent > 0
 
 
 class Client(Subscriber):

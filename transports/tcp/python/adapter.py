@@ -11,7 +11,8 @@ from pathlib import Path
 from hopmeter.node.contract import AdapterError, Link, Setup, host
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "_streams" / "python"))
-from streams import Client, Publisher, Server, Subscriber, set_buffer
+from sending import Publisher, set_buffer
+from streams import Client, Server, Subscriber
 
 
 class Transport:
