@@ -23,14 +23,8 @@ static const char* loopback =
     "<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>99</MaxAutoParticipantIndex>"
     "<Peers><Peer address='127.0.0.1'/></Peers></Discovery></Domain></CycloneDDS>";
 
-typedef struct {
-  int64_t arrived, done;
-} record;
-
 static dds_entity_t writer, reader, waitset;
 static sample message, received;
-static record* records;
-static size_t recorded, room;
 
 static int taken(void) {
   dds_sample_info_t info;
@@ -39,11 +33,6 @@ static int taken(void) {
     if (info.valid_data) return 1;
   }
   return 0;
-}
-
-static void note(int64_t arrived) {
-  records[recorded % room] = (record){arrived, now_ns()};
-  recorded++;
 }
 
 // A writer does not wait: where too much is unconfirmed it is offered again.
@@ -57,7 +46,7 @@ static void pass_on(void) {
   const int64_t arrived = now_ns();
   if (number_of(&received) < 0) return;
   written(&received);
-  note(arrived);
+  note(number_of(&received), arrived);
 }
 
 static dds_qos_t* settled(void) {
@@ -98,7 +87,7 @@ static int arrives(void) {
 
 static int arrives_and_is_noted(void) {
   if (!arrives()) return 0;
-  note(now_ns());
+  note(number_of(&received), now_ns());
   return 1;
 }
 
@@ -130,9 +119,4 @@ static void measure(size_t bytes, size_t rounds, int (*comes)(void)) {
   stamp(&message, -1, 0);
   written(&message);  // the relay ends
   tell_median(took, rounds);
-}
-
-static void make_room(size_t rounds) {
-  room = WARMUP + rounds;
-  records = calloc(room, sizeof *records);
 }

@@ -5,14 +5,13 @@
 
 #include "bare.h"
 
-enum { READY_ROUNDS = 1000, READY_MS = 10, LOST_MS = 5000 };
+enum { READY_ROUNDS = 1000, READY_MS = 10, LOST_MS = 5000, LOOK_MS = 100 };
 static const char *THERE = "there", *BACK = "back";
 
 typedef struct {
   lcm_t* back;
   size_t bytes;
-  int64_t sent_ns;
-  int came;
+  int64_t number, came_ns;
 } End;
 
 // The two ways differ in group and port, as two links of hopmeter's: a socket of a port gets what is for any group of
@@ -27,32 +26,38 @@ static lcm_t* open_group(int way, const char* port) {
 
 static void send_back(const lcm_recv_buf_t* message, const char* channel, void* end) {
   (void)channel;
+  const int64_t arrived = now_ns();
+  const head of = head_of(message->data, message->data_size);
   require(lcm_publish(((End*)end)->back, BACK, message->data, message->data_size) == 0, "send back");
+  note(of.number, arrived);
 }
 
 static void take(const lcm_recv_buf_t* message, const char* channel, void* end) {
   (void)channel;
   End* mine = end;
-  mine->came = message->data_size == mine->bytes && memcmp(message->data, &mine->sent_ns, sizeof mine->sent_ns) == 0;
+  const int64_t arrived = now_ns();
+  const head of = head_of(message->data, message->data_size);
+  if (message->data_size != mine->bytes || of.number != mine->number) return;
+  mine->came_ns = arrived - of.sent;
+  note(of.number, arrived);
 }
 
 static int relay(const char* port) {
   lcm_t* there = open_group(0, port);
   End end = {.back = open_group(1, port)};
   require(lcm_subscribe(there, THERE, send_back, &end) != NULL, "subscribe");
-  while (lcm_handle(there) == 0) continue;
+  while (lcm_handle_timeout(there, LOOK_MS) >= 0) continue;
   return 2;
 }
 
 // One message there and back, and how long it took; -1 where it was lost on the way.
 static int64_t round_trip(lcm_t* there, lcm_t* back, End* end, uint8_t* message, int patience_ms) {
-  end->sent_ns = now_ns();
-  memcpy(message, &end->sent_ns, sizeof end->sent_ns);
+  write_head(message, ++end->number);
   require(lcm_publish(there, THERE, message, (unsigned)end->bytes) == 0, "send");
-  for (end->came = 0; !end->came;) {
+  for (end->came_ns = 0; !end->came_ns;) {
     if (lcm_handle_timeout(back, patience_ms) <= 0) return -1;
   }
-  return now_ns() - end->sent_ns;
+  return end->came_ns;
 }
 
 static void ask(const char* port, size_t bytes, size_t rounds, int64_t* took) {
@@ -76,6 +81,7 @@ int main(int count, char** words) {
   require(count == 5, "start without PORT BYTES ROUNDS CORES");
   size_t bytes = strtoul(words[2], NULL, 10), rounds = strtoul(words[3], NULL, 10);
   pin(words[4]);
+  make_room(rounds);
   int64_t* took = calloc(WARMUP + rounds, sizeof *took);
   pid_t other = other_process();
   if (other == 0) return relay(words[1]);

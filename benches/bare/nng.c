@@ -7,23 +7,37 @@
 
 #include "bare.h"
 
+enum { LOOK_MS = 100 };
+
 static nng_msg* message_of(size_t bytes) {
   nng_msg* message;
   require(nng_msg_alloc(&message, bytes) == 0, "allocate");
   return message;
 }
 
+// Waiting gives up after a while to look round.
+static nng_msg* received(nng_socket socket) {
+  nng_msg* message;
+  int code;
+  while ((code = nng_recvmsg(socket, &message, 0)) == NNG_ETIMEDOUT) continue;
+  require(code == 0, "receive");
+  return message;
+}
+
 static int serve(const char* endpoint, size_t rounds) {
   nng_socket socket;
-  nng_msg *request, *reply;
   require(nng_rep0_open(&socket) == 0 && nng_socket_set_size(socket, NNG_OPT_RECVMAXSZ, 0) == 0, "open");
+  require(nng_socket_set_ms(socket, NNG_OPT_RECVTIMEO, LOOK_MS) == 0, "set the time to wait");
   require(nng_listen(socket, endpoint, NULL, 0) == 0, "listen");
   for (size_t round = 0; round < rounds; round++) {
-    require(nng_recvmsg(socket, &request, 0) == 0, "receive");
-    reply = message_of(nng_msg_len(request));
+    nng_msg* request = received(socket);
+    const int64_t arrived = now_ns();
+    const head of = head_of(nng_msg_body(request), nng_msg_len(request));
+    nng_msg* reply = message_of(nng_msg_len(request));
     memcpy(nng_msg_body(reply), nng_msg_body(request), nng_msg_len(request));
     require(nng_sendmsg(socket, reply, 0) == 0, "send");
     nng_msg_free(request);
+    note(of.number, arrived);
   }
   pause();  // the last reply leaves on a thread of nng's; this end is killed with the other
   return 0;
@@ -31,17 +45,20 @@ static int serve(const char* endpoint, size_t rounds) {
 
 static void ask(const char* endpoint, size_t bytes, size_t rounds, int64_t* took) {
   nng_socket socket;
-  nng_msg* reply;
   require(nng_req0_open(&socket) == 0 && nng_socket_set_size(socket, NNG_OPT_RECVMAXSZ, 0) == 0, "open");
+  require(nng_socket_set_ms(socket, NNG_OPT_RECVTIMEO, LOOK_MS) == 0, "set the time to wait");
   int tries = 0;
   while (nng_dial(socket, endpoint, NULL, 0) != 0 && tries++ < 1000) usleep(1000);
   for (size_t round = 0; round < rounds; round++) {
     nng_msg* request = message_of(bytes);
-    int64_t begun = now_ns();
-    memcpy(nng_msg_body(request), &begun, sizeof begun);
+    write_head(nng_msg_body(request), (int64_t)round);
     require(nng_sendmsg(socket, request, 0) == 0, "send");
-    require(nng_recvmsg(socket, &reply, 0) == 0 && nng_msg_len(reply) == bytes, "receive");
-    took[round] = now_ns() - begun;
+    nng_msg* reply = received(socket);
+    const int64_t arrived = now_ns();
+    const head of = head_of(nng_msg_body(reply), nng_msg_len(reply));
+    require(nng_msg_len(reply) == bytes && of.number == (int64_t)round, "get the reply");
+    took[round] = arrived - of.sent;
+    note(of.number, arrived);
     nng_msg_free(reply);
   }
   nng_close(socket);
@@ -51,6 +68,7 @@ int main(int count, char** words) {
   require(count == 5, "start without ENDPOINT BYTES ROUNDS CORES");
   size_t bytes = strtoul(words[2], NULL, 10), rounds = strtoul(words[3], NULL, 10);
   pin(words[4]);
+  make_room(rounds);
   int64_t* took = calloc(WARMUP + rounds, sizeof *took);
   pid_t server = other_process();
   if (server == 0) return serve(words[1], WARMUP + rounds);
