@@ -33,7 +33,7 @@ class Client final : public hopmeter::Client {
     }
     changed_.notify_all();
     thread_.join();
-    port_.close();
+    house_.shut(port_);
   }
 
   hopmeter::Sent start(std::size_t payload_bytes, hopmeter::Fill fill) override {

@@ -41,6 +41,13 @@ class House {
     throw hopmeter::Error("YARP opens no port for the link " + link.name, "see what the node's log says");
   }
 
+  /// Closes a port. That asks the name server, too, and all ends of a process close at once. It is another turn than
+  /// that of `asking_`: what a port still carries, for which its closing waits, may have to be connected anew.
+  void shut(auto& port) const {
+    const std::lock_guard turn(shutting_);
+    port.close();
+  }
+
   /// Calls need a way back.
   void demand_replies() const {
     if (carrier_ == "udp") throw hopmeter::Error("YARP's udp carries no replies", "choose another carrier for calls");
@@ -89,8 +96,8 @@ class House {
 
   yarp::os::Network network_;
   std::string carrier_;
-  /// The name server takes few connections at once; one that it has no room for is tried again after a second.
-  mutable std::mutex asking_;
+  /// The name server lets two connections wait; one more is tried again after 1 s, then 2, 4, 8 and 16.
+  mutable std::mutex asking_, shutting_;
   mutable std::set<std::string> carriers_;
   std::atomic<std::uint64_t> next_ = 0;
 };

@@ -34,7 +34,7 @@ class Replier final : public hopmeter::Replier {
 /// whoever polls, as it does in YARP's own `read` and `reply`, which know no time limit and no look without waiting.
 class Server final : public hopmeter::Server, private yarp::os::PortReader {
  public:
-  Server(House& house, const hopmeter::Link& link) : spins_(house.setup.wait() == hopmeter::Wait::spin) {
+  Server(House& house, const hopmeter::Link& link) : house_(house), spins_(house.setup.wait() == hopmeter::Wait::spin) {
     port_.setReader(*this);
     name_ = house.open(port_, link);
   }
@@ -44,7 +44,7 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
       closed_ = true;
     }
     changed_.notify_all();
-    port_.close();
+    house_.shut(port_);
   }
 
   std::string address() const override { return name_; }
@@ -98,6 +98,7 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
     given_ = replier.given();
   }
 
+  House& house_;
   bool spins_;
   std::string name_;
   /// Connections take turns.

@@ -18,10 +18,11 @@ namespace yarps {
 /// Writes on the caller's thread, to one receiver after the other.
 class Writing final : public hopmeter::Publisher {
  public:
-  Writing(House& house, const hopmeter::Link& link) {
+  Writing(House& house, const hopmeter::Link& link) : house_(house) {
     port_.setInputMode(false);
     name_ = house.open(port_, link);
   }
+  ~Writing() override { house_.shut(port_); }
   std::string address() const override { return name_; }
 
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
@@ -42,6 +43,7 @@ class Writing final : public hopmeter::Publisher {
     return hopmeter::Sent::accepted;
   }
 
+  House& house_;
   std::string name_;
   Image image_;
   yarp::os::Port port_;
@@ -50,14 +52,14 @@ class Writing final : public hopmeter::Publisher {
 /// Hands an image to the thread that YARP has for each receiver, as a BufferedPort does.
 class Buffered final : public hopmeter::Publisher {
  public:
-  Buffered(House& house, const hopmeter::Link& link) {
+  Buffered(House& house, const hopmeter::Link& link) : house_(house) {
     port_.setInputMode(false);
     buffer_.attach(port_);
     name_ = house.open(port_, link);
   }
   std::string address() const override { return name_; }
   ~Buffered() override {
-    port_.close();
+    house_.shut(port_);
     buffer_.detach();
   }
 
@@ -70,6 +72,7 @@ class Buffered final : public hopmeter::Publisher {
   }
 
  private:
+  House& house_;
   std::string name_;
   yarp::os::Port port_;
   yarp::os::PortWriterBuffer<Image> buffer_;
@@ -79,18 +82,19 @@ class Buffered final : public hopmeter::Publisher {
 /// interrupted without it losing what arrives meanwhile.
 class Inbox {
  public:
-  Inbox(House& house, const hopmeter::Link& link) {
+  Inbox(House& house, const hopmeter::Link& link) : house_(house) {
     buffer.setStrict(house.setup.setting<std::string>("read") == "strict");
     port_.setOutputMode(false);
     buffer.attach(port_);
     house.connect(link.address, house.open(port_, link));
   }
   ~Inbox() {
-    port_.close();
+    house_.shut(port_);
     buffer.detach();
   }
 
  private:
+  House& house_;
   yarp::os::Port port_;
 
  public:
@@ -143,12 +147,12 @@ class CalledBuffered final : public hopmeter::Subscription, private yarp::os::Ty
 class CalledDirectly final : public hopmeter::Subscription, private yarp::os::PortReader {
  public:
   CalledDirectly(House& house, const hopmeter::Link& link, hopmeter::OnFrame on_frame)
-      : on_frame_(std::move(on_frame)) {
+      : house_(house), on_frame_(std::move(on_frame)) {
     port_.setOutputMode(false);
     port_.setReader(*this);
     house.connect(link.address, house.open(port_, link));
   }
-  ~CalledDirectly() override { port_.close(); }
+  ~CalledDirectly() override { house_.shut(port_); }
 
  private:
   bool read(yarp::os::ConnectionReader& connection) override {
@@ -158,6 +162,7 @@ class CalledDirectly final : public hopmeter::Subscription, private yarp::os::Po
     return true;
   }
 
+  House& house_;
   hopmeter::OnFrame on_frame_;
   /// A second connection there is only while the first ends.
   std::mutex turn_;

@@ -22,7 +22,7 @@ class Server(yarp.PortReader):  # type: ignore[misc]
         self._turn, self._changed = threading.Lock(), threading.Condition()
         self._waits = self._given = self._closed = False
         self._on_request: Handle | None = None
-        self._port = yarp.RpcServer()
+        self._house, self._port = house, yarp.RpcServer()
         self._port.setReader(self)
         self.address = house.open(self._port, link)
 
@@ -83,7 +83,7 @@ class Server(yarp.PortReader):  # type: ignore[misc]
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-        self._port.close()
+        self._house.shut(self._port)
 
 
 class Serving:
@@ -147,4 +147,4 @@ class Client:
     def close(self) -> None:
         self._calls.put(False)
         self._thread.join()
-        self._rpc.close()
+        self._house.shut(self._rpc)

@@ -45,8 +45,8 @@ class House:
         self.settings = setup.settings
         self._next = itertools.count()
         self._carriers: set[str] = set()
-        self._asking = threading.Lock()
-        """The name server takes few connections at once; one that it has no room for is tried again after a second."""
+        self._asking, self._shutting = threading.Lock(), threading.Lock()
+        """The name server lets two connections wait; one more is tried again after 1 s, then 2, 4, 8 and 16."""
         self._network = yarp.Network(yarp.YARP_CLOCK_SYSTEM)
         if not yarp.Network.checkNetwork(PATIENCE_S):
             raise AdapterError(f"there is no yarpserver at {setup.daemon}", "see what its log says")
@@ -59,6 +59,12 @@ class House:
                 if port.open(name):
                     return name
         raise AdapterError(f"YARP opens no port for the link {link.name}", "see what the node's log says")
+
+    def shut(self, port: Any) -> None:
+        """Closes a port. That asks the name server, too, and all ends of a process close at once. It is another turn
+        than that of `_asking`: what a port still carries, for which closing waits, may have to be connected anew."""
+        with self._shutting:
+            port.close()
 
     def demand_replies(self) -> None:
         """Calls need a way back."""

@@ -15,7 +15,7 @@ class Writing:
     """Writes on the caller's thread, to one receiver after the other."""
 
     def __init__(self, house: House, link: Link) -> None:
-        self._image, self._port = yarp.ImageMono(), yarp.Port()
+        self._house, self._image, self._port = house, yarp.ImageMono(), yarp.Port()
         self._port.setInputMode(False)
         self.address = house.open(self._port, link)
 
@@ -29,14 +29,14 @@ class Writing:
         return True
 
     def close(self) -> None:
-        self._port.close()
+        self._house.shut(self._port)
 
 
 class Buffered:
     """Hands an image to the thread that YARP has for each receiver."""
 
     def __init__(self, house: House, link: Link) -> None:
-        self._port = yarp.BufferedPortImageMono()
+        self._house, self._port = house, yarp.BufferedPortImageMono()
         self.address = house.open(self._port, link)
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
@@ -47,14 +47,14 @@ class Buffered:
         return True
 
     def close(self) -> None:
-        self._port.close()
+        self._house.shut(self._port)
 
 
 class Polled:
     """Takes what the thread of the connection has put into a buffer."""
 
     def __init__(self, house: House, link: Link) -> None:
-        self._port = yarp.BufferedPortImageMono()
+        self._house, self._port = house, yarp.BufferedPortImageMono()
         self._port.setStrict(house.settings["read"] == "strict")
         house.connect(link.address, house.open(self._port, link))
 
@@ -66,7 +66,7 @@ class Polled:
         return 1
 
     def close(self) -> None:
-        self._port.close()
+        self._house.shut(self._port)
 
 
 class Called(yarp.PortReader):  # type: ignore[misc]
@@ -78,7 +78,7 @@ class Called(yarp.PortReader):  # type: ignore[misc]
             raise AdapterError("Python has no callback of a BufferedPort of images", 'set callback = "direct"')
         self._on_frame, self._turn = on_frame, threading.Lock()
         self._keeps, self._image = keeps, yarp.ImageMono()
-        self._port = yarp.Port()
+        self._house, self._port = house, yarp.Port()
         self._port.setOutputMode(False)
         self._port.setReader(self)
         house.connect(link.address, house.open(self._port, link))
@@ -95,4 +95,4 @@ class Called(yarp.PortReader):  # type: ignore[misc]
             return True
 
     def close(self) -> None:
-        self._port.close()
+        self._house.shut(self._port)
