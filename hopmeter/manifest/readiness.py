@@ -16,6 +16,7 @@ from typing import Any
 from hopmeter import places
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, interpreter
 from hopmeter.manifest.model import Manifest, Offer
+from hopmeter.manifest.owned import Owned
 
 PATIENCE_S = 30
 SPEC_FORMAT = 2
@@ -82,7 +83,7 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
     describe = [*command, "--describe"]
     if language == "python":
         describe += ["--adapter", str(manifest.folder / "python")]
-    mark = _mark(_depends_on(manifest, language, command, codec))
+    mark = _mark(_depends_on(manifest, language, command, codec)) + _brought(user)
     about = _remembered(manifest, language, mark)
     if about is None:
         try:
@@ -191,6 +192,11 @@ def _depends_on(manifest: Manifest, language: str, command: Sequence[str], codec
 
 def _mark(paths: Iterable[Path]) -> list[list[str | int]]:
     return [[str(path), path.stat().st_mtime_ns, path.stat().st_size] for path in paths if path.exists()]
+
+
+def _brought(user: Owned | None) -> list[list[str | int]]:
+    """Where only the user has the library: another place has another one."""
+    return [[user.variable, os.environ.get(user.variable, "")]] if user else []
 
 
 def _memory(manifest: Manifest, language: str, mark: list[list[str | int]]) -> Path:

@@ -47,6 +47,17 @@ def test_a_node_that_was_built_again_is_asked_again(node: Path, unix: Manifest) 
     assert manifest.readiness(unix, "c++").version == "1.3"
 
 
+def test_a_node_is_asked_again_once_its_user_says_that_the_library_is_elsewhere(
+    node: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    libxr = manifest.every()["libxr"]
+    write(of_libxr := node.with_name("hopmeter-node-libxr-cpp"), SAYS)
+    for place in ("/one", "/one", "/another"):
+        monkeypatch.setenv("LIBXR_ROOT", place)
+        assert manifest.readiness(libxr, "c++").ready
+    assert Path(f"{of_libxr}.asked").read_text().count("asked") == 2
+
+
 @pytest.mark.parametrize(
     ("script", "missing"),
     [
