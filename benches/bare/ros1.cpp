@@ -16,15 +16,7 @@ using Event = ros::MessageEvent<const Image>;
 
 enum { QUEUE = 100, LOOK_MS = 100, LOOKS = 100, TRIES = 1000, TRY_MS = 20 };
 
-struct Record {
-  int64_t arrived, done;
-};
-
-static std::vector<Record> records;
-
-static void note(int64_t arrived) {
-  if (records.size() < records.capacity()) records.push_back({arrived, now_ns()});
-}
+static int64_t number_of(const Image& image) { return image.header.stamp.toNSec(); }
 
 struct End {
   End(const char* to, const char* from, const boost::function<void(const Event&)>& arrived)
@@ -52,7 +44,7 @@ static void relay() {
     const auto image = event.getConstMessage();
     ended = image->header.stamp.isZero();
     end.publisher.publish(*image);
-    note(arrived);
+    note(number_of(*image), arrived);
   });
   while (!ended) end.look(LOOK_MS);
 }
@@ -65,8 +57,8 @@ struct Source {
 
   void arrived(const Event& event) {
     const int64_t now = now_ns();
-    note(now);
     if (event.getConstMessage()->header.stamp == image.header.stamp) took = now - sent;
+    note(number_of(image), now);
   }
 
   // The time from the stamp to the arrival of what was sent, or 0 where it did not come back.
@@ -102,7 +94,7 @@ int main(int count, char** words) {
   require(count == 4, "start without BYTES ROUNDS CORES");
   const size_t bytes = strtoul(words[1], nullptr, 10), rounds = strtoul(words[2], nullptr, 10);
   pin(words[3]);
-  records.reserve(WARMUP + rounds);
+  make_room(rounds);
   const pid_t other = other_process();
   ros::init(ros::M_string(), other ? "source" : "relay",
             ros::init_options::NoSigintHandler | ros::init_options::NoRosout);
