@@ -5,7 +5,7 @@
 #include <deque>
 #include <thread>
 
-#include "inbox.hpp"
+#include "reply.hpp"
 
 // They need nng/nng.h before them.
 #include <nng/protocol/reqrep0/rep.h>
@@ -24,13 +24,13 @@ inline constexpr std::chrono::milliseconds nap{50};
 class Asking final : public hopmeter::Client {
  public:
   Asking(const hopmeter::Setup& setup, const hopmeter::Link& link)
-      : socket_(nng_req0_open), inbox_(socket_, setup.wait()) {
+      : socket_(nng_req0_open), reply_(socket_), spins_(setup.wait() == hopmeter::Wait::spin) {
     socket_.connect(link);
   }
 
   hopmeter::Sent start(std::size_t payload_bytes, hopmeter::Fill fill) override {
     if (is_asking_ && !is_over()) return hopmeter::Sent::busy;
-    inbox_.abandon();
+    reply_.abandon();
     const auto sent = socket_.send(payload_bytes, fill);
     is_asking_ = sent == hopmeter::Sent::accepted;
     if (is_asking_) started_ = Clock::now();
@@ -48,7 +48,7 @@ class Asking final : public hopmeter::Client {
 
   /// Whether the call under way has its reply, which is put aside, or has been waited for long enough.
   bool is_over() {
-    if (auto reply = inbox_.receive(hopmeter::Timeout::zero())) {
+    if (auto reply = look(hopmeter::Timeout::zero())) {
       late_.push_back(std::move(reply));
       return true;
     }
@@ -62,17 +62,22 @@ class Asking final : public hopmeter::Client {
       return reply;
     }
     if (is_asking_) {
-      auto reply = inbox_.receive(timeout);
+      auto reply = look(timeout);
       is_asking_ = reply == nullptr;
       return reply;
     }
     // nng takes it for a mistake to receive without a call.
-    if (!inbox_.spins()) std::this_thread::sleep_for(timeout);
+    if (!spins_) std::this_thread::sleep_for(timeout);
     return {};
   }
 
+  Message look(hopmeter::Timeout timeout) {
+    return spins_ ? socket_.receive(hopmeter::Timeout::zero()) : reply_.receive(timeout);
+  }
+
   Socket socket_;
-  Inbox inbox_;
+  Reply reply_;
+  bool spins_;
   bool is_asking_ = false;
   Clock::time_point started_;
   std::deque<Message> late_;
@@ -80,8 +85,7 @@ class Asking final : public hopmeter::Client {
 
 class Answering final : public hopmeter::Server, public hopmeter::Replier {
  public:
-  Answering(const hopmeter::Setup& setup, const hopmeter::Link& link)
-      : socket_(nng_rep0_open), inbox_(socket_, setup.wait()) {
+  Answering(const hopmeter::Setup& setup, const hopmeter::Link& link) : socket_(nng_rep0_open) {
     require(nng_socket_set_ms(*socket_, NNG_OPT_SENDTIMEO, reply_ms), "limiting replies");
     socket_.bind(setup, link);
   }
@@ -90,7 +94,7 @@ class Answering final : public hopmeter::Server, public hopmeter::Replier {
   hopmeter::Owned<hopmeter::Subscription> serve(hopmeter::OnRequest on_request) override;
 
   std::size_t answer(hopmeter::Timeout timeout, const auto& handle) {
-    const auto message = inbox_.receive(timeout);
+    const auto message = socket_.receive(timeout);
     if (message) handle(hopmeter::Received::split(bytes(message)), *this);
     return message ? 1 : 0;
   }
@@ -103,7 +107,6 @@ class Answering final : public hopmeter::Server, public hopmeter::Replier {
 
  private:
   Socket socket_;
-  Inbox inbox_;
 };
 
 /// A server that is called. nng's callbacks may not wait and a handler may, so they wake a thread of this link.

@@ -6,6 +6,7 @@
 #include <nng/nng.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <memory>
 
 /// nng answers error codes; here they become exceptions that say what was being done.
@@ -76,8 +77,25 @@ class Socket {
     return hopmeter::Sent::accepted;
   }
 
+  /// The next message, or null when none has come within `timeout`, which nng counts in whole milliseconds.
+  Message receive(hopmeter::Timeout timeout) {
+    const auto limit = std::chrono::ceil<std::chrono::milliseconds>(timeout);
+    if (limit.count() > 0 && limit != receive_limit_) limit_receiving(limit);
+    nng_msg* message = nullptr;
+    const int code = nng_recvmsg(socket_, &message, limit.count() > 0 ? 0 : NNG_FLAG_NONBLOCK);
+    if (code != NNG_EAGAIN && code != NNG_ETIMEDOUT) require(code, "receiving with nng");
+    return Message(message);
+  }
+
  private:
   static std::string of_process() { return "inproc://hopmeter/" + std::to_string(getpid()) + "/"; }
+
+  /// The same from poll to poll, so that nng is told once.
+  void limit_receiving(std::chrono::milliseconds limit) {
+    const auto ms = static_cast<nng_duration>(limit.count());
+    require(nng_socket_set_ms(socket_, NNG_OPT_RECVTIMEO, ms), "limiting how long to receive");
+    receive_limit_ = limit;
+  }
 
   void bind_port() {
     nng_listener listener;
@@ -88,5 +106,6 @@ class Socket {
   }
 
   nng_socket socket_{};
+  std::chrono::milliseconds receive_limit_{};
   std::string address_;
 };

@@ -1,7 +1,7 @@
 /// Publish-subscribe: PUB and SUB, or PUSH and PULL.
 #pragma once
 
-#include "inbox.hpp"
+#include "socket.hpp"
 
 // They need nng/nng.h before them.
 #include <nng/protocol/pipeline0/pull.h>
@@ -45,18 +45,16 @@ class Receiver : public Socket {
 
 class Polled final : public hopmeter::Subscriber {
  public:
-  Polled(const hopmeter::Setup& setup, const hopmeter::Link& link)
-      : socket_(setup, link), inbox_(socket_, setup.wait()) {}
+  Polled(const hopmeter::Setup& setup, const hopmeter::Link& link) : socket_(setup, link) {}
 
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
-    const auto message = inbox_.receive(timeout);
+    const auto message = socket_.receive(timeout);
     if (message) take(hopmeter::Received::split(bytes(message)));
     return message ? 1 : 0;
   }
 
  private:
   Receiver socket_;
-  Inbox inbox_;
 };
 
 /// Called by nng's threads: each callback asks for the next message when it is done with its own.
