@@ -10,11 +10,10 @@ from typing import Any
 from ending import orderly
 from ours import hopmeter
 from pairs import Comparison, told, until_told
-from programs import Program, number
+from programs import APART, TOGETHER, Program, number
 
 PINGPONG = Program("pingpong.c")
-PINNED = {"one core": (1, 1), "two cores": (0, 1)}
-"""The cores of the end that asks and of the end that answers."""
+PINNED = {"one core": TOGETHER, "two cores": APART}
 ROUNDS = {64: 1500, 1_000_000: 100}
 """A pair is ten cells and sixteen bare programs: so few rounds that ten pairs end within five minutes."""
 LIMITS = {"rust": 1.05, "c++": 1.05, "python": None}
@@ -37,12 +36,11 @@ drain = "20ms"
 """
 
 
-def measured(cores: tuple[int, int], frame_bytes: int, rounds: int) -> list[dict[str, Any]]:
+def measured(cores: str, frame_bytes: int, rounds: int) -> list[dict[str, Any]]:
     """Our rows, each with what the bare programs took right after, by their way of working."""
-    pinned = ",".join(map(str, cores))
-    rows = hopmeter(SCENARIO.format(cores=pinned, payload=frame_bytes - 64, rounds=rounds))
+    rows = hopmeter(SCENARIO.format(cores=cores, payload=frame_bytes - 64, rounds=rounds))
     peers = {
-        (kind, way): number(PINGPONG, kind, frame_bytes, rounds, *cores, way) / 1000
+        (kind, way): number(PINGPONG, kind, way, frame_bytes, rounds, cores) / 1000
         for kind in ("unix", "tcp")
         for way in ("alike", "plain")
     }

@@ -42,9 +42,8 @@ static inline void keep_memory(void) {
   free(large);
 }
 
-// Takes the first of `A` or `A,B`, and leaves the second to the other end; keeps memory from here on.
+// Takes the first of `A` or `A,B`, and leaves the second to the other end.
 static inline void pin(const char* cores) {
-  keep_memory();
   const char* second = strchr(cores, ',');
   other_core = atoi(second ? second + 1 : cores);
   take_core(atoi(cores));
@@ -63,17 +62,6 @@ static inline pid_t other_process(void) {
   return pid;
 }
 
-static int ascending(const void* left, const void* right) {
-  int64_t a = *(const int64_t*)left, b = *(const int64_t*)right;
-  return (a > b) - (a < b);
-}
-
-// Prints the median of `rounds` times that follow those to warm up.
-static inline void tell_median(int64_t* took, size_t rounds) {
-  qsort(took + WARMUP, rounds, sizeof *took, ascending);
-  printf("%lld\n", (long long)took[WARMUP + rounds / 2]);
-}
-
 // As a node that measures has to: a message says whose and which it is and when it was sent, and each end keeps two
 // clock readings of each.
 typedef struct {
@@ -86,17 +74,42 @@ typedef struct {
 } record;
 
 static const uint64_t this_run = 0x686f706d65746572;
-static record* records;
-static size_t recorded, room;
 
-static inline void make_room(size_t rounds) {
-  room = WARMUP + rounds;
-  records = (record*)calloc(room, sizeof *records);
+// What was asked for; the rounds with those to warm up, each with room for how long it took and for a record.
+static size_t frame_bytes, rounds;
+static int64_t* took;
+static record* records;
+static size_t recorded;
+
+static inline void make_room(const char* asked_rounds) {
+  rounds = WARMUP + strtoul(asked_rounds, NULL, 10);
+  took = (int64_t*)calloc(rounds, sizeof *took);
+  records = (record*)calloc(rounds, sizeof *records);
+}
+
+// Prepares for what the last words of a command ask, BYTES ROUNDS CORES; keeps memory from here on.
+static inline void prepare(char** words) {
+  keep_memory();
+  frame_bytes = strtoul(words[0], NULL, 10);
+  pin(words[2]);
+  make_room(words[1]);
+}
+
+static int ascending(const void* left, const void* right) {
+  int64_t a = *(const int64_t*)left, b = *(const int64_t*)right;
+  return (a > b) - (a < b);
+}
+
+// Prints the median of what followed the rounds to warm up.
+static inline void tell_median(void) {
+  const size_t counted = rounds - WARMUP;
+  qsort(took + WARMUP, counted, sizeof *took, ascending);
+  printf("%lld\n", (long long)took[WARMUP + counted / 2]);
 }
 
 static inline void note(int64_t number, int64_t arrived) {
   const record noted = {number, arrived, now_ns()};
-  records[recorded++ % room] = noted;
+  records[recorded++ % rounds] = noted;
 }
 
 static inline void write_head(void* message, int64_t number) {

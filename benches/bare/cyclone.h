@@ -10,8 +10,8 @@
 
 #include "bare.h"
 
-// What never changes of a message of so many bytes, 64 of them a header's worth.
-static void shape(sample* message, size_t bytes);
+// What never changes of a message of `frame_bytes`, 64 of them a header's worth.
+static void shape(sample* message);
 static void stamp(sample* message, int64_t number, int64_t sent_ns);
 static int64_t number_of(const sample* message);
 
@@ -103,20 +103,19 @@ static int64_t round_trip(int looks, int (*comes)(void)) {
   stamp(&message, number, sent_ns);
   written(&message);
   while (looks-- > 0) {
-    if (comes() && number_of(&received) == number) return records[(recorded - 1) % room].arrived - sent_ns;
+    if (comes() && number_of(&received) == number) return records[(recorded - 1) % rounds].arrived - sent_ns;
   }
   return 0;
 }
 
 // `comes` waits for a look's time at most; what has come is noted then.
-static void measure(size_t bytes, size_t rounds, int (*comes)(void)) {
-  int64_t* took = calloc(WARMUP + rounds, sizeof *took);
-  shape(&message, bytes);
+static void measure(int (*comes)(void)) {
+  shape(&message);
   for (int tries = 0; round_trip(1, comes) == 0;) require(tries++ < 200, "find the other process");
-  for (size_t round = 0; round < WARMUP + rounds; round++) {
+  for (size_t round = 0; round < rounds; round++) {
     require((took[round] = round_trip(LOOKS, comes)) > 0, "get the answer");
   }
   stamp(&message, -1, 0);
   written(&message);  // the relay ends
-  tell_median(took, rounds);
+  tell_median();
 }

@@ -16,12 +16,12 @@ static const dds_topic_descriptor_t* const described = &message_Timing_desc;
 
 static sem_t came;
 
-static void shape(sample* message, size_t bytes) {
+static void shape(sample* message) {
   static char source[57];
   memset(source, 's', 56);
   message->source = source;
-  message->padding._length = message->padding._maximum = (uint32_t)(bytes - 64);
-  message->padding._buffer = calloc(1, bytes);
+  message->padding._length = message->padding._maximum = (uint32_t)(frame_bytes - 64);
+  message->padding._buffer = calloc(1, frame_bytes);
 }
 
 static void stamp(sample* message, int64_t number, int64_t sent_ns) {
@@ -56,9 +56,7 @@ int main(int count, char** words) {
   require(count == 6, "start without WAY DOMAIN BYTES ROUNDS CORES");
   const int is_called = strcmp(words[1], "listener") == 0;
   const dds_domainid_t domain = (dds_domainid_t)atoi(words[2]);
-  const size_t bytes = strtoul(words[3], NULL, 10), rounds = strtoul(words[4], NULL, 10);
-  pin(words[5]);
-  make_room(rounds);
+  prepare(words + 3);
   sem_init(&came, 0, 0);
   const pid_t other = other_process();
   if (other == 0) {
@@ -66,7 +64,7 @@ int main(int count, char** words) {
     is_called ? (void)sem_wait(&came) : relay();
   } else {
     open_ends(domain, "there", "back", is_called ? source_called : NULL);
-    measure(bytes, rounds, is_called ? woken : arrives_and_is_noted);
+    measure(is_called ? woken : arrives_and_is_noted);
     waitpid(other, NULL, 0);
   }
   return dds_delete(DDS_CYCLONEDDS_HANDLE);

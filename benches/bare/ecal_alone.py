@@ -2,6 +2,8 @@
 acknowledged: `ecal_alone.py BYTES ROUNDS CORES`. Prints the median round trip in ns. CORES as in bare.py.
 
 As in a ring of hopmeter's, a round trip ends where the callback has the message; a thread of its own sends and waits.
+The next one begins as soon: of what came back a head is looked at, for comparing 1 MB would leave the other end the
+time to finish what it has to do after its answer.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ ACKNOWLEDGE_MS, FIND_S, ANSWER_S, END_S = 500, 0.1, 10.0, 3
 THERE, BACK = "there", "back"
 CALLING = b"?"
 TRIES = 200
+HEAD = 64
 
 
 def settled(port: int) -> Any:
@@ -67,7 +70,7 @@ def median_ns(config: Any, frame: bytes, rounds: int) -> int:
         begun_ns = time.monotonic_ns()
         publisher.send(frame)
         arrived_ns, message = came.get(timeout=ANSWER_S)
-        if message != frame:
+        if len(message) != len(frame) or message[:HEAD] != frame[:HEAD]:
             raise SystemExit("what came back is not what was sent")
         return arrived_ns - begun_ns
 

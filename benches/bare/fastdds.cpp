@@ -87,13 +87,11 @@ struct End {
 int main(int count, char** words) {
   require(count == 6, "start without DOMAIN BYTES ROUNDS CORES SEGMENT");
   const auto domain = static_cast<unsigned>(atoi(words[1]));
-  const size_t bytes = strtoul(words[2], nullptr, 10), rounds = strtoul(words[3], nullptr, 10);
-  pin(words[4]);
+  prepare(words + 2);
   if (const char* run = getenv("HOPMETER_BENCH_RUN")) fastdds::name_shared_memory_after(run);
   const pid_t relay = other_process();
   End end(domain, strtoul(words[5], nullptr, 10), relay ? "there" : "back", relay ? "back" : "there");
   Timing message;
-  make_room(rounds);
   if (relay == 0) {
     while (message.id() >= 0) {
       if (!end.receive(message, LOOK_S)) continue;
@@ -103,9 +101,8 @@ int main(int count, char** words) {
     }
     return 0;
   }
-  std::vector<int64_t> took(WARMUP + rounds);
   message.source(std::string(56, 's'));
-  message.padding().resize(bytes - 64, 'p');
+  message.padding().resize(frame_bytes - 64, 'p');
   int64_t number = 0;
   // The time from the stamp to the arrival of what was sent, or 0 where it did not come back.
   const auto round_trip = [&](int looks) -> int64_t {
@@ -121,10 +118,10 @@ int main(int count, char** words) {
     return 0;
   };
   for (int tries = 0; round_trip(1) == 0;) require(tries++ < 200, "find the other process");
-  for (auto& each : took) require((each = round_trip(LOOKS)) > 0, "get the answer");
+  for (size_t round = 0; round < rounds; round++) require((took[round] = round_trip(LOOKS)) > 0, "get the answer");
   message.id(-1);
   end.writer->write(&message);  // the relay ends
   waitpid(relay, nullptr, 0);
-  tell_median(took.data(), rounds);
+  tell_median();
   return 0;
 }

@@ -31,14 +31,14 @@ static int serve(int told, int over) {
   return 0;
 }
 
-static void ask(int port, size_t bytes, size_t rounds, int64_t* took) {
+static void ask(int port) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   const auto address = "127.0.0.1:" + std::to_string(port);
   const auto stub = Link::NewStub(grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
   Timing request, reply;
   request.set_source(std::string(56, 's'));
-  request.mutable_padding()->assign(bytes - 64, 'p');
+  request.mutable_padding()->assign(frame_bytes - 64, 'p');
   for (size_t round = 0; round < rounds; round++) {
     const int64_t begun = now_ns();
     request.set_id(round);
@@ -51,8 +51,7 @@ static void ask(int port, size_t bytes, size_t rounds, int64_t* took) {
 
 int main(int count, char** words) {
   require(count == 4, "start without BYTES ROUNDS CORES");
-  const size_t bytes = strtoul(words[1], nullptr, 10), rounds = strtoul(words[2], nullptr, 10);
-  pin(words[3]);
+  prepare(words + 1);
   int told[2], over[2], port = 0;
   require(pipe(told) == 0 && pipe(over) == 0, "make pipes");
   const pid_t server = other_process();
@@ -61,11 +60,10 @@ int main(int count, char** words) {
     return serve(told[1], over[0]);
   }
   require(read(told[0], &port, sizeof port) == sizeof port, "hear the server's port");
-  std::vector<int64_t> took(WARMUP + rounds);
-  ask(port, bytes, WARMUP + rounds, took.data());
+  ask(port);
   close(over[0]);
   close(over[1]);
   waitpid(server, nullptr, 0);
-  tell_median(took.data(), rounds);
+  tell_median();
   return 0;
 }

@@ -28,8 +28,8 @@ struct End {
   }
   ~End() { waits.detachState(in, iox::popo::SubscriberState::HAS_DATA); }
 
-  void send(size_t bytes, auto&& write) {
-    auto lent = out.loan(static_cast<uint32_t>(bytes), alignment).and_then([&](void* chunk) {
+  void send(auto&& write) {
+    auto lent = out.loan(static_cast<uint32_t>(frame_bytes), alignment).and_then([&](void* chunk) {
       write(chunk);
       out.publish(chunk);
     });
@@ -54,53 +54,60 @@ void join(const char* who) {
   iox::runtime::PoshRuntime::initRuntime(iox::RuntimeName_t(iox::cxx::TruncateToCapacity, name.c_str()));
 }
 
-// Until a message says that it was never sent: RouDi wants its own back, so nobody is killed.
-int relay(size_t bytes) {
+// Until a message says that it is none: RouDi wants its own back, so nobody is killed.
+int relay() {
   join("relay");
   End end("back", "there");
   for (bool ended = false; !ended;) {
     end.receive(lost_ms, [&](const void* came) {
-      ended = *static_cast<const int64_t*>(came) == 0;
-      if (!ended) end.send(bytes, [&](void* chunk) { memcpy(chunk, came, bytes); });
+      const int64_t arrived = now_ns();
+      const head of = head_of(came, frame_bytes);
+      ended = of.number < 0;
+      if (!ended) end.send([&](void* chunk) { memcpy(chunk, came, frame_bytes); });
+      note(of.number, arrived);
     });
   }
   return 0;
 }
 
 // One message there and back, and how long it took; -1 where it was lost on the way.
-int64_t round_trip(End& end, size_t bytes, int patience_ms) {
-  const auto sent_ns = now_ns();
-  end.send(bytes, [&](void* chunk) { memcpy(chunk, &sent_ns, sizeof sent_ns); });
-  for (bool came = false; !came;) {
-    auto mine = [&](const void* chunk) { came = memcmp(chunk, &sent_ns, sizeof sent_ns) == 0; };
+int64_t round_trip(End& end, int patience_ms) {
+  static int64_t number = 0;
+  int64_t lasted = -1;
+  end.send([&](void* chunk) { write_head(chunk, ++number); });
+  while (lasted < 0) {
+    auto mine = [&](const void* chunk) {
+      const int64_t arrived = now_ns();
+      const head of = head_of(chunk, frame_bytes);
+      if (of.number == number) lasted = arrived - of.sent;
+      note(of.number, arrived);
+    };
     if (!end.receive(patience_ms, mine)) return -1;
   }
-  return now_ns() - sent_ns;
+  return lasted;
 }
 
-void ask(size_t bytes, size_t rounds, int64_t* took) {
+void ask() {
   join("source");
   End end("there", "back");
   int ready = 0;
-  while (ready < ready_rounds && round_trip(end, bytes, ready_ms) < 0) ready++;
+  while (ready < ready_rounds && round_trip(end, ready_ms) < 0) ready++;
   require(ready < ready_rounds, "reach the other end");
   for (size_t round = 0; round < rounds; round++) {
-    took[round] = round_trip(end, bytes, lost_ms);
+    took[round] = round_trip(end, lost_ms);
     require(took[round] >= 0, "get a message back");
   }
-  end.send(bytes, [](void* chunk) { memset(chunk, 0, sizeof(int64_t)); });
+  end.send([](void* chunk) { write_head(chunk, -1); });
 }
 
 }  // namespace
 
 int main(int count, char** words) {
   require(count == 4, "start without BYTES ROUNDS CORES");
-  const size_t bytes = strtoul(words[1], nullptr, 10), rounds = strtoul(words[2], nullptr, 10);
-  pin(words[3]);
-  auto* took = static_cast<int64_t*>(calloc(WARMUP + rounds, sizeof(int64_t)));
+  prepare(words + 1);
   const pid_t other = other_process();
-  if (other == 0) return relay(bytes);
-  ask(bytes, WARMUP + rounds, took);
+  if (other == 0) return relay();
+  ask();
   waitpid(other, nullptr, 0);
-  tell_median(took, rounds);
+  tell_median();
 }

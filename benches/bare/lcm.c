@@ -10,7 +10,6 @@ static const char *THERE = "there", *BACK = "back";
 
 typedef struct {
   lcm_t* back;
-  size_t bytes;
   int64_t number, came_ns;
 } End;
 
@@ -37,7 +36,7 @@ static void take(const lcm_recv_buf_t* message, const char* channel, void* end) 
   End* mine = end;
   const int64_t arrived = now_ns();
   const head of = head_of(message->data, message->data_size);
-  if (message->data_size != mine->bytes || of.number != mine->number) return;
+  if (message->data_size != frame_bytes || of.number != mine->number) return;
   mine->came_ns = arrived - of.sent;
   note(of.number, arrived);
 }
@@ -53,17 +52,17 @@ static int relay(const char* port) {
 // One message there and back, and how long it took; -1 where it was lost on the way.
 static int64_t round_trip(lcm_t* there, lcm_t* back, End* end, uint8_t* message, int patience_ms) {
   write_head(message, ++end->number);
-  require(lcm_publish(there, THERE, message, (unsigned)end->bytes) == 0, "send");
+  require(lcm_publish(there, THERE, message, (unsigned)frame_bytes) == 0, "send");
   for (end->came_ns = 0; !end->came_ns;) {
     if (lcm_handle_timeout(back, patience_ms) <= 0) return -1;
   }
   return end->came_ns;
 }
 
-static void ask(const char* port, size_t bytes, size_t rounds, int64_t* took) {
+static void ask(const char* port) {
   lcm_t *there = open_group(0, port), *back = open_group(1, port);
-  End end = {.bytes = bytes};
-  uint8_t* message = calloc(1, bytes);
+  End end = {0};
+  uint8_t* message = calloc(1, frame_bytes);
   require(lcm_subscribe(back, BACK, take, &end) != NULL, "subscribe");
   int ready = 0;
   while (ready < READY_ROUNDS && round_trip(there, back, &end, message, READY_MS) < 0) ready++;
@@ -79,15 +78,12 @@ static void ask(const char* port, size_t bytes, size_t rounds, int64_t* took) {
 
 int main(int count, char** words) {
   require(count == 5, "start without PORT BYTES ROUNDS CORES");
-  size_t bytes = strtoul(words[2], NULL, 10), rounds = strtoul(words[3], NULL, 10);
-  pin(words[4]);
-  make_room(rounds);
-  int64_t* took = calloc(WARMUP + rounds, sizeof *took);
+  prepare(words + 2);
   pid_t other = other_process();
   if (other == 0) return relay(words[1]);
-  ask(words[1], bytes, WARMUP + rounds, took);
+  ask(words[1]);
   kill(other, SIGKILL);
   waitpid(other, NULL, 0);
-  tell_median(took, rounds);
+  tell_median();
   return 0;
 }

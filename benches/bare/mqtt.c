@@ -55,13 +55,13 @@ static void receive(struct end* end, size_t until) {
   while (end->received < until) require(mosquitto_loop(end->in, PATIENCE_MS, 1) == 0, "receive");
 }
 
-static void ask(struct end* end, size_t bytes, size_t rounds, int64_t* took) {
-  char* frame = malloc(bytes);
-  memset(frame, 1, bytes);
+static void ask(struct end* end) {
+  char* frame = malloc(frame_bytes);
+  memset(frame, 1, frame_bytes);
   for (size_t round = 0; round < rounds; round++) {
     int64_t begun = now_ns();
     memcpy(frame, &begun, sizeof begun);
-    publish(end, frame, bytes);
+    publish(end, frame, frame_bytes);
     receive(end, round + 1);
     took[round] = now_ns() - begun;
   }
@@ -69,9 +69,7 @@ static void ask(struct end* end, size_t bytes, size_t rounds, int64_t* took) {
 
 int main(int count, char** words) {
   require(count == 5, "start without ADDRESS BYTES ROUNDS CORES");
-  size_t bytes = strtoul(words[2], NULL, 10), rounds = strtoul(words[3], NULL, 10);
-  pin(words[4]);
-  int64_t* took = calloc(WARMUP + rounds, sizeof *took);
+  prepare(words + 2);
   mosquitto_lib_init();
   int ready[2];
   char word;
@@ -81,12 +79,12 @@ int main(int count, char** words) {
   open_end(&end, words[1], relay ? "back" : "there");
   if (relay == 0) {
     require(write(ready[1], "!", 1) == 1, "say that it is ready");
-    receive(&end, WARMUP + rounds);
+    receive(&end, rounds);
     return 0;
   }
   require(read(ready[0], &word, 1) == 1, "hear that the relay is ready");
-  ask(&end, bytes, WARMUP + rounds, took);
+  ask(&end);
   waitpid(relay, NULL, 0);
-  tell_median(took, rounds);
+  tell_median();
   return 0;
 }

@@ -27,31 +27,31 @@ static natsSubscription* subscribed(natsConnection* connection, const char* subj
   return subscription;
 }
 
-static int serve(const char* address, size_t rounds, size_t bytes) {
+static int serve(const char* address) {
   natsConnection* connection = connected(address);
   natsSubscription* requests = subscribed(connection, "bench");
   natsMsg* request;
-  char* reply = malloc(bytes);
+  char* reply = malloc(frame_bytes);
   natsConnection_PublishString(connection, "ready", "");
   for (size_t round = 0; round < rounds; round++) {
     require(natsSubscription_NextMsg(&request, requests, PATIENCE_MS) == NATS_OK, "receive a request");
-    memcpy(reply, natsMsg_GetData(request), bytes);
-    natsConnection_Publish(connection, natsMsg_GetReply(request), reply, (int)bytes);
+    memcpy(reply, natsMsg_GetData(request), frame_bytes);
+    natsConnection_Publish(connection, natsMsg_GetReply(request), reply, (int)frame_bytes);
     natsMsg_Destroy(request);
   }
   natsConnection_Flush(connection);
   return 0;
 }
 
-static void ask(natsConnection* connection, size_t bytes, size_t rounds, int64_t* took) {
+static void ask(natsConnection* connection) {
   natsSubscription* replies = subscribed(connection, "bench.reply");
   natsMsg* reply;
-  char* frame = calloc(1, bytes);
-  memset(frame, 1, bytes);
+  char* frame = malloc(frame_bytes);
+  memset(frame, 1, frame_bytes);
   for (size_t round = 0; round < rounds; round++) {
     int64_t begun = now_ns();
     memcpy(frame, &begun, sizeof begun);
-    natsConnection_PublishRequest(connection, "bench", "bench.reply", frame, (int)bytes);
+    natsConnection_PublishRequest(connection, "bench", "bench.reply", frame, (int)frame_bytes);
     require(natsSubscription_NextMsg(&reply, replies, PATIENCE_MS) == NATS_OK, "receive a reply");
     took[round] = now_ns() - begun;
     natsMsg_Destroy(reply);
@@ -60,24 +60,22 @@ static void ask(natsConnection* connection, size_t bytes, size_t rounds, int64_t
 
 int main(int count, char** words) {
   require(count == 5, "start without ADDRESS BYTES ROUNDS CORES");
-  size_t bytes = strtoul(words[2], NULL, 10), rounds = strtoul(words[3], NULL, 10);
-  pin(words[4]);
-  int64_t* took = calloc(WARMUP + rounds, sizeof *took);
+  prepare(words + 2);
   int begin[2];
   require(pipe(begin) == 0, "make a pipe");
   pid_t server = other_process();
   if (server == 0) {
     char word;
     require(read(begin[0], &word, 1) == 1, "hear when to begin");
-    return serve(words[1], WARMUP + rounds, bytes);
+    return serve(words[1]);
   }
   natsConnection* connection = connected(words[1]);
   natsSubscription* ready = subscribed(connection, "ready");
   natsMsg* come;
   require(write(begin[1], "!", 1) == 1, "say when to begin");
   require(natsSubscription_NextMsg(&come, ready, PATIENCE_MS) == NATS_OK, "hear that the server is ready");
-  ask(connection, bytes, WARMUP + rounds, took);
+  ask(connection);
   waitpid(server, NULL, 0);
-  tell_median(took, rounds);
+  tell_median();
   return 0;
 }

@@ -24,7 +24,7 @@ static nng_msg* received(nng_socket socket) {
   return message;
 }
 
-static int serve(const char* endpoint, size_t rounds) {
+static int serve(const char* endpoint) {
   nng_socket socket;
   require(nng_rep0_open(&socket) == 0 && nng_socket_set_size(socket, NNG_OPT_RECVMAXSZ, 0) == 0, "open");
   require(nng_socket_set_ms(socket, NNG_OPT_RECVTIMEO, LOOK_MS) == 0, "set the time to wait");
@@ -43,20 +43,20 @@ static int serve(const char* endpoint, size_t rounds) {
   return 0;
 }
 
-static void ask(const char* endpoint, size_t bytes, size_t rounds, int64_t* took) {
+static void ask(const char* endpoint) {
   nng_socket socket;
   require(nng_req0_open(&socket) == 0 && nng_socket_set_size(socket, NNG_OPT_RECVMAXSZ, 0) == 0, "open");
   require(nng_socket_set_ms(socket, NNG_OPT_RECVTIMEO, LOOK_MS) == 0, "set the time to wait");
   int tries = 0;
   while (nng_dial(socket, endpoint, NULL, 0) != 0 && tries++ < 1000) usleep(1000);
   for (size_t round = 0; round < rounds; round++) {
-    nng_msg* request = message_of(bytes);
+    nng_msg* request = message_of(frame_bytes);
     write_head(nng_msg_body(request), (int64_t)round);
     require(nng_sendmsg(socket, request, 0) == 0, "send");
     nng_msg* reply = received(socket);
     const int64_t arrived = now_ns();
     const head of = head_of(nng_msg_body(reply), nng_msg_len(reply));
-    require(nng_msg_len(reply) == bytes && of.number == (int64_t)round, "get the reply");
+    require(nng_msg_len(reply) == frame_bytes && of.number == (int64_t)round, "get the reply");
     took[round] = arrived - of.sent;
     note(of.number, arrived);
     nng_msg_free(reply);
@@ -66,15 +66,12 @@ static void ask(const char* endpoint, size_t bytes, size_t rounds, int64_t* took
 
 int main(int count, char** words) {
   require(count == 5, "start without ENDPOINT BYTES ROUNDS CORES");
-  size_t bytes = strtoul(words[2], NULL, 10), rounds = strtoul(words[3], NULL, 10);
-  pin(words[4]);
-  make_room(rounds);
-  int64_t* took = calloc(WARMUP + rounds, sizeof *took);
+  prepare(words + 2);
   pid_t server = other_process();
-  if (server == 0) return serve(words[1], WARMUP + rounds);
-  ask(words[1], bytes, WARMUP + rounds, took);
+  if (server == 0) return serve(words[1]);
+  ask(words[1]);
   kill(server, SIGKILL);
   waitpid(server, NULL, 0);
-  tell_median(took, rounds);
+  tell_median();
   return 0;
 }

@@ -1,5 +1,5 @@
 // A bare ping-pong over stream sockets: what tcp and unix cost without any instrument.
-// pingpong unix|tcp BYTES ROUNDS CORE CORE plain|alike: prints the median round trip in ns. Each end has its core.
+// pingpong unix|tcp plain|alike BYTES ROUNDS CORES: prints the median round trip in ns. CORES as in bare.h.
 // plain: one connection for both directions, as most write it. alike: as a ring of hopmeter's has to work, with a
 // connection for each direction, a length before each frame, receiving that gives up after a while, and a record with
 // two clock readings at each end.
@@ -7,28 +7,9 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sched.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-static int64_t now_ns(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return time.tv_sec * 1000000000LL + time.tv_nsec;
-}
-
-static void require(int good, const char* what) {
-  if (!good) {
-    perror(what);
-    exit(2);
-  }
-}
+#include "bare.h"
 
 static void connect_tcp(int ends[2]) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -44,10 +25,6 @@ static void connect_tcp(int ends[2]) {
 }
 
 static int alike;
-
-struct record {
-  int64_t seq, first_ns, second_ns, rest[5];
-};
 
 static void send_all(int socket_fd, const char* bytes, size_t length) {
   for (size_t sent = 0; sent < length;) {
@@ -69,19 +46,14 @@ static char* page_aligned(size_t bytes) {
   return memset(memory, 1, bytes);
 }
 
-static int ascending(const void* left, const void* right) {
-  int64_t a = *(const int64_t*)left, b = *(const int64_t*)right;
-  return (a > b) - (a < b);
-}
-
 static void give_up_after_a_while(int socket_fd) {
   struct timeval patience = {.tv_usec = 100000};
   if (alike) setsockopt(socket_fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 }
 
-static void echo(int from, int to, char* frame, size_t bytes, struct record* records) {
-  for (int64_t seq = 0; receive_all(from, frame, bytes); seq++) {
-    if (alike) records[seq] = (struct record){.seq = seq, .first_ns = now_ns(), .second_ns = now_ns()};
+static void echo(int from, int to, char* frame, size_t bytes) {
+  for (int64_t number = 0; receive_all(from, frame, bytes); number++) {
+    if (alike) note(number, now_ns());
     send_all(to, frame, bytes);
   }
 }
@@ -96,50 +68,41 @@ static void make(const char* kind, int ends[2]) {
   give_up_after_a_while(ends[1]);
 }
 
-static void pin(const char* core) {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  CPU_SET(atoi(core), &cores);
-  require(sched_setaffinity(0, sizeof cores, &cores) == 0, "sched_setaffinity");
+static void ask(int to, int from, char* frame, char* returned, size_t bytes) {
+  for (size_t round = 0; round < rounds; round++) {
+    const int64_t begun = now_ns();
+    send_all(to, frame, bytes);
+    require(receive_all(from, returned, bytes), "receive");
+    const int64_t arrived = now_ns();
+    took[round] = arrived - begun;
+    if (alike) note((int64_t)round, arrived);
+  }
 }
 
 int main(int count, char** words) {
-  require(count == 7, "usage: pingpong unix|tcp BYTES ROUNDS CORE CORE plain|alike");
-  size_t bytes = strtoul(words[2], NULL, 10), rounds = strtoul(words[3], NULL, 10);
-  alike = strcmp(words[6], "alike") == 0;
-  pin(words[4]);
+  require(count == 6, "start without unix|tcp plain|alike BYTES ROUNDS CORES");
+  alike = strcmp(words[2], "alike") == 0;
+  prepare(words + 3);
+  const size_t bytes = frame_bytes + (alike ? 8 : 0);
   int there[2], back[2];
   make(words[1], there);
-  if (alike) {
+  if (alike)
     make(words[1], back);
-    bytes += 8;
-  } else {
-    back[0] = there[1];
-    back[1] = there[0];
-  }
+  else
+    back[0] = there[1], back[1] = there[0];
   char *frame = page_aligned(bytes), *returned = alike ? page_aligned(bytes) : frame;
-  struct record* records = calloc(rounds, sizeof *records);
-  int64_t* took = calloc(rounds, sizeof *took);
-  if (fork() == 0) {
-    setsid();  // as hopmeter's nodes: the kernel may share a core by sessions
-    pin(words[5]);
+  const pid_t other = other_process();
+  if (other == 0) {
     close(there[0]);
     if (alike) close(back[1]);
-    echo(there[1], back[0], frame, bytes, records);
+    echo(there[1], back[0], frame, bytes);
     return 0;
   }
   close(there[1]);
   if (alike) close(back[0]);
-  for (size_t round = 0; round < rounds; round++) {
-    int64_t begun = now_ns();
-    send_all(there[0], frame, bytes);
-    require(receive_all(back[1], returned, bytes), "recv");
-    took[round] = now_ns() - begun;
-    if (alike) records[round] = (struct record){.seq = (int64_t)round, .first_ns = begun, .second_ns = took[round]};
-  }
+  ask(there[0], back[1], frame, returned, bytes);
   close(there[0]);
-  wait(NULL);
-  qsort(took, rounds, sizeof *took, ascending);
-  printf("%lld\n", (long long)took[rounds / 2]);
+  waitpid(other, NULL, 0);
+  tell_median();
   return 0;
 }

@@ -36,7 +36,7 @@ static redisReply* next(redisContext* context) {
   return reply;
 }
 
-static int pass_on(const char* address, size_t rounds) {
+static int pass_on(const char* address) {
   redisContext *there = subscribed(address, "there"), *back = connected(address);
   for (size_t round = 0; round < rounds; round++) {
     redisReply* message = next(there);
@@ -46,14 +46,14 @@ static int pass_on(const char* address, size_t rounds) {
   return 0;
 }
 
-static void ask(const char* address, size_t bytes, size_t rounds, int64_t* took) {
+static void ask(const char* address) {
   redisContext *back = subscribed(address, "back"), *there = connected(address);
-  char* frame = malloc(bytes);
-  memset(frame, 1, bytes);
+  char* frame = malloc(frame_bytes);
+  memset(frame, 1, frame_bytes);
   for (size_t round = 0; round < rounds; round++) {
     int64_t begun = now_ns();
     memcpy(frame, &begun, sizeof begun);
-    while (publish(there, "there", frame, bytes) == 0) usleep(1000);  // the other end has yet to subscribe
+    while (publish(there, "there", frame, frame_bytes) == 0) usleep(1000);  // the other end has yet to subscribe
     redisReply* message = next(back);
     took[round] = now_ns() - begun;
     freeReplyObject(message);
@@ -62,13 +62,11 @@ static void ask(const char* address, size_t bytes, size_t rounds, int64_t* took)
 
 int main(int count, char** words) {
   require(count == 5, "start without ADDRESS BYTES ROUNDS CORES");
-  size_t bytes = strtoul(words[2], NULL, 10), rounds = strtoul(words[3], NULL, 10);
-  pin(words[4]);
-  int64_t* took = calloc(WARMUP + rounds, sizeof *took);
+  prepare(words + 2);
   pid_t relay = other_process();
-  if (relay == 0) return pass_on(words[1], WARMUP + rounds);
-  ask(words[1], bytes, WARMUP + rounds, took);
+  if (relay == 0) return pass_on(words[1]);
+  ask(words[1]);
   waitpid(relay, NULL, 0);
-  tell_median(took, rounds);
+  tell_median();
   return 0;
 }

@@ -5,7 +5,7 @@
 
 #include "bare.h"
 
-static int serve(const char* endpoint, size_t rounds) {
+static int serve(const char* endpoint) {
   void *context = zmq_ctx_new(), *socket = zmq_socket(context, ZMQ_REP);
   require(zmq_bind(socket, endpoint) == 0, "bind");
   zmq_msg_t message;
@@ -20,15 +20,15 @@ static int serve(const char* endpoint, size_t rounds) {
   return 0;
 }
 
-static void ask(const char* endpoint, size_t bytes, size_t rounds, int64_t* took) {
+static void ask(const char* endpoint) {
   void *context = zmq_ctx_new(), *socket = zmq_socket(context, ZMQ_REQ);
   require(zmq_connect(socket, endpoint) == 0, "connect");
   zmq_msg_t message;
-  zmq_msg_init_size(&message, bytes);
+  zmq_msg_init_size(&message, frame_bytes);
   for (size_t round = 0; round < rounds; round++) {
     int64_t begun = now_ns();
     require(zmq_msg_send(&message, socket, 0) >= 0, "send");
-    require(zmq_msg_recv(&message, socket, 0) == (int)bytes, "receive the whole");
+    require(zmq_msg_recv(&message, socket, 0) == (int)frame_bytes, "receive the whole");
     took[round] = now_ns() - begun;
   }
   zmq_msg_close(&message);
@@ -38,13 +38,11 @@ static void ask(const char* endpoint, size_t bytes, size_t rounds, int64_t* took
 
 int main(int count, char** words) {
   require(count == 5, "start without ENDPOINT BYTES ROUNDS CORES");
-  size_t bytes = strtoul(words[2], NULL, 10), rounds = strtoul(words[3], NULL, 10);
-  pin(words[4]);
-  int64_t* took = calloc(WARMUP + rounds, sizeof *took);
+  prepare(words + 2);
   pid_t server = other_process();
-  if (server == 0) return serve(words[1], WARMUP + rounds);
-  ask(words[1], bytes, WARMUP + rounds, took);
+  if (server == 0) return serve(words[1]);
+  ask(words[1]);
   waitpid(server, NULL, 0);
-  tell_median(took, rounds);
+  tell_median();
   return 0;
 }

@@ -81,20 +81,18 @@ struct Source {
   End end{"/there", "/back", [this](const Event& event) { arrived(event); }};
 };
 
-static void measure(size_t bytes, size_t rounds) {
-  Source source(bytes - 64);
-  std::vector<int64_t> took(WARMUP + rounds);
+static void measure() {
+  Source source(frame_bytes - 64);
   for (int tries = 0; source.round_trip(1, TRY_MS) == 0;) require(tries++ < TRIES, "find the other process");
-  for (auto& each : took) require((each = source.round_trip(LOOKS, LOOK_MS)) > 0, "get the answer");
+  for (size_t round = 0; round < rounds; round++)
+    require((took[round] = source.round_trip(LOOKS, LOOK_MS)) > 0, "get the answer");
   source.send(ros::Time());  // the relay ends
-  tell_median(took.data(), rounds);
+  tell_median();
 }
 
 int main(int count, char** words) {
   require(count == 4, "start without BYTES ROUNDS CORES");
-  const size_t bytes = strtoul(words[1], nullptr, 10), rounds = strtoul(words[2], nullptr, 10);
-  pin(words[3]);
-  make_room(rounds);
+  prepare(words + 1);
   const pid_t other = other_process();
   ros::init(ros::M_string(), other ? "source" : "relay",
             ros::init_options::NoSigintHandler | ros::init_options::NoRosout);
@@ -103,7 +101,7 @@ int main(int count, char** words) {
     relay();
     return 0;
   }
-  measure(bytes, rounds);
+  measure();
   waitpid(other, nullptr, 0);
   return 0;
 }

@@ -11,13 +11,13 @@ static const dds_topic_descriptor_t* const described = &sensor_msgs_msg_dds__Ima
 
 #include "cyclone.h"
 
-static void shape(sample* message, size_t bytes) {
+static void shape(sample* message) {
   static char label[57], encoding[] = "rgb8";
   memset(label, 's', 56);
   message->header.frame_id = label;
   message->encoding = encoding;
-  message->data._length = message->data._maximum = (uint32_t)(bytes - 64);
-  message->data._buffer = calloc(1, bytes);
+  message->data._length = message->data._maximum = (uint32_t)(frame_bytes - 64);
+  message->data._buffer = calloc(1, frame_bytes);
 }
 
 // hopmeter's label has the number; here it is in a field that is 0 there, as this is no picture.
@@ -32,16 +32,14 @@ static int64_t number_of(const sample* message) { return (int32_t)message->heigh
 int main(int count, char** words) {
   require(count == 5, "start without DOMAIN BYTES ROUNDS CORES");
   const dds_domainid_t domain = (dds_domainid_t)atoi(words[1]);
-  const size_t bytes = strtoul(words[2], NULL, 10), rounds = strtoul(words[3], NULL, 10);
-  pin(words[4]);
-  make_room(rounds);
+  prepare(words + 2);
   const pid_t other = other_process();
   if (other == 0) {
     open_ends(domain, "rt/back", "rt/there", NULL);
     relay();
   } else {
     open_ends(domain, "rt/there", "rt/back", NULL);
-    measure(bytes, rounds, arrives_and_is_noted);
+    measure(arrives_and_is_noted);
     waitpid(other, NULL, 0);
   }
   return dds_delete(DDS_CYCLONEDDS_HANDLE);

@@ -30,10 +30,8 @@ using transport::TTransportException;
 
 static bool alike;
 
-static void become_alike(size_t rounds) {
-  if (!alike) return;
-  make_room(rounds);
-  std::thread([] { pause(); }).detach();
+static void become_alike() {
+  if (alike) std::thread([] { pause(); }).detach();
 }
 
 struct Answering final : ExchangeIf {
@@ -66,7 +64,7 @@ static void opened(TBufferedTransport& transport) {
   require(0, "connect");
 }
 
-static void ask(int port, size_t bytes, size_t rounds, int64_t* took) {
+static void ask(int port) {
   const auto socket = std::make_shared<TSocket>("127.0.0.1", port);
   if (alike) socket->setRecvTimeout(100);
   const auto transport = std::make_shared<TBufferedTransport>(socket);
@@ -74,7 +72,7 @@ static void ask(int port, size_t bytes, size_t rounds, int64_t* took) {
   opened(*transport);
   Timing request, reply;
   request.source.assign(56, 's');
-  request.padding.assign(bytes - 64, 'p');
+  request.padding.assign(frame_bytes - 64, 'p');
   for (size_t round = 0; round < rounds; round++) {
     request.id = static_cast<int64_t>(round);
     request.nanosec = now_ns();
@@ -89,16 +87,14 @@ int main(int count, char** words) {
   require(count == 6, "start without PORT BYTES ROUNDS CORES plain|alike");
   alike = strcmp(words[5], "alike") == 0;
   const int port = atoi(words[1]);
-  const size_t bytes = strtoul(words[2], nullptr, 10), rounds = strtoul(words[3], nullptr, 10);
-  pin(words[4]);
+  prepare(words + 2);
   const pid_t server = other_process();
-  become_alike(rounds);
+  become_alike();
   if (server == 0) return serve(port);
   GlobalOutput.setOutputFunction([](const char*) {});  // of the tries before the server is there
-  std::vector<int64_t> took(WARMUP + rounds);
-  ask(port, bytes, WARMUP + rounds, took.data());
+  ask(port);
   kill(server, SIGKILL);
   waitpid(server, nullptr, 0);
-  tell_median(took.data(), rounds);
+  tell_median();
   return 0;
 }

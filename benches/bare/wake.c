@@ -33,19 +33,19 @@ static void wake(Shared* shared, int64_t period_ns) {
 
 int main(int count, char** words) {
   require(count == 3, "wake without HZ and ROUNDS");
-  size_t rounds = strtoul(words[2], NULL, 10);
-  int64_t* took = calloc(WARMUP + rounds, sizeof *took);
+  keep_memory();
+  make_room(words[2]);
   Shared* shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   require(took && shared != MAP_FAILED, "take memory");
   pid_t waker = other_process();
   pin(waker ? "1" : "0");
   if (!waker) wake(shared, 1000000000 / atoi(words[1]));
-  for (size_t round = 0; round < WARMUP + rounds; round++) {
+  for (size_t round = 0; round < rounds; round++) {
     while (atomic_load(&shared->word) == (uint32_t)round)
       syscall(SYS_futex, &shared->word, FUTEX_WAIT, (uint32_t)round, NULL, NULL, 0);
     took[round] = now_ns() - atomic_load(&shared->due_ns);
   }
-  tell_median(took, rounds);
+  tell_median();
   kill(waker, SIGKILL);
   waitpid(waker, NULL, 0);
   return 0;
