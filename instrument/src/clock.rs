@@ -35,6 +35,26 @@ pub fn spin_until(deadline_ns: i64) -> i64 {
     }
 }
 
+/// Between two readings that are further apart a thread that spins was not on its core.
+const AWAY_NS: i64 = 10_000;
+
+/// Spins until an absolute time and answers how long it did since `begun_ns`: CPU time, so without the time that the
+/// kernel, or the host, gave to others in between.
+#[inline]
+pub fn spun_until(deadline_ns: i64, begun_ns: i64) -> i64 {
+    let (mut before_ns, mut away_ns) = (begun_ns, 0);
+    loop {
+        let now_ns = now_ns();
+        let step_ns = now_ns - before_ns;
+        away_ns += if step_ns > AWAY_NS { step_ns } else { 0 };
+        if now_ns >= deadline_ns {
+            return now_ns - begun_ns - away_ns;
+        }
+        before_ns = now_ns;
+        std::hint::spin_loop();
+    }
+}
+
 /// What the clock itself costs here, measured.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct ClockQuality {
@@ -64,4 +84,23 @@ fn batch_cost(readings: i64) -> f64 {
 fn step() -> Option<i64> {
     let (first, second) = (now_ns(), now_ns());
     (second > first).then_some(second - first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_on_the_core_counts_as_spun() {
+        let begun_ns = now_ns();
+        let spun_ns = spun_until(begun_ns + 5_000_000, begun_ns);
+        let most_ns = now_ns() - begun_ns;
+        assert!(spun_ns > 0 && spun_ns <= most_ns, "{spun_ns} of {most_ns}");
+    }
+
+    #[test]
+    fn time_away_from_the_core_does_not() {
+        let begun_ns = now_ns() - 50_000_000;
+        assert_eq!(spun_until(begun_ns + 10_000_000, begun_ns), 0);
+    }
 }

@@ -204,7 +204,7 @@ impl Emitter {
         if self.always_write || !header.is(flags::CHECKSUM) {
             self.lead_ns.set(took_ns + took_ns / 4 + LEAD_MARGIN_NS);
         }
-        let spun_ns = clock::spin_until(header.intended_ns) - ready_ns;
+        let spun_ns = clock::spun_until(header.intended_ns, ready_ns);
         self.spun_ns.set(self.spun_ns.get() + if header.is_sample() { spun_ns } else { 0 });
     }
 }
