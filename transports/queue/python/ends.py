@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import io
 import os
 import select
 import socket
@@ -142,18 +144,26 @@ class Reader(Connection):
             self._patience_s = timeout_s
 
     def _recv(self, size: int, read: Any = None) -> Any:
-        return Connection._recv(self, size, self._read)  # type: ignore[attr-defined]
+        """The way of every piece that is there whole is one `os.read`; else the class above goes on."""
+        try:
+            piece = os.read(self._handle, size)
+        except BlockingIOError:
+            if not self._begun:
+                raise
+            piece = self._read(self._handle, size)
+        self._begun = True
+        if len(piece) == size:
+            return io.BytesIO(piece)
+        first = [piece]
+        return Connection._recv(  # type: ignore[attr-defined]
+            self, size, lambda handle, left: first.pop() if first else self._read(handle, left)
+        )
 
     def _read(self, handle: int, size: int) -> bytes:
+        """Of a message that has begun, however long the rest takes."""
         while True:
-            try:
-                came = os.read(handle, size)
-            except BlockingIOError:
-                if not self._begun:
-                    raise
-            else:
-                self._begun = True
-                return came
+            with contextlib.suppress(BlockingIOError):
+                return os.read(handle, size)
 
 
 class Subscriber:
