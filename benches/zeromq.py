@@ -14,6 +14,7 @@ from programs import APART, TOGETHER, Program, number
 
 REQREP = Program("reqrep.c", ("zmq",))
 LIMITS = {APART: 1.05, TOGETHER: None}
+KINDS = ("ipc", "tcp")
 ROUNDS = {64: 3000, 1_000_000: 300}
 SCENARIO = """
 title = "Round trips"
@@ -32,8 +33,14 @@ warmup = 100
 trials = 1
 drain = "20ms"
 [settings.zeromq]
-endpoint = ["ipc", "tcp"]
+endpoint = "{endpoint}"
 """
+
+
+def name(kind: str, cores: str, frame_bytes: int) -> str:
+    """As the table has it."""
+    place = ", one core" if cores == TOGETHER else ""
+    return f"zeromq (c++), {kind}, {frame_bytes:,} B{place}, round trip"
 
 
 def their_endpoint(kind: str, folder: str) -> str:
@@ -41,24 +48,27 @@ def their_endpoint(kind: str, folder: str) -> str:
     return f"ipc://{folder}/bench" if kind == "ipc" else "tcp://127.0.0.1:27491"
 
 
-def pair(found: dict[str, Comparison], cores: str, frame_bytes: int, rounds: int) -> None:
-    """One of each endpoint. Rows name the endpoint in `profile` only where it is not the default, ipc."""
-    rows = hopmeter(SCENARIO.format(cores=cores, payload=frame_bytes - 64, rounds=rounds))
-    for row in (row for row in rows if row["transport"] == "zeromq"):
-        kind = "tcp" if "tcp" in row["profile"] else "ipc"
-        with tempfile.TemporaryDirectory() as folder:
-            peer = number(REQREP, their_endpoint(kind, folder), frame_bytes, rounds, cores)
-        place = ", one core" if cores == TOGETHER else ""
-        name = f"zeromq (c++), {kind}, {frame_bytes:,} B{place}, round trip"
-        found.setdefault(name, Comparison(name, LIMITS[cores])).add(row["roundtrip_p50_us"], peer / 1000)
+def theirs(kind: str, cores: str, frame_bytes: int, rounds: int) -> float:
+    """Microseconds of the latency test."""
+    with tempfile.TemporaryDirectory() as folder:
+        return number(REQREP, their_endpoint(kind, folder), frame_bytes, rounds, cores) / 1000
+
+
+def pair(kind: str, cores: str, frame_bytes: int, ours_first: bool) -> tuple[float, float]:
+    """Ours and theirs, one right after the other."""
+    rounds = ROUNDS[frame_bytes]
+    peer = 0.0 if ours_first else theirs(kind, cores, frame_bytes, rounds)
+    (row,) = hopmeter(SCENARIO.format(endpoint=kind, cores=cores, payload=frame_bytes - 64, rounds=rounds))
+    return row["roundtrip_p50_us"], peer or theirs(kind, cores, frame_bytes, rounds)
 
 
 def main() -> int:
     """Ten pairs of every endpoint, place and size."""
-    found: dict[str, Comparison] = {}
-    for _ in until_told(found.values()):
-        for cores, (frame_bytes, rounds) in product(LIMITS, ROUNDS.items()):
-            pair(found, cores, frame_bytes, rounds)
+    found = {each: Comparison(name(*each), LIMITS[each[1]]) for each in product(KINDS, LIMITS, ROUNDS)}
+    for index in until_told(found.values()):
+        for each, comparison in found.items():
+            if comparison.wants_more:
+                comparison.add(*pair(*each, ours_first=index % 2 == 0))
     return told(found.values())
 
 
