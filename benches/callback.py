@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ending import orderly
 from ours import hopmeter
-from pairs import Comparison, told, until_told
+from pairs import Comparison, in_turn, told, until_told
 from programs import Program, number
 
 DIRECT_CALL = Program("direct_call.c")
@@ -34,9 +34,12 @@ trials = 1
 def main() -> int:
     """The size does not matter, so one bare figure serves both."""
     found: dict[str, Comparison] = {}
-    for _ in until_told(found.values()):
-        rows = hopmeter(SCENARIO.format(core=CORE, messages=MESSAGES), smeared="service")
-        peer = number(DIRECT_CALL, MESSAGES, 1000, CORE) / 1000
+    for index in until_told(found.values()):
+        rows, peer = in_turn(
+            index,
+            lambda: hopmeter(SCENARIO.format(core=CORE, messages=MESSAGES), smeared="service"),
+            lambda: number(DIRECT_CALL, MESSAGES, 1000, CORE) / 1000,
+        )
         for row in rows:
             name = f"memory ({row['language']}), {row['frame_bytes']:,} B, call"
             found.setdefault(name, Comparison(name, 1.2)).add(row["smeared_us"], peer)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ending import orderly
 from ours import hopmeter
-from pairs import Comparison, told, until_told
+from pairs import Comparison, in_turn, told, until_told
 from programs import Crate, number
 
 CORE = 1
@@ -32,15 +32,25 @@ trials = 1
 """
 
 
+def ours() -> float:
+    """Microseconds of a hop of hopmeter's."""
+    rows = hopmeter(SCENARIO.format(core=CORE, relays=RELAYS, messages=MESSAGES, rate_hz=RATE_HZ))
+    return next(float(row["chain_per_hop_p50_us"]) for row in rows if row["transport"] == "zenoh")
+
+
+def theirs() -> dict[str, float]:
+    """Of the peer's, in its two ways."""
+    return {way: number(Crate("zenoh"), RELAYS, MESSAGES, RATE_HZ, CORE, way) / 1000 for way in ("alike", "plain")}
+
+
 def main() -> int:
     """One cell, one peer in its two ways."""
     name = f"zenoh (rust), {RELAYS} relays, 64 B, per hop"
     found = {"alike": Comparison(name, 1.1), "plain": Comparison(f"{name}, plainest", None)}
-    for _ in until_told(found.values()):
-        rows = hopmeter(SCENARIO.format(core=CORE, relays=RELAYS, messages=MESSAGES, rate_hz=RATE_HZ))
-        ours = next(row["chain_per_hop_p50_us"] for row in rows if row["transport"] == "zenoh")
+    for index in until_told(found.values()):
+        mine, peers = in_turn(index, ours, theirs)
         for way, each in found.items():
-            each.add(ours, number(Crate("zenoh"), RELAYS, MESSAGES, RATE_HZ, CORE, way) / 1000)
+            each.add(mine, peers[way])
     return told(found.values())
 
 

@@ -6,34 +6,41 @@ Half the difference of the round trips, both ends on one core, in microseconds b
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 from ending import Run, orderly
 from ours import hopmeter
-from pairs import Comparison, told, until_told
+from pairs import Comparison, in_turn, told, until_told
 from programs import PATIENCE_S
 
 BARE = Path(__file__).with_name("bare") / "hops.py"
 CORE = 1
 FRAME_BYTES, ROUNDS = 64, 3000
 MOST_US = 5.0
-SCENARIO = f"""
+SCENARIO = """
 title = "Round trips"
 question = "What does a round trip cost?"
-transport = ["zeromq", "unix"]
+transport = "{kind}"
 language = "python"
 placement = "process"
 wait = "block"
-cores = "{CORE}"
-payload = "bytes:{FRAME_BYTES - 64}"
+cores = "{core}"
+payload = "bytes:{payload}"
 touch = "none"
 pace = "closed"
 relays = 1
-messages = {ROUNDS}
+messages = {rounds}
 warmup = 200
 trials = 1
 drain = "20ms"
 """
+
+
+def hopmeter_us(kind: str) -> float:
+    """The median round trip of hopmeter's."""
+    (row,) = hopmeter(SCENARIO.format(kind=kind, payload=FRAME_BYTES - 64, rounds=ROUNDS, core=CORE))
+    return float(row["roundtrip_p50_us"])
 
 
 def bare_us(kind: str) -> float:
@@ -46,14 +53,14 @@ def bare_us(kind: str) -> float:
 
 
 def main() -> int:
-    """Every pair is one run of hopmeter over both and one of each bare program."""
+    """Every pair is one run of hopmeter and one of the bare program."""
     found: dict[str, Comparison] = {}
-    for _ in until_told(found.values()):
-        for row in (row for row in hopmeter(SCENARIO) if row["transport"] in ("zeromq", "unix")):
-            ours, theirs = row["roundtrip_p50_us"], bare_us(row["transport"])
-            name = f"{row['transport']} (python), {FRAME_BYTES} B, a hop more than bare"
+    for index in until_told(found.values()):
+        for kind in ("zeromq", "unix"):
+            ours, theirs = in_turn(index, partial(hopmeter_us, kind), partial(bare_us, kind))
+            name = f"{kind} (python), {FRAME_BYTES} B, a hop more than bare"
             found.setdefault(name, Comparison(name, 1.0)).add((ours - theirs) / 2, MOST_US)
-            whole = f"{row['transport']} (python), {FRAME_BYTES} B, round trip"
+            whole = f"{kind} (python), {FRAME_BYTES} B, round trip"
             found.setdefault(whole, Comparison(whole, None)).add(ours, theirs)
     return told(found.values())
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ending import orderly
 from ours import NothingMeasuredError, hopmeter
-from pairs import Comparison, told, until_told
+from pairs import Comparison, in_turn, told, until_told
 from programs import TOGETHER, ToolFailedError
 from rows import ROUNDS, ROWS, Row
 
@@ -33,14 +33,12 @@ class Task:
         """Whether another pair is to be measured, and can be."""
         return not self.trouble and self.found.wants_more
 
-    def pair(self, ours_first: bool) -> None:
-        """One pair, one right after the other, if one is wanted."""
+    def pair(self, index: int) -> None:
+        """One pair, if one is wanted."""
         if not self.wants_more:
             return
         try:
-            theirs = 0.0 if ours_first else self._theirs()
-            ours = self._ours()
-            self.found.add(ours, theirs or self._theirs())
+            self.found.add(*in_turn(index, self._ours, self._theirs))
         except (NothingMeasuredError, ToolFailedError, OSError, subprocess.SubprocessError) as error:
             self.trouble = str(error)
 
@@ -69,9 +67,9 @@ def main(asked: Sequence[str]) -> int:
     rows = [row for row in ROWS if not asked or row.transport in asked]
     missing = without_packages(rows)
     tasks = [task(row, each) for row in rows if row.transport not in missing for each in row.sizes]
-    for number in until_told(tasks):
+    for index in until_told(tasks):
         for each in tasks:
-            each.pair(ours_first=number % 2 == 0)
+            each.pair(index)
     code = told(each.found for each in tasks if each.found.ours)
     for name, what in missing.items():
         print(f"{name}: not compared, {what}")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ending import Run, orderly
 from ours import hopmeter
-from pairs import Comparison, told, until_told
+from pairs import Comparison, in_turn, told, until_told
 from programs import PATIENCE_S
 
 POOL = Path(__file__).with_name("bare") / "pool.py"
@@ -52,8 +52,8 @@ def pool_us() -> float:
 def main() -> int:
     """Every pair is one run of both transports and one of the pool."""
     found: dict[str, Comparison] = {}
-    for _ in until_told(found.values()):
-        rows, bare_us = hopmeter(SCENARIO), pool_us()
+    for index in until_told(found.values()):
+        rows, bare_us = in_turn(index, lambda: hopmeter(SCENARIO), pool_us)
         for row in rows:
             name = f"{row['transport']} (python), frame to three workers"
             found.setdefault(name, Comparison(name, LIMIT)).add(row["gather_p50_us"], bare_us)

@@ -5,14 +5,17 @@ The limit holds against a program that does what a ring has to do; against the p
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import product
 from typing import Any
 
 from ending import orderly
 from ours import hopmeter
-from pairs import Comparison, told, until_told
+from pairs import Comparison, in_turn, told, until_told
 from programs import APART, TOGETHER, Program, number
 
 PINGPONG = Program("pingpong.c")
+KINDS = ("unix", "tcp")
 PINNED = {"one core": TOGETHER, "two cores": APART}
 ROUNDS = {64: 1500, 1_000_000: 100}
 """A pair is ten cells and sixteen bare programs: so few rounds that ten pairs end within five minutes."""
@@ -20,7 +23,7 @@ LIMITS = {"rust": 1.05, "c++": 1.05, "python": None}
 SCENARIO = """
 title = "Round trips"
 question = "What does a round trip cost?"
-transport = ["unix", "tcp"]
+transport = "{kind}"
 language = "each"
 placement = "process"
 wait = "block"
@@ -36,33 +39,34 @@ drain = "20ms"
 """
 
 
-def measured(cores: str, frame_bytes: int, rounds: int) -> list[dict[str, Any]]:
-    """Our rows, each with what the bare programs took right after, by their way of working."""
-    rows = hopmeter(SCENARIO.format(cores=cores, payload=frame_bytes - 64, rounds=rounds))
-    peers = {
-        (kind, way): number(PINGPONG, kind, way, frame_bytes, rounds, cores) / 1000
-        for kind in ("unix", "tcp")
-        for way in ("alike", "plain")
-    }
-    mine = [row for row in rows if row["transport"] in ("unix", "tcp")]
-    return [row | {way: peers[row["transport"], way] for way in ("alike", "plain")} for row in mine]
+def ours(kind: str, cores: str, frame_bytes: int) -> list[dict[str, Any]]:
+    """A row for each language."""
+    payload, rounds = frame_bytes - 64, ROUNDS[frame_bytes]
+    return hopmeter(SCENARIO.format(kind=kind, cores=cores, payload=payload, rounds=rounds))
 
 
-def add(found: dict[str, Comparison], place: str, row: dict[str, Any]) -> None:
+def theirs(kind: str, cores: str, frame_bytes: int) -> dict[str, float]:
+    """Microseconds of the bare program, by its way of working."""
+    rounds = ROUNDS[frame_bytes]
+    return {way: number(PINGPONG, kind, way, frame_bytes, rounds, cores) / 1000 for way in ("alike", "plain")}
+
+
+def add(found: dict[str, Comparison], place: str, row: dict[str, Any], peers: dict[str, float]) -> None:
     """One pair for each of the two comparisons that a row belongs to."""
     name = f"{row['transport']} ({row['language']}), {row['frame_bytes']:,} B, {place}"
     for way, limit, against in (("alike", LIMITS[row["language"]], ""), ("plain", None, ", plainest")):
-        found.setdefault(name + against, Comparison(name + against, limit)).add(row["roundtrip_p50_us"], row[way])
+        found.setdefault(name + against, Comparison(name + against, limit)).add(row["roundtrip_p50_us"], peers[way])
 
 
 def main() -> int:
-    """Every pair is one run of hopmeter over all cells and one of each bare program."""
+    """Every pair is one run of hopmeter in all languages and one of the bare program in each way."""
     found: dict[str, Comparison] = {}
-    for _ in until_told(found.values()):
-        for place, cores in PINNED.items():
-            for frame_bytes, rounds in ROUNDS.items():
-                for row in measured(cores, frame_bytes, rounds):
-                    add(found, place, row)
+    for index in until_told(found.values()):
+        for kind, (place, cores), frame_bytes in product(KINDS, PINNED.items(), ROUNDS):
+            asked = (kind, cores, frame_bytes)
+            rows, peers = in_turn(index, partial(ours, *asked), partial(theirs, *asked))
+            for row in rows:
+                add(found, place, row, peers)
     return told(found[key] for key in sorted(found))
 
 

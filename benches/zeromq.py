@@ -5,11 +5,12 @@ own; both on one core are told.
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from itertools import product
 
 from ending import orderly
 from ours import hopmeter
-from pairs import Comparison, told, until_told
+from pairs import Comparison, in_turn, told, until_told
 from programs import APART, TOGETHER, Program, number
 
 REQREP = Program("reqrep.c", ("zmq",))
@@ -48,18 +49,17 @@ def their_endpoint(kind: str, folder: str) -> str:
     return f"ipc://{folder}/bench" if kind == "ipc" else "tcp://127.0.0.1:27491"
 
 
-def theirs(kind: str, cores: str, frame_bytes: int, rounds: int) -> float:
+def theirs(kind: str, cores: str, frame_bytes: int) -> float:
     """Microseconds of the latency test."""
     with tempfile.TemporaryDirectory() as folder:
-        return number(REQREP, their_endpoint(kind, folder), frame_bytes, rounds, cores) / 1000
+        return number(REQREP, their_endpoint(kind, folder), frame_bytes, ROUNDS[frame_bytes], cores) / 1000
 
 
-def pair(kind: str, cores: str, frame_bytes: int, ours_first: bool) -> tuple[float, float]:
-    """Ours and theirs, one right after the other."""
-    rounds = ROUNDS[frame_bytes]
-    peer = 0.0 if ours_first else theirs(kind, cores, frame_bytes, rounds)
-    (row,) = hopmeter(SCENARIO.format(endpoint=kind, cores=cores, payload=frame_bytes - 64, rounds=rounds))
-    return row["roundtrip_p50_us"], peer or theirs(kind, cores, frame_bytes, rounds)
+def ours(kind: str, cores: str, frame_bytes: int) -> float:
+    """Microseconds of hopmeter's calls."""
+    words = {"endpoint": kind, "cores": cores, "payload": frame_bytes - 64, "rounds": ROUNDS[frame_bytes]}
+    (row,) = hopmeter(SCENARIO.format(**words))
+    return float(row["roundtrip_p50_us"])
 
 
 def main() -> int:
@@ -68,7 +68,7 @@ def main() -> int:
     for index in until_told(found.values()):
         for each, comparison in found.items():
             if comparison.wants_more:
-                comparison.add(*pair(*each, ours_first=index % 2 == 0))
+                comparison.add(*in_turn(index, partial(ours, *each), partial(theirs, *each)))
     return told(found.values())
 
 
