@@ -37,12 +37,9 @@ class Writer(Connection):
         self._finisher: threading.Thread | None = None
         self._closing = False
         self.insists = insists
-        self.gone = False
-
-    @property
-    def behind(self) -> bool:
+        self.full = False
         """Whether the receiver has not yet taken what was sent last."""
-        return bool(self._backlog)
+        self.gone = False
 
     def look(self) -> None:
         """Notices a receiver that has left, where nothing may be sent that would tell."""
@@ -50,7 +47,7 @@ class Writer(Connection):
 
     def _send(self, buf: Any, write: Any = None) -> None:
         """The way of every message that there is room for is one `os.write`, as in the class above."""
-        if not self._backlog:
+        if not self.full:
             try:
                 sent = os.write(self._handle, buf)
             except (BlockingIOError, *GONE):  # `_write` sees to it
@@ -90,6 +87,7 @@ class Writer(Connection):
         if self._closing:
             raise BrokenPipeError(errno.EPIPE, "the receiver takes nothing, and the sender closes")
         self._backlog.append(memoryview(bytes(data)))
+        self.full = True
         self._finisher = threading.Thread(target=self._finish, name="backlog", daemon=True)
         self._finisher.start()
         return len(data)
@@ -110,6 +108,7 @@ class Writer(Connection):
             self._backlog[0] = self._backlog[0][sent:]
             if not self._backlog[0]:
                 self._backlog.popleft()
+                self.full = bool(self._backlog)
 
     def stop(self) -> None:
         """Nobody waits in this end any more than a moment."""
@@ -129,29 +128,27 @@ class Reader(Connection):
         super().__init__(os.dup(end.fileno()))
         end.close()
         os.set_blocking(self.fileno(), not spins)
-        self._spins = spins
-        self._patience_s = -1.0
-        self._begun = False
+        self.patience_s = 0.0 if spins else -1.0
+        self.begun = False
+        """Where it is not, `BlockingIOError` says that no message came in time."""
 
-    def arrives(self, timeout_s: float) -> None:
-        """What comes next is the beginning of a message; `BlockingIOError` says that none came in time."""
-        self._begun = False
-        if not self._spins and timeout_s != self._patience_s:
-            whole = int(timeout_s)
-            patience = struct.pack("@ll", whole, max(1, int((timeout_s - whole) * 1e6)))
-            with socket.socket(fileno=os.dup(self.fileno())) as same:
-                same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, patience)
-            self._patience_s = timeout_s
+    def wait_for(self, timeout_s: float) -> None:
+        """For that long from now on, each time."""
+        whole = int(timeout_s)
+        patience = struct.pack("@ll", whole, max(1, int((timeout_s - whole) * 1e6)))
+        with socket.socket(fileno=os.dup(self.fileno())) as same:
+            same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, patience)
+        self.patience_s = timeout_s
 
     def _recv(self, size: int, read: Any = None) -> Any:
         """The way of every piece that is there whole is one `os.read`; else the class above goes on."""
         try:
             piece = os.read(self._handle, size)
         except BlockingIOError:
-            if not self._begun:
+            if not self.begun:
                 raise
             piece = self._read(self._handle, size)
-        self._begun = True
+        self.begun = True
         if len(piece) == size:
             return io.BytesIO(piece)
         first = [piece]

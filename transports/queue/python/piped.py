@@ -17,8 +17,6 @@ class PipeOutlet(Writer):
         super().__init__(end)
         self.put: Callable[[Any], None] = self.send_bytes if bare else self.send
 
-    full = Writer.behind
-
 
 class PipePublisher(Publisher):
     def admitted(self, connection: Connection[Any, Any]) -> PipeOutlet:
@@ -33,7 +31,10 @@ class PipeSubscriber(Subscriber):
         self._next: Callable[[], Any] = self._reader.recv_bytes if bare else self._reader.recv
 
     def _receive(self, timeout_s: float, take: Take) -> int:
-        self._reader.arrives(timeout_s)
+        reader = self._reader
+        if timeout_s != reader.patience_s:
+            reader.wait_for(timeout_s)
+        reader.begun = False
         try:
             message = self._next()
         except BlockingIOError:

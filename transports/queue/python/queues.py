@@ -78,7 +78,7 @@ class SimpleQueueOutlet:
 
     @property
     def full(self) -> bool:
-        return self._writer.behind
+        return self._writer.full
 
     @property
     def gone(self) -> bool:

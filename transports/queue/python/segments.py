@@ -54,7 +54,7 @@ class BellOutlet:
 
     @property
     def full(self) -> bool:
-        return self.writer.behind
+        return self.writer.full
 
     @property
     def gone(self) -> bool:
@@ -138,7 +138,9 @@ class SegmentSubscriber(Subscriber):
         return int(LENGTH.unpack(self._bell.recv_bytes())[0])
 
     def _receive(self, timeout_s: float, take: Take) -> int:
-        self._bell.arrives(timeout_s)
+        if timeout_s != self._bell.patience_s:
+            self._bell.wait_for(timeout_s)
+        self._bell.begun = False
         try:
             if self._ring is None:
                 self._open(*self._bell.recv())
