@@ -97,13 +97,17 @@ static void relay(void) {
   }
 }
 
-// The time from the stamp to the arrival of what was sent, or 0 where it did not come back.
+// The time from the stamp to the arrival of what was sent, or 0 where it did not come back. A late answer to an
+// earlier one is no look: each would have the next sent, and be late itself, for ever.
 static int64_t round_trip(int looks, int (*comes)(void)) {
   const int64_t number = number_of(&message) + 1, sent_ns = now_ns();
   stamp(&message, number, sent_ns);
   written(&message);
-  while (looks-- > 0) {
-    if (comes() && number_of(&received) == number) return records[(recorded - 1) % rounds].arrived - sent_ns;
+  while (looks > 0) {
+    if (!comes())
+      looks--;
+    else if (number_of(&received) == number)
+      return records[(recorded - 1) % rounds].arrived - sent_ns;
   }
   return 0;
 }

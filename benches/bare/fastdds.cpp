@@ -22,7 +22,7 @@ using namespace eprosima::fastdds::dds;
 using eprosima::fastrtps::types::ReturnCode_t;
 using message::Timing;
 
-constexpr double LOOK_S = 0.1;
+const eprosima::fastrtps::Duration_t LOOK_S(0.1);
 constexpr int LOOKS = 100;
 
 static DomainParticipantFactory& factory = *DomainParticipantFactory::get_instance();
@@ -51,9 +51,7 @@ struct End {
     participant = factory.create_participant(domain, over(segment_bytes));
     require(participant != nullptr, "take part");
     TypeSupport(new message::TimingPubSubType).register_type(participant);
-    const auto topic = [&](const char* name) {
-      return participant->create_topic(name, "message::Timing", TOPIC_QOS_DEFAULT);
-    };
+    const auto topic = [&](auto name) { return participant->create_topic(name, "message::Timing", TOPIC_QOS_DEFAULT); };
     writer =
         participant->create_publisher(PUBLISHER_QOS_DEFAULT)->create_datawriter(topic(to), settled<DataWriterQos>());
     reader = participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT)
@@ -69,13 +67,13 @@ struct End {
     factory.delete_participant(participant);
   }
 
-  bool receive(Timing& message, double patience_s) {
+  // When a message arrived, or 0 where none did.
+  int64_t receive(Timing& message) {
     SampleInfo info;
     ConditionSeq arrived;
-    while (reader->take_next_sample(&message, &info) != ReturnCode_t::RETCODE_OK || !info.valid_data) {
-      if (arrivals.wait(arrived, eprosima::fastrtps::Duration_t(patience_s)) != ReturnCode_t::RETCODE_OK) return false;
-    }
-    return true;
+    while (reader->take_next_sample(&message, &info) != ReturnCode_t::RETCODE_OK || !info.valid_data)
+      if (arrivals.wait(arrived, LOOK_S) != ReturnCode_t::RETCODE_OK) return 0;
+    return now_ns();
   }
 
   DomainParticipant* participant;
@@ -94,8 +92,8 @@ int main(int count, char** words) {
   Timing message;
   if (relay == 0) {
     while (message.id() >= 0) {
-      if (!end.receive(message, LOOK_S)) continue;
-      const int64_t arrived = now_ns();
+      const int64_t arrived = end.receive(message);
+      if (!arrived) continue;
       end.writer->write(&message);
       note(message.id(), arrived);
     }
@@ -104,16 +102,17 @@ int main(int count, char** words) {
   message.source(std::string(56, 's'));
   message.padding().resize(frame_bytes - 64, 'p');
   int64_t number = 0;
-  // The time from the stamp to the arrival of what was sent, or 0 where it did not come back.
+  // The time from the stamp to the arrival of what was sent, or 0 where it did not come back. A late answer to an
+  // earlier one is no look: each would have the next sent, and be late itself, for ever.
   const auto round_trip = [&](int looks) -> int64_t {
     message.id(++number);
     message.nanosec(now_ns());
     require(end.writer->write(&message), "write");
-    while (looks-- > 0) {
-      if (!end.receive(message, LOOK_S) || message.id() != number) continue;
-      const int64_t arrived = now_ns();
-      note(number, arrived);
-      return arrived - message.nanosec();
+    while (looks > 0) {
+      const int64_t arrived = end.receive(message);
+      if (arrived) note(message.id(), arrived);
+      if (arrived && message.id() == number) return arrived - message.nanosec();
+      looks -= !arrived;
     }
     return 0;
   };

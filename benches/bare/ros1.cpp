@@ -61,12 +61,17 @@ struct Source {
     note(number_of(image), now);
   }
 
-  // The time from the stamp to the arrival of what was sent, or 0 where it did not come back.
+  // The time from the stamp to the arrival of what was sent, or 0 where it did not come back. A late answer to an
+  // earlier one is no look: each would have the next sent, and be late itself, for ever.
   int64_t round_trip(int looks, int look_ms) {
     took = 0;
     sent = now_ns();
     send(ros::Time().fromNSec(sent));
-    while (took == 0 && looks-- > 0) end.look(look_ms);
+    while (took == 0 && looks > 0) {
+      const size_t before = recorded;
+      end.look(look_ms);
+      looks -= recorded == before;
+    }
     return took;
   }
 
