@@ -11,12 +11,12 @@ from pathlib import Path
 
 from ending import Run, orderly
 from ours import hopmeter
-from pairs import Comparison, in_turn, told, until_told
+from pairs import ROUNDS, Comparison, in_turn, told, until_told
 from programs import PATIENCE_S
 
 BARE = Path(__file__).with_name("bare") / "hops.py"
 CORE = 1
-FRAME_BYTES, ROUNDS = 64, 3000
+FRAME_BYTES = 64
 MOST_US = 5.0
 SCENARIO = """
 title = "Round trips"
@@ -39,13 +39,13 @@ drain = "20ms"
 
 def hopmeter_us(kind: str) -> float:
     """The median round trip of hopmeter's."""
-    (row,) = hopmeter(SCENARIO.format(kind=kind, payload=FRAME_BYTES - 64, rounds=ROUNDS, core=CORE))
+    (row,) = hopmeter(SCENARIO.format(kind=kind, payload=FRAME_BYTES - 64, rounds=ROUNDS[FRAME_BYTES], core=CORE))
     return float(row["roundtrip_p50_us"])
 
 
 def bare_us(kind: str) -> float:
     """The median round trip of the bare program."""
-    command = [sys.executable, str(BARE), kind, str(FRAME_BYTES), str(ROUNDS), str(CORE)]
+    command = [sys.executable, str(BARE), kind, str(FRAME_BYTES), str(ROUNDS[FRAME_BYTES]), str(CORE)]
     with Run() as run:
         done = run.said(command, PATIENCE_S)
         done.check_returncode()

@@ -16,6 +16,8 @@ Fewer, by HOPMETER_PAIRS, are for trying a bench out."""
 MOST_PAIRS = 3 * PAIRS
 """Where by the first a limit does not hold. Nobody looks in between: stopping at the first median that suits would be
 choosing it."""
+ROUNDS = {64: 10_000, 1_000_000: 500}
+"""Round trips of one measurement, by bytes: enough to last longer than what comes between on a shared machine."""
 Ours, Theirs = TypeVar("Ours"), TypeVar("Theirs")
 HOLDS, UNRESOLVED, MISSED = "holds", "not resolved", "MISSED"
 """The median within the limit; beyond it, but not the whole interval; the whole interval beyond it."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from pairs import ROUNDS
 from programs import APART, TOGETHER, Crate, Program, Script
 from tools import Bare, Tool
 
 Axes = dict[str, str | int | bool]
 
-ROUNDS = {64: 10_000, 1_000_000: 500}
-"""Enough to last longer than what comes between on a shared machine."""
 SECONDS = 1
 SCENARIO = """
 title = "Round trips"

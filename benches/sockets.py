@@ -11,14 +11,12 @@ from typing import Any
 
 from ending import orderly
 from ours import hopmeter
-from pairs import Comparison, in_turn, told, until_told
+from pairs import ROUNDS, Comparison, in_turn, told, until_told
 from programs import APART, TOGETHER, Program, number
 
 PINGPONG = Program("pingpong.c")
 KINDS = ("unix", "tcp")
 PINNED = {"one core": TOGETHER, "two cores": APART}
-ROUNDS = {64: 1500, 1_000_000: 100}
-"""A pair is ten cells and sixteen bare programs: so few rounds that ten pairs end within five minutes."""
 LIMITS = {"rust": 1.05, "c++": 1.05, "python": None}
 SCENARIO = """
 title = "Round trips"

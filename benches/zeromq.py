@@ -10,13 +10,12 @@ from itertools import product
 
 from ending import orderly
 from ours import hopmeter
-from pairs import Comparison, in_turn, told, until_told
+from pairs import ROUNDS, Comparison, in_turn, told, until_told
 from programs import APART, TOGETHER, Program, number
 
 REQREP = Program("reqrep.c", ("zmq",))
 LIMITS = {APART: 1.05, TOGETHER: None}
 KINDS = ("ipc", "tcp")
-ROUNDS = {64: 3000, 1_000_000: 300}
 SCENARIO = """
 title = "Round trips"
 question = "What does a round trip of ZeroMQ cost?"
