@@ -11,25 +11,20 @@
 #include <fastdds/dds/publisher/DataWriter.hpp>
 #include <fastdds/dds/publisher/Publisher.hpp>
 #include <fastdds/dds/subscriber/DataReader.hpp>
-#include <fastdds/dds/subscriber/SampleInfo.hpp>
 #include <fastdds/dds/subscriber/Subscriber.hpp>
 
 #include "_fastdds/cpp/names.hpp"
-#include "bare.h"
 #include "hopmeterPubSubTypes.h"
+#include "rounds.hpp"
 
 using namespace eprosima::fastdds::dds;
 using eprosima::fastrtps::types::ReturnCode_t;
 using message::Timing;
 
-const eprosima::fastrtps::Duration_t LOOK_S(0.1);
-constexpr int LOOKS = 100;
-
 static DomainParticipantFactory& factory = *DomainParticipantFactory::get_instance();
 
 template <class Qos>
-static Qos settled() {
-  Qos qos;
+static Qos settled(Qos qos = {}) {
   qos.reliability().kind = RELIABLE_RELIABILITY_QOS;
   qos.durability().kind = VOLATILE_DURABILITY_QOS;
   qos.history().depth = 10;
@@ -72,10 +67,11 @@ struct End {
     SampleInfo info;
     ConditionSeq arrived;
     while (reader->take_next_sample(&message, &info) != ReturnCode_t::RETCODE_OK || !info.valid_data)
-      if (arrivals.wait(arrived, LOOK_S) != ReturnCode_t::RETCODE_OK) return 0;
+      if (arrivals.wait(arrived, patience) != ReturnCode_t::RETCODE_OK) return 0;
     return now_ns();
   }
 
+  const eprosima::fastrtps::Duration_t patience{LOOK_MS / 1000.0};
   DomainParticipant* participant;
   DataWriter* writer;
   DataReader* reader;
@@ -84,27 +80,23 @@ struct End {
 
 int main(int count, char** words) {
   require(count == 6, "start without DOMAIN BYTES ROUNDS CORES SEGMENT");
-  const auto domain = static_cast<unsigned>(atoi(words[1]));
   prepare(words + 2);
   if (const char* run = getenv("HOPMETER_BENCH_RUN")) fastdds::name_shared_memory_after(run);
   const pid_t relay = other_process();
-  End end(domain, strtoul(words[5], nullptr, 10), relay ? "there" : "back", relay ? "back" : "there");
+  End end(atoi(words[1]), strtoul(words[5], nullptr, 10), relay ? "there" : "back", relay ? "back" : "there");
   Timing message;
   if (relay == 0) {
     while (message.id() >= 0) {
       const int64_t arrived = end.receive(message);
-      if (!arrived) continue;
-      end.writer->write(&message);
-      note(message.id(), arrived);
+      if (arrived && end.writer->write(&message)) note(message.id(), arrived);
     }
     return 0;
   }
   message.source(std::string(56, 's'));
   message.padding().resize(frame_bytes - 64, 'p');
   int64_t number = 0;
-  // The time from the stamp to the arrival of what was sent, or 0 where it did not come back. A late answer to an
-  // earlier one is no look: each would have the next sent, and be late itself, for ever.
-  const auto round_trip = [&](int looks) -> int64_t {
+  // The time from the stamp to the arrival of what was sent, or 0 where it did not come back.
+  measure([&](int looks) -> int64_t {
     message.id(++number);
     message.nanosec(now_ns());
     require(end.writer->write(&message), "write");
@@ -115,12 +107,9 @@ int main(int count, char** words) {
       looks -= !arrived;
     }
     return 0;
-  };
-  for (int tries = 0; round_trip(1) == 0;) require(tries++ < 200, "find the other process");
-  for (size_t round = 0; round < rounds; round++) require((took[round] = round_trip(LOOKS)) > 0, "get the answer");
+  });
   message.id(-1);
   end.writer->write(&message);  // the relay ends
   waitpid(relay, nullptr, 0);
   tell_median();
-  return 0;
 }

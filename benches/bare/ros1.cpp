@@ -8,13 +8,13 @@
 #include <ros/ros.h>
 #include <sensor_msgs/Image.h>
 
-#include "bare.h"
 #include "ros1/cpp/modern.hpp"
+#include "rounds.hpp"
 
 using Image = sensor_msgs::Image_<modern::Allocator>;
 using Event = ros::MessageEvent<const Image>;
 
-enum { QUEUE = 100, LOOK_MS = 100, LOOKS = 100, TRIES = 1000, TRY_MS = 20 };
+enum { QUEUE = 100 };
 
 static int64_t number_of(const Image& image) { return image.header.stamp.toNSec(); }
 
@@ -28,7 +28,7 @@ struct End {
     subscriber = node.subscribe(options);
   }
 
-  void look(int patience_ms) { arrivals.callAvailable(ros::WallDuration(patience_ms / 1000.0)); }
+  void look() { arrivals.callAvailable(ros::WallDuration(LOOK_MS / 1000.0)); }
 
   ros::NodeHandle node;
   ros::Publisher publisher;
@@ -46,7 +46,7 @@ static void relay() {
     end.publisher.publish(*image);
     note(number_of(*image), arrived);
   });
-  while (!ended) end.look(LOOK_MS);
+  while (!ended) end.look();
 }
 
 struct Source {
@@ -61,15 +61,14 @@ struct Source {
     note(number_of(image), now);
   }
 
-  // The time from the stamp to the arrival of what was sent, or 0 where it did not come back. A late answer to an
-  // earlier one is no look: each would have the next sent, and be late itself, for ever.
-  int64_t round_trip(int looks, int look_ms) {
+  // The time from the stamp to the arrival of what was sent, or 0 where it did not come back.
+  int64_t round_trip(int looks) {
     took = 0;
     sent = now_ns();
     send(ros::Time().fromNSec(sent));
     while (took == 0 && looks > 0) {
       const size_t before = recorded;
-      end.look(look_ms);
+      end.look();
       looks -= recorded == before;
     }
     return took;
@@ -86,11 +85,9 @@ struct Source {
   End end{"/there", "/back", [this](const Event& event) { arrived(event); }};
 };
 
-static void measure() {
+static void ask() {
   Source source(frame_bytes - 64);
-  for (int tries = 0; source.round_trip(1, TRY_MS) == 0;) require(tries++ < TRIES, "find the other process");
-  for (size_t round = 0; round < rounds; round++)
-    require((took[round] = source.round_trip(LOOKS, LOOK_MS)) > 0, "get the answer");
+  measure([&](int looks) { return source.round_trip(looks); });
   source.send(ros::Time());  // the relay ends
   tell_median();
 }
@@ -106,7 +103,7 @@ int main(int count, char** words) {
     relay();
     return 0;
   }
-  measure();
+  ask();
   waitpid(other, nullptr, 0);
   return 0;
 }
