@@ -12,7 +12,8 @@ from pathlib import Path
 
 from ending import Run, orderly
 from ours import hopmeter
-from rows import ROUNDS, ROWS, Row
+from pairs import ROUNDS
+from rows import ROWS, Row
 from tools import Bare
 
 FRAME_BYTES = 64

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from ending import orderly
 from ours import NothingMeasuredError, hopmeter
-from pairs import Comparison, in_turn, told, until_told
+from pairs import ROUNDS, Comparison, in_turn, told, until_told
 from programs import TOGETHER, ToolFailedError
-from rows import ROUNDS, ROWS, Row
+from rows import ROWS, Row
 
 from hopmeter.build import system
 
