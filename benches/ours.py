@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 from hopmeter import manifest, plan
 from hopmeter.analysis import analyse_run
@@ -25,6 +24,7 @@ from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
 from hopmeter.scenario import Scenario
 from hopmeter.store import RunFolder
+from hopmeter.terminal import Console
 from hopmeter.toml_files import checked
 
 

@@ -29,6 +29,10 @@ class PuppetError(Exception):
     """What a puppet answered instead of `ok`."""
 
 
+class NodeDiedError(Exception):
+    """A node ended before it answered. No test may take this for an answer, so it is no `PuppetError`."""
+
+
 @dataclass
 class Puppet:
     """One process with one adapter open. Closing it closes everything, whatever state it is in."""
@@ -58,7 +62,7 @@ class Puppet:
         except ConnectionError:
             line = b""
         if not line:
-            raise PuppetError(f"the node is gone; its log says: {self.log.read_text(errors='replace')[-2000:]}")
+            raise NodeDiedError(f"the node died; its log says: {self.log.read_text(errors='replace')[-2000:]}")
         answer = json.loads(line)
         if "error" in answer:
             raise PuppetError(f"{answer['error']} ({answer['remedy']})")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from conformance.cases import Case, adapters, every
 from conformance.census import grows_not
-from conformance.meeting import meet
+from conformance.meeting import meet, received, seqs
 from conformance.puppet import Theatre
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -33,7 +33,7 @@ def test_a_process_that_ends_leaves_no_file_and_no_segment(case: Case, theatre: 
     before = set(SHARED_MEMORY.iterdir())
     meeting = meet(theatre, case)
     meeting.sender.send("out", 0, 3, 100_000)
-    meeting.receivers[0].receive("in0", 3)
+    assert seqs(received(meeting.receivers[0], "in0", 3)) == [0, 1, 2]
     theatre.end()
     ours = [path for path in set(SHARED_MEMORY.iterdir()) - before if theatre.run in path.name]
     assert ours == [], f"segments are left behind: {ours}"

@@ -149,9 +149,7 @@ def test_a_full_transport_says_busy_or_drops_but_never_mangles_or_hangs(case: Ca
     sent = meeting.sender.send("out", 0, 3000, 20_000, within_ms=0)
     seen = seqs(meeting.receivers[0].receive("in0", sent["accepted"], within_ms=1500))
     assert seen == sorted(set(seen)), "frames came twice or out of order"
-    assert len(seen) <= sent["accepted"] + 1
-    if sent["busy"] == 0:
-        assert sent["accepted"] == 3000
+    assert 0 < len(seen) <= sent["accepted"] + 1
     drain(meeting)
     prove(meeting)
 
@@ -180,4 +178,6 @@ KEEPS = [case for case in adapters() if case.sender != "python" and case.manifes
 def test_a_kept_frame_stays_what_it_was(case: Case, theatre: Theatre) -> None:
     meeting = meet(theatre, case)
     meeting.sender.send("out", 0, 4, 5000)
-    assert meeting.receivers[0].tell(do="keep", name="in0", within_ms=5000)["whole"]
+    kept = meeting.receivers[0].tell(do="keep", name="in0", within_ms=5000)
+    assert kept["came"] >= 2, "no frame came that could have changed the kept one"
+    assert kept["whole"]

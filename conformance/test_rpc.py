@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from itertools import count
 from typing import Any
@@ -125,11 +126,9 @@ def test_a_killed_client_does_not_stop_the_server(case: Case, theatre: Theatre) 
 def test_a_killed_server_leaves_a_client_that_closes(case: Case, theatre: Theatre) -> None:
     client, server = connect(theatre, case)
     server.kill()
-    try:
+    with contextlib.suppress(PuppetError):  # an adapter may also say that its peer is gone
         client.send("ask", 0, 1, 100, within_ms=300)
         assert seqs(client.receive("ask", 1, within_ms=300)) == []
-    except PuppetError as told:  # an adapter may also say that its peer is gone
-        assert told.args[0], told
     client.tell(do="close", name="ask")
 
 

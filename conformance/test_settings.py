@@ -34,15 +34,17 @@ def prove_the_way(case: Case, sender: Puppet, receiver: Puppet) -> None:
     """That frames come as the setting asks for. zenoh makes its shared memory while the first ones are on their way."""
     deadline = time.monotonic() + PATIENCE_S
     for seq in itertools.count(len(SIZES) + LARGEST):
-        facts = dict(receiver.tell(do="facts"))
-        wrong = {
-            name: facts.get(name) for name, asked in case.facts.items() if not re.search(asked, facts.get(name, ""))
-        }
-        if not wrong:
+        if not (wrong := wrong_facts(case, receiver)):
             return
         assert time.monotonic() < deadline, f"not {case.facts} but {wrong}"
         sender.send("out", seq, 1, case.payload_bytes)
         receiver.receive("in0", 1)
+
+
+def wrong_facts(case: Case, receiver: Puppet) -> dict[str, str | None]:
+    """The receiver's facts that are not what the setting asks for."""
+    facts = dict(receiver.tell(do="facts"))
+    return {name: facts.get(name) for name, asked in case.facts.items() if not re.search(asked, facts.get(name, ""))}
 
 
 @every([case for case in tried("rpc") if case.manifest.name in NATIVE])
@@ -51,5 +53,7 @@ def test_a_setting_carries_calls_whole_and_closes(case: Case, theatre: Theatre) 
     for seq, size in enumerate((*SIZES, case.payload_bytes)):
         replies = call(client, server, seq, size)
         assert [(reply["seq"], reply["payload_bytes"]) for reply in replies] == [(seq, size)]
+    if "pubsub" not in case.manifest.offers[case.receiver].patterns:
+        assert wrong_facts(case, server) == {}
     client.tell(do="close", name="ask")
     server.tell(do="close", name="answer")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.table import Table
+
+from hopmeter.terminal import Console
 
 WIDEST = 200
 """Letters of a line where nothing says how wide it may be."""

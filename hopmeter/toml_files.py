@@ -13,16 +13,21 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from hopmeter.errors import UsageError
+from hopmeter.input_files import read_short_text
 
 Model = TypeVar("Model", bound=BaseModel)
+MOST_BYTES = 1 << 20
+"""Of a scenario or a manifest; those that come with hopmeter have a few thousand."""
 
 
 def read(path: Path) -> dict[str, Any]:
     """The file's table; `UsageError` where it is not there or no TOML."""
     try:
-        return tomllib.loads(path.read_text())
+        return tomllib.loads(read_short_text(path, MOST_BYTES))
     except OSError as cause:
         raise UsageError(f"{path} cannot be read: {cause.strerror}", "check the path") from cause
+    except RecursionError as cause:
+        raise UsageError(f"{path} is no TOML that hopmeter reads: it nests too deeply", "write flat tables") from cause
     except ValueError as cause:
         raise UsageError(f"{path} is no TOML: {cause}", "mend the line it names") from cause
 

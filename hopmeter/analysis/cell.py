@@ -10,16 +10,13 @@ from typing import Any
 from hopmeter.analysis import resources, servers, sinks
 from hopmeter.analysis.figures import CHAIN
 from hopmeter.analysis.pace import SHARE
-from hopmeter.analysis.percentiles import summary
+from hopmeter.analysis.percentiles import QUICK_TRIALS, summary
 from hopmeter.analysis.trial import PACING, Counts, Measured, judged, measure, tallied
 from hopmeter.launch.result import TrialResult
 from hopmeter.plan.cell import AXES, Cell
 from hopmeter.store import RunFolder
 from hopmeter.store.columns import CELLS, FIGURES
 from hopmeter.store.disk import StoreError
-
-QUICK_TRIALS = 5
-"""With fewer, a cell is a quick look."""
 
 SAME_NAME = (
     *("transport", "language", *(axis for axis in AXES if axis in CELLS.names)),
@@ -72,7 +69,7 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
         columns |= resources.resources(results, sum(each.counts.messages for each in measured))
         columns |= resources.cpu_percent([folder.cpu_path(cell.id, each.trial) for each in results])
         lost = resources.losses(results) if columns["lost"] else []
-        columns["warnings"] = [*_cut_short(cell, good), *resources.fallbacks(results), *lost]
+        columns["warnings"] = [*_cut_short(cell, good), *resources.fallbacks(results), *resources.stops(results), *lost]
     return columns
 
 

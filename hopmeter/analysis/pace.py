@@ -10,10 +10,9 @@ import numpy as np
 from hopmeter.analysis.arrivals import Times, minus
 from hopmeter.analysis.flow import Flow
 from hopmeter.analysis.waits import limit_ns, median, response, throughout, waited
+from hopmeter.scenario.paces import SCHEDULED
 from hopmeter.store.samples import NONE_NS
 
-SCHEDULED = ("open", "poisson", "burst")
-"""Paces that ask for a rate; `closed` and `max` take what they get."""
 SHARE = 0.99
 """Of the asked rate that must be reached, at the source and at the end."""
 PARTS = 5

@@ -10,14 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hopmeter.store.columns import BOUNDED
+
 PERMILLE = {"p50": 500, "p90": 900, "p99": 990, "p999": 999}
 BEYOND = 10
 """A percentile with fewer samples beyond it is not resolved."""
 LEAST_TRIALS = 3
 """Fewer say nothing about the spread between trials."""
+QUICK_TRIALS = 5
+"""With fewer, a cell is a quick look."""
 CONFIDENCE = 0.95
 
 Nanoseconds = NDArray[np.int64]
+Samples = NDArray[np.int64] | NDArray[np.float64]
 
 
 def resolved(count: int, permille: int) -> bool:
@@ -27,32 +32,31 @@ def resolved(count: int, permille: int) -> bool:
 
 def resolvable(count: int) -> int:
     """The least number of samples that resolves what `count` of them resolve."""
-    needed = [math.ceil(BEYOND * 1000 / (1000 - permille)) for permille in PERMILLE.values()]
-    return max((need for need in needed if need <= count), default=0)
+    counts = [least_count(permille) for permille in PERMILLE.values()]
+    return max((each for each in counts if each <= count), default=0)
 
 
-def _position(count: int, permille: int) -> tuple[int, float]:
-    """Index and fraction of the median-unbiased quantile (Hyndman and Fan's type 8)."""
-    share = permille / 1000
-    place = (count + 1 / 3) * share + 1 / 3 - 1
-    index = min(max(int(place), 0), count - 1)
-    return index, min(max(place - index, 0.0), 1.0)
+def least_count(permille: int) -> int:
+    """The fewest samples that resolve a percentile."""
+    return math.ceil(BEYOND * 1000 / (1000 - permille))
+
+
+def estimate(values: Samples, shares: Sequence[float], reorder: bool = False) -> list[float]:
+    """The quantiles of samples, resolved or not, by the one estimator of hopmeter: Hyndman and Fan's type 8.
+
+    With `reorder` the function sorts `values` in part, and needs no copy of them.
+    """
+    found: list[float] = np.quantile(values, shares, method="median_unbiased", overwrite_input=reorder).tolist()
+    return found
 
 
 def quantiles(values: Nanoseconds, permilles: Iterable[int]) -> list[float | None]:
     """Percentiles, None where not resolved. Reorders `values`, which spares a copy of what may be large."""
-    count = len(values)
-    places = [_position(count, each) if resolved(count, each) else None for each in permilles]
-    kept = sorted({min(index + step, count - 1) for index, _ in filter(None, places) for step in (0, 1)})
-    if kept:
-        values.partition(kept)
-    return [None if place is None else _between(values, *place) for place in places]
-
-
-def _between(values: Nanoseconds, index: int, fraction: float) -> float:
-    lower = float(values[index])
-    upper = float(values[min(index + 1, len(values) - 1)])
-    return lower + fraction * (upper - lower)
+    wanted = list(permilles)
+    known = [each for each in wanted if resolved(len(values), each)]
+    found = estimate(values, [each / 1000 for each in known], reorder=True) if known else []
+    by_permille = dict(zip(known, found, strict=True))
+    return [by_permille.get(each) for each in wanted]
 
 
 @lru_cache(maxsize=256)
@@ -88,9 +92,7 @@ def _about(values: Sequence[float], point: float) -> tuple[float, float]:
     return min(mean, point) - half, max(mean, point) + half
 
 
-def summary(
-    name: str, trials: Sequence[Sequence[Nanoseconds]], bounded: Sequence[str] = ("p50", "p99")
-) -> dict[str, Any]:
+def summary(name: str, trials: Sequence[Sequence[Nanoseconds]], bounded: Sequence[str] = BOUNDED) -> dict[str, Any]:
     """The columns of one figure from the pieces that each good trial has of it; empty where there is no sample.
 
     The percentiles that are `bounded` have the ends of their intervals too.

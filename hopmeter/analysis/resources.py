@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,21 @@ def path(trials: Sequence[TrialResult]) -> str | None:
 def fallbacks(trials: Sequence[TrialResult]) -> list[str]:
     """What the transports did otherwise than asked, in their own words: UDP in place of shared memory."""
     return _told(trials, "fallback")
+
+
+def stops(trials: Sequence[TrialResult]) -> list[str]:
+    """Which processes were stopped while they measured, and for how long. Figures of such a trial show the pause."""
+    return [
+        f"{_named(number, node)} was stopped for {node['stopped_s']:.3g} s in trial {trial.trial}"
+        for trial in trials
+        for number, node in enumerate(trial.nodes)
+        if node.get("stopped_s")
+    ]
+
+
+def _named(number: int, node: Mapping[str, Any]) -> str:
+    roles = dict.fromkeys(str(each.get("role")) for each in node.get("participants", []))
+    return f"node {number} ({'+'.join(roles)})" if roles else str(node.get("facts", {}).get("daemon", "the broker"))
 
 
 def losses(trials: Sequence[TrialResult]) -> list[str]:

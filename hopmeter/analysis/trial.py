@@ -10,12 +10,13 @@ from typing import Any
 from hopmeter.analysis.arrivals import minus
 from hopmeter.analysis.figures import Pieces, latencies, trim
 from hopmeter.analysis.flow import Flow
-from hopmeter.analysis.pace import SCHEDULED, Pace, paced
+from hopmeter.analysis.pace import Pace, paced
 from hopmeter.analysis.reading import flows
 from hopmeter.analysis.servers import by_server
 from hopmeter.analysis.sinks import by_sink
 from hopmeter.launch.result import TrialResult
 from hopmeter.plan.cell import Cell
+from hopmeter.scenario.paces import SCHEDULED
 from hopmeter.store.disk import StoreError
 from hopmeter.store.samples import Samples
 

@@ -101,5 +101,6 @@ class Child:
 
     def tail(self) -> str:
         """The end of what it wrote, in one line."""
-        lines = [line.strip() for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
+        text = self._log.read_text(encoding="utf-8", errors="replace")
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
         return " | ".join(lines[-2:])[-TAIL_CHARACTERS:]

@@ -38,7 +38,7 @@ class Kept:
         with writing(self.log):
             self.folder.mkdir(parents=True, exist_ok=True)
             fresh = not self.log.exists()
-            with self.log.open("a", newline="") as file:
+            with self.log.open("a", encoding="utf-8", newline="") as file:
                 writer = csv.writer(file)
                 writer.writerows([columns] if fresh else [])
                 writer.writerows(rows)

@@ -36,7 +36,7 @@ class Door(ListeningDoor):
         self._meeting.sweep()
         there = self._meeting.look(name, kind)
         if there is not None and there.lives:
-            raise ConnectError(f'"{name}" is already taken, by process {there.pid}', "end it, or choose another --name")
+            raise ConnectError(f'"{name}" is already taken, by {there.owner}', "end it, or choose another --name")
         self._record = self._meeting.claim(name, kind, 0, {}, ())
         try:
             self._socket = self._listening(Path(self._record.directory) / "door")

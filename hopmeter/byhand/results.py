@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from rich.console import Console
 from rich.table import Table
 
 from hopmeter.analysis.percentiles import PERMILLE, quantiles
 from hopmeter.byhand.kept import Kept
 from hopmeter.byhand.moments import COLUMNS, NULL
 from hopmeter.report import words
+from hopmeter.store.samples import TIMES
 from hopmeter.tables import print_whole
+from hopmeter.terminal import Console
 
 LOG = ("middleware", "plugin", "timestamp", "count", "delay")
-TIMES = ("intended_ns", "sent_ns", "arrived_ns", "forwarded_ns", "encoded_ns", "decoded_ns")
 SHOWN = {
     "listener": ("mean", "p50", "p90", "p99", "max", "decode p50"),
     "publisher": ("mean", "p50", "p90", "p99", "max", "encode p50", "late p99", "Hz"),

@@ -6,10 +6,7 @@ told to the other one (`hopmeter.connecting.mirror`), so that participants find 
 
 from __future__ import annotations
 
-import os
-import re
 import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,10 +16,9 @@ from hopmeter.byhand import clocks, meeting, network
 from hopmeter.byhand.wire import Said, Wire
 from hopmeter.connecting.errors import ConnectError
 from hopmeter.connecting.mirror import Mirror
-from hopmeter.connecting.rendezvous import Rendezvous, started
+from hopmeter.connecting.rendezvous import Rendezvous
 from hopmeter.launch.alarm import Alarm
 
-AWAY = "away-"
 Door = meeting.Door | network.Door
 
 
@@ -75,30 +71,19 @@ class Where:
     @contextmanager
     def _folder(self) -> Iterator[Path]:
         """The folder that both commands see, or a fresh one of this command alone, which is removed."""
-        shared = Rendezvous(self.folder, "by-hand").folder
+        shared = Rendezvous(self.folder, "by-hand")
         if self.meet is None:
-            yield shared
+            yield shared.folder
             return
-        _sweep(shared)
-        folder = shared / f"{AWAY}{os.getpid()}-{started(os.getpid())}-{secrets.token_hex(4)}"
-        folder.mkdir(mode=0o700)
+        shared.sweep()
+        name = f"away_{secrets.token_hex(4)}"
+        record = shared.claim(name, "folder", 0, {}, ())
+        folder = Path(record.directory) / "ends"  # the private folder itself stays locked by its owner
         try:
+            folder.mkdir(mode=0o700)
             yield folder
         finally:
-            _remove(folder)
-
-
-def _sweep(shared: Path) -> None:
-    """Removes what commands left that were killed."""
-    for folder in shared.glob(f"{AWAY}*"):
-        found = re.fullmatch(rf"{AWAY}(\d+)-(\d+)-[0-9a-f]+", folder.name)
-        if found and started(int(found[1])) != int(found[2]):
-            _remove(folder)
-
-
-def _remove(folder: Path) -> None:
-    Rendezvous(folder, "by-hand").sweep()
-    shutil.rmtree(folder, ignore_errors=True)
+            shared.retract(name, "folder", record)
 
 
 @contextmanager

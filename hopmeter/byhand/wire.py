@@ -14,6 +14,7 @@ from typing import Any
 
 from hopmeter.errors import HopmeterError
 from hopmeter.launch.alarm import Alarm
+from hopmeter.untrusted_json import parse
 
 LONGEST_LINE = 1 << 20
 Said = dict[str, Any]
@@ -64,9 +65,9 @@ class Wire:
         self.hung_up = not data
         *lines, self._heard = (self._heard + data).split(b"\n")
         try:
-            self._sort(dict(json.loads(line)) for line in lines)
+            self._sort(map(_message, lines))
         except (ValueError, TypeError):
-            self.hung_up = True  # what speaks otherwise is none of ours
+            self.hung_up = True  # no hopmeter wrote this: the connection ends as if the peer had left
         if len(self._heard) > LONGEST_LINE:
             self.hung_up = True
 
@@ -102,6 +103,13 @@ class Wire:
     def close(self) -> None:
         """The other end hears that."""
         self._socket.close()
+
+
+def _message(line: bytes) -> Said:
+    """One line as a message; ValueError or TypeError for any other."""
+    message = dict(parse(line))
+    json.dumps(message, ensure_ascii=False).encode()  # refuses half a surrogate pair, which cannot be printed or stored
+    return message
 
 
 def wait(sources: Iterable[Any], timeout_s: float, alarm: Alarm | None = None) -> None:

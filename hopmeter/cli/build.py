@@ -7,7 +7,6 @@ from contextlib import closing
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from hopmeter import manifest
@@ -18,6 +17,7 @@ from hopmeter.build.work import Outcome, build_all, workshop
 from hopmeter.cli.parts import options
 from hopmeter.cli.parts.stopping import stopping
 from hopmeter.report import words
+from hopmeter.terminal import Console
 
 
 def build(
@@ -51,7 +51,7 @@ def build(
         return
     languages = options.words("language", language or ())
     targets = needed_for(scenario) if scenario else chosen(transports or (), languages)
-    console = Console(stderr=as_json)
+    console = Console(stderr=as_json, markup=True)
     if not transports:
         targets = _brought(console, targets)
     _announce(console, targets)

@@ -10,12 +10,12 @@ from typing import Annotated, Any
 
 import typer
 import typer.core
-from rich.console import Console
 from rich.table import Table
 
 import hopmeter
 from hopmeter import places
 from hopmeter.errors import UsageError
+from hopmeter.terminal import Console
 
 SEVERAL = ("--plugins", "--mwares")
 INTERRUPTED = 130

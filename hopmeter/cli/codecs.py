@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from hopmeter.build.command import BuildError
 from hopmeter.build.work import workshop
+from hopmeter.terminal import Console
 
 if TYPE_CHECKING:
     from hopmeter.manifest import Offer
@@ -41,7 +41,7 @@ def codecs(
     for state in states:
         mark = "[green]ready[/green]" if state.ready else "[yellow]not ready[/yellow]"
         table.add_row(state.name, mark, state.version, "its own" if state.environment else "")
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=True)
     console.print(table)
     if absent := [state for state in states if not state.ready]:
         console.print("\n[bold]not ready[/bold]")
@@ -53,7 +53,7 @@ def get(names: Sequence[str], transports: Sequence[str]) -> None:
     """Installs frameworks, telling first how large they are; exits with 1 where one that was named failed."""
     from hopmeter.build import frameworks
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, markup=True)
     wanted = frameworks.chosen(names)
     for name in wanted:
         console.print(f"[yellow]{frameworks.told(name)}[/yellow]")

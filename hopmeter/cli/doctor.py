@@ -6,11 +6,11 @@ import json
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from hopmeter.cli.parts.stopping import stopping
 from hopmeter.doctor.finding import Finding
+from hopmeter.terminal import Console
 
 STYLES = {"good": "green", "note": "yellow", "hurts": "bold red", "unknown": "dim"}
 
@@ -24,9 +24,11 @@ def doctor(
     Takes about a second for each core and some more for the floors.
     """
     # Loading the probes takes longer than --help should.
+    from hopmeter.cli.parts.measuring import tell_swept
     from hopmeter.doctor.examination import STEPS, Part, examine
 
-    console = Console(stderr=as_json)
+    console = Console(stderr=as_json, markup=True)
+    tell_swept(console)
     parts: list[Part] = []
     names = [name for name in STEPS if floors or name != "floors"]
     with stopping(lambda: f"not looked at: {', '.join(names[len(parts) :])}"):

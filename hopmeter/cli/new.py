@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from hopmeter import places
 from hopmeter.build.template import FOLDERS, create
 from hopmeter.cli.parts.options import words
 from hopmeter.errors import UsageError
+from hopmeter.terminal import Console
 
 new = typer.Typer(no_args_is_help=True, help="Make something new from a template.")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from hopmeter.cli.parts.environment import asked
 from hopmeter.cli.parts.options import given
 from hopmeter.errors import UsageError
+from hopmeter.terminal import Console
 
 EPILOG = "Example: hopmeter run --transport zeromq,unix --language rust,c++ --wait block --rate 10,1000 --trials 5"
 Text = str | None

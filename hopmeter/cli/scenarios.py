@@ -6,8 +6,9 @@ import json
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
+
+from hopmeter.terminal import Console
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +27,7 @@ def scenarios(
     from hopmeter.scenario import files
 
     if name is not None:
-        print(files.named(name).read_text().rstrip())
+        print(files.named(name).read_text(encoding="utf-8").rstrip())
         return
     if schema:
         print(schema_text(), end="")

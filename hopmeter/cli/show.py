@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from hopmeter.cli.main import fail
 from hopmeter.cli.parts.options import a_file
 from hopmeter.cli.parts.stopping import stopping
 from hopmeter.errors import HopmeterError
+from hopmeter.terminal import Console
 
 STDOUT = Path("/dev/stdout")
 """What is there already, in a file or on its way through a pipe, stays."""
@@ -69,5 +69,9 @@ def _write(run: Path, csv: Path, missed: Callable[[HopmeterError], None]) -> int
             return write_csv(run, sys.stdout, missed)
     with writing(csv):
         csv.parent.mkdir(parents=True, exist_ok=True)
-    with stopping(f"{csv} is as it was before"), replacing(csv) as partial, partial.open("w") as file:
+    with (
+        stopping(f"{csv} is as it was before"),
+        replacing(csv) as partial,
+        partial.open("w", encoding="utf-8", errors="backslashreplace") as file,
+    ):
         return write_csv(run, file, missed)

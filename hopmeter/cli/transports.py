@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from hopmeter.errors import UsageError
 from hopmeter.manifest import Manifest, Readiness
+from hopmeter.terminal import Console
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +41,7 @@ def transports(
         for state in (*ready.values(), *wrong):
             print(json.dumps(state.as_json()))
         return
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=True)
     if names:
         for one in known.values():
             details.show(console, one, ready)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
@@ -151,7 +152,25 @@ def _numpy(dtype: np.dtype[Any], shape: tuple[int, ...], order: Any, place: int)
         _sized(frames[place], size)
         return new(shape, dtype, frames[place], 0, None, "F")
 
-    return rows if order == "C" else columns
+    make = rows if order == "C" else columns
+    of, paths = dtypes.code_points(dtype)
+    return (lambda frames: _valid_text(make(frames), of, paths)) if paths else make
+
+
+def valid_text(array: Array) -> Array:
+    """The array; CodecError where it has text with what is no character, which NumPy raises a SystemError for when the
+    text is read."""
+    return _valid_text(array, *dtypes.code_points(array.dtype))
+
+
+def _valid_text(array: Array, of: np.dtype[Any], paths: list[tuple[str, ...]]) -> Array:
+    for path in paths:
+        points = array.view(of)
+        for name in path:
+            points = points[name]
+        if points.size and points.max() > sys.maxunicode:
+            raise CodecError(f"text of NumPy's with the character {points.max():#x}", "Unicode ends at 0x10ffff")
+    return array
 
 
 def _sized(data: Any, size: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hopmeter.codecs import arrays
+from hopmeter.codecs.arrow_types import is_view
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.writing import Frames
 
@@ -80,11 +81,6 @@ def _widths(pa: Any, of: Any) -> tuple[int, ...]:
     if pa.types.is_union(of):
         return (0, 8) if of.mode == "sparse" else (0, 8, 32)
     return (1, 128) if is_view(pa, of) else ()
-
-
-def is_view(pa: Any, of: Any) -> bool:
-    """Whether values are views into as many buffers as there need to be."""
-    return bool(pa.types.is_string_view(of) or pa.types.is_binary_view(of))
 
 
 def _children(pa: Any, array: Any, before: int, spare: int) -> list[tuple[Any, int]]:

@@ -6,6 +6,7 @@ import base64
 from collections.abc import Iterator
 from typing import Any
 
+from hopmeter.codecs.arrow_messages import check_schema
 from hopmeter.codecs.checks import text
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import required
@@ -19,7 +20,9 @@ def schema_of(node: Any) -> Any:
     """A schema from its IPC message, whose structure Arrow verifies before it reads it."""
     pa = required("pyarrow", EXTRA)
     try:
-        schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text(node), validate=True)))
+        message = base64.b64decode(text(node), validate=True)
+        check_schema(message)
+        schema = pa.ipc.read_schema(pa.py_buffer(message))
     except (ValueError, OSError) as cause:
         raise CodecError("no schema of Arrow's") from cause
     for field in fields(schema):
@@ -60,16 +63,29 @@ def has_bytes(pa: Any, of: Any) -> bool:
     return not types.is_null(of)
 
 
-def refuse_unknown(pa: Any, of: Any) -> None:
-    """CodecError for a type with others within it that nobody writes: views, whose rows may overlap, and runs."""
-    types = pa.types
-    known = (
-        types.is_struct,
-        types.is_union,
-        types.is_list,
-        types.is_large_list,
-        types.is_fixed_size_list,
-        types.is_map,
-    )
-    if of.num_fields and not any(is_one(of) for is_one in known):
-        raise CodecError(f"arrays of Arrow's {of} have no form on the wire", "cast the column to another type")
+def is_view(pa: Any, of: Any) -> bool:
+    """Whether values are views into as many buffers as there need to be."""
+    return bool(pa.types.is_string_view(of) or pa.types.is_binary_view(of))
+
+
+def nested_arrays(pa: Any, array: Any) -> Iterator[Any]:
+    """An array and all that are within it, without chunks, extensions and dictionaries around them."""
+    if isinstance(array, pa.ChunkedArray):
+        under = array.chunks
+    elif isinstance(array, pa.ExtensionArray):
+        under = [array.storage]
+    elif isinstance(array, pa.DictionaryArray):
+        under = [array.dictionary]
+    else:
+        yield array
+        under = _children(pa, array)
+    for one in under:
+        yield from nested_arrays(pa, one)
+
+
+def _children(pa: Any, array: Any) -> list[Any]:
+    if isinstance(array, pa.StructArray | pa.UnionArray):
+        return [array.field(number) for number in range(array.type.num_fields)]
+    if isinstance(array, pa.MapArray):
+        return [array.keys, array.items]
+    return [array.values] if array.type.num_fields else []

@@ -79,3 +79,25 @@ def _struct(itemsize: int, fields: list[list[Any]], depth: int) -> Type:
     }
     made: Type = np.dtype(layout)
     return made
+
+
+def code_points(dtype: Type) -> tuple[Type, list[tuple[str, ...]]]:
+    """The same layout with numbers in place of text, and the fields in which they are: none where there is no text."""
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        of, paths = code_points(base)
+        return np.dtype((of, shape)), paths
+    if dtype.kind == "U":
+        return np.dtype((f"{dtype.byteorder}u4", (dtype.itemsize // 4,))), [()]
+    if dtype.names is None or dtype.fields is None:
+        return dtype, []
+    within = {name: code_points(dtype.fields[name][0]) for name in dtype.names}
+    if sum(of.itemsize for of, paths in within.values() if paths) > dtype.itemsize:
+        raise CodecError("fields of text that overlap", "send them as arrays of their own")
+    layout: Any = {
+        "names": list(within),
+        "formats": [of for of, _ in within.values()],
+        "offsets": [dtype.fields[name][1] for name in within],
+        "itemsize": dtype.itemsize,
+    }
+    return np.dtype(layout), [(name, *path) for name, (_, paths) in within.items() for path in paths]

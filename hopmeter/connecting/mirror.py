@@ -17,6 +17,7 @@ from hopmeter.connecting.errors import ConnectError
 from hopmeter.connecting.rendezvous import Record, Rendezvous
 from hopmeter.errors import HopmeterError
 from hopmeter.manifest.discovery import named
+from hopmeter.owner_lock import this_process
 
 LOOK_S = 0.05
 FILE = re.compile(r"([a-z0-9-]{1,32})\.([a-z0-9_]{1,32})\.([a-z0-9-]{1,32})\.json")
@@ -96,4 +97,4 @@ def believed(said: Mapping[str, Any]) -> Record:
     words = isinstance(address, str) and len(address) <= LONGEST_ADDRESS
     if not re.fullmatch("[0-9a-f]{16}", run) or not sizes or not words:
         raise ConnectError(f"the other machine offers no end: {str(dict(said))[:200]}")
-    return Record(0, 0, run, "", int(frame_bytes or 0), known, [], str(address))
+    return Record(this_process(), run, "", int(frame_bytes or 0), known, [], str(address))

@@ -1,7 +1,8 @@
 """Where two programs of one user find each other: a private folder with a record for every end that binds.
 
-A record is a file `TRANSPORT.NAME.KIND.json`; it tells the address, and which process left it. One whose process has
-ended is stale: whoever comes across it removes it, with the private folder and the leftovers of that end.
+A record is a file `TRANSPORT.NAME.KIND.json`; it tells the address, and which process left it. That process holds a
+lock on the private folder of its end. A record whose process has ended is stale: the next process that finds it
+removes it, with the private folder and the leftovers of that end.
 """
 
 from __future__ import annotations
@@ -21,21 +22,22 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hopmeter import owner_lock
 from hopmeter.connecting.errors import ConnectError
+from hopmeter.owner_lock import Owner
 
 PREFIX = "hm-link-"
 LONGEST = 40
 """Paths of Unix sockets hold about 100 characters; what is left is the transport's."""
 LOOK_S = 0.01
+UNKNOWN = dict.fromkeys(("host", "machine", "boot", "namespaces"), "")
 
 
 @dataclass(frozen=True)
 class Record:
     """One end that binds."""
 
-    pid: int
-    started: int
-    """When its process started, in clock ticks since boot: a number alone may have passed to somebody else."""
+    owner: Owner
     run: str
     """16 hexadecimal digits, this end's alone."""
     directory: str
@@ -48,18 +50,14 @@ class Record:
     """None while it is still being bound."""
 
     @property
+    def pid(self) -> int:
+        """The number of its process, where that runs."""
+        return self.owner.pid
+
+    @property
     def lives(self) -> bool:
-        """Whether its process is still there."""
-        return started(self.pid) == self.started
-
-
-def started(pid: int) -> int | None:
-    """When a process started; None where there is none, or only what its parent has not yet buried."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in "ZX" else int(fields[19])
+        """Whether its process may still run: False only if this process knows that it has ended."""
+        return self.owner.may_run(Path(self.directory))
 
 
 class Rendezvous:
@@ -75,9 +73,9 @@ class Rendezvous:
         with self._locked():
             self._refuse_taken(name, kind)
             directory = tempfile.mkdtemp(prefix=PREFIX, dir=short_folder())
-            born = started(os.getpid())
+            owner_lock.hold(Path(directory))
             own = [pattern.replace("{run}", run) for pattern in left]
-            record = Record(os.getpid(), born or 0, run, directory, frame_bytes, settings, own)
+            record = Record(owner_lock.this_process(), run, directory, frame_bytes, settings, own)
             self._write(name, kind, record)
         return record
 
@@ -92,8 +90,8 @@ class Rendezvous:
         with self._locked():
             self._refuse_taken(name, kind)
             directory.mkdir(mode=0o700)
-            born = started(os.getpid()) or 0
-            adopted = replace(record, pid=os.getpid(), started=born, directory=str(directory), leftovers=[])
+            owner_lock.hold(directory)
+            adopted = replace(record, owner=owner_lock.this_process(), directory=str(directory), leftovers=[])
             self._write(name, kind, adopted)
         return adopted
 
@@ -124,11 +122,11 @@ class Rendezvous:
     def bound(self) -> dict[str, Record]:
         """The ends of every transport that other living processes have bound here, by the name of their file."""
         found = {path.name: _read(path) for path in self.folder.glob("*.json")}
-        own = os.getpid()
+        own = owner_lock.this_process()
         return {
             file: record
             for file, record in found.items()
-            if record is not None and record.address is not None and record.pid != own and record.lives
+            if record is not None and record.address is not None and record.owner != own and record.lives
         }
 
     def kinds(self, name: str, begins: str) -> set[str]:
@@ -140,19 +138,16 @@ class Rendezvous:
     def sweep(self) -> None:
         """Removes what dead processes left, of every transport."""
         with self._locked():
-            for path in self.folder.glob("*.json"):
-                record = _read(path)
-                if record is not None and not record.lives:
-                    path.unlink(missing_ok=True)
-                    _remove(record)
+            _sweep(self.folder)
 
     def _refuse_taken(self, name: str, kind: str) -> None:
         there = self.look(name, kind)
         if there is None:
             return
         if there.lives:
-            taken = f'"{name}" is already taken over {self._transport}, by process {there.pid}'
-            raise ConnectError(taken, "choose another name, or close it there")
+            taken = f'"{name}" is already taken over {self._transport}, by {there.owner}'
+            crashed = "" if there.owner.is_on_this_host else f"; if it has crashed, remove {self._path(name, kind)}"
+            raise ConnectError(taken, f"choose another name, or close it there{crashed}")
         _remove(there)
 
     def _write(self, name: str, kind: str, record: Record) -> None:
@@ -204,16 +199,29 @@ def _private(folder: Path) -> Path:
 
 def _read(path: Path) -> Record | None:
     try:
-        return Record(**json.loads(path.read_text()))
-    except (OSError, ValueError, TypeError):
+        fields = json.loads(path.read_text())
+        if "owner" not in fields:  # the former format, which names a process but no host
+            fields["owner"] = {"pid": fields.pop("pid"), "started": fields.pop("started"), **UNKNOWN}
+        return Record(**fields | {"owner": Owner(**fields["owner"])})
+    except (OSError, ValueError, TypeError, KeyError):
         return None
+
+
+def _sweep(folder: Path, records: str = "*.json") -> None:
+    for path in folder.glob(records):
+        record = _read(path)
+        if record is not None and not record.lives:
+            path.unlink(missing_ok=True)
+            _remove(record)
 
 
 def _remove(record: Record) -> None:
     """What an end may have left; only what is named as ours is."""
     directory = Path(record.directory)
     if directory.name.startswith(PREFIX):
+        _sweep(directory, "*/*.json")  # of ends that met in a folder of this one
         shutil.rmtree(directory, ignore_errors=True)
+    owner_lock.release(directory)
     if not re.fullmatch("[0-9a-f]{16}", record.run):
         return
     for pattern in record.leftovers:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from hopmeter import children
 from hopmeter.doctor.finding import Finding, finding
+from hopmeter.launch.ground import Ground
+from hopmeter.launch.processes import die_with_launcher
 
 LONGEST_S = 120.0
 SCENARIO = Path(__file__).with_name("floors.toml")
@@ -18,10 +19,12 @@ SCENARIO = Path(__file__).with_name("floors.toml")
 
 def measure() -> dict[str, Any]:
     """{`cells`: the cells as `hopmeter run --json` prints them, `failed`: why there are none}"""
-    with tempfile.TemporaryDirectory(prefix="hopmeter-") as directory:
-        run = [sys.executable, "-m", "hopmeter", "run", str(SCENARIO), "--json", "--out", f"{directory}/floors"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with Ground() as ground:
+        out = ground.directory / "floors"
+        run = [sys.executable, "-m", "hopmeter", "run", str(SCENARIO), "--json", "--out", str(out)]
         try:
-            done = children.run(run, timeout=LONGEST_S, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            done = children.run(run, timeout=LONGEST_S, preexec_fn=die_with_launcher, **pipes)
         except subprocess.TimeoutExpired:
             return {"cells": [], "failed": f"no end after {LONGEST_S:.0f} s"}
     cells = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]

@@ -9,6 +9,8 @@ from hopmeter.doctor.finding import Finding, finding
 LOST_US = 1000.0
 """A gap this long swallows a message at 1000 Hz."""
 BUSY_PERCENT = 1.0
+STEAL_PERCENT = 0.5
+"""Of the time; less is lost in the noise."""
 LATE_US = 100.0
 MESSAGE_NS = 80.0
 """The most that seeing one message may take; benches/ holds the instrument to it."""
@@ -20,7 +22,7 @@ def judge_noise(seen: dict[str, Any]) -> list[Finding]:
     """A finding for each core watched, and one for time stolen meanwhile."""
     found = [_core(core) for core in seen["cores"]]
     stolen = seen["steal_percent"]
-    if stolen is not None and stolen >= 0.5:
+    if stolen is not None and stolen >= STEAL_PERCENT:
         found.append(
             finding(
                 "stolen meanwhile", "hurts", f"{stolen} % of the time watched", "use dedicated cores, take more trials"

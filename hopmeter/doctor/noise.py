@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import hopmeter._instrument as _instrument
 from hopmeter.doctor.kernel import Kernel
 from hopmeter.doctor.machine import cpu_ticks
+from hopmeter.launch.ground import Ground
 
 SHORT_S = 0.1
 """What a run spends on one core before it measures."""
@@ -64,6 +63,6 @@ def sleep_errors() -> list[dict[str, Any]]:
 
 def own_cost() -> dict[str, float]:
     """What the instrument takes, and what one core copies: {clock_ns, clock_step_ns, message_ns, copy_bytes_per_ns}."""
-    with tempfile.TemporaryDirectory(prefix="hopmeter-") as directory:
-        cost = _instrument.recording_cost(Path(directory))
+    with Ground() as ground:
+        cost = _instrument.recording_cost(ground.directory)
     return {**cost, "clock_step_ns": _instrument.clock_quality()["resolution_ns"]}

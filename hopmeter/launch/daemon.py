@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from hopmeter.launch.failure import TrialFailedError
 from hopmeter.launch.processes import Reading, die_with_launcher, has_ended, kill_group, reading
+from hopmeter.launch.stops import is_stopped
 from hopmeter.manifest.daemon import Daemon as Told
 from hopmeter.manifest.readiness import environment
 from hopmeter.node.contract import LOOPBACK
@@ -80,7 +81,7 @@ class Daemon:
         self._port = _free_port(self._ground.host)
         self._ground.directory.mkdir(parents=True, exist_ok=True)
         for name, text in self._told.files.items():
-            (self._ground.directory / name).write_text(self._filled(text))
+            (self._ground.directory / name).write_text(self._filled(text), encoding="utf-8")
         self.address = self._filled(self._told.address)
         self.environment = {name: self._filled(value) for name, value in self._told.environment.items()}
         command = [self._told.program or self._told.command[0], *map(self._filled, self._told.command[1:])]
@@ -126,21 +127,29 @@ class Daemon:
 
     def _serves(self) -> bool:
         if self._told.line:
-            return self._told.line in self._ground.log.read_text(errors="replace")
+            return self._told.line in self._log_text()
         with contextlib.suppress(OSError), socket.create_connection((self._ground.host, self._port), timeout=1):
             return True
         return False
 
     def check(self) -> None:
-        """Raises `TrialFailedError` where it has ended: without it no message travels."""
+        """Raises `TrialFailedError` where it has ended or is stopped: without it no message travels."""
         if has_ended(self.pid):
             raise TrialFailedError(
                 f"{self.title} has ended{self._logged()}", f"read logs/{self._ground.log.name}", crash=True
             )
 
+        if is_stopped(self.pid):
+            raise TrialFailedError(
+                f"the broker stopped answering: the process of {self.title} is stopped", "let it run, and measure again"
+            )
+
     def _logged(self) -> str:
-        lines = [line.strip() for line in self._ground.log.read_text(errors="replace").splitlines() if line.strip()]
+        lines = [line.strip() for line in self._log_text().splitlines() if line.strip()]
         return f"; its log ends: {' | '.join(lines[-3:])[-TAIL_CHARACTERS:]}" if lines else ""
+
+    def _log_text(self) -> str:
+        return self._ground.log.read_text(encoding="utf-8", errors="replace")
 
     def reading(self) -> Reading:
         """What it has used so far."""
@@ -158,6 +167,7 @@ class Daemon:
         """Ends it and all it has started; asked first, since a daemon has more to give back than its process."""
         # Not through Popen, which would reap it: until then its number and its group are its own.
         os.kill(self.pid, signal.SIGTERM)
+        os.kill(self.pid, signal.SIGCONT)  # one that is stopped would not hear
         self._wait()
         kill_group(self.pid)
         self._process.wait()

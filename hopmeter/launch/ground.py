@@ -10,12 +10,14 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from hopmeter import places
+from hopmeter import owner_lock, places
 from hopmeter.launch.processes import boot_id, kill_group, start_ticks
+from hopmeter.owner_lock import Owner
 
 PREFIX = "hm-"
 LONGEST = 40
@@ -32,6 +34,8 @@ class Ground:
 
     def __enter__(self) -> Self:
         self.directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=_base()))
+        # Before the note: a folder that a note names and nobody holds is one of a killed run.
+        owner_lock.hold(self.directory)
         self._note = _notes() / f"{os.getpid()}-{self.directory.name}.json"
         self._trials = 0
         self.keep(nodes=(), leftovers=())
@@ -42,6 +46,7 @@ class Ground:
     ) -> None:
         shutil.rmtree(self.directory, ignore_errors=True)
         self._note.unlink(missing_ok=True)
+        owner_lock.release(self.directory)
 
     def trial(self) -> Path:
         """A fresh folder for one trial."""
@@ -52,12 +57,13 @@ class Ground:
 
     def keep(self, nodes: Iterable[int], leftovers: Iterable[str]) -> None:
         """Notes what there is to clean up should this process be killed."""
+        left = list(leftovers)
         note = {
-            "boot": boot_id(),
-            "launcher": _who(os.getpid()),
+            "owner": asdict(owner_lock.this_process()),
             "directory": str(self.directory),
-            "nodes": [_who(pid) for pid in nodes],
-            "leftovers": list(leftovers),
+            "nodes": [(pid, start_ticks(pid)) for pid in nodes],
+            "leftovers": left,
+            "places": {place: _identity(place) for place in {str(Path(pattern).parent) for pattern in left}},
         }
         # A machine whose cache cannot be written still measures; only a SIGKILL would leave something then.
         with contextlib.suppress(OSError):
@@ -67,8 +73,12 @@ class Ground:
             beside.replace(self._note)
 
 
-def _who(pid: int) -> list[int | None]:
-    return [pid, start_ticks(pid)]
+def _identity(place: str) -> list[int]:
+    """Tells a folder from the folder of the same path in another container."""
+    with contextlib.suppress(OSError):
+        found = Path(place).stat()
+        return [found.st_dev, found.st_ino]
+    return []
 
 
 def _base() -> Path:
@@ -91,44 +101,68 @@ def remove_leftovers(patterns: Iterable[str], run: str) -> list[str]:
 
 
 def sweep() -> list[str]:
-    """Cleans up after launchers that were killed; answers their folders. Never touches a live run."""
-    swept = []
-    for path in _notes().glob("*.json"):
-        note = _read(path)
-        if note is None or _is_live(note):
-            continue
+    """Clean up after launchers that were killed, and list their folders. A run that may be live is left alone."""
+    swept = (_sweep(path) for path in _notes().glob("*.json"))
+    return [str(directory) for directory in swept if directory]
+
+
+def _sweep(path: Path) -> Path | None:
+    note = _read(path)
+    if note is None or not _sees_all(note):
+        return None
+    with note.owner.take_over(note.directory) as ended:
+        if not ended or not path.exists():
+            return None
         _clean(note)
-        path.unlink(missing_ok=True)
-        swept.append(str(note["directory"]))
-    return swept
+        try:
+            path.unlink()
+        except OSError:  # another command has swept it
+            return None
+    return note.directory
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+@dataclass(frozen=True)
+class Note:
+    """What a launcher wrote down for the command that cleans up after it."""
+
+    owner: Owner
+    directory: Path
+    nodes: list[tuple[int, int | None]]
+    leftovers: list[str]
+    places: dict[str, list[int]]
+
+
+def _read(path: Path) -> Note | None:
     try:
         note = json.loads(path.read_text())
-        keys = {"boot", "launcher", "directory", "nodes", "leftovers"}
-        return note if keys <= note.keys() else None
-    except (OSError, ValueError, AttributeError):
+        directory = Path(note["directory"])
+        owner = Owner(**note["owner"]) if "owner" in note else _former_owner(note, directory)
+        return Note(owner, directory, note["nodes"], note["leftovers"], note.get("places", {}))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
 
-def _is_live(note: dict[str, Any]) -> bool:
-    return note["boot"] == boot_id() and _is_same(*note["launcher"])
+def _former_owner(note: dict[str, Any], directory: Path) -> Owner:
+    """Of a note in the former format, which names no host: it is this one if the folder is here and outlived a boot."""
+    pid, started = note["launcher"]
+    if note["boot"] == boot_id() or not directory.is_dir():
+        return Owner(pid, started, "", "", note["boot"], "")
+    return replace(owner_lock.this_process(), pid=pid, started=started, boot=note["boot"], namespaces="")
 
 
-def _is_same(pid: int, started: int | None) -> bool:
-    return started is not None and start_ticks(pid) == started
+def _sees_all(note: Note) -> bool:
+    """Whether this process sees the places where the owner's leftovers are; after a boot all of them are new."""
+    return note.owner.boot != boot_id() or all(_identity(place) == known for place, known in note.places.items())
 
 
-def _clean(note: dict[str, Any]) -> None:
-    if note["boot"] == boot_id():
-        for pid, started in note["nodes"]:
-            if _is_same(pid, started):
-                kill_group(pid)
-    for pattern in note["leftovers"]:
+def _clean(note: Note) -> None:
+    # Nodes with numbers of another namespace have ended already: the kernel ends them with their launcher.
+    for pid, started in note.nodes if note.owner.shares_namespaces else ():
+        if started is not None and start_ticks(pid) == started:
+            kill_group(pid)
+    for pattern in note.leftovers:
         # Resolved patterns carry a run's id; anything else in a damaged note is not ours to delete.
         if re.search(r"[0-9a-f]{16}", pattern):
             remove_leftovers([pattern], "")
-    directory = Path(note["directory"])
-    if directory.name.startswith(PREFIX):
-        shutil.rmtree(directory, ignore_errors=True)
+    if note.directory.name.startswith(PREFIX):
+        shutil.rmtree(note.directory, ignore_errors=True)

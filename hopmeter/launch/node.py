@@ -16,6 +16,7 @@ from typing import Any
 from hopmeter.launch.failure import TrialFailedError
 from hopmeter.launch.processes import die_with_launcher, has_ended, kill_group
 from hopmeter.manifest.readiness import environment
+from hopmeter.untrusted_json import parse
 
 LONGEST_LINE = 1 << 20
 TAIL_LINES, TAIL_CHARACTERS = 3, 400
@@ -113,7 +114,7 @@ class Node:
 
     def _understood(self, line: bytes) -> dict[str, Any]:
         try:
-            message = json.loads(line)
+            message = parse(line)
             word = message["say"]
         except (ValueError, KeyError, TypeError) as cause:
             raise self._garbage(line) from cause
@@ -151,7 +152,7 @@ class Node:
     def tail(self) -> str:
         """The end of its log, in one line; empty where it said nothing."""
         try:
-            lines = [line.strip() for line in self.log.read_text(errors="replace").splitlines()]
+            lines = [line.strip() for line in self.log.read_text(encoding="utf-8", errors="replace").splitlines()]
         except OSError:
             return ""
         last = " | ".join([line for line in lines if line][-TAIL_LINES:])

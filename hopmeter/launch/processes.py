@@ -20,13 +20,14 @@ def die_with_launcher() -> None:
 
 
 def start_ticks(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; None where there is no such process."""
+    """When a process started, in clock ticks since boot; None if it has ended, even if its parent did not reap it."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
     # The name of the program may contain spaces and brackets; what follows its last bracket does not.
-    return int(text.rpartition(")")[2].split()[19])
+    fields = text.rpartition(")")[2].split()
+    return None if fields[0] in "ZX" else int(fields[19])
 
 
 def has_ended(pid: int) -> bool:

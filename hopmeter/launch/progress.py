@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from hopmeter import spoken
 from hopmeter.launch.order import Turn
 from hopmeter.plan.make import scheduled_s
+from hopmeter.terminal import Console
 
 START_S = 0.25
 """What starting and ending the nodes of a trial takes until it has been seen."""

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rich.console import Console
-
 from hopmeter.launch.alarm import Alarm
 from hopmeter.launch.failure import InterruptedRunError
 from hopmeter.launch.ground import Ground
@@ -22,6 +20,7 @@ from hopmeter.plan import Cell, Plan
 from hopmeter.plan.expand import World
 from hopmeter.plan.rules import languages
 from hopmeter.store.run import RunFolder
+from hopmeter.terminal import Console
 
 HOPELESS = 2
 """A cell that failed so often, and never succeeded, is not tried again: each try may take a timeout."""

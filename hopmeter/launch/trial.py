@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from hopmeter.launch.failure import TrialFailedError
 from hopmeter.launch.ground import Ground, new_run_id, remove_leftovers
 from hopmeter.launch.node import Node, Start
 from hopmeter.launch.result import TrialResult
+from hopmeter.launch.stops import StopWatch
 from hopmeter.manifest import Manifest, Readiness
 from hopmeter.pictures.decoded import Decoded
 from hopmeter.plan.cell import Cell
@@ -95,6 +96,7 @@ def _place(work: Work, folder: Path, run: str) -> Place:
 def _run(work: Work, ground: Ground, alarm: Alarm, place: Place, leftovers: list[str], outcome: Outcome) -> None:
     with ExitStack() as ends:
         nodes: list[Node] = []
+        stops = ends.enter_context(closing(StopWatch()))
         daemon = _daemon(work, place)
         if daemon is not None:
             ends.enter_context(daemon)
@@ -105,10 +107,11 @@ def _run(work: Work, ground: Ground, alarm: Alarm, place: Place, leftovers: list
             ends.callback(node.close)
             nodes.append(node)
         ground.keep([*([daemon.pid] if daemon else []), *(node.pid for node in nodes)], leftovers)
+        stops.watch(([daemon.pid] if daemon else []) + [node.pid for node in nodes])
         control = Control(nodes, alarm, daemon)
         ends.callback(control.close)
         with aside(work.cell.core_list):
-            _converse(work, control, outcome.result, daemon)
+            _converse(work, control, outcome.result, daemon, stops)
 
 
 def _daemon(work: Work, place: Place) -> Daemon | None:
@@ -137,7 +140,7 @@ def _starts(work: Work, place: Place, environment: Mapping[str, str]) -> Iterato
         )
 
 
-def _converse(work: Work, control: Control, result: TrialResult, daemon: Daemon | None) -> None:
+def _converse(work: Work, control: Control, result: TrialResult, daemon: Daemon | None, stops: StopWatch) -> None:
     cell = work.cell
     control.expect("bound", cell.timeout_s)
     links = {link: address for node in control.nodes for link, address in node.said["bound"].get("links", {}).items()}
@@ -152,6 +155,7 @@ def _converse(work: Work, control: Control, result: TrialResult, daemon: Daemon 
     if daemon is not None and before is not None:
         daemon.check()
         result.nodes.append(_served(daemon, daemon.reading().since(before)))
+    _note_stops(result, stops)
     control.say({"say": "end"})
     control.wait_for_exits(cell.timeout_s)
 
@@ -197,6 +201,13 @@ def _served(daemon: Daemon, used: dict[str, int]) -> dict[str, Any]:
     """The daemon's row: what it used from `go` until all were done counts into the cell like a node's."""
     facts = {"daemon": daemon.title}
     return {"participants": [], "resources": used, "facts": facts, "version": daemon.version(), "pid": daemon.pid}
+
+
+def _note_stops(result: TrialResult, stops: StopWatch) -> None:
+    """Writes into the row of a process how long it was stopped while it measured, if it was."""
+    for node in result.nodes:
+        if stopped_s := stops.stopped_s(node.get("pid") or 0, result.start_ns):
+            node["stopped_s"] = stopped_s
 
 
 def _done(node: Node) -> dict[str, Any]:

@@ -141,7 +141,8 @@ def environment() -> dict[str, str]:
     if os.environ.get("PYTHONPATH"):
         paths.append(os.environ["PYTHONPATH"])
     found = {"PYTHONPATH": os.pathsep.join(paths)} if paths else {}
-    return {**os.environ, "OMP_NUM_THREADS": "1", **found}
+    # Whatever the terminal shows, their logs are UTF-8, and no word of theirs is an error.
+    return {**os.environ, "PYTHONIOENCODING": "utf-8:backslashreplace", "OMP_NUM_THREADS": "1", **found}
 
 
 def _unready(manifest: Manifest, language: str, missing: str, get: str = "") -> Readiness:

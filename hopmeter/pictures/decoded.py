@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from hopmeter.errors import HopmeterError
+from hopmeter.input_files import open_regular
 from hopmeter.pictures import image, video
 from hopmeter.pictures.frame import CHANNELS, Frame
 from hopmeter.pictures.source import PictureError, Size, Source
@@ -75,7 +76,7 @@ def said(facts: Mapping[str, Any]) -> str:
 def size_of(source: Source) -> Size:
     """How large its frames are, by the first one. PictureError where there is none."""
     try:
-        with source.file.open("rb") as file:
+        with open_regular(source.file) as file:
             found = os.fstat(file.fileno())
     except OSError as cause:
         raise PictureError(f"{source.file} cannot be read: {cause.strerror}", "name an image or a video") from cause

@@ -14,13 +14,11 @@ from hopmeter.manifest.readiness import readiness
 from hopmeter.plan.cell import AXES, Cell, waits_of
 from hopmeter.plan.cores import Machine, NoCoresError
 from hopmeter.scenario import Ask, Scenario, amounts
+from hopmeter.scenario.paces import MOST_UNSCHEDULED_MESSAGES, UNSCHEDULED
 from hopmeter.toml_files import one_of
 
 PATIENCE_S = 30.0
 """How long `closed` and `max` go on at most where only messages are given."""
-UNPACED_MESSAGES = 2_000_000
-"""After so many `closed` and `max` end at the latest where a duration is given: no rate says how many there will be."""
-UNPACED = ("closed", "max")
 
 
 @dataclass(frozen=True)
@@ -183,12 +181,12 @@ def _manner(scenario: Scenario) -> dict[str, Any]:
 
 def length(ask: Ask, axes: Mapping[str, Any]) -> dict[str, Any]:
     """How many messages, and how long they may take at most."""
-    rate = None if axes["pace"] in UNPACED else axes["rate"]
+    rate = None if axes["pace"] in UNSCHEDULED else axes["rate"]
     span = amounts.seconds(ask.duration) if ask.duration else None
     if ask.messages is not None:
         messages = ask.messages
     else:
-        asked = (span or 0) * rate if rate else min(UNPACED_MESSAGES, (span or 0) * 1_000_000)
+        asked = (span or 0) * rate if rate else min(MOST_UNSCHEDULED_MESSAGES, (span or 0) * 1_000_000)
         messages = max(ask.least, round(asked))
     warmup = max(2, min(1000, messages // 10)) if ask.warmup is None else ask.warmup
     limit = (span or PATIENCE_S) if rate is None else 1.5 * (messages + warmup) / rate + 3

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +14,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hopmeter.analysis.percentiles import PERMILLE, quantiles
+from hopmeter.analysis.percentiles import PERMILLE, estimate, quantiles
 from hopmeter.errors import UsageError
+from hopmeter.input_files import read_text
 from hopmeter.plan.cell import Cell
 from hopmeter.report import facts, words
 from hopmeter.report.drawing import Figure
 from hopmeter.report.source import Row, Run
 from hopmeter.store.disk import StoreError
 from hopmeter.store.run import BY_HAND
+from hopmeter.untrusted_json import parse
 
 PASSING = ("Load before the run", "Stolen since boot, %")
 """What of a machine is another from one minute to the next."""
@@ -119,7 +120,7 @@ def opened(folder: Path) -> Run:
 
 def _about(folder: Path) -> dict[str, Any]:
     try:
-        about = json.loads((folder / BY_HAND).read_text())
+        about = parse(read_text(folder / BY_HAND))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as cause:
@@ -155,9 +156,9 @@ def row(run: Run, transport: str, codec: str, pattern: str, known: Delays) -> Ro
 
 
 def _notch(known: Delays) -> tuple[float, float]:
-    q1, p50, q3 = np.quantile(known, (0.25, 0.5, 0.75)) / 1000
+    q1, p50, q3 = (value / 1000 for value in estimate(known, (0.25, 0.5, 0.75)))
     half = NOTCH * (q3 - q1) / len(known) ** 0.5
-    return max(float(p50 - half), float(known.min()) / 1000), float(p50 + half)
+    return max(p50 - half, float(known.min()) / 1000), p50 + half
 
 
 def line(names: tuple[str, str], known: Delays, more: tuple[Figured, ...]) -> Line:

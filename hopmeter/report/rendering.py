@@ -77,7 +77,7 @@ def _escaped(text: str) -> str:
 def write_files(whole: str, folder: Path, stem: str) -> None:
     """`STEM.svg` and `STEM.png`."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{stem}.svg").write_text(whole)
+    (folder / f"{stem}.svg").write_text(whole, encoding="utf-8", errors="backslashreplace")
     (folder / f"{stem}.png").write_bytes(vl_convert.svg_to_png(whole, scale=PNG_SCALE))
 
 

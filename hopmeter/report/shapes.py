@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopmeter.analysis.percentiles import BEYOND
+from hopmeter.analysis.percentiles import BEYOND, PERMILLE, estimate, least_count
 from hopmeter.report.samples import Numbers, Trial, trials
 from hopmeter.report.source import Row
 
@@ -56,7 +56,7 @@ def boxed(pooled: Numbers) -> Box | None:
     positive = np.sort(pooled[pooled > 0])
     if not len(positive):
         return None
-    q1, p50, q3 = np.quantile(positive, (0.25, 0.5, 0.75)).tolist()
+    q1, p50, q3 = estimate(positive, (0.25, 0.5, 0.75))
     reach = WHISKER * (q3 - q1)
     inside = positive[(positive >= q1 - reach) & (positive <= q3 + reach)]
     beyond = (*_thinned(positive[positive < inside[0]]), *_thinned(positive[positive > inside[-1]]))
@@ -76,17 +76,22 @@ def hops(row: Row) -> list[tuple[int, float, float]]:
     found = trials(row)
     many = min((len(trial.hops_us) for trial in found), default=0)
     pooled = [np.concatenate([part for trial in found for part in trial.hops_us[hop]]) for hop in range(many)]
-    return [(hop, *np.quantile(each, (0.5, 0.9)).tolist()) for hop, each in enumerate(pooled, 1) if len(each)]
+    return [(hop, *_p50_and_p90(each)) for hop, each in enumerate(pooled, 1) if len(each)]
+
+
+def _p50_and_p90(hop_us: Numbers) -> tuple[float, float]:
+    p50, p90 = estimate(hop_us, (0.5, 0.9))
+    return p50, p90
 
 
 def curve(row: Row) -> list[tuple[float, float]]:
     """(share of messages, latency in µs): every percentile that is resolved, dense towards the tail."""
     pooled = _pooled(row)
-    if len(pooled) < 2 * BEYOND:
+    if len(pooled) < least_count(PERMILLE["p50"]):
         return []
     last = np.log10(len(pooled) / BEYOND)
-    shares = 1 - 10 ** -np.linspace(0, min(last, 3.0), 80)
-    return list(zip(shares.tolist(), np.quantile(pooled, shares).tolist(), strict=True))
+    shares = (1 - 10 ** -np.linspace(0, min(last, 3.0), 80)).tolist()
+    return list(zip(shares, estimate(pooled, shares), strict=True))
 
 
 def distribution(row: Row, ends: tuple[float, float]) -> list[tuple[float, float, float]]:
@@ -103,7 +108,10 @@ def bulk(row: Row) -> tuple[float, float] | None:
     """Where all but the outermost messages lie."""
     pooled = _pooled(row)
     positive = pooled[pooled > 0]
-    return tuple(np.quantile(positive, (0.001, 0.995)).tolist()) if len(positive) else None
+    if not len(positive):
+        return None
+    low, high = estimate(positive, (0.001, 0.995))
+    return low, high
 
 
 def course(row: Row) -> list[Moment]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from hopmeter.doctor.measured import STEAL_PERCENT
 from hopmeter.report import hosts, samples, words
 from hopmeter.report.cautions import Caution, measured, names, rule, sentence
 from hopmeter.report.source import Run
 
 NOISY_GAP_US = 100.0
 """A core that was away for longer than this within the probe makes tails that are not the transport's."""
-STEAL_SHARE = 0.005
-"""Of the trials' time; less is lost in the noise."""
 
 
 @rule
@@ -51,7 +50,7 @@ def stolen(runs: Sequence[Run]) -> Iterator[Caution]:
     """The hypervisor gave the cores to others."""
     wall_s = sum(trial.get("wall_s") or 0 for run in runs for trial in run.trials)
     steal_s = sum(trial.get("steal_us") or 0 for run in runs for trial in run.trials) / 1e6
-    if wall_s and steal_s / wall_s > STEAL_SHARE:
+    if wall_s and 100 * steal_s / wall_s >= STEAL_PERCENT:
         yield Caution(
             "Stolen time",
             f"The hypervisor gave {words.number(steal_s)} s of CPU time to others during "

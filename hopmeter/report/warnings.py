@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hopmeter.analysis.pace import SCHEDULED
+from hopmeter.analysis.percentiles import BEYOND, LEAST_TRIALS, PERMILLE, QUICK_TRIALS, least_count
 from hopmeter.report import surroundings, words
 from hopmeter.report.cautions import RULES, Caution, measured, names, rule, sentence
 from hopmeter.report.processes import mapped_mb
 from hopmeter.report.source import Row, Run
+from hopmeter.scenario.paces import SCHEDULED
 
 PACING_US = 50.0
 """How late a source may wake before it is said."""
@@ -37,8 +38,8 @@ def few_trials(runs: Sequence[Run]) -> Iterator[Caution]:
     if any(run.quick for run in runs):
         yield Caution(
             "A quick look",
-            "Fewer than five trials a cell, or short ones. Intervals are wide, tails are thin, and "
-            "an order may flip on the next run. For a verdict, measure five trials or more, and longer ones.",
+            f"Fewer than {QUICK_TRIALS} trials a cell, or short ones. Intervals are wide, tails are thin, and an order "
+            f"may flip on the next run. For a verdict, measure {QUICK_TRIALS} trials or more, and longer ones.",
         )
 
 
@@ -49,7 +50,7 @@ def no_interval(runs: Sequence[Run]) -> Iterator[Caution]:
     if rows:
         yield Caution(
             "No interval",
-            f"{names(rows)}: too few good trials, or too few messages in them, for an interval. "
+            f"{names(rows)}: fewer than {LEAST_TRIALS} good trials, or too few messages in one, for an interval. "
             "These rows have no place in the order.",
         )
 
@@ -61,22 +62,22 @@ def no_median(runs: Sequence[Run]) -> Iterator[Caution]:
     if rows:
         yield Caution(
             "Too few messages for a median",
-            f"{names(rows)}: a median takes 20 messages in all good trials together. Means, loss and CPU are known: "
-            "`hopmeter show` and cells.parquet have them.",
+            f"{names(rows)}: a median takes {least_count(PERMILLE['p50'])} messages in all good trials together. "
+            "Means, loss and CPU are known: `hopmeter show` and cells.parquet have them.",
             grave=True,
         )
 
 
 @rule
 def unresolved(runs: Sequence[Run]) -> Iterator[Caution]:
-    """A percentile needs ten messages beyond it."""
-    for column, name, need in (("p99", "p99", 1000), ("p999", "p99.9", 10000)):
+    """A percentile needs enough messages beyond it."""
+    for column, name in (("p99", "p99"), ("p999", "p99.9")):
         rows = [row for row in measured(runs) if row.ok and row.figure(column) is None]
         if rows:
             yield Caution(
                 f"{name} is not resolved everywhere",
-                f"{words.plural(len(rows), 'row')} had fewer than ten messages "
-                f"beyond it, which takes about {words.count(need)} messages in all: {names(rows)}.",
+                f"{words.plural(len(rows), 'row')} had fewer than {BEYOND} messages beyond it, which takes about "
+                f"{words.count(least_count(PERMILLE[column]))} messages in all: {names(rows)}.",
             )
 
 

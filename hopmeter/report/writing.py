@@ -56,7 +56,7 @@ def write(run_folders: list[Path], out: Path, figure_folder: Path | None = None)
         with writing(out):
             out.parent.mkdir(parents=True, exist_ok=True)
         with replacing(out) as partial:
-            partial.write_text(text)
+            partial.write_text(text, encoding="utf-8", errors="backslashreplace")
     return out
 
 

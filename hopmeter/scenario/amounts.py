@@ -7,6 +7,7 @@ import os
 import re
 from pathlib import Path
 
+from hopmeter.input_files import open_regular
 from hopmeter.pictures import PictureError, parsed
 
 WAYS = ("memcpy", "stream", "rep", "bytes", "own")
@@ -16,6 +17,8 @@ DESTINATIONS = ("warm", "cold", "fresh")
 MOST_S = 1e9
 """A time beyond is a slip, and does not fit into the nodes' nanoseconds."""
 MOST_COPY_BYTES = 1 << 40
+MOST_FILE_BYTES = 1 << 30
+"""Each node has the whole file in memory; no transport carries more."""
 UNITS_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000}
 
 
@@ -91,10 +94,13 @@ def object_of(text: str) -> str:
 
 def _size(path: Path) -> int:
     try:
-        with path.open("rb") as file:
-            return file.seek(0, os.SEEK_END)
+        with open_regular(path) as file:
+            size = file.seek(0, os.SEEK_END)
     except OSError as cause:
         raise ValueError(f"the payload {path} cannot be read: {cause.strerror}") from cause
+    if size > MOST_FILE_BYTES:
+        raise ValueError(f"the payload {path} has {size:,} bytes; name a file of at most {MOST_FILE_BYTES:,}")
+    return size
 
 
 def payload(text: str) -> dict[str, str | int]:

@@ -20,6 +20,7 @@ from pydantic_core import CoreSchema
 
 from hopmeter.manifest.model import LANGUAGES, Wait
 from hopmeter.scenario import amounts, patterns
+from hopmeter.scenario.paces import MOST_UNSCHEDULED_MESSAGES, PaceKind
 from hopmeter.scenario.search import LEAST_HZ, MOST_HZ, Search
 from hopmeter.toml_files import nearest, one_of
 
@@ -188,9 +189,7 @@ class Axes(Strict):
     share: Axis[Literal["none", "cuda-ipc"]] | None = Field(
         None, description="Whether an object on a GPU is copied to the host and back, or lent by a handle of CUDA's."
     )
-    pace: Axis[Literal["open", "poisson", "burst", "closed", "max"]] | None = Field(
-        None, description="How the source paces its messages."
-    )
+    pace: Axis[PaceKind] | None = Field(None, description="How the source paces its messages.")
     rate: Axis[Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)]] | None = Field(
         None, description="Messages a second; closed and max have none."
     )
@@ -219,7 +218,8 @@ class Axes(Strict):
     messages: Count | None = Field(None, description="Messages measured in each trial.")
     duration: Span | None = Field(
         None,
-        description="How long each trial measures, instead of messages; closed and max end after 2,000,000 at most.",
+        description="How long each trial measures, instead of messages; closed and max end after "
+        f"{MOST_UNSCHEDULED_MESSAGES:,} at most.",
     )
     warmup: Annotated[int, Field(ge=0, le=MOST_MESSAGES)] | None = Field(
         None, description="Messages sent before those measured."

@@ -70,12 +70,12 @@ def _flush(path: Path) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Writes JSON for people to read, whole or not at all."""
     with replacing(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+        temporary.write_bytes(_utf8(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
 def append_line(path: Path, value: Any) -> None:
     """Adds one JSON line, on disk when this returns; a line that did not fit is taken back."""
-    line = json.dumps(value, ensure_ascii=False).encode() + b"\n"
+    line = _utf8(json.dumps(value, ensure_ascii=False))
     with writing(path), path.open("ab", buffering=0) as file:
         before = file.tell()
         try:
@@ -86,6 +86,11 @@ def append_line(path: Path, value: Any) -> None:
         except OSError:
             _take_back(file.fileno(), before)
             raise
+
+
+def _utf8(line: str) -> bytes:
+    """A line of JSON. Bytes of a path that are no UTF-8 stand in it as escapes, which JSON knows."""
+    return line.encode(errors="backslashreplace") + b"\n"
 
 
 def _take_back(descriptor: int, length: int) -> None:

@@ -13,11 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hopmeter.errors import UsageError
+from hopmeter.input_files import read_text
 from hopmeter.launch.result import TrialResult
 from hopmeter.plan.cell import Cell
 from hopmeter.store import columns, processes
 from hopmeter.store.disk import DiskFullError, StoreError, append_line, replacing, write_json, writing
 from hopmeter.store.samples import write_parquet
+from hopmeter.untrusted_json import parse
 
 NAMES = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 """Run and cell names: they become names of files."""
@@ -212,12 +214,12 @@ def _trial_row(trial: TrialResult) -> dict[str, Any]:
 
 def _write_lines(path: Path, trials: Iterable[TrialResult]) -> None:
     with replacing(path) as temporary:
-        temporary.write_text("".join(json.dumps(each.as_json()) + "\n" for each in trials))
+        temporary.write_text("".join(json.dumps(each.as_json()) + "\n" for each in trials), encoding="utf-8")
 
 
 def _read_about(path: Path) -> dict[str, Any]:
     try:
-        about = json.loads((path / "run.json").read_text())
+        about = parse(read_text(path / "run.json"))
     except (FileNotFoundError, NotADirectoryError) as cause:
         by_hand = (path / BY_HAND).exists()
         remedy = (
@@ -251,13 +253,13 @@ def _read_trials(path: Path) -> list[TrialResult]:
 
 def _trial(row: dict[str, Any]) -> TrialResult:
     fields = {name: row[name] for name in TrialResult.__dataclass_fields__}
-    return TrialResult.from_json(fields | {"nodes": json.loads(row["nodes"])})
+    return TrialResult.from_json(fields | {"nodes": parse(row["nodes"])})
 
 
 def _read_lines(path: Path) -> list[TrialResult]:
     """A torn last line is a trial that was not finished."""
-    lines = path.read_text().split("\n")
     try:
-        return [TrialResult.from_json(json.loads(line)) for line in lines[:-1] if line]
-    except (ValueError, TypeError) as cause:
+        lines = read_text(path).split("\n")
+        return [TrialResult.from_json(parse(line)) for line in lines[:-1] if line]
+    except (OSError, ValueError, TypeError) as cause:
         raise _damaged(path, cause) from cause

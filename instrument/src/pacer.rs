@@ -1,7 +1,6 @@
 //! When the next message is due: an absolute schedule that never drifts with the work done between messages.
 
 use crate::alarm::Alarm;
-use crate::clock;
 use crate::spec::{Pace, PaceKind};
 
 /// Deals out intended times, message by message.
@@ -19,23 +18,24 @@ impl Pacer {
         Self { pace, start_ns, next: 0, poisson_ns: 0.0, random: Random(pace.seed), alarm: Alarm::new(pace.spin_ns) }
     }
 
-    /// When the next message is due. Without a schedule (`closed`, `max`) it is due now.
-    pub fn next_ns(&mut self) -> i64 {
+    /// When the next message is due; `None` if the pace has no schedule.
+    pub fn next_ns(&mut self) -> Option<i64> {
         let index = self.next;
         self.next += 1;
-        match self.pace.kind {
-            PaceKind::Open => self.start_ns + self.offset_ns(index),
+        let offset_ns = match self.pace.kind {
+            PaceKind::Open => self.offset_ns(index),
             PaceKind::Burst => {
                 let burst = u64::from(self.pace.burst.max(1));
-                self.start_ns + self.offset_ns(index / burst * burst)
+                self.offset_ns(index / burst * burst)
             }
             PaceKind::Poisson => {
-                let due_ns = self.start_ns + self.poisson_ns as i64;
+                let offset_ns = self.poisson_ns as i64;
                 self.poisson_ns += self.random.exponential() * 1e9 / self.pace.rate_hz;
-                due_ns
+                offset_ns
             }
-            PaceKind::Closed | PaceKind::Max => clock::now_ns().max(self.start_ns),
-        }
+            PaceKind::Closed | PaceKind::Max => return None,
+        };
+        Some(self.start_ns + offset_ns)
     }
 
     fn offset_ns(&self, index: u64) -> i64 {
@@ -81,22 +81,29 @@ mod tests {
     #[test]
     fn open_schedule_is_absolute_and_does_not_accumulate_rounding() {
         let mut pacer = Pacer::new(pace(PaceKind::Open, 3.0, 1), 1000);
-        let times: Vec<i64> = (0..4).map(|_| pacer.next_ns()).collect();
+        let times: Vec<i64> = (0..4).filter_map(|_| pacer.next_ns()).collect();
         assert_eq!(times, [1000, 333_334_333, 666_667_667, 1_000_001_000]);
     }
 
     #[test]
     fn bursts_share_one_intended_time() {
         let mut pacer = Pacer::new(pace(PaceKind::Burst, 1000.0, 3), 0);
-        let times: Vec<i64> = (0..7).map(|_| pacer.next_ns()).collect();
+        let times: Vec<i64> = (0..7).filter_map(|_| pacer.next_ns()).collect();
         assert_eq!(times, [0, 0, 0, 3_000_000, 3_000_000, 3_000_000, 6_000_000]);
+    }
+
+    #[test]
+    fn closed_and_max_have_no_schedule() {
+        for kind in [PaceKind::Closed, PaceKind::Max] {
+            assert_eq!(Pacer::new(pace(kind, 0.0, 1), 1000).next_ns(), None);
+        }
     }
 
     #[test]
     fn poisson_gaps_have_the_rate_as_their_mean_and_repeat_with_the_seed() {
         let times = |_| {
             let mut pacer = Pacer::new(pace(PaceKind::Poisson, 1000.0, 1), 0);
-            (0..20_000).map(|_| pacer.next_ns()).collect::<Vec<_>>()
+            (0..20_000).filter_map(|_| pacer.next_ns()).collect::<Vec<_>>()
         };
         let first = times(0);
         assert_eq!(first, times(1));

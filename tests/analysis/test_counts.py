@@ -88,6 +88,20 @@ def test_what_a_transport_did_otherwise_is_told_once(tmp_path: Path) -> None:
     assert row["warnings"] == ["UDP, for there is no shared memory"]
 
 
+def test_a_process_that_was_stopped_is_named_with_how_long(tmp_path: Path) -> None:
+    nodes = [
+        {"participants": [{"role": "source"}]},
+        {"participants": [{"role": "sink"}], "stopped_s": 10.04},
+        {"participants": [], "facts": {"daemon": "mosquitto"}, "stopped_s": 0.5},
+    ]
+    row = analysed(tmp_path, cell(), {0: messages(4), 1: arrivals([0, 1, 2, 3])}, nodes=nodes)
+    assert row["status"] == "ok"
+    assert row["warnings"] == [
+        "node 1 (sink) was stopped for 10 s in trial 0",
+        "mosquitto was stopped for 0.5 s in trial 0",
+    ]
+
+
 def test_what_a_loss_is_due_to_is_told_where_something_was_lost(tmp_path: Path) -> None:
     nodes = [{"participants": [], "facts": {"loss": "the segment is small"}}] * 2
     lossy = analysed(tmp_path / "lossy", cell(), {0: messages(4), 1: arrivals([0, 1, 3])}, nodes=nodes)

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hopmeter.analysis.percentiles import interval, quantiles, resolvable
+from hopmeter.analysis.percentiles import PERMILLE, QUICK_TRIALS, interval, least_count, quantiles, resolvable
+from hopmeter.scenario import resolve
+from hopmeter.scenario.search import LEAST_MESSAGES
 from tests.analysis.made import analysed, arrivals, cell, messages
 
 
@@ -24,6 +26,14 @@ def test_the_least_count_that_resolves_as_much() -> None:
     assert [resolvable(count) for count in (5, 20, 99, 1000, 9999, 10_000, 50_000)] == [
         *(0, 20, 20, 1000, 1000, 10_000, 10_000)
     ]
+
+
+def test_a_step_of_a_search_sends_as_many_messages_as_its_p99_takes() -> None:
+    assert least_count(PERMILLE["p99"]) == LEAST_MESSAGES
+
+
+def test_a_scenario_that_names_no_number_of_trials_is_no_quick_look() -> None:
+    assert resolve.TRIALS >= QUICK_TRIALS
 
 
 def test_no_interval_from_two_trials_nor_from_one_that_does_not_resolve() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ import pytest
 
 from hopmeter.byhand import brokers, clocks, network
 from hopmeter.byhand.moments import COLUMNS, NULL, table
-from hopmeter.byhand.where import Where
 from hopmeter.byhand.wire import GoneError, Wire
 from hopmeter.cli import byhand as cli
 from hopmeter.connecting.adapters import away, manifest_of
@@ -205,16 +205,41 @@ def test_where_the_broker_is_is_the_other_machine_s_word_and_all_else_this_one_s
     }
 
 
-def test_what_a_killed_command_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
-    left = tmp_path / f"away-{2**22 + 1}-1-abcd"
-    link = tmp_path / "hm-link-left"
-    (left / "hm-link-adopted").mkdir(parents=True, mode=0o700)
-    left.chmod(0o700)
-    link.mkdir()
-    record = {"pid": 2**22 + 1, "started": 1, "run": "0123456789abcdef", "directory": str(link), "frame_bytes": 64}
-    end = {**record, "settings": {}, "leftovers": [], "address": "10.77.0.1:1"}
-    (left / "tcp.camera.pubsub.json").write_text(json.dumps(end))
-    with Where(tmp_path, network.Endpoint("127.0.0.1", 1)).bound() as here:
-        assert here.host == "127.0.0.1"
-        assert list(tmp_path.iterdir()) == [here.folder]
-    assert list(tmp_path.iterdir()) == []
+HOSTILE = {
+    "deep lists": b"[" * 60_000,
+    "deep objects": b'{"say":' * 10_000,
+    "a word that nests as deep as the parser allows": b'{"say": ' + b"[" * 900 + b"]" * 900 + b"}",
+    "an integer of 5000 digits": b'{"say": ' + b"9" * 5000 + b"}",
+    "an integer of 100 digits": b'{"say": "knock", "kind": ' + b"9" * 100 + b"}",
+    "bytes that are no UTF-8": b'{"say": "\xff\xfe"}',
+    "half a surrogate pair": b'{"say": "knock", "name": "\\ud800"}',
+    "no object": b"7",
+    "pairs in place of an object": b'[["say", "knock"], [[], 1]]',
+    "an empty line": b"",
+}
+
+
+@pytest.mark.parametrize("line", HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_stranger_whose_line_cannot_be_read_is_refused_and_the_expected_one_is_let_in(line: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        at = network.Endpoint("127.0.0.1", probe.getsockname()[1])
+    with Alarm() as alarm, closing(network.Door(at, "pair", "study")) as door:
+        with socket.create_connection((at.host, at.port)) as stranger:
+            stranger.sendall(line + b"\n")
+            wanted = network.entered(at, "pair", "study", 1, alarm)
+            admitted = door.admit(5, alarm)
+            stranger.settimeout(5)
+            assert stranger.recv(1) == b"", "the stranger is sent away"
+        admitted.say(say="hello")
+        assert wanted.expect("hello", within_s=5) == {"say": "hello"}
+        wanted.close()
+        admitted.close()
+
+
+@pytest.mark.parametrize("line", HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_peer_that_says_what_cannot_be_read_counts_as_one_that_has_left(line: bytes) -> None:
+    ours, theirs = socket.socketpair()
+    with theirs, closing(Wire(ours)) as wire:
+        theirs.sendall(line + b"\n")
+        with pytest.raises(GoneError, match="has left"):
+            wire.expect("hello", within_s=5)

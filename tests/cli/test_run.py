@@ -20,6 +20,7 @@ import pytest
 from hopmeter import manifest, places
 from hopmeter.scenario import files
 from tests.cells import MEASURED
+from tests.failure.running import nodes_of
 
 ROOT = Path(__file__).parents[2]
 Ran = subprocess.CompletedProcess[str]
@@ -108,21 +109,8 @@ def test_a_folder_that_exists_is_not_written_over(hopmeter: Hopmeter, tmp_path: 
 def test_ctrl_c_keeps_what_is_finished_and_resume_goes_on(
     hopmeter: Hopmeter, tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "hopmeter",
-        "run",
-        "--transport",
-        "unix",
-        "--language",
-        "rust",
-        *SHORT,
-        "--trials",
-        "3",
-        "--out",
-        "here",
-    ]
+    command = [sys.executable, "-m", "hopmeter", "run", "--transport", "unix", "--language", "rust"]
+    command += [*SHORT, "--trials", "3", "--out", "here"]
     with subprocess.Popen(
         command,
         stdout=subprocess.DEVNULL,
@@ -136,7 +124,7 @@ def test_ctrl_c_keeps_what_is_finished_and_resume_goes_on(
         while not (finished.exists() and finished.read_text()):
             assert time.monotonic() < deadline
             time.sleep(0.05)
-        nodes = psutil.Process(process.pid).children(recursive=True)
+        nodes = nodes_of(psutil.Process(process.pid), 1)
         # As a terminal does it: every process of the group gets the signal.
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(20) == 130

@@ -5,13 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from hopmeter.cli import main
 from hopmeter.cli.parts.stopping import stopping
+from hopmeter.doctor import examination
 from hopmeter.errors import StoppedError
 
 ENDS_BY_ITSELF = """
@@ -82,7 +82,6 @@ def test_loading_is_stopped_in_words_too(monkeypatch: pytest.MonkeyPatch, capsys
 def test_the_doctor_says_what_it_has_not_looked_at(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    examination: ModuleType = pytest.importorskip("hopmeter.doctor.examination")
     look = examination.examine
     monkeypatch.setattr(examination, "examine", lambda name: look(name) if name == "machine" else interrupted())
     assert ended(monkeypatch, "doctor") == 130

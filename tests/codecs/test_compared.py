@@ -56,3 +56,13 @@ def test_what_has_no_form_and_what_was_damaged_is_refused(name: str) -> None:
             codec.decode(frames)
         except CodecError:
             continue
+
+
+@pytest.mark.parametrize("name", ["msgpack", "protobuf"])
+def test_text_of_what_is_no_character_is_refused(name: str) -> None:
+    codec = named(name)
+    (frame,) = codec.encode(np.array(["abc"]))
+    assert codec.decode([frame]).tolist() == ["abc"]
+    forged = bytes(frame).replace("a".encode("utf-32-le"), b"\xff" * 4)
+    with pytest.raises(CodecError, match="character 0x"):
+        codec.decode([forged])

@@ -117,6 +117,35 @@ def test_lies_are_refused_without_memory_for_them(node: Any) -> None:
     assert most < 10_000_000
 
 
+TEXTS = [
+    np.array(["ab", "c"]),
+    np.array(["ab", "c"], ">U2"),
+    np.asfortranarray(np.array([["ab", "c"], ["d", ""]])),
+    np.array("ab"),
+    np.array([(1, ["abc", "d"], ("e",))], [("x", "u1"), ("y", "<U3", (2,)), ("z", [("w", ">U1")])]),
+]
+
+
+@pytest.mark.parametrize("array", TEXTS, ids=lambda array: f"{array.dtype} {array.shape}"[:30])
+@pytest.mark.parametrize("character", [0x110000, 0xFFFFFFFF])
+def test_text_of_what_is_no_character_is_refused(array: Any, character: int) -> None:
+    head, data = encode(array)
+    assert str(decode([head, data])) == str(array)
+    places = range(0, len(data) - 3, 4) if array.dtype.names is None else (1, 13, 25)
+    for place in places:
+        order: Any = "big" if array.dtype.byteorder == ">" or place == 25 else "little"
+        forged = bytearray(data)
+        forged[place : place + 4] = character.to_bytes(4, order)
+        with pytest.raises(CodecError, match="character 0x"):
+            decode([head, forged])
+
+
+def test_fields_of_text_that_overlap_are_refused_before_each_is_looked_at() -> None:
+    fields = [[str(number), "<U2", 0, []] for number in range(3)]
+    with pytest.raises(CodecError, match="overlap"):
+        decode([header(array(["struct", 16, fields])), bytes(16)])
+
+
 def test_deep_nesting_is_refused_at_both_ends() -> None:
     for depth in (70, 5000, 200_000):
         body = '["list",[' * depth + "]]" * depth

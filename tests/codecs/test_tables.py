@@ -181,6 +181,12 @@ def test_what_is_no_data_is_refused(obj: Any) -> None:
         encode(obj)
 
 
+def test_numbers_of_the_other_byte_order_keep_their_value_in_arrow() -> None:
+    for shape in ((6,), (2, 3)):
+        sent = np.arange(6.0).reshape(shape).astype(">f8")
+        assert np.asarray(carried(sent, as_="pyarrow")).tolist() == sent.tolist()
+
+
 def test_hostile_schemas_are_refused() -> None:
     from hopmeter.codecs.header import pack
 

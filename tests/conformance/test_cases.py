@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
+
 import pytest
 
 from conformance import cases
@@ -55,3 +58,19 @@ def test_what_is_tried_says_what_is_carried_and_what_is_told(manifest: Manifest)
 def test_a_peer_that_is_not_built_here_is_not_met(manifest: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cases, "READY", [(manifest, "c++")])
     assert {(case.sender, case.receiver) for case in cases.tried()} == {("c++", "c++")}
+
+
+SUITE = sorted(Path(cases.__file__).parent.glob("test_*.py"))
+
+
+@pytest.mark.parametrize("path", SUITE, ids=lambda path: path.stem)
+def test_where_everything_is_built_no_test_of_the_suite_lacks_cases(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """pytest skips a test that has no cases, and nobody would notice."""
+    everything = [(manifest, language) for manifest in cases.EVERY.values() for language in manifest.offers]
+    monkeypatch.setattr(cases, "READY", everything)
+    tests = {name: found for name, found in runpy.run_path(str(path)).items() if name.startswith("test_")}
+    counts = {name: [len(mark.args[1]) for mark in test.pytestmark] for name, test in tests.items()}
+    assert tests
+    assert {name: count for name, count in counts.items() if not (count and min(count))} == {}

@@ -19,6 +19,7 @@ import pytest
 
 from hopmeter.store import query
 from tests.end_to_end.conftest import CASES, MESSAGES, Measured, Ran
+from tests.failure.running import nodes_of
 
 ROOT = Path(__file__).parents[2]
 PROMISED = """
@@ -125,7 +126,7 @@ def test_an_interrupted_run_keeps_what_is_finished_goes_on_and_joins_others_in_o
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True
     ) as process:
         wait_for_a_trial(tmp_path / ".cut.partial/trials.jsonl")
-        nodes = psutil.Process(process.pid).children(recursive=True)
+        nodes = nodes_of(psutil.Process(process.pid), 1)
         os.killpg(process.pid, signal.SIGINT)
         printed, said = process.communicate(timeout=60)
     assert process.returncode == 130, said

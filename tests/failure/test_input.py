@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +12,10 @@ import pytest
 SOUND = 'title = "t"\nquestion = "q?"\ntransport = "unix"\nlanguage = "rust"\n'
 
 
-def hopmeter(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def hopmeter(folder: Path, *words: str, **beyond: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "hopmeter", *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=60, check=False)
+    environment = {**os.environ, **beyond}
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=60, check=False, env=environment)
 
 
 @pytest.mark.parametrize(
@@ -81,3 +83,35 @@ def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ran = hopmeter(folder, "run", "small.toml", "--out", "run")
     assert ran.returncode == 0, ran.stderr
     return folder / "run"
+
+
+ASCII = [
+    {"PYTHONIOENCODING": "ascii"},
+    {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+]
+
+
+@pytest.mark.parametrize("beyond", ASCII, ids=["PYTHONIOENCODING", "LC_ALL"])
+def test_where_only_ascii_can_be_printed_a_run_is_measured_shown_and_reported(
+    tmp_path: Path, beyond: dict[str, str]
+) -> None:
+    text = SOUND.replace("q?", "qu\u00e9?") + "messages = 30\ntrials = 1\n"
+    (tmp_path / "small.toml").write_text(text, encoding="utf-8")
+    ran = hopmeter(tmp_path, "run", "small.toml", "--out", "run", **beyond)
+    assert ran.returncode == 0, ran.stderr
+    assert "p50 ?s" in ran.stdout
+    assert "qu\u00e9?" in (tmp_path / "run/report.html").read_text(encoding="utf-8")
+    shown = hopmeter(tmp_path, "show", "run", **beyond)
+    assert shown.returncode == 0, shown.stderr
+    assert "qu??" in shown.stdout
+
+
+def test_escape_sequences_of_a_scenario_are_shown_and_not_obeyed(tmp_path: Path) -> None:
+    question = '"\\u001b]0;owned\\u0007\\u001b[2Jis [this][/it]?"'
+    (tmp_path / "loud.toml").write_text(SOUND.replace('"q?"', question) + "messages = 30\ntrials = 1\n")
+    ran = hopmeter(tmp_path, "run", "loud.toml", "--out", "run")
+    assert ran.returncode == 0, ran.stderr
+    for said in (ran.stdout, hopmeter(tmp_path, "show", "run").stdout):
+        assert r"\x1b]0;owned" in said
+        assert r"\x1b[2Jis [this][/it]?" in said
+        assert not {"\x1b", "\x07"} & set(said)

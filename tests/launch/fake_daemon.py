@@ -24,8 +24,10 @@ def main(port: int, mode: str) -> int:
         if mode == "stubborn":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         print("at your service", flush=True)
-        if mode == "brief":
+        if mode in ("brief", "freezes"):
             listener.accept()
+        if mode == "freezes":
+            os.kill(os.getpid(), signal.SIGSTOP)
         time.sleep(0.01 if mode == "brief" else 600)
     return 4
 

@@ -47,6 +47,8 @@ class Node:
         self.say(say="bound", links=links, version="1", pid=os.getpid(), clock={"cost_ns": 20, "resolution_ns": 1})
         if self.breaks == "garbage":
             self.control.sendall(b"\xff\xfe hello\n")
+        if self.breaks == "nests":
+            self.control.sendall(b"[" * 60_000 + b"\n")
         self.told("connect")
 
     def give_up(self) -> int | None:
@@ -74,6 +76,9 @@ class Node:
             print("about to fall", flush=True)
             os.kill(os.getpid(), signal.SIGSEGV)
         time.sleep({"slow": 0.2, "slower": 1.2, "hangs": 1000}.get(self.breaks, 0))
+        if self.breaks == "pauses" and self.spec["node"] == 1:
+            subprocess.Popen(["sh", "-c", f"sleep 0.3; kill -CONT {os.getpid()}"])
+            os.kill(os.getpid(), signal.SIGSTOP)
         for one in self.spec["participants"]:
             write_samples(one, start_ns, self.spec["messages"])
         tallies = [tally(one, self.spec) for one in self.spec["participants"]]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import psutil
 import pytest
 
+from hopmeter import owner_lock
 from hopmeter.launch import ground
 from hopmeter.store.run import RunFolder
 
@@ -98,8 +99,7 @@ def test_a_number_that_passed_to_another_process_is_not_killed(launched: Launche
         started = ground.start_ticks(bystander.pid)
         assert started is not None
         note = {
-            "boot": ground.boot_id(),
-            "launcher": [os.getpid(), 1],
+            "owner": asdict(owner_lock.this_process()),
             "directory": str(directory),
             "nodes": [[bystander.pid, started - 1]],
             "leftovers": ["/tmp/*"],

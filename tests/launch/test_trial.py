@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 
 import psutil
@@ -65,8 +66,9 @@ def test_what_a_node_says_of_its_failure_is_kept_with_its_remedy(bench: Bench) -
     assert result.remedy == "choose another with --set port=0"
 
 
-def test_garbage_on_the_control_channel_fails_the_trial(bench: Bench) -> None:
-    assert "said what no node says" in bench.trial("garbage").reason
+@pytest.mark.parametrize("breaks", ["garbage", "nests"])
+def test_garbage_on_the_control_channel_fails_the_trial(bench: Bench, breaks: str) -> None:
+    assert "said what no node says" in bench.trial(breaks).reason
 
 
 @pytest.mark.parametrize(
@@ -117,6 +119,20 @@ def test_a_trial_without_its_daemon_fails_and_says_why(bench: Bench, mode: str, 
     assert not result.good
     assert says in result.reason
     assert "-daemon.log" in result.remedy
+
+
+def test_a_broker_that_is_stopped_fails_the_trial_and_is_ended(bench: Bench) -> None:
+    bench.daemon = daemon("freezes")
+    result = bench.trial()
+    assert not result.good
+    assert result.reason == "the broker stopped answering: the process of faked is stopped"
+
+
+def test_a_node_that_was_stopped_for_a_while_is_noted_with_how_long(bench: Bench) -> None:
+    source, sink = bench.trial("pauses").nodes
+    assert sink["stopped_s"] > 0
+    assert "stopped_s" not in source
+    assert not [thread for thread in threading.enumerate() if thread.name.endswith("(_watch)")]
 
 
 def daemon(mode: str) -> Daemon:

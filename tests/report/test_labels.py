@@ -72,6 +72,7 @@ def test_numbers_of_twenty_dots_in_a_heap_cover_neither_each_other_nor_a_dot() -
     dots = [(str(number), 20.0 * 1.8 ** (number % 5), 20.0 * 1.9 ** (number // 5)) for number in range(20)]
     labels = place(dots, PLOT)
     spots = [PLOT.pixel(x, y) for _, x, y in dots]
+    assert {label.text for label in labels} == {text for text, _, _ in dots}
     assert not any(meet(box(one), box(other)) for one, other in combinations(labels, 2))
     assert not any(meet(box(each), (x - DOT, y - DOT, x + DOT, y + DOT)) for each in labels for x, y in spots)
     assert not any(each.covers for each in labels)
@@ -79,6 +80,7 @@ def test_numbers_of_twenty_dots_in_a_heap_cover_neither_each_other_nor_a_dot() -
 
 def test_numbers_of_a_pile_stand_around_it_with_lines_to_their_dots() -> None:
     labels = place([(str(number), 100.0 * 1.02**number, 100.0) for number in range(26)], PLOT)
+    assert len(labels) == 26
     assert not any(meet(box(one), box(other)) for one, other in combinations(labels, 2))
     led = [label for label in labels if label.leader(PLOT)]
     assert labels[0] not in led

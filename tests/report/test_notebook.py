@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import altair as alt
+import numpy as np
 import polars as pl
 import pytest
 from rich.console import Console
@@ -157,3 +158,6 @@ def test_the_notebook_runs_on_any_run(
         assert known["run"] == folder
         assert known["figure"].to_dict()["$schema"]
         assert known["percentiles"].height == len({*known["messages"]["cell"]})
+        for row in known["percentiles"].iter_rows(named=True):
+            delays = known["messages"].filter(pl.col("cell") == row["cell"])["delay"].to_numpy()
+            assert row["p99 ms"] == pytest.approx(np.quantile(delays, 0.99, method="median_unbiased") * 1e3)

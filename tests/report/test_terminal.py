@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from report_rows import cell, run_of
-from rich.console import Console
+import re
 
+import pytest
+from report_rows import cell, run_of
+
+from hopmeter.cli import main
 from hopmeter.cli.parts import table
+from hopmeter.errors import HopmeterError
+from hopmeter.launch.progress import RunProgress
+from hopmeter.terminal import Console
 
 
 def test_a_failed_row_says_what_failed_and_leaves_the_traceback_to_the_log() -> None:
@@ -28,3 +34,38 @@ def test_what_hurts_on_the_machine_is_told_with_the_remedy() -> None:
         table.print_run(console, run_of(cell("tcp", 1.0), doctor=findings))
     assert "What hurts on this machine, and what to do:\n  idle states: stay awake\n" in said.get()
     assert "SMT" not in said.get()
+
+
+HOSTILE = "\x1b]0;owned\x1b[2J\x9b31m\u202e[red][/no such tag]"
+SHOWN = r"\x1b]0;owned\x1b[2J\x9b31m\u202e[red][/no such tag]"
+
+
+def test_a_question_and_a_reason_show_their_control_characters_and_markup_as_text() -> None:
+    failed = cell("tcp", 1.0, status="failed", reason=HOSTILE, trials=5, trials_good=0)
+    terminal = Console(width=300, force_terminal=True, highlight=False)
+    with terminal.capture() as said:
+        table.print_run(terminal, run_of(cell("unix", 1.0), failed, question=HOSTILE))
+    assert said.get().count(SHOWN) == 2
+    assert not {"\x9b", "\u202e"} & set(said.get())
+    assert set(re.findall(r"\x1b(.)", said.get())) == {"["}, "colours are Rich's own"
+    assert "\x1b[2J" not in said.get()
+
+
+def test_a_warning_of_a_row_that_was_measured_is_printed_below_the_table() -> None:
+    stopped = cell("unix", 1.0, warnings=["node 1 (sink) was stopped for 10 s in trial 0"])
+    terminal = Console(width=200)
+    with terminal.capture() as said:
+        table.print_run(terminal, run_of(stopped))
+    assert re.search(r"\nwarnings\n  unix \(rust\), 1 cell: node 1 \(sink\) was stopped for 10 s", said.get())
+
+
+def test_a_line_of_progress_shows_control_characters_as_text() -> None:
+    terminal = Console(width=300, force_terminal=True)
+    with terminal.capture() as said, RunProgress(terminal, []) as progress:
+        progress.note(HOSTILE)
+    assert SHOWN in said.get()
+
+
+def test_an_error_shows_control_characters_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    main.fail(HopmeterError(HOSTILE, HOSTILE))
+    assert capsys.readouterr().err.count(SHOWN) == 2

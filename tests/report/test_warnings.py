@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from report_rows import cell, run_of
 
+from hopmeter.analysis import percentiles
 from hopmeter.report.warnings import RULES, warnings
+from hopmeter.report.words import THIN
 
 GOOD = cell("shm", 10, 9, 11)
 CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
@@ -78,6 +80,19 @@ def test_stolen_time_is_a_share_of_the_trials() -> None:
 def test_runs_of_several_machines_and_versions_are_told_apart() -> None:
     runs = [run_of(GOOD | {"library_version": version}, machine={"cpu_model": version}) for version in ("1.0", "1.1")]
     assert [warning.title for warning in warnings(runs)] == ["Mixed versions", "Several machines"]
+
+
+@pytest.mark.parametrize(
+    ("column", "least"), [("response_p50_us", "40"), ("response_p99_us", "2 000"), ("response_p999_us", "20 000")]
+)
+def test_the_messages_that_a_percentile_takes_follow_from_those_beyond_it(
+    column: str, least: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(percentiles, "BEYOND", 20)
+    [said] = [
+        warning.text for warning in warnings([run_of(GOOD | {column: None})]) if "messages in all" in warning.text
+    ]
+    assert f" {least} messages in all" in said.replace(THIN, " ")
 
 
 def test_every_rule_has_a_sentence() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,9 @@ def made(**given: Any) -> Scenario:
         ({"asking": "serial"}, 'asking: "serial" is not one of parallel, sequential'),
         ({"payload": "file:/nowhere/one.jpg"}, "/nowhere/one.jpg cannot be read: No such file or directory"),
         ({"payload": "file:/"}, "/ cannot be read: Is a directory"),
+        ({"payload": "file:/dev/zero"}, "/dev/zero cannot be read: it is no regular file; copy what it gives"),
+        ({"payload": "image:/dev/zero"}, "/dev/zero cannot be read: it is no regular file; copy what it gives"),
+        ({"payload": "video:/dev/zero"}, "/dev/zero cannot be read: it is no regular file; copy what it gives"),
         (
             {"payload": "video:/nowhere/one.mp4"},
             "the payload /nowhere/one.mp4 cannot be read: No such file or directory",
@@ -234,3 +238,29 @@ def test_a_copy_tells_nodes_only_what_is_asked_for(work: str, told: dict[str, An
 def test_some_of_several_may_have_nothing_to_do() -> None:
     assert amounts.works("copy:frame:stream/none") == [{"kind": "copy", "way": "stream"}, {"kind": "none"}]
     assert amounts.works_ns("sleep:1ms/none", 2) == [1_000_000]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kind", ["file", "image", "video"])
+def test_a_pipe_that_nobody_writes_to_is_no_payload(tmp_path: Path, kind: str) -> None:
+    os.mkfifo(tmp_path / "pipe.png")
+    with pytest.raises(UsageError, match=rf"the payload {tmp_path}/pipe\.png cannot be read: it is no regular file"):
+        made(payload=f"{kind}:{tmp_path}/pipe.png")
+
+
+def test_a_file_that_no_transport_carries_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    with (tmp_path / "vast").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(UsageError, match=r"has 1,099,511,627,776 bytes; name a file of at most 1,073,741,824"):
+        made(payload=f"file:{tmp_path}/vast")
+
+
+def test_a_scenario_file_without_end_is_refused() -> None:
+    with pytest.raises(UsageError, match="holds more than 1,048,576 bytes"):
+        files.load(Path("/dev/zero"))
+
+
+def test_a_scenario_file_that_nests_without_end_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "deep.toml").write_text("a = " + "[" * 60_000)
+    with pytest.raises(UsageError, match="nests too deeply"):
+        files.load(tmp_path / "deep.toml")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -120,11 +121,33 @@ def test_a_disk_that_is_full_when_the_trial_is_listed_is_told(folder: RunFolder,
     assert folder.trials == []
 
 
-@pytest.mark.parametrize("content", ["{", "[1]"])
+@pytest.mark.parametrize("content", ["{", "[1]", "[" * 60_000, '{"cells": ' + "9" * 100 + "}"])
 def test_a_damaged_run_says_which_file(folder: RunFolder, content: str) -> None:
     (folder.path / "run.json").write_text(content)
     with pytest.raises(StoreError, match=r"run\.json is damaged"):
         RunFolder.open(folder.path)
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_in_place_of_a_file_is_damage(folder: RunFolder) -> None:
+    (folder.path / "run.json").unlink()
+    os.mkfifo(folder.path / "run.json")
+    with pytest.raises(StoreError, match=r"run\.json is damaged: .*no regular file"):
+        RunFolder.open(folder.path)
+
+
+def test_a_line_that_nests_too_deep_is_damage(folder: RunFolder) -> None:
+    (folder.path / "trials.jsonl").write_text("[" * 60_000 + "\n")
+    with pytest.raises(StoreError, match=r"trials\.jsonl is damaged"):
+        RunFolder.open(folder.path)
+
+
+def test_bytes_of_a_path_that_are_no_text_are_stored(folder: RunFolder, raw: list[Path]) -> None:
+    folder.note(command=["hopmeter", "run", "\udcff.toml"])
+    folder.add_trial(replace(good(), good=False, reason="\udcff cannot be read"), raw)
+    again = RunFolder.open(folder.path)
+    assert again.about["command"][-1] == "\udcff.toml"
+    assert again.trials[0].reason == "\udcff cannot be read"
 
 
 def test_what_is_no_run_is_wrong_usage(tmp_path: Path) -> None:

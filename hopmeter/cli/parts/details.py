@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from rich.console import Console
 from rich.table import Table
 
 from hopmeter.manifest import Manifest, Offer, Readiness, Setting
+from hopmeter.terminal import Console
 
 MIB = 1 << 20
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
 
 from hopmeter import manifest, places, plan, scenario
 from hopmeter.cli.main import INTERRUPTED
@@ -20,6 +19,7 @@ from hopmeter.launch import ground
 from hopmeter.plan import Cell, Plan
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
+from hopmeter.terminal import Console
 from hopmeter.toml_files import checked
 
 BUILDS = re.compile(r"`hopmeter build ([^`]+)`")
@@ -72,18 +72,22 @@ def measured(
     from hopmeter.launch.about import about
     from hopmeter.launch.pictures import Pictures, facts
     from hopmeter.store.run import RunFolder
+    from hopmeter.store.run_lock import locked
 
     final = _place(out) if out else places.results() / f"{datetime.now():%Y-%m-%dT%H%M%S}-{made.name}"
     if not any(cell.ranked or cell.transport in _named(made) for cell in made.runnable):
         _print_dropped(console, made.cells, as_json)
         raise UsageError("no cell of this scenario can be measured here", _remedy(made))
-    _tell_swept(console)
+    tell_swept(console)
 
     def begun(shown: Pictures) -> RunFolder:
         told = {"pictures": facts(shown)} if shown else {}
-        return RunFolder.create(final.parent, final.name, about(made, world, command) | told)
+        folder = RunFolder.create(final.parent, final.name, about(made, world, command) | told)
+        lock.enter_context(locked(folder.path))
+        return folder
 
-    return _executed(made, world, begun, console, as_json, result_lines)
+    with ExitStack() as lock:
+        return _executed(made, world, begun, console, as_json, result_lines)
 
 
 def _place(out: Path) -> Path:
@@ -117,17 +121,23 @@ def _together(what: Sequence[str]) -> str:
 
 
 def resumed(asked: Path, console: Console, as_json: bool) -> int:
-    """Goes on with a run: the cells, the order and the seed are those it was planned with.
+    """Go on with a run: the cells, the order and the seed are those it was planned with."""
+    from hopmeter.store.run import RunFolder
+    from hopmeter.store.run_lock import locked
 
-    Nothing of it is touched before it is sure that it can go on: a finished run keeps its name until then.
-    """
+    with locked(RunFolder.open(asked).path):
+        return _resume_alone(asked, console, as_json)
+
+
+def _resume_alone(asked: Path, console: Console, as_json: bool) -> int:
+    """Nothing of the run is touched before it is sure that it can go on: a finished run keeps its name until then."""
     from hopmeter.launch.pictures import Pictures, check_unchanged
     from hopmeter.store.run import RunFolder
 
     made = _as_planned(RunFolder.open(asked))
     world = this_world()
     _check_still_ready(made, world)
-    _tell_swept(console)
+    tell_swept(console)
 
     def goes_on(shown: Pictures) -> RunFolder:
         check_unchanged(shown, RunFolder.open(asked).about.get("pictures", {}))
@@ -158,7 +168,8 @@ def _check_still_ready(made: Plan, world: World) -> None:
                 )
 
 
-def _tell_swept(console: Console) -> None:
+def tell_swept(console: Console) -> None:
+    """Clean up after killed commands, and say so."""
     for directory in ground.sweep():
         console.print(f"cleaned up after a run that was killed: {directory}", style="dim", markup=False)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -14,6 +13,7 @@ from hopmeter.report.grouping import Group, groups
 from hopmeter.report.processes import Process, Used, is_sampled, is_shared, processes, used
 from hopmeter.report.source import Run
 from hopmeter.tables import WIDEST, print_whole
+from hopmeter.terminal import Console
 
 FIGURES = {
     "cpu_percent": "CPU %",

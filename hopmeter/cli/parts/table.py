@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from hopmeter import spoken
-from hopmeter.analysis.percentiles import BEYOND
+from hopmeter.analysis.percentiles import PERMILLE, least_count
 from hopmeter.plan import Cell, Plan
 from hopmeter.plan.cell import AXES
 from hopmeter.report import words
@@ -21,6 +20,7 @@ from hopmeter.report.ranking import Place, places
 from hopmeter.report.searches import searches
 from hopmeter.report.source import Row, Run
 from hopmeter.tables import print_whole
+from hopmeter.terminal import Console
 
 NAMES = ("", "transport", "language")
 FIGURES = ("p50 µs", "p99 µs", "×floor", "CPU µs")
@@ -39,6 +39,7 @@ def print_run(console: Console, run: Run) -> None:
         _print_group(console, group, [each for each in run.about.get("columns") or [] if each not in SHOWN_ANYWAY])
     if any(row["status"] == "ok" for row in run.rows):
         _print_legend(console, run)
+    _print_warnings(console, run.rows)
     print_dropped(console, [(row.cell.as_json(), str(row["reason"])) for row in run.rows if row["status"] == "dropped"])
 
 
@@ -127,7 +128,7 @@ def _print_legend(console: Console, run: Run) -> None:
     intervals = "± reaches to the farther end of the 95 % interval; rows that share a place are not told apart;"
     few = "too few messages or trials"
     if any(row["status"] == "ok" and row.p50 is None for row in run.rows):
-        few = f"{few}; a median takes {2 * BEYOND} messages"
+        few = f"{few}; a median takes {least_count(PERMILLE['p50'])} messages"
     said = [*([intervals] if any(row.ok for row in run.rows) else []), f"{words.NOTHING} is not resolved: {few}."]
     if run.quick:
         said.append("This is a quick look: few, short trials. Decide on a longer run.")
@@ -136,6 +137,12 @@ def _print_legend(console: Console, run: Run) -> None:
     if hurting := [each for each in run.findings if each.get("level") == "hurts"]:
         remedies = [f"  {each.get('subject')}: {each.get('remedy')}" for each in hurting]
         console.print(Text("\n".join(["What hurts on this machine, and what to do:", *remedies]), style="yellow"))
+
+
+def _print_warnings(console: Console, rows: Iterable[Row]) -> None:
+    """What the report warns of too, once for each text: a process that was stopped, a way that was not asked for."""
+    warned = [(row.cell.as_json(), str(text)) for row in rows for text in row["warnings"] or []]
+    _print_reasons(console, "warnings", warned)
 
 
 def print_plan(console: Console, made: Plan) -> None:
@@ -179,11 +186,15 @@ def _word(value: object) -> str:
 
 def print_dropped(console: Console, dropped: Iterable[tuple[Facts, str]]) -> None:
     """What is not measured, once for each reason."""
+    _print_reasons(console, "dropped", dropped)
+
+
+def _print_reasons(console: Console, title: str, cells_and_reasons: Iterable[tuple[Facts, str]]) -> None:
     reasons: dict[str, list[str]] = {}
-    for cell, reason in dropped:
+    for cell, reason in cells_and_reasons:
         reasons.setdefault(reason, []).append(f"{cell['transport']} ({cell['language']})")
     if reasons:
-        console.print("\n[bold]dropped[/bold]")
+        console.print(f"\n{title}", style="bold")
     for reason, cells in reasons.items():
         many = f"{words.listed(words.distinct(cells))}, {words.plural(len(cells), 'cell')}"
         console.print(Text(f"  {many}: {reason}"), soft_wrap=False)

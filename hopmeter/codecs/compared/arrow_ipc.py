@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from hopmeter.codecs.arrow_layout import offset_bytes
+from hopmeter.codecs.arrow_messages import contents
+from hopmeter.codecs.arrow_types import is_view, nested_arrays
+from hopmeter.codecs.arrow_views import check_views
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import required
+from hopmeter.codecs.reading import FREE_ROWS
 
 PACKAGE = "pyarrow"
 EXTRA = "pyarrow"
@@ -30,14 +35,43 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """An array or a table in the frame's memory. CodecError for what is none."""
+    """An array or a table in the frame's memory. CodecError for what is none, and for what is compressed: inflated, it
+    could be of any size."""
     pa = required("pyarrow", "pyarrow")
     try:
         kind, frame = frames
+        memory = pa.py_buffer(frame)
         if bytes(kind) == b"array":
-            return pa.ipc.read_tensor(pa.BufferReader(pa.py_buffer(frame))).to_numpy()
-        table = pa.ipc.open_stream(pa.py_buffer(frame)).read_all()
-        table.validate(full=True)
+            return pa.ipc.read_tensor(pa.BufferReader(memory)).to_numpy()
+        return _table(pa, memory)
+    except CodecError:
+        raise
     except Exception as cause:
         raise CodecError(f"no message of Arrow's: {cause}") from cause
+
+
+def _table(pa: Any, memory: Any) -> Any:
+    found = [contents(message.metadata.to_pybytes()) for message in pa.ipc.MessageReader.open_stream(memory)]
+    rows = max((rows for rows, _ in found), default=0)
+    if rows > FREE_ROWS + 8 * memory.size:
+        raise CodecError(f"{rows} rows that are in no frame", "leave out columns that hold nothing")
+    table = pa.ipc.open_stream(memory).read_all()
+    table.validate(full=True)
+    if any(is_odd for _, is_odd in found):
+        _check_arrays(pa, table)
     return table
+
+
+def _check_arrays(pa: Any, table: Any) -> None:
+    """CodecError for what Arrow's validation skips: views of missing values, and where the values of nothing begin."""
+    for array in [one for column in table.columns for one in nested_arrays(pa, column)]:
+        width = offset_bytes(pa, array.type)
+        if is_view(pa, array.type):
+            check_views(array.buffers(), array.offset + len(array))
+        elif width and not len(array) and _first_offset(array, width):
+            raise CodecError("an empty array of Arrow's whose values begin somewhere")
+
+
+def _first_offset(array: Any, width: int) -> int:
+    offsets = array.buffers()[1]
+    return int.from_bytes(memoryview(offsets)[:width], "little") if offsets else 0

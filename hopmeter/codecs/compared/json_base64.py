@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hopmeter.codecs import arrays
 from hopmeter.codecs.errors import CodecError
 
 MARK = "__numpy__"
@@ -40,4 +41,4 @@ def decode(frames: Sequence[Any]) -> Any:
 def _made(found: dict[str, Any]) -> Any:
     if found.keys() != {MARK}:
         return found
-    return np.load(io.BytesIO(base64.b64decode(found[MARK])), allow_pickle=False)
+    return arrays.valid_text(np.load(io.BytesIO(base64.b64decode(found[MARK])), allow_pickle=False))

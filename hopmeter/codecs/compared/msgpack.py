@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hopmeter.codecs import dtypes
+from hopmeter.codecs import arrays, dtypes
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import required
 
@@ -40,4 +40,5 @@ def decode(frames: Sequence[Any]) -> Any:
 def _made(found: dict[Any, Any]) -> Any:
     if found.keys() != {"dtype", "shape", "data"}:
         return found
-    return np.frombuffer(found["data"], dtypes.from_node(found["dtype"])).reshape(found["shape"])
+    array = np.frombuffer(found["data"], dtypes.from_node(found["dtype"])).reshape(found["shape"])
+    return arrays.valid_text(array)

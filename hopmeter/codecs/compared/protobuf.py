@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hopmeter.codecs import dtypes
+from hopmeter.codecs import arrays, dtypes
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import required
 
@@ -47,7 +47,7 @@ def decode(frames: Sequence[Any]) -> Any:
         (frame,) = frames
         found = _message().FromString(bytes(frame))
         dtype = dtypes.from_node(json.loads(found.dtype))
-        return np.frombuffer(found.data, dtype).reshape(tuple(found.shape))
+        return arrays.valid_text(np.frombuffer(found.data, dtype).reshape(tuple(found.shape)))
     except CodecError:
         raise
     except Exception as cause:

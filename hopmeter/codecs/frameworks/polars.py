@@ -17,6 +17,9 @@ EXTRA = "polars"
 ALSO = ("pyarrow",)
 MOST_ROWS = 2**32 - 1
 """What Polars counts rows in; the last number means none."""
+DAYS = 95_000_000
+"""So far from 1970 Polars can show a moment: 260,000 years."""
+IN_A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
@@ -52,7 +55,7 @@ def _read_frame(node: list[Any], reading: Reading) -> Maker:
 
 def _read_series(node: list[Any], reading: Reading) -> Maker:
     _, name, table = listing(node, 3)
-    called, asked = text(name), reading.as_
+    called, asked = _valid_name(text(name)), reading.as_
     reading.as_ = None
     make = reading.maker(table)
     reading.as_ = asked
@@ -69,13 +72,47 @@ def _array(column: Any) -> Any:
 def _taken(pl: Any, obj: Any) -> Any:
     """Arrow's table or array as Polars's; what Polars would panic at is refused."""
     pa = lookup.required("pyarrow", "pyarrow")
-    fields = obj.schema if hasattr(obj, "schema") else [pa.field("", obj.type)]
-    is_wide = pa.types.is_decimal256
-    if any(is_wide(field.type) for field in arrow_types.fields(fields)):
-        raise CodecError("Polars has no decimals of 256 bits", "receive it as pyarrow")
+    if _has_moments(pa, obj.schema if hasattr(obj, "schema") else [pa.field("", obj.type)]):
+        _check_moments(pa, getattr(obj, "columns", [obj]))
     if len(obj) >= MOST_ROWS and pl.get_index_type() == pl.UInt32:
         raise CodecError(f"{len(obj)} rows are too many for Polars", "install polars[rt64], or receive it as pyarrow")
     return pl.from_arrow(obj)
+
+
+def _has_moments(pa: Any, fields: Any) -> bool:
+    """Whether there are moments or spans; refuses types and names that Polars panics at."""
+    found, is_wide = False, pa.types.is_decimal256
+    for field in arrow_types.fields(fields):
+        if is_wide(field.type):
+            raise CodecError("Polars has no decimals of 256 bits", "receive it as pyarrow")
+        _valid_name(field.name)
+        found = found or _most(pa, field.type) > 0
+    return found
+
+
+def _valid_name(name: str) -> str:
+    if "\0" in name:  # Polars panics when it hands such a column on
+        raise CodecError("a column of Polars's with a zero byte in its name", "rename it")
+    return name
+
+
+def _check_moments(pa: Any, columns: list[Any]) -> None:
+    """CodecError for moments and spans that Polars holds, and panics at when they are shown."""
+    min_max = lookup.required("pyarrow.compute", "pyarrow").min_max
+    for array in [one for column in columns for one in arrow_types.nested_arrays(pa, column)]:
+        most = _most(pa, array.type)
+        ends = min_max(array.view(f"int{array.type.bit_width}")).as_py() if most else {}
+        if any(end is not None and abs(end) > most for end in ends.values()):
+            raise CodecError(f"a {array.type} beyond what Polars shows", "receive it as pyarrow")
+
+
+def _most(pa: Any, of: Any) -> int:
+    """The largest number of a type of moments that Polars shows; 0 for all other types, and where any will do."""
+    types = pa.types
+    if types.is_date(of):
+        return DAYS if types.is_date32(of) else DAYS * IN_A_DAY["ms"]
+    is_one = types.is_timestamp(of) or types.is_duration(of)
+    return DAYS * IN_A_DAY.get(of.unit, 0) if is_one else 0
 
 
 def adopt(obj: Any) -> Any:

@@ -7,9 +7,10 @@ import json
 from typing import Any
 
 from hopmeter.codecs import arrays, devices
-from hopmeter.codecs.arrow_parts import extent, is_view, memory_of, parts
-from hopmeter.codecs.arrow_types import has_bytes, refuse_unknown, schema_of
-from hopmeter.codecs.checks import buffer, integer, listing, one_of
+from hopmeter.codecs.arrow_buffers import array_maker
+from hopmeter.codecs.arrow_parts import extent, memory_of, parts
+from hopmeter.codecs.arrow_types import schema_of
+from hopmeter.codecs.checks import buffer, integer, listing
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
 from hopmeter.codecs.lookup import codec_named, required
@@ -18,7 +19,6 @@ from hopmeter.codecs.writing import KEPT, Frames, refused, written
 
 ROOTS = ("pyarrow",)
 EXTRA = "pyarrow"
-DEPTH = 32
 
 _schemas: dict[Any, str] = {}
 _heads: dict[Any, tuple[bytes, slice, slice]] = {}
@@ -105,43 +105,6 @@ def _kept(of: Any, schema: Any) -> str:
     return _schemas[of]
 
 
-def array_maker(node: Any, of: Any, reading: Reading, depth: int = 0) -> Maker:
-    """What makes an array of a type from its parts; it is not valid until `validate(full=True)` has said so."""
-    pa = required("pyarrow", EXTRA)
-    if depth > DEPTH:
-        raise CodecError("types of Arrow nested too deep")
-    length, offset, present, children, dictionary = listing(node, 5)
-    if isinstance(of, pa.BaseExtensionType):
-        inner = array_maker(node, of.storage_type, reading, depth + 1)
-        return lambda frames: of.wrap_array(inner(frames))
-    refuse_unknown(pa, of)
-    reading.free += 0 if has_bytes(pa, of) else integer(length)
-    under = [] if pa.types.is_dictionary(of) else [of.field(n).type for n in range(of.num_fields)]
-    if len(under) != len(listing(children)):
-        raise CodecError("an array of Arrow's with other children than its type")
-    words = array_maker(dictionary, of.value_type, reading, depth + 1) if pa.types.is_dictionary(of) else None
-    below = [array_maker(child, kind, reading, depth + 1) for child, kind in zip(children, under, strict=True)]
-    places = [reading.frame() if one_of(one, 0, 1) else None for one in listing(present)]
-    return _from_buffers(pa, of, (integer(length), integer(offset)), places, below, words)
-
-
-def _from_buffers(pa: Any, of: Any, extent: Any, places: list[Any], below: list[Maker], words: Maker | None) -> Maker:
-    (length, offset), load, wrap = extent, pa.Array.from_buffers, pa.py_buffer
-    kind = of.index_type if words is not None else of
-    if not is_view(pa, kind) and len(places) != kind.num_buffers:
-        raise CodecError("an array of Arrow's with other buffers than its type")
-
-    def make(frames: Any) -> Any:
-        buffers = [None if place is None else wrap(frames[place]) for place in places]
-        if words is None:
-            return load(kind, length, buffers, -1, offset, [one(frames) for one in below] if below else None)
-        array = load(kind, length, buffers, -1, offset, [one(frames) for one in below])
-        array.validate(full=True)
-        return pa.DictionaryArray.from_arrays(array, words(frames), ordered=of.ordered)
-
-    return make
-
-
 def _validated(reading: Reading, make: Maker) -> Maker:
     devices.only_cpu("Arrow", reading.device)
     adopt = None if reading.as_ in (None, "pyarrow") else adopter(reading.as_)
@@ -194,7 +157,8 @@ def _read_table(node: list[Any], reading: Reading) -> Maker:
     one = array_maker if tag == "arrow.batch" else _chunked
     makers = [one(column, field.type, reading) for column, field in zip(listing(columns), schema, strict=True)]
     if not makers:
-        return _validated(reading, _rows_alone(kind, integer(rows), schema))
+        reading.free += integer(rows)
+        return _validated(reading, _rows_alone(kind, rows, schema))
 
     def make(frames: Any) -> Any:
         table = kind.from_arrays([make(frames) for make in makers], schema=schema)
@@ -218,7 +182,7 @@ def _read_tensor(node: list[Any], reading: Reading) -> Maker:
     make = reading.maker(listing(node, 2)[1])
     if reading.as_ not in (None, "pyarrow"):
         return make
-    return lambda frames: pa.Tensor.from_numpy(make(frames))
+    return lambda frames: pa.Tensor.from_numpy(arrays.native(make(frames)))
 
 
 def _read_schema(node: list[Any], reading: Reading) -> Maker:  # noqa: ARG001 (all readers are called alike)
@@ -236,6 +200,7 @@ def adopt(obj: Any) -> Any:
     """Anything that Arrow can take over: arrays of NumPy's, frames of data."""
     pa = required("pyarrow", EXTRA)
     if hasattr(obj, "ndim") and hasattr(obj, "__array__") and not hasattr(obj, "columns"):
+        obj = arrays.native(obj)  # a tensor of Arrow's would take the bytes as they are
         return pa.Tensor.from_numpy(obj) if obj.ndim != 1 else pa.array(obj)
     return pa.table(obj)
 

@@ -119,4 +119,4 @@ def claims() -> tuple[Claim, ...]:
 
 
 def _text(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text()
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from hopmeter.analysis.percentiles import LEAST_TRIALS
 from hopmeter.report import words
 from hopmeter.report.source import Row
 
@@ -68,10 +69,6 @@ def _gathered(row: Row) -> Value | None:
     return Value(whole.value / ideal_us, low / ideal_us, high / ideal_us)
 
 
-ENOUGH_TRIALS = 3
-"""As many as an interval takes."""
-
-
 def _ends(row: Row, whole: Value) -> tuple[float | None, float | None]:
     """The median's interval; of several trials with too few messages each for one, the fastest and the slowest of all.
 
@@ -79,7 +76,7 @@ def _ends(row: Row, whole: Value) -> tuple[float | None, float | None]:
     """
     if whole.low is not None and whole.high is not None:
         return whole.low, whole.high
-    return (row["gather_min_us"], row["gather_max_us"]) if row["trials_good"] >= ENOUGH_TRIALS else (None, None)
+    return (row["gather_min_us"], row["gather_max_us"]) if row["trials_good"] >= LEAST_TRIALS else (None, None)
 
 
 def _process(row: Row, role: str) -> Value | None:

@@ -163,7 +163,9 @@ impl End {
             let timeout = if *wait == Wait::Spin { Duration::ZERO } else { nap };
             server.poll(timeout, &mut |received, replier| {
                 seen.push(frames::seen(&received));
-                failure = echo(&received, replier).err();
+                if let Err(error) = echo(&received, replier) {
+                    failure.get_or_insert(error);
+                }
             })?;
             Ok((seen.len() as u64) < count && failure.is_none())
         })?;
@@ -214,5 +216,39 @@ impl Inbox {
         let few = |seen: &mut Vec<Value>| (seen.len() as u64) < count;
         let waited = self.grown.wait_timeout_while(seen, patience, few);
         std::mem::take(&mut *waited.unwrap_or_else(PoisonError::into_inner).0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::Handle;
+    use crate::frame::HEADER_BYTES;
+
+    struct Answer(Result<Sent>);
+
+    impl Replier for Answer {
+        fn reply(&mut self, _: usize, _: Fill<'_>) -> Result<Sent> {
+            std::mem::replace(&mut self.0, Ok(Sent::Busy))
+        }
+    }
+
+    /// Hands over two requests at once; the first cannot be answered.
+    struct TwoRequests;
+
+    impl Server for TwoRequests {
+        fn poll(&mut self, _: Duration, handle: Handle<'_>) -> Result<usize> {
+            let request = [0; HEADER_BYTES + 1];
+            for answer in [Err(Error::new("the client is gone")), Ok(Sent::Accepted)] {
+                handle(Received::split(&request), &mut Answer(answer));
+            }
+            Ok(2)
+        }
+    }
+
+    #[test]
+    fn a_reply_that_fails_is_reported_even_if_a_later_one_succeeds() {
+        let served = End::Server(Box::new(TwoRequests), Wait::Spin).serve(2, 1000);
+        assert!(served.is_err_and(|error| error.to_string().contains("the client is gone")));
     }
 }

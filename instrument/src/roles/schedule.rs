@@ -4,7 +4,6 @@ use crate::clock;
 use crate::error::Result;
 use crate::frame::flags;
 use crate::pacer::Pacer;
-use crate::spec::PaceKind;
 
 use super::Desk;
 
@@ -28,15 +27,13 @@ impl Call {
 pub struct Schedule {
     start_ns: i64,
     pacer: Pacer,
-    scheduled: bool,
     lead_ns: i64,
     spun_in_warmup_ns: i64,
 }
 
 impl Schedule {
     pub fn new(desk: &Desk<'_>, start_ns: i64) -> Self {
-        let scheduled = !matches!(desk.spec.pace.kind, PaceKind::Closed | PaceKind::Max);
-        Self { start_ns, pacer: Pacer::new(desk.spec.pace, start_ns), scheduled, lead_ns: 0, spun_in_warmup_ns: 0 }
+        Self { start_ns, pacer: Pacer::new(desk.spec.pace, start_ns), lead_ns: 0, spun_in_warmup_ns: 0 }
     }
 
     /// Waits for each call's time and makes it; `call` answers how much earlier the next one wants to begin, to have its
@@ -63,7 +60,8 @@ impl Schedule {
     /// Waits for the time of message `index`, counted from the first of warm-up.
     fn next(&mut self, desk: &Desk<'_>, index: u64) -> Call {
         let spec = desk.spec;
-        let due_ns = self.pacer.next_ns();
+        let planned_ns = self.pacer.next_ns();
+        let due_ns = planned_ns.unwrap_or_else(|| clock::now_ns().max(self.start_ns));
         let cut_short = due_ns.max(clock::now_ns()) - self.start_ns >= spec.limit_ns;
         self.pacer.wait_for(due_ns - self.lead_ns);
         let warming = index < spec.warmup;
@@ -71,7 +69,7 @@ impl Schedule {
         Call {
             seq: if warming { index } else { index - spec.warmup },
             marks: if warming { flags::WARMUP } else { 0 } | if last { flags::LAST } else { 0 },
-            intended_ns: if self.scheduled { due_ns } else { clock::now_ns() },
+            intended_ns: planned_ns.unwrap_or_else(clock::now_ns),
             cut_short,
         }
     }

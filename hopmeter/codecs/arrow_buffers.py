@@ -1,0 +1,154 @@
+"""Makes arrays of Arrow's in the memory of frames, from the parts that the header describes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hopmeter.codecs import arrow_layout as layout
+from hopmeter.codecs.arrow_types import EXTRA, has_bytes, is_view
+from hopmeter.codecs.arrow_views import check_views
+from hopmeter.codecs.checks import listing
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.lookup import required
+from hopmeter.codecs.reading import Maker, Reading
+
+DEPTH = 32
+
+
+def array_maker(node: Any, of: Any, reading: Reading, depth: int = 0) -> Maker:
+    """What makes an array of a type from its parts: its memory is as large as its type demands, but its values are not
+    valid until `validate(full=True)` has said so."""
+    pa = required("pyarrow", EXTRA)
+    if depth > DEPTH:
+        raise CodecError("types of Arrow nested too deep")
+    if isinstance(of, pa.BaseExtensionType):
+        inner = array_maker(node, of.storage_type, reading, depth + 1)
+        return lambda frames: of.wrap_array(inner(frames))
+    if pa.types.is_dictionary(of):
+        return _dictionary(pa, node, of, reading, depth)
+    if listing(node, 5)[4] is not None:
+        raise CodecError(f"an array of Arrow's {of} with a dictionary")
+    return _plain(pa, node, of, reading, depth)
+
+
+def _dictionary(pa: Any, node: Any, of: Any, reading: Reading, depth: int) -> Maker:
+    words = array_maker(listing(node, 5)[4], of.value_type, reading, depth + 1)
+    indices = array_maker([*node[:4], None], of.index_type, reading, depth + 1)
+
+    def make(frames: Sequence[Any]) -> Any:
+        array, found = indices(frames), words(frames)
+        array.validate(full=True)
+        made = pa.DictionaryArray.from_arrays(array, found, ordered=of.ordered)
+        whole = _within(pa, array, len(found)) if array.null_count else array
+        return made if whole is array else pa.DictionaryArray.from_arrays(whole, found, ordered=of.ordered)
+
+    return make
+
+
+def _within(pa: Any, array: Any, count: int) -> Any:
+    """Indices of which those of missing values are below `count` too: Arrow reads them when it joins dictionaries.
+
+    pandas writes -1 there, so that others are replaced and not refused.
+    """
+    marks, memory = array.buffers()
+    found = np.frombuffer(memory, array.type.to_pandas_dtype(), array.offset + len(array))
+    outside = (found < 0) | (found >= count)
+    if not outside.any():
+        return array
+    kept = pa.py_buffer(np.where(outside, found.dtype.type(0), found))
+    return pa.Array.from_buffers(array.type, len(array), [marks, kept], -1, array.offset)
+
+
+def _plain(pa: Any, node: list[Any], of: Any, reading: Reading, depth: int) -> Maker:
+    layout.check_type(pa, of)
+    length, offset = layout.extent(node, of, pa)
+    reading.free += 0 if has_bytes(pa, of) else length + offset
+    under = [of.field(number).type for number in range(of.num_fields)]
+    if len(under) != len(listing(node[3])):
+        raise CodecError("an array of Arrow's with other children than its type")
+    layout.check_children(pa, of, length + offset, node[3])
+    below = [array_maker(child, kind, reading, depth + 1) for child, kind in zip(node[3], under, strict=True)]
+    if pa.types.is_map(of):
+        below = [_require_keys(below[0])]
+    buffers = _buffers(pa, of, length + offset, node[2], reading)
+    return _from_buffers(pa, of, (length, offset), buffers, below)
+
+
+def _require_keys(entries: Maker) -> Maker:
+    """Arrow ends the process where a map's keys are missing."""
+
+    def make(frames: Sequence[Any]) -> Any:
+        array = entries(frames)
+        if array.null_count or array.field(0).null_count:
+            raise CodecError("a map of Arrow's without some of its keys")
+        return array
+
+    return make
+
+
+def _from_buffers(pa: Any, of: Any, extent: tuple[int, int], buffers: Maker, below: list[Maker]) -> Maker:
+    (length, offset), load = extent, pa.Array.from_buffers
+    if not below:
+        return lambda frames: load(of, length, buffers(frames), -1, offset)
+    return lambda frames: load(of, length, buffers(frames), -1, offset, [one(frames) for one in below])
+
+
+def _buffers(pa: Any, of: Any, end: int, present: Any, reading: Reading) -> Maker:
+    """What takes an array's buffers from the frames, each of them as large as `end` values take."""
+    found, needed = layout.present_buffers(present, pa, of), layout.least_sizes(pa, of, end)
+    places = [reading.frame() if one else None for one in found]
+    if any(need and place is None for need, place in zip(needed[1:], places[1:], strict=False)):
+        raise CodecError(f"an array of Arrow's {of} without the memory of its values")
+    if len(places) == 2 and places[0] is None and places[1] is not None and end:
+        return _values_alone(pa.py_buffer, places[1], needed[1])
+    if not end and layout.offset_bytes(pa, of):
+        places[1] = None
+    make = _several(pa, list(zip(places, _stand_ins(pa, len(places)), strict=True)), needed)
+    return _buffers_with_views(make, end) if is_view(pa, of) else make
+
+
+def _stand_ins(pa: Any, count: int) -> list[Any]:
+    """What stands for buffers that are left out: none missing, and an offset of 0, which Arrow reads of nothing too."""
+    return [None, *[pa.py_buffer(bytes(8))] * (count - 1)]
+
+
+def _values_alone(wrap: Any, place: int, need: int) -> Maker:
+    def make(frames: Sequence[Any]) -> Any:
+        values = wrap(frames[place])
+        if values.size < need:
+            raise _too_small(values.size, need)
+        return [None, values]
+
+    return make
+
+
+def _several(pa: Any, places: list[tuple[int | None, Any]], needed: list[int]) -> Maker:
+    wrap, text = pa.py_buffer, [0] * (len(places) - len(needed))  # views have any number of buffers of text
+    plan = [(*place, need) for place, need in zip(places, needed + text, strict=True)]
+
+    def make(frames: Sequence[Any]) -> Any:
+        found = []
+        for place, instead, need in plan:
+            one = instead if place is None else wrap(frames[place])
+            if place is not None and one.size < need:
+                raise _too_small(one.size, need)
+            found.append(one)
+        return found
+
+    return make
+
+
+def _too_small(size: int, need: int) -> CodecError:
+    return CodecError(f"a frame of {size} bytes for values of Arrow's that take {need}", "send the frames whole")
+
+
+def _buffers_with_views(make: Maker, end: int) -> Maker:
+    def made(frames: Sequence[Any]) -> Any:
+        found = make(frames)
+        check_views(found, end)
+        return found
+
+    return made

@@ -1,0 +1,100 @@
+"""How arrays of Arrow's lie in memory, by type: what a header has to describe before Arrow builds an array from it.
+
+Arrow does not check all of it: it would end the process, or read beyond a buffer. What depends on the header alone is
+checked once, when its plan is made; for each message only the sizes of buffers are left to compare.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hopmeter.codecs.arrow_types import is_view
+from hopmeter.codecs.checks import integer, listing, one_of
+from hopmeter.codecs.errors import CodecError
+
+MOST_VALUES = 2**62
+MOST_SCALE = 76
+"""Digits of the widest decimal: beyond it Arrow makes text that Python cannot read."""
+VIEW_BYTES = 16
+
+
+def extent(node: list[Any], of: Any, pa: Any) -> tuple[int, int]:
+    """Length and offset of an array. That of nulls and of empty arrays is dropped: it is of no use, and Arrow does not
+    validate where an empty array begins."""
+    length, offset = integer(node[0]), integer(node[1])
+    if length + offset > MOST_VALUES:
+        raise CodecError(f"an array of Arrow's with {length} values after {offset}", "send it anew")
+    return length, 0 if pa.types.is_null(of) or not length else offset
+
+
+def present_buffers(node: Any, pa: Any, of: Any) -> list[int]:
+    """Which buffers there are (1) and which are left out (0), as many as the type has."""
+    found = [one_of(one, 0, 1) for one in listing(node)]
+    least = of.num_buffers
+    if len(found) < least or (len(found) > least and not is_view(pa, of)):
+        raise CodecError(f"an array of Arrow's {of} with {len(found)} buffers, which has {least}")
+    if (pa.types.is_null(of) or pa.types.is_union(of)) and found[0]:
+        raise CodecError(f"an array of Arrow's {of} that says which values are missing", "send it anew")
+    if not all(found[2:]) and is_view(pa, of):
+        raise CodecError(f"an array of Arrow's {of} without the text of its views")
+    return found
+
+
+def least_sizes(pa: Any, of: Any, end: int) -> list[int]:
+    """How many bytes each buffer has at least, for `end` values; text has as many as its offsets tell."""
+    types, marks = pa.types, _bytes(end)
+    if types.is_union(of):
+        return [0, end] if of.mode == "sparse" else [0, end, 4 * end]
+    if is_view(pa, of):
+        return [marks, VIEW_BYTES * end]
+    if width := offset_bytes(pa, of):
+        return [marks, (end + 1) * width if end else 0, 0][: of.num_buffers]
+    if types.is_fixed_size_binary(of):
+        return [marks, of.byte_width * end]
+    if of.num_buffers == 1:
+        return [marks]
+    return [marks, _bytes(of.bit_width * end)]
+
+
+def offset_bytes(pa: Any, of: Any) -> int:
+    """How wide the offsets of text or lists are; 0 for all other types."""
+    types = pa.types
+    if types.is_large_string(of) or types.is_large_binary(of) or types.is_large_list(of):
+        return 8
+    narrow = types.is_string(of) or types.is_binary(of) or types.is_list(of) or types.is_map(of)
+    return 4 if narrow else 0
+
+
+def _bytes(bits: int) -> int:
+    return (bits + 7) // 8
+
+
+def check_type(pa: Any, of: Any) -> None:
+    """CodecError for a type that nobody writes, or whose numbers no type of Arrow's has."""
+    types = pa.types
+    if of.num_fields and not any(is_one(of) for is_one in _nested(types)):
+        # Rows of views may overlap, and one run may stand for any number of rows.
+        raise CodecError(f"arrays of Arrow's {of} have no form on the wire", "cast the column to another type")
+    if types.is_decimal(of) and abs(of.scale) > MOST_SCALE:
+        raise CodecError(f"decimals of Arrow's with a scale of {of.scale}", f"use one up to {MOST_SCALE}")
+    if types.is_union(of) and len(set(of.type_codes)) != of.num_fields:
+        raise CodecError("a union of Arrow's two of whose types have one code")
+
+
+def _nested(types: Any) -> tuple[Any, ...]:
+    lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    return (types.is_struct, types.is_union, types.is_map, *lists)
+
+
+def check_children(pa: Any, of: Any, end: int, children: list[Any]) -> None:
+    """CodecError where a child has fewer values than `end` of its parent take; offsets are in the frames."""
+    types, each = pa.types, 0
+    if types.is_struct(of) or (types.is_union(of) and of.mode == "sparse"):
+        each = 1
+    elif types.is_fixed_size_list(of):
+        each = of.list_size
+    short = [child for child in children if integer(listing(child, 5)[0]) < end * each]
+    if short or each < 0:
+        raise CodecError(f"a child of Arrow's {of} with {short[0][0] if short else 0} values for {end} rows")
+    if types.is_map(of) and any(listing(child[2])[:1] != [0] for child in children):
+        raise CodecError("entries of a map of Arrow's that may be missing")

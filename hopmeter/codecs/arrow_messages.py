@@ -1,0 +1,169 @@
+"""Arrow's IPC messages as far as they tell what reading them would cost, before Arrow reads them.
+
+They are flatbuffers, in which many places may refer to one text or one field: Arrow makes a copy for each. Batches may
+be compressed, or tell of rows that have no bytes. Arrow itself verifies that all places lie within the message.
+"""
+
+from __future__ import annotations
+
+import functools
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+from hopmeter.codecs.errors import CodecError
+
+FIELD_BYTES = 24
+"""What a field takes at least, as Arrow writes it; metadata of a word takes half of it."""
+CONTINUES = 0xFFFFFFFF
+NODE_BYTES = 16
+"""An array of a batch: how many values it has, and how many of them are missing."""
+KEPT, KEPT_BYTES = 256, 16384
+"""Of how many messages is kept what they tell of, and how long their metadata may be: senders repeat themselves."""
+SCHEMA, DICTIONARY, BATCH = 1, 2, 3
+TIMESTAMP, VIEWS = 10, (23, 24)
+"""The numbers of the type that has text itself, its time zone, and of those whose values are views of text."""
+
+
+class Table:
+    """A table of a flatbuffer; its slots are numbered as in Arrow's `Schema.fbs` and `Message.fbs`."""
+
+    __slots__ = ("_at", "_data", "_slots")
+
+    def __init__(self, data: Any, at: int) -> None:
+        slots = at - _number(data, "<i", at)
+        count = _number(data, "<H", slots) // 2 - 2
+        self._data, self._at, self._slots = data, at, (slots + 4, count)
+
+    def place(self, slot: int) -> int:
+        """Where the slot's value stands; 0 if it is left out."""
+        first, count = self._slots
+        found = _number(self._data, "<H", first + 2 * slot) if slot < count else 0
+        return self._at + found if found else 0
+
+    def value(self, slot: int, form: str) -> int:
+        """A number; 0 if it is left out."""
+        at = self.place(slot)
+        return _number(self._data, form, at) if at else 0
+
+    def table(self, slot: int) -> Table | None:
+        """A table within this one."""
+        at = self.place(slot)
+        return Table(self._data, self._referred(at)) if at else None
+
+    def tables(self, slot: int) -> Iterator[Table]:
+        """All tables of a list."""
+        first = self.start(slot)
+        for number in range(self.length(slot)):
+            yield Table(self._data, self._referred(first + 4 * number))
+
+    def start(self, slot: int) -> int:
+        """Where the first member of a list stands."""
+        return self._referred(self.place(slot)) + 4
+
+    def length(self, slot: int) -> int:
+        """How many bytes a text has, or members a list; 0 if it is left out."""
+        at = self.place(slot)
+        return _number(self._data, "<I", self._referred(at)) if at else 0
+
+    def _referred(self, at: int) -> int:
+        return at + _number(self._data, "<I", at)
+
+
+def _number(data: Any, form: str, at: int) -> int:
+    if at < 0:
+        raise struct.error("a place before the first byte")
+    found: int = struct.unpack_from(form, data, at)[0]
+    return found
+
+
+def message_of(data: Any, start: int = 0) -> Table:
+    """The message whose metadata begin at `start`."""
+    return Table(data, start + _number(data, "<I", start))
+
+
+def check_schema(data: bytes) -> None:
+    """CodecError where a serialized schema would be made of more than it has bytes."""
+    try:
+        start = 8 if _number(data, "<I", 0) == CONTINUES else 4
+        _check_costs(message_of(data, start), len(data))
+    except struct.error as cause:
+        raise CodecError("no schema of Arrow's") from cause
+
+
+def contents(data: bytes) -> tuple[int, bool]:
+    """How many values the longest array has that a message's metadata tell of; whether there are views or empty arrays.
+
+    CodecError where they would take far more memory than they have bytes, or the message's buffers have to be inflated.
+    """
+    return _known(data) if len(data) <= KEPT_BYTES else _known.__wrapped__(data)
+
+
+@functools.lru_cache(KEPT)
+def _known(data: bytes) -> tuple[int, bool]:
+    try:
+        message = message_of(data)
+        _check_costs(message, len(data))
+        batch = _batch(message)
+        if batch is not None and batch.place(3):
+            raise CodecError("compressed buffers of Arrow's", "write the stream without compression")
+        has_views = any(field.value(2, "<B") in VIEWS for field in _fields(_schema(message)))
+        rows = [1] if batch is None else _rows(batch, data)
+        return max(rows), has_views or min(rows) <= 0
+    except struct.error as cause:
+        raise CodecError("no message of Arrow's") from cause
+
+
+def _batch(message: Table) -> Table | None:
+    """The record batch of a message, or of a dictionary's."""
+    kind = message.value(1, "<B")
+    found = message.table(2) if kind in (DICTIONARY, BATCH) else None
+    return found.table(1) if found is not None and kind == DICTIONARY else found
+
+
+def _rows(batch: Table, data: Any) -> list[int]:
+    """Of a batch, and of each array within it."""
+    nodes, first = range(batch.length(1)), batch.start(1)
+    return [batch.value(0, "<q"), *[_number(data, "<q", first + NODE_BYTES * number) for number in nodes]]
+
+
+def _check_costs(message: Table, size: int) -> None:
+    """Raise CodecError if the message's fields and texts add up to more than its bytes."""
+    left = size
+    for cost in _costs(message):
+        left -= cost
+        if left < 0:
+            raise CodecError(f"metadata of Arrow's of {size} bytes that would take many times as much")
+
+
+def _costs(message: Table) -> Iterator[int]:
+    """Of each field and each text of a message, the bytes it takes where none is shared."""
+    yield from _metadata(message, 4)
+    schema = _schema(message)
+    if schema is not None:
+        yield from _metadata(schema, 2)
+    for field in _fields(schema):
+        kind = field.table(3) if field.value(2, "<B") == TIMESTAMP else None
+        yield FIELD_BYTES + field.length(0) + (kind.length(1) if kind else 0)
+        yield from _metadata(field, 6)
+
+
+def _schema(message: Table) -> Table | None:
+    return message.table(2) if message.value(1, "<B") == SCHEMA else None
+
+
+def _fields(schema: Table | None) -> Iterator[Table]:
+    """All fields of a schema, and all within these."""
+    waiting = [] if schema is None else [schema.tables(1)]
+    while waiting:
+        field = next(waiting[-1], None)
+        if field is None:
+            waiting.pop()
+            continue
+        yield field
+        waiting.append(field.tables(5))
+
+
+def _metadata(table: Table, slot: int) -> Iterator[int]:
+    for pair in table.tables(slot):
+        yield FIELD_BYTES // 2 + pair.length(0) + pair.length(1)

@@ -1,0 +1,84 @@
+"""The page that shows what each transport offers in which language: `python -m hopmeter.manifest.matrix` prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hopmeter.manifest.discovery import every
+from hopmeter.manifest.model import LANGUAGES, Manifest, Offer
+
+HEAD = """# Transports
+
+`python -m hopmeter.manifest.matrix > docs/transports.md` writes this page from the manifests in `transports/`.
+A test fails if the page is out of date. `hopmeter transports` shows which transports are ready on your machine.
+
+## What there is
+
+- **Broker or daemon**: hopmeter starts one for each trial and adds its CPU to the cell's.
+- A dash means that hopmeter has no adapter in this language.
+
+"""
+OFFERS = """
+## What each adapter offers
+
+- **Calls**: `native` uses the transport's own requests and replies; `duplex` carries them over two
+  publish-subscribe links.
+- **Placements**: `thread` has both ends in one process, `process` in two.
+- **Waits**: `spin` looks again and again, `block` sleeps in the transport, `callback` runs on the thread that the
+  transport calls it from.
+- **Who installs it**: `hopmeter build` installs what the registries and the system's packages have. Installing
+  packages of the system needs root or sudo without a password; otherwise `hopmeter build` prints the command.
+
+"""
+NONE = "–"
+
+
+def page(manifests: Iterable[Manifest]) -> str:
+    """The whole page, in Markdown."""
+    ordered = sorted(manifests, key=lambda manifest: manifest.name)
+    transports = table(
+        ("transport", *LANGUAGES, "broker or daemon", "what it is"), [summary_row(manifest) for manifest in ordered]
+    )
+    adapters = table(
+        ("transport", "language", "publish-subscribe", "calls", "placements", "waits", "library", "who installs it"),
+        [offer_row(manifest, offer) for manifest in ordered for offer in manifest.offers.values()],
+    )
+    return HEAD + transports + OFFERS + adapters
+
+
+def summary_row(manifest: Manifest) -> list[str]:
+    """One transport: its languages, its broker and one sentence."""
+    languages = ["yes" if language in manifest.offers else NONE for language in LANGUAGES]
+    return [f"`{manifest.name}`", *languages, manifest.daemon.title if manifest.daemon else NONE, manifest.summary]
+
+
+def offer_row(manifest: Manifest, offer: Offer) -> list[str]:
+    """One adapter."""
+    return [
+        f"`{manifest.name}`",
+        offer.language,
+        "yes" if "pubsub" in offer.patterns else NONE,
+        str(manifest.rpc) if "rpc" in offer.patterns else NONE,
+        ", ".join(offer.placements),
+        ", ".join(offer.waits),
+        offer.library,
+        installer(offer),
+    ]
+
+
+def installer(offer: Offer) -> str:
+    """Who brings what the adapter needs: the user, or `hopmeter build` from registries and the system's packages."""
+    if offer.user:
+        return f"you: set `{offer.user.variable}`"
+    packages = [f"{kind}: {', '.join(names)}" for kind, names in (("apt", offer.apt), ("pip", offer.pip)) if names]
+    return f"`hopmeter build`; {'; '.join(packages)}" if packages else "`hopmeter build`"
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+if __name__ == "__main__":
+    print(page(every().values()), end="")

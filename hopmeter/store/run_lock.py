@@ -1,0 +1,65 @@
+"""The lock of a run: only one process at a time measures into a run folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+
+from hopmeter import owner_lock
+from hopmeter.errors import UsageError
+from hopmeter.owner_lock import Owner
+
+FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+
+
+@contextmanager
+def locked(run: Path) -> Iterator[None]:
+    """Keep other processes out of a run, which may be renamed meanwhile; UsageError if one measures into it."""
+    path = _lock_path(run.resolve())
+    is_held = _hold(path, run)
+    try:
+        yield
+    finally:
+        if is_held:
+            with suppress(OSError):
+                path.unlink()
+            owner_lock.release(path)
+
+
+def _lock_path(run: Path) -> Path:
+    """Beside the folder, which is renamed while it is locked."""
+    return run.with_name(f".{run.name.removeprefix('.').removesuffix('.partial')}.lock")
+
+
+def _hold(path: Path, run: Path) -> bool:
+    """False if nothing can be locked there: the file system is read-only, or has no locks."""
+    while path.parent.is_dir():
+        try:
+            handle = owner_lock.hold(path, FLAGS)
+        except FileNotFoundError:  # its owner has just ended and removed it
+            continue
+        except BlockingIOError as taken:
+            what = f"{_owner(path)} is measuring into {run}"
+            raise UsageError(what, "wait until that process ends, or interrupt it; then use --resume") from taken
+        except OSError:
+            return False
+        _sign(handle)
+        return True
+    return False
+
+
+def _sign(handle: int) -> None:
+    with suppress(OSError):
+        os.ftruncate(handle, 0)
+        os.write(handle, json.dumps(asdict(owner_lock.this_process())).encode())
+
+
+def _owner(path: Path) -> str:
+    try:
+        return str(Owner(**json.loads(path.read_text())))
+    except (OSError, ValueError, TypeError):
+        return "another process"

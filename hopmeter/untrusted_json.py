@@ -1,0 +1,36 @@
+"""JSON that another program wrote. Whatever this hopmeter would not have written itself raises ValueError."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+MAX_DEPTH = 32
+"""Lists and objects inside each other. Deeper ones would exhaust the stack of whoever walks through them."""
+INTEGERS = range(-(1 << 63), 1 << 64)
+"""What fits into 64 bits, with or without a sign."""
+
+
+def parse(text: str | bytes) -> Any:
+    """The value that a text holds. ValueError says what is wrong with it."""
+    try:
+        value = json.loads(text)
+    except RecursionError as cause:
+        raise _too_deep() from cause
+    _check(value, MAX_DEPTH)
+    return value
+
+
+def _check(value: Any, levels: int) -> None:
+    if isinstance(value, int) and value not in INTEGERS:
+        raise ValueError("an integer does not fit into 64 bits")
+    if not isinstance(value, list | dict):
+        return
+    if not levels:
+        raise _too_deep()
+    for each in value.values() if isinstance(value, dict) else value:
+        _check(each, levels - 1)
+
+
+def _too_deep() -> ValueError:
+    return ValueError(f"it nests deeper than {MAX_DEPTH} levels")
