@@ -169,6 +169,7 @@ def _counts(cell: Cell, results: Sequence[TrialResult], trials: Sequence[Measure
         "achieved_mb_s": counts.received * cell.frame_bytes / 1e6 / seconds if seconds else None,
         "copies_per_hop": resources.copies_per_hop(results),
         "send_mean_us": resources.send_mean_us(results),
+        "empty_hop_us": resources.empty_hop_us(results),
         "library_version": resources.library_version(results),
         "path": resources.path(results),
     }

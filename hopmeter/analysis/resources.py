@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -60,6 +61,13 @@ def send_mean_us(trials: Sequence[TrialResult]) -> float | None:
     """How long a source was held by a send, from its stamp to its return, on average."""
     sent = sum(tallied(trial, "sent", ("source",)) for trial in trials)
     return sum(tallied(trial, "send_ns", ("source",)) for trial in trials) / sent / 1000 if sent else None
+
+
+def empty_hop_us(trials: Sequence[TrialResult]) -> float | None:
+    """What the instrument's own way takes where the receiver is called by the sender: the median of all sources."""
+    told = [each.get("empty_hop_ns") for trial in trials for node in trial.nodes for each in node.get("participants", [])]
+    known = [each for each in told if each is not None]
+    return median(known) / 1000 if known else None
 
 
 def library_version(trials: Sequence[TrialResult]) -> str | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter import _instrument
+from hopmeter.node import empty
 from hopmeter.node.contract import AdapterError
 from hopmeter.node.loading import transport_class, transport_name
 
@@ -39,6 +40,7 @@ def run(arguments: list[str]) -> int:
     return _instrument.run(
         spec.get("transport") or transport_name(folder),
         open_transport,
+        empty.Transport,
         lambda: transport_class(folder).version(),
         _facts(collects),
         _works(spec),

@@ -49,7 +49,7 @@ CELLS = pa.schema(
         ("warnings", pa.list_(pa.string())),
         *_typed(pa.int64(), "sent received lost duplicated reordered abandoned busy"),
         *_typed(pa.int64(), "malformed foreign content_errors unrecorded stray negative trimmed"),
-        *_typed(pa.float64(), "achieved_hz achieved_mb_s copies_per_hop send_mean_us"),
+        *_typed(pa.float64(), "achieved_hz achieved_mb_s copies_per_hop send_mean_us empty_hop_us"),
         *[column for name in FIGURES for column in _figure(name)],
         *_typed(pa.float64(), "ideal_us"),
         *_typed(pa.list_(pa.float64()), "servers_roundtrip_mean_us servers_roundtrip_p50_us servers_roundtrip_p99_us"),

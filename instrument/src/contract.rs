@@ -29,10 +29,6 @@ pub type Shared = Arc<dyn AsRef<[u8]> + Send + Sync>;
 /// Takes received frames; the bytes are only borrowed.
 pub type Take<'a> = &'a mut dyn FnMut(Received<'_>);
 
-/// A callback that the transport enters on a thread of its own. Never entered concurrently for one subscription,
-/// never entered again once the [`Subscription`] has been dropped, and dropped with it.
-pub type OnFrame = Box<dyn FnMut(Received<'_>) + Send>;
-
 /// Like [`OnFrame`] for requests. May block, so the transport gives each served link a thread or executor of its own.
 pub type OnRequest = Box<dyn FnMut(Received<'_>, &mut dyn Replier) + Send>;
 
@@ -135,10 +131,11 @@ pub trait Publisher: Send {
     /// Sends a payload from memory the caller owns; the transport drops its clone when it is done with the bytes.
     fn send_parts(&mut self, header: &[u8; HEADER_BYTES], payload: &Shared) -> Result<Sent> {
         let bytes = (**payload).as_ref();
-        self.send(bytes.len(), &mut |frame| {
+        let mut write = |frame: FrameMut<'_>| {
             frame.header.copy_from_slice(header);
             frame.payload.copy_from_slice(bytes);
-        })
+        };
+        self.send(bytes.len(), Fill::copying(&mut write))
     }
 
     /// Sends a received frame on, unaltered. This default copies it into a fresh loan (`forward = "copy"` in the
@@ -164,15 +161,12 @@ pub fn count_copy() {
 
 /// Sends a copy of a received frame through `send`.
 pub fn copy_on(received: &Received<'_>, send: impl FnOnce(usize, Fill<'_>) -> Result<Sent>) -> Result<Sent> {
-    let mut copied = false;
-    send(received.payload.len(), &mut |frame| {
-        if std::mem::replace(&mut copied, true) {
-            return;
-        }
+    let mut write = |frame: FrameMut<'_>| {
         count_copy();
         frame.header.copy_from_slice(received.header);
         frame.payload.copy_from_slice(received.payload);
-    })
+    };
+    send(received.payload.len(), Fill::copying(&mut write))
 }
 
 /// A receiving end that is polled. Used from one thread at a time.
@@ -243,13 +237,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_that_is_filled_twice_is_made_and_counted_once() {
+    fn a_copy_is_made_and_counted_once() {
         let sent = [7; HEADER_BYTES + 3];
         let (mut frame, before) = (vec![0; sent.len()], copies_made());
         let copied = copy_on(&Received::split(&sent), |payload_bytes, fill| {
             assert_eq!(payload_bytes, 3);
-            fill(FrameMut::split(&mut frame));
-            fill(FrameMut::split(&mut frame));
+            fill.write(FrameMut::split(&mut frame));
             Ok(Sent::Accepted)
         });
         assert!(matches!(copied, Ok(Sent::Accepted)));

@@ -75,6 +75,8 @@ pub struct Tally {
     pub late_work: u64,
     /// Time between the stamp and the return of send, all messages together: what a blocking transport holds a sender.
     pub send_ns: i64,
+    /// See `roles::empty_hop`; sources only.
+    pub empty_hop_ns: Option<i64>,
     /// Time this participant spun to be punctual: the instrument's CPU, not the transport's.
     pub pacing_ns: i64,
     /// The schedule ended by time, before all messages were sent.

@@ -40,7 +40,7 @@ impl Server for DuplexServer {
 
 /// Turns a handler of requests into a callback of the requests' link.
 pub fn on_request_frame(mut on_request: OnRequest, mut replies: Box<dyn Publisher>) -> OnFrame {
-    Box::new(move |received| on_request(received, &mut Answer(replies.as_mut())))
+    OnFrame::new(move |received| on_request(received, &mut Answer(replies.as_mut())))
 }
 
 struct Answer<'a>(&'a mut dyn Publisher);

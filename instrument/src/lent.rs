@@ -1,8 +1,10 @@
 //! Frames as they are lent: to a sender, which fills one, and to a receiver, which looks at one.
 
 use std::any::Any;
+use std::cell::Cell;
 
-use crate::frame::HEADER_BYTES;
+use crate::clock;
+use crate::frame::{HEADER_BYTES, Header};
 
 /// The frame as the sender fills it: two parts, each a place of its own.
 ///
@@ -24,10 +26,46 @@ impl<'a> FrameMut<'a> {
     }
 }
 
-/// Writes one frame into memory that the transport lends. Called once per send, on the caller's thread; stamps the
-/// sent time last, so an adapter calls it as late as it can. Called again for the same memory it only stamps anew, as
-/// an adapter needs that rehearses (see [`Received::rehearsal`]).
-pub type Fill<'a> = &'a mut dyn FnMut(FrameMut<'_>);
+/// What writes a frame, all but the time it is sent.
+pub type Write<'a> = &'a mut (dyn FnMut(FrameMut<'_>) + 'a);
+
+/// Writes one frame into memory that the transport lends, once per send and on the caller's thread.
+///
+/// The sent time is read last, and by code that the compiler puts into the adapter's own: nothing of the instrument runs
+/// between the stamp and the transport. So an adapter writes the frame as late as it can.
+pub struct Fill<'a> {
+    write: Write<'a>,
+    sent_ns: Option<&'a Cell<i64>>,
+}
+
+impl<'a> Fill<'a> {
+    /// A message of this process: `write` writes all but the sent time, which `sent_ns` and the header get.
+    pub fn stamping(write: Write<'a>, sent_ns: &'a Cell<i64>) -> Self {
+        Self { write, sent_ns: Some(sent_ns) }
+    }
+
+    /// A message that carries its sent time already.
+    pub fn copying(write: Write<'a>) -> Self {
+        Self { write, sent_ns: None }
+    }
+
+    /// Writes the frame, and stamps it.
+    #[inline(always)]
+    pub fn write(self, frame: FrameMut<'_>) {
+        let FrameMut { header, payload } = frame;
+        (self.write)(FrameMut { header: &mut *header, payload });
+        if let Some(place) = self.sent_ns {
+            let sent_ns = clock::now_ns();
+            Header::stamp_sent(header, sent_ns);
+            place.set(sent_ns);
+        }
+    }
+
+    /// What writes, and where the sent time goes: for a language that stamps by itself.
+    pub fn into_parts(self) -> (Write<'a>, Option<&'a Cell<i64>>) {
+        (self.write, self.sent_ns)
+    }
+}
 
 /// A received frame, borrowed: valid until the callback it was given to returns.
 #[derive(Clone, Copy)]
@@ -39,13 +77,30 @@ pub struct Received<'a> {
     pub native: Option<&'a dyn Any>,
     /// How to keep the bytes beyond the callback, where the transport can.
     pub keep: Option<&'a dyn Keep>,
+    /// When it arrived; 0 leaves that to the instrument.
+    pub arrived_ns: i64,
 }
 
 impl<'a> Received<'a> {
+    /// A header and a payload, each in a place of its own.
+    pub fn parts(header: &'a [u8], payload: &'a [u8]) -> Self {
+        Self { header, payload, native: None, keep: None, arrived_ns: 0 }
+    }
+
     /// Raw carriage: header and payload side by side.
     pub fn split(whole: &'a [u8]) -> Self {
         let (header, payload) = whole.split_at(whole.len().min(HEADER_BYTES));
-        Self { header, payload, native: None, keep: None }
+        Self::parts(header, payload)
+    }
+
+    /// The same frame, arrived now, unless its arrival has been stamped already. [`OnFrame::call`] does this first; an
+    /// adapter that has locks to take or queues to look at before that does it earlier.
+    #[inline(always)]
+    pub fn arrived(self) -> Self {
+        match self.arrived_ns {
+            0 => Self { arrived_ns: clock::now_ns(), ..self },
+            _ => self,
+        }
     }
 
     /// The same frame with the transport's own message attached.
@@ -59,28 +114,21 @@ impl<'a> Received<'a> {
     }
 }
 
-/// Bytes that only a rehearsal shows, known by where they lie. Not zeros: a compiler may lay equal constants together.
-static NO_FRAME: [u8; HEADER_BYTES] = [0x5a; HEADER_BYTES];
+/// A callback that the transport enters on a thread of its own, or on the sender's. Never entered concurrently for one
+/// subscription, never entered again once the [`Subscription`](crate::contract::Subscription) has been dropped, and
+/// dropped with it.
+pub struct OnFrame(Box<dyn FnMut(Received<'_>) + Send>);
 
-impl Received<'static> {
-    /// Nothing was received. An adapter that calls receivers on the sender's own thread may show it to them after a
-    /// first `fill`, before it fills again and shows the frame, by the very same code: caches and branch predictors know
-    /// the way then, as in a program that calls all the time, and what is measured is the call. Counted nowhere.
-    pub fn rehearsal() -> Self {
-        Self { header: &NO_FRAME, payload: &[], native: None, keep: None }
-    }
-}
-
-impl Received<'_> {
-    /// This frame, or a rehearsal of it. No branch, which would be foretold wrongly just when it counts.
-    pub fn or_rehearsal(self, rehearsing: bool) -> Self {
-        let headers = [self.header, &NO_FRAME];
-        Self { header: headers[usize::from(rehearsing)], ..self }
+impl OnFrame {
+    pub fn new(take: impl FnMut(Received<'_>) + Send + 'static) -> Self {
+        Self(Box::new(take))
     }
 
-    /// Whether it is a rehearsal, which no bytes of a sender can be.
-    pub fn is_rehearsal(&self) -> bool {
-        std::ptr::eq(self.header.as_ptr(), NO_FRAME.as_ptr())
+    /// Hands one frame over. The first thing that happens is the stamp of its arrival; not inlined, so that no other part
+    /// of the role gets in front of it.
+    #[inline(never)]
+    pub fn call(&mut self, received: Received<'_>) {
+        (self.0)(received.arrived());
     }
 }
 
@@ -94,16 +142,42 @@ pub trait Keep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::{Header, Refused};
+
+    /// The sent time as a receiver reads it.
+    fn sent_ns(frame: &[u8]) -> i64 {
+        let header = frame[..HEADER_BYTES].try_into().expect("a header");
+        Header::fields(header).sent_ns
+    }
 
     #[test]
-    fn a_rehearsal_is_no_frame_and_nothing_that_was_sent_is_a_rehearsal() {
-        let rehearsal = Received::rehearsal();
-        assert!(rehearsal.is_rehearsal());
-        assert_eq!(Header::read(rehearsal.header, 0), Err(Refused::Malformed));
-        let sent = NO_FRAME.to_vec();
-        assert!(!Received::split(&sent).is_rehearsal(), "the same bytes from a sender");
-        assert!(Received::split(&sent).or_rehearsal(true).is_rehearsal());
-        assert!(!Received::split(&sent).or_rehearsal(false).is_rehearsal());
+    fn the_sent_time_is_read_after_everything_else_was_written() {
+        let (mut frame, stamped, written_ns) = ([7; HEADER_BYTES + 1], Cell::new(0), Cell::new(0));
+        let mut write = |to: FrameMut<'_>| {
+            to.payload.fill(9);
+            written_ns.set(clock::now_ns());
+        };
+        Fill::stamping(&mut write, &stamped).write(FrameMut::split(&mut frame));
+        assert_eq!(sent_ns(&frame), stamped.get());
+        assert!(stamped.get() >= written_ns.get() && written_ns.get() > 0);
+        assert_eq!(frame[HEADER_BYTES], 9);
+    }
+
+    #[test]
+    fn a_frame_that_carries_its_sent_time_keeps_it() {
+        let mut frame = [0; HEADER_BYTES];
+        Fill::copying(&mut |to: FrameMut<'_>| to.header.fill(7)).write(FrameMut::split(&mut frame));
+        assert_eq!(frame, [7; HEADER_BYTES]);
+    }
+
+    #[test]
+    fn an_arrival_is_stamped_once_and_before_the_role_sees_it() {
+        let bytes = [0; HEADER_BYTES];
+        let entered_ns = clock::now_ns();
+        let mut on_frame = OnFrame::new(move |received| {
+            assert!(received.arrived_ns == 5 || (entered_ns..=clock::now_ns()).contains(&received.arrived_ns));
+        });
+        on_frame.call(Received::split(&bytes));
+        on_frame.call(Received { arrived_ns: 5, ..Received::split(&bytes) });
+        assert_eq!(Received { arrived_ns: 5, ..Received::split(&bytes) }.arrived().arrived_ns, 5);
     }
 }

@@ -10,6 +10,7 @@ mod control;
 pub mod copying;
 pub mod cost;
 mod duplex;
+pub mod empty;
 pub mod error;
 pub mod frame;
 pub mod lent;

@@ -15,6 +15,7 @@ use crate::clock;
 use crate::codec::Codec;
 use crate::contract::{Setup, Transport};
 use crate::control::{Control, Order, Report};
+use crate::empty;
 use crate::error::{Error, Result};
 use crate::frame::HEADER_BYTES;
 use crate::memory;
@@ -34,6 +35,8 @@ pub struct Host<'a> {
     pub flags: String,
     pub version: &'a (dyn Fn() -> String + Sync),
     pub open: &'a (dyn Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync),
+    /// Opens [`crate::empty`] in the same language.
+    pub open_empty: &'a (dyn Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync),
     /// Makes the codec of a spec that names one; none where the language has no objects.
     pub codec: Option<&'a (dyn Fn() -> Result<Arc<dyn Codec>> + Sync)>,
     /// Wraps everything that runs on a participant's thread (Python keeps its thread state alive around it).
@@ -54,6 +57,7 @@ pub fn main(
         flags: env!("HOPMETER_FLAGS").to_owned(),
         version: &version,
         open: &open,
+        open_empty: &empty::open,
         codec: None,
         around: |body| body(),
     };
@@ -294,6 +298,7 @@ impl Node<'_> {
             affinity::pin(core)?;
         }
         let (spec, control, stage, run) = (self.spec, self.control, self.stage, self.spec.run_id()?);
-        roles::take(&Desk { spec, me, run, transport, codec, content, stage, meter, control, node })
+        let open_empty = &|| (self.host.open_empty)(&self.setup());
+        roles::take(&Desk { spec, me, run, transport, open_empty, codec, content, stage, meter, control, node })
     }
 }

@@ -9,10 +9,13 @@
 #include <sys/types.h>
 
 /// The version of this interface: node and library must agree.
-#define HOPMETER_ABI_VERSION 1
+#define HOPMETER_ABI_VERSION 2
 
 /// The length of a frame's header.
 #define HOPMETER_HEADER_BYTES 64
+
+/// Where in a header its sent time lies: nanoseconds, CLOCK_MONOTONIC, 64 bits, little-endian.
+#define HOPMETER_SENT_AT 40
 
 /// The length of a label, which carries a header in the text of a typed message.
 #define HOPMETER_LABEL_BYTES 56
@@ -75,6 +78,8 @@ typedef struct HopmeterReceived {
   const void *native;
   /// Keeps the bytes of `native` beyond the call; may be null.
   struct HopmeterKept (*keep)(const void *native);
+  /// When it arrived, as the adapter's language stamped it, its first act; 0 leaves that to the instrument.
+  int64_t arrived_ns;
 } HopmeterReceived;
 
 /// A frame to be filled: 64 bytes of header and the payload, each in a place of its own.
@@ -118,11 +123,13 @@ typedef struct HopmeterLink {
   uint32_t receivers;
 } HopmeterLink;
 
-/// Writes one frame. Called once per send, on the caller's thread, as late as possible: it stamps the time. Called again
-/// for the same memory it only stamps anew.
+/// Writes one frame, all but the time it is sent. Called once per send, on the caller's thread, as late as possible.
 typedef struct HopmeterFill {
   void *context;
   void (*call)(void *context, struct HopmeterFrameMut frame);
+  /// Where the adapter's language puts the sent time after `call`, its last act before the transport; also at `SENT_AT`
+  /// of the header. Null where the frame carries its time already.
+  int64_t *sent_ns;
 } HopmeterFill;
 
 /// A payload in the caller's memory. Whoever it is passed to owes exactly one `release`, from any thread.
@@ -315,6 +322,10 @@ typedef struct HopmeterAdapter {
   void (*version)(const struct HopmeterTextOut *out);
   /// Opens the transport for one trial.
   int32_t (*open)(const struct HopmeterSetup *setup, struct HopmeterTransport *out, const struct HopmeterError *error);
+  /// Opens a transport that only fills a frame and calls the receiver with it: what the instrument's own way costs.
+  int32_t (*open_empty)(const struct HopmeterSetup *setup,
+                        struct HopmeterTransport *out,
+                        const struct HopmeterError *error);
 } HopmeterAdapter;
 
 #ifdef __cplusplus
@@ -400,9 +411,6 @@ int hopmeter_main(int argc, const char *const *argv, const struct HopmeterAdapte
 /// Lends the instrument the copy function of the adapter's library, before `hopmeter_main`: what relays and servers copy
 /// with whose work is `copy:…:own`.
 void hopmeter_copy_with(void (*copy)(void *to, const void *from, size_t bytes));
-
-/// What is shown to receivers when nothing was received: see `hopmeter::Received::rehearsal`.
-struct HopmeterReceived hopmeter_rehearsal(void);
 
 /// The version of the instrument: what an adapter reports that has no library behind it.
 const char *hopmeter_version(void);

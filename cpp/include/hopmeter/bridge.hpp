@@ -235,7 +235,7 @@ inline Sent copy_on(const Received& received, auto&& send) {
   if (received.header().size() != header_bytes) throw Error("a frame without a whole header cannot be sent on");
   auto raw = received.raw();
   const auto fill = [](void* raw, HopmeterFrameMut to) { hopmeter_copy(static_cast<HopmeterReceived*>(raw), to); };
-  return send(received.payload().size(), Fill({&raw, fill}));
+  return send(received.payload().size(), Fill({&raw, fill, nullptr}));
 }
 
 }  // namespace detail

@@ -183,7 +183,8 @@ class Handle {
   /// `replier` is borrowed until this returns.
   template <std::derived_from<Replier> Ours>
   void operator()(const Received& received, Ours& replier) const {
-    raw_.call(raw_.context, &received.raw(), detail::borrow(replier));
+    const Received arrived = received.arrived();
+    raw_.call(raw_.context, &arrived.raw(), detail::borrow(replier));
   }
 
  private:
@@ -196,7 +197,8 @@ class OnRequest : public Owner<HopmeterOnRequest> {
   using Owner::Owner;
   template <std::derived_from<Replier> Ours>
   void operator()(const Received& received, Ours& replier) const {
-    raw_.call(raw_.context, &received.raw(), detail::borrow(replier));
+    const Received arrived = received.arrived();
+    raw_.call(raw_.context, &arrived.raw(), detail::borrow(replier));
   }
 };
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
+#include <ctime>
 #include <memory>
 #include <span>
 #include <utility>
@@ -25,15 +27,30 @@ struct FrameMut {
   }
 };
 
+namespace detail {
+
+/// The instrument's clock, read right here.
+inline std::int64_t now_ns() noexcept {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
+
+}  // namespace detail
+
 /// Writes one frame into memory that the transport lends. Call it once per send, on the caller's thread, and as late as
-/// possible: it stamps the sent time last. Called again for the same memory it only stamps anew, as an adapter needs
-/// that rehearses. Valid until `send` returns; copies refer to the same.
+/// possible: the last thing it does is to stamp the sent time, by code that the compiler puts into the adapter's own.
+/// Valid until `send` returns; copies refer to the same.
 class Fill {
  public:
   explicit Fill(HopmeterFill raw) noexcept : raw_(raw) {}
 
   void operator()(FrameMut frame) const {
     raw_.call(raw_.context, {raw(frame.header.data()), raw(frame.payload.data()), frame.payload.size()});
+    if (!raw_.sent_ns) return;
+    const std::int64_t sent_ns = detail::now_ns();
+    std::memcpy(frame.header.data() + HOPMETER_SENT_AT, &sent_ns, sizeof sent_ns);
+    *raw_.sent_ns = sent_ns;
   }
   void operator()(std::span<std::byte> whole) const { (*this)(FrameMut::split(whole)); }
 
@@ -65,7 +82,7 @@ class Received {
 
   /// Two places. The header may be of any length, since what arrives may be foreign; the instrument checks it.
   Received(std::span<const std::byte> header, std::span<const std::byte> payload) noexcept
-      : raw_{raw(header), header.size(), raw(payload), payload.size(), nullptr, nullptr} {}
+      : raw_{raw(header), header.size(), raw(payload), payload.size(), nullptr, nullptr, 0} {}
 
   /// Raw carriage: header and payload side by side.
   static Received split(std::span<const std::byte> whole) noexcept {
@@ -73,10 +90,13 @@ class Received {
     return {whole.first(header), whole.subspan(header)};
   }
 
-  /// Nothing was received. An adapter that calls receivers on the sender's own thread may show it to them after a first
-  /// `fill`, before it fills again and shows the frame, by the very same code: caches and branch predictors know the
-  /// way then. Counted nowhere.
-  static Received rehearsal() noexcept { return Received(hopmeter_rehearsal()); }
+  /// The same frame, arrived now, unless its arrival has been stamped already. Whoever hands it to the instrument does
+  /// this first; an adapter that has locks to take or queues to look at before that does it earlier.
+  Received arrived() const noexcept {
+    Received with = *this;
+    if (with.raw_.arrived_ns == 0) with.raw_.arrived_ns = detail::now_ns();
+    return with;
+  }
 
   /// The same frame with the transport's own message attached, for a `forward` that moves. Borrowed like the bytes.
   Received with_native(const void* native) const noexcept {
@@ -127,7 +147,10 @@ inline void count_copy() noexcept { hopmeter_count_copy(); }
 class Take {
  public:
   explicit Take(HopmeterTake raw) noexcept : raw_(raw) {}
-  void operator()(const Received& received) const { raw_.call(raw_.context, &received.raw()); }
+  void operator()(const Received& received) const {
+    const Received arrived = received.arrived();
+    raw_.call(raw_.context, &arrived.raw());
+  }
 
  private:
   HopmeterTake raw_;
@@ -151,12 +174,16 @@ class Owner {
   Raw raw_;
 };
 
-/// Entered on a thread of the transport for every frame: never concurrently for one subscription, and never again
-/// once the subscription has been destroyed. Destroy it with the subscription.
+/// Entered on a thread of the transport, or on the sender's, for every frame: never concurrently for one subscription,
+/// and never again once the subscription has been destroyed. Destroy it with the subscription.
 class OnFrame : public Owner<HopmeterOnFrame> {
  public:
   using Owner::Owner;
-  void operator()(const Received& received) const { raw_.call(raw_.context, &received.raw()); }
+  /// Not inlined, so that the stamp of the arrival is the first that happens.
+  [[gnu::noinline]] void operator()(const Received& received) const {
+    const Received arrived = received.arrived();
+    raw_.call(raw_.context, &arrived.raw());
+  }
 };
 
 /// A payload in the caller's memory, lent until this is destroyed, on any thread.

@@ -7,6 +7,7 @@
 #include <concepts>
 
 #include "hopmeter/bridge.hpp"
+#include "hopmeter/empty.hpp"
 
 // CMake's hopmeter_add_node() gives all three.
 #ifndef HOPMETER_TRANSPORT
@@ -39,6 +40,11 @@ inline constexpr HopmeterAdapter adapter{
         [](const HopmeterSetup* setup, HopmeterTransport* out, const HopmeterError* error) {
           return detail::opened<Transport>(error, out,
                                            [&] { return Owned<Transport>(std::make_unique<Ours>(Setup(setup))); });
+        },
+    .open_empty =
+        [](const HopmeterSetup* setup, HopmeterTransport* out, const HopmeterError* error) {
+          return detail::opened<Transport>(
+              error, out, [&] { return Owned<Transport>(std::make_unique<detail::Empty>(Setup(setup))); });
         },
 };
 

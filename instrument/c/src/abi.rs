@@ -6,10 +6,12 @@
 use std::ffi::{c_char, c_void};
 
 /// The version of this interface: node and library must agree.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 /// The length of a frame's header.
 pub const HEADER_BYTES: usize = 64;
+/// Where in a header its sent time lies: nanoseconds, CLOCK_MONOTONIC, 64 bits, little-endian.
+pub const SENT_AT: usize = 40;
 /// The length of a label, which carries a header in the text of a typed message.
 pub const LABEL_BYTES: usize = 56;
 
@@ -109,13 +111,15 @@ pub struct FrameMut {
     pub payload_bytes: usize,
 }
 
-/// Writes one frame. Called once per send, on the caller's thread, as late as possible: it stamps the time. Called again
-/// for the same memory it only stamps anew.
+/// Writes one frame, all but the time it is sent. Called once per send, on the caller's thread, as late as possible.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Fill {
     pub context: *mut c_void,
     pub call: extern "C" fn(context: *mut c_void, frame: FrameMut),
+    /// Where the adapter's language puts the sent time after `call`, its last act before the transport; also at `SENT_AT`
+    /// of the header. Null where the frame carries its time already.
+    pub sent_ns: *mut i64,
 }
 
 /// A received frame, lent until the function that it is given to returns.
@@ -131,6 +135,8 @@ pub struct Received {
     pub native: *const c_void,
     /// Keeps the bytes of `native` beyond the call; may be null.
     pub keep: Option<extern "C" fn(native: *const c_void) -> Kept>,
+    /// When it arrived, as the adapter's language stamped it, its first act; 0 leaves that to the instrument.
+    pub arrived_ns: i64,
 }
 
 /// Bytes of a whole frame, header first, that live until `release`, which may come from any thread and after the

@@ -171,6 +171,8 @@ pub struct Adapter {
     pub version: extern "C" fn(out: *const TextOut),
     /// Opens the transport for one trial.
     pub open: extern "C" fn(setup: *const Setup, out: *mut Transport, error: *const Error) -> i32,
+    /// Opens a transport that only fills a frame and calls the receiver with it: what the instrument's own way costs.
+    pub open_empty: extern "C" fn(setup: *const Setup, out: *mut Transport, error: *const Error) -> i32,
 }
 
 // SAFETY: the ABI says that the strings live as long as the process; nobody writes to them.

@@ -4,10 +4,10 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hopmeter_instrument::contract::{Received, Setup, Transport};
+use hopmeter_instrument::contract::{Setup, Transport};
 use hopmeter_instrument::{Result, copying, node};
 
-use crate::abi::{self, ABI_VERSION};
+use crate::abi::ABI_VERSION;
 use crate::calls::Adapter;
 use crate::text::answered;
 use crate::transport::CTransport;
@@ -41,20 +41,6 @@ pub extern "C" fn hopmeter_copy_with(copy: unsafe extern "C" fn(to: *mut c_void,
     copying::copy_with(copy);
 }
 
-/// What is shown to receivers when nothing was received: see `hopmeter::Received::rehearsal`.
-#[unsafe(no_mangle)]
-pub extern "C" fn hopmeter_rehearsal() -> abi::Received {
-    let nothing = Received::rehearsal();
-    abi::Received {
-        header: nothing.header.as_ptr(),
-        header_bytes: nothing.header.len(),
-        payload: nothing.payload.as_ptr(),
-        payload_bytes: 0,
-        native: std::ptr::null(),
-        keep: None,
-    }
-}
-
 /// The version of the instrument: what an adapter reports that has no library behind it.
 #[unsafe(no_mangle)]
 pub extern "C" fn hopmeter_version() -> *const c_char {
@@ -65,7 +51,9 @@ fn run(adapter: &Adapter, arguments: Vec<String>) -> ExitCode {
     // SAFETY: the ABI says that the strings live as long as the process.
     let [transport, compiler, flags] =
         [adapter.transport, adapter.compiler, adapter.flags].map(|text| unsafe { terminated(text) });
-    let open = |setup: &Setup| -> Result<Arc<dyn Transport>> { Ok(Arc::new(CTransport::open(adapter, setup)?)) };
+    let open = |setup: &Setup| -> Result<Arc<dyn Transport>> { Ok(Arc::new(CTransport::open(adapter.open, setup)?)) };
+    let open_empty =
+        |setup: &Setup| -> Result<Arc<dyn Transport>> { Ok(Arc::new(CTransport::open(adapter.open_empty, setup)?)) };
     let version = || answered(|out| (adapter.version)(out));
     let host = node::Host {
         transport: &transport,
@@ -74,6 +62,7 @@ fn run(adapter: &Adapter, arguments: Vec<String>) -> ExitCode {
         flags,
         version: &version,
         open: &open,
+        open_empty: &open_empty,
         codec: None,
         around: |body| body(),
     };

@@ -28,6 +28,7 @@ impl<'a> CReceived<'a> {
             payload: slice(self.raw.payload, self.raw.payload_bytes),
             native: (!self.raw.native.is_null()).then_some(&self.native as _),
             keep: self.raw.keep.is_some().then_some(self as _),
+            arrived_ns: self.raw.arrived_ns,
         });
     }
 
@@ -76,6 +77,7 @@ pub fn lend(received: &Received<'_>) -> abi::Received {
         payload_bytes: received.payload.len(),
         native: native.map_or(std::ptr::null(), |native| native.0),
         keep: None,
+        arrived_ns: 0,
     }
 }
 
@@ -90,7 +92,7 @@ pub unsafe extern "C" fn hopmeter_copy(received: *const abi::Received, frame: ab
     let (received, frame) = unsafe { (&*received, frame_mut(&frame)) };
     CReceived::new(received).show(|received| {
         let copied = copy_on(&received, |_, fill| {
-            fill(frame);
+            fill.write(frame);
             Ok(Sent::Accepted)
         });
         debug_assert!(copied.is_ok(), "filling does not fail");

@@ -4,10 +4,11 @@
 //! that was given away has nowhere to go on, so the process aborts with its message on stderr.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use hopmeter_instrument::contract::{Fill, Handle, OnFrame, OnRequest, Shared, Take};
+use hopmeter_instrument::contract::{Fill, Handle, OnFrame, OnRequest, Shared, Take, Write};
 
 use crate::abi;
 use crate::calls;
@@ -43,12 +44,14 @@ impl<F> Lent<F> {
 
 /// Lends a fill.
 pub fn lend_fill<T>(fill: Fill<'_>, call: impl FnOnce(abi::Fill) -> T) -> T {
-    Lent::during(fill, |context| call(abi::Fill { context, call: call_fill }))
+    let (write, sent_ns) = fill.into_parts();
+    let sent_ns = sent_ns.map_or(std::ptr::null_mut(), Cell::as_ptr);
+    Lent::during(write, |context| call(abi::Fill { context, call: call_fill, sent_ns }))
 }
 
 extern "C" fn call_fill(context: *mut c_void, frame: abi::FrameMut) {
-    // SAFETY: the context is a lent fill; the frame's two places are the adapter's and lent to this call alone.
-    unsafe { Lent::<Fill<'_>>::enter(context, |fill| fill(frame_mut(&frame))) }
+    // SAFETY: the context is what a lent fill writes with; the frame's two places are the adapter's and lent to this call alone.
+    unsafe { Lent::<Write<'_>>::enter(context, |write| write(frame_mut(&frame))) }
 }
 
 /// Lends a take.
@@ -83,7 +86,7 @@ pub fn give_on_frame(on_frame: OnFrame) -> abi::OnFrame {
 extern "C" fn call_on_frame(context: *mut c_void, received: *const abi::Received) {
     // SAFETY: the context is a given callback that is not entered concurrently; `received` is lent to this call.
     let (on_frame, received) = unsafe { (&mut *context.cast::<OnFrame>(), &*received) };
-    CReceived::new(received).show(on_frame);
+    CReceived::new(received).show(|received| on_frame.call(received));
 }
 
 /// Gives a handler of requests away.

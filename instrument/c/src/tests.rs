@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use hopmeter_instrument::contract::{Link, Publisher, Received, Sent, Setup, Shared, Subscriber, Transport};
+use hopmeter_instrument::contract::{Fill, Link, Publisher, Received, Sent, Setup, Shared, Subscriber, Transport};
 use hopmeter_instrument::spec::{PayloadKind, Wait};
 
 use crate::abi::{self, Text};
@@ -65,6 +65,7 @@ fn lent() -> abi::Received {
         payload_bytes: 2,
         native: FRAME.as_ptr().cast(),
         keep: None,
+        arrived_ns: 0,
     }
 }
 
@@ -96,11 +97,11 @@ fn fill_nines(frame: hopmeter_instrument::FrameMut<'_>) {
 fn a_send_is_accepted_busy_or_failed_with_its_remedy() {
     let closed = Closed::default();
     let mut publisher = publisher(&closed, &PLAIN);
-    assert_eq!(publisher.send(3, &mut fill_nines).expect("sent"), Sent::Accepted);
-    assert_eq!(publisher.send(0, &mut fill_nines).expect("refused"), Sent::Busy);
-    let error = publisher.send(1, &mut fill_nines).expect_err("failed");
+    assert_eq!(publisher.send(3, Fill::copying(&mut fill_nines)).expect("sent"), Sent::Accepted);
+    assert_eq!(publisher.send(0, Fill::copying(&mut fill_nines)).expect("refused"), Sent::Busy);
+    let error = publisher.send(1, Fill::copying(&mut fill_nines)).expect_err("failed");
     assert_eq!((error.what_text().as_str(), error.remedy_text()), ("no cable", Some("plug it in")));
-    let error = publisher.send(2, &mut fill_nines).expect_err("failed without a word");
+    let error = publisher.send(2, Fill::copying(&mut fill_nines)).expect_err("failed without a word");
     assert_eq!(error.what_text(), "the adapter failed without saying why");
 }
 
@@ -204,10 +205,18 @@ extern "C" fn open(setup: *const abi::Setup, out: *mut calls::Transport, error: 
 
 fn opened(settings: serde_json::Value) -> hopmeter_instrument::Result<CTransport> {
     let text = c"t".as_ptr();
-    let adapter = calls::Adapter { abi: abi::ABI_VERSION, transport: text, compiler: text, flags: text, version, open };
+    let adapter = calls::Adapter {
+        abi: abi::ABI_VERSION,
+        transport: text,
+        compiler: text,
+        flags: text,
+        version,
+        open,
+        open_empty: open,
+    };
     let settings = settings.as_object().expect("an object").clone();
     CTransport::open(
-        &adapter,
+        adapter.open,
         &Setup {
             run: "00".into(),
             directory: "/".into(),

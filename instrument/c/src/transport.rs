@@ -24,6 +24,9 @@ pub struct CTransport {
 unsafe impl Send for CTransport {}
 unsafe impl Sync for CTransport {}
 
+/// An adapter's function that opens a transport.
+type Open = extern "C" fn(*const abi::Setup, *mut calls::Transport, *const abi::Error) -> i32;
+
 /// The setup, at a place that does not move.
 struct Told {
     setup: abi::Setup,
@@ -79,14 +82,14 @@ macro_rules! open {
 }
 
 impl CTransport {
-    /// Opens an adapter's transport.
+    /// Opens a transport by one of an adapter's functions for that.
     ///
     /// # Errors
     /// What the adapter says.
-    pub fn open(adapter: &calls::Adapter, setup: &Setup) -> Result<Self> {
+    pub fn open(open: Open, setup: &Setup) -> Result<Self> {
         let told = Told::new(setup)?;
         let mut raw = calls::Transport { object: std::ptr::null_mut(), calls: std::ptr::null() };
-        text::done(|error| (adapter.open)(&told.setup, &mut raw, error))?;
+        text::done(|error| open(&told.setup, &mut raw, error))?;
         if raw.object.is_null() || raw.calls.is_null() {
             return Err(Error::new("the adapter opened nothing"));
         }

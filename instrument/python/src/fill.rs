@@ -12,9 +12,9 @@ use crate::view::View;
 
 /// A frame to be written, for one call of `send`, `start` or `reply`.
 struct Order {
-    fill: Fill<'static>,
+    /// Taken by the one call that fills.
+    fill: Option<Fill<'static>>,
     payload_bytes: usize,
-    filled: bool,
 }
 
 /// Carries the method `fill` that adapters are given; one per sending end.
@@ -30,7 +30,7 @@ impl Filler {
     fn fill<'py>(&self, frame: &Bound<'py, PyAny>, payload: Option<&Bound<'py, PyAny>>) -> PyResult<()> {
         let mut order = self.order.borrow().ok_or_else(out_of_place)?;
         let order = order.get();
-        if order.filled {
+        if order.fill.is_none() {
             return Err(PyRuntimeError::new_err("fill may be called only once for a message"));
         }
         match payload {
@@ -50,14 +50,18 @@ fn out_of_place() -> PyErr {
 
 impl Order {
     fn fill_whole(&mut self, frame: &mut View<'_>) {
-        self.filled = true;
-        (self.fill)(FrameMut::split(frame.bytes_mut()));
+        self.write(FrameMut::split(frame.bytes_mut()));
     }
 
     fn fill_parts(&mut self, header: &mut View<'_>, payload: &mut View<'_>) {
-        self.filled = true;
         if let Ok(header) = header.bytes_mut().try_into() {
-            (self.fill)(FrameMut { header, payload: payload.bytes_mut() });
+            self.write(FrameMut { header, payload: payload.bytes_mut() });
+        }
+    }
+
+    fn write(&mut self, frame: FrameMut<'_>) {
+        if let Some(fill) = self.fill.take() {
+            fill.write(frame);
         }
     }
 }
@@ -83,11 +87,11 @@ impl Sending {
     pub fn send(&mut self, method: &Bound<'_, PyAny>, payload_bytes: usize, fill: Fill<'_>) -> PyResult<Sent> {
         // SAFETY: the slot lends it for this call only, so its shorter life is never outlived.
         let fill = unsafe { std::mem::transmute::<Fill<'_>, Fill<'static>>(fill) };
-        let mut order = Order { fill, payload_bytes, filled: false };
+        let mut order = Order { fill: Some(fill), payload_bytes };
         let length = self.length.object(method.py(), payload_bytes)?;
         let filler = self.filler.get();
         let answer = filler.order.lend(&mut order, || call2(method, length, self.fill.bind(method.py())))?;
-        sent(&answer, order.filled)
+        sent(&answer, order.fill.is_none())
     }
 }
 

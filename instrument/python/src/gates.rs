@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use hopmeter_instrument::clock;
 use hopmeter_instrument::contract::{OnFrame, OnRequest, Subscription};
 use pyo3::PyClass;
 use pyo3::prelude::*;
@@ -31,11 +32,11 @@ impl FrameGate {
         payload: Option<&Bound<'py, PyAny>>,
         native: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let py = frame.py();
+        let (arrived_ns, py) = (clock::now_ns(), frame.py());
         // Waiting for the lock while holding the interpreter's could stop whoever has it: this gives the latter away.
         let mut role = self.role.lock_py_attached(py).unwrap_or_else(|broken| broken.into_inner());
         let Some(on_frame) = role.as_mut() else { return Ok(()) };
-        with_received(frame, payload, native, |received| self.detach.run(py, || on_frame(received)))
+        with_received(arrived_ns, frame, payload, native, |received| self.detach.run(py, || on_frame.call(received)))
     }
 }
 
@@ -56,11 +57,12 @@ impl RequestGate {
         second: &Bound<'py, PyAny>,
         third: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<()> {
+        let arrived_ns = clock::now_ns();
         let (py, (payload, reply)) = (frame.py(), request_parts(second, third));
         let mut role = self.role.lock_py_attached(py).unwrap_or_else(|broken| broken.into_inner());
         let Some((on_request, sending)) = role.as_mut() else { return Ok(()) };
         let mut replier = Reply { sending, reply: reply.clone().unbind() };
-        with_received(frame, payload, None, |received| {
+        with_received(arrived_ns, frame, payload, None, |received| {
             self.detach.run(py, || on_request(received, &mut replier));
         })
     }

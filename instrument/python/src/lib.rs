@@ -34,16 +34,17 @@ use crate::transport::PyTransport;
 /// Runs a node with an adapter written in Python; answers its exit code.
 ///
 /// open(setup) makes the adapter's Transport, version() tells the library's version; both are called when they are
-/// needed, so that a failure is reported as any other. `facts` go into the result. `works` says that relays or
+/// needed, so that a failure is reported as any other. open_empty(setup) makes the one of `hopmeter.node.empty`. `facts` go into the result. `works` says that relays or
 /// servers have work to do, during which other threads of the interpreter may run. objects() makes the codec of a spec
 /// that names one (`hopmeter.node.objects.Objects`). `arguments` are the node's.
 #[pyfunction]
-#[pyo3(signature = (transport, open, version, facts, works, arguments, objects = None))]
+#[pyo3(signature = (transport, open, open_empty, version, facts, works, arguments, objects = None))]
 #[allow(clippy::too_many_arguments)] // Python names what it gives
 fn run(
     py: Python<'_>,
     transport: &str,
     open: Py<PyAny>,
+    open_empty: Py<PyAny>,
     version: Py<PyAny>,
     facts: BTreeMap<String, String>,
     works: bool,
@@ -52,6 +53,7 @@ fn run(
 ) -> u8 {
     let tell = || transport::version(&version);
     let open = |setup: &Setup| PyTransport::open(&open, &version, setup, Detach(works), &facts);
+    let open_empty = |setup: &Setup| PyTransport::open(&open_empty, &version, setup, Detach(false), &BTreeMap::new());
     let codec = objects.map(|make| move || PyCodec::open(&make));
     let host = Host {
         transport,
@@ -60,6 +62,7 @@ fn run(
         flags: String::new(),
         version: &tell,
         open: &open,
+        open_empty: &open_empty,
         codec: codec.as_ref().map(|codec| codec as _),
         // A thread that calls Python is kept known to the interpreter by `attach`, whoever started it.
         around: |body| body(),

@@ -3,7 +3,7 @@
 use std::any::Any;
 
 use hopmeter_instrument::contract::{Handle, Received, Replier, Sent, Take};
-use hopmeter_instrument::{Error, Result, contract};
+use hopmeter_instrument::{Error, Result, clock, contract};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -40,8 +40,9 @@ impl<F: FnOnce()> SameThread<F> {
     }
 }
 
-/// Borrows the parts of a frame from Python for as long as `role` needs them.
+/// Borrows the parts of a frame from Python for as long as `role` needs them. It arrived when Python called.
 pub fn with_received(
+    arrived_ns: i64,
     frame: &Bound<'_, PyAny>,
     payload: Option<&Bound<'_, PyAny>>,
     native: Option<Py<PyAny>>,
@@ -51,9 +52,10 @@ pub fn with_received(
     let second = payload.map(View::readable).transpose()?;
     let received = match &second {
         None => Received::split(first.bytes()),
-        Some(second) => Received { header: first.bytes(), payload: second.bytes(), native: None, keep: None },
+        Some(second) => Received::parts(first.bytes(), second.bytes()),
     };
-    let received = Received { native: native.as_ref().map(|native| native as &dyn Any), ..received };
+    let native = native.as_ref().map(|native| native as &dyn Any);
+    let received = Received { native, arrived_ns, ..received };
     second.as_ref().unwrap_or(&first).lend(|| role(received));
     Ok(())
 }
@@ -85,10 +87,11 @@ impl Taker {
         payload: Option<&Bound<'py, PyAny>>,
         native: Option<Py<PyAny>>,
     ) -> PyResult<()> {
+        let arrived_ns = clock::now_ns();
         let mut taking = self.slot.borrow().ok_or_else(|| out_of_place("take", "poll"))?;
         let taking = taking.get();
         taking.count += 1;
-        with_received(frame, payload, native, |received| {
+        with_received(arrived_ns, frame, payload, native, |received| {
             self.detach.run(frame.py(), || (taking.take)(received));
         })
     }
@@ -118,12 +121,13 @@ impl Handler {
         second: &Bound<'py, PyAny>,
         third: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<()> {
+        let arrived_ns = clock::now_ns();
         let (payload, reply) = request_parts(second, third);
         let mut handling = self.slot.borrow().ok_or_else(|| out_of_place("handle", "poll"))?;
         let Handling { handle, sending, count } = handling.get();
         *count += 1;
         let mut replier = Reply { sending, reply: reply.clone().unbind() };
-        with_received(frame, payload, None, |received| {
+        with_received(arrived_ns, frame, payload, None, |received| {
             self.detach.run(frame.py(), || handle(received, &mut replier));
         })
     }

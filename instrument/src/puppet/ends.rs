@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::contract::{
-    Client, Fill, Link, Publisher, Received, Replier, Sent, Server, Shared, Subscriber, Subscription, Transport,
+    Client, Fill, FrameMut, Link, OnFrame, Publisher, Received, Replier, Sent, Server, Shared, Subscriber,
+    Subscription, Transport,
 };
 use crate::error::{Error, Result};
 use crate::frame::Header;
@@ -44,12 +45,8 @@ impl End {
     fn subscribe(transport: &dyn Transport, link: &Link) -> Result<Self> {
         let inbox = Arc::new(Inbox::default());
         let filled = inbox.clone();
-        let on_frame = move |received: Received<'_>| {
-            if !received.is_rehearsal() {
-                filled.put(frames::seen(&received));
-            }
-        };
-        let open = transport.subscribe(link, Box::new(on_frame))?;
+        let on_frame = OnFrame::new(move |received| filled.put(frames::seen(&received)));
+        let open = transport.subscribe(link, on_frame)?;
         Ok(Self::Subscription { inbox, _open: open })
     }
 
@@ -95,7 +92,8 @@ impl End {
     }
 
     fn offer(&mut self, run: u64, seq: u64, words: &FrameWords) -> Result<Sent> {
-        let fill: Fill<'_> = &mut |frame| frames::write(run, seq, frame);
+        let mut write = |frame: FrameMut<'_>| frames::write(run, seq, frame);
+        let fill = Fill::copying(&mut write);
         match self {
             Self::Publisher(publisher) if words.parts => {
                 let (header, payload) = frames::made(run, seq, words.payload_bytes);

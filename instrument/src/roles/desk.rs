@@ -31,6 +31,8 @@ pub struct Desk<'a> {
     pub me: &'a Participant,
     pub run: u64,
     pub transport: &'a dyn Transport,
+    /// Opens what `empty_hop` measures, in the language of this node.
+    pub open_empty: &'a (dyn Fn() -> Result<Arc<dyn Transport>> + Sync),
     /// What the ends encode and decode with, where the cell has a codec.
     pub codec: Option<Arc<dyn Codec>>,
     /// What the payloads are made of that this node sends.

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use crate::clock;
 use crate::codec::Codec;
-use crate::contract::{Fill, Sent};
+use crate::contract::{Fill, FrameMut, Sent};
 use crate::error::{Error, Result};
-use crate::frame::{HEADER_BYTES, Header, flags};
+use crate::frame::{Header, flags};
 use crate::payload::{self, Content};
 use crate::recorder::NONE_NS;
 use crate::spec::{Spec, Touch};
@@ -135,10 +135,11 @@ impl Emitter {
         let header = Header { sent_ns, length: bytes as u64, ..header };
         let (mut written, mut refused) = (Ok(()), 0);
         let accepted = insist(self.busy_ns, &mut refused, || {
-            send(bytes, &mut |frame| {
+            let mut write = |frame: FrameMut<'_>| {
                 header.write(frame.header);
                 written = object.write(frame.payload);
-            })
+            };
+            send(bytes, Fill::copying(&mut write))
         })?;
         written?;
         *busy += if header.is_sample() { refused } else { 0 };
@@ -161,28 +162,25 @@ impl Emitter {
         busy: &mut u64,
         mut send: impl FnMut(usize, Fill<'_>) -> Result<Sent>,
     ) -> Result<Offered> {
-        let (mut sent_ns, mut refused) = (0, 0);
+        let (sent_ns, mut refused) = (Cell::new(0), 0);
         let accepted = insist(self.busy_ns, &mut refused, || {
             let begun_ns = if self.is_early() { clock::now_ns() } else { 0 };
-            let (mut header, mut ready) = (header, false);
-            send(self.payload_bytes, &mut |frame| {
-                if !std::mem::replace(&mut ready, true) {
-                    self.make_ready(&mut header, frame.payload, begun_ns);
-                }
-                sent_ns = stamp(&header, frame.header);
-            })
+            let mut write = |frame: FrameMut<'_>| self.write(header, frame, begun_ns);
+            send(self.payload_bytes, Fill::stamping(&mut write, &sent_ns))
         })?;
         *busy += if header.is_sample() { refused } else { 0 };
-        Ok(if accepted { Offered::Sent(Stamps { sent_ns, encoded_ns: NONE_NS }) } else { Offered::Abandoned })
+        let stamps = Stamps { sent_ns: sent_ns.get(), encoded_ns: NONE_NS };
+        Ok(if accepted { Offered::Sent(stamps) } else { Offered::Abandoned })
     }
 
-    /// Writes the payload and waits until the message is due: all that lies before the stamp.
-    fn make_ready(&self, header: &mut Header, payload: &mut [u8], begun_ns: i64) {
+    /// Writes the frame and waits until the message is due: all that lies before the stamp.
+    fn write(&self, mut header: Header, frame: FrameMut<'_>, begun_ns: i64) {
         if self.always_write || header.is(flags::CHECKSUM) {
-            self.write_payload(header, payload);
+            self.write_payload(&mut header, frame.payload);
         }
+        header.write(frame.header);
         if self.is_early() {
-            self.wait_until_due(header, begun_ns);
+            self.wait_until_due(&header, begun_ns);
         }
     }
 
@@ -207,15 +205,6 @@ impl Emitter {
         let spun_ns = clock::spun_until(header.intended_ns, ready_ns);
         self.spun_ns.set(self.spun_ns.get() + if header.is_sample() { spun_ns } else { 0 });
     }
-}
-
-/// Writes the header; the time it is sent comes last.
-#[inline]
-fn stamp(header: &Header, bytes: &mut [u8; HEADER_BYTES]) -> i64 {
-    header.write(bytes);
-    let sent_ns = clock::now_ns();
-    Header::stamp_sent(bytes, sent_ns);
-    sent_ns
 }
 
 /// Repeats a send that answers `Busy`, eagerly first and spaced later; false when the deadline is over.

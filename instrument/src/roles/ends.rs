@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
-use crate::contract::{Link, Received, Subscriber, Subscription, Transport};
+use crate::contract::{Link, OnFrame, Received, Subscriber, Subscription, Transport};
 use crate::error::{Error, Result};
 use crate::spec::Wait;
 use crate::until::Until;
@@ -38,7 +38,8 @@ impl<T: Taker> Inbox<T> {
             Wait::Spin | Wait::Block => Ok(Self::Pull { subscriber: transport.subscriber(link)?, taker }),
             Wait::Callback => {
                 let (mut lent, returned) = Lent::new(taker);
-                let subscription = transport.subscribe(link, Box::new(move |received| lent.get().take(received)))?;
+                let subscription =
+                    transport.subscribe(link, OnFrame::new(move |received| lent.get().take(received)))?;
                 Ok(Self::Push { subscription, returned })
             }
         }

@@ -59,17 +59,20 @@ impl Gate {
         Self { codec: desk.codec.clone(), ..Self::new(desk, until) }
     }
 
-    /// Stamps a frame's arrival and checks its header; with `touch = "write+read"` the payload is read before.
+    /// Checks a frame's header. Its arrival is stamped here where no callback did; with `touch = "write+read"` it has
+    /// arrived when its payload was read.
     #[inline(always)]
     pub fn admit<'a>(&mut self, received: &Received<'a>) -> Option<Arrival<'a>> {
-        if self.read_payload {
+        let arrived_ns = if self.read_payload {
             payload::read_all(received.payload);
-        }
-        let arrived_ns = clock::now_ns();
+            clock::now_ns()
+        } else {
+            received.arrived().arrived_ns
+        };
         match Header::accept(received.header, received.payload.len(), self.run, self.flow) {
             Ok(header) => Some(self.opened(header, arrived_ns, received)),
             Err(refused) => {
-                self.refuse(refused, received);
+                self.refuse(refused);
                 None
             }
         }
@@ -85,9 +88,8 @@ impl Gate {
     }
 
     #[cold]
-    fn refuse(&mut self, refused: Refused, received: &Received<'_>) {
+    fn refuse(&mut self, refused: Refused) {
         match refused {
-            Refused::Malformed if received.is_rehearsal() => {}
             Refused::Malformed => self.tally.malformed += 1,
             Refused::Foreign => self.tally.foreign += 1,
         }

@@ -4,6 +4,7 @@ mod calls;
 mod client;
 mod desk;
 mod emit;
+mod empty_hop;
 mod ends;
 mod gate;
 mod relay;

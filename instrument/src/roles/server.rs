@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock;
-use crate::contract::{Client, Received, Replier, Sent, copies_made};
+use crate::contract::{Client, Fill, FrameMut, Received, Replier, Sent, copies_made};
 use crate::control::Tally;
 use crate::error::{Error, Result};
-use crate::frame::{HEADER_BYTES, Header};
+use crate::frame::Header;
 use crate::recorder::{Record, Recorder};
 use crate::spec::{Reply, Wait};
 use crate::until::{Patience, Until};
@@ -148,8 +148,5 @@ fn reply_header(received: &Received<'_>, replier: &mut dyn Replier) -> Result<Se
     };
     header.length = 0;
     header.checksum = 0;
-    replier.reply(0, &mut |frame| {
-        let out: &mut [u8; HEADER_BYTES] = frame.header;
-        header.write(out);
-    })
+    replier.reply(0, Fill::copying(&mut |frame: FrameMut<'_>| header.write(frame.header)))
 }

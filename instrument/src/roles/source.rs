@@ -15,6 +15,7 @@ use crate::spec::{PaceKind, Wait};
 use crate::until::{Patience, Until};
 
 use super::emit::{Emitter, Offered, Stamps};
+use super::empty_hop;
 use super::ends::{Inbox, LONGEST_BLOCK, Taker, until_drained};
 use super::gate::{Arrival, Gate};
 use super::schedule::{Call, Schedule};
@@ -31,8 +32,9 @@ pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
     let ring = desk.me.inputs.first().map(|id| Ring::connect(desk, id)).transpose()?;
     let recorder = desk.recorder()?;
     desk.link_to_connect(id)?;
+    let tally = Tally { empty_hop_ns: empty_hop::measure(desk)?, ..desk.tally() };
     desk.say_ready();
-    let mut source = Source { desk, emitter: Emitter::new(desk), publisher, ring, recorder, tally: desk.tally() };
+    let mut source = Source { desk, emitter: Emitter::new(desk), publisher, ring, recorder, tally };
     desk.prove(|probe| source.probe(probe))?;
     source.measure(desk.stage.wait_for_go())?;
     source.close()

@@ -13,7 +13,7 @@
 /// gate, which lives as long as the process has topics.
 class Gate {
  public:
-  using Give = std::function<void(const Frame&)>;
+  using Give = std::function<void(const hopmeter::Received&)>;
 
   void open(Give give) {
     const std::lock_guard lock(mutex_);
@@ -24,8 +24,9 @@ class Gate {
 
   /// What LibXR calls, on the publisher's thread.
   static void enter(bool, Gate* gate, Bytes<LibXR::Topic> bytes) {
+    const auto received = static_cast<const Frame*>(bytes.addr_)->received().arrived();
     const std::lock_guard lock(gate->mutex_);
-    if (gate->give_) gate->give_(*static_cast<const Frame*>(bytes.addr_));
+    if (gate->give_) gate->give_(received);
   }
 
  private:
@@ -72,22 +73,16 @@ class Channel {
     std::erase(inboxes_, &inbox);
   }
 
-  bool has_room() {
+  /// Whether all inboxes have room; they then expect a frame.
+  bool expect() {
     const std::lock_guard lock(mutex_);
-    return std::ranges::all_of(inboxes_, [](const Inbox* inbox) { return inbox->has_room(); });
+    if (!std::ranges::all_of(inboxes_, [](const Inbox* inbox) { return inbox->has_room(); })) return false;
+    for (auto* inbox : inboxes_) inbox->expect();
+    return true;
   }
 
-  /// Publishes, if all inboxes have room.
-  hopmeter::Sent send(Frame& frame) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!std::ranges::all_of(inboxes_, [](const Inbox* inbox) { return inbox->has_room(); }))
-        return hopmeter::Sent::busy;
-      for (auto* inbox : inboxes_) inbox->expect();
-    }
-    publish(topic_, frame);
-    return hopmeter::Sent::accepted;
-  }
+  /// Publishes a frame that is expected.
+  void send(Frame& frame) { publish(topic_, frame); }
 
  private:
   std::mutex mutex_;

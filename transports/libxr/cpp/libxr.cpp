@@ -16,16 +16,20 @@ class Pub final : public Publisher {
   explicit Pub(Channel& channel) : channel_(channel), frame_(std::make_unique<Frame>()) {}
 
   Sent send(std::size_t payload_bytes, Fill fill) override {
-    if (!channel_.has_room()) return Sent::busy;
+    if (!channel_.expect()) return Sent::busy;
     frame_->bytes = header_bytes + payload_bytes;
     fill(std::span(frame_->data).first(frame_->bytes));
-    return channel_.send(*frame_);
+    channel_.send(*frame_);
+    return Sent::accepted;
   }
 
   /// LibXR wants an object that could be changed, and changes none.
   Sent forward(const Received& received) override {
     const auto* frame = received.native<Frame>();
-    return frame ? channel_.send(const_cast<Frame&>(*frame)) : Publisher::forward(received);
+    if (!frame) return Publisher::forward(received);
+    if (!channel_.expect()) return Sent::busy;
+    channel_.send(const_cast<Frame&>(*frame));
+    return Sent::accepted;
   }
 
  private:
@@ -74,7 +78,7 @@ class Queued final : public Subscriber, private Inbox {
  public:
   Queued(Channel& channel, std::size_t queue) : channel_(channel), gate_(channel.gate()), ring_(queue) {
     channel_.add(*this);
-    gate_.open([this](const Frame& frame) { push(frame); });
+    gate_.open([this](const Received& received) { push(*received.native<Frame>()); });
   }
   ~Queued() override {
     gate_.close();
@@ -115,7 +119,7 @@ class Queued final : public Subscriber, private Inbox {
 class Called final : public Subscription {
  public:
   Called(Channel& channel, OnFrame on_frame) : on_frame_(std::move(on_frame)), gate_(channel.gate()) {
-    gate_.open([this](const Frame& frame) { on_frame_(frame.received()); });
+    gate_.open([this](const Received& received) { on_frame_(received); });
   }
   ~Called() override { gate_.close(); }
 

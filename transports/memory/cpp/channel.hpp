@@ -122,34 +122,13 @@ class Channel {
     /// Whether every queue takes one more. Only the one publisher of a link adds, so this stays true until it does.
     bool has_room() const { return std::ranges::all_of(channel_.queues_, &Queue::has_room); }
 
-    /// Fills a frame and hands it over. Before, the same is rehearsed: the callbacks are called with nothing, by the
-    /// very same code and after the same fill, so that caches and branch predictors know the way when there is a frame,
-    /// as in a program that calls all the time.
-    void send(const Frame& frame, const hopmeter::Received& received, const hopmeter::Fill& fill) const {
-      for (const auto& shown : {hopmeter::Received::rehearsal(), received}) {
-        fill(std::span(*frame));
-        show(shown);
-      }
-      queue(frame);
-    }
-
-    /// Hands over a frame that is filled.
-    void forward(const Frame& frame, const hopmeter::Received& received) const {
-      show(received);
-      queue(frame);
-    }
-
-   private:
-    /// Calls the callbacks, on this thread.
-    void show(const hopmeter::Received& received) const {
+    /// Hands a frame over: to the callbacks, which it calls on this thread, and a reference to every queue.
+    void send(const Frame& frame, const hopmeter::Received& received) const {
       for (const auto& each : channel_.calls_) each(received);
-    }
-
-    /// Puts a reference into every queue.
-    void queue(const Frame& frame) const {
       for (auto* queue : channel_.queues_) queue->push(frame);
     }
 
+   private:
     Channel& channel_;
     std::lock_guard<std::mutex> lock_;
   };

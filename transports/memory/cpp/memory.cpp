@@ -33,7 +33,9 @@ class Sender final : public Publisher {
     if (!receivers.has_room()) return Sent::busy;
     Frame* frame = pool_.take(payload_bytes);
     if (!frame) return Sent::busy;
-    receivers.send(*frame, lend(*frame), fill);
+    const Received received = lend(*frame);
+    fill(std::span(**frame));
+    receivers.send(*frame, received);
     return Sent::accepted;
   }
 
@@ -42,7 +44,7 @@ class Sender final : public Publisher {
     if (!frame) return Publisher::forward(received);
     const Channel::Held receivers(*channel_);
     if (!receivers.has_room()) return Sent::busy;
-    receivers.forward(*frame, received.with_keep<KeptFrame::keep>());
+    receivers.send(*frame, received.with_keep<KeptFrame::keep>());
     return Sent::accepted;
   }
 

@@ -33,7 +33,7 @@ impl Draft {
         let message = &mut self.buffer[self.offset..][..PREFIX_BYTES + length];
         let (prefix, frame) = message.split_at_mut(PREFIX_BYTES);
         prefix[..8].copy_from_slice(&(length as u64).to_le_bytes());
-        fill(FrameMut::split(frame));
+        fill.write(FrameMut::split(frame));
         Ok(message)
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use hopmeter_instrument::frame::HEADER_BYTES;
 use hopmeter_instrument::spec::PayloadKind;
-use hopmeter_instrument::{Context, Received, Replier, Sent};
+use hopmeter_instrument::{Context, Fill, FrameMut, Received, Replier, Sent};
 use rustix::net::{AddressFamily, SocketAddrUnix, bind, connect, listen};
 
 use super::*;
@@ -57,12 +57,11 @@ fn link(address: String) -> Link {
 }
 
 fn send(publisher: &mut dyn Publisher, payload_bytes: usize, mark: u8) -> Sent {
-    publisher
-        .send(payload_bytes, &mut |frame| {
-            frame.header.fill(mark);
-            frame.payload.fill(mark);
-        })
-        .unwrap()
+    let mut write = |frame: FrameMut<'_>| {
+        frame.header.fill(mark);
+        frame.payload.fill(mark);
+    };
+    publisher.send(payload_bytes, Fill::copying(&mut write)).unwrap()
 }
 
 /// Sends until the receiver, who connects on the side, has got the first one.
@@ -163,7 +162,7 @@ fn a_receiver_that_left_does_not_stop_the_others() {
 /// Sends a request and has it answered with what it brought; answers the marks that came back.
 fn called(client: &mut dyn Client, server: &mut dyn Server, mark: u8) -> Vec<u8> {
     let begin = Instant::now();
-    let sent = client.start(100, &mut |frame| frame.payload.fill(mark)).unwrap();
+    let sent = client.start(100, Fill::copying(&mut |frame| frame.payload.fill(mark))).unwrap();
     assert_eq!(sent, Sent::Accepted);
     let mut marks = Vec::new();
     while marks.is_empty() && begin.elapsed() < Duration::from_secs(5) {
@@ -200,10 +199,13 @@ fn a_client_that_reads_no_replies_makes_the_server_busy_and_loses_nothing() {
     let mut client = transport.client(&link(server.address())).unwrap();
     assert_eq!(called(client.as_mut(), server.as_mut(), 0), [0]);
 
-    client.start(0, &mut |_| {}).unwrap();
+    client.start(0, Fill::copying(&mut |_| {})).unwrap();
     let mut accepted = 0_u8;
     let mut flood = |_: Received<'_>, replier: &mut dyn Replier| {
-        let mut reply = |mark| replier.reply(FRAME_BYTES - HEADER_BYTES, &mut |frame| frame.payload.fill(mark));
+        let mut reply = |mark| {
+            let mut write = |frame: FrameMut<'_>| frame.payload.fill(mark);
+            replier.reply(FRAME_BYTES - HEADER_BYTES, Fill::copying(&mut write))
+        };
         while reply(accepted + 1).unwrap() == Sent::Accepted {
             accepted += 1;
             assert!(accepted < 200, "never busy");

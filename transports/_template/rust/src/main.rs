@@ -73,7 +73,7 @@ impl Publisher for Sender {
         self.accept()?;
         let frame = &mut self.buffer[..HEADER_BYTES + payload_bytes];
         // `fill` stamps the time, so it comes as late as it can. A library that lends memory: fill that instead.
-        fill(FrameMut::split(frame));
+        fill.write(FrameMut::split(frame));
         let mut flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         let mut gone = Vec::new();
         for (index, receiver) in self.receivers.iter().enumerate() {

@@ -116,10 +116,10 @@ impl Receiving {
         let Self { runtime, mut messages, mut early } = self;
         let task = runtime.spawn(async move {
             if let Some(frame) = early.take() {
-                on_frame(frame.received());
+                on_frame.call(frame.received());
             }
             while let Some(frame) = messages.next().await {
-                on_frame(frame.received());
+                on_frame.call(frame.received());
             }
         });
         Called { runtime, task: Some(task) }

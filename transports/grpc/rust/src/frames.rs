@@ -18,12 +18,12 @@ pub struct Frame {
 impl Frame {
     pub fn written(payload_bytes: usize, fill: Fill<'_>) -> Self {
         let (mut header, mut payload) = ([0; HEADER_BYTES], vec![0; payload_bytes]);
-        fill(FrameMut { header: &mut header, payload: &mut payload });
+        fill.write(FrameMut { header: &mut header, payload: &mut payload });
         Self { header, payload: payload.into() }
     }
 
     pub fn received(&self) -> Received<'_> {
-        Received { header: &self.header, payload: &self.payload, native: None, keep: None }
+        Received::parts(&self.header, &self.payload)
     }
 
     fn label(&self) -> String {

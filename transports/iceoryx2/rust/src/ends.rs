@@ -64,7 +64,7 @@ impl Publisher for LoanPublisher {
             Err(LoanError::OutOfMemory | LoanError::ExceedsMaxLoans) => return Ok(Sent::Busy),
             Err(cause) => return Err(Error::new("asking iceoryx2 for a sample").because(cause)),
         };
-        fill(FrameMut::split(as_bytes(sample.payload_mut())));
+        fill.write(FrameMut::split(as_bytes(sample.payload_mut())));
         // SAFETY: shared memory comes zeroed or holds an earlier frame, so every byte has a value, filled or not.
         let receivers = unsafe { sample.assume_init() }.send().context("sending an iceoryx2 sample")?;
         if receivers == 0 && frames.dynamic_config().number_of_subscribers() > 0 {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use hopmeter_instrument::{Error, Fill, OnFrame, Received, Result};
+use hopmeter_instrument::OnFrame;
 
 use crate::lend;
 use crate::pool::Frame;
@@ -63,31 +63,11 @@ impl Held<'_> {
         self.0.queues.iter().all(|queue| queue.has_room())
     }
 
-    /// Fills a frame and hands it over. Before, the same is rehearsed: the callbacks are called with nothing, by the very
-    /// same code and after the same fill, so that caches and branch predictors know the way when there is a frame, as in
-    /// a program that calls all the time.
-    pub fn send(&mut self, frame: &mut Frame, fill: Fill<'_>) -> Result<()> {
-        for rehearsing in [true, false] {
-            fill(frame.parts_mut().ok_or_else(|| Error::new("the pool lent a frame that is in use"))?);
-            self.show(lend(frame).or_rehearsal(rehearsing));
-        }
-        self.queue(frame);
-        Ok(())
-    }
-
-    /// Hands over a frame that is filled.
-    pub fn forward(&mut self, frame: &Frame) {
-        self.show(lend(frame));
-        self.queue(frame);
-    }
-
-    /// Calls the callbacks, on this thread.
-    fn show(&mut self, received: Received<'_>) {
-        self.0.calls.iter_mut().for_each(|(_, on_frame)| on_frame(received));
-    }
-
-    /// Puts a reference into every queue.
-    fn queue(&self, frame: &Frame) {
+    /// Hands a frame over: to the callbacks, which it calls on this thread, and a reference to every queue.
+    #[inline]
+    pub fn send(&mut self, frame: &Frame) {
+        let received = lend(frame);
+        self.0.calls.iter_mut().for_each(|(_, on_frame)| on_frame.call(received));
         for queue in &self.0.queues {
             queue.push(frame.clone());
         }

@@ -20,8 +20,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hopmeter_instrument::{
-    Fill, Keep, Link, OnFrame, Publisher, Received, Result, Sent, Setup, Subscriber, Subscription, Take, Transport,
-    copy_on, node,
+    Error, Fill, Keep, Link, OnFrame, Publisher, Received, Result, Sent, Setup, Subscriber, Subscription, Take,
+    Transport, copy_on, node,
 };
 
 use crate::channel::{Channel, Queue};
@@ -92,7 +92,8 @@ impl Publisher for MemoryPublisher {
             return Ok(Sent::Busy);
         }
         let Some(mut frame) = self.pool.take(payload_bytes) else { return Ok(Sent::Busy) };
-        receivers.send(&mut frame, fill)?;
+        fill.write(frame.parts_mut().ok_or_else(|| Error::new("the pool lent a frame that is in use"))?);
+        receivers.send(&frame);
         self.pool.give_back(frame);
         Ok(Sent::Accepted)
     }
@@ -106,7 +107,7 @@ impl Publisher for MemoryPublisher {
         if !receivers.has_room() {
             return Ok(Sent::Busy);
         }
-        receivers.forward(frame);
+        receivers.send(frame);
         Ok(Sent::Accepted)
     }
 }
@@ -152,7 +153,7 @@ impl Drop for MemorySubscription {
 /// A frame as receivers see it: borrowed, with the reference attached that `forward` and `keep` need.
 fn lend(frame: &Frame) -> Received<'_> {
     let (header, payload) = frame.parts();
-    Received { header, payload, native: Some(frame), keep: Some(frame) }
+    Received::parts(header, payload).with_native(frame).with_keep(frame)
 }
 
 impl Keep for Frame {

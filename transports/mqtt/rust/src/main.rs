@@ -110,7 +110,7 @@ impl Publisher for Sending {
     /// The library wants a buffer of its own for each message.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let mut frame = vec![0; HEADER_BYTES + payload_bytes];
-        fill(FrameMut::split(&mut frame));
+        fill.write(FrameMut::split(&mut frame));
         match self.client.try_publish(&self.topic, self.qos, false, frame) {
             Ok(()) => Ok(Sent::Accepted),
             Err(ClientError::TryRequest(_)) if self.is_served() => Ok(Sent::Busy),

@@ -19,7 +19,7 @@ impl Frames {
     /// A frame in a buffer of its own, ready to be sent.
     pub fn written(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Bytes {
         let mut buffer = self.buffer(HEADER_BYTES + payload_bytes);
-        fill(FrameMut::split(&mut buffer));
+        fill.write(FrameMut::split(&mut buffer));
         let frame = buffer.freeze();
         self.lent.push_back(frame.clone());
         frame

@@ -56,7 +56,7 @@ impl Transport for Nats {
 
     fn subscribe(&self, link: &Link, mut on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
         let receiving = self.receiving(link.name.clone())?;
-        Ok(Box::new(Called::by(receiving, move |message| on_frame(frames::received(&message.payload)))))
+        Ok(Box::new(Called::by(receiving, move |message| on_frame.call(frames::received(&message.payload)))))
     }
 
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {

@@ -107,7 +107,7 @@ impl Called {
         let finish = move |operation: Aio, result| {
             let AioResult::Recv(Ok(message)) = result else { return };
             let mut on_frame = on_frame.lock().unwrap_or_else(PoisonError::into_inner);
-            (*on_frame)(Received::split(&message));
+            on_frame.call(Received::split(&message));
             // Refused only while another receive is pending, and this was the only one.
             let _ = again.recv_async(&operation);
         };

@@ -80,7 +80,7 @@ pub fn limit_sending(socket: &Socket, longest: Duration) -> Result<()> {
 /// A frame in nng's memory.
 pub fn frame(payload_bytes: usize, fill: Fill<'_>) -> Message {
     let mut message = Message::with_zeros(HEADER_BYTES + payload_bytes);
-    fill(FrameMut::split(&mut message));
+    fill.write(FrameMut::split(&mut message));
     message
 }
 

@@ -68,7 +68,7 @@ fn publish(connection: &mut Connection, channel: &str, frame: &[u8]) -> Result<S
 impl Publisher for Sending {
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         self.frame.resize(HEADER_BYTES + payload_bytes, 0);
-        fill(FrameMut::split(&mut self.frame));
+        fill.write(FrameMut::split(&mut self.frame));
         publish(&mut self.connection, &self.channel, &self.frame)
     }
 

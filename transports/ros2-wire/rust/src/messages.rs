@@ -113,7 +113,7 @@ impl<M: Carrier> Carried<M> {
         let (stamp, octets) = (&self.0.header().stamp, self.0.octets());
         let sent_ns = i64::from(stamp.sec) * SECOND_NS + i64::from(stamp.nanosec);
         let header = typed::header_of(self.0.header().frame_id.as_bytes(), sent_ns, octets.len());
-        hand_over(Received { header: &header, payload: octets, native: Some(self), keep: None });
+        hand_over(Received::parts(&header, octets).with_native(self));
     }
 
     /// The message of a frame that came by this transport.
@@ -148,7 +148,7 @@ impl<M: Carrier> Outgoing<M> {
         // The library has dropped the one before when it has serialised it, so nothing is copied here.
         let (text, octets) = Arc::make_mut(&mut self.0).parts(payload_bytes)?;
         let mut header = [0; frame::HEADER_BYTES];
-        fill(FrameMut { header: &mut header, payload: octets });
+        fill.write(FrameMut { header: &mut header, payload: octets });
         let sent_ns = typed::sent_of(&header);
         text.stamp = Time { sec: (sent_ns / SECOND_NS) as i32, nanosec: (sent_ns % SECOND_NS) as u32 };
         text.frame_id.clear();

@@ -80,7 +80,7 @@ impl Publisher for Sending {
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let Some(mut loan) = self.0.loan(payload_bytes)? else { return Ok(Sent::Busy) };
         let (header, payload) = loan.frame();
-        fill(FrameMut { header, payload });
+        fill.write(FrameMut { header, payload });
         loan.publish();
         Ok(Sent::Accepted)
     }
@@ -115,7 +115,7 @@ impl Subscriber for Polled {
 }
 
 fn whole<'a>(header: &'a [u8], payload: &'a [u8]) -> Received<'a> {
-    Received { header, payload, native: None, keep: None }
+    Received::parts(header, payload)
 }
 
 /// A thread that sleeps in the ring and calls.
@@ -153,7 +153,7 @@ impl Drop for Called {
 
 fn call(mut consumer: Consumer, mut on_frame: OnFrame) -> Result<()> {
     while !consumer.is_stopped() {
-        if !consumer.receive(|header, payload| on_frame(whole(header, payload)))? {
+        if !consumer.receive(|header, payload| on_frame.call(whole(header, payload)))? {
             consumer.sleep(NAP);
         }
     }

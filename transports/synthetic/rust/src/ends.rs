@@ -110,7 +110,7 @@ impl Publisher for SyntheticPublisher {
             return Ok(Sent::Busy);
         }
         let mut frame = vec![0; HEADER_BYTES + payload_bytes];
-        fill(FrameMut::split(&mut frame));
+        fill.write(FrameMut::split(&mut frame));
         match Header::read(&frame[..HEADER_BYTES], payload_bytes).ok().filter(Header::is_sample) {
             Some(header) => {
                 self.send_planned(&header, frame);
@@ -171,7 +171,7 @@ impl SyntheticSubscription {
         let call_all = move || {
             while incoming.wait(Duration::from_secs(1)) {
                 while let Some(frame) = incoming.pop() {
-                    on_frame(Received::split(&frame));
+                    on_frame.call(Received::split(&frame));
                 }
             }
         };

@@ -39,14 +39,14 @@ pub trait Message: Halves + Default + Send + 'static {
         let mut header = [0; HEADER_BYTES];
         let payload = self.payload();
         payload.resize(payload_bytes, 0);
-        fill(FrameMut { header: &mut header, payload });
+        fill.write(FrameMut { header: &mut header, payload });
         self.put(&header, shape);
     }
 
     /// Hands the frame over; the bytes are the message's.
     fn read(&self, take: impl FnOnce(Received<'_>)) {
         let (header, payload) = self.frame();
-        take(Received { header: &header, payload, native: None, keep: None });
+        take(Received::parts(&header, payload));
     }
 }
 

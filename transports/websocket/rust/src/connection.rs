@@ -237,7 +237,7 @@ impl Outgoing {
     ) -> Result<()> {
         let mut frame = std::mem::take(&mut self.spare);
         frame.resize(HEADER_BYTES + payload_bytes, 0);
-        fill(FrameMut::split(&mut frame));
+        fill.write(FrameMut::split(&mut frame));
         let frame = frame.freeze();
         let sent = send(&frame);
         self.spare = frame.try_into_mut().unwrap_or_default();

@@ -62,12 +62,12 @@ impl Memory {
         match self {
             Self::Pool(pool) => {
                 let mut lent = Lent { buffer: pool.take(length), pool: pool.clone() };
-                fill(FrameMut::split(&mut lent.buffer));
+                fill.write(FrameMut::split(&mut lent.buffer));
                 Ok(Some(Bytes::from_owner(lent).into()))
             }
             Self::Shared(provider) => match provider.alloc(length).with_policy::<GarbageCollect>().wait() {
                 Ok(mut lent) => {
-                    fill(FrameMut::split(&mut lent));
+                    fill.write(FrameMut::split(&mut lent));
                     Ok(Some(lent.into()))
                 }
                 Err(ZLayoutAllocError::Alloc(_full)) => Ok(None),

@@ -104,7 +104,7 @@ impl Calling {
         let on_frame = Mutex::new(on_frame);
         let call = move |sample: Sample| {
             let mut on_frame = on_frame.lock().unwrap_or_else(PoisonError::into_inner);
-            arrivals.look(sample.payload(), &mut **on_frame);
+            arrivals.look(sample.payload(), |received| on_frame.call(received));
         };
         let subscriber = session.declare_subscriber(key).callback(call).wait();
         let subscriber = subscriber.map_err(failed("declaring a zenoh subscriber"))?;

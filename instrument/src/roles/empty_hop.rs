@@ -1,0 +1,93 @@
+//! The empty hop: what a message costs where there is no transport, only the instrument's own code.
+//!
+//! A receiver that is called on the sender's thread is reached in tens of nanoseconds, and a message every 30 ms finds
+//! all code cold, the instrument's too. So the source sends a few messages to itself through [`crate::empty`] before the
+//! cell begins, at the cell's own rate and size, and what they take stands beside the cell's figures.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::clock;
+use crate::contract::{Link, OnFrame, Publisher, Received};
+use crate::error::Result;
+use crate::frame::{Header, flags};
+use crate::pacer::Pacer;
+use crate::spec::{PaceKind, Wait};
+
+use super::Desk;
+use super::emit::Emitter;
+use super::ends::until_drained;
+use super::gate::Gate;
+
+/// How many messages are sent; the first are warm-up.
+const HOPS: u64 = 20;
+const WARMUP_HOPS: usize = 3;
+/// A cell whose messages are further apart is left without: its 20 messages would take too long.
+const LOWEST_RATE_HZ: f64 = 9.0;
+
+/// The median time from sent to arrived, in nanoseconds; none where no receiver of this process is called, and none for
+/// cells that are not paced or carry objects.
+///
+/// # Errors
+/// When the empty transport or the emitter fails.
+pub fn measure(desk: &Desk<'_>) -> Result<Option<i64>> {
+    if !applies(desk) {
+        return Ok(None);
+    }
+    let transport = (desk.open_empty)()?;
+    let link = Link { name: "empty".to_owned(), address: String::new(), receivers: 1 };
+    let took_ns = Arc::new(Mutex::new(Vec::with_capacity(HOPS as usize)));
+    let subscription = transport.subscribe(&link, receiver(desk, took_ns.clone()))?;
+    send_all(desk, transport.publisher(&link)?.as_mut())?;
+    drop(subscription);
+    let took_ns = std::mem::take(&mut *took_ns.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok(median(took_ns.get(WARMUP_HOPS..).unwrap_or_default()))
+}
+
+fn applies(desk: &Desk<'_>) -> bool {
+    let pace = &desk.spec.pace;
+    let is_paced = matches!(pace.kind, PaceKind::Open | PaceKind::Poisson) && pace.rate_hz >= LOWEST_RATE_HZ;
+    let is_called = desk.spec.participants.iter().any(|other| {
+        let waits = other.wait.unwrap_or(desk.spec.wait);
+        waits == Wait::Callback && other.inputs.iter().any(|id| desk.me.outputs.contains(id))
+    });
+    is_paced && is_called && desk.codec.is_none()
+}
+
+/// What every receiver does up to the stamp, and notes how long the frame took.
+fn receiver(desk: &Desk<'_>, took_ns: Arc<Mutex<Vec<i64>>>) -> OnFrame {
+    let mut gate = Gate::new(desk, until_drained(desk.spec.drain_ns));
+    OnFrame::new(move |received: Received<'_>| {
+        let Some(arrival) = gate.admit(&received) else { return };
+        let Header { sent_ns, .. } = arrival.header;
+        took_ns.lock().unwrap_or_else(PoisonError::into_inner).push(arrival.arrived_ns - sent_ns);
+    })
+}
+
+fn send_all(desk: &Desk<'_>, publisher: &mut dyn Publisher) -> Result<()> {
+    let emitter = Emitter::new(desk);
+    let mut pacer = Pacer::new(desk.spec.pace, clock::now_ns() + 1_000_000);
+    for seq in 0..HOPS {
+        let due_ns = pacer.next_ns().unwrap_or_else(clock::now_ns);
+        pacer.wait_for(due_ns - emitter.lead_ns());
+        let header = emitter.header(seq, flags::WARMUP, due_ns);
+        emitter.offer(header, &mut 0, |bytes, fill| publisher.send(bytes, fill))?;
+    }
+    Ok(())
+}
+
+fn median(took_ns: &[i64]) -> Option<i64> {
+    let mut sorted = took_ns.to_vec();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_of_nothing_is_none_and_of_some_is_in_the_middle() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[9, 1, 5]), Some(5));
+    }
+}
