@@ -13,11 +13,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hopmeter import manifest, plan
 from hopmeter.analysis import analyse_run
-from hopmeter.analysis.trial import measure
 from hopmeter.launch.run import Executor
 from hopmeter.plan import Plan
 from hopmeter.plan.cores import Machine
@@ -51,10 +48,9 @@ def _planned(scenario: str) -> tuple[Plan, World]:
     return Plan(made.name, made.scenario, ranked, made.seed), here
 
 
-def hopmeter(scenario: str, smeared: str = "") -> list[dict[str, Any]]:
+def hopmeter(scenario: str) -> list[dict[str, Any]]:
     """Measures every cell of a scenario, given as TOML, with fresh nodes; answers a row a cell.
 
-    `smeared` names a figure, such as `service`, of which every row has the `smeared_us` too.
     Raises `NothingMeasuredError`.
     """
     made, here = _planned(scenario)
@@ -65,19 +61,8 @@ def hopmeter(scenario: str, smeared: str = "") -> list[dict[str, Any]]:
         if not Executor(made, here, folder, Console(file=said)).run():
             raise KeyboardInterrupt
         rows = analyse_run(folder)
-        if smeared:
-            rows = [row | {"smeared_us": _smeared_us(folder, row["cell"], smeared)} for row in rows]
     if failed := [
         f"{row['transport']} ({row['language']}): {row['reason']}" for row in rows if row["status"] == "failed"
     ]:
         raise NothingMeasuredError("; ".join(failed))
     return rows
-
-
-def _smeared_us(folder: RunFolder, name: str, figure: str) -> float:
-    """The median of a figure's samples, of all trials of a cell, where each stands for all from half a step of a coarse
-    clock (10 ns) less to as much more: a median of what the clock says would be one step or the next."""
-    cell = next(each for each in folder.cells if each.id == name)
-    trials = [measure(cell, folder.path / each.samples) for each in folder.trials_of(name)]
-    values = np.concatenate([piece for trial in trials for piece in trial.latencies[figure]])
-    return float(np.median(values[:, None] + np.arange(-5, 6))) / 1000

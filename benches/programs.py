@@ -34,6 +34,8 @@ class Program:
     libraries: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     """As pkg-config calls libraries that bring others along."""
+    flags: tuple[str, ...] = ()
+    """More of the compiler's."""
     headers: str = ""
     """Where they are below /usr/include, as a pattern, for a library that has no module."""
     sources: tuple[str, ...] = ()
@@ -55,7 +57,7 @@ class Program:
         made = BUILT / source.stem
         made.mkdir(parents=True, exist_ok=True)
         more = [TRANSPORTS / each for each in (*self.sources, self.idl) if each]
-        needed = [source, *(HERE / "bare").glob("*.h"), *more]
+        needed = [source, *(HERE / "bare").glob("*.h*"), *more]
         binary = made / "program"
         with (made / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # tests may build it side by side
@@ -72,7 +74,7 @@ class Program:
         generated += [TRANSPORTS / each for each in self.sources]
         half = binary.with_suffix(".half")
         folders = [made, HERE / "bare", TRANSPORTS, *(INCLUDES.glob(self.headers) if self.headers else ())]
-        compiler = [*COMPILERS[source.suffix], "-O3", *(f"-I{each}" for each in folders), "-o", str(half)]
+        compiler = [*COMPILERS[source.suffix], "-O3", *self.flags, *(f"-I{each}" for each in folders), "-o", str(half)]
         libraries = [f"-l{library}" for library in self.libraries]
         if self.modules:
             asked = ["pkg-config", "--libs", *self.modules]

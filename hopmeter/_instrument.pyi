@@ -7,6 +7,7 @@ from typing import Any
 def run(
     transport: str,
     open: Callable[[Any], Any],  # noqa: A002
+    open_empty: Callable[[Any], Any],
     version: Callable[[], str],
     facts: dict[str, str],
     works: bool,

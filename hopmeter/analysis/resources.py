@@ -65,7 +65,9 @@ def send_mean_us(trials: Sequence[TrialResult]) -> float | None:
 
 def empty_hop_us(trials: Sequence[TrialResult]) -> float | None:
     """What the instrument's own way takes where the receiver is called by the sender: the median of all sources."""
-    told = [each.get("empty_hop_ns") for trial in trials for node in trial.nodes for each in node.get("participants", [])]
+    told = [
+        each.get("empty_hop_ns") for trial in trials for node in trial.nodes for each in node.get("participants", [])
+    ]
     known = [each for each in told if each is not None]
     return median(known) / 1000 if known else None
 

@@ -38,13 +38,17 @@ class _Registered:
 
 
 class Transport:
-    def __init__(self, setup: Any) -> None:
+    """The contract's `Transport`, with the ends that `empty_hop.rs` opens."""
+
+    def __init__(self, _setup: Any) -> None:
         self._called: list[Take] = []
 
-    def publisher(self, link: Link) -> _Caller:
+    def publisher(self, _link: Link) -> _Caller:
+        """Calls the receiver from `send`."""
         return _Caller(self._called)
 
-    def subscribe(self, link: Link, on_frame: Take) -> _Registered:
+    def subscribe(self, _link: Link, on_frame: Take) -> _Registered:
+        """Has `on_frame` called until the end is closed."""
         return _Registered(self._called, on_frame)
 
     def close(self) -> None:

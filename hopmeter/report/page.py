@@ -161,6 +161,7 @@ def _note(row: Row, name: str) -> str:
                 "" if profile in name else profile,
                 "" if row.candidate else "floor, not ranked" if row.is_floor else "not ranked",
                 f"{good} of {all_trials} trials good" if good != all_trials else "",
+                words.empty_hop(row["empty_hop_us"]) if row["status"] == "ok" else "",
                 _shortly(str(row["reason"] or "")) if row["status"] != "ok" else "",
             ]
         )

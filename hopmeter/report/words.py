@@ -33,6 +33,11 @@ def microseconds(value: float | None) -> str:
     return NOTHING if value is None else f"{number(value)}{THIN}µs"
 
 
+def empty_hop(value: float | None) -> str:
+    """What hopmeter's own code takes where the sender calls the receiver; nothing where it was not measured."""
+    return "" if value is None else f"empty hop {microseconds(value)}"
+
+
 def interval(low: float | None, high: float | None) -> str:
     """`14.9 to 15.6`, or nothing where there is no interval."""
     return "" if low is None or high is None else f"{number(low)} to {number(high)}"

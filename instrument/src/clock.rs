@@ -98,6 +98,30 @@ mod tests {
         assert!(spun_ns > 0 && spun_ns <= most_ns, "{spun_ns} of {most_ns}");
     }
 
+    fn cpu_time_ns() -> i64 {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the pointer is to a timespec of this function.
+        assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) }, 0);
+        time.tv_sec * 1_000_000_000 + time.tv_nsec
+    }
+
+    /// Two threads spin on one core, so each is preempted time and again.
+    #[test]
+    fn time_that_another_thread_has_the_core_does_not_count() {
+        let spin = || {
+            crate::affinity::pin(0).expect("there is a core 0");
+            let (before_ns, begun_ns) = (cpu_time_ns(), now_ns());
+            let spun_ns = spun_until(begun_ns + 300_000_000, begun_ns);
+            (spun_ns, cpu_time_ns() - before_ns)
+        };
+        let pairs = std::thread::scope(|scope| [scope.spawn(spin), scope.spawn(spin)].map(|one| one.join().unwrap()));
+        for (spun_ns, used_ns) in pairs {
+            assert!(used_ns < 250_000_000, "the two shared the core: {used_ns}");
+            assert!(spun_ns <= used_ns + used_ns / 100, "{spun_ns} counted of {used_ns} used");
+            assert!(spun_ns > used_ns / 2, "{spun_ns} counted of {used_ns} used");
+        }
+    }
+
     #[test]
     fn time_away_from_the_core_does_not() {
         let begun_ns = now_ns() - 50_000_000;

@@ -41,6 +41,7 @@ sinks = 2
 work = "sleep:3ms/none"
 rate = 100
 """
+CALLED = 'transport = "memory"\nplacement = "thread"\nwait = "callback"'
 CASES = {
     "chain": "relays = 2",
     "ring": 'pace = "closed"\nrelays = 1',
@@ -60,6 +61,8 @@ CASES = {
     "spin": 'wait = "spin"\ncores = "cross"',
     "callback": 'wait = "callback"',
     "both waits": 'wait = "callback+block"\nsinks = 2',
+    "called in one": f"{CALLED}\nlanguage = 'rust'",
+    "called in one, c++": f"{CALLED}\nlanguage = 'c++'",
     "both waits in one": f"{BOTH}\nlanguage = 'rust'",
     "both waits in one, c++": f"{BOTH}\nlanguage = 'c++'",
     "thread": 'transport = "memory"\nplacement = "thread"',

@@ -31,6 +31,13 @@ def test_a_chain_is_seen_hop_by_hop(measured: Measured) -> None:
     assert row["forward"] in ("copy", "move")
 
 
+def test_where_the_sender_calls_its_receiver_the_empty_hop_stands_beside_the_figure(measured: Measured) -> None:
+    for name in ("called in one", "called in one, c++", "both waits in one", "both waits in one, c++"):
+        assert 0 < measured.by_name[name]["empty_hop_us"] < 1000
+    for name in ("callback", "thread", "open", "chain"):
+        assert measured.by_name[name]["empty_hop_us"] is None, "nobody is called in the source's process"
+
+
 def test_a_ring_is_a_round_trip_and_no_response(measured: Measured) -> None:
     row = measured.by_name["ring"]
     assert row["roundtrip_count"] == MESSAGES

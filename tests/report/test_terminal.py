@@ -24,6 +24,17 @@ def test_a_failed_row_says_what_failed_and_leaves_the_traceback_to_the_log() -> 
     assert "adapter.py" not in said.get()
 
 
+def test_the_empty_hop_stands_beside_the_figure_and_is_explained() -> None:
+    console = Console(width=200)
+    with console.capture() as said:
+        table.print_run(console, run_of(cell("libxr", 1.7, empty_hop_us=0.32), cell("tcp", 9.0)))
+    assert re.search(r"libxr.*empty hop 0\.320", said.get())
+    assert "empty hop: what a message takes here without a transport" in said.get()
+    with console.capture() as said:
+        table.print_run(console, run_of(cell("tcp", 9.0)))
+    assert "empty hop" not in said.get()
+
+
 def test_what_hurts_on_the_machine_is_told_with_the_remedy() -> None:
     findings = [
         {"subject": "idle states", "level": "hurts", "remedy": "stay awake"},

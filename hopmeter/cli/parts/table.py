@@ -87,8 +87,13 @@ def _line(row: Row, names: Sequence[str], place: Place | None, asked: Sequence[s
         *(_value(row[column]) for column in asked),
         _lost(row),
         _trials(row),
-        "" if row.candidate else "floor" if row["transport"] in ("memory", "shm") else "not ranked",
+        ", ".join(filter(None, [_rank(row), words.empty_hop(row["empty_hop_us"])])),
     ]
+
+
+def _rank(row: Row) -> str:
+    """Why a row has no place."""
+    return "" if row.candidate else "floor" if row["transport"] in ("memory", "shm") else "not ranked"
 
 
 def _middle(row: Row) -> str:
@@ -130,6 +135,8 @@ def _print_legend(console: Console, run: Run) -> None:
     if any(row["status"] == "ok" and row.p50 is None for row in run.rows):
         few = f"{few}; a median takes {least_count(PERMILLE['p50'])} messages"
     said = [*([intervals] if any(row.ok for row in run.rows) else []), f"{words.NOTHING} is not resolved: {few}."]
+    if any(row["empty_hop_us"] is not None for row in run.rows):
+        said.append("empty hop: what a message takes here without a transport, by hopmeter's own code alone.")
     if run.quick:
         said.append("This is a quick look: few, short trials. Decide on a longer run.")
     console.print()

@@ -1,0 +1,41 @@
+// A callback of LibXR at a steady rate: cold_libxr BYTES RATE_HZ MESSAGES CORES prints the median from stamp to arrival
+// in nanoseconds. Written for topics up to the spring of 2026, which take any size.
+#include <memory>
+#include <message.hpp>
+
+#include "cold.hpp"
+
+namespace {
+
+constexpr std::size_t room = 16 << 20;
+
+struct Frame {
+  Frame() {}  // leaves the memory untouched
+  Header header;
+  unsigned char payload[room];
+};
+
+void on_frame(bool, Schedule* schedule, LibXR::RawData& data) {
+  const auto arrived_ns = now_ns();
+  schedule->arrived(static_cast<const Frame*>(data.addr_)->header.sent_ns, arrived_ns);
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  require(count == 5, "go on: cold_libxr BYTES RATE_HZ MESSAGES CORES");
+  pin(words[4]);
+  Schedule schedule(words + 1);
+  require(schedule.bytes <= room, "send that much");
+  auto topic = LibXR::Topic::CreateTopic<Frame>("cold");
+  auto callback = LibXR::Topic::Callback::Create(on_frame, &schedule);
+  topic.RegisterCallback(callback);
+  const auto frame = std::make_unique<Frame>();
+  schedule.run([&](std::int64_t seq, auto&& write) {
+    write(frame->payload);
+    frame->header = {seq, 0, {}};
+    frame->header.sent_ns = now_ns();
+    topic.Publish(static_cast<void*>(frame.get()), sizeof(Header) + schedule.bytes);
+  });
+  return schedule.tell();
+}

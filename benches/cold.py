@@ -1,0 +1,147 @@
+"""A message every 100, 33, 10 or 1 ms, against bare programs that do the same: what has not run since is cold, the
+library's code and the instrument's alike.
+
+Callbacks on the sender's own thread (memory, and LibXR where LIBXR_ROOT names one) may cost 0.3 us more than in the
+bare program; receivers that sleep in a process of their own (unix, shm) are held to a ratio.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ending import orderly
+from ours import hopmeter
+from pairs import Comparison, in_turn, told, until_told
+from programs import Program, number
+
+RATES_HZ = (10, 30, 100, 1000)
+SECONDS = 3
+MOST_MESSAGES = 300
+CORE, CORES = "1", "0,1"
+SIZES = {"bytes:64": 64, "image:1440x1080": 1440 * 1080 * 3}
+COLD = Program("cold.cpp")
+SCENARIO = """
+title = "Cold"
+question = "What does a message cost at a low rate?"
+transport = {transports}
+language = {languages}
+placement = {placement}
+wait = {wait}
+cores = {cores}
+payload = {payloads}
+rate = {rate}
+messages = {messages}
+warmup = {warmup}
+trials = 1
+"""
+
+
+@dataclass
+class Gap(Comparison):
+    """Held to a difference: the limit is how much more ours may take, in microseconds."""
+
+    @property
+    def ratios(self) -> list[float]:
+        """The difference of each pair, ascending."""
+        return sorted(ours - theirs for ours, theirs in zip(self.ours, self.theirs, strict=True))
+
+
+def libxr_flags(root: Path) -> tuple[str, ...]:
+    """How the user's LibXR was compiled, which decides how its headers must be read, and where it is."""
+    told = dict(
+        line.split(" = ", 1)
+        for line in (root / "build/CMakeFiles/xr.dir/flags.make").read_text().splitlines()
+        if " = " in line
+    )
+    return (*shlex.split(f"{told['CXX_DEFINES']} {told['CXX_INCLUDES']}"), f"-L{root / 'build'}")
+
+
+def libxr() -> Program | None:
+    """The program over LibXR, where there is one."""
+    root = os.environ.get("LIBXR_ROOT", "")
+    return Program("cold_libxr.cpp", ("xr",), flags=libxr_flags(Path(root))) if root else None
+
+
+def messages(rate_hz: int) -> int:
+    """How many fit into the time of one measurement."""
+    return min(MOST_MESSAGES, rate_hz * SECONDS)
+
+
+def ours(rate_hz: int, **axes: str | tuple[str, ...]) -> list[dict[str, Any]]:
+    """The rows of one scenario."""
+    count = messages(rate_hz)
+    words = {name: json.dumps(value) for name, value in axes.items()}
+    return hopmeter(SCENARIO.format(rate=rate_hz, messages=count, warmup=count // 10, **words))
+
+
+def theirs(way: str, payload: str, rate_hz: int) -> float:
+    """The bare program's median in microseconds."""
+    size, count = SIZES[payload], messages(rate_hz) + messages(rate_hz) // 10
+    if way != "libxr":
+        return number(COLD, way, size, rate_hz, count, CORE if way == "call" else CORES) / 1000
+    program = libxr()
+    assert program is not None
+    return number(program, size, rate_hz, count, CORE) / 1000
+
+
+def called(index: int, rate_hz: int, found: dict[str, Comparison]) -> None:
+    """Callbacks on the sender's thread."""
+    transports = ("memory", "libxr") if libxr() else ("memory",)
+    ways = {"memory": "call", "libxr": "libxr"}
+    rows, bare = in_turn(
+        index,
+        lambda: ours(
+            rate_hz,
+            transports=transports,
+            languages=("c++",),
+            placement="thread",
+            wait="callback",
+            cores=CORE,
+            payloads=tuple(SIZES),
+        ),
+        lambda: {(each, size): theirs(ways[each], size, rate_hz) for each in transports for size in SIZES},
+    )
+    for row in rows:
+        name = f"{row['transport']} (c++), {row['payload']}, callback, {rate_hz} Hz, difference"
+        comparison = found.setdefault(name, Gap(name, 0.3))
+        comparison.add(row["service_p50_us"], bare[row["transport"], row["payload"]])
+
+
+def blocked(index: int, transport: str, rate_hz: int, found: dict[str, Comparison]) -> None:
+    """A receiver that sleeps in a process of its own."""
+    rows, bare = in_turn(
+        index,
+        lambda: ours(
+            rate_hz,
+            transports=transport,
+            languages=("c++",),
+            placement="process",
+            wait="block",
+            cores=CORES,
+            payloads=("bytes:64",),
+        ),
+        lambda: theirs(transport, "bytes:64", rate_hz),
+    )
+    name = f"{transport} (c++), bytes:64, block, {rate_hz} Hz"
+    found.setdefault(name, Comparison(name, 1.1)).add(rows[0]["service_p50_us"], bare)
+
+
+def main() -> int:
+    found: dict[str, Comparison] = {}
+    if libxr() is None:
+        print("LibXR is left out: LIBXR_ROOT names none")
+    for index in until_told(found.values()):
+        for rate_hz in RATES_HZ:
+            called(index, rate_hz, found)
+        for transport in ("unix", "shm"):
+            blocked(index, transport, 30, found)
+    return told(found.values())
+
+
+if __name__ == "__main__":
+    raise SystemExit(orderly(main))
