@@ -63,6 +63,7 @@ CASES = {
     "both waits": 'wait = "callback+block"\nsinks = 2',
     "called in one": f"{CALLED}\nlanguage = 'rust'",
     "called in one, c++": f"{CALLED}\nlanguage = 'c++'",
+    "called in one, python": "language = 'python'\nplacement = 'thread'\nwait = 'callback'",
     "both waits in one": f"{BOTH}\nlanguage = 'rust'",
     "both waits in one, c++": f"{BOTH}\nlanguage = 'c++'",
     "thread": 'transport = "memory"\nplacement = "thread"',

@@ -32,7 +32,13 @@ def test_a_chain_is_seen_hop_by_hop(measured: Measured) -> None:
 
 
 def test_where_the_sender_calls_its_receiver_the_empty_hop_stands_beside_the_figure(measured: Measured) -> None:
-    for name in ("called in one", "called in one, c++", "both waits in one", "both waits in one, c++"):
+    for name in (
+        "called in one",
+        "called in one, c++",
+        "called in one, python",
+        "both waits in one",
+        "both waits in one, c++",
+    ):
         assert 0 < measured.by_name[name]["empty_hop_us"] < 1000
     for name in ("callback", "thread", "open", "chain"):
         assert measured.by_name[name]["empty_hop_us"] is None, "nobody is called in the source's process"
