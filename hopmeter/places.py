@@ -35,6 +35,17 @@ def cache() -> Path:
     return Path(own).absolute() / "cache" if own else Path(shared) / "hopmeter"
 
 
+LONGEST = 40
+"""Paths of Unix sockets hold about 100 characters; what is left is the transport's."""
+
+
+def short_folder() -> Path:
+    """Where private folders of trials and links go: paths of sockets have to be short."""
+    own = os.environ.get("XDG_RUNTIME_DIR", "")
+    usable = own and len(own) <= LONGEST and os.access(own, os.W_OK | os.X_OK)
+    return Path(own) if usable else Path("/tmp")
+
+
 def built() -> Path:
     """Where `hopmeter build` puts nodes."""
     tree = checkout()

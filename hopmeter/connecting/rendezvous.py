@@ -22,13 +22,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hopmeter import owner_lock
+from hopmeter import owner_lock, places
 from hopmeter.connecting.errors import ConnectError
 from hopmeter.owner_lock import Owner
 
 PREFIX = "hm-link-"
-LONGEST = 40
-"""Paths of Unix sockets hold about 100 characters; what is left is the transport's."""
 LOOK_S = 0.01
 UNKNOWN = dict.fromkeys(("host", "machine", "boot", "namespaces"), "")
 
@@ -72,7 +70,7 @@ class Rendezvous:
         run = secrets.token_hex(8)
         with self._locked():
             self._refuse_taken(name, kind)
-            directory = tempfile.mkdtemp(prefix=PREFIX, dir=short_folder())
+            directory = tempfile.mkdtemp(prefix=PREFIX, dir=places.short_folder())
             owner_lock.hold(Path(directory))
             own = [pattern.replace("{run}", run) for pattern in left]
             record = Record(owner_lock.this_process(), run, directory, frame_bytes, settings, own)
@@ -176,13 +174,6 @@ def default_folder() -> Path:
     if own and os.access(own, os.W_OK | os.X_OK):
         return Path(own) / "hopmeter"
     return Path(tempfile.gettempdir()) / f"hopmeter-{os.getuid()}"
-
-
-def short_folder() -> str:
-    """Where private folders of links go: paths of sockets have to be short."""
-    own = os.environ.get("XDG_RUNTIME_DIR", "")
-    usable = own and len(own) <= LONGEST and os.access(own, os.W_OK | os.X_OK)
-    return own if usable else "/tmp"
 
 
 def _private(folder: Path) -> Path:

@@ -20,8 +20,6 @@ from hopmeter.launch.processes import boot_id, kill_group, start_ticks
 from hopmeter.owner_lock import Owner
 
 PREFIX = "hm-"
-LONGEST = 40
-"""Paths of Unix sockets hold about 100 characters; what is left is the transport's."""
 
 
 def new_run_id() -> str:
@@ -33,7 +31,7 @@ class Ground:
     """While entered, the folder exists and the note says what to clean up; afterwards neither does."""
 
     def __enter__(self) -> Self:
-        self.directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=_base()))
+        self.directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=places.short_folder()))
         # Before the note: a folder that a note names and nobody holds is one of a killed run.
         owner_lock.hold(self.directory)
         self._note = _notes() / f"{os.getpid()}-{self.directory.name}.json"
@@ -79,12 +77,6 @@ def _identity(place: str) -> list[int]:
         found = Path(place).stat()
         return [found.st_dev, found.st_ino]
     return []
-
-
-def _base() -> Path:
-    own = os.environ.get("XDG_RUNTIME_DIR", "")
-    usable = own and len(own) <= LONGEST and os.access(own, os.W_OK | os.X_OK)
-    return Path(own) if usable else Path("/tmp")
 
 
 def _notes() -> Path:

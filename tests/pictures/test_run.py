@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,6 @@ from rich.console import Console
 from hopmeter import manifest
 from hopmeter.cli.parts import measuring
 from hopmeter.errors import UsageError
-from hopmeter.launch import ground
 from hopmeter.plan import Plan, make
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
@@ -114,7 +115,7 @@ def arrived(kept: Path, frame_bytes: int) -> list[tuple[int, bytes]]:
     [(video, "a.mkv", pixels(5)), (lambda path, all_: image(path, all_[0]), "a.png", pixels(1))],
 )
 def test_every_server_gets_the_pixels_of_the_file_in_their_order_over_and_over(
-    tmp_path: Path, world: World, make_file: Any, name: str, shown: Pixels
+    tmp_path: Path, trials: Path, world: World, make_file: Any, name: str, shown: Pixels
 ) -> None:
     file = make_file(tmp_path / name, shown)
     payload = f"{'image' if name == 'a.png' else 'video'}:{file}"
@@ -128,7 +129,7 @@ def test_every_server_gets_the_pixels_of_the_file_in_their_order_over_and_over(
     ((_, line),) = told([run])
     assert line.startswith(f"{file}: {about['codec']}, ")
     assert line in (tmp_path / "run/report.html").read_text()
-    assert left_behind() == []
+    assert left_behind(trials) == []
 
 
 @pytest.mark.parametrize("codec", ["numpy", "pillow", "pickle-in-band"])
@@ -148,8 +149,16 @@ def test_a_codec_carries_the_frames_of_a_file_as_its_objects(
     assert run.about["pictures"][f"{kind}:{file}"]["frames"] == (3 if kind == "video" else 1)
 
 
-def left_behind() -> list[str]:
-    return [str(path) for path in ground._base().glob(f"{ground.PREFIX}*/*.rgb8")]
+@pytest.fixture
+def trials(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where folders of trials go, for this test alone: others run beside it."""
+    with tempfile.TemporaryDirectory(prefix="hmt-", dir="/tmp") as own:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", own)
+        yield Path(own)
+
+
+def left_behind(trials: Path) -> list[str]:
+    return [str(path) for path in trials.rglob("*")]
 
 
 @pytest.mark.parametrize("language", ["rust", "c++", "rust>python", "c++>python"])
@@ -166,7 +175,7 @@ def test_nodes_of_other_languages_send_resized_frames_whole(tmp_path: Path, worl
     assert np.prod(run.about["pictures"][payload]["shape"]) == 32 * 20 * 3
 
 
-def test_a_video_that_breaks_later_on_leaves_no_run(tmp_path: Path, world: World) -> None:
+def test_a_video_that_breaks_later_on_leaves_no_run(tmp_path: Path, trials: Path, world: World) -> None:
     file = tmp_path / "a.mp4"
     whole = video(file, pixels(20, 48, 62), "mpeg4", "yuv420p", movflags="faststart").read_bytes()
     file.write_bytes(whole[: len(whole) * 2 // 3])
@@ -174,7 +183,7 @@ def test_a_video_that_breaks_later_on_leaves_no_run(tmp_path: Path, world: World
     with pytest.raises(UsageError, match="is cut off"):
         measured(plan, world, tmp_path)
     assert not list(tmp_path.glob("*run*"))
-    assert left_behind() == []
+    assert left_behind(trials) == []
 
 
 def test_a_run_goes_on_only_with_what_it_began_with(
