@@ -1,7 +1,7 @@
 # make bench    set up what is missing, build what the quick scenario needs, measure, show table and report
-# make test     build everything and run every test        make lint    formatters and linters, changing nothing
+# make test     build everything and run the tests         make lint    formatters and linters, changing nothing
 # make all      set up and build everything                make wheel   the package, into dist/
-# make test-codecs   the codecs of frameworks that have environments of their own
+# make nightly  the tests that `make test` leaves out, since they take long: bare programs, a new transport, heavy frameworks
 # make conformance TRANSPORT=NAME   the one suite that every adapter passes, for one transport or for all
 # make benches  hopmeter against bare programs, as ratios (benches/, docs/speed.md); BENCHES="ring peers" for some
 # make aarch64  builds for that processor, and tests under emulation, what needs no library of the system
@@ -15,7 +15,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := bench
 .DELETE_ON_ERROR:
-.PHONY: bench benches conformance test test-rust test-cpp test-python test-codecs lint lint-rust lint-python lint-cpp lint-shell format all aarch64 wheel clean
+.PHONY: bench benches conformance test test-rust test-cpp test-python test-torch nightly test-nightly test-codecs lint lint-rust lint-python lint-cpp lint-shell format all aarch64 wheel clean
 
 SCENARIO ?= quick
 VENV := .venv
@@ -41,8 +41,9 @@ SYSTEM_PYTHON := /usr/bin/python3
 FRAMEWORKS := build/environments/frameworks
 HEAVY := jax tensorflow paddle cupy
 APART := build/environments/codec-
-# Where .venv has nothing to test them with; `make test-codecs` does.
+# Tests for which .venv has no framework: `make test-torch` and `make test-codecs` run them.
 APART_TESTS := $(addprefix tests/codecs/,test_tensors.py test_mxnet.py test_devices.py test_cells.py)
+TORCH_TESTS := $(addprefix tests/codecs/,test_tensors.py test_devices.py)
 
 INSTRUMENT := Cargo.toml Cargo.lock $(shell find instrument -name '*.rs' -o -name Cargo.toml)
 # Outside the workspace, so that Cargo does not see it.
@@ -61,7 +62,9 @@ bench: $(STAMPS)/use
 all: $(STAMPS)/develop
 	hopmeter build --system-packages
 
-test: test-rust test-cpp test-python test-codecs
+test: test-rust test-cpp test-python test-torch
+
+nightly: test-nightly test-codecs
 
 # Crate by crate: together, Cargo would give what they share the features of all, and build it once more than they need.
 test-rust: $(STAMPS)/develop
@@ -75,8 +78,16 @@ test-cpp: all
 test-python: all
 	python -m hopmeter.build.system $(TEST_PACKAGES)
 	setup/multicast.sh
-	pytest -m "not together" $(APART_TESTS:%=--ignore=%) $(AGAIN) $(PYTEST)
-	pytest -m together $(APART_TESTS:%=--ignore=%) -n $$(( $$(nproc) + 2 )) $(AGAIN) $(PYTEST)
+	pytest -m "not together and not nightly" $(APART_TESTS:%=--ignore=%) $(AGAIN) $(PYTEST)
+	pytest -m "together and not nightly" $(APART_TESTS:%=--ignore=%) -n $$(( $$(nproc) + 2 )) $(AGAIN) $(PYTEST)
+
+test-nightly: all
+	pytest -m nightly $(AGAIN) $(PYTEST)
+
+test-torch: $(STAMPS)/torch
+	if $(SYSTEM_PYTHON) -c 'import torch' 2>/dev/null; \
+	then PYTHONPATH=$(CURDIR)/build/pytest $(SYSTEM_PYTHON) -m pytest -k torch $(TORCH_TESTS) $(AGAIN) $(PYTEST); \
+	else echo "PyTorch is not tested: $(SYSTEM_PYTHON) has none"; fi
 
 # The rest of tests/codecs runs in .venv with all other tests. File by file: importing a framework takes long.
 test-codecs: $(STAMPS)/frameworks
@@ -84,10 +95,7 @@ test-codecs: $(STAMPS)/frameworks
 	$(FRAMEWORKS)/bin/python -m pytest tests/codecs/test_{tensors,devices,cells}.py -n 2 --dist loadfile $(AGAIN) $(PYTEST)
 	export PYTHONPATH=$(CURDIR)/build/pytest; \
 	$(APART)mxnet/bin/python -m pytest tests/codecs/test_{mxnet,devices,numpy,plain}.py $(AGAIN) $(PYTEST); \
-	$(APART)pandas1/bin/python -m pytest tests/codecs/test_pandas.py $(AGAIN) $(PYTEST); \
-	if $(SYSTEM_PYTHON) -c 'import torch' 2>/dev/null; \
-	then $(SYSTEM_PYTHON) -m pytest -k torch tests/codecs/test_tensors.py tests/codecs/test_devices.py $(AGAIN) $(PYTEST); \
-	else echo "PyTorch is not tested: $(SYSTEM_PYTHON) has none"; fi
+	$(APART)pandas1/bin/python -m pytest tests/codecs/test_pandas.py $(AGAIN) $(PYTEST)
 
 conformance: $(STAMPS)/develop
 	pytest conformance $(if $(TRANSPORT),-k $(TRANSPORT)) $(PYTEST)
@@ -141,14 +149,17 @@ $(STAMPS)/develop: pyproject.toml $(INSTRUMENT) setup/environment.sh
 	setup/environment.sh dev
 	mkdir -p $(STAMPS) && touch $@ $(STAMPS)/use
 
-$(STAMPS)/frameworks: pyproject.toml $(wildcard hopmeter/codecs/frameworks/*.py) | $(STAMPS)/develop
+$(STAMPS)/torch: pyproject.toml | $(STAMPS)/develop
+	uv pip install --quiet --target build/pytest --upgrade pytest pytest-rerunfailures pytest-timeout
+	python -m hopmeter.build.system --lean $(TORCH_PACKAGE)
+	touch $@
+
+$(STAMPS)/frameworks: pyproject.toml $(wildcard hopmeter/codecs/frameworks/*.py) $(STAMPS)/torch
 	uv venv --quiet --clear --python $(PYO3_PYTHON) $(FRAMEWORKS)
 	uv pip install --quiet --python $(FRAMEWORKS)/bin/python -r pyproject.toml --extra dev $(HEAVY:%=--extra %)
-	uv pip install --quiet --target build/pytest --upgrade pytest pytest-rerunfailures pytest-timeout
 	hopmeter build shm --language rust
 	$(FRAMEWORKS)/bin/python -m hopmeter build zeromq --language python
 	hopmeter build shm zeromq --framework mxnet,pandas1
-	python -m hopmeter.build.system --lean $(TORCH_PACKAGE)
 	touch $@
 
 $(STAMPS)/lint-packages: $(STAMPS)/develop

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.nightly
+
 BENCHES = Path(__file__).parents[2] / "benches"
 SOURCES = sorted(each.name for each in (BENCHES / "bare").iterdir() if each.suffix in (".c", ".cpp"))
 PATIENCE_S = 300

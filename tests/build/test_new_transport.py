@@ -16,7 +16,7 @@ CHECKOUT = Path(__file__).parents[2]
 PARTS = ("Cargo.toml", "Cargo.lock", "instrument", "cpp", "hopmeter", "conformance", "pyproject.toml")
 CLUTTER = shutil.ignore_patterns("__pycache__", "_data", "target", "build.log")
 
-pytestmark = [pytest.mark.package, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.nightly, pytest.mark.package, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")
