@@ -58,7 +58,7 @@ class Bench:
 
 BENCHES = (
     Bench("recording", 2),
-    Bench("cold", 20, 120),
+    Bench("cold", 20, 90),
     Bench("ring", 1, 2),
     Bench("sockets", 5, 13),
     Bench("zeromq", 3, 6),
