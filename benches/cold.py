@@ -30,12 +30,12 @@ COLD = Program("cold.cpp")
 SCENARIO = """
 title = "Cold"
 question = "What does a message cost at a low rate?"
-transport = {transports}
-language = {languages}
+transport = {transport}
+language = "c++"
 placement = {placement}
 wait = {wait}
 cores = {cores}
-payload = {payloads}
+payload = {payload}
 rate = {rate}
 messages = {messages}
 warmup = {warmup}
@@ -55,12 +55,9 @@ class Gap(Comparison):
 
 def libxr_flags(root: Path) -> tuple[str, ...]:
     """How the user's LibXR was compiled, which decides how its headers must be read, and where it is."""
-    told = dict(
-        line.split(" = ", 1)
-        for line in (root / "build/CMakeFiles/xr.dir/flags.make").read_text().splitlines()
-        if " = " in line
-    )
-    return (*shlex.split(f"{told['CXX_DEFINES']} {told['CXX_INCLUDES']}"), f"-L{root / 'build'}")
+    lines = (root / "build/CMakeFiles/xr.dir/flags.make").read_text().splitlines()
+    flags = dict(line.split(" = ", 1) for line in lines if " = " in line)
+    return (*shlex.split(flags["CXX_DEFINES"]), *shlex.split(flags["CXX_INCLUDES"]), f"-L{root / 'build'}")
 
 
 def libxr() -> Program | None:
@@ -99,12 +96,11 @@ def called(rate_hz: int, index: int, found: dict[str, Comparison]) -> None:
         index,
         lambda: ours(
             rate_hz,
-            transports=transports,
-            languages=("c++",),
+            transport=transports,
             placement="thread",
             wait="callback",
             cores=CORE,
-            payloads=tuple(SIZES),
+            payload=tuple(SIZES),
         ),
         lambda: {(each, size): theirs(ways[each], size, rate_hz) for each in transports for size in SIZES},
     )
@@ -120,12 +116,11 @@ def blocked(transport: str, rate_hz: int, index: int, found: dict[str, Compariso
         index,
         lambda: ours(
             rate_hz,
-            transports=transport,
-            languages=("c++",),
+            transport=transport,
             placement="process",
             wait="block",
             cores=CORES,
-            payloads=("bytes:64",),
+            payload=("bytes:64",),
         ),
         lambda: theirs(transport, "bytes:64", rate_hz),
     )

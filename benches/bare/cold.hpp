@@ -35,7 +35,8 @@ struct Schedule {
 
   bool is_early() const { return bytes >= 16 << 10; }
 
-  // Offers every message in its time to `send`, which writes its payload by `write` and calls `wait` before it stamps.
+  // Offers every message in its time to `send`, which calls `write` for the payload and then stamps: `write` returns
+  // when the message is due.
   template <class Send>
   void run(Send&& send) {
     const std::int64_t start_ns = now_ns() + 100'000'000;

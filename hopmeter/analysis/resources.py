@@ -64,12 +64,10 @@ def send_mean_us(trials: Sequence[TrialResult]) -> float | None:
 
 
 def empty_hop_us(trials: Sequence[TrialResult]) -> float | None:
-    """What the instrument's own way takes where the receiver is called by the sender: the median of all sources."""
-    told = [
-        each.get("empty_hop_ns") for trial in trials for node in trial.nodes for each in node.get("participants", [])
-    ]
-    known = [each for each in told if each is not None]
-    return median(known) / 1000 if known else None
+    """What a message takes by hopmeter's own code alone, where the sender calls the receiver: the median of sources."""
+    participants = [each for trial in trials for node in trial.nodes for each in node.get("participants", [])]
+    values = [each["empty_hop_ns"] for each in participants if each.get("empty_hop_ns") is not None]
+    return median(values) / 1000 if values else None
 
 
 def library_version(trials: Sequence[TrialResult]) -> str | None:
@@ -92,14 +90,14 @@ def fallbacks(trials: Sequence[TrialResult]) -> list[str]:
 def stops(trials: Sequence[TrialResult]) -> list[str]:
     """Which processes were stopped while they measured, and for how long. Figures of such a trial show the pause."""
     return [
-        f"{_named(number, node)} was stopped for {node['stopped_s']:.3g} s in trial {trial.trial}"
+        f"{_name(number, node)} was stopped for {node['stopped_s']:.3g} s in trial {trial.trial}"
         for trial in trials
         for number, node in enumerate(trial.nodes)
         if node.get("stopped_s")
     ]
 
 
-def _named(number: int, node: Mapping[str, Any]) -> str:
+def _name(number: int, node: Mapping[str, Any]) -> str:
     roles = dict.fromkeys(str(each.get("role")) for each in node.get("participants", []))
     return f"node {number} ({'+'.join(roles)})" if roles else str(node.get("facts", {}).get("daemon", "the broker"))
 

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from hopmeter.launch.daemon import Daemon
 from hopmeter.launch.node import Node
+from hopmeter.launch.processes import stat_fields
 
 SCHEMA = pa.schema([("time", pa.float64()), ("pid", pa.int64()), ("role", pa.string()), ("percent", pa.float64())])
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -46,11 +47,8 @@ class CpuSampler:
 
 
 def _ticks(pid: int) -> int | None:
-    try:
-        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return int(words[11]) + int(words[12])
+    words = stat_fields(pid)
+    return int(words[11]) + int(words[12]) if words else None
 
 
 def stolen_us() -> float:

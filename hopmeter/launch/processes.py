@@ -21,13 +21,18 @@ def die_with_launcher() -> None:
 
 def start_ticks(pid: int) -> int | None:
     """When a process started, in clock ticks since boot; None if it has ended, even if its parent did not reap it."""
+    fields = stat_fields(pid)
+    return None if not fields or fields[0] in "ZX" else int(fields[19])
+
+
+def stat_fields(pid: int) -> list[str]:
+    """What the kernel says of a process, from its state on (field 3 of proc(5)); nothing where there is no process."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
-        return None
+        return []
     # The name of the program may contain spaces and brackets; what follows its last bracket does not.
-    fields = text.rpartition(")")[2].split()
-    return None if fields[0] in "ZX" else int(fields[19])
+    return text.rpartition(")")[2].split()
 
 
 def has_ended(pid: int) -> bool:

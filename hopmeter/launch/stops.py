@@ -7,8 +7,9 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Thread
+
+from hopmeter.launch.processes import stat_fields
 
 STOPPED = ("T", "t")
 """States in /proc of a process that a signal or a debugger has stopped."""
@@ -16,9 +17,8 @@ STOPPED = ("T", "t")
 
 def is_stopped(pid: int) -> bool:
     """Whether a process stands still now."""
-    with suppress(OSError, IndexError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in STOPPED
-    return False
+    fields = stat_fields(pid)
+    return bool(fields) and fields[0] in STOPPED
 
 
 @dataclass

@@ -110,9 +110,10 @@ def section(group: Group) -> Section:
     known = {id(place.row): place for place in places(group)}
     longest = max((row["times_floor"] or 0 for row in group.measured), default=0)
     lines = [_line(group, row, known.get(id(row)), longest) for row in group.rows]
-    return Section(
-        group, lines, " ".join(MEASURES[name] for name in words.distinct(row.headline for row in group.measured))
-    )
+    explained = [MEASURES[name] for name in words.distinct(row.headline for row in group.measured)]
+    if any(row["empty_hop_us"] is not None for row in group.measured):
+        explained.append(words.EMPTY_HOP)
+    return Section(group, lines, " ".join(explained))
 
 
 def _line(group: Group, row: Row, place: Place | None, longest: float) -> Line:

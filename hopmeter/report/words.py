@@ -33,6 +33,11 @@ def microseconds(value: float | None) -> str:
     return NOTHING if value is None else f"{number(value)}{THIN}µs"
 
 
+EMPTY_HOP = (
+    "Empty hop: what a message takes here from sent to arrived without a transport, by hopmeter's own code alone."
+)
+
+
 def empty_hop(value: float | None) -> str:
     """What hopmeter's own code takes where the sender calls the receiver; nothing where it was not measured."""
     return "" if value is None else f"empty hop {microseconds(value)}"

@@ -24,7 +24,7 @@ pub mod flags {
 }
 
 /// Where `sent_ns` lies, so that it can be stamped alone, last.
-const SENT_AT: usize = 40;
+pub const SENT_AT: usize = 40;
 
 /// The header, decoded. Offsets: magic 0, version 4, flags 6, run 8, flow 16, reserved 20, seq 24, intended 32,
 /// sent 40, length 48, checksum 56, reserved 60.

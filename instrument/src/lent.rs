@@ -93,8 +93,8 @@ impl<'a> Received<'a> {
         Self::parts(header, payload)
     }
 
-    /// The same frame, arrived now, unless its arrival has been stamped already. [`OnFrame::call`] does this first; an
-    /// adapter that has locks to take or queues to look at before that does it earlier.
+    /// Stamps the arrival now, unless this frame has its stamp. [`OnFrame::call`] does this first. An adapter that takes a
+    /// lock or looks at a queue before it calls does this before.
     #[inline(always)]
     pub fn arrived(self) -> Self {
         match self.arrived_ns {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from report_rows import cell, run_of
 
-from hopmeter.report import words
+from hopmeter.report import page, words
 from hopmeter.report.answer import answer
 from hopmeter.report.grouping import groups
 from hopmeter.report.ranking import places
@@ -155,3 +155,13 @@ def test_ways_of_copying_the_same_frame_stand_side_by_side() -> None:
 )
 def test_numbers_have_three_digits_also_where_rounding_makes_one_more(value: float | None, said: str) -> None:
     assert words.number(value).replace("\N{NARROW NO-BREAK SPACE}", "") == said
+
+
+def test_the_report_shows_the_empty_hop_of_a_row_and_explains_it_below_the_table() -> None:
+    (group,) = groups([run_of(cell("libxr", 1.7, empty_hop_us=0.32), cell("memory", 1.0))])
+    section = page.section(group)
+    notes = {line.row["transport"]: line.note for line in section.lines}
+    assert "empty hop 0.320" in notes["libxr"] and "empty hop" not in notes["memory"]
+    assert "Empty hop: what a message takes here from sent to arrived" in section.measure
+    (without,) = groups([run_of(cell("memory", 1.0))])
+    assert "Empty hop" not in page.section(without).measure

@@ -90,8 +90,8 @@ class Received {
     return {whole.first(header), whole.subspan(header)};
   }
 
-  /// The same frame, arrived now, unless its arrival has been stamped already. Whoever hands it to the instrument does
-  /// this first; an adapter that has locks to take or queues to look at before that does it earlier.
+  /// Stamps the arrival now, unless this frame has its stamp. `OnFrame` and the others that take frames do this first.
+  /// An adapter that takes a lock or looks at a queue before it calls them does this before.
   Received arrived() const noexcept {
     Received with = *this;
     if (with.raw_.arrived_ns == 0) with.raw_.arrived_ns = detail::now_ns();

@@ -136,7 +136,7 @@ def _print_legend(console: Console, run: Run) -> None:
         few = f"{few}; a median takes {least_count(PERMILLE['p50'])} messages"
     said = [*([intervals] if any(row.ok for row in run.rows) else []), f"{words.NOTHING} is not resolved: {few}."]
     if any(row["empty_hop_us"] is not None for row in run.rows):
-        said.append("empty hop: what a message takes here without a transport, by hopmeter's own code alone.")
+        said.append(words.EMPTY_HOP)
     if run.quick:
         said.append("This is a quick look: few, short trials. Decide on a longer run.")
     console.print()

@@ -50,7 +50,8 @@ pub fn lend_fill<T>(fill: Fill<'_>, call: impl FnOnce(abi::Fill) -> T) -> T {
 }
 
 extern "C" fn call_fill(context: *mut c_void, frame: abi::FrameMut) {
-    // SAFETY: the context is what a lent fill writes with; the frame's two places are the adapter's and lent to this call alone.
+    // SAFETY: the context is what a lent fill writes with; the frame's two places are the adapter's and lent to this call
+    // alone.
     unsafe { Lent::<Write<'_>>::enter(context, |write| write(frame_mut(&frame))) }
 }
 

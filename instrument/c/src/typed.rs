@@ -1,11 +1,12 @@
 //! Typed carriage for C++: `hopmeter_instrument::typed` across the border.
 
-use hopmeter_instrument::typed;
+use hopmeter_instrument::{frame, typed};
 
-use crate::abi::{HEADER_BYTES, LABEL_BYTES};
+use crate::abi::{HEADER_BYTES, LABEL_BYTES, SENT_AT};
 use crate::text::slice;
 
 const _: () = assert!(LABEL_BYTES == typed::LABEL_BYTES);
+const _: () = assert!(HEADER_BYTES == frame::HEADER_BYTES && SENT_AT == frame::SENT_AT);
 
 /// Writes what of a header goes into the text of a message: `HOPMETER_LABEL_BYTES` of ASCII, not terminated.
 ///
