@@ -115,8 +115,25 @@ def _with(manifest: Manifest, language: str, tried: Tried) -> Case:
 
 def every(cases: list[Case]) -> pytest.MarkDecorator:
     """Runs a test once a case; none at all is a failure of the set-up, not a pass."""
+    return _parametrized([(case, _beside(case)) for case in cases])
+
+
+def chosen(cases: list[Case]) -> pytest.MarkDecorator:
+    """Like `every`, but of the pairs of languages only a ring: each language sends once and receives once. `make
+    nightly` runs the other pairs."""
+    nightly = [pytest.mark.nightly]
+    return _parametrized([(case, _beside(case) if is_in_ring(case) else nightly) for case in cases])
+
+
+def is_in_ring(case: Case) -> bool:
+    """Whether the receiver's language comes behind the sender's, in the order of the alphabet, or is the same."""
+    languages = sorted(case.manifest.offers)
+    return case.receiver in (case.sender, languages[(languages.index(case.sender) + 1) % len(languages)])
+
+
+def _parametrized(cases: list[tuple[Case, list[pytest.MarkDecorator]]]) -> pytest.MarkDecorator:
     assert READY, "no transport is built: run `make all`"
-    return pytest.mark.parametrize("case", [pytest.param(case, id=case.label, marks=_beside(case)) for case in cases])
+    return pytest.mark.parametrize("case", [pytest.param(case, id=case.label, marks=marks) for case, marks in cases])
 
 
 def _beside(case: Case) -> list[pytest.MarkDecorator]:

@@ -8,7 +8,8 @@ from itertools import count
 from typing import Any
 
 from conformance.cases import Case
-from conformance.puppet import Puppet, Theatre
+from conformance.puppet import Puppet
+from conformance.theatre import Theatre
 
 PROBE_SEQ = 1 << 40
 """Frames from here on only prove that a link delivers."""

@@ -8,7 +8,8 @@ from typing import Any
 
 from conformance.cases import Case, adapters, every, pairs
 from conformance.meeting import PROBE_SEQ, Meeting, behind_probes, catch_up, drain, frames, meet, prove, received, seqs
-from conformance.puppet import Puppet, PuppetError, Theatre
+from conformance.puppet import Puppet, PuppetError
+from conformance.theatre import Theatre
 
 SIZES = [0, 1, 7, 63, 64, 65, 1000, 4096, 65_535, 65_536, 1 << 20, (1 << 24) - 1, 1 << 24]
 """Payload bytes; up to 16 MiB or the manifest's limit."""
@@ -140,7 +141,7 @@ def test_a_killed_sender_leaves_receivers_that_close(case: Case, theatre: Theatr
         assert seqs(meeting.receivers[0].receive("in0", 1, within_ms=300)) == []
     except PuppetError as told:  # an adapter may also say that its peer is gone
         assert "gone" in str(told) or "clos" in str(told), told
-    meeting.receivers[0].tell(do="close", name="in0")
+    meeting.receivers[0].close_end("in0")
 
 
 @every(adapters())

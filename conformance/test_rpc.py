@@ -7,10 +7,11 @@ import time
 from itertools import count
 from typing import Any
 
-from conformance.cases import READY, Case, adapters, every, pairs
+from conformance.cases import READY, Case, adapters, chosen, every, pairs
 from conformance.census import grows_not
 from conformance.meeting import PROBE_SEQ, frames, seqs
-from conformance.puppet import Puppet, PuppetError, Theatre
+from conformance.puppet import Puppet, PuppetError
+from conformance.theatre import Theatre
 
 NATIVE = {manifest.name for manifest, _ in READY if manifest.rpc == "native"}
 
@@ -92,7 +93,7 @@ def test_replies_carry_what_was_asked(case: Case, theatre: Theatre) -> None:
         assert [(reply["seq"], reply["payload_bytes"]) for reply in replies] == [(seq, size)]
 
 
-@every(calls())
+@chosen(calls())
 def test_many_calls_are_answered_each_once(case: Case, theatre: Theatre) -> None:
     client, server = connect(theatre, case)
     for seq in range(100):
@@ -107,7 +108,7 @@ def meet(client: Puppet, server: Puppet, link: dict[str, Any]) -> None:
     empty(client, server)
 
 
-@every([case for case in calls() if not case.one_process])
+@chosen([case for case in calls() if not case.one_process])
 def test_a_killed_client_does_not_stop_the_server(case: Case, theatre: Theatre) -> None:
     server = theatre.puppet(case.manifest, case.receiver, case.wait)
     link = server.open("server", "answer", theatre.link())
@@ -122,17 +123,17 @@ def test_a_killed_client_does_not_stop_the_server(case: Case, theatre: Theatre) 
         assert [reply["seq"] for reply in call(last, server, seq, 2000)] == [seq]
 
 
-@every([case for case in calls() if not case.one_process])
+@chosen([case for case in calls() if not case.one_process])
 def test_a_killed_server_leaves_a_client_that_closes(case: Case, theatre: Theatre) -> None:
     client, server = connect(theatre, case)
     server.kill()
     with contextlib.suppress(PuppetError):  # an adapter may also say that its peer is gone
         client.send("ask", 0, 1, 100, within_ms=300)
         assert seqs(client.receive("ask", 1, within_ms=300)) == []
-    client.tell(do="close", name="ask")
+    client.close_end("ask")
 
 
-@every(calls())
+@chosen(calls())
 def test_calls_that_close_leave_nothing(case: Case, theatre: Theatre) -> None:
     client, server = connect(theatre, case)
 
@@ -142,7 +143,7 @@ def test_calls_that_close_leave_nothing(case: Case, theatre: Theatre) -> None:
         client.send("short", 0, 1, 100, within_ms=500)
         server.tell(do="serve", name="brief", count=1, within_ms=200)
         client.receive("short", 1, within_ms=200)
-        client.tell(do="close", name="short")
-        server.tell(do="close", name="brief")
+        client.close_end("short")
+        server.close_end("brief")
 
     grows_not([client, server], once)

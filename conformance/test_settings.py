@@ -8,8 +8,9 @@ import time
 
 from conformance.cases import Case, every, tried
 from conformance.meeting import meet, received
-from conformance.puppet import Puppet, Theatre
+from conformance.puppet import Puppet
 from conformance.test_rpc import NATIVE, call, connect
+from conformance.theatre import Theatre
 
 SIZES = (0, 1000)
 LARGEST = 3
@@ -26,8 +27,8 @@ def test_a_setting_carries_frames_whole_and_closes(case: Case, theatre: Theatre)
         seen = received(receiver, "in0", 1)
         assert [(frame["seq"], frame["payload_bytes"]) for frame in seen] == [(seq, size)]
     prove_the_way(case, sender, receiver)
-    receiver.tell(do="close", name="in0")
-    sender.tell(do="close", name="out")
+    receiver.close_end("in0")
+    sender.close_end("out")
 
 
 def prove_the_way(case: Case, sender: Puppet, receiver: Puppet) -> None:
@@ -55,5 +56,5 @@ def test_a_setting_carries_calls_whole_and_closes(case: Case, theatre: Theatre) 
         assert [(reply["seq"], reply["payload_bytes"]) for reply in replies] == [(seq, size)]
     if "pubsub" not in case.manifest.offers[case.receiver].patterns:
         assert wrong_facts(case, server) == {}
-    client.tell(do="close", name="ask")
-    server.tell(do="close", name="answer")
+    client.close_end("ask")
+    server.close_end("answer")
