@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator, Iterator
+from typing import Any
 
 import pytest
 
@@ -18,11 +19,12 @@ NEXT = pytest.StashKey[pytest.Item | None]()
 FAILED = pytest.StashKey[bool]()
 
 
-def _stage(item: pytest.Item | None) -> str:
+def _stage(item: Any) -> str:
     """Tests of one stage share their nodes: those of one case. Those that kill have their own, and others have none."""
-    if not isinstance(item, pytest.Function) or "theatre" not in item.fixturenames or item.name.startswith(KILLS):
+    call = getattr(item, "callspec", None)
+    if call is None or "theatre" not in item.fixturenames or item.name.startswith(KILLS):
         return ""
-    return str(item.callspec.params["case"].label)
+    return str(call.params["case"].label)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
