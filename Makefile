@@ -6,6 +6,7 @@
 # make benches  hopmeter against bare programs, as ratios (benches/, docs/speed.md); BENCHES="ring peers" for some
 # make aarch64  builds for that processor, and tests under emulation, what needs no library of the system
 # make format   let the formatters have their way          make clean   remove what was built (not results/)
+# make lock     resolve the Python packages again: setup/*.lock; UPGRADE=1 takes the newest versions
 #
 # HOPMETER_CACHE=DIR   share what Cargo builds and uv downloads between clones
 # SCENARIO=NAME        what `make bench` measures (default: quick)
@@ -15,12 +16,13 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := bench
 .DELETE_ON_ERROR:
-.PHONY: bench benches conformance test test-rust test-cpp test-python test-torch nightly test-nightly test-codecs lint lint-rust lint-python lint-cpp lint-shell format all aarch64 wheel clean
+.PHONY: bench benches conformance test test-rust test-cpp test-python test-torch nightly test-nightly test-codecs lint lint-rust lint-python lint-cpp lint-shell format all aarch64 lock wheel clean
 
 SCENARIO ?= quick
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := build/stamps
+LOCK := setup/python.lock
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # Some images forbid it, and every command and node, thousands in a test run, then compiles all that it imports.
@@ -135,28 +137,31 @@ format: $(STAMPS)/develop $(STAMPS)/lint-packages
 	ruff format .
 	$(if $(CPP),clang-format -i $(CPP))
 
+lock: $(STAMPS)/develop
+	python -m hopmeter.build.lock $(if $(UPGRADE),--upgrade)
+
 wheel: $(STAMPS)/develop
 	hopmeter build --system-packages --language rust
 	python -m hopmeter.build.stage
 	maturin build --release --strip --out dist --interpreter $(PYO3_PYTHON)
 
 # Two states of the environment: for using hopmeter, and with all that developing it needs on top.
-$(STAMPS)/use: pyproject.toml $(INSTRUMENT) setup/environment.sh
-	[ -e $(STAMPS)/develop ] && setup/environment.sh dev || setup/environment.sh
+$(STAMPS)/use: pyproject.toml $(LOCK) $(INSTRUMENT) setup/environment.sh
+	[ -e $(STAMPS)/develop ] && setup/environment.sh dev,docs || setup/environment.sh
 	mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/develop: pyproject.toml $(INSTRUMENT) setup/environment.sh
-	setup/environment.sh dev
+$(STAMPS)/develop: pyproject.toml $(LOCK) $(INSTRUMENT) setup/environment.sh
+	setup/environment.sh dev,docs
 	mkdir -p $(STAMPS) && touch $@ $(STAMPS)/use
 
 $(STAMPS)/torch: pyproject.toml | $(STAMPS)/develop
-	uv pip install --quiet --target build/pytest --upgrade pytest pytest-rerunfailures pytest-timeout
+	uv pip install --quiet --constraint $(LOCK) --target build/pytest --upgrade pytest pytest-rerunfailures pytest-timeout
 	python -m hopmeter.build.system --lean $(TORCH_PACKAGE)
 	touch $@
 
 $(STAMPS)/frameworks: pyproject.toml $(wildcard hopmeter/codecs/frameworks/*.py) $(STAMPS)/torch
 	uv venv --quiet --clear --python $(PYO3_PYTHON) $(FRAMEWORKS)
-	uv pip install --quiet --python $(FRAMEWORKS)/bin/python -r pyproject.toml --extra dev $(HEAVY:%=--extra %)
+	uv pip install --quiet --python $(FRAMEWORKS)/bin/python --constraint $(LOCK) -r pyproject.toml --extra dev $(HEAVY:%=--extra %)
 	hopmeter build shm --language rust
 	$(FRAMEWORKS)/bin/python -m hopmeter build zeromq --language python
 	hopmeter build shm zeromq --framework mxnet,pandas1

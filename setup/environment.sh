@@ -1,9 +1,11 @@
 #!/bin/sh
-# Makes the project's environment: .venv with uv, hopmeter (editable) and what developing it needs.
-# Usage: setup/environment.sh [EXTRA], EXTRA being an extra of pyproject.toml such as `dev`.
+# Makes the project's environment: .venv with uv, hopmeter (editable) and what developing it needs, in the versions of
+# setup/python.lock, whose hashes are checked.
+# Usage: setup/environment.sh [EXTRAS], EXTRAS being extras of pyproject.toml such as `dev,docs`.
 set -eu
 cd "$(dirname "$0")/.."
 venv=.venv
+lock=setup/python.lock
 
 say() { printf '%s\n' "setup: $*"; }
 fail() { printf '%s\n' "setup: $*" >&2; exit 1; }
@@ -37,8 +39,16 @@ make_environment() {
     else
         need_ensurepip "$python"
         "$python" -m venv "$venv"
-        "$venv/bin/python" -m pip install --quiet uv
+        install_uv
     fi
+}
+
+# pip takes no constraints with hashes, so it gets the lines about uv alone.
+install_uv() {
+    only_uv=$(mktemp)
+    sed -n '/^uv==/,/[^\\]$/p' "$lock" >"$only_uv"
+    "$venv/bin/python" -m pip install --quiet --requirement "$only_uv"
+    rm -f "$only_uv"
 }
 
 find_uv() {
@@ -46,7 +56,8 @@ find_uv() {
 }
 
 "$venv/bin/python" -c '' 2>/dev/null || { rm -rf "$venv"; make_environment; }
-uv=$(find_uv) || { "$venv/bin/python" -m ensurepip -q && "$venv/bin/python" -m pip install --quiet uv; uv="$venv/bin/uv"; }
+uv=$(find_uv) || { "$venv/bin/python" -m ensurepip -q && install_uv; uv="$venv/bin/uv"; }
 command -v cargo >/dev/null 2>&1 || fail "no Rust here (cargo): install it with rustup, then run make again"
 say "installing hopmeter and its dependencies into $venv (the first time: 1 to 3 minutes)"
-"$uv" pip install --quiet --python "$venv/bin/python" --editable ".${1:+[$1]}"
+"$uv" pip install --quiet --python "$venv/bin/python" --constraint "$lock" --build-constraint "$lock" \
+    --editable ".${1:+[$1]}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from hopmeter import spoken
-from hopmeter.build.command import BuildError, run_logged
-from hopmeter.build.python import UV, make
+from hopmeter.build.command import BuildError
+from hopmeter.build.python import install as install_packages
+from hopmeter.build.python import make
 from hopmeter.codecs import lookup, naming
 from hopmeter.errors import UsageError
 from hopmeter.manifest import carrying
@@ -75,15 +76,15 @@ def install(name: str, log: Path, offer: Offer | None = None) -> None:
     log.write_text("")
     remedy = f"see why this fails, then `{command(name, offer)}`"
     if name in EXTRAS:
-        return into(ours().program, carrying.extra(name), log, remedy)
+        return install_packages(ours().program, carrying.extra(name), log, remedy)
     if offer is not None and offer.interpreter == "system":
         return _demanded(name, offer)
     environment = carrying.joined(name, offer) if offer else _alone(name)
     if environment is None:
-        return into(ours().program, carrying.requirements(name), log, remedy)
+        return install_packages(ours().program, carrying.requirements(name), log, remedy)
     make(folder(environment), log, remedy)
     packages = [*carrying.requirements(name), *(offer.pip if offer else ())]
-    return into(folder(environment) / "bin/python", packages, log, remedy)
+    return install_packages(folder(environment) / "bin/python", packages, log, remedy)
 
 
 def _demanded(name: str, offer: Offer) -> None:
@@ -91,11 +92,6 @@ def _demanded(name: str, offer: Offer) -> None:
         carrying.interpreter(name, offer)
     except NoPythonError as none:
         raise BuildError(str(none), none.remedy) from none
-
-
-def into(python: Path, packages: Sequence[str], log: Path, remedy: str) -> None:
-    """Installs packages for a Python."""
-    run_logged([*UV, "pip", "install", "--python", python, *packages], log, remedy=remedy)
 
 
 def _alone(name: str) -> str | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
+from hopmeter.build import lock
 from hopmeter.build.command import BuildError, run_logged
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, folder, interpreter
 from hopmeter.manifest.model import Offer
@@ -32,7 +34,13 @@ def build(offer: Offer, log: Path) -> None:
         raise BuildError(f"a marker in its pip list is none: {cause}", "mend it in its transport.toml") from cause
     _refuse_elsewhere(offer, found)
     if packages:
-        run_logged([*UV, "pip", "install", "--python", found.program, *packages], log, remedy=remedy)
+        install(found.program, packages, log, remedy)
+
+
+def install(python: Path, packages: Sequence[str], log: Path, remedy: str) -> None:
+    """Installs packages for a Python, in the versions of the lock file where that agrees with them."""
+    command = [*UV, "pip", "install", "--python", python, *lock.arguments(packages), *packages]
+    run_logged(command, log, remedy=remedy)
 
 
 def _refuse_elsewhere(offer: Offer, found: Interpreter) -> None:

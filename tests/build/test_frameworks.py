@@ -124,7 +124,7 @@ def test_what_decodes_videos_is_got_in_the_same_way_although_no_codec_needs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[object] = []
-    monkeypatch.setattr(frameworks, "into", lambda *words: asked.append(words[:2]))
+    monkeypatch.setattr(frameworks, "install_packages", lambda *words: asked.append(words[:2]))
     assert frameworks.chosen(["video"]) == ["video"]
     assert frameworks.told("video") == "video: 34 MB to download, 3 s at 100 Mbit/s; 104 MB on disk"
     assert frameworks.wanting("video", manifest.every().values()) == []

@@ -1,0 +1,70 @@
+"""The lock files have a hash for every package that a checkout installs, and name no place that it comes from."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from hopmeter import places
+from hopmeter.build import lock
+from hopmeter.manifest.requirement import name
+from tests.build.test_python import wheel
+
+TREE = Path(__file__).parents[2]
+TODAY, OLD_NUMPY = (TREE / "setup" / each for each in lock.NAMES)
+
+
+def declared() -> list[str]:
+    project = tomllib.loads((TREE / "pyproject.toml").read_text())
+    extras = [text for extra in project["project"]["optional-dependencies"].values() for text in extra]
+    return [*project["build-system"]["requires"], *project["project"]["dependencies"], *extras]
+
+
+@pytest.mark.parametrize(
+    ("file", "packages"),
+    [
+        (TODAY, [*declared(), *lock.transport_packages(TREE)]),
+        (OLD_NUMPY, [*lock.conflicting_packages(), *lock.transport_packages(TREE)]),
+    ],
+    ids=lock.NAMES,
+)
+def test_every_package_is_locked_in_a_version_that_fits(file: Path, packages: list[str]) -> None:
+    assert lock.conflicts(file, packages) == [], "run `make lock`"
+    locked = lock.pins(file)
+    assert [text for text in packages if lock.normalize(name(text)) not in locked] == [], "run `make lock`"
+
+
+@pytest.mark.parametrize("file", [TODAY, OLD_NUMPY], ids=lock.NAMES)
+def test_every_locked_version_has_a_hash_and_none_a_host(file: Path) -> None:
+    entries = file.read_text().replace("\\\n", " ").splitlines()
+    assert entries
+    assert [entry for entry in entries if "==" not in entry or "--hash=sha256:" not in entry] == []
+    assert [entry for entry in entries if "://" in entry or "--index" in entry or "--find-links" in entry] == []
+
+
+def test_the_first_lock_that_agrees_is_taken_and_none_outside_a_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert lock.arguments(["redis"]) == ["--constraint", TODAY]
+    assert lock.arguments(["numpy==1.23.5"]) == ["--constraint", OLD_NUMPY]
+    assert lock.arguments(["numpy==1.0"]) == []
+    monkeypatch.setattr(places, "checkout", lambda: None)
+    assert lock.arguments(["redis"]) == []
+
+
+def test_a_package_with_another_hash_is_refused(tmp_path: Path) -> None:
+    package = wheel(tmp_path, "loner")
+    for digest, good in [(hashlib.sha256(package.read_bytes()).hexdigest(), True), ("0" * 64, False)]:
+        constraint = tmp_path / "python.lock"
+        constraint.write_text(f"loner==1.0 --hash=sha256:{digest}\n")
+        place = ["--target", tmp_path / digest, "--no-cache", "--no-index", "--find-links", tmp_path]
+        said = subprocess.run(
+            [sys.executable, "-m", "uv", "pip", "install", *place, "--constraint", constraint, "loner"],
+            capture_output=True,
+            text=True,
+        )
+        assert (said.returncode == 0) == good, said.stderr
+        assert (tmp_path / digest / "loner.py").exists() == good
