@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import sys
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from hopmeter.connecting.errors import ConnectError, in_words
@@ -17,8 +13,6 @@ from hopmeter.manifest.model import Manifest, Offer, Setting
 from hopmeter.node.contract import LOOPBACK, AdapterError
 from hopmeter.node.loading import transport_class
 from hopmeter.toml_files import one_of
-
-_loading = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -89,7 +83,7 @@ def adapter(manifest: Manifest, offer: Offer) -> type[Any]:
     """The adapter's class; ConnectError with the remedy where what it needs is not installed."""
     with in_words(f"{manifest.title} cannot be used"):
         try:
-            return _loaded(manifest.folder / "python")
+            return transport_class(manifest.folder / "python")
         except AdapterError as failed:
             if isinstance(failed.__cause__, ImportError) and (offer.environment or offer.interpreter):
                 raise AdapterError(str(failed), _elsewhere(offer)) from failed
@@ -101,23 +95,3 @@ def _elsewhere(offer: Offer) -> str:
         return f"`apt install {' '.join(offer.apt)}`, and run the program with hopmeter on the system's Python"
     packages = " ".join(f"'{package.partition(';')[0]}'" for package in offer.pip)
     return f"`pip install {packages}` beside hopmeter, in an environment without the other transports: they conflict"
-
-
-@functools.cache
-def _loaded(home: Path) -> type[Any]:
-    """Loads it, then takes its other files out of sight: those of two transports have the same names, and a node has
-    but one transport."""
-    with _loading:
-        before, path = set(sys.modules), list(sys.path)
-        try:
-            return transport_class(home)
-        finally:
-            sys.path[:] = path
-            for module in set(sys.modules) - before:
-                if _is_of_transports(module, home):
-                    del sys.modules[module]
-
-
-def _is_of_transports(module: str, home: Path) -> bool:
-    file = getattr(sys.modules[module], "__file__", None)
-    return bool(file) and Path(str(file)).is_relative_to(home.parents[1]) and not module.startswith("hopmeter_adapter_")

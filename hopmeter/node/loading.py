@@ -1,12 +1,21 @@
-"""Finding and loading an adapter by its folder."""
+"""Loads an adapter by its folder.
+
+All folders of transports form one package, so `transports/NAME/python/adapter.py` imports its own files as `.ends`, and
+those of a folder that several transports share as `..._streams.python.sending`. Python's search path stays as it is:
+the files of an adapter can neither hide a library nor those of another adapter in the same process.
+"""
 
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.util
 import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from hopmeter.node.contract import AdapterError
@@ -15,11 +24,18 @@ from hopmeter.node.contract import AdapterError
 @functools.cache
 def transport_class(folder: Path) -> type[Any]:
     """The class `Transport` of the `adapter.py` in `folder` (`transports/NAME/python`)."""
-    module = _load(folder / "adapter.py")
-    found = getattr(module, "Transport", None)
+    path = folder / "adapter.py"
+    if not path.is_file():
+        raise AdapterError(f"there is no adapter {path}", "check the transport's folder, or drop the language")
+    home = folder.resolve()
+    try:
+        module = importlib.import_module(f"{_package(home.parents[1])}.{home.parent.name}.{home.name}.adapter")
+    except ImportError as cause:
+        raise AdapterError(f"loading {path}: {cause}", _import_remedy(folder, cause)) from cause
+    found = vars(module).get("Transport")
     if isinstance(found, type):
         return found
-    raise AdapterError(f"{module.__file__} has no class Transport", "write one as hopmeter/node/contract.py describes")
+    raise AdapterError(f"{path} has no class Transport", "write one as hopmeter/node/contract.py describes")
 
 
 def transport_name(folder: Path) -> str:
@@ -27,17 +43,29 @@ def transport_name(folder: Path) -> str:
     return folder.resolve().parent.name
 
 
-def _load(path: Path) -> ModuleType:
-    name = f"hopmeter_adapter_{transport_name(path.parent).replace('-', '_')}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise AdapterError(f"there is no adapter {path}", "check the transport's folder, or drop the language")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    sys.path.insert(0, str(path.parent))  # an adapter may be of several files
+@contextmanager
+def search_path(*folders: Path, first: bool = False) -> Iterator[None]:
+    """Has Python search these folders, too, for what the block imports: before all others, or after them."""
+    before = list(sys.path)
+    added = [str(folder) for folder in folders]
+    sys.path[:] = [*added, *before] if first else [*before, *added]
     try:
-        spec.loader.exec_module(module)
-    except ImportError as cause:
-        remedy = f"run `hopmeter build {transport_name(path.parent)}`, which installs what the adapter imports"
-        raise AdapterError(f"loading {path}: {cause}", remedy) from cause
-    return module
+        yield
+    finally:
+        sys.path[:] = before
+
+
+@functools.cache
+def _package(root: Path) -> str:
+    """The name of the package whose parts are the folders of transports in `root`."""
+    name = f"hopmeter_transports_{zlib.crc32(bytes(root)):08x}"
+    spec = ModuleSpec(name, None, is_package=True)
+    spec.submodule_search_locations = [str(root)]
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    return name
+
+
+def _import_remedy(folder: Path, cause: ImportError) -> str:
+    if cause.name and (folder / f"{cause.name}.py").is_file():
+        return f"{cause.name}.py is a file of the adapter itself: import it as `.{cause.name}`"
+    return f"run `hopmeter build {transport_name(folder)}`, which installs what the adapter imports"

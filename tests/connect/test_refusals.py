@@ -124,7 +124,7 @@ def test_a_transport_that_is_not_installed_names_its_remedy(tmp_path: Path, monk
 
 
 def test_two_transports_whose_files_have_the_same_names_are_used_in_one_program(tmp_path: Path) -> None:
-    """`queue` has `ends.py`, and so may others; none of them stays importable."""
+    """`queue` has `ends.py`, and so may others; neither hides a module of the program's own."""
     for transport in ("queue", "unix", "queue"):
         with hopmeter.connect(transport, folder=tmp_path) as house:
             house.publisher("camera")

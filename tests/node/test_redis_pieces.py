@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +15,7 @@ import pytest
 
 from hopmeter import manifest, places
 from hopmeter.launch.daemon import Daemon, Ground
+from hopmeter.node.loading import transport_class
 
 pytest.importorskip("redis")
 
@@ -76,14 +75,12 @@ def until(holds: Callable[[], Any]) -> None:
         time.sleep(0.01)
 
 
-def test_a_message_in_pieces_is_waited_for(broker: str, slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_in_pieces_is_waited_for(broker: str, slow: str) -> None:
     (folder,) = places.transport_folders()
-    monkeypatch.syspath_prepend(str(folder / "redis/python"))
-    monkeypatch.delitem(sys.modules, "adapter", raising=False)
-    adapter = importlib.import_module("adapter")
+    transport = transport_class(folder / "redis/python")
 
     def opened(daemon: str) -> Any:
-        return adapter.Transport(SimpleNamespace(daemon=daemon, settings={"endpoint": "unix"}))
+        return transport(SimpleNamespace(daemon=daemon, settings={"endpoint": "unix"}))
 
     publisher = opened(broker).publisher(SimpleNamespace(name="pieces"))
     subscriber = opened(slow).subscriber(SimpleNamespace(name="pieces"))

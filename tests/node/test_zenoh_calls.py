@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -10,18 +9,16 @@ from typing import Any
 import pytest
 
 from hopmeter import places
+from hopmeter.node.loading import transport_class
 
 pytest.importorskip("zenoh")
 
 
 @pytest.fixture
-def client(monkeypatch: pytest.MonkeyPatch) -> Any:
+def client() -> Any:
     """A client that has asked already; what it is given comes from a queue, as ever."""
     (folder,) = places.transport_folders()
-    monkeypatch.syspath_prepend(str(folder / "zenoh/python"))
-    for name in ("adapter", "frames", "sessions"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    adapter = importlib.import_module("adapter")
+    adapter = sys.modules[transport_class(folder / "zenoh/python").__module__]
     return adapter.Client(SimpleNamespace(look=lambda payload, take: take(payload)), SimpleNamespace(), None)
 
 

@@ -6,12 +6,13 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from cyclone import House, Message, delete, version
 from cyclonedds.core import DDSException, Listener
 from cyclonedds.pub import DataWriter
 from cyclonedds.sub import DataReader
 
 from hopmeter.node.contract import Fill, Link, Setup, Take
+
+from .cyclone import House, Message, delete, version
 
 
 def written(writer: DataWriter[Any], sample: Any) -> bool:

@@ -6,10 +6,10 @@ import select
 import socket
 import time
 
-from sending import GONE, LENGTH, PREFIX_BYTES, Line, Prepare, inherits, set_patience
-
 from hopmeter.node.buffers import page_aligned
 from hopmeter.node.contract import AdapterError, Handle, Setup, Take
+
+from .sending import GONE, LENGTH, PREFIX_BYTES, Line, Prepare, inherits, set_patience
 
 SMALLEST_BUFFER = 65536
 POLLS_PER_LOOK = 256

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 from hopmeter.node.contract import Setup
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "_cyclonedds" / "python"))
-from ends import Carrier
-from messages import Images, Timings
+from ..._cyclonedds.python.ends import Carrier
+from .messages import Images, Timings
 
 
 class Transport(Carrier):

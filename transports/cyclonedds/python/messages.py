@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from cyclonedds.idl import IdlStruct
 from cyclonedds.idl.annotations import final
 from cyclonedds.idl.types import byte, int32, int64, sequence, uint32
-from fields import moment, nanoseconds, shape, whole
 
 from hopmeter.node.contract import Setup
 from hopmeter.node.typed import header_of, label, sent_of, seq_of
+
+from ..._cyclonedds.python.fields import moment, nanoseconds, shape, whole
 
 if TYPE_CHECKING:
     Octets = bytearray | bytes

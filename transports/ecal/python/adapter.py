@@ -8,12 +8,13 @@ import time
 from typing import Any
 
 import ecal.nanobind_core as ecal
-import memory_files
-from outgoing import Outgoing
-from services import Client, Server
 
 from hopmeter.node import handover
 from hopmeter.node.contract import AdapterError, Fill, Link, Setup, Take
+
+from . import memory_files
+from .outgoing import Outgoing
+from .services import Client, Server
 
 LAYERS = {"shm": "shared memory", "udp": "UDP on the loopback device", "tcp": "TCP on the loopback device"}
 QUIET_S = 0.01

@@ -7,9 +7,10 @@ import threading
 from typing import Any
 
 import ecal.nanobind_core as ecal
-from outgoing import Outgoing
 
 from hopmeter.node.contract import AdapterError, Fill, Handle, Take
+
+from .outgoing import Outgoing
 
 METHOD = ecal.ServiceMethodInformation("frame")
 DONE, UNANSWERED = 0, 1

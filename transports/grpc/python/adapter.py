@@ -12,10 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import grpc
-from messages import Kind, service
 
 from hopmeter.node import handover
 from hopmeter.node.contract import AdapterError, Fill, Handle, Link, Setup, Take, host
+
+from .messages import Kind, service
 
 RECEIVERS = 64
 """Streams and calls that a server attends to at once, each with a thread."""

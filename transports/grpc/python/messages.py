@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import grpc
 
 from hopmeter.node.contract import HEADER_BYTES, Fill, Setup
+from hopmeter.node.loading import search_path
 from hopmeter.node.typed import header_of, label, sent_of, seq_of
 
-sys.path.append(str(Path(__file__).parents[1] / "idl"))
-IDL: Any = grpc.protos("hopmeter.proto")
+with search_path(Path(__file__).parents[1] / "idl"):
+    IDL: Any = grpc.protos("hopmeter.proto")
 
 
 def service(name: str) -> str:

@@ -8,9 +8,10 @@ import math
 from typing import Any
 
 from lcm import LCM
-from network import REMEDY, facts, group
 
 from hopmeter.node.contract import HEADER_BYTES, LOOPBACK, AdapterError, Fill, Link, Setup, Take, host
+
+from .network import REMEDY, facts, group
 
 
 def opened(url: str) -> LCM:

@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable
 
 import pynng
-from ends import Client, Publisher, Server, Subscriber
 from pynng import ffi, lib
 
 from hopmeter.node.contract import AdapterError, Link, Setup, host
+
+from .ends import Client, Publisher, Server, Subscriber
 
 LONGEST_REPLY_MS = 100  # REP forgets whom to answer when it is refused, so a reply cannot be offered again
 PATHS = {"ipc": "Unix sockets", "tcp": "tcp on the loopback device", "inproc": "memory of this process"}

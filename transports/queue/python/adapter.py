@@ -5,12 +5,12 @@ from __future__ import annotations
 import platform
 from typing import Any
 
-from piped import PipePublisher, PipeSubscriber
-from queues import QueuePublisher, QueueSubscriber, SimpleQueueSubscriber
-from segments import SegmentPublisher, SegmentSubscriber
-from threads import Channels, ThreadPublisher, ThreadSubscriber
-
 from hopmeter.node.contract import AdapterError, Link, Setup
+
+from .piped import PipePublisher, PipeSubscriber
+from .queues import QueuePublisher, QueueSubscriber, SimpleQueueSubscriber
+from .segments import SegmentPublisher, SegmentSubscriber
+from .threads import Channels, ThreadPublisher, ThreadSubscriber
 
 KINDS: dict[str, tuple[Any, Any]] = {
     "pipe": (PipePublisher, PipeSubscriber),

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from multiprocessing.connection import Client, Connection
 from typing import Any
 
-from ends import Reader, Subscriber, Writer
-from publishing import Publisher
-
 from hopmeter.node.contract import Link, Setup, Take
+
+from .ends import Reader, Subscriber, Writer
+from .publishing import Publisher
 
 
 class PipeOutlet(Writer):

@@ -15,10 +15,10 @@ from multiprocessing.synchronize import BoundedSemaphore
 from queue import Empty
 from typing import Any
 
-from ends import Subscriber, Writer
-from publishing import Publisher, most_waiting
-
 from hopmeter.node.contract import Link, Setup, Take
+
+from .ends import Subscriber, Writer
+from .publishing import Publisher, most_waiting
 
 SEMAPHORE = 1
 GREETING_S = 5

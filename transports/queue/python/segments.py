@@ -13,10 +13,10 @@ from multiprocessing.connection import Client, Connection
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any
 
-from ends import Reader, Subscriber, Writer
-from publishing import Reception
-
 from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Setup, Take
+
+from .ends import Reader, Subscriber, Writer
+from .publishing import Reception
 
 RECEIVERS = 64
 LINE = 64

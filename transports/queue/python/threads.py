@@ -6,10 +6,10 @@ import queue
 import threading
 from typing import Any
 
-from ends import Subscriber
-from publishing import most_waiting
-
 from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Setup, Take
+
+from .ends import Subscriber
+from .publishing import most_waiting
 
 AnyQueue = queue.Queue[Any] | queue.SimpleQueue[Any]
 

@@ -11,10 +11,10 @@ import queue
 import threading
 from typing import Any
 
-from messages import Carrier, rospy
-
 from hopmeter.node import handover
 from hopmeter.node.contract import AdapterError, Fill, Handle, Link, Setup, Take
+
+from .messages import Carrier, rospy
 
 
 def name_of(link: Link) -> str:

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from hopmeter.node.contract import AdapterError, Fill, Setup
+from hopmeter.node.loading import search_path
 from hopmeter.node.typed import header_of, label, sent_of
 
 SECOND_NS = 1_000_000_000
 
 
-def put_ros1_first() -> None:
+def ros1_folders() -> list[Path]:
     """ROS 2 has packages of the same names, and its set-up puts them on PYTHONPATH; only ROS 1 has a rospy."""
     found = find_spec("rospy")
-    if found is not None and found.origin is not None:
-        sys.path.insert(0, str(Path(found.origin).parents[1]))
+    return [Path(found.origin).parents[1]] if found is not None and found.origin is not None else []
 
 
-put_ros1_first()
-
-import rospy  # noqa: E402
-from sensor_msgs.msg import Image  # noqa: E402
-from std_msgs.msg import Header  # noqa: E402
+with search_path(*ros1_folders(), first=True):
+    import rospy
+    from sensor_msgs.msg import Image
+    from std_msgs.msg import Header
 
 
 def service_of(name: str, message: type[Any]) -> type[Any]:

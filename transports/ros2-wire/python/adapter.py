@@ -6,15 +6,11 @@ The rest is in ../../_cyclonedds/python.
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 from hopmeter.node.contract import Link, Setup
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "_cyclonedds" / "python"))
-from ends import Carrier
-from messages import Headers, Images, Service
-from services import Client, Server
+from ..._cyclonedds.python.ends import Carrier
+from .messages import Headers, Images, Service
+from .services import Client, Server
 
 
 class Transport(Carrier):

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from cyclonedds.idl import IdlStruct
 from cyclonedds.idl.annotations import final
 from cyclonedds.idl.types import int32, int64, sequence, uint8, uint32, uint64
-from fields import moment, nanoseconds, shape, whole
 
 from hopmeter.node.contract import AdapterError, Setup
 from hopmeter.node.typed import header_of, label
+
+from ..._cyclonedds.python.fields import moment, nanoseconds, shape, whole
 
 if TYPE_CHECKING:
     Octets = bytearray | bytes

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from cyclone import House, delete
-from ends import Arrivals, Called, Inbox, Outgoing, written
-from messages import Service
-
 from hopmeter.node.contract import Fill, Handle, Link, Take
+
+from ..._cyclonedds.python.cyclone import House, delete
+from ..._cyclonedds.python.ends import Arrivals, Called, Inbox, Outgoing, written
+from .messages import Service
 
 
 class Client:

@@ -9,15 +9,16 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from rmw import demand_rmw, rmw_version
-
 from hopmeter.node.contract import Fill, Handle, Link, Setup, Take
+
+from .rmw import demand_rmw, rmw_version
 
 demand_rmw()
 
 import rclpy.utilities  # noqa: E402
-from house import Called, House, NoReplyError, Polled, domain_of, name_of  # noqa: E402
-from messages import Carrier, topic_carrier  # noqa: E402
+
+from .house import Called, House, NoReplyError, Polled, domain_of, name_of  # noqa: E402
+from .messages import Carrier, topic_carrier  # noqa: E402
 
 
 class Publisher:

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from array import array
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from builtin_interfaces.msg import Time
+from sensor_msgs.msg import Image
+from std_msgs.msg import Header
+
 from hopmeter import places
 from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Setup
+from hopmeter.node.loading import search_path
 from hopmeter.node.typed import header_of, label, sent_of
 
 SECOND_NS = 1_000_000_000
 
 
-def put_services_on_path() -> None:
-    """The services lie beside the nodes, where `hopmeter build ros2 --language c++` had ROS 2's tools make them.
+def services_folder() -> Path:
+    """The folder of the services' package, beside the nodes: `hopmeter build ros2 --language c++` made it with ROS 2's
+    tools.
 
     Their libraries are asked for by name alone, in folders that were fixed when this process started: those that are
     loaded already are found."""
     for folder in places.node_folders():
         packages = sorted((folder / "hopmeter_ros2").glob("**/hopmeter_ros2/srv/__init__.py"))
         if packages:
-            sys.path.append(str(packages[0].parents[2]))
             load(folder / "hopmeter_ros2/lib")
-            return
+            return packages[0].parents[2]
     raise ImportError("the services of ros2 are not built: hopmeter build ros2 --language c++")
 
 
@@ -35,14 +40,9 @@ def load(folder: Path) -> None:
         ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
 
 
-put_services_on_path()
-
-import numpy as np  # noqa: E402
-from builtin_interfaces.msg import Time  # noqa: E402
-from hopmeter_ros2.msg import Plain1K, Plain1M, Plain8M, Plain64K  # noqa: E402
-from hopmeter_ros2.srv import CarryImage, CarryTiming  # noqa: E402
-from sensor_msgs.msg import Image  # noqa: E402
-from std_msgs.msg import Header  # noqa: E402
+with search_path(services_folder()):
+    from hopmeter_ros2.msg import Plain1K, Plain1M, Plain8M, Plain64K
+    from hopmeter_ros2.srv import CarryImage, CarryTiming
 
 
 class Carrier:

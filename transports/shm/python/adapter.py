@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 
-import ring
-
 from hopmeter.node.contract import HEADER_BYTES, Link, Setup, Take
+
+from . import ring
 
 NAP_S = 1.0
 """How long a called end sleeps at most; closing wakes it earlier."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import socket
-import sys
-from pathlib import Path
 
 from hopmeter.node.contract import AdapterError, Link, Setup, host
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "_streams" / "python"))
-from sending import Publisher, set_buffer
-from streams import Client, Server, Subscriber
+from ..._streams.python.sending import Publisher, set_buffer
+from ..._streams.python.streams import Client, Server, Subscriber
 
 
 class Transport:

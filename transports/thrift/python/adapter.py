@@ -8,13 +8,14 @@ import select
 import time
 from pathlib import Path
 
-from channel import Channel, Stack, left
-from hopmeter_idl import Exchange
-from hopmeter_idl.ttypes import Image, Timing, Unanswered
-from messages import Messages, read
 from thrift.transport.TTransport import TTransportException
 
 from hopmeter.node.contract import Fill, Handle, Link, Setup, Take
+
+from .channel import Channel, Stack, left
+from .hopmeter_idl import Exchange
+from .hopmeter_idl.ttypes import Image, Timing, Unanswered
+from .messages import Messages, read
 
 
 class Client:

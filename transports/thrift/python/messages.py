@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hopmeter_idl.ttypes import Image, Stamp, Timing
-
 from hopmeter.node.contract import Fill, Setup
 from hopmeter.node.typed import header_of, label, sent_of, seq_of
+
+from .hopmeter_idl.ttypes import Image, Stamp, Timing
 
 SECOND_NS = 1_000_000_000
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 from pathlib import Path
 
 from hopmeter.node.contract import AdapterError, Link, Setup
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "_streams" / "python"))
-from sending import Publisher, set_buffer
-from streams import Client, Server, Subscriber
+from ..._streams.python.sending import Publisher, set_buffer
+from ..._streams.python.streams import Client, Server, Subscriber
 
 LONGEST_PATH = 107
 

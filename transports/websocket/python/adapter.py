@@ -6,13 +6,14 @@ import socket
 from pathlib import Path
 
 import websockets.version
-from calls import Client, Server
-from connections import options
-from patient import Listener, connected
-from topics import Publisher, Subscriber
 from websockets.sync.client import ClientConnection, connect
 
 from hopmeter.node.contract import Link, Setup, host
+
+from .calls import Client, Server
+from .connections import options
+from .patient import Listener, connected
+from .topics import Publisher, Subscriber
 
 
 class Transport:

@@ -7,15 +7,16 @@ import queue
 from functools import partial
 from typing import Any
 
-from connections import Bound, Outgoing, is_behind
-from patient import Listener
-from topics import Subscriber
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import DATA_OPCODES, Frame
 from websockets.sync.client import ClientConnection
 from websockets.sync.server import ServerConnection
 
 from hopmeter.node.contract import Fill, Handle, Reply, Setup
+
+from .connections import Bound, Outgoing, is_behind
+from .patient import Listener
+from .topics import Subscriber
 
 
 class Asked(ServerConnection):

@@ -6,11 +6,12 @@ import threading
 from collections import deque
 from typing import Any
 
-from patient import Listener, PatientSocket
 from websockets.sync.connection import Connection
 from websockets.sync.server import ServerConnection, serve
 
 from hopmeter.node.contract import HEADER_BYTES, Fill, Setup
+
+from .patient import Listener, PatientSocket
 
 LONGEST_FAREWELL_S = 0.1  # a peer that polls answers a close only when it looks
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 
-from connections import Bound, is_behind
-from patient import Listener
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 from websockets.sync.server import ServerConnection
 
 from hopmeter.node.contract import Fill, Setup, Take
+
+from .connections import Bound, is_behind
+from .patient import Listener
 
 
 class Publisher(Bound):

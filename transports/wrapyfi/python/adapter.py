@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import zmq
-from communicator import Communicator, WaitedListener
 from wrapyfi.middlewares.zeromq import ZeroMQMiddlewarePubSubListen, ZeroMQMiddlewarePubSubPublish
 
 from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Objects, Setup, Take
+
+from .communicator import Communicator, WaitedListener
 
 PLUGINS = {
     "PIL": "pillow_image",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from calls import Client, Server
-from house import House, yarp
-from topics import Buffered, Called, Polled, Writing
-
 from hopmeter.node import handover
 from hopmeter.node.contract import Link, Setup, Take
+
+from .calls import Client, Server
+from .house import House, yarp
+from .topics import Buffered, Called, Polled, Writing
 
 ROOM = 1024
 """Frames that wait for the thread that polls; a sender would wait for a place for ever, so one more is dropped."""

@@ -6,10 +6,10 @@ import queue
 import threading
 from typing import Any
 
-from house import House, yarp
-from images import bytes_of, write
-
 from hopmeter.node.contract import Closable, Fill, Handle, Link, Take
+
+from .house import House, yarp
+from .images import bytes_of, write
 
 
 class Server(yarp.PortReader):  # type: ignore[misc]

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import glob
 import itertools
 import os
-import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 from hopmeter.node.contract import AdapterError, Link, Setup
+from hopmeter.node.loading import search_path
 
-
-def find_all_of_it() -> None:
-    """YARP installs its Python module, and carriers that are plugins, where neither Python nor itself looks."""
-    root = os.environ.get("YARP_ROOT", "")
-    sys.path += glob.glob(f"{root}/lib/python3*/*-packages")
-    os.environ.setdefault("YARP_DATA_DIRS", f"{root}/share/yarp")
-
-
-find_all_of_it()
-
-import yarp  # noqa: E402
+# YARP installs its Python module, and carriers that are plugins, where neither Python nor itself looks.
+ROOT = Path(os.environ.get("YARP_ROOT", ""))
+os.environ.setdefault("YARP_DATA_DIRS", f"{ROOT}/share/yarp")
+with search_path(*ROOT.glob("lib/python3*/*-packages")):
+    import yarp
 
 PATIENCE_S = 10.0
 """Longer than a busy machine takes to answer, shorter than anybody waits."""

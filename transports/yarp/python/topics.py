@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from house import House, yarp
-from images import bytes_of, write
-
 from hopmeter.node.contract import AdapterError, Fill, Link, Take
+
+from .house import House, yarp
+from .images import bytes_of, write
 
 
 class Writing:

@@ -7,10 +7,11 @@ import queue
 from typing import Any
 
 import zenoh
-from frames import COPIED_FROM_BYTES, Arrivals, Frames
-from sessions import Sessions, Waker
 
 from hopmeter.node.contract import Fill, Handle, Link, Setup, Take
+
+from .frames import COPIED_FROM_BYTES, Arrivals, Frames
+from .sessions import Sessions, Waker
 
 HERE = zenoh.Locality.SESSION_LOCAL
 TIMED_OUT = "Timeout"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import unix_sockets
+from . import unix_sockets
 
 AT = 30
 """The send at which it happens: after the probes and warm-up, before the last message."""
