@@ -6,6 +6,8 @@
 # make benches  hopmeter against bare programs, as ratios (benches/, docs/speed.md); BENCHES="ring peers" for some
 # make aarch64  builds for that processor, and tests under emulation, what needs no library of the system
 # make format   let the formatters have their way          make clean   remove what was built (not results/)
+# make docs     the documentation as a site, into build/docs
+# make coverage which lines the fast tests reach, in Python and Rust, into build/coverage; PARTS=python or rust
 # make lock     resolve the Python packages again: setup/*.lock; UPGRADE=1 takes the newest versions
 #
 # HOPMETER_CACHE=DIR   share what Cargo builds and uv downloads between clones
@@ -16,13 +18,14 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := bench
 .DELETE_ON_ERROR:
-.PHONY: bench benches conformance test test-rust test-cpp test-python test-torch nightly test-nightly test-codecs lint lint-rust lint-python lint-cpp lint-shell format all aarch64 lock wheel clean
+.PHONY: bench benches conformance test test-rust test-cpp test-python test-torch nightly test-nightly test-codecs lint lint-rust lint-python lint-cpp lint-shell lint-docs docs coverage format all aarch64 lock wheel clean
 
 SCENARIO ?= quick
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := build/stamps
 LOCK := setup/python.lock
+export NO_MKDOCS_2_WARNING := 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # Some images forbid it, and every command and node, thousands in a test run, then compiles all that it imports.
@@ -110,7 +113,7 @@ aarch64: $(STAMPS)/develop
 	python -m hopmeter.build.system --required --lean $(AARCH64_PACKAGES)
 	setup/aarch64.sh $(STAGES)
 
-lint: lint-rust lint-python lint-cpp lint-shell
+lint: lint-rust lint-python lint-cpp lint-shell lint-docs
 
 lint-rust: $(STAMPS)/develop
 	cargo fmt --check
@@ -129,6 +132,19 @@ lint-cpp:
 
 lint-shell:
 	shellcheck $(SHELL_FILES)
+
+# A link to nothing, or a page that no menu leads to, fails.
+lint-docs: $(STAMPS)/develop
+	mkdocs build --site-dir build/docs-lint
+
+docs: $(STAMPS)/develop
+	mkdocs build
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps -p hopmeter-instrument
+	cp -r $(or $(CARGO_TARGET_DIR),target)/doc build/docs/rust
+
+# In Rust with the toolchain's component llvm-tools: rustup component add llvm-tools.
+coverage: $(STAMPS)/develop
+	setup/coverage.sh $(PARTS)
 
 format: $(STAMPS)/develop $(STAMPS)/lint-packages
 	cargo fmt

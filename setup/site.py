@@ -1,0 +1,71 @@
+"""What mkdocs cannot do by itself: pages from outside docs/, folders in the navigation, links between all of them."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+TREE = Path(__file__).resolve().parents[1]
+ROOT_PAGES = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+LINK = re.compile(r"(?P<text>\[[^\]]*\])\((?P<path>[^)#\s:]+)(?P<anchor>#[^)\s]*)?\)")
+
+
+def sources() -> dict[str, str]:
+    """Each page from outside docs/: its place in the site, and its file in the tree."""
+    readmes = sorted(TREE.glob("transports/*/README.md"))
+    shown = [file for file in readmes if file.parent.name != "_template"]
+    return {
+        "index.md": "README.md",
+        **{name: name for name in ROOT_PAGES},
+        **{f"transports/{file.parent.name}.md": str(file.relative_to(TREE)) for file in shown},
+    }
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Fills in the folders of the navigation."""
+    config.nav = [_filled(entry) for entry in config.nav or []]
+    return config
+
+
+def _filled(entry: Any) -> Any:
+    if isinstance(entry, list):
+        return [_filled(each) for each in entry]
+    if isinstance(entry, dict):
+        return {title: _filled(value) for title, value in entry.items()}
+    return _pages(entry) if entry.endswith("/") else entry
+
+
+def _pages(folder: str) -> list[str]:
+    """A folder's pages: the transports in their order, dated notes with the newest first."""
+    own = [f"{folder}{file.name}" for file in (TREE / "docs" / folder).glob("*.md")]
+    return sorted(page for page in sources() if page.startswith(folder)) + sorted(own, reverse=True)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds the pages from outside docs/."""
+    for page, source in sources().items():
+        files.append(File.generated(config, page, content=(TREE / source).read_text()))
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
+    """Links, which are right in the tree, as they have to be in the site."""
+    here = page.file.src_uri
+    source = sources().get(here, f"docs/{here}")
+    return LINK.sub(lambda found: _link(found, here, posixpath.dirname(source)), markdown)
+
+
+def _link(found: re.Match[str], here: str, folder: str) -> str:
+    target = posixpath.normpath(posixpath.join(folder, found["path"]))
+    places = {source: page for page, source in sources().items()}
+    place = places.get(target, target.removeprefix("docs/") if target.startswith("docs/") else "")
+    if place:
+        return f"{found['text']}({posixpath.relpath(place, posixpath.dirname(here))}{found['anchor'] or ''})"
+    # A file of the source tree is no page; a link to nothing stays, for mkdocs to name.
+    return found["text"][1:-1] if (TREE / target).exists() else found[0]
