@@ -3,7 +3,7 @@
 # make all      set up and build everything                make wheel   the package, into dist/
 # make nightly  the tests that `make test` leaves out, since they take long: bare programs, a new transport, heavy frameworks
 # make conformance TRANSPORT=NAME   the one suite that every adapter passes, for one transport or for all
-# make benches  hopmeter against bare programs, as ratios (benches/, docs/speed.md); BENCHES="ring peers" for some
+# make benches  hopmeter against bare programs, as ratios (docs/benches.md); BENCHES="ring peers" for some
 # make aarch64  builds for that processor, and tests under emulation, what needs no library of the system
 # make format   let the formatters have their way          make clean   remove what was built (not results/)
 # make docs     the documentation as a site, into build/docs

@@ -1,7 +1,7 @@
 /// Memory for large messages. ZeroMQ would ask the system for fresh pages for each, and every one of them costs a
 /// fault. Frames begin half a page in: how long the kernel takes to copy them goes by that place, into a TCP
 /// socket 1.16 times as long from a page's beginning, into a Unix socket 1.06 times as long from 64 bytes in
-/// (docs/findings.md).
+/// (docs/findings/2026-11-23-page-offset-of-large-messages.md).
 #pragma once
 
 #include <algorithm>
