@@ -123,6 +123,7 @@ lint-rust: $(STAMPS)/develop
 lint-python: $(STAMPS)/develop
 	ruff format --check .
 	ruff check .
+	lint-imports
 	mypy
 
 lint-cpp lint-shell: $(STAMPS)/lint-packages
@@ -188,6 +189,6 @@ $(STAMPS)/lint-packages: $(STAMPS)/develop
 	touch $@
 
 clean:
-	rm -rf build dist hopmeter/_data $(VENV) .pytest_cache .ruff_cache .mypy_cache
+	rm -rf build dist hopmeter/_data $(VENV) .pytest_cache .ruff_cache .mypy_cache .import_linter_cache
 	rm -f hopmeter/_instrument*.so
 	$(if $(HOPMETER_CACHE),,cargo clean)

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from ending import Run, orderly
 
-from hopmeter.launch.result import TrialResult
-from hopmeter.plan.cell import Cell
+from hopmeter.model.cell import Cell
+from hopmeter.model.trial import TrialResult
 from hopmeter.store import RunFolder
 from hopmeter.store.samples import HEAD_BYTES, NONE_NS, RECORD
 

@@ -142,12 +142,12 @@ class WrongError(Exception):
 def python_with(framework: str) -> str:
     """This Python or the system's, whichever has a framework; empty where neither has."""
     # Not needed by those that the system's Python runs, which has not all that hopmeter's manifests need.
-    from hopmeter.manifest import carrying, interpreter
+    from hopmeter.manifest import codec_interpreter, interpreter
 
     if not missing(framework):
         return sys.executable
     with contextlib.suppress(interpreter.NoPythonError):
-        if carrying.has(interpreter.system(), framework):
+        if codec_interpreter.has(interpreter.system(), framework):
             return str(interpreter.system().program)
     return ""
 

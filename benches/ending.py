@@ -16,9 +16,9 @@ from typing import Any, Self
 
 from awake import awake
 
-from hopmeter.launch.failure import InterruptedRunError
-from hopmeter.launch.ground import new_run_id, remove_leftovers
-from hopmeter.launch.processes import die_with_launcher
+from hopmeter.runtime.failures import InterruptedRunError
+from hopmeter.system.processes import die_with_launcher
+from hopmeter.system.scratch_dir import new_run_id, remove_leftovers
 
 MARK = "HOPMETER_BENCH_RUN"
 """What tells programs the run's name; by it they and all they have started are found again, in whatever session."""

@@ -15,14 +15,14 @@ from typing import Any
 
 from hopmeter import manifest, plan
 from hopmeter.analysis import analyse_run
-from hopmeter.launch.run import Executor
 from hopmeter.plan import Plan
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
+from hopmeter.runtime.executor import Executor
 from hopmeter.scenario import Scenario
 from hopmeter.store import RunFolder
-from hopmeter.terminal import Console
-from hopmeter.toml_files import checked
+from hopmeter.system.terminal import Console
+from hopmeter.system.toml_files import checked
 
 
 class NothingMeasuredError(Exception):

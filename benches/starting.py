@@ -13,12 +13,12 @@ from ending import orderly
 
 from hopmeter import plan
 from hopmeter.cli.parts.measuring import this_world
-from hopmeter.launch.alarm import Alarm
-from hopmeter.launch.ground import Ground
-from hopmeter.launch.trial import Work, executed
 from hopmeter.plan import Cell
 from hopmeter.plan.expand import World
+from hopmeter.runtime.signals import Alarm
+from hopmeter.runtime.trial import Work, executed
 from hopmeter.scenario import Scenario
+from hopmeter.system.scratch_dir import ScratchDir
 
 LIMIT_S = 5.0
 LAST = ("sink", "client")
@@ -50,7 +50,7 @@ def cells(asked: argparse.Namespace, world: World) -> Iterator[Cell]:
             yield cell
 
 
-def started(cell: Cell, world: World, folder: Path, alarm: Alarm, ground: Ground) -> tuple[float | None, str]:
+def started(cell: Cell, world: World, folder: Path, alarm: Alarm, ground: ScratchDir) -> tuple[float | None, str]:
     """Seconds from nothing, its daemon included, to when message 0 was due; and what failed or was lost."""
     ready = {cell.language: world.ready[cell.transport, cell.language]}
     work = Work(cell, 0, 0, 0, world.manifests[cell.transport], ready, logs=folder)
@@ -84,7 +84,7 @@ def main(words: Sequence[str] | None = None) -> int:
     ask.add_argument("--relays", type=int, default=RELAYS)
     ask.add_argument("--messages", type=int, default=50)
     asked, world, all_hold = ask.parse_args(words), this_world(), True
-    with tempfile.TemporaryDirectory() as folder, Alarm() as alarm, Ground() as ground:
+    with tempfile.TemporaryDirectory() as folder, Alarm() as alarm, ScratchDir() as ground:
         for cell in cells(asked, world):
             said, holds = line(cell, *started(cell, world, Path(folder), alarm, ground))
             print(said, flush=True)

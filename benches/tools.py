@@ -15,8 +15,8 @@ from ending import Run
 from programs import PATIENCE_S, Crate, Program, Script, ToolFailedError, number_of
 
 from hopmeter import manifest
-from hopmeter.launch.daemon import Daemon, Ground
-from hopmeter.launch.failure import TrialFailedError
+from hopmeter.runtime.daemon import BrokerContext, Daemon
+from hopmeter.runtime.failures import TrialFailedError
 
 DOMAINS = 99
 TRIES = 20
@@ -75,7 +75,9 @@ def _broker(transport: str, directory: Path, core: int) -> Iterator[Daemon]:
     """A fresh one, with the transport's default settings."""
     known = manifest.every()[transport]
     assert known.daemon is not None
-    ground = Ground(secrets.token_hex(8), directory / "daemon", known.settled({}), directory / "daemon.log", core)
+    ground = BrokerContext(
+        secrets.token_hex(8), directory / "daemon", known.settled({}), directory / "daemon.log", core
+    )
     with ExitStack() as ends:
         try:
             daemon = ends.enter_context(Daemon(known.daemon, ground))

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from hopmeter import places
 from hopmeter.manifest import discovery
 from hopmeter.manifest.model import Manifest, Tried
 from hopmeter.manifest.readiness import readiness_of_all
+from hopmeter.system import paths
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Case:
         return f"{self.manifest.name}-{languages}-{self.wait}{given}".replace("c++", "cpp")
 
 
-EVERY = {path.parent.name: discovery.load(path) for path in places.manifests()}
+EVERY = {path.parent.name: discovery.load(path) for path in paths.manifests()}
 """A wrong manifest is an error here, and none that is left out."""
 ANSWERS = readiness_of_all(EVERY.values())
 READY = [(EVERY[transport], language) for (transport, language), answer in ANSWERS.items() if answer.ready]

@@ -7,14 +7,14 @@ from typing import Any
 
 from conformance.cases import ANSWERS, READY, Case, every
 from hopmeter import plan
-from hopmeter.launch.alarm import Alarm
-from hopmeter.launch.ground import Ground
-from hopmeter.launch.result import TrialResult
-from hopmeter.launch.trial import Work, executed
+from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Cell
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
+from hopmeter.runtime.signals import Alarm
+from hopmeter.runtime.trial import Work, executed
 from hopmeter.scenario import Scenario
+from hopmeter.system.scratch_dir import ScratchDir
 
 CALLS = 10
 RELAYS = 20
@@ -60,7 +60,7 @@ def measured(case: Case, folder: Path) -> TrialResult:
     cell = planned(case)
     ready = {case.sender: ANSWERS[case.manifest.name, case.sender]}
     work = Work(cell, 0, 0, 0, case.manifest, ready, logs=folder)
-    with Alarm() as alarm, Ground() as ground, executed(work, ground, alarm) as outcome:
+    with Alarm() as alarm, ScratchDir() as ground, executed(work, ground, alarm) as outcome:
         return outcome.result
 
 

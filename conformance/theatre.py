@@ -17,11 +17,11 @@ from typing import Any, Self
 
 from conformance.puppet import Puppet
 from conformance.remains import Watch
-from hopmeter.launch.daemon import Daemon, Ground
-from hopmeter.launch.ground import remove_leftovers
 from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.readiness import environment, node_command
-from hopmeter.scenario import amounts
+from hopmeter.model import units
+from hopmeter.runtime.daemon import BrokerContext, Daemon
+from hopmeter.system.scratch_dir import remove_leftovers
 
 PATIENCE_S = 60
 
@@ -117,7 +117,7 @@ class Theatre:
         self._leftovers.update(manifest.leftovers)
         settings = manifest.settled({**(_patient(manifest) if patient else {}), **given})
         self._serve(manifest, settings)
-        opening = {"wait": wait, "settings": settings, "payload": amounts.payload(payload), "frame_bytes": frame_bytes}
+        opening = {"wait": wait, "settings": settings, "payload": units.payload(payload), "frame_bytes": frame_bytes}
         known = json.dumps([manifest.name, language, opening], sort_keys=True, default=str)
         idle = self._idle[known]
         puppet = idle.pop(0) if idle else self._started(manifest, language)
@@ -135,7 +135,7 @@ class Theatre:
         if not self.puppets and settings != self._daemon_settings:
             self.end()
         if self._daemon is None:
-            ground = Ground(self.run, self.folder / "daemon", settings, self.folder / "daemon.log")
+            ground = BrokerContext(self.run, self.folder / "daemon", settings, self.folder / "daemon.log")
             self._daemon = Daemon(manifest.daemon, ground).__enter__()
             self._daemon_settings = settings
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # what type checkers take for true; importing `typing` would cost more than all of this
 if TYPE_CHECKING:
-    from hopmeter.connecting import connect as connect
+    from hopmeter.client import connect as connect
 
 __version__: str
 
@@ -12,7 +12,7 @@ __version__: str
 def __getattr__(name: str) -> object:
     """`__version__` and `connect`, when asked for: finding them takes longer than all else that a node imports."""
     if name == "connect":
-        from hopmeter.connecting import connect as found
+        from hopmeter.client import connect as found
 
         return found
     if name != "__version__":

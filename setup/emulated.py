@@ -7,14 +7,14 @@ import runpy
 import sys
 from pathlib import Path
 
-from hopmeter import places
+from hopmeter.system import paths
 
 NODES = Path(__file__).resolve().parents[1] / "build/aarch64/nodes"
 
 
 def main() -> None:
     """Becomes the program."""
-    places.built = lambda: NODES
+    paths.built = lambda: NODES
     sys.argv = sys.argv[1:]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 

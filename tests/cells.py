@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hopmeter.plan.cell import Cell
+from hopmeter.model.cell import Cell
 
 MEASURED = ("ok", "saturated")
 """What a real cell says that was measured: on a busy machine the last messages of a short trial may come late."""

@@ -2,6 +2,6 @@
 
 from hopmeter.analysis.cell import analyse
 from hopmeter.analysis.floors import headline
-from hopmeter.analysis.run import analyse_run
+from hopmeter.analysis.whole_run import analyse_run
 
 __all__ = ["analyse", "analyse_run", "headline"]

@@ -12,10 +12,10 @@ from hopmeter.analysis.figures import CHAIN
 from hopmeter.analysis.pace import SHARE
 from hopmeter.analysis.percentiles import QUICK_TRIALS, summary
 from hopmeter.analysis.trial import PACING, Counts, Measured, judged, measure, tallied
-from hopmeter.launch.result import TrialResult
-from hopmeter.plan.cell import AXES, Cell
+from hopmeter.model.cell import AXES, Cell
+from hopmeter.model.columns import CELLS, FIGURES
+from hopmeter.model.trial import TrialResult
 from hopmeter.store import RunFolder
-from hopmeter.store.columns import CELLS, FIGURES
 from hopmeter.store.disk import StoreError
 
 SAME_NAME = (

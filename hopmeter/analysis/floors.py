@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hopmeter.plan.cell import Cell
+from hopmeter.model.cell import Cell
 
 
 def headline(cell: Cell) -> str:

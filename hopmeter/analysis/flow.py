@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from hopmeter.analysis.arrivals import Arrivals, Times, earliest, latest, preferring
-from hopmeter.plan.cell import Cell
+from hopmeter.model.cell import Cell
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from hopmeter.analysis.arrivals import Times, minus
 from hopmeter.analysis.flow import Flow
 from hopmeter.analysis.waits import limit_ns, median, response, throughout, waited
-from hopmeter.scenario.paces import SCHEDULED
+from hopmeter.model.paces import SCHEDULED
 from hopmeter.store.samples import NONE_NS
 
 SHARE = 0.99

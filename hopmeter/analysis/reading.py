@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hopmeter.analysis.arrivals import Arrivals, Times
 from hopmeter.analysis.flow import Flow, Lane, Place
-from hopmeter.plan.cell import Cell
+from hopmeter.model.cell import Cell
 from hopmeter.plan.topology import Participant, topology
 from hopmeter.store.disk import StoreError
 from hopmeter.store.samples import NONE_NS, Samples

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from hopmeter.analysis.percentiles import interval
 from hopmeter.analysis.trial import tallied
-from hopmeter.launch.result import TrialResult
+from hopmeter.model.trial import TrialResult
 
 SENDERS = ("source", "client", "relay")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hopmeter.analysis.cell import analyse
-from hopmeter.plan.cell import Cell
+from hopmeter.model.cell import Cell
 from hopmeter.plan.search import bracket, further, next_rate
 from hopmeter.scenario import Scenario
 from hopmeter.scenario.search import Search

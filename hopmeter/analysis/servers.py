@@ -11,7 +11,7 @@ from hopmeter.analysis.arrivals import minus
 from hopmeter.analysis.figures import Pieces, hold, trimmed
 from hopmeter.analysis.flow import Flow
 from hopmeter.analysis.percentiles import summary
-from hopmeter.plan.cell import Cell
+from hopmeter.model.cell import Cell
 from hopmeter.store.samples import NONE_NS
 
 STATISTICS = {"roundtrip": ("mean", "p50", "p99"), "held": ("mean", "p50")}

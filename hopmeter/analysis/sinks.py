@@ -11,7 +11,7 @@ from hopmeter.analysis.arrivals import minus
 from hopmeter.analysis.figures import Pieces, trimmed
 from hopmeter.analysis.flow import Flow
 from hopmeter.analysis.percentiles import summary
-from hopmeter.plan.cell import Cell
+from hopmeter.model.cell import Cell
 
 STATISTICS = ("mean", "min", "p50", "p99", "max")
 

@@ -14,9 +14,9 @@ from hopmeter.analysis.pace import Pace, paced
 from hopmeter.analysis.reading import flows
 from hopmeter.analysis.servers import by_server
 from hopmeter.analysis.sinks import by_sink
-from hopmeter.launch.result import TrialResult
-from hopmeter.plan.cell import Cell
-from hopmeter.scenario.paces import SCHEDULED
+from hopmeter.model.cell import Cell
+from hopmeter.model.paces import SCHEDULED
+from hopmeter.model.trial import TrialResult
 from hopmeter.store.disk import StoreError
 from hopmeter.store.samples import Samples
 

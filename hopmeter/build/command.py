@@ -7,8 +7,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hopmeter import children
 from hopmeter.errors import HopmeterError
+from hopmeter.system import subprocesses
 
 TAIL_LINES = 25
 
@@ -35,7 +35,7 @@ def run_logged(
         sink.write(f"$ {' '.join(words)}\n")
         sink.flush()
         try:
-            status = children.run(
+            status = subprocesses.run(
                 words,
                 stdin=subprocess.DEVNULL,
                 stdout=sink,

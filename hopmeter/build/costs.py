@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hopmeter import spoken
 from hopmeter.build.targets import Target
 from hopmeter.manifest.model import LONGEST_S
+from hopmeter.system import humanize
 
 
 def told(targets: Sequence[Target]) -> str:
@@ -15,7 +15,7 @@ def told(targets: Sequence[Target]) -> str:
     if not known:
         return ""
     seconds, megabytes = (sum(getattr(takes, each) for _, takes in known) for each in ("seconds", "megabytes"))
-    long = [f"{title} {spoken.time(takes.seconds)}" for title, takes in known if takes.seconds > LONGEST_S]
-    download = f", {spoken.size(megabytes)} to download" if megabytes >= 1 else ""
+    long = [f"{title} {humanize.time(takes.seconds)}" for title, takes in known if takes.seconds > LONGEST_S]
+    download = f", {humanize.size(megabytes)} to download" if megabytes >= 1 else ""
     of_it = f", of it {', '.join(long)}" if long and len(targets) > 1 else ""
-    return f"the first time up to {spoken.time(seconds)}{download}{of_it}; with the very first one a minute more"
+    return f"the first time up to {humanize.time(seconds)}{download}{of_it}; with the very first one a minute more"

@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from hopmeter import spoken
 from hopmeter.build.command import BuildError
 from hopmeter.build.python import install as install_packages
 from hopmeter.build.python import make
 from hopmeter.codecs import lookup, naming
 from hopmeter.errors import UsageError
-from hopmeter.manifest import carrying
+from hopmeter.manifest import codec_interpreter
 from hopmeter.manifest.interpreter import NoPythonError, folder, ours, own
 from hopmeter.manifest.model import Manifest, Offer
-from hopmeter.toml_files import one_of
+from hopmeter.system import humanize
+from hopmeter.system.toml_files import one_of
 
 ALL = "all"
 EXTRAS = {"video": (34, 104)}
@@ -49,7 +49,7 @@ def chosen(names: Iterable[str]) -> list[str]:
     for name in wanted:
         if name not in (*known, ALL):
             raise UsageError(f"framework {one_of(name, [*known, ALL])}")
-    everything = [name for name in carrying.frameworks() if not _needs_gpu(name)]
+    everything = [name for name in codec_interpreter.frameworks() if not _needs_gpu(name)]
     return list(dict.fromkeys(each for name in wanted for each in (everything if name == ALL else [name])))
 
 
@@ -63,8 +63,10 @@ def told(name: str) -> str:
     """What installing it costs, for a person to read before it begins."""
     codecs = getattr(lookup.codecs().get(name), "MEGABYTES", (5, 10))
     download, disk = EXTRAS.get(name, codecs)
-    took = spoken.time(download * 8 / LINE_MBIT_S)
-    return f"{name}: {spoken.size(download)} to download, {took} at {LINE_MBIT_S} Mbit/s; {spoken.size(disk)} on disk"
+    took = humanize.time(download * 8 / LINE_MBIT_S)
+    return (
+        f"{name}: {humanize.size(download)} to download, {took} at {LINE_MBIT_S} Mbit/s; {humanize.size(disk)} on disk"
+    )
 
 
 def install(name: str, log: Path, offer: Offer | None = None) -> None:
@@ -76,26 +78,26 @@ def install(name: str, log: Path, offer: Offer | None = None) -> None:
     log.write_text("")
     remedy = f"see why this fails, then `{command(name, offer)}`"
     if name in EXTRAS:
-        return install_packages(ours().program, carrying.extra(name), log, remedy)
+        return install_packages(ours().program, codec_interpreter.extra(name), log, remedy)
     if offer is not None and offer.interpreter == "system":
         return _demanded(name, offer)
-    environment = carrying.joined(name, offer) if offer else _alone(name)
+    environment = codec_interpreter.joined(name, offer) if offer else _alone(name)
     if environment is None:
-        return install_packages(ours().program, carrying.requirements(name), log, remedy)
+        return install_packages(ours().program, codec_interpreter.requirements(name), log, remedy)
     make(folder(environment), log, remedy)
-    packages = [*carrying.requirements(name), *(offer.pip if offer else ())]
+    packages = [*codec_interpreter.requirements(name), *(offer.pip if offer else ())]
     return install_packages(folder(environment) / "bin/python", packages, log, remedy)
 
 
 def _demanded(name: str, offer: Offer) -> None:
     try:
-        carrying.interpreter(name, offer)
+        codec_interpreter.interpreter(name, offer)
     except NoPythonError as none:
         raise BuildError(str(none), none.remedy) from none
 
 
 def _alone(name: str) -> str | None:
-    return f"codec-{name}" if carrying.apart(name) else None
+    return f"codec-{name}" if codec_interpreter.apart(name) else None
 
 
 def states() -> list[State]:
@@ -106,9 +108,9 @@ def states() -> list[State]:
 def _state(name: str) -> State:
     environment = _alone(name) or ""
     python = own(environment) if environment else ours()
-    if python is None or not carrying.has(python, name):
+    if python is None or not codec_interpreter.has(python, name):
         return State(name, ready=False, environment=environment, missing="it is not installed", get=command(name))
-    return State(name, ready=True, version=carrying.versions(name, python)[0], environment=environment)
+    return State(name, ready=True, version=codec_interpreter.versions(name, python)[0], environment=environment)
 
 
 def command(name: str, offer: Offer | None = None) -> str:
@@ -121,4 +123,4 @@ def wanting(name: str, manifests: Iterable[Manifest]) -> list[Offer]:
     if name in EXTRAS:
         return []
     offers = [manifest.offers["python"] for manifest in manifests if "python" in manifest.offers]
-    return [offer for offer in offers if offer.is_installed and offer.pip and carrying.joined(name, offer)]
+    return [offer for offer in offers if offer.is_installed and offer.pip and codec_interpreter.joined(name, offer)]

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from hopmeter import places
 from hopmeter.codecs import lookup
+from hopmeter.system import paths
 
 NAMES = ("python.lock", "numpy1.lock")
 """For everything together, and for the codecs that conflict with today's NumPy."""
@@ -25,7 +25,7 @@ HOSTLESS = ("--no-emit-index-url", "--no-emit-find-links", "--no-annotate")
 
 def arguments(packages: Iterable[str]) -> list[str | Path]:
     """The arguments that make `uv pip install` take locked versions; empty where no lock agrees with the packages."""
-    tree = places.checkout()
+    tree = paths.checkout()
     wanted = [*packages]
     files = [tree / "setup" / name for name in NAMES] if tree else []
     return next((["--constraint", file] for file in files if not conflicts(file, wanted)), [])
@@ -80,7 +80,7 @@ def write(file: Path, packages: Sequence[str], *options: str) -> None:
 
 def main() -> None:
     """Writes both files."""
-    tree = places.checkout()
+    tree = paths.checkout()
     if tree is None:
         sys.exit("lock files belong to a checkout: run this in one")
     packages, options = transport_packages(tree), sys.argv[1:]

@@ -10,9 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hopmeter import places
 from hopmeter.build import rust
 from hopmeter.build.command import BuildError
+from hopmeter.system import paths
 
 SOURCES = ("transport.toml", "README.md", "python", "cpp", "idl", "include")
 """What of a transport's folder travels. Rust travels as the node that was built from it."""
@@ -65,7 +65,7 @@ def _strip(built: Path) -> None:
 
 def main() -> int:
     """The entry for the Makefile."""
-    checkout = places.checkout()
+    checkout = paths.checkout()
     if checkout is None:
         print("this is no checkout of hopmeter: there is nothing to package", file=sys.stderr)
         return 2

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hopmeter import places
 from hopmeter.build import system
 from hopmeter.errors import UsageError
 from hopmeter.manifest import LANGUAGES, Manifest, Offer, every, named
-from hopmeter.toml_files import one_of
+from hopmeter.system import paths
+from hopmeter.system.toml_files import one_of
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Target:
     @property
     def file_name(self) -> str:
         """How folders and logs of the build name it."""
-        return f"{self.transport}-{places.language_word(self.language)}"
+        return f"{self.transport}-{paths.language_word(self.language)}"
 
     @property
     def source(self) -> Path:
         """The folder of the adapter."""
-        return self.manifest.folder / places.language_word(self.language)
+        return self.manifest.folder / paths.language_word(self.language)
 
 
 def chosen(transports: Sequence[str] = (), languages: Sequence[str] = ()) -> list[Target]:

@@ -11,11 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hopmeter import children, places
 from hopmeter.build import cpp, python, rust, system
 from hopmeter.build.command import BuildError
 from hopmeter.build.targets import Target
 from hopmeter.manifest import readiness
+from hopmeter.system import paths, subprocesses
 
 
 @dataclass
@@ -63,7 +63,7 @@ def build_all(
     Cargo takes all cores by itself and uv an environment, so that these follow one another. `system_packages` that are
     missing are installed meanwhile, where that is allowed; whoever needs any waits for all.
     """
-    tree = places.checkout()
+    tree = paths.checkout()
     packages = [package for target in targets for package in target.offer.apt] if system_packages else []
     with ThreadPoolExecutor(1) as apt, ThreadPoolExecutor(1) as one_by_one, ThreadPoolExecutor(COMPILERS) as compilers:
         installed = apt.submit(system.install, packages)
@@ -108,9 +108,9 @@ def _stop(begun: Sequence[Future[Outcome]]) -> None:
     """Nothing goes on, and nothing else begins, where somebody has lost interest."""
     for each in begun:
         each.cancel()
-    patience = time.monotonic() + children.GRACE_S
+    patience = time.monotonic() + subprocesses.GRACE_S
     while wait(begun, LOOK_S).not_done:
-        children.stop(at_once=time.monotonic() > patience)
+        subprocesses.stop(at_once=time.monotonic() > patience)
 
 
 def build_one(target: Target) -> Outcome:
@@ -147,8 +147,8 @@ def _explain(outcome: Outcome, error: BuildError) -> None:
 
 def workshop() -> Path:
     """Where what is made on the way lies: in a checkout `build/`, else in the user's cache."""
-    tree = places.checkout()
-    return tree / "build" if tree else places.cache() / "build"
+    tree = paths.checkout()
+    return tree / "build" if tree else paths.cache() / "build"
 
 
 def log_of(target: Target) -> Path:
@@ -157,17 +157,17 @@ def log_of(target: Target) -> Path:
 
 
 def _rust(target: Target, log: Path) -> None:
-    tree = places.checkout()
+    tree = paths.checkout()
     if tree is not None:
-        rust.build(target.transport, tree, places.built(), log)
-    elif places.node(target.transport, "rust") is None:
-        node = places.node_name(target.transport, "rust")
+        rust.build(target.transport, tree, paths.built(), log)
+    elif paths.node(target.transport, "rust") is None:
+        node = paths.node_name(target.transport, "rust")
         raise BuildError(f"{node} did not come with this package", "build it in a checkout of hopmeter, with Rust")
 
 
 def _cpp(target: Target, log: Path) -> None:
     _library(target, log)
-    node = places.built() / places.node_name(target.transport, "c++")
+    node = paths.built() / paths.node_name(target.transport, "c++")
     cpp.build(target.transport, target.source, _kit(), workshop() / target.file_name, node, log)
 
 
@@ -181,10 +181,10 @@ def _instrument(tree: Path) -> Path:
 
 
 def _kit() -> cpp.Kit:
-    tree = places.checkout()
+    tree = paths.checkout()
     if tree is not None:
-        return cpp.Kit(tree / "cpp/cmake", _instrument(tree), places.node_folders())
-    return cpp.Kit(places.data() / "cpp/cmake", places.data() / "cpp/lib/libhopmeter.a", places.node_folders())
+        return cpp.Kit(tree / "cpp/cmake", _instrument(tree), paths.node_folders())
+    return cpp.Kit(paths.data() / "cpp/cmake", paths.data() / "cpp/lib/libhopmeter.a", paths.node_folders())
 
 
 def _python(target: Target, log: Path) -> None:
@@ -194,9 +194,9 @@ def _python(target: Target, log: Path) -> None:
 
 def _library(target: Target, log: Path) -> None:
     """The C library that some transports have in Rust for their other languages; a package brings it along."""
-    tree = places.checkout()
+    tree = paths.checkout()
     if tree is not None and rust.offers_library(target.transport, tree):
-        rust.build(target.transport, tree, places.built(), log)
+        rust.build(target.transport, tree, paths.built(), log)
 
 
 BUILDERS: dict[str, Callable[[Target, Path], None]] = {"rust": _rust, "c++": _cpp, "python": _python}

@@ -14,7 +14,7 @@ from hopmeter.analysis.percentiles import PERMILLE, quantiles
 from hopmeter.byhand.asker import Answers, Asking
 from hopmeter.byhand.asking import ALL
 from hopmeter.byhand.kept import Kept
-from hopmeter.report import words
+from hopmeter.report import formatting
 
 LOG = ("server", "transport", "timestamp", "count", "delay", "thread")
 SIDE = "asker"
@@ -38,12 +38,12 @@ def rows(asking: Asking, found: Answers) -> list[list[str]]:
 def _row(name: str, transport: str, values: Any) -> list[str]:
     spread = values.std(ddof=1) if len(values) > 1 else None
     p50, p99 = quantiles(values.copy(), [PERMILLE["p50"], PERMILLE["p99"]])
-    shown = [_ms(values.mean()), _ms(spread), words.count(len(values)), _ms(p50), _ms(p99)]
+    shown = [_ms(values.mean()), _ms(spread), formatting.count(len(values)), _ms(p50), _ms(p99)]
     return [name, transport, *shown]
 
 
 def _ms(value: float | None) -> str:
-    return words.number(None if value is None else float(value) / 1e6, 4)
+    return formatting.number(None if value is None else float(value) / 1e6, 4)
 
 
 def lines(asking: Asking, found: Answers) -> list[str]:

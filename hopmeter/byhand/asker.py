@@ -17,14 +17,14 @@ from hopmeter.byhand.servers import LOOK_S, OPENED_S, heard
 from hopmeter.byhand.where import Here, Where, joined
 from hopmeter.byhand.wire import Said, Wire, wait
 from hopmeter.errors import HopmeterError, UsageError
-from hopmeter.launch.alarm import Alarm
-from hopmeter.launch.failure import InterruptedRunError
-from hopmeter.launch.ground import Ground, sweep
+from hopmeter.images import Source, decoded
+from hopmeter.images.source import Size
 from hopmeter.manifest.discovery import named
 from hopmeter.manifest.model import Manifest
-from hopmeter.pictures import Source, decoded
-from hopmeter.pictures.source import Size
-from hopmeter.scenario.amounts import work
+from hopmeter.model.units import work
+from hopmeter.runtime.failures import InterruptedRunError
+from hopmeter.runtime.signals import Alarm
+from hopmeter.system.scratch_dir import ScratchDir, sweep
 
 LAST_CALL_S = 8.0
 """For the calls that are under way when somebody presses Ctrl-C."""
@@ -116,7 +116,7 @@ def ask(asking: Asking, began: Callable[[], object]) -> Answers:
     Raises HopmeterError where one is not there or they need Pythons that differ.
     """
     sweep()
-    with Alarm() as alarm, Ground() as ground, ExitStack() as leaving:
+    with Alarm() as alarm, ScratchDir() as ground, ExitStack() as leaving:
         hosts = [_introduced(asking, name, alarm, leaving) for name in asking.names]
         found = [host.broker(ground.trial()) for host in hosts]
         manifests = [host.manifest for host in hosts]
@@ -157,7 +157,7 @@ def _answers(
     )
 
 
-def _decoded(asking: Asking, ground: Ground, alarm: Alarm) -> decoded.Decoded | None:
+def _decoded(asking: Asking, ground: ScratchDir, alarm: Alarm) -> decoded.Decoded | None:
     """The frames of a file, before anybody is asked. PictureError where it shows nothing."""
     if asking.source is None:
         return None
@@ -226,7 +226,7 @@ def _alone_ns(asking: Asking, works: Sequence[dict[str, Any]]) -> list[float] | 
     return _lengths_ns(asking, works)
 
 
-def _told(asking: Asking, servers: Sequence[dict[str, Any]], ground: Ground, work_ns: float) -> dict[str, Any]:
+def _told(asking: Asking, servers: Sequence[dict[str, Any]], ground: ScratchDir, work_ns: float) -> dict[str, Any]:
     options = {name: getattr(asking, name) for name in ("frames", "coef", "threads", "in_turn")}
     return {
         "role": "ask",

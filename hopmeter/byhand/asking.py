@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hopmeter.byhand.participant import Ears, opened
-from hopmeter.connecting.calls import Client
+from hopmeter.client.calls import Client
 
 WITHIN_S = 20.0
 SPARE_S = 30.0

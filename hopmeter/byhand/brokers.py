@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hopmeter.errors import HopmeterError, UsageError
-from hopmeter.launch import daemon as launched
-from hopmeter.launch.failure import TrialFailedError
 from hopmeter.manifest.model import Manifest
 from hopmeter.node.contract import LOOPBACK
+from hopmeter.runtime import daemon as launched
+from hopmeter.runtime.failures import TrialFailedError
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def running(manifest: Manifest, address: str | None, directory: Path, host: str 
         raise HopmeterError(f"{manifest.daemon.title} is not installed", remedy)
     log = directory.with_name(f"{directory.name}.log")
     settings = manifest.settled({})
-    ground = launched.Ground(secrets.token_hex(8), directory, settings, log, host=host or LOOPBACK)
+    ground = launched.BrokerContext(secrets.token_hex(8), directory, settings, log, host=host or LOOPBACK)
     try:
         with launched.Daemon(manifest.daemon, ground) as serving:
             yield Broker(serving.address, dict(serving.environment))

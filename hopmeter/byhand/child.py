@@ -13,14 +13,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from hopmeter import places
 from hopmeter.byhand.wire import Wire, wait
 from hopmeter.errors import HopmeterError
-from hopmeter.launch.processes import die_with_launcher, has_ended, kill_group
-from hopmeter.manifest import carrying
+from hopmeter.manifest import codec_interpreter
 from hopmeter.manifest.interpreter import NoPythonError, interpreter
 from hopmeter.manifest.model import Offer
 from hopmeter.manifest.readiness import environment
+from hopmeter.system import paths
+from hopmeter.system.processes import die_with_launcher, has_ended, kill_group
 
 GRACE_S = 8.0
 """For a participant to close what it opened."""
@@ -31,9 +31,9 @@ TAIL_CHARACTERS = 400
 def command(offer: Offer, codec: str = "") -> list[str]:
     """What runs a participant of a transport, with a codec's framework where that has an environment of its own;
     HopmeterError with what gets its Python."""
-    joined = bool(codec) and bool(carrying.apart(codec))
+    joined = bool(codec) and bool(codec_interpreter.apart(codec))
     try:
-        found = carrying.interpreter(codec, offer) if joined else interpreter(offer)
+        found = codec_interpreter.interpreter(codec, offer) if joined else interpreter(offer)
     except NoPythonError as none:
         raise HopmeterError(str(none), none.remedy) from none
     if found is None:
@@ -44,7 +44,7 @@ def command(offer: Offer, codec: str = "") -> list[str]:
     minor = ".".join(map(str, sys.version_info[:2]))
     # Packages of the system are old, so hopmeter's go first; an environment is of its own because these conflict.
     place = "first" if offer.interpreter == "system" else "last"
-    script = places.PACKAGE / "byhand/elsewhere.py"
+    script = paths.PACKAGE / "byhand/elsewhere.py"
     return [str(found.program), "-P", str(script), minor, place, sysconfig.get_path("purelib")]
 
 

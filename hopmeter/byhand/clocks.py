@@ -19,7 +19,7 @@ import numpy as np
 
 from hopmeter.byhand.moments import COLUMNS, NULL
 from hopmeter.byhand.wire import Said, Wire
-from hopmeter.launch.alarm import Alarm
+from hopmeter.runtime.signals import Alarm
 
 QUESTIONS = 100
 PATIENCE_S = 10.0

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from contextlib import suppress
 
 from hopmeter.byhand.wire import GoneError, Wire, wait
-from hopmeter.launch.alarm import Alarm
+from hopmeter.runtime.signals import Alarm
 
 
 class ListeningDoor(ABC):

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from hopmeter.errors import UsageError
 from hopmeter.store.disk import write_json, writing
-from hopmeter.store.run import BY_HAND
+from hopmeter.store.run_folder import BY_HAND
 
 
 class Kept:

@@ -10,10 +10,10 @@ import numpy as np
 from hopmeter.byhand.moments import NULL, table
 from hopmeter.byhand.participant import Ears, checked, opened
 from hopmeter.byhand.plugins import PLUGINS, Expected
+from hopmeter.client.frames import Kind, Message
+from hopmeter.client.pubsub import Subscriber
 from hopmeter.codecs import CodecError, decode
 from hopmeter.codecs.packing import unpack
-from hopmeter.connecting.frames import Kind, Message
-from hopmeter.connecting.pubsub import Subscriber
 
 BOUND_S = 120.0
 """For the publisher to import its frameworks."""

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from hopmeter.byhand.door import ListeningDoor
 from hopmeter.byhand.wire import Wire
-from hopmeter.connecting.errors import ConnectError
-from hopmeter.connecting.rendezvous import Rendezvous
+from hopmeter.client.errors import ConnectError
+from hopmeter.client.rendezvous import Rendezvous
 from hopmeter.errors import UsageError
-from hopmeter.launch.alarm import Alarm
+from hopmeter.runtime.signals import Alarm
 
 LOOK_S = 0.2
 LONGEST_NAME = 24

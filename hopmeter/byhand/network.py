@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from hopmeter.byhand.door import ListeningDoor
 from hopmeter.byhand.wire import GoneError, Wire, wait
-from hopmeter.connecting.errors import ConnectError
+from hopmeter.client.errors import ConnectError
 from hopmeter.errors import UsageError
-from hopmeter.launch.alarm import Alarm
+from hopmeter.runtime.signals import Alarm
 
 LOOK_S = 0.2
 CONNECT_S = 2.0

@@ -10,7 +10,7 @@ from typing import Any
 from hopmeter.byhand.child import Child
 from hopmeter.byhand.clocks import Clocks
 from hopmeter.byhand.wire import GoneError, Said, Wire, wait
-from hopmeter.launch.alarm import Alarm
+from hopmeter.runtime.signals import Alarm
 
 RELAYED = ("bound", "ready", "proved", "sent", "finished", "failed")
 LOOK_S = 1.0

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.byhand.wire import GoneError, Said, Wire, wait
-from hopmeter.connecting import ConnectError, House, connect
+from hopmeter.client import ConnectError, Session, connect
 from hopmeter.errors import HopmeterError
 
 ROLES = {"publish": "publishing", "listen": "listening", "serve": "serving", "ask": "asking"}
@@ -77,7 +77,7 @@ class MissingError(HopmeterError):
     """What a participant needs is not installed."""
 
 
-def opened(told: Said, **more: Any) -> House:
+def opened(told: Said, **more: Any) -> Session:
     """The house of a participant; MissingError with the remedy where its transport is not installed."""
     try:
         where = {"folder": told["folder"], "host": told["host"]}

@@ -13,7 +13,7 @@ from hopmeter.codecs import encode, missing
 from hopmeter.codecs.lookup import apart
 from hopmeter.codecs.packing import pack_into, packed_bytes
 from hopmeter.node.forms import form_of, forms, place_of
-from hopmeter.toml_files import one_of
+from hopmeter.system.toml_files import one_of
 
 
 @dataclass(frozen=True)

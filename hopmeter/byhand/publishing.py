@@ -11,11 +11,11 @@ from hopmeter.byhand.moments import NULL, table, until
 from hopmeter.byhand.participant import Ears, checked, opened
 from hopmeter.byhand.plugins import PLUGINS
 from hopmeter.byhand.wire import GoneError, Said
+from hopmeter.client.errors import TimedOutError
+from hopmeter.client.frames import Kind
+from hopmeter.client.pubsub import Publisher
 from hopmeter.codecs import encode
 from hopmeter.codecs.packing import packed_bytes
-from hopmeter.connecting.errors import TimedOutError
-from hopmeter.connecting.frames import Kind
-from hopmeter.connecting.pubsub import Publisher
 
 LEAST_BYTES = 4096
 PROBE_S = 0.02

@@ -15,10 +15,10 @@ from rich.table import Table
 from hopmeter.analysis.percentiles import PERMILLE, quantiles
 from hopmeter.byhand.kept import Kept
 from hopmeter.byhand.moments import COLUMNS, NULL
-from hopmeter.report import words
+from hopmeter.report import formatting
 from hopmeter.store.samples import TIMES
-from hopmeter.tables import print_whole
-from hopmeter.terminal import Console
+from hopmeter.system.tables import print_whole
+from hopmeter.system.terminal import Console
 
 LOG = ("middleware", "plugin", "timestamp", "count", "delay")
 SHOWN = {
@@ -194,7 +194,7 @@ class Results:
                 reasons.setdefault(each.reason, []).append(f"{each.plugin} over {each.middleware}")
         for reason, pairs in reasons.items():
             self._console.print(
-                f"not measured: {words.listed(pairs)}: {reason}", style="yellow", markup=False, soft_wrap=True
+                f"not measured: {formatting.listed(pairs)}: {reason}", style="yellow", markup=False, soft_wrap=True
             )
 
     def _show_table(self) -> None:
@@ -208,16 +208,16 @@ class Results:
             style = "red" if outcome.wrong or outcome.status == "failed" else "yellow" if outcome.reason else ""
             table.add_row(*self._line(outcome), style=style)
         print_whole(self._console, table)
-        self._console.print(f"{MEANS[self.side]} {words.NOTHING}: too few messages to tell.", style="dim")
+        self._console.print(f"{MEANS[self.side]} {formatting.NOTHING}: too few messages to tell.", style="dim")
 
     def _line(self, outcome: Outcome) -> list[str]:
         found = figures(self.side, outcome) if outcome.rows is not None else {}
-        shown = [words.number(found.get(head)) for head in SHOWN[self.side]]
+        shown = [formatting.number(found.get(head)) for head in SHOWN[self.side]]
         counts = (outcome.sent, outcome.received, _lost(outcome), outcome.wrong)
         wrong = f"{outcome.wrong} messages arrived with another content" if outcome.wrong else ""
         queued = QUEUED if outcome.rows is not None and is_queue(self.side, outcome) else ""
         trouble = "; ".join(filter(None, (wrong, outcome.reason, queued, outcome.clocks)))
-        return [outcome.middleware, outcome.plugin, *shown, *map(words.count, counts), trouble]
+        return [outcome.middleware, outcome.plugin, *shown, *map(formatting.count, counts), trouble]
 
     @property
     def exit_code(self) -> int:

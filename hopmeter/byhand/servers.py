@@ -11,12 +11,12 @@ from hopmeter.byhand.child import Child
 from hopmeter.byhand.study import settled
 from hopmeter.byhand.where import Door, Here, Where, joined
 from hopmeter.byhand.wire import GoneError, Said, Wire, wait
-from hopmeter.connecting.adapters import away, manifest_of
+from hopmeter.client.adapters import away, manifest_of
 from hopmeter.errors import HopmeterError, UsageError
-from hopmeter.launch.alarm import Alarm
-from hopmeter.launch.failure import InterruptedRunError
-from hopmeter.launch.ground import Ground, sweep
-from hopmeter.scenario.amounts import work
+from hopmeter.model.units import work
+from hopmeter.runtime.failures import InterruptedRunError
+from hopmeter.runtime.signals import Alarm
+from hopmeter.system.scratch_dir import ScratchDir, sweep
 
 OPENED_S = 60.0
 LOOK_S = 1.0
@@ -51,7 +51,7 @@ def serve(served: Served, ready: Any) -> int:
     sweep()
     with (
         Alarm() as alarm,
-        Ground() as ground,
+        ScratchDir() as ground,
         served.where.bound() as here,
         served.where.door("server", served.name) as opened,
         brokers.running(manifest, served.daemon, ground.trial(), here.host) as broker,

@@ -8,7 +8,7 @@ from typing import Any
 
 from hopmeter.byhand.moments import until
 from hopmeter.byhand.participant import Ears, opened
-from hopmeter.scenario.amounts import work
+from hopmeter.model.units import work
 
 MOST_COEF = 1e6
 

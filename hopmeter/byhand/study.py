@@ -17,15 +17,15 @@ from hopmeter.byhand.pairs import Pair, Spoken, agreed
 from hopmeter.byhand.results import Outcome, Results
 from hopmeter.byhand.where import Here, Where, joined
 from hopmeter.byhand.wire import GoneError, Said, Wire
-from hopmeter.connecting.adapters import away, manifest_of
-from hopmeter.connecting.rendezvous import Rendezvous
+from hopmeter.client.adapters import away, manifest_of
+from hopmeter.client.rendezvous import Rendezvous
 from hopmeter.errors import HopmeterError, UsageError
-from hopmeter.launch.alarm import Alarm
-from hopmeter.launch.failure import InterruptedRunError
-from hopmeter.launch.ground import Ground, sweep
 from hopmeter.manifest.discovery import every
 from hopmeter.manifest.model import Manifest
-from hopmeter.toml_files import one_of
+from hopmeter.runtime.failures import InterruptedRunError
+from hopmeter.runtime.signals import Alarm
+from hopmeter.system.scratch_dir import ScratchDir, sweep
+from hopmeter.system.toml_files import one_of
 
 VERSION = 2
 PATIENCE_S = 120.0
@@ -98,7 +98,7 @@ class Study:
         sweep()
         with (
             Alarm() as alarm,
-            Ground() as ground,
+            ScratchDir() as ground,
             asked.where.bound() as here,
             asked.where.door("pair", asked.name) as opened,
         ):
@@ -113,7 +113,7 @@ class Study:
         """Waits for the publisher, and follows it."""
         asked = self._asked
         sweep()
-        with Alarm() as alarm, Ground() as ground:
+        with Alarm() as alarm, ScratchDir() as ground:
             self._results.says(f'waiting for `hopmeter publish` under the name "{asked.name}"{self._at}')
             with (
                 closing(asked.where.entered("pair", asked.name, asked.within_s, alarm)) as peer,
@@ -225,7 +225,7 @@ class Steps:
     study: Study
     peer: Wire
     alarm: Alarm
-    ground: Ground
+    ground: ScratchDir
     here: Here
 
     def directory(self) -> Path:

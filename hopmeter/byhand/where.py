@@ -1,7 +1,8 @@
 """Where two commands meet, and where their participants do: in a folder of one machine, or over a network.
 
 On two machines there is no folder that both see. Each command has one of its own then, and what is bound in it is
-told to the other one (`hopmeter.connecting.mirror`), so that participants find each other as they do on one machine.
+told to the other one (`hopmeter.client.remote_registry`), so that participants find each other as they do on one
+machine.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from pathlib import Path
 
 from hopmeter.byhand import clocks, meeting, network
 from hopmeter.byhand.wire import Said, Wire
-from hopmeter.connecting.errors import ConnectError
-from hopmeter.connecting.mirror import Mirror
-from hopmeter.connecting.rendezvous import Rendezvous
-from hopmeter.launch.alarm import Alarm
+from hopmeter.client.errors import ConnectError
+from hopmeter.client.remote_registry import Mirror
+from hopmeter.client.rendezvous import Rendezvous
+from hopmeter.runtime.signals import Alarm
 
 Door = meeting.Door | network.Door
 

@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import Any
 
 from hopmeter.errors import HopmeterError
-from hopmeter.launch.alarm import Alarm
-from hopmeter.untrusted_json import parse
+from hopmeter.runtime.signals import Alarm
+from hopmeter.system.untrusted_json import parse
 
 LONGEST_LINE = 1 << 20
 Said = dict[str, Any]

@@ -16,8 +16,8 @@ from hopmeter.build.targets import Target, chosen
 from hopmeter.build.work import Outcome, build_all, workshop
 from hopmeter.cli.parts import options
 from hopmeter.cli.parts.stopping import stopping
-from hopmeter.report import words
-from hopmeter.terminal import Console
+from hopmeter.report import formatting
+from hopmeter.system.terminal import Console
 
 
 def build(
@@ -81,7 +81,7 @@ def _failed(outcomes: list[Outcome], for_scenario: bool, named: bool) -> bool:
 
 def _announce(console: Console, targets: list[Target]) -> None:
     console.print(
-        f"building {words.plural(len(targets), 'adapter')}: {', '.join(target.title for target in targets)}",
+        f"building {formatting.plural(len(targets), 'adapter')}: {', '.join(target.title for target in targets)}",
         highlight=False,
         soft_wrap=True,
     )
@@ -94,9 +94,8 @@ def _all(console: Console, targets: list[Target], as_json: bool, system_packages
     rest, under_way = [target.title for target in targets], list[str]()
 
     def left() -> str:
-        return (
-            f"{len(outcomes)} of {words.plural(len(targets), 'adapter')} done, as they were before: {', '.join(rest)}"
-        )
+        done = f"{len(outcomes)} of {formatting.plural(len(targets), 'adapter')} done"
+        return f"{done}, as they were before: {', '.join(rest)}"
 
     def begin(target: Target) -> None:
         under_way.append(target.title)

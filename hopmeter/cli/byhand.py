@@ -13,9 +13,9 @@ import typer.core
 from rich.table import Table
 
 import hopmeter
-from hopmeter import places
 from hopmeter.errors import UsageError
-from hopmeter.terminal import Console
+from hopmeter.system import paths
+from hopmeter.system.terminal import Console
 
 SEVERAL = ("--plugins", "--mwares")
 INTERRUPTED = 130
@@ -146,7 +146,7 @@ def _study(side: str, asked: dict[str, Any], out: Path | None) -> None:
     from hopmeter.byhand.meeting import checked
     from hopmeter.byhand.results import Results
     from hopmeter.byhand.study import Asked, Study
-    from hopmeter.launch.failure import InterruptedRunError
+    from hopmeter.runtime.failures import InterruptedRunError
 
     told = Asked(**asked)
     checked(told.name)
@@ -166,15 +166,15 @@ def _study(side: str, asked: dict[str, Any], out: Path | None) -> None:
 
 def _told(asked: dict[str, Any]) -> dict[str, Any]:
     """What a report of it says besides the figures."""
-    from hopmeter.doctor import machine
+    from hopmeter.machine import description
 
     started = datetime.now().astimezone().isoformat(timespec="seconds")
     about = {"command": ["hopmeter", *sys.argv[1:]], "started": started, "hopmeter": hopmeter.__version__}
-    return {**about, **asked, "machine": machine.describe()}
+    return {**about, **asked, "machine": description.describe()}
 
 
 def _folder(side: str) -> Path:
-    return places.results() / f"by-hand-{time.strftime('%Y%m%d-%H%M%S')}-{side}"
+    return paths.results() / f"by-hand-{time.strftime('%Y%m%d-%H%M%S')}-{side}"
 
 
 def serve(
@@ -227,7 +227,7 @@ def ask(
     from hopmeter.byhand.asker import ask as asked
     from hopmeter.byhand.brokers import given
     from hopmeter.byhand.meeting import checked
-    from hopmeter.launch.failure import InterruptedRunError
+    from hopmeter.runtime.failures import InterruptedRunError
 
     if frames is not None and number is not None:
         raise UsageError("--frames and --number say the same thing twice", "keep one")
@@ -250,8 +250,8 @@ def ask(
 
 def _frames(width: int | None, height: int | None, file: Path | None) -> Any:
     """The size of a frame that is generated, and the source of those that are not; what a file shows is looked at."""
-    from hopmeter.pictures import decoded
-    from hopmeter.pictures.source import of_file
+    from hopmeter.images import decoded
+    from hopmeter.images.source import of_file
 
     size = (width or 640, height or 480)
     if file is None:

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from hopmeter.build.command import BuildError
 from hopmeter.build.work import workshop
-from hopmeter.terminal import Console
+from hopmeter.system.terminal import Console
 
 if TYPE_CHECKING:
     from hopmeter.manifest import Offer

@@ -9,8 +9,8 @@ import typer
 from rich.table import Table
 
 from hopmeter.cli.parts.stopping import stopping
-from hopmeter.doctor.finding import Finding
-from hopmeter.terminal import Console
+from hopmeter.machine.finding import Finding
+from hopmeter.system.terminal import Console
 
 STYLES = {"good": "green", "note": "yellow", "hurts": "bold red", "unknown": "dim"}
 
@@ -25,7 +25,7 @@ def doctor(
     """
     # Loading the probes takes longer than --help should.
     from hopmeter.cli.parts.measuring import tell_swept
-    from hopmeter.doctor.examination import STEPS, Part, examine
+    from hopmeter.machine.examination import STEPS, Part, examine
 
     console = Console(stderr=as_json, markup=True)
     tell_swept(console)

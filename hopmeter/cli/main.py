@@ -13,8 +13,8 @@ def run() -> None:
     """The entry point: what is wrong is said in words, and the exit code says what kind of wrong it is."""
     try:
         # Loading takes a while, and Ctrl-C may come meanwhile: it is heard here too.
-        from hopmeter import terminal
         from hopmeter.cli.parts.application import app, register_all
+        from hopmeter.system import terminal
 
         terminal.replace_what_cannot_be_encoded()
         register_all()
@@ -46,7 +46,7 @@ def _stop() -> None:
 
 def fail(failed: HopmeterError) -> None:
     """Says on stderr what failed and what to do."""
-    from hopmeter.terminal import Console
+    from hopmeter.system.terminal import Console
 
     console = Console(stderr=True, highlight=False)
     console.print(f"hopmeter: {failed.what}", style="bold red", markup=False, soft_wrap=True)

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from hopmeter import places
 from hopmeter.build.template import FOLDERS, create
 from hopmeter.cli.parts.options import words
 from hopmeter.errors import UsageError
-from hopmeter.terminal import Console
+from hopmeter.system import paths
+from hopmeter.system.terminal import Console
 
 new = typer.Typer(no_args_is_help=True, help="Make something new from a template.")
 
@@ -31,18 +31,18 @@ def transport(
 ) -> None:
     """Copy the template: an adapter that builds and passes conformance as it stands."""
     languages = words("language", language or ()) or _possible()
-    folder = create(name, languages, _template(), places.transport_folders()[0])
+    folder = create(name, languages, _template(), paths.transport_folders()[0])
     print(folder)
     Console(stderr=True).print(f"next: hopmeter build {name}, then docs/adding-a-transport.md")
 
 
 def _possible() -> list[str]:
     """Rust adapters are built in a checkout only."""
-    return [language for language in FOLDERS if language != "rust" or places.checkout()]
+    return [language for language in FOLDERS if language != "rust" or paths.checkout()]
 
 
 def _template() -> Path:
-    for folder in places.transport_folders():
+    for folder in paths.transport_folders():
         if (folder / "_template").is_dir():
             return folder / "_template"
     raise UsageError("the template is missing from this installation", "install hopmeter again")

@@ -12,7 +12,7 @@ import typer
 from hopmeter.cli.parts.environment import asked
 from hopmeter.cli.parts.options import given
 from hopmeter.errors import UsageError
-from hopmeter.terminal import Console
+from hopmeter.system.terminal import Console
 
 EPILOG = "Example: hopmeter run --transport zeromq,unix --language rust,c++ --wait block --rate 10,1000 --trials 5"
 Text = str | None

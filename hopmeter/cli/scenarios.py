@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from hopmeter.terminal import Console
+from hopmeter.system.terminal import Console
 
 
 def register(app: typer.Typer) -> None:

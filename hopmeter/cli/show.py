@@ -14,7 +14,7 @@ from hopmeter.cli.main import fail
 from hopmeter.cli.parts.options import a_file
 from hopmeter.cli.parts.stopping import stopping
 from hopmeter.errors import HopmeterError
-from hopmeter.terminal import Console
+from hopmeter.system.terminal import Console
 
 STDOUT = Path("/dev/stdout")
 """What is there already, in a file or on its way through a pipe, stays."""

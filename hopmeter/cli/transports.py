@@ -11,7 +11,7 @@ from rich.table import Table
 
 from hopmeter.errors import UsageError
 from hopmeter.manifest import Manifest, Readiness
-from hopmeter.terminal import Console
+from hopmeter.system.terminal import Console
 
 
 def register(app: typer.Typer) -> None:

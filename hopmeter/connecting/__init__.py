@@ -1,9 +1,13 @@
-"""`hopmeter.connect`: a publisher, subscriber, client and server that carry objects over any adapter with Python.
+"""The former name of `hopmeter.client`; it will go with the next release but one."""
 
-docs/connect.md tells how it is used, how two programs find each other, and what stays true of every transport.
-"""
+from __future__ import annotations
 
-from hopmeter.connecting.errors import CallFailedError, ConnectError, TimedOutError
-from hopmeter.connecting.house import House, connect
+import warnings
+from typing import Any
 
-__all__ = ["CallFailedError", "ConnectError", "House", "TimedOutError", "connect"]
+from hopmeter import client
+
+
+def __getattr__(name: str) -> Any:
+    warnings.warn(f"hopmeter.connecting is now hopmeter.client: import {name} from there", DeprecationWarning, 2)
+    return getattr(client, name)

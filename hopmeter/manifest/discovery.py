@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from hopmeter import places, toml_files
 from hopmeter.errors import UsageError
 from hopmeter.manifest.interpreter import NoPythonError, interpreter
 from hopmeter.manifest.model import Manifest, Offer
+from hopmeter.system import paths, toml_files
 
 
 def every(folders: Iterable[Path] | None = None) -> dict[str, Manifest]:
@@ -25,7 +25,7 @@ def broken(folders: Iterable[Path] | None = None) -> dict[str, UsageError]:
 def _read(folders: Iterable[Path] | None) -> tuple[dict[str, Manifest], dict[str, UsageError]]:
     good: dict[str, Manifest] = {}
     wrong: dict[str, UsageError] = {}
-    for path in places.manifests(folders):
+    for path in paths.manifests(folders):
         try:
             good[path.parent.name] = load(path)
         except UsageError as error:

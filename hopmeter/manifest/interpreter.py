@@ -12,8 +12,8 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
-from hopmeter import places
 from hopmeter.manifest.model import Offer
+from hopmeter.system import paths
 
 OLDEST = (3, 11)
 """What the instrument is built for."""
@@ -37,7 +37,7 @@ class Interpreter:
         # -P: a file of the user's working folder must not stand in for a module of a library.
         if self.program == Path(sys.executable):
             return [sys.executable, "-P", "-m", "hopmeter.node"]
-        return [str(self.program), "-P", str(places.PACKAGE / "node/start.py")]
+        return [str(self.program), "-P", str(paths.PACKAGE / "node/start.py")]
 
 
 class NoPythonError(Exception):
@@ -65,8 +65,8 @@ def ours() -> Interpreter:
 
 def folder(name: str) -> Path:
     """Where the environment of a transport or a codec lies that has one."""
-    tree = places.checkout()
-    return (tree / "build" if tree else places.cache()) / "environments" / name
+    tree = paths.checkout()
+    return (tree / "build" if tree else paths.cache()) / "environments" / name
 
 
 def own(name: str) -> Interpreter | None:

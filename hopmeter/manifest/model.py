@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 from hopmeter.manifest.daemon import Daemon
-from hopmeter.manifest.owned import Owned
 from hopmeter.manifest.strict import Strict
-from hopmeter.toml_files import one_of
+from hopmeter.manifest.user_install import Owned
+from hopmeter.system.toml_files import one_of
 
 Language = Literal["rust", "c++", "python"]
 Wait = Literal["spin", "block", "callback"]

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hopmeter import places
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, interpreter
 from hopmeter.manifest.model import Manifest, Offer
-from hopmeter.manifest.owned import Owned
+from hopmeter.manifest.user_install import Owned
+from hopmeter.system import paths
 
 PATIENCE_S = 30
 SPEC_FORMAT = 2
@@ -106,29 +106,29 @@ def node_command(manifest: Manifest, language: str, codec: str = NO_CODEC) -> li
         offer = manifest.offers[language]
         found = _interpreter(offer, codec)
         return [*_preloading(offer), *found.command] if found else None
-    node = places.node(manifest.name, language)
+    node = paths.node(manifest.name, language)
     return [str(node)] if node else None
 
 
 def _preloading(offer: Offer) -> list[str]:
     """What begins the command of a node that has a library loaded before all else; nothing until that is built."""
-    paths = [folder / offer.preload for folder in places.node_folders()] if offer.preload else []
-    return next((["/usr/bin/env", f"LD_PRELOAD={path}"] for path in paths if path.is_file()), [])
+    preloads = [folder / offer.preload for folder in paths.node_folders()] if offer.preload else []
+    return next((["/usr/bin/env", f"LD_PRELOAD={path}"] for path in preloads if path.is_file()), [])
 
 
 def _interpreter(offer: Offer, codec: str) -> Interpreter | None:
     if codec == NO_CODEC:
         return interpreter(offer)
-    from hopmeter.manifest import carrying  # NumPy, for codecs alone
+    from hopmeter.manifest import codec_interpreter  # NumPy, for codecs alone
 
-    return carrying.interpreter(codec, offer)
+    return codec_interpreter.interpreter(codec, offer)
 
 
 def _frameworkless(offer: Offer, codec: str) -> tuple[str, str]:
     """What is missing where no Python has both, and what gets it: one command for all transports on hopmeter's own."""
-    from hopmeter.manifest import carrying
+    from hopmeter.manifest import codec_interpreter
 
-    if carrying.joined(codec, offer) is None:
+    if codec_interpreter.joined(codec, offer) is None:
         return f"the packages of {codec} are not installed", f"hopmeter build --framework {codec}"
     both = f"no Python here has both {offer.transport} and {codec}"
     return both, f"hopmeter build {offer.transport} --framework {codec}"
@@ -136,11 +136,11 @@ def _frameworkless(offer: Offer, codec: str) -> tuple[str, str]:
 
 def environment() -> dict[str, str]:
     """What nodes are started with: they find this very package, and no library starts threads of its own to compute."""
-    tree = places.checkout()
-    paths = [str(tree)] if tree else []
+    tree = paths.checkout()
+    folders = [str(tree)] if tree else []
     if os.environ.get("PYTHONPATH"):
-        paths.append(os.environ["PYTHONPATH"])
-    found = {"PYTHONPATH": os.pathsep.join(paths)} if paths else {}
+        folders.append(os.environ["PYTHONPATH"])
+    found = {"PYTHONPATH": os.pathsep.join(folders)} if folders else {}
     # Whatever the terminal shows, their logs are UTF-8, and no word of theirs is an error.
     return {**os.environ, "PYTHONIOENCODING": "utf-8:backslashreplace", "OMP_NUM_THREADS": "1", **found}
 
@@ -185,14 +185,14 @@ def _depends_on(manifest: Manifest, language: str, command: Sequence[str], codec
         return [Path(command[0])]
     here = manifest.folder / "python"
     shared = manifest.folder.parent.glob("_*/python/*.py")
-    instrument = places.PACKAGE.glob("_instrument*.so")
+    instrument = paths.PACKAGE.glob("_instrument*.so")
     found = _interpreter(manifest.offers[language], codec)
     packages = found.packages if found else ()
     return [Path(command[0]), *packages, *sorted(here.rglob("*.py")), *sorted(shared), *sorted(instrument)]
 
 
-def _mark(paths: Iterable[Path]) -> list[list[str | int]]:
-    return [[str(path), path.stat().st_mtime_ns, path.stat().st_size] for path in paths if path.exists()]
+def _mark(files: Iterable[Path]) -> list[list[str | int]]:
+    return [[str(path), path.stat().st_mtime_ns, path.stat().st_size] for path in files if path.exists()]
 
 
 def _brought(user: Owned | None) -> list[list[str | int]]:
@@ -203,7 +203,7 @@ def _brought(user: Owned | None) -> list[list[str | int]]:
 def _memory(manifest: Manifest, language: str, mark: list[list[str | int]]) -> Path:
     # Two environments on one machine have libraries of their own, and so has each codec that is apart.
     place = zlib.crc32(f"{manifest.folder} {sys.prefix} {mark[0][0]}".encode())
-    return places.cache() / "describe" / f"{manifest.name}-{places.language_word(language)}-{place}.json"
+    return paths.cache() / "describe" / f"{manifest.name}-{paths.language_word(language)}-{place}.json"
 
 
 def _remembered(manifest: Manifest, language: str, mark: list[list[str | int]]) -> dict[str, Any] | None:

@@ -1,6 +1,6 @@
 """From a scenario to cells, and from a cell to what its nodes are told."""
 
-from hopmeter.plan.cell import Cell
+from hopmeter.model.cell import Cell
 from hopmeter.plan.make import Plan, make
 
 __all__ = ["Cell", "Plan", "make"]

@@ -11,11 +11,12 @@ from hopmeter.errors import UsageError
 from hopmeter.manifest import Manifest, Readiness, named, selected
 from hopmeter.manifest.model import Offer
 from hopmeter.manifest.readiness import readiness
-from hopmeter.plan.cell import AXES, Cell, waits_of
+from hopmeter.model import units
+from hopmeter.model.cell import AXES, Cell, waits_of
+from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, UNSCHEDULED
 from hopmeter.plan.cores import Machine, NoCoresError
-from hopmeter.scenario import Ask, Scenario, amounts
-from hopmeter.scenario.paces import MOST_UNSCHEDULED_MESSAGES, UNSCHEDULED
-from hopmeter.toml_files import one_of
+from hopmeter.scenario import Ask, Scenario
+from hopmeter.system.toml_files import one_of
 
 PATIENCE_S = 30.0
 """How long `closed` and `max` go on at most where only messages are given."""
@@ -92,7 +93,7 @@ def _preferred(manifest: Manifest, axes: Mapping[str, Any], ready: Mapping[tuple
 def _is_offered(language: str, offer: Offer, axes: Mapping[str, Any]) -> bool:
     if axes["codec"] != "none" and language != "python":
         return False
-    if axes["codec"] == "none" and amounts.payload_bytes(axes["payload"]) > offer.max_payload_bytes:
+    if axes["codec"] == "none" and units.payload_bytes(axes["payload"]) > offer.max_payload_bytes:
         return False
     placements = (*offer.placements, "apart")
     waits = waits_of(axes["wait"])
@@ -128,7 +129,7 @@ def _cell(
         wait=axes["wait"],
         cores=axes["cores"],
         payload=axes["payload"],
-        payload_bytes=amounts.payload_bytes(axes["payload"]),
+        payload_bytes=units.payload_bytes(axes["payload"]),
         # An object is made once; encoding and decoding it is how the ends touch it.
         touch=axes["touch"] if axes["codec"] == "none" else "none",
         codec=axes["codec"],
@@ -170,9 +171,9 @@ def _manner(scenario: Scenario) -> dict[str, Any]:
         "reply": scenario.reply,
         "checksum": scenario.checksum,
         "spin_us": scenario.spin_us,
-        "drain_s": amounts.seconds(scenario.drain),
-        "busy_s": amounts.seconds(scenario.busy),
-        "timeout_s": amounts.seconds(scenario.timeout),
+        "drain_s": units.seconds(scenario.drain),
+        "busy_s": units.seconds(scenario.busy),
+        "timeout_s": units.seconds(scenario.timeout),
         "fifo": scenario.fifo,
         "mlock": scenario.mlock,
         "awake": scenario.awake,
@@ -182,7 +183,7 @@ def _manner(scenario: Scenario) -> dict[str, Any]:
 def length(ask: Ask, axes: Mapping[str, Any]) -> dict[str, Any]:
     """How many messages, and how long they may take at most."""
     rate = None if axes["pace"] in UNSCHEDULED else axes["rate"]
-    span = amounts.seconds(ask.duration) if ask.duration else None
+    span = units.seconds(ask.duration) if ask.duration else None
     if ask.messages is not None:
         messages = ask.messages
     else:

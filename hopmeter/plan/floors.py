@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hopmeter.plan.cell import AXES, Cell
+from hopmeter.model.cell import AXES, Cell
 from hopmeter.plan.expand import World
 from hopmeter.plan.rules import why_not
 

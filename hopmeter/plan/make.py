@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, replace
 
-from hopmeter.plan.cell import Cell
+from hopmeter.model.cell import Cell
 from hopmeter.plan.expand import World, expanded
 from hopmeter.plan.floors import with_floors, without_floors
 from hopmeter.plan.objects import weighed

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from hopmeter import pictures
+from hopmeter import images
 from hopmeter.manifest.readiness import Readiness
-from hopmeter.plan.cell import Cell
+from hopmeter.model.cell import Cell
+from hopmeter.model.units import object_of
 from hopmeter.plan.expand import World
-from hopmeter.plan.weights import Asked, Weights, weights
-from hopmeter.scenario.amounts import object_of
+from hopmeter.plan.object_sizes import Asked, Weights, weights
 
 OBJECTS = ("array", "image")
 Key = tuple[str, str, str, str]
@@ -29,7 +29,7 @@ def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
     other = next((language for language in ends if language != "python"), "")
     if other:
         return f"codec {cell.codec} carries objects of Python's, and an end is {other}"
-    if kind not in OBJECTS and not pictures.parsed(cell.payload):
+    if kind not in OBJECTS and not images.parsed(cell.payload):
         forms = "array:200x200, image:1440x1080, image:PATH or video:PATH"
         return f"codec {cell.codec} carries objects, {forms}, and not {cell.payload}"
     return _no_place(cell)
@@ -74,9 +74,9 @@ def weighed(cells: Sequence[Cell], world: World) -> list[Cell]:
 
 
 def _question(cell: Cell, carrier: Readiness, world: World) -> Asked:
-    from hopmeter.manifest import carrying  # NumPy, for codecs alone
+    from hopmeter.manifest import codec_interpreter  # NumPy, for codecs alone
 
-    python = carrying.interpreter(cell.codec, world.manifests[cell.transport].offers["python"])
+    python = codec_interpreter.interpreter(cell.codec, world.manifests[cell.transport].offers["python"])
     is_it = python is not None and tuple(python.command) == carrier.command
     return Asked(carrier.command, python if is_it else None, cell.codec, cell.device, cell.share)
 

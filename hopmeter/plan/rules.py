@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 from hopmeter.manifest import Manifest
 from hopmeter.manifest.readiness import NOT_BUILT
-from hopmeter.plan.cell import Cell
+from hopmeter.model import units
+from hopmeter.model.cell import Cell
+from hopmeter.model.units import MOST_S
 from hopmeter.plan.expand import World, language_parts, word_of
 from hopmeter.plan.objects import why_no_object
-from hopmeter.scenario import amounts
-from hopmeter.scenario.amounts import MOST_S
 from hopmeter.scenario.model import MOST_MESSAGES
 
 Rule = Callable[[Cell, Manifest, World], str]
@@ -90,12 +90,12 @@ def _are(many: int) -> str:
 
 def _copies(cell: Cell, manifest: Manifest, _: World) -> str:
     lacking = [word for word in languages(cell) if not manifest.offers[word].copies]
-    is_own = any(work.get("way") == "own" for work in amounts.works(cell.work))
+    is_own = any(work.get("way") == "own" for work in units.works(cell.work))
     return f"{cell.transport} ({lacking[0]}) brings no copy function of its own" if is_own and lacking else ""
 
 
 def _works(cell: Cell) -> str:
-    many = len(amounts.works(cell.work))
+    many = len(units.works(cell.work))
     if many > 1 and cell.pattern != "scatter" and not cell.sinks_work:
         return (
             f"work {cell.work} is for {many} servers of a scatter, or sinks without relays; the others all do the same"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hopmeter.plan.cell import Cell
+from hopmeter.model.cell import Cell
 from hopmeter.plan.expand import length
 from hopmeter.scenario import Ask, Scenario, asks
 from hopmeter.scenario.search import Search

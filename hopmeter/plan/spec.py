@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hopmeter.images.decoded import Decoded
 from hopmeter.manifest.readiness import SPEC_FORMAT
-from hopmeter.pictures.decoded import Decoded
-from hopmeter.plan.cell import Cell
+from hopmeter.model import units
+from hopmeter.model.cell import Cell
 from hopmeter.plan.topology import Participant, topology
-from hopmeter.scenario import amounts
 
 SPARE_SAMPLES = 4096
 """Room beyond two samples a message, for duplicates of short trials."""
@@ -94,7 +94,7 @@ def _common(cell: Cell, place: Place) -> dict[str, Any]:
 def _payload(cell: Cell, place: Place) -> dict[str, Any]:
     if cell.codec != "none":
         return {"kind": "bytes"}
-    return place.picture.payload if place.picture else amounts.payload(cell.payload)
+    return place.picture.payload if place.picture else units.payload(cell.payload)
 
 
 def _object(cell: Cell, place: Place) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def _object(cell: Cell, place: Place) -> dict[str, Any]:
         return {}
     made_of = cell.payload
     if picture := place.picture:
-        made_of = f"{amounts.object_of(cell.payload)}:{picture.frames}:{picture.file}"
+        made_of = f"{units.object_of(cell.payload)}:{picture.frames}:{picture.file}"
     told = {"codec": cell.codec, "device": cell.device, "object": made_of}
     return told if cell.share == "none" else {**told, "share": cell.share}
 
@@ -111,7 +111,7 @@ def _object(cell: Cell, place: Place) -> dict[str, Any]:
 def _where_asked(cell: Cell, place: Place) -> dict[str, Any]:
     """What a node need not know where it is as usual, so that one that was built before goes on working."""
     told: dict[str, Any] = {}
-    if file := amounts.payload_file(cell.payload):
+    if file := units.payload_file(cell.payload):
         told["payload_file"] = str(file)
     if (picture := place.picture) and cell.codec == "none":
         told |= {"payload_file": str(picture.file)} | ({"payload_frames": picture.frames} if picture.frames > 1 else {})
@@ -165,7 +165,7 @@ def _own_wait(cell: Cell, sink: Participant) -> str:
 def _work(cell: Cell, one: Participant) -> dict[str, Any]:
     """Relays and servers work, else sinks; where servers or sinks differ, number i does what stands at i."""
     workers = ("sink",) if cell.sinks_work else ("relay", "server")
-    listed = amounts.works(cell.work if one.role in workers else "none")
+    listed = units.works(cell.work if one.role in workers else "none")
     return listed[(one.place - 1) % len(listed)]
 
 

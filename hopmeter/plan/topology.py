@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hopmeter.plan.cell import Cell
+from hopmeter.model.cell import Cell
 from hopmeter.plan.expand import language_parts
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from hopmeter.report import words
+from hopmeter.report import formatting
 from hopmeter.report.codecs import ways
 from hopmeter.report.copies import copies
 from hopmeter.report.grouping import Group
 from hopmeter.report.limits import most_pairs
-from hopmeter.report.overwork import beyond
 from hopmeter.report.ranking import Place, bounds, faster, places
 from hopmeter.report.searches import searches
+from hopmeter.report.server_overhead import beyond
 from hopmeter.report.source import Row, Run
 
 SPELLED_OUT = 3
@@ -72,31 +72,33 @@ def sentence(group: Group, found: Sequence[Group]) -> str:
 
 def _told(group: Group, row: Row, verdict: str = "") -> str:
     """`shm was fastest: half of …` with its interval."""
-    what = WHAT[row.headline].format(p50=words.microseconds(row.p50))
+    what = WHAT[row.headline].format(p50=formatting.microseconds(row.p50))
     known = bounds(row)
-    return f"{_name(group, row)}{verdict}: {what}" + (f" (95 % interval {words.interval(*known)})" if known else "")
+    return f"{_name(group, row)}{verdict}: {what}" + (
+        f" (95 % interval {formatting.interval(*known)})" if known else ""
+    )
 
 
 def _floored(row: Row) -> str:
     ratio = row["times_floor"]
-    return "" if ratio is None or row.is_floor else f", {words.times(ratio)} what the cheapest way here takes"
+    return "" if ratio is None or row.is_floor else f", {formatting.times(ratio)} what the cheapest way here takes"
 
 
 def _tied(group: Group, first: Place) -> str:
     names = [_name(group, row) for row in (first.row, *first.ties)]
     if len(names) > 4:
-        names = [*names[:3], words.plural(len(names) - 3, "other")]
+        names = [*names[:3], formatting.plural(len(names) - 3, "other")]
     slower = [row for row in group.ranked if faster(first.row, row)]
-    rest = f" {_name(group, first.row)} is faster than {words.listed(_some(group, slower))}." if slower else ""
+    rest = f" {_name(group, first.row)} is faster than {formatting.listed(_some(group, slower))}." if slower else ""
     return (
-        f"{words.listed(names)} cannot be told apart: their intervals overlap. The lowest median is "
-        f"{words.microseconds(first.row.p50)}.{rest}"
+        f"{formatting.listed(names)} cannot be told apart: their intervals overlap. The lowest median is "
+        f"{formatting.microseconds(first.row.p50)}.{rest}"
     )
 
 
 def _some(group: Group, rows: Sequence[Row]) -> list[str]:
     names = [_name(group, row) for row in rows]
-    return names if len(names) <= 4 else [*names[:3], words.plural(len(names) - 3, "other")]
+    return names if len(names) <= 4 else [*names[:3], formatting.plural(len(names) - 3, "other")]
 
 
 def _lead(group: Group, ranked: Sequence[Place]) -> str:
@@ -104,7 +106,7 @@ def _lead(group: Group, ranked: Sequence[Place]) -> str:
     mine, next_one = bounds(ranked[0].row), bounds(ranked[1].row)
     if mine is None or next_one is None or mine[1] <= 0:
         return ""
-    return f"; the next, {_name(group, ranked[1].row)}, took at least {words.times(next_one[0] / mine[1])} as long"
+    return f"; the next, {_name(group, ranked[1].row)}, took at least {formatting.times(next_one[0] / mine[1])} as long"
 
 
 def _name(group: Group, row: Row) -> str:
@@ -116,10 +118,10 @@ def summary(found: Sequence[Group]) -> str:
     firsts = [(group, places(group)[0]) for group in found]
     clear = Counter(group.label(place.row) for group, place in firsts if place.best is not None and not place.ties)
     open_ones = len(found) - clear.total()
-    total = words.plural(len(found), "comparison")
+    total = formatting.plural(len(found), "comparison")
     if not clear:
         return f"Of {total}, none has a fastest row that the intervals set apart from all others."
-    led = words.listed([f"{name} was fastest in {many}" for name, many in clear.most_common()])
+    led = formatting.listed([f"{name} was fastest in {many}" for name, many in clear.most_common()])
     rest = f"; in the other {open_ones} the intervals do not settle it" if open_ones else ""
     return f"Of {total}, {led}{rest}."
 
@@ -134,5 +136,5 @@ def caution(runs: Sequence[Run]) -> list[str]:
     )
     saturated = sorted({row["transport"] for run in runs for row in run.measured if row["status"] == "saturated"})
     if saturated:
-        said.append(f"{words.listed(saturated)} could not keep up everywhere; those rows are not ranked.")
+        said.append(f"{formatting.listed(saturated)} could not keep up everywhere; those rows are not ranked.")
     return said

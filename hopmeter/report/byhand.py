@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from hopmeter.analysis.percentiles import PERMILLE, estimate, quantiles
 from hopmeter.errors import UsageError
-from hopmeter.input_files import read_text
-from hopmeter.plan.cell import Cell
-from hopmeter.report import facts, words
+from hopmeter.model.cell import Cell
+from hopmeter.report import facts, formatting
 from hopmeter.report.drawing import Figure
 from hopmeter.report.source import Row, Run
 from hopmeter.store.disk import StoreError
-from hopmeter.store.run import BY_HAND
-from hopmeter.untrusted_json import parse
+from hopmeter.store.run_folder import BY_HAND
+from hopmeter.system.input_files import read_text
+from hopmeter.system.untrusted_json import parse
 
 PASSING = ("Load before the run", "Stolen since boot, %")
 """What of a machine is another from one minute to the next."""
@@ -64,7 +64,7 @@ class Line:
     def cells(self) -> tuple[Figured, ...]:
         """Under the heads."""
         times = (self.p50, self.p90, self.p99, self.most, self.mean)
-        return (*(Figured(value, words.number(value)) for value in times), *self.more)
+        return (*(Figured(value, formatting.number(value)) for value in times), *self.more)
 
 
 HEADS = ("p50, µs", "p90, µs", "p99, µs", "Longest, µs", "Mean, µs")
@@ -171,4 +171,4 @@ def line(names: tuple[str, str], known: Delays, more: tuple[Figured, ...]) -> Li
 
 def counted(value: float | None) -> Figured:
     """A whole number for a table."""
-    return Figured(value, words.count(value))
+    return Figured(value, formatting.count(value))

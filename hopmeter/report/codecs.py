@@ -9,7 +9,7 @@ from functools import cached_property
 
 import altair as alt
 
-from hopmeter.report import shapes, theme, words
+from hopmeter.report import formatting, shapes, theme
 from hopmeter.report.grouping import Group, families, labels
 from hopmeter.report.source import Row
 
@@ -58,8 +58,8 @@ class OneWay(Group):
     def title(self) -> str:
         """`array 200×200 at 100 Hz over zeromq`."""
         kind, _, shape = str(self.conditions["payload"]).partition(":")
-        payload, rate = f"{kind} {shape.replace('x', '×')}".strip(), words.rate(self.conditions["rate_hz"])
-        return f"{payload} at {rate} over {self.over}" if rate != words.NOTHING else f"{payload} over {self.over}"
+        payload, rate = f"{kind} {shape.replace('x', '×')}".strip(), formatting.rate(self.conditions["rate_hz"])
+        return f"{payload} at {rate} over {self.over}" if rate != formatting.NOTHING else f"{payload} over {self.over}"
 
 
 def ways(groups: Sequence[Group]) -> list[OneWay]:
@@ -107,7 +107,7 @@ def on_gpu(stands: Sequence[Stand]) -> list[str]:
     """`torch over zeromq 1.30×`: the median of objects on a GPU as a multiple of that of the same ones in memory."""
     medians = {(str(each.row["codec"]), each.series, each.row.cell.place): each.box.p50 for each in stands}
     return [
-        " ".join([f"{codec} over {series}", *(f"by {share}" for share in place[1:]), words.times(there / here)])
+        " ".join([f"{codec} over {series}", *(f"by {share}" for share in place[1:]), formatting.times(there / here)])
         for (codec, series, place), there in medians.items()
         if place != ("cpu",) and (here := medians.get((codec, series, ("cpu",))))
     ]
@@ -115,7 +115,7 @@ def on_gpu(stands: Sequence[Stand]) -> list[str]:
 
 def _codec(row: Row, places: bool) -> str:
     codec = "no codec" if row["codec"] in (None, "none") else str(row["codec"])
-    return " ".join(words.distinct([codec, *(row.cell.place if places else ())]))
+    return " ".join(formatting.distinct([codec, *(row.cell.place if places else ())]))
 
 
 def height(stands: Sequence[Stand]) -> float:

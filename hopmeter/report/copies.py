@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hopmeter.report import words
+from hopmeter.report import formatting
 from hopmeter.report.grouping import CONDITIONS
 from hopmeter.report.source import Row, Run
 
@@ -24,8 +24,10 @@ class Copies:
         """The order in words, with the median of each."""
         first = self.rows[0]
         sizes = {_parts(row)[0] for row in self.rows}
-        told = [f"{_way(row, with_size=len(sizes) > 1)} {words.microseconds(row['copy_p50_us'])}" for row in self.rows]
-        what = f"{words.payload_bytes(first['payload_bytes'])} ({first['payload']})"
+        told = [
+            f"{_way(row, with_size=len(sizes) > 1)} {formatting.microseconds(row['copy_p50_us'])}" for row in self.rows
+        ]
+        what = f"{formatting.payload_bytes(first['payload_bytes'])} ({first['payload']})"
         return (
             f"Medians of a copy of {what} received over {first['transport']} ({first['language']}): {', '.join(told)}."
         )

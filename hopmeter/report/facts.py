@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hopmeter.pictures.decoded import said
-from hopmeter.report import words
+from hopmeter.images.decoded import said
+from hopmeter.report import formatting
 from hopmeter.report.processes import mapped_mb
 from hopmeter.report.source import Run
 
@@ -53,8 +53,8 @@ def noise(run: Run) -> Facts:
     return [
         (
             f"Core {core['core']}",
-            f"away for up to {words.microseconds(core['longest_us'])}, "
-            f"{words.number(core['gaps_per_s'])} times a second over 10{words.THIN}µs",
+            f"away for up to {formatting.microseconds(core['longest_us'])}, "
+            f"{formatting.number(core['gaps_per_s'])} times a second over 10{formatting.THIN}µs",
         )
         for core in run.part("noise").get("cores", [])
     ]
@@ -62,9 +62,9 @@ def noise(run: Run) -> Facts:
 
 def versions(runs: Sequence[Run]) -> Facts:
     """hopmeter and every library that took part."""
-    own = [("hopmeter", version) for version in words.distinct(run.text("hopmeter") for run in runs)]
+    own = [("hopmeter", version) for version in formatting.distinct(run.text("hopmeter") for run in runs)]
     rows = [row for run in runs for row in run.measured if row["library_version"]]
-    seen = words.distinct(f"{row['transport']} ({row['language']})\t{row['library_version']}" for row in rows)
+    seen = formatting.distinct(f"{row['transport']} ({row['language']})\t{row['library_version']}" for row in rows)
     return own + [_pair(each) for each in sorted(seen)]
 
 
@@ -85,13 +85,13 @@ def _of_runs(ways: Mapping[str, Sequence[str]]) -> list[str]:
     """Each way, with its runs where others took another: those of ROS 2 may differ in nothing but the rmw."""
     every = {name for names in ways.values() for name in names}
     return [
-        way if set(names) == every else f"{way} (in {words.listed(words.distinct(names))})"
+        way if set(names) == every else f"{way} (in {formatting.listed(formatting.distinct(names))})"
         for way, names in ways.items()
     ]
 
 
 def _mapped(most_mb: float) -> list[str]:
-    return [f"a process maps up to {words.payload_bytes(most_mb * 1e6)} of shared memory"] if most_mb else []
+    return [f"a process maps up to {formatting.payload_bytes(most_mb * 1e6)} of shared memory"] if most_mb else []
 
 
 def pictures(runs: Sequence[Run]) -> Facts:
@@ -110,7 +110,7 @@ def builds(run: Run) -> Facts:
     alike: dict[str, list[str]] = {}
     for name, how in run.part("builds").items():
         alike.setdefault(str(how), []).append(name)
-    return [(words.listed(names), how) for how, names in alike.items()]
+    return [(formatting.listed(names), how) for how, names in alike.items()]
 
 
 def instrument(run: Run) -> Facts:
@@ -123,7 +123,9 @@ def instrument(run: Run) -> Facts:
         ("copy_bytes_per_ns", "One core copies, from memory", "GB/s"),
     )
     facts = [
-        (name, f"{words.number(own[key])}{words.THIN}{unit}") for key, name, unit in named if own.get(key) is not None
+        (name, f"{formatting.number(own[key])}{formatting.THIN}{unit}")
+        for key, name, unit in named
+        if own.get(key) is not None
     ]
     for column, name in (("pacing_error_p50_us", "Pacing error, median"), ("pacing_error_p99_us", "Pacing error, p99")):
         ends = _ends(row[column] for row in run.measured if row.ok)
@@ -138,5 +140,5 @@ def _ends(values: Iterable[Any]) -> str:
     if not known:
         return ""
     if known[0] == known[-1]:
-        return words.microseconds(known[0])
-    return f"{words.number(known[0])} to {words.microseconds(known[-1])} over the cells"
+        return formatting.microseconds(known[0])
+    return f"{formatting.number(known[0])} to {formatting.microseconds(known[-1])} over the cells"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from hopmeter.pictures import parsed
-from hopmeter.plan.cell import AXES, DEFAULTS
-from hopmeter.report import hosts, words
+from hopmeter.images import parsed
+from hopmeter.model.cell import AXES, DEFAULTS
+from hopmeter.report import formatting, hosts
 from hopmeter.report.source import Row, Run
 
 CONDITIONS = (*AXES, "payload_bytes", "reply", "fifo", "mlock", "awake")
@@ -67,8 +67,8 @@ class Group:
     @property
     def title(self) -> str:
         """What sets this group apart: `64 B at 1 000 Hz, 20 relays`."""
-        said = words.distinct(_said(key, self.conditions) for key in ("relays", "sinks", "pairs"))
-        varied = words.distinct(_said(key, self.conditions) for key in self.varied if key not in SPOKEN)
+        said = formatting.distinct(_said(key, self.conditions) for key in ("relays", "sinks", "pairs"))
+        varied = formatting.distinct(_said(key, self.conditions) for key in self.varied if key not in SPOKEN)
         telling = [f"{_said('payload', self.conditions)} {_tempo(self.conditions)}", *said, *varied]
         return ", ".join([*telling, *filter(None, [self.machine])])
 
@@ -79,12 +79,14 @@ class Group:
             aside.add("payload")
         tempo = [] if "rate_hz" in except_for else [_tempo(self.conditions)]
         said = [_said(key, self.conditions) for key in CONDITIONS if key not in aside]
-        return words.distinct([*said, *tempo, self.machine])
+        return formatting.distinct([*said, *tempo, self.machine])
 
     @property
     def chips(self) -> list[str]:
         """The other conditions, a word or two each."""
-        return words.distinct(_said(key, self.conditions) for key in CONDITIONS if key not in SPOKEN | set(self.varied))
+        return formatting.distinct(
+            _said(key, self.conditions) for key in CONDITIONS if key not in SPOKEN | set(self.varied)
+        )
 
 
 SPOKEN = {"payload", "payload_bytes", "rate_hz", "pace", "relays", "sinks", "pairs"}
@@ -153,11 +155,11 @@ def _worded(setting: Any) -> str:
 
 
 def _payload(value: Any, conditions: dict[str, Any]) -> str:
-    size = words.payload_bytes(conditions["payload_bytes"] or 0)
+    size = formatting.payload_bytes(conditions["payload_bytes"] or 0)
     kind, _, shape = str(value).partition(":")
     shape = shape if kind == "file" or parsed(str(value)) else shape.replace("x", "×")
-    named = {"bytes": "", "timing": "timing message"}.get(kind, " ".join(words.distinct([kind, shape])))
-    return ", ".join(words.distinct([named, size if conditions["payload_bytes"] or not named else ""]))
+    named = {"bytes": "", "timing": "timing message"}.get(kind, " ".join(formatting.distinct([kind, shape])))
+    return ", ".join(formatting.distinct([named, size if conditions["payload_bytes"] or not named else ""]))
 
 
 def _cores(value: Any, _: dict[str, Any]) -> str:
@@ -178,10 +180,12 @@ _SAYINGS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
     "cores": _cores,
     "payload": _payload,
     "touch": lambda value, _: f"touch {value}",
-    "relays": lambda value, _: words.plural(value, "relay"),
-    "sinks": lambda value, conditions: words.plural(value, "server" if conditions["pattern"] == "scatter" else "sink"),
+    "relays": lambda value, _: formatting.plural(value, "relay"),
+    "sinks": lambda value, conditions: formatting.plural(
+        value, "server" if conditions["pattern"] == "scatter" else "sink"
+    ),
     "asking": lambda *_: "asked one after the other",
-    "pairs": lambda value, _: words.plural(value, "pair"),
+    "pairs": lambda value, _: formatting.plural(value, "pair"),
     "heap": lambda *_: "freed memory left to the C library",
     "fifo": lambda value, _: f"SCHED_FIFO {value}",
     "mlock": lambda *_: "memory locked",
@@ -190,7 +194,7 @@ _SAYINGS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
 
 
 def _tempo(conditions: dict[str, Any]) -> str:
-    pace, rate = conditions["pace"], words.rate(conditions["rate_hz"])
+    pace, rate = conditions["pace"], formatting.rate(conditions["rate_hz"])
     plain = {"closed": "one at a time", "max": "as fast as it goes"}.get(str(pace))
     return plain or (f"at {rate}" if pace in (None, "open") else f"at {rate} ({pace})")
 
@@ -220,7 +224,7 @@ def labels(rows: Sequence[Row], apart: Sequence[str] = ()) -> dict[int, str]:
 
 
 def _name(said: Mapping[str, str], parts: Sequence[str]) -> str:
-    return " ".join(words.distinct(said[part] for part in parts))
+    return " ".join(formatting.distinct(said[part] for part in parts))
 
 
 def profile(row: Row, among: Iterable[Row]) -> str:

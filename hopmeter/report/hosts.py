@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hopmeter.report import words
+from hopmeter.report import formatting
 from hopmeter.report.source import Run
 
 IDENTITY = ("cpu_model", "cores", "distribution", "kernel", "container", "virtualisation")
@@ -42,4 +42,4 @@ def names(runs: Sequence[Run]) -> dict[int, str]:
 def _name(one: Host, telling: Sequence[int]) -> str:
     said = [SAID.get(IDENTITY[place], "{}").format(one[place]) for place in telling]
     model = "unknown processor" if one[0] == "unknown" else one[0]
-    return model + (f" ({', '.join(words.distinct(said))})" if said else "")
+    return model + (f" ({', '.join(formatting.distinct(said))})" if said else "")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hopmeter.report import words
+from hopmeter.report import formatting
 from hopmeter.report.grouping import CONDITIONS
 from hopmeter.report.source import Row, Run
 
@@ -93,17 +93,19 @@ class Echo:
     def sentence(self) -> str:
         """Everything that decides it."""
         shares = {"copying": self.copying, "TCP": self.tcp}
-        told = words.listed([f"{words.percent(share)} {name}" for name, share in shares.items() if share is not None])
+        told = formatting.listed(
+            [f"{formatting.percent(share)} {name}" for name, share in shares.items() if share is not None]
+        )
         return (
-            f"{self.name}, {words.plural(self.pairs, 'pair')}: {words.number(self.mb_s)} MB/s each way "
-            f"({words.times(self.mb_s / self.memory_mb_s)} what one core copies); limited by {self.limit}, with "
-            f"{words.number(self.busy)} of {words.plural(self.cores, 'core')} busy{self._want}"
+            f"{self.name}, {formatting.plural(self.pairs, 'pair')}: {formatting.number(self.mb_s)} MB/s each way "
+            f"({formatting.times(self.mb_s / self.memory_mb_s)} what one core copies); limited by {self.limit}, with "
+            f"{formatting.number(self.busy)} of {formatting.plural(self.cores, 'core')} busy{self._want}"
             + (f", {told}." if told else ".")
         )
 
     @property
     def _want(self) -> str:
-        return f" ({words.number(self.wanted)} wanted)" if self.wanted and self.pairs > 1 else ""
+        return f" ({formatting.number(self.wanted)} wanted)" if self.wanted and self.pairs > 1 else ""
 
 
 def _busy(row: Row) -> float:

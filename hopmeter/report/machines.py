@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from hopmeter.report import hosts, words
+from hopmeter.report import formatting, hosts
 from hopmeter.report.grouping import CONDITIONS, Group
 from hopmeter.report.ranking import bounds, faster, places
 from hopmeter.report.source import Row, Run
@@ -70,7 +70,7 @@ def about(runs: Sequence[Run]) -> list[dict[str, str]]:
         known = alike[0].part("machine")
         facts = {title: str(known.get(key) or "unknown") for key, title in FACTS}
         name = named.get(id(alike[0]), "")
-        found.append({"Machine": name, **facts, "Runs": words.listed([run.name for run in alike])})
+        found.append({"Machine": name, **facts, "Runs": formatting.listed([run.name for run in alike])})
     return found
 
 
@@ -139,14 +139,14 @@ def _lines(family: Sequence[Group], rows: Sequence[Rows], flips: Sequence[Flip])
             [_cell(own.get(name), taken) for own, taken in zip(rows, known, strict=True)],
             _flipped(name, flips),
         )
-        for name in words.distinct(name for own in rows for name in own)
+        for name in formatting.distinct(name for own in rows for name in own)
     ]
 
 
 def _cell(row: Row | None, taken: dict[int, str]) -> tuple[str, str, str]:
     if row is None:
         return "", "", ""
-    return taken.get(id(row), ""), words.number(row.p50), words.interval(*(bounds(row) or (None, None)))
+    return taken.get(id(row), ""), formatting.number(row.p50), formatting.interval(*(bounds(row) or (None, None)))
 
 
 def _flipped(name: str, flips: Sequence[Flip]) -> str:
@@ -154,8 +154,8 @@ def _flipped(name: str, flips: Sequence[Flip]) -> str:
     said = []
     for resolved, word in ((True, "flips with"), (False, "may flip with")):
         own = [each for each in flips if each.resolved == resolved and name in (each.one, each.other)]
-        if names := words.distinct(each.other if each.one == name else each.one for each in own):
-            said.append(f"{word} {words.listed(names)}")
+        if names := formatting.distinct(each.other if each.one == name else each.one for each in own):
+            said.append(f"{word} {formatting.listed(names)}")
     return "; ".join(said)
 
 
@@ -172,8 +172,8 @@ def summary(compared: Comparison) -> list[str]:
 def _said(each: Correlation) -> str:
     between = f"{each.first} and {each.second}"
     if each.spearman is None or each.kendall is None:
-        return f"{between} share {words.plural(each.rows, 'row')}: too few for a correlation."
+        return f"{between} share {formatting.plural(each.rows, 'row')}: too few for a correlation."
     return (
-        f"{between}: rank correlation over {words.plural(each.rows, 'row')} "
+        f"{between}: rank correlation over {formatting.plural(each.rows, 'row')} "
         f"ρ = {each.spearman:.2f} (Spearman), τ = {each.kendall:.2f} (Kendall)."
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from hopmeter.report import words
+from hopmeter.report import formatting
 from hopmeter.report.grouping import Group
 from hopmeter.report.ranking import Place, bounds, places
 from hopmeter.report.source import Row, Run
@@ -65,7 +65,7 @@ MEASURES = {
 
 def title(runs: Sequence[Run]) -> str:
     """The name of the browser's tab."""
-    return f"hopmeter: {words.listed(words.distinct(scenario(run) for run in runs))}"
+    return f"hopmeter: {formatting.listed(formatting.distinct(scenario(run) for run in runs))}"
 
 
 def scenario(run: Run) -> str:
@@ -77,7 +77,7 @@ def scenario(run: Run) -> str:
 
 def question(runs: Sequence[Run]) -> str:
     """What was asked."""
-    asked = words.distinct(str(run.text("question") or run.part("scenario").get("question") or "") for run in runs)
+    asked = formatting.distinct(str(run.text("question") or run.part("scenario").get("question") or "") for run in runs)
     return " ".join(asked) or f"What does a hop cost? ({title(runs)})"
 
 
@@ -85,12 +85,14 @@ def masthead(runs: Sequence[Run]) -> list[str]:
     """Scenario, when, how much, seed."""
     cells = sum(len(run.measured) for run in runs)
     trials = sum(len(run.trials) for run in runs)
-    return words.distinct(
+    return formatting.distinct(
         [
-            words.listed(words.distinct(scenario(run) for run in runs)),
-            words.listed(words.distinct(when(run) for run in runs)),
-            f"{words.plural(cells, 'cell')}, {words.plural(trials, 'trial')}",
-            f"seed {words.listed(seeds)}" if (seeds := words.distinct(run.text("seed") for run in runs)) else "",
+            formatting.listed(formatting.distinct(scenario(run) for run in runs)),
+            formatting.listed(formatting.distinct(when(run) for run in runs)),
+            f"{formatting.plural(cells, 'cell')}, {formatting.plural(trials, 'trial')}",
+            f"seed {formatting.listed(seeds)}"
+            if (seeds := formatting.distinct(run.text("seed") for run in runs))
+            else "",
         ]
     )
 
@@ -110,9 +112,9 @@ def section(group: Group) -> Section:
     known = {id(place.row): place for place in places(group)}
     longest = max((row["times_floor"] or 0 for row in group.measured), default=0)
     lines = [_line(group, row, known.get(id(row)), longest) for row in group.rows]
-    explained = [MEASURES[name] for name in words.distinct(row.headline for row in group.measured)]
+    explained = [MEASURES[name] for name in formatting.distinct(row.headline for row in group.measured)]
     if any(row["empty_hop_us"] is not None for row in group.measured):
-        explained.append(words.EMPTY_HOP)
+        explained.append(formatting.EMPTY_HOP)
     return Section(group, lines, " ".join(explained))
 
 
@@ -123,15 +125,15 @@ def _line(group: Group, row: Row, place: Place | None, longest: float) -> Line:
         name=group.label(row),
         place=place.text if place else "",
         ties=_ties(group, place),
-        p50=words.number(row.p50),
-        interval=words.interval(*(bounds(row) or (None, None))),
+        p50=formatting.number(row.p50),
+        interval=formatting.interval(*(bounds(row) or (None, None))),
         p99=_tail(row, "p99"),
         p999=_tail(row, "p999"),
-        floor=words.times(floor),
+        floor=formatting.times(floor),
         bar=100 * floor / longest if floor and longest else 0.0,
-        cpu=words.number(row["cpu_us_per_message"]),
-        loss=words.percent(row.loss),
-        copies=words.NOTHING if row["copies_per_hop"] is None else f"{row['copies_per_hop']:.3g}",
+        cpu=formatting.number(row["cpu_us_per_message"]),
+        loss=formatting.percent(row.loss),
+        copies=formatting.NOTHING if row["copies_per_hop"] is None else f"{row['copies_per_hop']:.3g}",
         status=str(row["status"]),
         note=_note(row, group.label(row)),
     )
@@ -142,14 +144,14 @@ def _ties(group: Group, place: Place | None) -> str:
     if place is None or place.best is None:
         return ""
     names = [group.label(other) for other in place.ties]
-    return words.listed(names) if len(names) <= 3 else words.plural(len(names), "other")
+    return formatting.listed(names) if len(names) <= 3 else formatting.plural(len(names), "other")
 
 
 def _tail(row: Row, column: str) -> str:
     if row.p50 is None:
-        return words.NOTHING
+        return formatting.NOTHING
     value = row.figure(column)
-    return "not resolved" if value is None else words.number(value)
+    return "not resolved" if value is None else formatting.number(value)
 
 
 def _note(row: Row, name: str) -> str:
@@ -157,12 +159,12 @@ def _note(row: Row, name: str) -> str:
     good, all_trials = row["trials_good"], row["trials"]
     profile = str(row["profile"] or "")
     return ", ".join(
-        words.distinct(
+        formatting.distinct(
             [
                 "" if profile in name else profile,
                 "" if row.candidate else "floor, not ranked" if row.is_floor else "not ranked",
                 f"{good} of {all_trials} trials good" if good != all_trials else "",
-                words.empty_hop(row["empty_hop_us"]) if row["status"] == "ok" else "",
+                formatting.empty_hop(row["empty_hop_us"]) if row["status"] == "ok" else "",
                 _shortly(str(row["reason"] or "")) if row["status"] != "ok" else "",
             ]
         )
@@ -203,11 +205,11 @@ def _add_trials(run: Run, found: dict[tuple[str, str], list[str]]) -> None:
 
 def _cell(row: Row) -> str:
     return ", ".join(
-        words.distinct(
+        formatting.distinct(
             [
                 f"{row['transport']} ({row['language']})",
                 str(row["payload"] or ""),
-                words.rate(row["rate_hz"]) if row["rate_hz"] else "",
+                formatting.rate(row["rate_hz"]) if row["rate_hz"] else "",
                 str(row["wait"] or ""),
             ]
         )
@@ -215,5 +217,5 @@ def _cell(row: Row) -> str:
 
 
 def _shortened(cells: list[str]) -> str:
-    shown = words.distinct(cells)
-    return "; ".join(shown if len(shown) <= 4 else [*shown[:4], words.plural(len(shown) - 4, "more", "more")])
+    shown = formatting.distinct(cells)
+    return "; ".join(shown if len(shown) <= 4 else [*shown[:4], formatting.plural(len(shown) - 4, "more", "more")])

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hopmeter.report import words
+from hopmeter.report import formatting
 from hopmeter.report.grouping import Group
 from hopmeter.report.source import Row
 from hopmeter.report.studies.beside import published_cpu
@@ -33,12 +33,12 @@ class Spread:
     @property
     def text(self) -> str:
         """`12.4`; two digits of what is rare."""
-        return words.number(self.middle, 3 if self.middle >= 1 else 2)
+        return formatting.number(self.middle, 3 if self.middle >= 1 else 2)
 
     @property
     def between(self) -> str:
         """`12 to 13`, which two digits tell well enough; empty where all are alike, or there is one."""
-        low, high = (words.number(end, 2) for end in (self.low, self.high))
+        low, high = (formatting.number(end, 2) for end in (self.low, self.high))
         return f"{low} to {high}" if low != high else ""
 
 
@@ -84,10 +84,10 @@ class Used:
         """`22 processes, 140 % of a core, 88 MB`."""
         whole = {name: [each[name] for each in self.processes] for name in ("cpu_percent", "rss_peak_mb")}
         sums = {name: sum(each.middle for each in found if each) for name, found in whole.items() if any(found)}
-        many = words.plural(len(self.processes), "process", "processes")
-        cpu = f"{words.number(sums['cpu_percent'])}{words.THIN}% of a core" if "cpu_percent" in sums else ""
-        memory = f"{words.number(sums['rss_peak_mb'])}{words.THIN}MB" if "rss_peak_mb" in sums else ""
-        return ", ".join(words.distinct([many, cpu, memory]))
+        many = formatting.plural(len(self.processes), "process", "processes")
+        cpu = f"{formatting.number(sums['cpu_percent'])}{formatting.THIN}% of a core" if "cpu_percent" in sums else ""
+        memory = f"{formatting.number(sums['rss_peak_mb'])}{formatting.THIN}MB" if "rss_peak_mb" in sums else ""
+        return ", ".join(formatting.distinct([many, cpu, memory]))
 
 
 NAMES = (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hopmeter.report import hosts, words
+from hopmeter.report import formatting, hosts
 from hopmeter.report.grouping import CONDITIONS, Group
 from hopmeter.report.source import Row, Run
 
@@ -26,7 +26,7 @@ class Found:
         """The rate, `none`, or that no bound was met."""
         if self.holds_hz is None:
             return "none that was tried"
-        return words.rate(self.holds_hz) if self.fails_hz else f"{words.rate(self.holds_hz)} or more"
+        return formatting.rate(self.holds_hz) if self.fails_hz else f"{formatting.rate(self.holds_hz)} or more"
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,9 @@ class Searches:
         """The order in words."""
         told = [f"{each.name} {each.held}" for each in self.found]
         shown = (
-            told if len(told) <= SPELLED_OUT else [*told[:SPELLED_OUT], words.plural(len(told) - SPELLED_OUT, "other")]
+            told
+            if len(told) <= SPELLED_OUT
+            else [*told[:SPELLED_OUT], formatting.plural(len(told) - SPELLED_OUT, "other")]
         )
         return f"Highest rate that held, {self.title}: {', '.join(shown)}."
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from hopmeter.analysis import headline
 from hopmeter.errors import UsageError
-from hopmeter.plan.cell import Cell
+from hopmeter.model.cell import Cell
 from hopmeter.store import RunFolder
 from hopmeter.store.disk import StoreError
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hopmeter.analysis.percentiles import BEYOND, LEAST_TRIALS, PERMILLE, QUICK_TRIALS, least_count
-from hopmeter.report import surroundings, words
-from hopmeter.report.cautions import RULES, Caution, measured, names, rule, sentence
+from hopmeter.model.paces import SCHEDULED
+from hopmeter.report import environment_rules, formatting
 from hopmeter.report.processes import mapped_mb
 from hopmeter.report.source import Row, Run
-from hopmeter.scenario.paces import SCHEDULED
+from hopmeter.report.warning_rules import RULES, Caution, measured, names, rule, sentence
 
 PACING_US = 50.0
 """How late a source may wake before it is said."""
@@ -27,7 +27,7 @@ __all__ = ["RULES", "Caution", "warnings"]
 
 def warnings(runs: Sequence[Run]) -> list[Caution]:
     """Everything found: grave things first, and those of the figures before those of the machine."""
-    rules = sorted(RULES, key=lambda check: check.__module__ == surroundings.__name__)
+    rules = sorted(RULES, key=lambda check: check.__module__ == environment_rules.__name__)
     found = [warning for check in rules for warning in check(runs)]
     return sorted(found, key=lambda warning: not warning.grave)
 
@@ -76,8 +76,8 @@ def unresolved(runs: Sequence[Run]) -> Iterator[Caution]:
         if rows:
             yield Caution(
                 f"{name} is not resolved everywhere",
-                f"{words.plural(len(rows), 'row')} had fewer than {BEYOND} messages beyond it, which takes about "
-                f"{words.count(least_count(PERMILLE[column]))} messages in all: {names(rows)}.",
+                f"{formatting.plural(len(rows), 'row')} had fewer than {BEYOND} messages beyond it, which takes about "
+                f"{formatting.count(least_count(PERMILLE[column]))} messages in all: {names(rows)}.",
             )
 
 
@@ -139,7 +139,7 @@ def lost(runs: Sequence[Run]) -> Iterator[Caution]:
         yield Caution(
             "Messages were lost",
             f"{names(rows)}: latencies are those of the messages that arrived. Most were lost by "
-            f"{names([worst])}: {words.percent(worst.loss)}.",
+            f"{names([worst])}: {formatting.percent(worst.loss)}.",
             grave=True,
         )
 
@@ -170,7 +170,7 @@ def negative_samples(runs: Sequence[Run]) -> Iterator[Caution]:
     """Arrived before sent: nothing is censored, but nobody should believe it."""
     rows = [row for row in measured(runs) if row["negative"]]
     if rows:
-        many = words.count(sum(row["negative"] for row in rows))
+        many = formatting.count(sum(row["negative"] for row in rows))
         yield Caution(
             "Negative latencies",
             f"{names(rows)}: {many} messages were stamped as arrived before they were sent. The clock cannot be "
@@ -191,7 +191,7 @@ def broken_content(runs: Sequence[Run]) -> Iterator[Caution]:
     ):
         rows = [row for row in measured(runs) if row[column]]
         if rows:
-            many = words.count(sum(row[column] for row in rows))
+            many = formatting.count(sum(row[column] for row in rows))
             yield Caution(
                 f"{many} messages {what}", f"{names(rows)}.", grave=column in ("content_errors", "unrecorded")
             )
@@ -217,7 +217,8 @@ def other_path(runs: Sequence[Run]) -> Iterator[Caution]:
         over_loopback = "shared memory" in path and loopback > max(row.cell.payload_bytes / 2, LEAST_BYTES)
         if over_loopback:
             seen = (
-                f"{words.count(loopback)} bytes per message went over the loopback device, its own or other programs'"
+                f"{formatting.count(loopback)} bytes per message went over the loopback device, "
+                "its own or other programs'"
             )
             yield Caution("The data took another way", f"{names([row])} says “{path}”; {seen}.", grave=True)
 
@@ -227,7 +228,7 @@ def nothing_mapped(runs: Sequence[Run]) -> Iterator[Caution]:
     """Who says shared memory has some mapped: the kernel knows, whatever a transport says of itself."""
     found = [row for row in measured(runs) if "shared memory" in str(row["path"] or "") and mapped_mb(row) == 0]
     if found:
-        told = words.listed(words.distinct(f"“{row['path']}”" for row in found))
+        told = formatting.listed(formatting.distinct(f"“{row['path']}”" for row in found))
         yield Caution(
             "The data took another way", f"{names(found)} says {told}; no process had shared memory mapped.", grave=True
         )
@@ -253,7 +254,8 @@ def loose_pacing(runs: Sequence[Run]) -> Iterator[Caution]:
         yield Caution(
             "The source was late",
             f"{names(rows)}: in 1 % of its messages the source itself woke more than "
-            f"{words.number(PACING_US)} µs after they were due. This counts in the response; compare the service time.",
+            f"{formatting.number(PACING_US)} µs after they were due. This counts in the response; "
+            "compare the service time.",
         )
 
 
@@ -261,7 +263,7 @@ def loose_pacing(runs: Sequence[Run]) -> Iterator[Caution]:
 def no_floor(runs: Sequence[Run]) -> Iterator[Caution]:
     """A figure without a floor says nothing about the transport."""
     rows = [row for row in measured(runs) if row.ok and row.candidate and row["floor_us"] is None]
-    reasons = words.distinct(str(row["floor_reason"] or "") for row in rows)
+    reasons = formatting.distinct(str(row["floor_reason"] or "") for row in rows)
     if rows:
         yield Caution(
             "No floor",

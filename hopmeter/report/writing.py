@@ -14,6 +14,7 @@ from hopmeter.report import (
     byhand,
     facts,
     figures,
+    formatting,
     hands,
     hosts,
     machines,
@@ -22,7 +23,6 @@ from hopmeter.report import (
     rendering,
     repeat,
     theme,
-    words,
 )
 from hopmeter.report.drawing import Figure, Style
 from hopmeter.report.grouping import Group, groups
@@ -91,7 +91,7 @@ def _rendered(runs: Sequence[Run], figure_folder: Path | None) -> str:
         processes=processes,
         repeat=repeat,
         theme=theme,
-        words=words,
+        words=formatting,
     )
 
 
@@ -103,11 +103,11 @@ def render_by_hand(folders: Sequence[Path], figure_folder: Path) -> str:
     return template.render(
         parts=list(zip(parts, drawn, strict=True)),
         question=hands.question(parts),
-        times=words.distinct(page.when(each.run) for each in parts),
+        times=formatting.distinct(page.when(each.run) for each in parts),
         machines=byhand.machines(parts),
         repeat=repeat,
         theme=theme,
-        words=words,
+        words=formatting,
     )
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hopmeter import places, toml_files
 from hopmeter.errors import UsageError
 from hopmeter.scenario.model import Scenario
+from hopmeter.system import paths, toml_files
 
 
 def every() -> dict[str, Path]:
     """The scenarios that come with hopmeter, by name."""
-    return {path.stem: path for path in sorted(places.scenario_folder().glob("*.toml"))}
+    return {path.stem: path for path in sorted(paths.scenario_folder().glob("*.toml"))}
 
 
 def named(name: str) -> Path:

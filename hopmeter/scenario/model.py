@@ -19,10 +19,11 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from hopmeter.manifest.model import LANGUAGES, Wait
-from hopmeter.scenario import amounts, patterns
-from hopmeter.scenario.paces import MOST_UNSCHEDULED_MESSAGES, PaceKind
+from hopmeter.model import units
+from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PaceKind
+from hopmeter.scenario import patterns
 from hopmeter.scenario.search import LEAST_HZ, MOST_HZ, Search
-from hopmeter.toml_files import nearest, one_of
+from hopmeter.system.toml_files import nearest, one_of
 
 Item = TypeVar("Item")
 WAITS: tuple[str, ...] = get_args(Wait)
@@ -91,7 +92,7 @@ def _codec(value: str) -> str:
 
 
 def _columns() -> list[str]:
-    from hopmeter.store.columns import CELLS  # only here: few scenarios need Arrow
+    from hopmeter.model.columns import CELLS  # only here: few scenarios need Arrow
 
     return list(CELLS.names)
 
@@ -127,8 +128,8 @@ def _shown(pattern: str, examples: Sequence[str]) -> Any:
 _ONE_WAIT = {"type": "string", "enum": list(WAITS)}
 _WAIT_EACH = {"type": "string", "pattern": f"^({'|'.join(WAITS)})(\\+({'|'.join(WAITS)}))+$"}
 WaitOrWaits = Annotated[str, AfterValidator(_wait), WithJsonSchema({"anyOf": [_ONE_WAIT, _WAIT_EACH]})]
-Duration = Annotated[str, _checked_by(amounts.nanoseconds), _shown(patterns.DURATION, ["30s", "500ms"])]
-Span = Annotated[str, _checked_by(amounts.span_ns), _shown(patterns.SPAN, ["30s", "500ms"])]
+Duration = Annotated[str, _checked_by(units.nanoseconds), _shown(patterns.DURATION, ["30s", "500ms"])]
+Span = Annotated[str, _checked_by(units.span_ns), _shown(patterns.SPAN, ["30s", "500ms"])]
 Language = Annotated[
     str,
     AfterValidator(_language),
@@ -137,14 +138,14 @@ Language = Annotated[
 Cores = Annotated[str, AfterValidator(_cores), _shown(patterns.cores(CORES), [*CORES, "0,1"])]
 Payload = Annotated[
     str,
-    _checked_by(amounts.payload_bytes),
+    _checked_by(units.payload_bytes),
     _shown(
         patterns.PAYLOAD, ["timing", "bytes:1000", "image:1440x1080", "file:one.jpg", "video:one.mp4", "array:200x200"]
     ),
 ]
 Work = Annotated[
     str,
-    _checked_by(amounts.works),
+    _checked_by(units.works),
     _shown(patterns.WORK, ["none", "sleep:1ms", "spin:30us", "sleep:30ms/40ms/50ms", "copy:frame"]),
 ]
 Count = Annotated[int, Field(ge=1, le=MOST_MESSAGES)]

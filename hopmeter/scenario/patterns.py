@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hopmeter.scenario.amounts import DESTINATIONS, UNITS_NS, WAYS
+from hopmeter.model.units import DESTINATIONS, UNITS_NS, WAYS
 
 NUMBER = r"[0-9]+"
 POSITIVE = r"0*[1-9][0-9]*"

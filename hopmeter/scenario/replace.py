@@ -11,7 +11,7 @@ from hopmeter.manifest.discovery import GROUPS, selected
 from hopmeter.manifest.model import Manifest
 from hopmeter.scenario.model import CHOICES_OF_LANGUAGE, Scenario
 from hopmeter.scenario.resolve import DEFAULTS
-from hopmeter.toml_files import checked, one_of
+from hopmeter.system.toml_files import checked, one_of
 
 SOURCE = "the command line"
 Table = dict[str, Any]

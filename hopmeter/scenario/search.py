@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from hopmeter.scenario import amounts, patterns
+from hopmeter.model import units
+from hopmeter.scenario import patterns
 
 LEAST_HZ, MOST_HZ = 1e-3, 1e9
 """Rates beyond are slips."""
@@ -15,7 +16,7 @@ LEAST_MESSAGES = 1000
 
 
 def _duration(text: str) -> str:
-    amounts.span_ns(text)
+    units.span_ns(text)
     return text
 
 
@@ -50,7 +51,7 @@ class Search(BaseModel):
     @property
     def bound_us(self) -> float:
         """The bound in microseconds."""
-        return amounts.nanoseconds(self.bound_p99) / 1000
+        return units.nanoseconds(self.bound_p99) / 1000
 
     def asks_for(self, axes: Any) -> str:
         """What in a scenario or a case contradicts a search; nothing where it is in order."""

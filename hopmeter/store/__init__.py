@@ -1,5 +1,5 @@
 """What a run leaves behind: raw samples as Parquet, the run folder, and many runs as one table."""
 
-from hopmeter.store.run import RunFolder
+from hopmeter.store.run_folder import RunFolder
 
 __all__ = ["RunFolder"]

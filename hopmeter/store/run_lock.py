@@ -9,9 +9,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 
-from hopmeter import owner_lock
 from hopmeter.errors import UsageError
-from hopmeter.owner_lock import Owner
+from hopmeter.system import owner_lock
+from hopmeter.system.owner_lock import Owner
 
 FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
 

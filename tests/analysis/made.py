@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.analysis import analyse_run
-from hopmeter.launch.result import TrialResult
-from hopmeter.plan.cell import Cell
+from hopmeter.model.cell import Cell
+from hopmeter.model.trial import TrialResult
 from hopmeter.store import RunFolder
 from tests import cells
 from tests.store.raw import write_raw

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from hopmeter.analysis import analyse, analyse_run
-from hopmeter.launch.result import TrialResult
-from hopmeter.plan.cell import Cell
+from hopmeter.model.cell import Cell
+from hopmeter.model.columns import CELLS
+from hopmeter.model.trial import TrialResult
 from hopmeter.store import RunFolder
-from hopmeter.store.columns import CELLS
 from tests.analysis.made import MS, arrivals, cell, keep, messages, run_of
 
 COUNT = 40

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hopmeter import spoken
 from hopmeter.build import costs, targets
 from hopmeter.manifest import every
+from hopmeter.system import humanize
 
 
 @pytest.mark.parametrize(
@@ -22,16 +22,16 @@ from hopmeter.manifest import every
 def test_amounts_are_told_in_the_unit_that_a_person_reads(
     seconds: float, megabytes: float, words: tuple[str, str]
 ) -> None:
-    assert (spoken.time(seconds), spoken.size(megabytes)) == words
+    assert (humanize.time(seconds), humanize.size(megabytes)) == words
 
 
 def test_one_adapter_is_told_alone_and_many_together() -> None:
     known = {target.title: target for target in targets.chosen()}
     zenoh = known["zenoh (rust)"]
     assert zenoh.offer.takes is not None
-    assert costs.told([zenoh]).startswith(f"the first time up to {spoken.time(zenoh.offer.takes.seconds)}, ")
+    assert costs.told([zenoh]).startswith(f"the first time up to {humanize.time(zenoh.offer.takes.seconds)}, ")
     both = costs.told([zenoh, known["unix (c++)"]])
-    assert f"of it zenoh (rust) {spoken.time(zenoh.offer.takes.seconds)}" in both
+    assert f"of it zenoh (rust) {humanize.time(zenoh.offer.takes.seconds)}" in both
     assert costs.told([known["libxr (c++)"]]) == "", "nobody but its user can know"
 
 

@@ -14,7 +14,7 @@ from hopmeter.build.command import BuildError
 from hopmeter.cli.parts.application import app, register_all
 from hopmeter.codecs import lookup
 from hopmeter.errors import UsageError
-from hopmeter.manifest import Offer, carrying, interpreter
+from hopmeter.manifest import Offer, codec_interpreter, interpreter
 
 
 @pytest.fixture
@@ -63,9 +63,9 @@ def shm() -> Offer:
 def test_a_framework_that_is_apart_is_installed_where_its_nodes_are_started(
     environments: Path, instead: str, tmp_path: Path
 ) -> None:
-    assert carrying.interpreter("mxnet", shm()) is None
+    assert codec_interpreter.interpreter("mxnet", shm()) is None
     frameworks.install("mxnet", tmp_path / "logs/log")
-    found = carrying.interpreter("mxnet", shm())
+    found = codec_interpreter.interpreter("mxnet", shm())
     assert found is not None
     assert found.program == environments / "codec-mxnet/bin/python"
 
@@ -76,7 +76,7 @@ def test_a_framework_that_is_apart_is_installed_beside_a_transports_packages(
     offer = shm().model_copy(update={"transport": "apart", "pip": [instead]})
     frameworks.install("mxnet", tmp_path / "log", offer)
     assert (environments / "codec-mxnet-apart/bin/python").exists()
-    assert carrying.interpreter("mxnet", offer) is not None
+    assert codec_interpreter.interpreter("mxnet", offer) is not None
 
 
 def test_what_cannot_be_installed_says_what_to_run_again(environments: Path, instead: str, tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_what_cannot_be_installed_says_what_to_run_again(environments: Path, ins
 def test_sizes_are_told_before_anything_is_downloaded() -> None:
     assert frameworks.told("torch") == "torch: 2.9 GB to download, 4 min at 100 Mbit/s; 5.3 GB on disk"
     assert frameworks.told("mxnet") == "mxnet: 64 MB to download, 5 s at 100 Mbit/s; 250 MB on disk"
-    for name in carrying.frameworks():
+    for name in codec_interpreter.frameworks():
         assert name in frameworks.told(name)
 
 
@@ -129,5 +129,5 @@ def test_what_decodes_videos_is_got_in_the_same_way_although_no_codec_needs_it(
     assert frameworks.told("video") == "video: 34 MB to download, 3 s at 100 Mbit/s; 104 MB on disk"
     assert frameworks.wanting("video", manifest.every().values()) == []
     frameworks.install("video", tmp_path / "log")
-    assert asked == [(interpreter.ours().program, carrying.extra("video"))]
-    assert carrying.extra("video")[0].startswith("av>=")
+    assert asked == [(interpreter.ours().program, codec_interpreter.extra("video"))]
+    assert codec_interpreter.extra("video")[0].startswith("av>=")

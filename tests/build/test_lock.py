@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hopmeter import places
 from hopmeter.build import lock
 from hopmeter.manifest.requirement import name
+from hopmeter.system import paths
 from tests.build.test_python import wheel
 
 TREE = Path(__file__).parents[2]
@@ -51,7 +51,7 @@ def test_the_first_lock_that_agrees_is_taken_and_none_outside_a_checkout(monkeyp
     assert lock.arguments(["redis"]) == ["--constraint", TODAY]
     assert lock.arguments(["numpy==1.23.5"]) == ["--constraint", OLD_NUMPY]
     assert lock.arguments(["numpy==1.0"]) == []
-    monkeypatch.setattr(places, "checkout", lambda: None)
+    monkeypatch.setattr(paths, "checkout", lambda: None)
     assert lock.arguments(["redis"]) == []
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from hopmeter import places
 from hopmeter.build import work
 from hopmeter.build.targets import Target
 from hopmeter.manifest import Manifest, interpreter
+from hopmeter.system import paths
 
 ADAPTER = """
 import sys
@@ -31,7 +31,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As where hopmeter is an installed package, whose nodes have no checkout on their path."""
     monkeypatch.setenv("HOPMETER_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("PYTHONPATH", raising=False)
-    monkeypatch.setattr(places, "checkout", lambda: None)
+    monkeypatch.setattr(paths, "checkout", lambda: None)
 
 
 def target(folder: Path, library: str, **part: Any) -> Target:

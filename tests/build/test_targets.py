@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hopmeter import places
 from hopmeter.build import needs, system, targets
 from hopmeter.errors import UsageError
+from hopmeter.system import paths
 
 MANIFEST = """
 name = "{name}"
@@ -45,8 +45,8 @@ def transports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(folder, "heavy", rust="takes = { seconds = 61 }", python="")
     write(folder, "packaged", cpp='apt = ["libp-dev"]', python='pip = ["p"]')
     write(folder, "synthetic", top="ranked = false", rust="")
-    monkeypatch.setattr(places, "transport_folders", lambda: [folder])
-    monkeypatch.setattr(places, "scenario_folder", lambda: tmp_path)
+    monkeypatch.setattr(paths, "transport_folders", lambda: [folder])
+    monkeypatch.setattr(paths, "scenario_folder", lambda: tmp_path)
     monkeypatch.setattr(system, "rights", list)
     monkeypatch.setattr(system, "missing", list)
     return folder

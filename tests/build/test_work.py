@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from hopmeter import children
 from hopmeter.build import system, work
 from hopmeter.build.command import BuildError, run_logged
 from hopmeter.build.targets import Target
 from hopmeter.cli.build import _failed
 from hopmeter.manifest import Manifest, Readiness
+from hopmeter.system import subprocesses
 
 
 def target(
@@ -190,7 +190,7 @@ def test_who_loses_interest_ends_what_is_under_way_and_begins_nothing_else(
 
     def for_ever(_target: Target, _log: Path) -> None:
         running.wait()
-        ended.append(children.run([sys.executable, "-c", STAYS_FOR_ITS_CHILD]).returncode)
+        ended.append(subprocesses.run([sys.executable, "-c", STAYS_FOR_ITS_CHILD]).returncode)
 
     built_by(monkeypatch, cpp=for_ever, python=lambda *_: running.wait())
     targets = [target(tmp_path, language) for language in ("c++", "c++", "c++", "c++", "python")]

@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 from hopmeter.byhand import network
 from hopmeter.byhand.where import Where
-from hopmeter.connecting.rendezvous import Rendezvous
+from hopmeter.client.rendezvous import Rendezvous
 with Where(Path(sys.argv[1]), network.Endpoint("127.0.0.1", 1)).bound() as here:
     meeting = Rendezvous(here.folder, "tcp")
     link = meeting.claim("camera", "pubsub", 64, {}, ())

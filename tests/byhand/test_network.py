@@ -16,13 +16,13 @@ from hopmeter.byhand import brokers, clocks, network
 from hopmeter.byhand.moments import COLUMNS, NULL, table
 from hopmeter.byhand.wire import GoneError, Wire
 from hopmeter.cli import byhand as cli
-from hopmeter.connecting.adapters import away, manifest_of
-from hopmeter.connecting.errors import ConnectError
-from hopmeter.connecting.mirror import Mirror, believed
-from hopmeter.connecting.rendezvous import Rendezvous
+from hopmeter.client.adapters import away, manifest_of
+from hopmeter.client.errors import ConnectError
+from hopmeter.client.remote_registry import Mirror, believed
+from hopmeter.client.rendezvous import Rendezvous
 from hopmeter.errors import UsageError
-from hopmeter.launch.alarm import Alarm
 from hopmeter.manifest.discovery import named
+from hopmeter.runtime.signals import Alarm
 
 SECOND = 10**9
 

@@ -19,7 +19,7 @@ import pytest
 import hopmeter
 from hopmeter.byhand import asking
 from tests.byhand.running import Command, started
-from tests.pictures.made import image, pixels, video
+from tests.images.made import image, pixels, video
 
 OTHER = "zeromq" if importlib.util.find_spec("zmq") else "queue"
 

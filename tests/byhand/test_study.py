@@ -14,11 +14,11 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from hopmeter import places
 from hopmeter.manifest.interpreter import NoPythonError, system
+from hopmeter.system import paths
 from tests.byhand.running import started
 
-HAS_RING = any((folder / "libhopmeter_shm.so").exists() for folder in places.node_folders())
+HAS_RING = any((folder / "libhopmeter_shm.so").exists() for folder in paths.node_folders())
 HAS_MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/bin") and importlib.util.find_spec("paho")
 
 

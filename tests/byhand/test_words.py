@@ -13,9 +13,9 @@ from hopmeter.byhand.moments import COLUMNS, NULL, table
 from hopmeter.byhand.results import Outcome, figures, is_queue
 from hopmeter.byhand.serving import Worker
 from hopmeter.cli.byhand import spread
+from hopmeter.client.frames import Kind, Message
 from hopmeter.codecs import encode
 from hopmeter.codecs.packing import pack_into, packed_bytes
-from hopmeter.connecting.frames import Kind, Message
 from hopmeter.errors import UsageError
 from hopmeter.manifest.discovery import named
 

@@ -9,7 +9,7 @@ import pytest
 from hopmeter.cli.parts import measuring, result_lines
 from hopmeter.cli.parts.environment import asked
 from hopmeter.errors import UsageError
-from hopmeter.store.columns import CELLS
+from hopmeter.model.columns import CELLS
 from tests.cells import cell
 
 CELL = cell(

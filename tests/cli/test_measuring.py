@@ -15,15 +15,15 @@ from rich.console import Console
 from hopmeter import report
 from hopmeter.cli.parts import measuring
 from hopmeter.errors import HopmeterError, UsageError
-from hopmeter.launch.failure import InterruptedRunError
-from hopmeter.launch.result import TrialResult
+from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Plan
 from hopmeter.plan.expand import World
 from hopmeter.report import source
+from hopmeter.runtime.failures import InterruptedRunError
 from hopmeter.store import RunFolder
 from hopmeter.store.disk import StoreError
 from tests.cells import cell
-from tests.pictures.made import image, pixels
+from tests.images.made import image, pixels
 from tests.plan.world import planned, transport, world
 
 
@@ -68,8 +68,8 @@ def in_world(monkeypatch: pytest.MonkeyPatch, where: World) -> None:
 @pytest.mark.parametrize(
     ("stopped", "says"),
     [
-        ("hopmeter.launch.run.Executor.run", "go on with: hopmeter run --resume {0}/.run.partial"),
-        ("hopmeter.analysis.run.analyse_run", "go on with: hopmeter run --resume {0}/.run.partial"),
+        ("hopmeter.runtime.executor.Executor.run", "go on with: hopmeter run --resume {0}/.run.partial"),
+        ("hopmeter.analysis.whole_run.analyse_run", "go on with: hopmeter run --resume {0}/.run.partial"),
         ("hopmeter.report.write", "go on with: hopmeter report {0}/run"),
     ],
 )
@@ -81,7 +81,7 @@ def test_whoever_stops_it_at_whatever_moment_is_told_where_the_run_is(
 
     made, said = planned(world(transport("bus"))), io.StringIO()
     folder = RunFolder.create(tmp_path, "run", {"cells": [cell.as_json() for cell in made.cells]})
-    monkeypatch.setattr("hopmeter.launch.run.Executor.run", lambda *_: True)
+    monkeypatch.setattr("hopmeter.runtime.executor.Executor.run", lambda *_: True)
     monkeypatch.setattr(stopped, stop)
     console = Console(file=said, width=200)
     code = measuring._executed(made, world(), lambda _: folder, console, as_json=False, result_lines=False)
@@ -94,8 +94,8 @@ def test_whoever_stops_it_at_whatever_moment_is_told_where_the_run_is(
 def test_whoever_stops_it_while_files_are_decoded_leaves_no_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("hopmeter.launch.pictures.decode", Mock(side_effect=InterruptedRunError))
-    monkeypatch.setattr("hopmeter.launch.about.about", Mock(side_effect=AssertionError("nothing may begin")))
+    monkeypatch.setattr("hopmeter.runtime.frames.decode", Mock(side_effect=InterruptedRunError))
+    monkeypatch.setattr("hopmeter.runtime.run_metadata.about", Mock(side_effect=AssertionError("nothing may begin")))
     made = planned(world(transport("bus")), payload=f"image:{image(tmp_path / 'one.png', pixels()[0])}")
     with pytest.raises(KeyboardInterrupt):
         measuring.measured(made, world(), tmp_path / "run", [], Console(file=io.StringIO()), as_json=False)

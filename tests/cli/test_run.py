@@ -17,8 +17,9 @@ from typing import Any
 import psutil
 import pytest
 
-from hopmeter import manifest, places
+from hopmeter import manifest
 from hopmeter.scenario import files
+from hopmeter.system import paths
 from tests.cells import MEASURED
 from tests.failure.running import nodes_of
 
@@ -27,7 +28,7 @@ Ran = subprocess.CompletedProcess[str]
 Hopmeter = Callable[..., Ran]
 
 needs_nodes = pytest.mark.skipif(
-    places.node("unix", "rust") is None or places.node("shm", "rust") is None,
+    paths.node("unix", "rust") is None or paths.node("shm", "rust") is None,
     reason="unix and shm are not built in rust",
 )
 measures_nothing = pytest.mark.together
@@ -235,13 +236,13 @@ def test_scenarios_are_listed_with_their_questions(hopmeter: Hopmeter) -> None:
     }
 
 
-@pytest.mark.skipif(places.node("unix", "rust") is None, reason="unix is not built in rust")
+@pytest.mark.skipif(paths.node("unix", "rust") is None, reason="unix is not built in rust")
 def test_a_cell_that_fails_is_kept_and_told_and_ends_with_1(
     hopmeter: Hopmeter, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     nodes = tmp_path / "home/nodes"
     nodes.mkdir(parents=True)
-    real = places.node("unix", "rust")
+    real = paths.node("unix", "rust")
     assert real is not None
     broken = nodes / "hopmeter-node-unix-rust"
     # Says what it is as the real one does, and falls over when it is to measure.

@@ -11,8 +11,8 @@ import pytest
 
 from hopmeter.cli import main
 from hopmeter.cli.parts.stopping import stopping
-from hopmeter.doctor import examination
 from hopmeter.errors import StoppedError
+from hopmeter.machine import examination
 
 ENDS_BY_ITSELF = """
 import os, pathlib, signal, sys
@@ -29,10 +29,10 @@ signal.pause()
 
 WAITS = """
 import signal, sys
-from hopmeter import children
+from hopmeter.system import subprocesses
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background commands begin with it ignored
 try:
-    children.run([sys.executable, "-c", *sys.argv[1:]])
+    subprocesses.run([sys.executable, "-c", *sys.argv[1:]])
 except KeyboardInterrupt:
     sys.exit(130)
 """

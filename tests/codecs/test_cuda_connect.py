@@ -11,8 +11,8 @@ import cuda_peer
 import pytest
 
 import hopmeter
+from hopmeter.client import TimedOutError
 from hopmeter.codecs import CodecError
-from hopmeter.connecting import TimedOutError
 from hopmeter.errors import UsageError
 
 PATIENCE_S = 30

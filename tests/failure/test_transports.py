@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hopmeter import places
+from hopmeter.system import paths
 
 ROOT = Path(__file__).parents[2]
 SCENARIO = """
@@ -101,13 +101,13 @@ def installed(folder: Path) -> dict[str, str]:
     nodes = home / "nodes"
     nodes.mkdir()
     for name in ("unix", "shm"):
-        (nodes / places.node_name(name, "rust")).symlink_to(found_node(name, "rust"))
+        (nodes / paths.node_name(name, "rust")).symlink_to(found_node(name, "rust"))
     without_library(found_node("zeromq", "c++"), nodes)
     return {**os.environ, "PYTHONPATH": str(folder / "site"), "HOPMETER_HOME": str(home)}
 
 
 def found_node(transport: str, language: str) -> Path:
-    node = places.node(transport, language)
+    node = paths.node(transport, language)
     assert node, f"hopmeter build {transport}"
     return node
 

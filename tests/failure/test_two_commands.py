@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hopmeter.store.run import RunFolder
+from hopmeter.store.run_folder import RunFolder
 from tests import containers
 from tests.failure.running import command, nodes_of
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from hopmeter import manifest, places
+from hopmeter import manifest
 from hopmeter.codecs import frameworks, lookup
-from hopmeter.manifest import Offer, carrying, interpreter, readiness
+from hopmeter.manifest import Offer, codec_interpreter, interpreter, readiness
+from hopmeter.system import paths
 
 
 def offer(transport: str = "apart", **part: Any) -> Offer:
@@ -40,31 +41,31 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_goes_with_hopmeter_runs_beside_it() -> None:
-    found = carrying.interpreter("numpy", offer())
+    found = codec_interpreter.interpreter("numpy", offer())
     assert found is not None
     assert str(found.program) == sys.executable
-    assert carrying.joined("numpy", offer()) is None
+    assert codec_interpreter.joined("numpy", offer()) is None
 
 
 def test_what_conflicts_with_hopmeter_runs_in_an_environment_with_the_transports_packages() -> None:
-    assert carrying.joined("mxnet", offer()) == "codec-mxnet"
-    assert carrying.joined("mxnet", offer(pip=["pyzmq"])) == "codec-mxnet-apart"
-    assert carrying.interpreter("mxnet", offer(pip=["pyzmq"])) is None
+    assert codec_interpreter.joined("mxnet", offer()) == "codec-mxnet"
+    assert codec_interpreter.joined("mxnet", offer(pip=["pyzmq"])) == "codec-mxnet-apart"
+    assert codec_interpreter.interpreter("mxnet", offer(pip=["pyzmq"])) is None
     program = lay("codec-mxnet-apart", "mxnet", "numpy")
-    found = carrying.interpreter("mxnet", offer(pip=["pyzmq"]))
+    found = codec_interpreter.interpreter("mxnet", offer(pip=["pyzmq"]))
     assert found is not None
     assert found.program == program
-    assert carrying.interpreter("mxnet", offer()) is None
+    assert codec_interpreter.interpreter("mxnet", offer()) is None
 
 
 def test_an_environment_without_the_framework_is_none() -> None:
     lay("codec-mxnet", "numpy")
-    assert carrying.interpreter("mxnet", offer()) is None
+    assert codec_interpreter.interpreter("mxnet", offer()) is None
 
 
 def test_a_transport_that_is_apart_gets_an_environment_with_any_framework() -> None:
-    assert carrying.joined("numpy", offer(environment="own", pip=["x"])) == "codec-numpy-apart"
-    assert "numpy>=2" in carrying.requirements("numpy")
+    assert codec_interpreter.joined("numpy", offer(environment="own", pip=["x"])) == "codec-numpy-apart"
+    assert "numpy>=2" in codec_interpreter.requirements("numpy")
 
 
 def test_the_systems_python_has_what_the_system_has(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -73,35 +74,35 @@ def test_the_systems_python_has_what_the_system_has(monkeypatch: pytest.MonkeyPa
         (packages / name).mkdir(parents=True)
         (packages / name / "__init__.py").touch()
     found = interpreter.Interpreter(Path("/usr/bin/python3"), (packages,))
-    monkeypatch.setattr(carrying, "system", lambda: found)
-    assert carrying.interpreter("torch", offer(interpreter="system")) is found
+    monkeypatch.setattr(codec_interpreter, "system", lambda: found)
+    assert codec_interpreter.interpreter("torch", offer(interpreter="system")) is found
     for codec in ("mxnet", "jax"):
         with pytest.raises(interpreter.NoPythonError, match=f"apart runs on the system's Python, which has no {codec}"):
-            carrying.interpreter(codec, offer(interpreter="system"))
+            codec_interpreter.interpreter(codec, offer(interpreter="system"))
     with pytest.raises(interpreter.NoPythonError, match="has no pyarrow, which pillow needs") as none:
-        carrying.interpreter("pillow", offer(interpreter="system"))
+        codec_interpreter.interpreter("pillow", offer(interpreter="system"))
     assert "the system's own package of pyarrow" in none.value.remedy
 
 
 def test_every_codec_says_what_it_needs_the_framework_first() -> None:
     for name in frameworks():
-        first = carrying.requirements(name)[0]
+        first = codec_interpreter.requirements(name)[0]
         assert first, name
-    assert carrying.requirements("polars")[0].startswith("polars")
-    assert carrying.requirements("pandas")[0].startswith("pandas")
-    assert carrying.requirements("mxnet") == list(lookup.codecs()["mxnet"].APART)
-    assert carrying.requirements("msgpack") == ["msgpack>=1", "numpy>=2"]
+    assert codec_interpreter.requirements("polars")[0].startswith("polars")
+    assert codec_interpreter.requirements("pandas")[0].startswith("pandas")
+    assert codec_interpreter.requirements("mxnet") == list(lookup.codecs()["mxnet"].APART)
+    assert codec_interpreter.requirements("msgpack") == ["msgpack>=1", "numpy>=2"]
 
 
 def test_what_is_installed_needs_what_a_checkout_does(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ["numpy>=2", "jax>=0.4.31; extra == 'jax'", "torch>=2.5 ; extra == 'torch'"]
-    monkeypatch.setattr(places, "checkout", lambda: None)
+    monkeypatch.setattr(paths, "checkout", lambda: None)
     monkeypatch.setattr("importlib.metadata.requires", lambda _: lines)
-    carrying._declared.cache_clear()
+    codec_interpreter._declared.cache_clear()
     try:
-        assert carrying.requirements("jax") == ["jax>=0.4.31", "numpy>=2"]
+        assert codec_interpreter.requirements("jax") == ["jax>=0.4.31", "numpy>=2"]
     finally:
-        carrying._declared.cache_clear()
+        codec_interpreter._declared.cache_clear()
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -115,14 +116,14 @@ def test_each_processor_has_the_packages_that_are_for_it(
         "tensorflow>=2.18; platform_machine != 'x86_64' and extra == 'tensorflow'",
     ]
     if not whole:
-        monkeypatch.setattr(places, "checkout", lambda: None)
+        monkeypatch.setattr(paths, "checkout", lambda: None)
         monkeypatch.setattr("importlib.metadata.requires", lambda _: lines)
     monkeypatch.setattr("platform.machine", lambda: machine)
-    carrying._declared.cache_clear()
+    codec_interpreter._declared.cache_clear()
     try:
-        assert carrying.requirements("tensorflow") == [first, "numpy>=2"]
+        assert codec_interpreter.requirements("tensorflow") == [first, "numpy>=2"]
     finally:
-        carrying._declared.cache_clear()
+        codec_interpreter._declared.cache_clear()
 
 
 def test_a_node_starts_on_the_python_of_its_codec_and_is_described_by_it() -> None:
@@ -138,7 +139,7 @@ def test_a_node_starts_on_the_python_of_its_codec_and_is_described_by_it() -> No
 
 
 def test_a_framework_beside_hopmeters_own_packages_is_got_by_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(carrying, "has", lambda *_: False)
+    monkeypatch.setattr(codec_interpreter, "has", lambda *_: False)
     known = manifest.named(["tcp", "ecal"])
     assert readiness(known["tcp"], "python", "torch").get == "hopmeter build --framework torch"
     assert readiness(known["tcp"], "python", "torch").missing == "the packages of torch are not installed"
@@ -150,7 +151,7 @@ def test_codecs_need_nothing_but_numpy() -> None:
         "import sys; from hopmeter.codecs import decode, encode; import numpy as n; decode(encode([n.ones(2)]))\n"
         "print(sorted({m.partition('.')[0] for m in sys.modules} & {'pydantic', 'pyarrow', 'typer', 'scipy'}))"
     )
-    root = str(places.PACKAGE.parent)
+    root = str(paths.PACKAGE.parent)
     done = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,

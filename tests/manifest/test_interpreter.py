@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from hopmeter import places
 from hopmeter.manifest import Manifest, interpreter, readiness
+from hopmeter.system import paths
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -70,7 +70,7 @@ def test_an_environment_that_was_made_runs_the_node_and_is_lent_only_the_package
     program.symlink_to(sys.executable)
     found = interpreter.interpreter(transport(environment="own").offers["python"])
     assert found is not None
-    assert found.command == [str(program), "-P", str(places.PACKAGE / "node/start.py")]
+    assert found.command == [str(program), "-P", str(paths.PACKAGE / "node/start.py")]
 
 
 def test_the_first_python_on_the_systems_path_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

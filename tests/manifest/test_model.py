@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hopmeter import manifest, places
+from hopmeter import manifest
 from hopmeter.cli.parts.application import app, register_all
 from hopmeter.errors import UsageError
 from hopmeter.manifest import discovery
+from hopmeter.system import paths
 
 GOOD = """
 name = "bus"
@@ -144,7 +145,7 @@ def test_a_wrong_manifest_stops_only_who_names_it(tmp_path: Path, monkeypatch: p
     load(tmp_path, GOOD.format(extra=""))
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd/transport.toml").write_text("colour = 1")
-    monkeypatch.setattr(places, "transport_folders", lambda: [tmp_path])
+    monkeypatch.setattr(paths, "transport_folders", lambda: [tmp_path])
     (good,) = manifest.every()
     assert "is missing" in manifest.broken()["odd"].what
     assert list(manifest.named([good])) == list(manifest.selected(["all"])) == [good]

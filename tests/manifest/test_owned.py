@@ -8,11 +8,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from hopmeter import places
 from hopmeter.build import work
 from hopmeter.build.targets import Target
 from hopmeter.cli.build import register
 from hopmeter.manifest import Manifest, readiness
+from hopmeter.system import paths
 
 MANIFEST = Manifest.model_validate(
     {
@@ -61,7 +61,7 @@ def test_building_everything_passes_it_over(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_daemon_that_only_a_user_has_is_not_to_be_built(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BROUGHT_ROOT", "/somewhere")
-    monkeypatch.setattr(places, "node", lambda *_: Path("node"))
+    monkeypatch.setattr(paths, "node", lambda *_: Path("node"))
     daemon = {"title": "its server", "command": ["$BROUGHT_ROOT/server"], "ready": "port"}
     served = Manifest.model_validate({**MANIFEST.model_dump(by_alias=True), "daemon": daemon})
     answer = readiness(served, "c++")

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hopmeter import manifest, places
+from hopmeter import manifest
 from hopmeter.manifest import Manifest
 from hopmeter.manifest.readiness import SPEC_FORMAT, node_command
+from hopmeter.system import paths
 
 SAYS = f'#!/bin/sh\necho asked >>"$0.asked"\necho \'{{"version": "1.2", "spec": {SPEC_FORMAT}, "compiler": "cc"}}\'\n'
 
@@ -17,7 +18,7 @@ SAYS = f'#!/bin/sh\necho asked >>"$0.asked"\necho \'{{"version": "1.2", "spec": 
 @pytest.fixture
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOPMETER_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(places, "node_folders", lambda: [tmp_path])
+    monkeypatch.setattr(paths, "node_folders", lambda: [tmp_path])
     return tmp_path / "hopmeter-node-unix-cpp"
 
 

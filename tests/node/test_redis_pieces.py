@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from hopmeter import manifest, places
-from hopmeter.launch.daemon import Daemon, Ground
+from hopmeter import manifest
 from hopmeter.node.loading import transport_class
+from hopmeter.runtime.daemon import BrokerContext, Daemon
+from hopmeter.system import paths
 
 pytest.importorskip("redis")
 
@@ -28,7 +29,9 @@ def broker(tmp_path: Path) -> Iterator[str]:
     """Where a broker of its own serves, as the adapter is told it."""
     redis = manifest.every()["redis"]
     assert redis.daemon is not None
-    with Daemon(redis.daemon, Ground("pieces", tmp_path / "redis", redis.settled({}), tmp_path / "log")) as serving:
+    with Daemon(
+        redis.daemon, BrokerContext("pieces", tmp_path / "redis", redis.settled({}), tmp_path / "log")
+    ) as serving:
         yield serving.address
 
 
@@ -76,7 +79,7 @@ def until(holds: Callable[[], Any]) -> None:
 
 
 def test_a_message_in_pieces_is_waited_for(broker: str, slow: str) -> None:
-    (folder,) = places.transport_folders()
+    (folder,) = paths.transport_folders()
     transport = transport_class(folder / "redis/python")
 
     def opened(daemon: str) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hopmeter import places
 from hopmeter.node.loading import transport_class
+from hopmeter.system import paths
 
 pytest.importorskip("zenoh")
 
@@ -17,7 +17,7 @@ pytest.importorskip("zenoh")
 @pytest.fixture
 def client() -> Any:
     """A client that has asked already; what it is given comes from a queue, as ever."""
-    (folder,) = places.transport_folders()
+    (folder,) = paths.transport_folders()
     adapter = sys.modules[transport_class(folder / "zenoh/python").__module__]
     return adapter.Client(SimpleNamespace(look=lambda payload, take: take(payload)), SimpleNamespace(), None)
 

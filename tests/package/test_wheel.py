@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from hopmeter import places
 from hopmeter.build import stage, system
+from hopmeter.system import paths
 from tests.cells import MEASURED
 
 pytestmark = [pytest.mark.package, pytest.mark.timeout(600)]
@@ -70,7 +70,7 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
 
 
 def test_nothing_of_the_checkout_is_at_hand(installation: Installation) -> None:
-    asked = "from hopmeter import places; print(places.PACKAGE, places.checkout())"
+    asked = "from hopmeter.system import paths; print(paths.PACKAGE, paths.checkout())"
     command = [str(installation.bin / "python"), "-c", asked]
     said = subprocess.run(
         command, cwd=installation.empty, env=installation.environment, capture_output=True, text=True, check=True
@@ -130,4 +130,4 @@ def test_a_new_transport_is_begun_and_built_without_a_checkout(installation: Ins
 
 
 def test_the_checkout_itself_is_one() -> None:
-    assert places.checkout() == CHECKOUT
+    assert paths.checkout() == CHECKOUT

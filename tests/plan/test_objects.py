@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from hopmeter.errors import UsageError
-from hopmeter.manifest import Manifest, Readiness, carrying
+from hopmeter.manifest import Manifest, Readiness, codec_interpreter
 from hopmeter.manifest.interpreter import ours
-from hopmeter.plan import Plan, weights
+from hopmeter.plan import Plan, object_sizes
 from hopmeter.plan.spec import Place, node_specs
-from tests.pictures.made import image, pixels, video
+from tests.images.made import image, pixels, video
 
 from .world import planned, transport, world
 
@@ -45,10 +45,10 @@ def dropped(made: Plan) -> list[str]:
 
 def test_a_payload_weighs_what_its_object_does_when_it_is_encoded() -> None:
     made = carried(codec=["numpy", "pillow", "pickle-in-band"])
-    weights = [cell.payload_bytes for cell in made.runnable]
-    assert weights[0] == 4800 + 128
-    assert 2400 < weights[1] < 2700, "Pillow's ones are of 32 bits"
-    assert len(set(weights)) == 3
+    sizes = [cell.payload_bytes for cell in made.runnable]
+    assert sizes[0] == 4800 + 128
+    assert 2400 < sizes[1] < 2700, "Pillow's ones are of 32 bits"
+    assert len(set(sizes)) == 3
     assert {cell.touch for cell in made.runnable} == {"none"}
     assert {cell.floor_reason for cell in made.runnable} == {"no floor: floors carry bytes, and this cell an object"}
 
@@ -154,7 +154,7 @@ ONCE = [f"{codec} cpu none {payload}" for codec in WIDELY["codec"] for payload i
 
 def test_environments_that_are_alike_are_asked_once_and_then_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     nodes = Nodes()
-    monkeypatch.setattr(weights, "_weigh", nodes)
+    monkeypatch.setattr(object_sizes, "_weigh", nodes)
     for _ in range(2):
         made = carried(**WIDELY)
         assert [cell.payload_bytes for cell in made.runnable] == [128] * 8
@@ -166,16 +166,18 @@ def test_environments_that_are_alike_are_asked_once_and_then_remembered(monkeypa
 @pytest.mark.parametrize("changed", ["_code", "versions"])
 def test_what_was_remembered_holds_until_code_or_packages_change(monkeypatch: pytest.MonkeyPatch, changed: str) -> None:
     nodes = Nodes()
-    monkeypatch.setattr(weights, "_weigh", nodes)
+    monkeypatch.setattr(object_sizes, "_weigh", nodes)
     carried()
-    monkeypatch.setattr(weights if changed == "_code" else carrying, changed, lambda *_: ["of another day"])
+    monkeypatch.setattr(
+        object_sizes if changed == "_code" else codec_interpreter, changed, lambda *_: ["of another day"]
+    )
     carried()
     assert nodes.asked == ["numpy cpu none array:20x30"] * 2
 
 
 @pytest.mark.parametrize("nodes", [Nodes(0, "no such object"), Nodes(0, "it crashed", is_sure=False)])
 def test_what_is_missing_is_asked_for_again(monkeypatch: pytest.MonkeyPatch, nodes: Nodes) -> None:
-    monkeypatch.setattr(weights, "_weigh", nodes)
+    monkeypatch.setattr(object_sizes, "_weigh", nodes)
     for _ in range(2):
         assert dropped(carried())[0].startswith("codec numpy: ")
     assert len(nodes.asked) == 2
@@ -185,7 +187,7 @@ def test_a_share_is_asked_of_the_node_with_the_place_and_dropped_where_no_gpu_is
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     nodes = Nodes(0, "torch finds no GPU here")
-    monkeypatch.setattr(weights, "_weigh", nodes)
+    monkeypatch.setattr(object_sizes, "_weigh", nodes)
     made = carried(codec="torch", device="gpu", share=["none", "cuda-ipc"])
     assert dropped(made) == ["codec torch: torch finds no GPU here"] * 2
     assert sorted(nodes.asked) == ["torch gpu cuda-ipc array:20x30", "torch gpu none array:20x30"]
@@ -193,7 +195,7 @@ def test_a_share_is_asked_of_the_node_with_the_place_and_dropped_where_no_gpu_is
 
 
 def test_the_ends_are_told_of_a_share_beside_the_device(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(weights, "_weigh", Nodes())
+    monkeypatch.setattr(object_sizes, "_weigh", Nodes())
     plain, lent = carried(codec="torch", device="gpu", share=["none", "cuda-ipc"]).runnable
     place = Place("0" * 16, 0, 1, tmp_path, tmp_path, {})
     told = [[(spec["device"], spec.get("share")) for _, spec in node_specs(cell, place)] for cell in (plain, lent)]
@@ -202,10 +204,10 @@ def test_the_ends_are_told_of_a_share_beside_the_device(monkeypatch: pytest.Monk
 
 def test_a_gpu_that_is_not_here_is_remembered_until_one_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     nodes = Nodes(0, "torch finds no GPU here")
-    monkeypatch.setattr(carrying, "interpreter", lambda *_: ours())
-    monkeypatch.setattr(weights, "_weigh", nodes)
+    monkeypatch.setattr(codec_interpreter, "interpreter", lambda *_: ours())
+    monkeypatch.setattr(object_sizes, "_weigh", nodes)
     for seen in ([], [], ["/dev/nvidia0"]):
-        monkeypatch.setattr(weights, "_gpus", lambda seen=seen: seen)
+        monkeypatch.setattr(object_sizes, "_gpus", lambda seen=seen: seen)
         assert dropped(carried(codec="torch", device="gpu")) == ["codec torch: torch finds no GPU here"]
     assert nodes.asked == ["torch gpu none array:20x30"] * 2
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hopmeter.pictures import Source
-from hopmeter.pictures.decoded import Decoded
+from hopmeter.images import Source
+from hopmeter.images.decoded import Decoded
 from hopmeter.plan import Cell
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.topology import topology

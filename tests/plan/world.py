@@ -9,7 +9,7 @@ from hopmeter.plan import Plan, make
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
 from hopmeter.scenario import Scenario
-from hopmeter.toml_files import checked
+from hopmeter.system.toml_files import checked
 
 LANGUAGE = {"waits": ["spin", "block"], "library": "L"}
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopmeter.analysis import analyse_run
-from hopmeter.launch.result import TrialResult
-from hopmeter.plan.cell import Cell
+from hopmeter.model.cell import Cell
+from hopmeter.model.trial import TrialResult
 from hopmeter.store import RunFolder
 from hopmeter.store.samples import HEAD_BYTES, MAGIC, NONE_NS, RECORD, TIMES, VERSION
 from tests import cells

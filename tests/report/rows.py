@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hopmeter.plan.cell import Cell
+from hopmeter.model.cell import Cell
 from hopmeter.report.source import Row, Run
 from tests import cells
 

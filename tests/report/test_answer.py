@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from report_rows import cell, run_of
 
-from hopmeter.report import page, words
+from hopmeter.report import formatting, page
 from hopmeter.report.answer import answer
 from hopmeter.report.grouping import groups
 from hopmeter.report.ranking import places
@@ -154,7 +154,7 @@ def test_ways_of_copying_the_same_frame_stand_side_by_side() -> None:
     [(0.4951, "0.495"), (0.9998, "1.00"), (9.996, "10.0"), (99.96, "100"), (999.6, "1000"), (0.0, "0"), (None, "–")],
 )
 def test_numbers_have_three_digits_also_where_rounding_makes_one_more(value: float | None, said: str) -> None:
-    assert words.number(value).replace("\N{NARROW NO-BREAK SPACE}", "") == said
+    assert formatting.number(value).replace("\N{NARROW NO-BREAK SPACE}", "") == said
 
 
 def test_the_report_shows_the_empty_hop_of_a_row_and_explains_it_below_the_table() -> None:

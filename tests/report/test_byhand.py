@@ -9,9 +9,9 @@ from types import ModuleType
 import pytest
 
 from hopmeter.errors import HopmeterError, UsageError
-from hopmeter.report import hands, source, words, write
+from hopmeter.report import formatting, hands, source, write
 from hopmeter.report.hands.objects import MEANS
-from hopmeter.store.run import BY_HAND
+from hopmeter.store.run_folder import BY_HAND
 from tests.report.hands import ASKED, asked, measured
 
 
@@ -74,7 +74,7 @@ def test_servers_are_drawn_together_and_one_by_one_with_what_is_above_their_work
     assert [line.cells[-2].value for line in found.lines] == pytest.approx([2019.5, 1019.5, 1019.5])
     took, over = found.figures
     assert "all at once 52" in took.alternative
-    assert over.alternative.startswith(f"Medians: all at once {words.microseconds(2019.5)}")
+    assert over.alternative.startswith(f"Medians: all at once {formatting.microseconds(2019.5)}")
     assert found.notes[0] == "40 replies were not the frame that was sent."
     page = write([tmp_path / "a"], tmp_path / "page.html").read_text()
     assert all(said in page for said in ("Server by server", "Over the work", "Interrupted", "hopmeter ask left"))

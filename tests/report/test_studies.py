@@ -8,12 +8,12 @@ import pytest
 from report_rows import cell, run_of
 
 from hopmeter import manifest, scenario
+from hopmeter.model.columns import CELLS
 from hopmeter.report.source import Run
 from hopmeter.report.studies import beside, known
 from hopmeter.report.studies.judging import TESTS, Verdict, comparisons, judge
 from hopmeter.report.studies.page import parts
 from hopmeter.report.studies.values import COMPUTED
-from hopmeter.store.columns import CELLS
 
 CHAIN = {"placement": "thread", "relays": 20, "payload": "timing", "payload_bytes": 0, "rate_hz": 100.0}
 

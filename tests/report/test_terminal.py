@@ -10,8 +10,8 @@ from report_rows import cell, run_of
 from hopmeter.cli import main
 from hopmeter.cli.parts import table
 from hopmeter.errors import HopmeterError
-from hopmeter.launch.progress import RunProgress
-from hopmeter.terminal import Console
+from hopmeter.runtime.progress import RunProgress
+from hopmeter.system.terminal import Console
 
 
 def test_a_failed_row_says_what_failed_and_leaves_the_traceback_to_the_log() -> None:

@@ -8,8 +8,8 @@ import pytest
 from report_rows import cell, run_of
 
 from hopmeter.analysis import percentiles
+from hopmeter.report.formatting import THIN
 from hopmeter.report.warnings import RULES, warnings
-from hopmeter.report.words import THIN
 
 GOOD = cell("shm", 10, 9, 11)
 CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from hopmeter.cli.parts import table
 from hopmeter.cli.report import register
 from hopmeter.errors import HopmeterError, UsageError
-from hopmeter.plan.cell import AXES
-from hopmeter.report import drawing, grouping, rendering, words, write
+from hopmeter.model.cell import AXES
+from hopmeter.report import drawing, formatting, grouping, rendering, write
 
 
 def command() -> typer.Typer:
@@ -93,9 +93,9 @@ def test_a_sweep_gets_a_figure_of_its_own(made: ModuleType, tmp_path: Path) -> N
 
 
 def test_what_stands_between_backticks_is_code_and_no_markup() -> None:
-    assert words.coded("run `ip <lo>` & look") == "run <code>ip &lt;lo&gt;</code> &amp; look"
-    assert words.coded("one ` alone <b>") == "one ` alone &lt;b&gt;"
-    assert words.breakable("queue kind=a_b & c") == "queue kind=<wbr>a_<wbr>b &amp; c"
+    assert formatting.coded("run `ip <lo>` & look") == "run <code>ip &lt;lo&gt;</code> &amp; look"
+    assert formatting.coded("one ` alone <b>") == "one ` alone &lt;b&gt;"
+    assert formatting.breakable("queue kind=a_b & c") == "queue kind=<wbr>a_<wbr>b &amp; c"
 
 
 def test_names_of_the_run_cannot_become_markup(made: ModuleType, tmp_path: Path) -> None:

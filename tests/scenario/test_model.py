@@ -10,12 +10,14 @@ from typing import Any
 import jsonschema
 import pytest
 
-from hopmeter import places, scenario
+from hopmeter import scenario
 from hopmeter.cli.scenarios import schema_text
 from hopmeter.errors import UsageError
-from hopmeter.scenario import Scenario, amounts, files
-from hopmeter.toml_files import checked, read
-from tests.pictures.made import image, pixels
+from hopmeter.model import units
+from hopmeter.scenario import Scenario, files
+from hopmeter.system import paths
+from hopmeter.system.toml_files import checked, read
+from tests.images.made import image, pixels
 
 SCHEMA = jsonschema.Draft202012Validator(json.loads(schema_text()))
 
@@ -120,7 +122,7 @@ def test_cases_take_from_the_scenario_what_they_do_not_say() -> None:
 
 
 def test_the_schema_in_scenarios_is_current() -> None:
-    kept = (places.scenario_folder() / "scenario.schema.json").read_text()
+    kept = (paths.scenario_folder() / "scenario.schema.json").read_text()
     assert kept == schema_text(), "write it anew: hopmeter scenarios --schema > scenarios/scenario.schema.json"
 
 
@@ -207,8 +209,8 @@ def test_an_image_is_the_payload_of_its_pixels(tmp_path: Path, before: str) -> N
     assert made(payload=payload).payload == [payload]
     SCHEMA.validate({"title": "t", "question": "q?", "payload": payload})
     width, height = (4, 2) if "4x2" in before else (10, 6)
-    assert amounts.payload_bytes(payload) == width * height * 3
-    assert amounts.payload(payload) == {"kind": "image", "width": width, "height": height}
+    assert units.payload_bytes(payload) == width * height * 3
+    assert units.payload(payload) == {"kind": "image", "width": width, "height": height}
 
 
 def test_a_wait_for_each_sink_is_one_value_of_the_axis() -> None:
@@ -232,12 +234,12 @@ def test_an_unknown_scenario_is_answered_with_the_nearest() -> None:
     ],
 )
 def test_a_copy_tells_nodes_only_what_is_asked_for(work: str, told: dict[str, Any]) -> None:
-    assert amounts.works(work) == [told]
+    assert units.works(work) == [told]
 
 
 def test_some_of_several_may_have_nothing_to_do() -> None:
-    assert amounts.works("copy:frame:stream/none") == [{"kind": "copy", "way": "stream"}, {"kind": "none"}]
-    assert amounts.works_ns("sleep:1ms/none", 2) == [1_000_000]
+    assert units.works("copy:frame:stream/none") == [{"kind": "copy", "way": "stream"}, {"kind": "none"}]
+    assert units.works_ns("sleep:1ms/none", 2) == [1_000_000]
 
 
 @pytest.mark.timeout(20)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from hopmeter.scenario.paces import UNSCHEDULED, PaceKind
+from hopmeter.model.paces import UNSCHEDULED, PaceKind
 
 INSTRUMENT = Path(__file__).parents[2] / "instrument/src"
 

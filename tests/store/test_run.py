@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hopmeter.errors import UsageError
-from hopmeter.launch.result import TrialResult
+from hopmeter.model.trial import TrialResult
 from hopmeter.store import RunFolder, query
 from hopmeter.store.disk import DiskFullError, StoreError
 from tests.store.raw import write_raw

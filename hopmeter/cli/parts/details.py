@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from rich.table import Table
 
 from hopmeter.manifest import Manifest, Offer, Readiness, Setting
-from hopmeter.terminal import Console
+from hopmeter.system.terminal import Console
 
 MIB = 1 << 20
 

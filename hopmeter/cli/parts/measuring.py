@@ -10,17 +10,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from hopmeter import manifest, places, plan, scenario
+from hopmeter import manifest, plan, scenario
 from hopmeter.cli.main import INTERRUPTED
 from hopmeter.cli.parts import table
 from hopmeter.cli.parts.result_lines import lines as result_lines_of
 from hopmeter.errors import HopmeterError, UsageError
-from hopmeter.launch import ground
 from hopmeter.plan import Cell, Plan
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
-from hopmeter.terminal import Console
-from hopmeter.toml_files import checked
+from hopmeter.system import paths, scratch_dir
+from hopmeter.system.terminal import Console
+from hopmeter.system.toml_files import checked
 
 BUILDS = re.compile(r"`hopmeter build ([^`]+)`")
 NOTHING_TO_RUN = 2
@@ -69,12 +69,12 @@ def measured(
     result_lines: bool = False,
 ) -> int:
     """A new run."""
-    from hopmeter.launch.about import about
-    from hopmeter.launch.pictures import Pictures, facts
-    from hopmeter.store.run import RunFolder
+    from hopmeter.runtime.frames import Pictures, facts
+    from hopmeter.runtime.run_metadata import about
+    from hopmeter.store.run_folder import RunFolder
     from hopmeter.store.run_lock import locked
 
-    final = _place(out) if out else places.results() / f"{datetime.now():%Y-%m-%dT%H%M%S}-{made.name}"
+    final = _place(out) if out else paths.results() / f"{datetime.now():%Y-%m-%dT%H%M%S}-{made.name}"
     if not any(cell.ranked or cell.transport in _named(made) for cell in made.runnable):
         _print_dropped(console, made.cells, as_json)
         raise UsageError("no cell of this scenario can be measured here", _remedy(made))
@@ -91,7 +91,7 @@ def measured(
 
 
 def _place(out: Path) -> Path:
-    from hopmeter.store.run import NAMES
+    from hopmeter.store.run_folder import NAMES
 
     if not NAMES.fullmatch(out.name):
         raise UsageError(
@@ -122,7 +122,7 @@ def _together(what: Sequence[str]) -> str:
 
 def resumed(asked: Path, console: Console, as_json: bool) -> int:
     """Go on with a run: the cells, the order and the seed are those it was planned with."""
-    from hopmeter.store.run import RunFolder
+    from hopmeter.store.run_folder import RunFolder
     from hopmeter.store.run_lock import locked
 
     with locked(RunFolder.open(asked).path):
@@ -131,8 +131,8 @@ def resumed(asked: Path, console: Console, as_json: bool) -> int:
 
 def _resume_alone(asked: Path, console: Console, as_json: bool) -> int:
     """Nothing of the run is touched before it is sure that it can go on: a finished run keeps its name until then."""
-    from hopmeter.launch.pictures import Pictures, check_unchanged
-    from hopmeter.store.run import RunFolder
+    from hopmeter.runtime.frames import Pictures, check_unchanged
+    from hopmeter.store.run_folder import RunFolder
 
     made = _as_planned(RunFolder.open(asked))
     world = this_world()
@@ -170,7 +170,7 @@ def _check_still_ready(made: Plan, world: World) -> None:
 
 def tell_swept(console: Console) -> None:
     """Clean up after killed commands, and say so."""
-    for directory in ground.sweep():
+    for directory in scratch_dir.sweep():
         console.print(f"cleaned up after a run that was killed: {directory}", style="dim", markup=False)
 
 
@@ -178,8 +178,8 @@ def _executed(
     made: Plan, world: World, begin: Callable[[Any], Any], console: Console, as_json: bool, result_lines: bool
 ) -> int:
     """Files are decoded before there is a run folder: those that cannot be leave nothing."""
-    from hopmeter.launch.failure import InterruptedRunError
-    from hopmeter.launch.pictures import decoded
+    from hopmeter.runtime.failures import InterruptedRunError
+    from hopmeter.runtime.frames import decoded
 
     folder = None
     try:
@@ -197,7 +197,7 @@ def _executed(
 def _tried(made: Plan, world: World, folder: Any, pictures: Mapping[str, Any]) -> bool:
     """Whether all trials were taken."""
     from hopmeter.analysis.search import Hunt
-    from hopmeter.launch.run import Executor
+    from hopmeter.runtime.executor import Executor
 
     search = made.scenario.search
     further = Hunt(made.scenario, search, folder).next_cells if search else list
@@ -207,7 +207,7 @@ def _tried(made: Plan, world: World, folder: Any, pictures: Mapping[str, Any]) -
 
 def _told(folder: Any, complete: bool, console: Console, as_json: bool, result_lines: bool) -> int:
     """What became of the trials, as tables, a report and an exit code."""
-    from hopmeter.analysis.run import analyse_run
+    from hopmeter.analysis.whole_run import analyse_run
 
     rows = analyse_run(folder)
     if complete:

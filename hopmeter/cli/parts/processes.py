@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from hopmeter.report import words
+from hopmeter.report import formatting
 from hopmeter.report.grouping import Group, groups
 from hopmeter.report.processes import Process, Used, is_sampled, is_shared, processes, used
 from hopmeter.report.source import Run
-from hopmeter.tables import WIDEST, print_whole
-from hopmeter.terminal import Console
+from hopmeter.system.tables import WIDEST, print_whole
+from hopmeter.system.terminal import Console
 
 FIGURES = {
     "cpu_percent": "CPU %",
@@ -89,8 +89,8 @@ def _figure(process: Process, name: str) -> str:
     """The spread beside CPU alone: a terminal is narrow, and `--json` has them all."""
     found = process[name]
     if found is None:
-        return words.NOTHING
+        return formatting.NOTHING
     if name != "cpu_percent":
         return found.text
     reach = max(found.high - found.middle, found.middle - found.low)
-    return f"{found.text} ±{words.number(reach, 2):>5}" if reach else f"{found.text}       "
+    return f"{found.text} ±{formatting.number(reach, 2):>5}" if reach else f"{found.text}       "

@@ -8,19 +8,19 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from hopmeter import spoken
 from hopmeter.analysis.percentiles import PERMILLE, least_count
+from hopmeter.model.cell import AXES
 from hopmeter.plan import Cell, Plan
-from hopmeter.plan.cell import AXES
-from hopmeter.report import words
+from hopmeter.report import formatting
 from hopmeter.report.copies import copies
 from hopmeter.report.grouping import Group, groups, profile
 from hopmeter.report.limits import echoes
 from hopmeter.report.ranking import Place, places
 from hopmeter.report.searches import searches
 from hopmeter.report.source import Row, Run
-from hopmeter.tables import print_whole
-from hopmeter.terminal import Console
+from hopmeter.system import humanize
+from hopmeter.system.tables import print_whole
+from hopmeter.system.terminal import Console
 
 NAMES = ("", "transport", "language")
 FIGURES = ("p50 µs", "p99 µs", "×floor", "CPU µs")
@@ -53,7 +53,7 @@ def _print_group(console: Console, group: Group, asked: Sequence[str]) -> None:
     table.add_column("", overflow="fold")
     known = {id(place.row): place for place in places(group)}
     for row in group.rows:
-        names = [" ".join(words.distinct([str(row["transport"]), profile(row, group.rows)])), str(row["language"])]
+        names = [" ".join(formatting.distinct([str(row["transport"]), profile(row, group.rows)])), str(row["language"])]
         table.add_row(*_line(row, names, known.get(id(row)), asked), style=_style(row))
     chips = [chip for chip in group.chips if chip not in group.title]
     console.print()
@@ -71,7 +71,7 @@ def _head(column: str) -> str:
 def _value(value: Any) -> str:
     if isinstance(value, list):
         return "/".join(_value(each) for each in value)
-    return words.number(value) if isinstance(value, int | float) else str(value or words.NOTHING)
+    return formatting.number(value) if isinstance(value, int | float) else str(value or formatting.NOTHING)
 
 
 def _line(row: Row, names: Sequence[str], place: Place | None, asked: Sequence[str]) -> list[str]:
@@ -81,13 +81,13 @@ def _line(row: Row, names: Sequence[str], place: Place | None, asked: Sequence[s
         place.text if place else "",
         *names,
         _middle(row),
-        words.number(row.figure("p99")),
-        words.number(row["times_floor"]),
-        words.number(row["cpu_us_per_message"]),
+        formatting.number(row.figure("p99")),
+        formatting.number(row["times_floor"]),
+        formatting.number(row["cpu_us_per_message"]),
         *(_value(row[column]) for column in asked),
         _lost(row),
         _trials(row),
-        ", ".join(filter(None, [_rank(row), words.empty_hop(row["empty_hop_us"])])),
+        ", ".join(filter(None, [_rank(row), formatting.empty_hop(row["empty_hop_us"])])),
     ]
 
 
@@ -100,12 +100,12 @@ def _middle(row: Row) -> str:
     """p50 and how far its interval reaches to the farther side."""
     p50, low, high = row.p50, row.figure("p50_low"), row.figure("p50_high")
     if p50 is None or low is None or high is None:
-        return f"{words.number(p50)}      "
-    return f"{words.number(p50)} ±{words.number(max(p50 - low, high - p50), 2):>5}"
+        return f"{formatting.number(p50)}      "
+    return f"{formatting.number(p50)} ±{formatting.number(max(p50 - low, high - p50), 2):>5}"
 
 
 def _lost(row: Row) -> str:
-    return words.percent(row.loss) if row["sent"] else words.NOTHING
+    return formatting.percent(row.loss) if row["sent"] else formatting.NOTHING
 
 
 def _trials(row: Row) -> str:
@@ -134,9 +134,9 @@ def _print_legend(console: Console, run: Run) -> None:
     few = "too few messages or trials"
     if any(row["status"] == "ok" and row.p50 is None for row in run.rows):
         few = f"{few}; a median takes {least_count(PERMILLE['p50'])} messages"
-    said = [*([intervals] if any(row.ok for row in run.rows) else []), f"{words.NOTHING} is not resolved: {few}."]
+    said = [*([intervals] if any(row.ok for row in run.rows) else []), f"{formatting.NOTHING} is not resolved: {few}."]
     if any(row["empty_hop_us"] is not None for row in run.rows):
-        said.append(words.EMPTY_HOP)
+        said.append(formatting.EMPTY_HOP)
     if run.quick:
         said.append("This is a quick look: few, short trials. Decide on a longer run.")
     console.print()
@@ -162,16 +162,16 @@ def print_plan(console: Console, made: Plan) -> None:
         table.add_row(
             cell.id,
             *(_word(getattr(cell, name)) for name in shown),
-            cell.floor or words.NOTHING,
+            cell.floor or formatting.NOTHING,
             style="" if cell.ranked else "dim",
         )
     print_whole(console, table)
     trials = sum(cell.trials for cell in made.runnable)
     console.print(
-        f"\n{words.plural(len(made.runnable), 'cell')}, {words.plural(trials, 'trial')}, "
-        f"about {spoken.time(made.seconds)}; seed {made.seed}"
+        f"\n{formatting.plural(len(made.runnable), 'cell')}, {formatting.plural(trials, 'trial')}, "
+        f"about {humanize.time(made.seconds)}; seed {made.seed}"
     )
-    for reason in words.distinct(cell.floor_reason for cell in made.runnable):
+    for reason in formatting.distinct(cell.floor_reason for cell in made.runnable):
         console.print(Text(reason, style="yellow"))
     print_dropped(console, [(cell.as_json(), cell.dropped) for cell in made.cells if cell.dropped])
 
@@ -187,7 +187,7 @@ def _varying(cells: Sequence[Cell]) -> list[str]:
 
 def _word(value: object) -> str:
     if value is None:
-        return words.NOTHING
+        return formatting.NOTHING
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -203,5 +203,5 @@ def _print_reasons(console: Console, title: str, cells_and_reasons: Iterable[tup
     if reasons:
         console.print(f"\n{title}", style="bold")
     for reason, cells in reasons.items():
-        many = f"{words.listed(words.distinct(cells))}, {words.plural(len(cells), 'cell')}"
+        many = f"{formatting.listed(formatting.distinct(cells))}, {formatting.plural(len(cells), 'cell')}"
         console.print(Text(f"  {many}: {reason}"), soft_wrap=False)

@@ -14,7 +14,7 @@ from hopmeter.codecs.cuda import wire
 from hopmeter.codecs.cuda.driver import driver
 from hopmeter.codecs.cuda.ledger import Ledger
 from hopmeter.codecs.errors import CodecError
-from hopmeter.launch.processes import start_ticks
+from hopmeter.system.processes import start_ticks
 
 KEPT = 16
 MOST = 4096

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from hopmeter.codecs.checks import buffer
 from hopmeter.codecs.cuda.driver import COPY
 from hopmeter.codecs.errors import CodecError
-from hopmeter.launch.processes import boot_id, start_ticks
+from hopmeter.system.processes import boot_id, start_ticks
 
 MAGIC = b"HOPG"
 VERSION = 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.report import codecs, words
+from hopmeter.report import codecs, formatting
 from hopmeter.report.codecs import Stand
 from hopmeter.report.drawing import PLAIN, Figure, Style, framed, legend, log_axis, span, table
 from hopmeter.report.grouping import Group
@@ -34,7 +34,7 @@ def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
                 "Codec by codec",
                 f"{CAPTION}{_on_gpu(placed)} Conditions: {codecs.conditions(family)}.",
                 chart(placed, style),
-                "Medians: " + ", ".join(f"{each.name} {words.microseconds(each.box.p50)}" for each in placed),
+                "Medians: " + ", ".join(f"{each.name} {formatting.microseconds(each.box.p50)}" for each in placed),
             )
 
 
@@ -86,9 +86,9 @@ def _notch(each: Stand) -> tuple[float, float] | None:
 def _datum(each: Stand, us: float, y: float, **more: Any) -> dict[str, Any]:
     known = _notch(each)
     tip = (
-        f"{each.name}: p50 {words.microseconds(each.box.p50)}"
-        + (f", interval {words.interval(*known)}" if known else "")
-        + f", half within {words.interval(each.box.q1, each.box.q3)}"
+        f"{each.name}: p50 {formatting.microseconds(each.box.p50)}"
+        + (f", interval {formatting.interval(*known)}" if known else "")
+        + f", half within {formatting.interval(each.box.q1, each.box.q3)}"
     )
     return {"series": each.series, "place": each.place, "ms": us / UNIT, "y": y, "tip": tip, **more}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.report import shapes, theme, words
+from hopmeter.report import formatting, shapes, theme
 from hopmeter.report.drawing import LATENCY, Figure, Style, span, table, ticks
 from hopmeter.report.grouping import Group
 from hopmeter.report.source import Row
@@ -65,9 +65,9 @@ def _axis(numbers: list[int], longest: float) -> alt.X:
         labelExpr=f"{json.dumps(names)}[toString(floor(datum.value))]",
         ticks=False,
         domain=False,
-        title=f"trial, {words.number(longest, 2)} s each"
+        title=f"trial, {formatting.number(longest, 2)} s each"
         if len(numbers) > 1
-        else f"one trial, {words.number(longest, 2)} s",
+        else f"one trial, {formatting.number(longest, 2)} s",
     )
     return alt.X("at:Q", axis=axis, scale=alt.Scale(nice=False, domain=[0, len(numbers)]))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.report import theme, words
+from hopmeter.report import formatting, theme
 from hopmeter.report.drawing import PLAIN, Figure, Style, fitting, framed, log_axis, span, table
 from hopmeter.report.grouping import Group
 from hopmeter.report.labels import Label, Plot, place
@@ -39,7 +39,8 @@ def draw(group: Group, style: Style) -> Figure | None:
         _chart(rows, best, group, style, plot, names),
         "On the Pareto front: "
         + ", ".join(
-            f"{group.label(row)} ({words.microseconds(row.p50)}, {words.number(row['cpu_us_per_message'])} µs of CPU)"
+            f"{group.label(row)} ({formatting.microseconds(row.p50)}, "
+            f"{formatting.number(row['cpu_us_per_message'])} µs of CPU)"
             for row in best
         ),
     )
@@ -87,7 +88,7 @@ def _dot(text: str, row: Row) -> tuple[str, float, float]:
 def _datum(group: Group, row: Row) -> dict[str, Any]:
     low, high = bounds(row) or (row.p50, row.p50)
     cpu = row["cpu_us_per_message"]
-    tip = f"{group.label(row)}: p50 {words.microseconds(row.p50)}, {words.number(cpu)} µs of CPU per message"
+    tip = f"{group.label(row)}: p50 {formatting.microseconds(row.p50)}, {formatting.number(cpu)} µs of CPU per message"
     return {"series": group.label(row), "cpu": cpu, "us": row.p50, "low": low, "high": high, "tip": tip}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.report import folding, shapes, theme, words
+from hopmeter.report import folding, formatting, shapes, theme
 from hopmeter.report.drawing import Figure, Style, framed, log_axis, table
 from hopmeter.report.grouping import Group
 from hopmeter.report.source import Row
@@ -27,7 +27,8 @@ def draw(group: Group, style: Style) -> Figure | None:
     return Figure(
         "distribution",
         "Where the messages lie",
-        f"Shape and place of each row, scaled to its own peak; the slowest 0.5{words.THIN}% may lie further right.",
+        "Shape and place of each row, scaled to its own peak; "
+        f"the slowest 0.5{formatting.THIN}% may lie further right.",
         _chart(
             [datum for place, row in enumerate(rows) for datum in _ridge(group, row, ends, len(rows) - 1 - place)],
             rows,
@@ -36,7 +37,7 @@ def draw(group: Group, style: Style) -> Figure | None:
             ends,
         ),
         "Distributions; half of the messages within: "
-        + ", ".join(f"{group.label(row)} {words.microseconds(row.p50)}" for row in rows),
+        + ", ".join(f"{group.label(row)} {formatting.microseconds(row.p50)}" for row in rows),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.report import shapes, words
+from hopmeter.report import formatting, shapes
 from hopmeter.report.drawing import Figure, Style, framed, legend, log_axis, span, table
 from hopmeter.report.grouping import Group
 from hopmeter.report.source import Row
@@ -32,7 +32,8 @@ def draw(group: Group, style: Style) -> Figure | None:
         _chart(data, rows, group, style, ends),
         "Medians of the first and the last hop: "
         + ", ".join(
-            f"{group.label(row)} {words.number(hops[0][1])} and {words.number(hops[-1][1])} µs" for row, hops in found
+            f"{group.label(row)} {formatting.number(hops[0][1])} and {formatting.number(hops[-1][1])} µs"
+            for row, hops in found
         ),
     )
 
@@ -40,7 +41,13 @@ def draw(group: Group, style: Style) -> Figure | None:
 def _data(group: Group, row: Row, hops: list[tuple[int, float, float]]) -> list[dict[str, Any]]:
     name = group.label(row)
     return [
-        {"series": name, "hop": hop, "p50": p50, "p90": p90, "tip": f"{name}, hop {hop}: {words.microseconds(p50)}"}
+        {
+            "series": name,
+            "hop": hop,
+            "p50": p50,
+            "p90": p90,
+            "tip": f"{name}, hop {hop}: {formatting.microseconds(p50)}",
+        }
         for hop, p50, p90 in hops
     ]
 

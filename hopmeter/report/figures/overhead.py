@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.report import folding, theme, words
+from hopmeter.report import folding, formatting, theme
 from hopmeter.report.drawing import Figure, Style, framed, log_axis, span, table
 from hopmeter.report.grouping import Group
 from hopmeter.report.servers import asked
@@ -35,8 +35,8 @@ def draw(group: Group, style: Style) -> Figure | None:
 
 def _told(row: Row) -> str:
     over = row["excess_p50_us"]
-    asked_for = "" if over is None else f" ({words.microseconds(over)} over the work that was asked for)"
-    return f"{words.microseconds(row['overhead_p50_us'])}{asked_for}"
+    asked_for = "" if over is None else f" ({formatting.microseconds(over)} over the work that was asked for)"
+    return f"{formatting.microseconds(row['overhead_p50_us'])}{asked_for}"
 
 
 def _datum(group: Group, row: Row) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from hopmeter.analysis.percentiles import BEYOND
-from hopmeter.report import shapes, words
+from hopmeter.report import formatting, shapes
 from hopmeter.report.drawing import Figure, Style, framed, legend, log_axis, span, table
 from hopmeter.report.grouping import Group
 from hopmeter.report.source import Row
@@ -39,14 +39,14 @@ def draw(group: Group, style: Style) -> Figure | None:
         "nothing is drawn that the samples do not resolve.",
         _chart([datum for row in rows for datum in _data(group, row, curves[id(row)])], rows, group, style, ends),
         "Percentile curves; p99: "
-        + ", ".join(f"{group.label(row)} {words.microseconds(row.figure('p99'))}" for row in rows),
+        + ", ".join(f"{group.label(row)} {formatting.microseconds(row.figure('p99'))}" for row in rows),
     )
 
 
 def _data(group: Group, row: Row, points: list[tuple[float, float]]) -> list[dict[str, Any]]:
     name = group.label(row)
     tip = f"{name}: " + ", ".join(
-        f"{label} {words.microseconds(row.figure(column))}"
+        f"{label} {formatting.microseconds(row.figure(column))}"
         for column, label in (("p50", "p50"), ("p99", "p99"), ("p999", "p99.9"))
         if row.figure(column) is not None
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.report import folding, theme, words
+from hopmeter.report import folding, formatting, theme
 from hopmeter.report.drawing import Figure, Style, framed, log_axis, span, table
 from hopmeter.report.grouping import Group
 from hopmeter.report.ranking import bounds
@@ -30,14 +30,14 @@ def draw(group: Group, style: Style) -> Figure | None:
         "Small line: p99, where resolved.",
         _chart([_datum(group, row) for row in rows], rows, group, style, ends),
         "Medians with intervals, fastest first: "
-        + ", ".join(f"{group.label(row)} {words.microseconds(row.p50)}" for row in rows),
+        + ", ".join(f"{group.label(row)} {formatting.microseconds(row.p50)}" for row in rows),
     )
 
 
 def _datum(group: Group, row: Row) -> dict[str, Any]:
     low, high = bounds(row) or (row.p50, row.p50)
-    known = words.interval(*(bounds(row) or (None, None)))
-    tip = f"{group.label(row)}: p50 {words.microseconds(row.p50)}" + (f", interval {known}" if known else "")
+    known = formatting.interval(*(bounds(row) or (None, None)))
+    tip = f"{group.label(row)}: p50 {formatting.microseconds(row.p50)}" + (f", interval {known}" if known else "")
     return {
         "series": group.label(row),
         "p50": row.p50,
@@ -45,7 +45,7 @@ def _datum(group: Group, row: Row) -> dict[str, Any]:
         "high": high,
         "p99": row.figure("p99"),
         "tip": tip,
-        "tip99": f"{group.label(row)}: p99 {words.microseconds(row.figure('p99'))}",
+        "tip99": f"{group.label(row)}: p99 {formatting.microseconds(row.figure('p99'))}",
     }
 
 

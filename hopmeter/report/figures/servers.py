@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.report import theme, words
+from hopmeter.report import formatting, theme
 from hopmeter.report.drawing import Figure, Style, framed, log_axis, span, table
 from hopmeter.report.grouping import Group
 from hopmeter.report.servers import Asked, Server, asked
@@ -39,13 +39,13 @@ def draw(group: Group, style: Style) -> Figure | None:
 
 
 def _told(one: Asked) -> str:
-    replies = words.listed([f"{_who(one, each)} {words.microseconds(each.p50)}" for each in one.servers])
-    return f"{one.name}: {replies}; all of them {words.microseconds(one.row['gather_p50_us'])}"
+    replies = formatting.listed([f"{_who(one, each)} {formatting.microseconds(each.p50)}" for each in one.servers])
+    return f"{one.name}: {replies}; all of them {formatting.microseconds(one.row['gather_p50_us'])}"
 
 
 def _who(one: Asked, server: Server) -> str:
     """The straggler with how often it was last."""
-    last = f", last {words.percent(server.last)}" if server is one.straggler else ""
+    last = f", last {formatting.percent(server.last)}" if server is one.straggler else ""
     return f"server {server.number}{last}"
 
 
@@ -65,9 +65,9 @@ def _data(found: Sequence[Asked]) -> list[dict[str, Any]]:
 
 
 def _datum(one: Asked, who: str, us: float, p99: float | None, held: float | None) -> dict[str, Any]:
-    known = [f"p50 {words.microseconds(us)}", f"p99 {words.microseconds(p99)}" if p99 else ""]
-    work = "" if not held else f"{'asked for' if who == 'all' else 'held'} {words.microseconds(held)}"
-    tip = f"{one.name}, {who}: " + ", ".join(words.distinct([*known, work]))
+    known = [f"p50 {formatting.microseconds(us)}", f"p99 {formatting.microseconds(p99)}" if p99 else ""]
+    work = "" if not held else f"{'asked for' if who == 'all' else 'held'} {formatting.microseconds(held)}"
+    tip = f"{one.name}, {who}: " + ", ".join(formatting.distinct([*known, work]))
     return {"series": one.name, "who": who, "us": us, "p99": p99, "held": held, "tip": tip}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.report import codecs, folding, theme, words
+from hopmeter.report import codecs, folding, formatting, theme
 from hopmeter.report.codecs import Stand
 from hopmeter.report.drawing import Figure, Style, framed, table
 from hopmeter.report.grouping import Group
@@ -50,8 +50,8 @@ def parts(each: Stand) -> dict[str, float] | None:
 def _told(each: Stand) -> str:
     found = parts(each) or {}
     whole = sum(found.values())
-    said = (f"{name} {words.percent(us / whole)}" for name, us in found.items() if us)
-    return f"{each.name} {words.microseconds(whole)}, {', '.join(said)}"
+    said = (f"{name} {formatting.percent(us / whole)}" for name, us in found.items() if us)
+    return f"{each.name} {formatting.microseconds(whole)}, {', '.join(said)}"
 
 
 def _data(each: Stand) -> list[dict[str, Any]]:
@@ -59,7 +59,7 @@ def _data(each: Stand) -> list[dict[str, Any]]:
     found, start, data = parts(each) or {}, 0.0, []
     whole = sum(found.values())
     for name, us in found.items():
-        tip = f"{each.name}: {name} {words.microseconds(us)} of {words.microseconds(whole)}"
+        tip = f"{each.name}: {name} {formatting.microseconds(us)} of {formatting.microseconds(whole)}"
         edges = {"y": each.place - THICK, "y2": each.place + THICK}
         data.append({"part": name, "from": start, "to": start + us / whole, "tip": tip, **edges})
         start += us / whole
@@ -72,7 +72,7 @@ def _chart(placed: Sequence[Stand]) -> alt.TopLevelMixin:
         {
             "y": each.place,
             "at": 1.03,
-            "name": " ".join([each.series] * several + [words.microseconds(sum((parts(each) or {}).values()))]),
+            "name": " ".join([each.series] * several + [formatting.microseconds(sum((parts(each) or {}).values()))]),
         }
         for each in placed
     ]

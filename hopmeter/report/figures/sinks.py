@@ -8,8 +8,8 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.plan.cell import waits_of
-from hopmeter.report import theme, words
+from hopmeter.model.cell import waits_of
+from hopmeter.report import formatting, theme
 from hopmeter.report.drawing import Figure, Style, framed, log_axis, span, table
 from hopmeter.report.grouping import Group
 from hopmeter.report.source import Row
@@ -35,7 +35,7 @@ class Mark:
     def said(self) -> str:
         """`sink 1 (callback) p50 0.4 µs, mean 0.5 µs`."""
         known = {"p50": self.p50, "mean": self.mean, "p99": self.p99}
-        return f"{self.who} " + ", ".join(f"{name} {words.microseconds(us)}" for name, us in known.items() if us)
+        return f"{self.who} " + ", ".join(f"{name} {formatting.microseconds(us)}" for name, us in known.items() if us)
 
 
 def draw(group: Group, style: Style) -> Figure | None:

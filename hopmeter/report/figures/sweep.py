@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.report import words
+from hopmeter.report import formatting
 from hopmeter.report.drawing import PLAIN, Figure, Style, framed, legend, log_axis, span, table
 from hopmeter.report.grouping import Group, families
 from hopmeter.report.ranking import bounds
@@ -61,7 +61,8 @@ def _figure(axis: str, number: int, family: list[Group], style: Style) -> Figure
         TITLES[axis],
         f"Median and its 95 % interval; {', '.join(family[0].told(axis))}. Rows that could not keep up are left out.",
         _chart(axis, pairs, style, ends),
-        f"Medians against {AXES[axis]} for {words.plural(len({group.label(row) for group, row in pairs}), 'row')}.",
+        f"Medians against {AXES[axis]} for "
+        f"{formatting.plural(len({group.label(row) for group, row in pairs}), 'row')}.",
     )
 
 
@@ -74,7 +75,7 @@ def _datum(axis: str, group: Group, row: Row) -> dict[str, Any]:
         "us": row.p50,
         "low": low,
         "high": high,
-        "tip": f"{name}, {group.conditions[axis]:g}: {words.microseconds(row.p50)}",
+        "tip": f"{name}, {group.conditions[axis]:g}: {formatting.microseconds(row.p50)}",
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.report import theme, words
+from hopmeter.report import formatting, theme
 from hopmeter.report.drawing import PLAIN, Figure, Style, framed, legend, log_axis, span, table
 from hopmeter.report.grouping import Group, families, labels
 from hopmeter.report.source import Row
@@ -44,10 +44,10 @@ def _memory_mb_s(rows: Sequence[Row]) -> float | None:
 
 
 def _told(row: Row, memory: float | None) -> str:
-    share = f", {words.times(row['achieved_mb_s'] / memory)} what one core copies" if memory else ""
+    share = f", {formatting.times(row['achieved_mb_s'] / memory)} what one core copies" if memory else ""
     return (
-        f"{row['transport']} ({row['language']}), {words.plural(row['pairs'], 'pair')}: "
-        f"{words.number(row['achieved_mb_s'])} MB/s{share}"
+        f"{row['transport']} ({row['language']}), {formatting.plural(row['pairs'], 'pair')}: "
+        f"{formatting.number(row['achieved_mb_s'])} MB/s{share}"
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hopmeter.report import codecs, shapes, words
+from hopmeter.report import codecs, formatting, shapes
 from hopmeter.report.byhand import (
     CAPTION,
     HEADS,
@@ -51,7 +51,7 @@ def read(folder: Path, number: int) -> ByHand:
 def _title(run: Run, end: str) -> str:
     """`Listener: object 200×200 at 100 Hz`."""
     width, height, rate = (run.about.get(name) for name in ("width", "height", "rate"))
-    conditions = f": object {width}×{height} at {words.rate(rate)}" if width and height and rate else ""
+    conditions = f": object {width}×{height} at {formatting.rate(rate)}" if width and height and rate else ""
     return f"{end.capitalize()}{conditions}"
 
 
@@ -75,10 +75,12 @@ def _notes(outcomes: dict[tuple[str, str], Outcome]) -> list[str]:
     """Once for each reason: what arrived wrong, failed or was not measured, and how true two clocks are."""
     reasons: dict[str, list[str]] = {}
     for (middleware, plugin), each in outcomes.items():
-        wrong = f"{words.plural(each['wrong'], 'message')} arrived with another content" if each.get("wrong") else ""
+        wrong = (
+            f"{formatting.plural(each['wrong'], 'message')} arrived with another content" if each.get("wrong") else ""
+        )
         for text in filter(None, (wrong, each.get("reason"), each.get("clocks"))):
             reasons.setdefault(str(text), []).append(f"{plugin} over {middleware}")
-    return [f"{words.listed(pairs)}: {reason}" for reason, pairs in reasons.items()]
+    return [f"{formatting.listed(pairs)}: {reason}" for reason, pairs in reasons.items()]
 
 
 def _figure(run: Run, found: Sequence[tuple[Row, Delays]], end: str, number: int) -> Figure | None:
@@ -86,7 +88,7 @@ def _figure(run: Run, found: Sequence[tuple[Row, Delays]], end: str, number: int
     if not boxed:
         return None
     placed = codecs.arranged(boxed)
-    told = ", ".join(f"{each.name} {words.microseconds(each.box.p50)}" for each in placed)
+    told = ", ".join(f"{each.name} {formatting.microseconds(each.box.p50)}" for each in placed)
     caption = f"Of each message the time {MEANS[end]}. {CAPTION}"
     chart = boxes.chart(placed, Style.of([run]))
     return Figure(f"across-by-hand-{number}", "Plugin by plugin", caption, chart, f"Medians: {told}")

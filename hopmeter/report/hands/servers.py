@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from hopmeter.report import shapes, words
+from hopmeter.report import formatting, shapes
 from hopmeter.report.byhand import CAPTION, HEADS, LOGS, ByHand, Delays, Figured, counted, delays, line, opened, row
 from hopmeter.report.codecs import Stand
 from hopmeter.report.drawing import Figure, Style
@@ -76,13 +76,13 @@ def _works_ns(run: Run, found: Found) -> dict[tuple[str, str], float]:
 def _more(known: Delays, work_ns: float | None) -> tuple[Figured, ...]:
     std = float(known.std(ddof=1)) / 1000 if len(known) > 1 else None
     over = None if work_ns is None else (float(known.mean()) - work_ns) / 1000
-    return Figured(std, words.number(std)), Figured(over, words.number(over)), counted(len(known))
+    return Figured(std, formatting.number(std)), Figured(over, formatting.number(over)), counted(len(known))
 
 
 def _asked(run: Run) -> str:
     """What servers did for a frame, and where frames came from."""
     servers = [each for each in run.about.get("servers") or [] if isinstance(each, dict)]
-    worked = words.listed([f"{each.get('name')} {each.get('work')}" for each in servers])
+    worked = formatting.listed([f"{each.get('name')} {each.get('work')}" for each in servers])
     shown = run.text("pictures")
     return "; ".join(filter(None, (f"work: {worked}" if worked else "", f"frames of {shown}" if shown else "")))
 
@@ -101,7 +101,7 @@ def _figure(run: Run, found: Found, name: str, title: str, caption: str) -> Figu
     placed = _placed(run, found)
     if not placed:
         return None
-    told = ", ".join(f"{each.name} {words.microseconds(each.box.p50)}" for each in placed)
+    told = ", ".join(f"{each.name} {formatting.microseconds(each.box.p50)}" for each in placed)
     chart = boxes.chart(placed, Style.of([run]))
     return Figure(name, title, f"{caption} {CAPTION}", chart, f"Medians: {told}")
 

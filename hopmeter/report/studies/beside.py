@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from hopmeter.report import words
+from hopmeter.report import formatting
 from hopmeter.report.source import Row, Run
 from hopmeter.report.studies.known import Published, Study, published, studies
 from hopmeter.report.studies.values import measured, said
@@ -116,7 +116,7 @@ def published_cpu(row: Row) -> dict[str, str]:
     for each in published():
         if each.column in CPU and each.value is not None and _rows(each, [row]):
             found.setdefault(CPU[each.column], []).append(f"{_said(each)} on {each.hardware}")
-    return {role: "; ".join(words.distinct(told)) for role, told in found.items()}
+    return {role: "; ".join(formatting.distinct(told)) for role, told in found.items()}
 
 
 def _table(study: Study, figures: Sequence[Published], runs: Sequence[Run]) -> Table:
@@ -124,9 +124,9 @@ def _table(study: Study, figures: Sequence[Published], runs: Sequence[Run]) -> T
     for each in figures:
         alike.setdefault(tuple(getattr(each, name) for name in (*CONDITIONS, *SAME, "settings")), []).append(each)
     lines = [_line(group, runs) for group in alike.values()]
-    places = {each: place for place, each in enumerate(words.distinct(line.conditions for line in lines))}
+    places = {each: place for place, each in enumerate(formatting.distinct(line.conditions for line in lines))}
     lines.sort(key=lambda line: places.get(line.conditions, len(places)))
-    return Table(study, words.distinct(each.hardware for each in figures), lines)
+    return Table(study, formatting.distinct(each.hardware for each in figures), lines)
 
 
 SAME = ("transport", "language", "statistic", "column")
@@ -134,7 +134,7 @@ SAME = ("transport", "language", "statistic", "column")
 
 def _line(figures: Sequence[Published], runs: Sequence[Run]) -> Line:
     first = figures[0]
-    notes = words.distinct(each.note or "" for each in figures if each.value is not None)
+    notes = formatting.distinct(each.note or "" for each in figures if each.value is not None)
     return Line(
         conditions(first),
         f"{first.transport or ''} ({first.language})".strip(),
@@ -147,41 +147,41 @@ def _line(figures: Sequence[Published], runs: Sequence[Run]) -> Line:
 
 def _said(figure: Published) -> str:
     if figure.value is None:
-        return figure.note or words.NOTHING
+        return figure.note or formatting.NOTHING
     unit = {"us": "µs", "hz": "Hz"}.get(figure.unit, figure.unit)
-    return f"{words.number(figure.value)}{words.THIN}{unit}"
+    return f"{formatting.number(figure.value)}{formatting.THIN}{unit}"
 
 
 def _here(figure: Published, run: Run) -> list[tuple[str, str]]:
     rows = _rows(figure, run.measured) if figure.column else []
     several = {key for key in ("profile", "wait", "cores") if len({row[key] for row in rows}) > 1}
     if not figure.column:
-        return [(words.NOTHING, "no number to stand beside: see the claims")]
+        return [(formatting.NOTHING, "no number to stand beside: see the claims")]
     return list(dict.fromkeys(_told(row, str(figure.column), several) for row in rows))
 
 
 def _told(row: Row, column: str, several: Iterable[str]) -> tuple[str, str]:
     found = measured(row, column)
     value = said(found.value, column) if found else "not resolved" if row["status"] == "ok" else str(row["status"])
-    between = words.interval(found.low, found.high) if found else ""
-    return value, ", ".join(words.distinct([between, *(str(row[key] or "") for key in sorted(several))]))
+    between = formatting.interval(found.low, found.high) if found else ""
+    return value, ", ".join(formatting.distinct([between, *(str(row[key] or "") for key in sorted(several))]))
 
 
 def conditions(figure: Published) -> str:
     """`pubsub, threads of one process, timing, 20 relays, 100 Hz`."""
     place = {"thread": "one process", "process": "a process each"}.get(figure.placement or "", "")
     return ", ".join(
-        words.distinct(
+        formatting.distinct(
             [
                 figure.pattern or "",
                 place,
                 (figure.payload or "").replace("bytes:", "bytes "),
-                words.plural(figure.relays, "relay") if figure.relays else "",
-                words.plural(figure.sinks, "server") if figure.sinks else "",
+                formatting.plural(figure.relays, "relay") if figure.relays else "",
+                formatting.plural(figure.sinks, "server") if figure.sinks else "",
                 (figure.work or "").replace(":", " "),
                 {"parallel": "at once", "sequential": "one after the other"}.get(figure.asking or "", ""),
-                words.plural(figure.pairs, "pair") if figure.pairs else "",
-                words.rate(figure.rate_hz) if figure.rate_hz else "",
+                formatting.plural(figure.pairs, "pair") if figure.pairs else "",
+                formatting.rate(figure.rate_hz) if figure.rate_hz else "",
                 figure.codec or "",
                 *(figure.settings or "").split(),
             ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
 
-from hopmeter.report import machines, words
+from hopmeter.report import formatting, machines
 from hopmeter.report.grouping import CONDITIONS, groups
 from hopmeter.report.source import Row, Run
 from hopmeter.report.studies.known import Claim, Selector
@@ -72,7 +72,7 @@ def _numbers(claim: Claim, answer: Answer, deciding: Sequence[Comparison], many:
     """The comparison nearest to the bound where it holds, the farthest beyond it where it does not."""
     choose = max if answer == "does not hold" else min
     told = choose(deciding, key=lambda each: abs(_room(claim, each.value.value)) if each.value else math.inf)
-    share = f"; {len(deciding)} of {words.plural(many, 'comparison')}" if many > 1 else ""
+    share = f"; {len(deciding)} of {formatting.plural(many, 'comparison')}" if many > 1 else ""
     return f"{told.says}{share}"
 
 
@@ -182,7 +182,7 @@ def _ratio(one: Value, other: Value, says: str) -> Comparison | None:
     low = one.low / other.high if one.low is not None and other.high else None
     high = one.high / other.low if one.high is not None and other.low else None
     value = Value(one.value / other.value, low, high)
-    return Comparison(value, f"{says}, {words.times(value.value)}")
+    return Comparison(value, f"{says}, {formatting.times(value.value)}")
 
 
 def _name(row: Row, other: Row) -> str:
@@ -190,7 +190,7 @@ def _name(row: Row, other: Row) -> str:
     free = ("pattern", "placement", "wait", "payload", "profile", "pairs", "codec")
     told = ("profile",) if row is other else tuple(key for key in free if row[key] != other[key])
     differing = [str(row[key] or "") for key in told]
-    rate = [words.rate(row["rate_hz"])] if row["rate_hz"] else []
+    rate = [formatting.rate(row["rate_hz"])] if row["rate_hz"] else []
     return f"{row['transport']} ({', '.join([str(row['language']), *filter(None, differing), *rate])})"
 
 
@@ -205,7 +205,7 @@ def same_order(runs: Sequence[Run]) -> Verdict:
     certain = [flip for flip in flips if flip.resolved]
     told = "; ".join(f"{flip.one} and {flip.other} ({flip.first}, {flip.second})" for flip in (certain or flips)[:3])
     if certain:
-        return Verdict("does not hold", f"{words.plural(len(certain), 'flip')}: {told}; {least}")
+        return Verdict("does not hold", f"{formatting.plural(len(certain), 'flip')}: {told}; {least}")
     return Verdict("not resolved", f"may flip: {told}; {least}") if flips else Verdict("holds", least)
 
 

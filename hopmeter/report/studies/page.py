@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hopmeter.report import hosts, words
+from hopmeter.report import formatting, hosts
 from hopmeter.report.source import Run
 from hopmeter.report.studies.beside import Table, tables
 from hopmeter.report.studies.judging import Answer, Verdict, judge
@@ -34,7 +34,7 @@ class Part:
         counts = Counter(verdict.answer for _, verdict in self.claims)
         order: tuple[Answer, ...] = ("holds", "does not hold", "not resolved", "not measured")
         said = [f"{counts[each]} {_plural(each, counts[each])}" for each in order if counts[each]]
-        return f"Of {words.plural(len(self.claims), 'claim')}: {', '.join(said)}." if said else ""
+        return f"Of {formatting.plural(len(self.claims), 'claim')}: {', '.join(said)}." if said else ""
 
 
 def _plural(answer: str, many: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from hopmeter.analysis.percentiles import LEAST_TRIALS
-from hopmeter.report import words
+from hopmeter.report import formatting
 from hopmeter.report.source import Row
 
 
@@ -108,14 +108,14 @@ COMPUTED: dict[str, Callable[[Row], Value | None]] = {
 def said(value: float | None, column: str) -> str:
     """A figure in its unit."""
     if column == "loss":
-        return words.percent(value)
+        return formatting.percent(value)
     for ending, unit in (("_us", "µs"), ("_hz", "Hz")):
         if column.endswith(ending):
-            return f"{words.number(value)}{words.THIN}{unit}"
-    return f"{words.number(value)}{words.THIN}%" if "percent" in column else words.times(value)
+            return f"{formatting.number(value)}{formatting.THIN}{unit}"
+    return f"{formatting.number(value)}{formatting.THIN}%" if "percent" in column else formatting.times(value)
 
 
 def with_interval(found: Value, column: str) -> str:
     """`46.1 µs (44.0 to 48.3)`."""
-    between = words.interval(found.low, found.high) if found.low != found.high else ""
+    between = formatting.interval(found.low, found.high) if found.low != found.high else ""
     return said(found.value, column) + (f" ({between})" if between else "")

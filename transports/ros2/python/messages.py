@@ -12,10 +12,10 @@ from builtin_interfaces.msg import Time
 from sensor_msgs.msg import Image
 from std_msgs.msg import Header
 
-from hopmeter import places
 from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Setup
 from hopmeter.node.loading import search_path
 from hopmeter.node.typed import header_of, label, sent_of
+from hopmeter.system import paths
 
 SECOND_NS = 1_000_000_000
 
@@ -26,7 +26,7 @@ def services_folder() -> Path:
 
     Their libraries are asked for by name alone, in folders that were fixed when this process started: those that are
     loaded already are found."""
-    for folder in places.node_folders():
+    for folder in paths.node_folders():
         packages = sorted((folder / "hopmeter_ros2").glob("**/hopmeter_ros2/srv/__init__.py"))
         if packages:
             load(folder / "hopmeter_ros2/lib")

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from ctypes import c_char_p, c_int, c_int64, c_uint32, c_uint64, c_void_p
 from typing import Any
 
-from hopmeter import places
 from hopmeter.node.contract import HEADER_BYTES, AdapterError
+from hopmeter.system import paths
 
 LIBRARY = "libhopmeter_shm.so"
 NOTHING = -1
@@ -58,7 +58,7 @@ class Functions:
 def library() -> tuple[Functions, Functions]:
     """The same functions twice: those that keep the interpreter's lock, which is cheaper, and those that give it away
     while they wait."""
-    path = next((folder / LIBRARY for folder in places.node_folders() if (folder / LIBRARY).exists()), None)
+    path = next((folder / LIBRARY for folder in paths.node_folders() if (folder / LIBRARY).exists()), None)
     if path is None:
         raise AdapterError(f"{LIBRARY} is not built", "run `hopmeter build shm --language rust`")
     return Functions(ctypes.PyDLL(str(path))), Functions(ctypes.CDLL(str(path)))

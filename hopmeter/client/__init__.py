@@ -1,0 +1,23 @@
+"""`hopmeter.connect`: a publisher, subscriber, client and server that carry objects over any adapter with Python.
+
+docs/connect.md shows how to use it, how two programs find each other, and what holds for every transport.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hopmeter.client.errors import CallFailedError, ConnectError, TimedOutError
+from hopmeter.client.session import Session, connect
+
+__all__ = ["CallFailedError", "ConnectError", "Session", "TimedOutError", "connect"]
+
+
+def __getattr__(name: str) -> Any:
+    """Return `Session` for its former name `House`, with a warning."""
+    if name != "House":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import warnings
+
+    warnings.warn("hopmeter.client.House is now hopmeter.client.Session", DeprecationWarning, 2)
+    return Session

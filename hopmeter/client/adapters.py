@@ -1,0 +1,97 @@
+"""Adapters in a program that is not a node: several in one process, beside modules of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hopmeter.client.errors import ConnectError, in_words
+from hopmeter.errors import UsageError
+from hopmeter.manifest.discovery import every, named
+from hopmeter.manifest.model import Manifest, Offer, Setting
+from hopmeter.node.contract import LOOPBACK, AdapterError
+from hopmeter.node.loading import transport_class
+from hopmeter.system.toml_files import one_of
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What an adapter is told; hopmeter.node.contract says what each means."""
+
+    run: str
+    directory: str
+    wait: str
+    daemon: str
+    settings: dict[str, Any]
+    frame_bytes: int
+    payload: str = "bytes"
+    width: int = 0
+    height: int = 0
+    host: str = LOOPBACK
+    """Where ends bind; adapters ask hopmeter.node.contract.host."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """One hop, as an adapter is told of it."""
+
+    name: str
+    address: str = ""
+    receivers: int = 1
+
+
+def manifest_of(transport: str) -> tuple[Manifest, Offer]:
+    """A transport and what it offers in Python; UsageError for an unknown one, ConnectError for one without."""
+    manifest = named([transport])[transport]
+    offer = manifest.offers.get("python")
+    if offer is None:
+        raise ConnectError(f"{manifest.title} has no adapter for Python", "choose one of `hopmeter transports`")
+    if offer.user is not None and not offer.user.is_here:
+        raise ConnectError(f"{manifest.title} is not installed here", offer.user.remedy)
+    return manifest, offer
+
+
+def checked_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was given, in the manifest's types; UsageError for what it does not know or allow."""
+    return {name: _checked(manifest, name, value) for name, value in given.items()}
+
+
+def away(manifest: Manifest) -> dict[str, Any]:
+    """The settings with which a transport reaches another machine; ConnectError, naming those that can, for one that
+    does not."""
+    offer = manifest.offers.get("python")
+    if offer is not None and offer.network is not None:
+        return dict(offer.network)
+    others = [
+        name for name, other in every().items() if (found := other.offers.get("python")) and found.network is not None
+    ]
+    raise ConnectError(f"{manifest.name} does not reach another machine", f"these do: {', '.join(others)}")
+
+
+def _checked(manifest: Manifest, name: str, value: Any) -> Any:
+    known: dict[str, Setting] = manifest.settings
+    if name not in known:
+        raise UsageError(f"setting {one_of(name, known)}" if known else f"{manifest.title} has no setting {name}")
+    try:
+        return known[name].checked(value)
+    except ValueError as wrong:
+        raise UsageError(f"{manifest.name}: {name}: {wrong}") from wrong
+
+
+def adapter(manifest: Manifest, offer: Offer) -> type[Any]:
+    """The adapter's class; ConnectError with the remedy where what it needs is not installed."""
+    with in_words(f"{manifest.title} cannot be used"):
+        try:
+            return transport_class(manifest.folder / "python")
+        except AdapterError as failed:
+            if isinstance(failed.__cause__, ImportError) and (offer.environment or offer.interpreter):
+                raise AdapterError(str(failed), _elsewhere(offer)) from failed
+            raise
+
+
+def _elsewhere(offer: Offer) -> str:
+    if offer.interpreter == "system":
+        return f"`apt install {' '.join(offer.apt)}`, and run the program with hopmeter on the system's Python"
+    packages = " ".join(f"'{package.partition(';')[0]}'" for package in offer.pip)
+    return f"`pip install {packages}` beside hopmeter, in an environment without the other transports: they conflict"

@@ -1,0 +1,298 @@
+"""Client and server of calls: over a transport's own where it has them, else over two links for each client."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from hopmeter.client.errors import CallFailedError, ConnectError, TimedOutError
+from hopmeter.client.frames import HEADER, Kind, Message, incoming, outgoing
+from hopmeter.client.links import Asked, End, bound, connected, waited_in_vain
+from hopmeter.client.pubsub import LOOK_S, Decode, Polled, Publisher, Subscription, closed, offered, refuse_large
+from hopmeter.codecs import encode
+from hopmeter.codecs.errors import ENDING
+
+REPLY_S = 5.0
+"""How long a reply is offered to a transport that is busy."""
+PROBE_S = 0.05
+GREET_S = 5.0
+log = logging.getLogger("hopmeter.connect")
+
+
+class Native:
+    """The client's half over the transport's own calls."""
+
+    def __init__(self, asked: Asked, name: str, within_s: float) -> None:
+        self.name = name
+        self._end = connected(asked, name, "rpc", lambda transport, link: transport.client(link), within_s)
+        self.record = self._end.record
+        self._replies = Polled(self._end)
+
+    def put(self, kind: Kind, number: int, frames: list[Any], timeout_s: float) -> None:
+        """Starts a call."""
+        refuse_large(self.name, frames, self.record.frame_bytes)
+        length, fill = outgoing(kind, number, self.record.run, frames)
+        if not offered(lambda: self._end.opened.start(length, fill), timeout_s):
+            raise TimedOutError(f'"{self.name}": the transport stayed busy for {timeout_s:g} s', "call less at once")
+
+    def next(self, timeout_s: float) -> Message | None:
+        """The next reply."""
+        return self._replies.next(min(timeout_s, LOOK_S))
+
+    def close(self) -> None:
+        """Closes the end."""
+        self._end.close()
+
+
+class Duplex:
+    """The client's half over a link there, which it binds, and a link back, which the server binds for it."""
+
+    def __init__(self, asked: Asked, name: str, within_s: float) -> None:
+        began, caller = time.monotonic(), secrets.token_hex(4)
+        self._end = connected(asked, name, "rpc", None, within_s)
+        self.record = self._end.record
+        self._there = Publisher(asked, name, f"call-{caller}")
+        try:
+            left = max(0.0, within_s - (time.monotonic() - began))
+            self._back = Subscription(asked, (name, f"back-{caller}", left))
+        except BaseException:
+            self._there.close()
+            raise
+        self.put = self._there.put
+        self.next = self._back.next
+
+    def close(self) -> None:
+        """Closes both links."""
+        self._back.close()
+        self._there.close()
+
+
+class Client:
+    """Calls a server, one call at a time."""
+
+    def __init__(self, asked: Asked, name: str, made: Decode, within_s: float) -> None:
+        self.name, self._made = name, made
+        self._lock = threading.Lock()
+        self._closed = False
+        self._lender = asked.lender()
+        self._numbers = itertools.count(1)
+        began = time.monotonic()
+        self._half: Native | Duplex = (Native if asked.manifest.rpc == "native" else Duplex)(asked, name, within_s)
+        try:
+            self._prove(max(PROBE_S, within_s - (time.monotonic() - began)))
+        except BaseException:
+            self._half.close()
+            raise
+
+    def _prove(self, within_s: float) -> None:
+        """Connecting takes some transports a while, in which calls are lost: small ones prove that they arrive."""
+        deadline = time.monotonic() + within_s
+        probe = encode(None)
+        while time.monotonic() < deadline:
+            self._half.put(Kind.PROBE, 0, probe, max(0.0, deadline - time.monotonic()))
+            if self._reply(0, min(deadline, time.monotonic() + PROBE_S)) is not None:
+                return
+        what = f'"{self.name}": the server, process {self._half.record.pid}, does not answer'
+        raise ConnectError(what, "see whether its handler is busy, or wait longer: within_s=…")
+
+    def _reply(self, number: int, deadline: float) -> Message | None:
+        """The reply to one call; what belongs to an earlier one, given up by now, is passed over."""
+        while (left := deadline - time.monotonic()) > 0:
+            message = self._half.next(left)
+            if message is not None and message.number == number:
+                return message
+        return None
+
+    def call(self, obj: Any, timeout_s: float = 5.0) -> Any:
+        """What the server's handler makes of the object. Raises TimedOutError where no reply came in time,
+        CallFailedError where the handler raised, ConnectError for what is too large or after `close`."""
+        with self._lock:
+            if self._closed:
+                raise ConnectError(f'"{self.name}" is closed', "open it again")
+            deadline, number = time.monotonic() + timeout_s, next(self._numbers)
+            self._half.put(Kind.CALL, number, encode(obj, self._lender), timeout_s)
+            message = self._reply(number, deadline)
+        if message is None:
+            raise waited_in_vain(self.name, self._half.record, timeout_s)
+        answer = self._made(message.payload)
+        if message.kind == Kind.FAILED:
+            raise CallFailedError(f'the server of "{self.name}" failed: {answer}', "see its log")
+        return answer
+
+    def close(self) -> None:
+        """Closes the end."""
+        with self._lock:
+            self._closed = True
+            self._half.close()
+            closed(self._lender)
+
+
+class Answering:
+    """The user's handler, one call at a time, whatever the transport's threads do."""
+
+    def __init__(self, handler: Callable[[Any], Any], made: Decode, asked: Asked, name: str) -> None:
+        self._handler, self._made, self._name = handler, made, name
+        self._most, self._lender = HEADER.size + asked.largest_bytes, asked.lender()
+        self._lock = threading.Lock()
+
+    def answer(self, message: Message) -> tuple[Kind, list[Any]] | None:
+        """The reply to a message; None for what asks nothing."""
+        if message.kind == Kind.PROBE:
+            return Kind.ANSWER, encode(None)
+        if message.kind != Kind.CALL:
+            return None
+        try:
+            with self._lock:
+                frames = encode(self._handler(self._made(message.payload)), self._lender)
+            refuse_large(self._name, frames, self._most)
+        except ENDING:
+            raise
+        except BaseException as failed:
+            log.exception('"%s": the handler has failed', self._name)
+            return Kind.FAILED, encode(f"{type(failed).__name__}: {failed}"[:4000])
+        return Kind.REPLY, frames
+
+    def close(self) -> None:
+        """Lets go of what was lent with replies."""
+        closed(self._lender)
+
+
+class NativeServer:
+    """Over the transport's own calls: polled by a thread of ours, or called by the transport's."""
+
+    def __init__(self, asked: Asked, name: str, answering: Answering) -> None:
+        self._answering, self._over = answering, threading.Event()
+        self._run_id = ""
+        self._end: End = bound(asked, name, "rpc", self._open if asked.wait == "callback" else self._plain)
+        self._run_id = self._end.record.run
+        self._thread = threading.Thread(target=self._run, name=f"hopmeter {name}", daemon=True)
+        if asked.wait != "callback":
+            self._thread.start()
+
+    def _plain(self, transport: Any, link: Any) -> Any:
+        return transport.server(link)
+
+    def _open(self, transport: Any, link: Any) -> Any:
+        self._run_id = link.name.rpartition("_")[2]
+        return Served(transport.server(link), self._on_request)
+
+    def _on_request(self, frame: Any, second: Any, third: Any = None) -> None:
+        payload, reply = (None, second) if third is None else (second, third)
+        message = incoming(self._run_id, frame, payload)
+        said = None if message is None else self._answering.answer(message)
+        if message is None or said is None:
+            return
+        length, fill = outgoing(said[0], message.number, self._run_id, said[1])
+        if not offered(lambda: reply(length, fill), REPLY_S):
+            log.error("a reply was given up: the transport stayed busy for %g s", REPLY_S)
+
+    def _run(self) -> None:
+        try:
+            while not self._over.is_set():
+                self._end.opened.poll(LOOK_S, self._on_request)
+        except ENDING:
+            raise
+        except BaseException:
+            log.exception("a server has failed, and answers nothing any more")
+
+    def close(self) -> None:
+        """No call is answered any more when this returns."""
+        self._over.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+        self._end.close()
+        self._answering.close()
+
+
+class Served:
+    """An end that the transport calls, and what the transport gave for that."""
+
+    def __init__(self, server: Any, on_request: Callable[..., None]) -> None:
+        self.address = server.address
+        self._server, self._serving = server, server.serve(on_request)
+
+    def close(self) -> None:
+        """First the calls, then the end."""
+        self._serving.close()
+        self._server.close()
+
+
+class Caller:
+    """One client of a server over two links."""
+
+    def __init__(self, asked: Asked, name: str, caller: str, answering: Answering) -> None:
+        self._answering = answering
+        self._back = Publisher(asked, name, f"back-{caller}")
+        try:
+            self._there = Subscription(asked, (name, f"call-{caller}", GREET_S), self._answer)
+        except BaseException:
+            self._back.close()
+            raise
+        self.record = self._there.end.record
+
+    def _answer(self, message: Message) -> None:
+        said = self._answering.answer(message)
+        try:
+            if said is not None:
+                self._back.put(said[0], message.number, said[1], REPLY_S)
+        except TimedOutError:
+            log.exception("a reply was given up")
+
+    def close(self) -> None:
+        """Closes both links."""
+        self._there.close()
+        self._back.close()
+
+
+class DuplexServer:
+    """Looks for clients in the rendezvous folder, and lets go of those that have left."""
+
+    def __init__(self, asked: Asked, name: str, answering: Answering) -> None:
+        self._asked, self._name, self._answering = asked, name, answering
+        self._over = threading.Event()
+        self._callers: dict[str, Caller] = {}
+        self._refused: set[str] = set()
+        """Those that could not be reached: told once."""
+        self._end = bound(asked, name, "rpc", None)
+        self._thread = threading.Thread(target=self._run, name=f"hopmeter {name}", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._over.wait(PROBE_S / 2):
+            there = {kind.removeprefix("call-") for kind in self._asked.meeting.kinds(self._name, "call-")}
+            self._part(there)
+            for caller in there - self._callers.keys() - self._refused:
+                self._meet(caller)
+
+    def _part(self, there: set[str]) -> None:
+        """Lets go of clients that have closed or whose process has ended."""
+        for caller, known in list(self._callers.items()):
+            if caller not in there or not known.record.lives:
+                self._callers.pop(caller).close()
+                self._asked.meeting.sweep()
+
+    def _meet(self, caller: str) -> None:
+        record = self._asked.meeting.look(self._name, f"call-{caller}")
+        if record is None or record.address is None or not record.lives:
+            return
+        try:
+            self._callers[caller] = Caller(self._asked, self._name, caller, self._answering)
+        except ENDING:
+            raise
+        except BaseException:
+            self._refused.add(caller)
+            log.exception('"%s": a client cannot be reached', self._name)
+
+    def close(self) -> None:
+        """No call is answered any more when this returns."""
+        self._over.set()
+        self._thread.join()
+        for caller in self._callers.values():
+            caller.close()
+        self._end.close()
+        self._answering.close()

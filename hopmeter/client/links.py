@@ -1,0 +1,133 @@
+"""One end of one link: its adapter, its record in the rendezvous folder, and their certain end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+from hopmeter.client.adapters import Link, Setup, adapter
+from hopmeter.client.errors import ConnectError, TimedOutError, in_words
+from hopmeter.client.frames import HEADER
+from hopmeter.client.rendezvous import Record, Rendezvous
+from hopmeter.codecs.cuda.lending import KEPT, Lender
+from hopmeter.manifest.model import Manifest, Offer
+from hopmeter.node.contract import LOOPBACK
+
+Method = Callable[[Any, Link], Any]
+"""Opens an end of a transport: `lambda transport, link: transport.publisher(link)`."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user asked for, the same for all ends of a house."""
+
+    manifest: Manifest
+    offer: Offer
+    meeting: Rendezvous
+    wait: str
+    daemon: str
+    largest_bytes: int
+    settings: dict[str, Any]
+    """Only what was named."""
+    host: str = LOOPBACK
+    """Where ends bind."""
+    share: str | None = None
+    """Whether tensors on a GPU go by handle (`cuda-ipc`)."""
+    kept: int = KEPT
+    """How many of those each end keeps."""
+
+    def lender(self) -> Lender | None:
+        """What an end lends its tensors with; None where they are copied."""
+        return None if self.share is None else Lender(self.kept)
+
+    def setup(self, record: Record) -> Setup:
+        """What the adapter is told: the settings of the end that binds, but for those named here."""
+        settings = {**record.settings, **self.settings}
+        told = (record.run, record.directory, self.wait, self.daemon, settings, record.frame_bytes)
+        return Setup(*told, host=self.host)
+
+
+@dataclass
+class End:
+    """An end that is open, in the adapter's words."""
+
+    opened: Any
+    record: Record
+    _closing: ExitStack = field(repr=False)
+
+    def close(self) -> None:
+        """Gives everything back; a second time does nothing."""
+        self._closing.close()
+
+
+def bound(asked: Asked, name: str, kind: str, method: Method | None) -> End:
+    """Binds an end and leaves its address under the name. Without a method the record alone is left."""
+    settings = asked.manifest.settled(asked.settings)
+    frame_bytes = HEADER.size + asked.largest_bytes
+    record = asked.meeting.claim(name, kind, frame_bytes, settings, asked.manifest.leftovers)
+    with ExitStack() as closing, in_words(f'"{name}" cannot be bound over {asked.manifest.title}'):
+        closing.callback(asked.meeting.retract, name, kind, record)
+        opened = _opened(asked, record, Link(_link_name(name, record)), method, closing) if method else None
+        asked.meeting.announce(name, kind, record, getattr(opened, "address", ""))
+        return End(opened, record, closing.pop_all())
+
+
+def connected(asked: Asked, name: str, kind: str, method: Method | None, within_s: float) -> End:
+    """Connects an end to the one of that name, as soon as that is there; ConnectError if it is not in time."""
+    record = asked.meeting.await_end(name, kind, within_s)
+    if record is None:
+        whom = "serves" if kind == "rpc" else "publishes"
+        what = f'nobody {whom} "{name}" over {asked.manifest.title}'
+        raise ConnectError(f"{what}: waited {within_s:g} s in {asked.meeting.folder}", "start the other program first")
+    with ExitStack() as closing, in_words(f'"{name}" cannot be reached over {asked.manifest.title}'):
+        link = Link(_link_name(name, record), record.address or "")
+        opened = _opened(asked, record, link, method, closing) if method else None
+        return End(opened, record, closing.pop_all())
+
+
+def _link_name(name: str, record: Record) -> str:
+    return f"{name}_{record.run}"
+
+
+def _opened(asked: Asked, record: Record, link: Link, method: Method, closing: ExitStack) -> Any:
+    transport = TRANSPORTS.lend(asked, record, closing)
+    end = method(transport, link)
+    closing.callback(end.close)
+    return end
+
+
+class TransportCache:
+    """The transports that are open in this process: both ends of a link share one, as threads of a node do."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[tuple[str, str], list[Any]] = {}
+
+    def lend(self, asked: Asked, record: Record, closing: ExitStack) -> Any:
+        """The transport of a link; it is closed when its last end is."""
+        key = (record.run, asked.wait)
+        with self._lock:
+            if key not in self._open:
+                self._open[key] = [adapter(asked.manifest, asked.offer)(asked.setup(record)), 0]
+            self._open[key][1] += 1
+            closing.callback(self._return, key)
+            return self._open[key][0]
+
+    def _return(self, key: tuple[str, str]) -> None:
+        with self._lock:
+            self._open[key][1] -= 1
+            if not self._open[key][1]:
+                self._open.pop(key)[0].close()
+
+
+TRANSPORTS = TransportCache()
+
+
+def waited_in_vain(name: str, record: Record, seconds: float | None) -> TimedOutError:
+    """The error for a peer that said nothing, with what is known of it."""
+    if not record.lives:
+        return TimedOutError(f'"{name}": nothing came, and process {record.pid} has ended', "start it, connect again")
+    return TimedOutError(f'"{name}": nothing came within {seconds:g} s', f"look at process {record.pid}")

@@ -1,0 +1,262 @@
+"""Publisher and subscriber of objects."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from hopmeter.client.errors import ConnectError, TimedOutError
+from hopmeter.client.frames import HEADER, Kind, Message, incoming, outgoing
+from hopmeter.client.links import Asked, End, bound, connected, waited_in_vain
+from hopmeter.codecs import CodecError, Lender, decode, devices, encode
+from hopmeter.codecs.errors import ENDING
+from hopmeter.codecs.lookup import codec_named
+from hopmeter.codecs.packing import packed_bytes, unpack
+from hopmeter.errors import UsageError
+
+LOOK_S = 0.1
+"""How long an end sleeps in its transport at most, so that closing is heeded."""
+LONGEST_PAUSE_S = 0.001
+WAITING = 64
+"""Messages that may wait here for a reader where the transport calls; then the transport's thread waits."""
+log = logging.getLogger("hopmeter.connect")
+
+Decode = Callable[[Any], Any]
+
+
+def decoder(as_: str | None, device: str | None, share: str | None = None) -> Decode:
+    """What makes an object of a payload; UsageError for a framework or a device that there is not."""
+    try:
+        codec_named("numpy" if as_ is None else as_)
+        devices.checked("cpu" if device is None else device)
+    except CodecError as unknown:
+        raise UsageError(unknown.what, unknown.remedy) from unknown
+    return lambda payload: decode(unpack(payload), as_, device, share)
+
+
+def offered(attempt: Callable[[], bool], timeout_s: float) -> bool:
+    """Offers a frame again while the transport is busy; False if it still is after that time."""
+    deadline, pause_s = time.monotonic() + timeout_s, 0.0
+    while not attempt():
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(pause_s)
+        pause_s = min(pause_s + LONGEST_PAUSE_S / 20, LONGEST_PAUSE_S)
+    return True
+
+
+def closed(lender: Lender | None) -> None:
+    """Lets go of what an end has lent, if it lends."""
+    if lender is not None:
+        lender.close()
+
+
+def refuse_large(name: str, frames: list[Any], frame_bytes: int) -> None:
+    """ConnectError for what the link was not made for."""
+    needs, most = packed_bytes(frames), frame_bytes - HEADER.size
+    if needs > most:
+        what = f'"{name}": the object takes {needs} bytes, and this link carries {most}'
+        raise ConnectError(what, f"give largest_bytes={needs} or more where the link is bound")
+
+
+class Publisher:
+    """Sends objects to whoever has connected; who comes later misses what went before."""
+
+    def __init__(self, asked: Asked, name: str, kind: str = "pubsub") -> None:
+        self.name = name
+        self._end = bound(asked, name, kind, lambda transport, link: transport.publisher(link))
+        self._lender = asked.lender() if kind == "pubsub" else None
+        self._number = 0
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def send(self, obj: Any, timeout_s: float = 1.0) -> None:
+        """Sends one object. Its memory is its own again when this returns, but for tensors that are lent (`share`).
+        Raises TimedOutError where the transport stays busy, ConnectError for what is too large or after `close`,
+        CodecError for what no codec carries."""
+        self._number += 1
+        self.put(Kind.OBJECT, self._number, encode(obj, self._lender), timeout_s)
+
+    @property
+    def copied(self) -> dict[str, int]:
+        """With `share`: why tensors on a GPU were copied through the host all the same, and how often."""
+        return dict(self._lender.copied) if self._lender else {}
+
+    def put(
+        self, kind: Kind, number: int, frames: list[Any], timeout_s: float, times: tuple[int, int] | None = None
+    ) -> None:
+        """Sends encoded frames; `times` are when they were due and when sending began, in nanoseconds."""
+        record = self._end.record
+        refuse_large(self.name, frames, record.frame_bytes)
+        length, fill = outgoing(kind, number, record.run, frames, times)
+        with self._lock:
+            if self._closed:
+                raise ConnectError(f'"{self.name}" is closed', "open it again")
+            if not offered(lambda: self._end.opened.send(length, fill), timeout_s):
+                what = f'"{self.name}": the transport stayed busy for {timeout_s:g} s'
+                raise TimedOutError(what, "see whether the receivers keep up, or send less")
+
+    def close(self) -> None:
+        """Closes the end; what has not left yet may be lost."""
+        with self._lock:
+            self._closed = True
+            self._end.close()
+            closed(self._lender)
+
+
+class Polled:
+    """Messages of an end that is polled."""
+
+    def __init__(self, end: End) -> None:
+        self._end = end
+        self._messages: deque[Message] = deque()
+
+    def _take(self, frame: Any, payload: Any = None, *, native: Any = None) -> None:
+        del native
+        if (message := incoming(self._end.record.run, frame, payload)) is not None:
+            self._messages.append(message)
+
+    def next(self, timeout_s: float) -> Message | None:
+        """The next message; None if none has come by then, or a little earlier."""
+        if not self._messages:
+            self._end.opened.poll(max(timeout_s, 0.001), self._take)
+        return self._messages.popleft() if self._messages else None
+
+
+class Called:
+    """Messages of an end that the transport calls, and that somebody asks for."""
+
+    def __init__(self) -> None:
+        self._messages: queue.Queue[Message] = queue.Queue(WAITING)
+        self._over = threading.Event()
+
+    def put(self, message: Message) -> None:
+        """On the transport's thread; waits while nobody asks."""
+        while not self._over.is_set():
+            with suppress(queue.Full):
+                self._messages.put(message, timeout=LOOK_S)
+                return
+
+    def next(self, timeout_s: float) -> Message | None:
+        """The next message; None if none has come by then."""
+        with suppress(queue.Empty):
+            return self._messages.get(timeout=max(timeout_s, 0.001))
+        return None
+
+    def close(self) -> None:
+        """Nobody asks any more."""
+        self._over.set()
+
+
+class Subscription:
+    """The receiving end of a link: asked for messages, or calling `on_message` with each, on one thread."""
+
+    def __init__(
+        self, asked: Asked, where: tuple[str, str, float], on_message: Callable[[Message], None] | None = None
+    ) -> None:
+        self._over = threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._inbox: Called | None = Called() if asked.wait == "callback" and on_message is None else None
+        self._on_message = on_message or (self._inbox.put if self._inbox else None)
+        name, kind, within_s = where
+        method = self._subscribe if asked.wait == "callback" else lambda transport, link: transport.subscriber(link)
+        self.end = connected(asked, name, kind, method, within_s)
+        self._source = self._inbox or Polled(self.end)
+        if on_message is not None and asked.wait != "callback":
+            self._thread = threading.Thread(target=self._run, name=f"hopmeter {name}", daemon=True)
+            self._thread.start()
+
+    def _subscribe(self, transport: Any, link: Any) -> Any:
+        run = link.name.rpartition("_")[2]
+
+        def on_frame(frame: Any, payload: Any = None, *, native: Any = None) -> None:
+            del native
+            message = incoming(run, frame, payload)
+            if message is not None and self._on_message is not None and not self._over.is_set():
+                self._on_message(message)
+
+        return transport.subscribe(link, on_frame)
+
+    def _run(self) -> None:
+        try:
+            while not self._over.is_set():
+                if (message := self._source.next(LOOK_S)) is not None and self._on_message is not None:
+                    self._on_message(message)
+        except ENDING:
+            raise
+        except BaseException:
+            log.exception("an end has failed, and receives nothing any more")
+
+    def next(self, timeout_s: float | None) -> Message | None:
+        """The next message; None where none came in time, or where this was closed."""
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        while not self._over.is_set():
+            left = LOOK_S if deadline is None else min(LOOK_S, deadline - time.monotonic())
+            with self._lock:
+                message = None if self._over.is_set() else self._source.next(left)
+            if message is not None or left <= 0:
+                return message
+        return None
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._over.is_set()
+
+    def close(self) -> None:
+        """No message comes any more when this returns."""
+        self._over.set()
+        if self._inbox is not None:
+            self._inbox.close()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+        with self._lock:
+            self.end.close()
+
+
+class Subscriber:
+    """Receives objects; each lies in memory of its own, copied once out of what the transport only lends."""
+
+    def __init__(
+        self, asked: Asked, name: str, made: Decode, within_s: float, on_object: Callable[[Any], object] | None
+    ) -> None:
+        self.name, self._made, self._on_object = name, made, on_object
+        called = self._call if on_object is not None else None
+        self._subscription = Subscription(asked, (name, "pubsub", within_s), called)
+
+    def _call(self, message: Message) -> None:
+        # Whatever the user's function raises must not go through the transport, nor end the subscription.
+        try:
+            if message.kind == Kind.OBJECT and self._on_object is not None:
+                self._on_object(self._made(message.payload))
+        except ENDING:
+            raise
+        except BaseException:
+            log.exception('"%s": what receives the objects has failed with one', self.name)
+
+    def receive(self, timeout_s: float | None = None) -> Any:
+        """The next object, waiting for ever without a timeout. Raises TimedOutError where none came, CodecError for
+        one that cannot be decoded, ConnectError where objects go to a function or this was closed."""
+        if self._on_object is not None:
+            raise ConnectError(f'"{self.name}": objects go to the function it was opened with', "open another")
+        while (message := self._subscription.next(timeout_s)) is not None:
+            if message.kind == Kind.OBJECT:
+                return self._made(message.payload)
+        if self._subscription.closed:
+            raise ConnectError(f'"{self.name}" is closed', "open it again")
+        raise waited_in_vain(self.name, self._subscription.end.record, timeout_s)
+
+    def message(self, timeout_s: float) -> Message | None:
+        """The next frame of whatever kind, not decoded, with its number and times; None where none came."""
+        return self._subscription.next(timeout_s)
+
+    def close(self) -> None:
+        """Closes the end."""
+        self._subscription.close()

@@ -1,0 +1,100 @@
+"""Two folders on two machines as one: an end that is bound on one of them is known on the other one.
+
+Whatever carries the words between them is the user's: `say` sends one, `opened` and `closed` hear it. Nothing that
+the other machine says is believed further than an end needs it: no folder, no file, no setting that is not known.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hopmeter.client.adapters import checked_settings
+from hopmeter.client.errors import ConnectError
+from hopmeter.client.rendezvous import Record, Rendezvous
+from hopmeter.errors import HopmeterError
+from hopmeter.manifest.discovery import named
+from hopmeter.system.owner_lock import this_process
+
+LOOK_S = 0.05
+FILE = re.compile(r"([a-z0-9-]{1,32})\.([a-z0-9_]{1,32})\.([a-z0-9-]{1,32})\.json")
+TOLD = ("run", "frame_bytes", "settings", "address")
+LONGEST_ADDRESS = 400
+
+
+class Mirror:
+    """One end: tells what is bound in this folder, and keeps what is told in it, until it is closed."""
+
+    def __init__(self, folder: Path, say: Callable[..., None]) -> None:
+        self._folder, self._say = folder, say
+        self._told: dict[str, str] = {}
+        """The run of each end that the other machine knows of, by its file."""
+        self._adopted: dict[str, Record] = {}
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="hopmeter mirror", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        meeting = Rendezvous(self._folder, "mirror")
+        while not self._over.wait(LOOK_S):
+            self._tell(meeting.bound())
+
+    def _tell(self, here: Mapping[str, Record]) -> None:
+        for file in self._told.keys() - here.keys():
+            del self._told[file]
+            self._say(say="closed", file=file)
+        for file, record in here.items():
+            if self._told.get(file) != record.run:
+                self._told[file] = record.run
+                self._say(say="opened", file=file, **{name: getattr(record, name) for name in TOLD})
+
+    def opened(self, said: Mapping[str, Any]) -> None:
+        """An end of the other machine. Raises ConnectError for one that makes no sense here."""
+        self.closed(said)
+        meeting, name, kind = self._place(said)
+        self._adopted[said["file"]] = meeting.adopt(name, kind, believed(said))
+
+    def closed(self, said: Mapping[str, Any]) -> None:
+        """That end is no more."""
+        if (record := self._adopted.pop(str(said.get("file")), None)) is not None:
+            meeting, name, kind = self._place(said)
+            meeting.retract(name, kind, record)
+
+    def _place(self, said: Mapping[str, Any]) -> tuple[Rendezvous, str, str]:
+        transport, name, kind = _parts(said)
+        return Rendezvous(self._folder, transport), name, kind
+
+    def close(self) -> None:
+        """Nothing of the other machine stays."""
+        self._over.set()
+        self._thread.join()
+        for file in list(self._adopted):
+            self.closed({"file": file})
+
+
+def _parts(said: Mapping[str, Any]) -> tuple[str, str, str]:
+    found = FILE.fullmatch(str(said.get("file")))
+    if found is None:
+        raise ConnectError(f"the other machine names no end: {str(said.get('file'))[:100]}")
+    return found[1], found[2], found[3]
+
+
+def believed(said: Mapping[str, Any]) -> Record:
+    """What the other machine tells of an end, checked; ConnectError for what cannot be one."""
+    transport, run, address = _parts(said)[0], str(said.get("run")), said.get("address")
+    frame_bytes, settings = said.get("frame_bytes"), said.get("settings")
+    try:
+        manifest = named([transport])[transport]
+        known = checked_settings(manifest, settings if isinstance(settings, dict) else {})
+    except HopmeterError as unknown:
+        raise ConnectError(
+            f"the other machine offers what is unknown here: {unknown.what}", unknown.remedy
+        ) from unknown
+    sizes = isinstance(frame_bytes, int) and 0 < frame_bytes <= manifest.max_payload_bytes + 64
+    words = isinstance(address, str) and len(address) <= LONGEST_ADDRESS
+    if not re.fullmatch("[0-9a-f]{16}", run) or not sizes or not words:
+        raise ConnectError(f"the other machine offers no end: {str(dict(said))[:200]}")
+    return Record(this_process(), run, "", int(frame_bytes or 0), known, [], str(address))

@@ -1,0 +1,221 @@
+"""Where two programs of one user find each other: a private folder with a record for every end that binds.
+
+A record is a file `TRANSPORT.NAME.KIND.json`; it tells the address, and which process left it. That process holds a
+lock on the private folder of its end. A record whose process has ended is stale: the next process that finds it
+removes it, with the private folder and the leftovers of that end.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import secrets
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hopmeter.client.errors import ConnectError
+from hopmeter.system import owner_lock, paths
+from hopmeter.system.owner_lock import Owner
+
+PREFIX = "hm-link-"
+LOOK_S = 0.01
+UNKNOWN = dict.fromkeys(("host", "machine", "boot", "namespaces"), "")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One end that binds."""
+
+    owner: Owner
+    run: str
+    """16 hexadecimal digits, this end's alone."""
+    directory: str
+    """Private; both ends may put files there."""
+    frame_bytes: int
+    settings: dict[str, Any]
+    leftovers: list[str]
+    """Patterns of what its process may have left elsewhere."""
+    address: str | None = None
+    """None while it is still being bound."""
+
+    @property
+    def pid(self) -> int:
+        """The number of its process, where that runs."""
+        return self.owner.pid
+
+    @property
+    def lives(self) -> bool:
+        """Whether its process may still run: False only if this process knows that it has ended."""
+        return self.owner.may_run(Path(self.directory))
+
+
+class Rendezvous:
+    """The folder, as one process sees it."""
+
+    def __init__(self, folder: str | os.PathLike[str] | None, transport: str) -> None:
+        self.folder = _private(Path(folder) if folder is not None else default_folder())
+        self._transport = transport
+
+    def claim(self, name: str, kind: str, frame_bytes: int, settings: dict[str, Any], left: Sequence[str]) -> Record:
+        """Takes a name for this process; ConnectError where a living one has it."""
+        run = secrets.token_hex(8)
+        with self._locked():
+            self._refuse_taken(name, kind)
+            directory = tempfile.mkdtemp(prefix=PREFIX, dir=paths.short_folder())
+            owner_lock.hold(Path(directory))
+            own = [pattern.replace("{run}", run) for pattern in left]
+            record = Record(owner_lock.this_process(), run, directory, frame_bytes, settings, own)
+            self._write(name, kind, record)
+        return record
+
+    def announce(self, name: str, kind: str, record: Record, address: str) -> None:
+        """The end is bound: others may connect."""
+        self._write(name, kind, replace(record, address=address))
+
+    def adopt(self, name: str, kind: str, record: Record) -> Record:
+        """The record of an end on another machine, in this process's name and with a folder of its own; ConnectError
+        where a living end has the name."""
+        directory = self.folder / f"{PREFIX}{record.run}"
+        with self._locked():
+            self._refuse_taken(name, kind)
+            directory.mkdir(mode=0o700)
+            owner_lock.hold(directory)
+            adopted = replace(record, owner=owner_lock.this_process(), directory=str(directory), leftovers=[])
+            self._write(name, kind, adopted)
+        return adopted
+
+    def retract(self, name: str, kind: str, record: Record) -> None:
+        """The end is closed: nothing of it stays."""
+        with self._locked():
+            if (there := self.look(name, kind)) is not None and there.run == record.run:
+                self._path(name, kind).unlink(missing_ok=True)
+        _remove(record)
+
+    def look(self, name: str, kind: str) -> Record | None:
+        """What is known of an end now, whether or not it lives."""
+        return _read(self._path(name, kind))
+
+    def await_end(self, name: str, kind: str, within_s: float) -> Record | None:
+        """The end, as soon as it is bound; None if it is not in time."""
+        deadline = time.monotonic() + within_s
+        while True:
+            record = self.look(name, kind)
+            if record is not None and record.address is not None and record.lives:
+                return record
+            if record is not None and not record.lives:
+                self.sweep()
+            if time.monotonic() >= deadline:
+                return None
+            time.sleep(LOOK_S)
+
+    def bound(self) -> dict[str, Record]:
+        """The ends of every transport that other living processes have bound here, by the name of their file."""
+        found = {path.name: _read(path) for path in self.folder.glob("*.json")}
+        own = owner_lock.this_process()
+        return {
+            file: record
+            for file, record in found.items()
+            if record is not None and record.address is not None and record.owner != own and record.lives
+        }
+
+    def kinds(self, name: str, begins: str) -> set[str]:
+        """The kinds of a name that begin with a word."""
+        start = f"{self._transport}.{name}."
+        files = (path.name for path in self.folder.glob(f"{start}{begins}*.json"))
+        return {file.removeprefix(start).removesuffix(".json") for file in files}
+
+    def sweep(self) -> None:
+        """Removes what dead processes left, of every transport."""
+        with self._locked():
+            _sweep(self.folder)
+
+    def _refuse_taken(self, name: str, kind: str) -> None:
+        there = self.look(name, kind)
+        if there is None:
+            return
+        if there.lives:
+            taken = f'"{name}" is already taken over {self._transport}, by {there.owner}'
+            crashed = "" if there.owner.is_on_this_host else f"; if it has crashed, remove {self._path(name, kind)}"
+            raise ConnectError(taken, f"choose another name, or close it there{crashed}")
+        _remove(there)
+
+    def _write(self, name: str, kind: str, record: Record) -> None:
+        path = self._path(name, kind)
+        beside = path.with_suffix(f".{record.run}")
+        beside.write_text(json.dumps(asdict(record)))
+        beside.replace(path)
+
+    def _path(self, name: str, kind: str) -> Path:
+        return self.folder / f"{self._transport}.{name}.{kind}.json"
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        # The folder itself is the lock, so that no file stays behind.
+        handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+
+def default_folder() -> Path:
+    """The user's own: in XDG_RUNTIME_DIR, else in the temporary directory."""
+    own = os.environ.get("XDG_RUNTIME_DIR", "")
+    if own and os.access(own, os.W_OK | os.X_OK):
+        return Path(own) / "hopmeter"
+    return Path(tempfile.gettempdir()) / f"hopmeter-{os.getuid()}"
+
+
+def _private(folder: Path) -> Path:
+    """The folder, made where it is missing. What others could write would be believed, so that is refused."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.lstat() if not folder.is_symlink() else folder.stat()
+    except OSError as cause:
+        raise ConnectError(f"{folder} is no folder to meet in: {cause.strerror}", "name another: folder=…") from cause
+    if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise ConnectError(f"others may write to {folder}", f"chmod 700 {folder}, or name another: folder=…")
+    return folder.resolve()
+
+
+def _read(path: Path) -> Record | None:
+    try:
+        fields = json.loads(path.read_text())
+        if "owner" not in fields:  # the former format, which names a process but no host
+            fields["owner"] = {"pid": fields.pop("pid"), "started": fields.pop("started"), **UNKNOWN}
+        return Record(**fields | {"owner": Owner(**fields["owner"])})
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _sweep(folder: Path, records: str = "*.json") -> None:
+    for path in folder.glob(records):
+        record = _read(path)
+        if record is not None and not record.lives:
+            path.unlink(missing_ok=True)
+            _remove(record)
+
+
+def _remove(record: Record) -> None:
+    """What an end may have left; only what is named as ours is."""
+    directory = Path(record.directory)
+    if directory.name.startswith(PREFIX):
+        _sweep(directory, "*/*.json")  # of ends that met in a folder of this one
+        shutil.rmtree(directory, ignore_errors=True)
+    owner_lock.release(directory)
+    if not re.fullmatch("[0-9a-f]{16}", record.run):
+        return
+    for pattern in record.leftovers:
+        for path in Path("/").glob(pattern.lstrip("/")) if record.run in pattern else ():
+            with suppress(OSError):
+                path.unlink()

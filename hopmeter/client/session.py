@@ -1,0 +1,182 @@
+"""`connect`, and the house whose ends a program opens."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+from collections.abc import Callable
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from hopmeter.client.adapters import adapter, away, checked_settings, manifest_of
+from hopmeter.client.calls import Answering, Client, DuplexServer, NativeServer
+from hopmeter.client.errors import ConnectError
+from hopmeter.client.frames import HEADER
+from hopmeter.client.links import Asked
+from hopmeter.client.pubsub import Publisher, Subscriber, decoder
+from hopmeter.client.rendezvous import Rendezvous
+from hopmeter.codecs import CodecError, Lender
+from hopmeter.codecs.cuda import lending
+from hopmeter.codecs.cuda.lending import KEPT
+from hopmeter.errors import UsageError
+from hopmeter.manifest.model import Manifest, Offer
+from hopmeter.node.contract import LOOPBACK
+from hopmeter.system.toml_files import one_of
+
+WAITS = ("block", "callback", "spin")
+"""Which way to wait is taken where none is asked for, the first first."""
+LARGEST_BYTES = 8 << 20
+WITHIN_S = 10.0
+
+Openable = TypeVar("Openable", bound=Any)
+
+
+def connect(
+    transport: str,
+    /,
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    largest_bytes: int | None = None,
+    wait: str | None = None,
+    daemon: str | None = None,
+    host: str | None = None,
+    share: str | None = None,
+    kept: int = KEPT,
+    **settings: Any,
+) -> Session:
+    """A house over one transport, with whatever settings its manifest has.
+
+    `folder` is where programs meet, the user's own by default; `largest_bytes` the largest encoded object (8 MiB, or
+    what the transport can at most); `wait` the way to wait (`block`, `callback`, `spin`), as the transport offers it;
+    `daemon` where the transport's broker or master listens; `host` this machine's address, where ends bind and are
+    reached from other machines, instead of the loopback device's: their records have to be carried there;
+    `share="cuda-ipc"` sends and takes handles of tensors on a GPU in place of copies, of which each end that sends
+    keeps the newest `kept` (never run on a GPU). Raises UsageError for what does not exist, ConnectError for what is
+    not installed.
+    """
+    manifest, offer = manifest_of(transport)
+    given = {**(away(manifest) if host else {}), **checked_settings(manifest, settings)}
+    waits = _wait(offer, wait)
+    _shareable(share, kept, host)
+    largest = _largest(manifest, largest_bytes)
+    if manifest.daemon is not None and daemon is None:
+        address = _to_fill_in(manifest.daemon.address.replace("{host}", LOOPBACK))
+        remedy = f'start it, and say where it listens: connect("{transport}", daemon="{address}")'
+        raise ConnectError(f"{manifest.title} needs {manifest.daemon.title}", remedy)
+    adapter(manifest, offer)
+    meeting = Rendezvous(folder, transport)
+    meeting.sweep()
+    return Session(Asked(manifest, offer, meeting, waits, daemon or "", largest, given, host or LOOPBACK, share, kept))
+
+
+def _shareable(share: str | None, kept: int, host: str | None) -> None:
+    if share is None:
+        return
+    try:
+        lending.checked(share)
+        Lender(kept).close()
+    except CodecError as unknown:
+        raise UsageError(unknown.what, unknown.remedy) from unknown
+    if host is not None:
+        raise UsageError(f"share={share!r} works on one machine, and host={host!r} asks for more", "leave one out")
+
+
+def _to_fill_in(template: str) -> str:
+    """What only the user knows in capitals: `127.0.0.1:PORT DIRECTORY/publishers`."""
+    return re.sub(r"\{(\w+)\}", lambda place: place[1].upper(), template)
+
+
+def _wait(offer: Offer, asked: str | None) -> str:
+    if asked is not None and asked not in offer.waits:
+        raise UsageError(f"{offer.transport}: wait {one_of(asked, offer.waits)}")
+    return asked or next(way for way in WAITS if way in offer.waits)
+
+
+def _largest(manifest: Manifest, asked: int | None) -> int:
+    most = manifest.max_payload_bytes
+    if asked is None:
+        return min(LARGEST_BYTES, most)
+    if not HEADER.size <= asked <= most:
+        raise UsageError(f"largest_bytes = {asked} is not between {HEADER.size} and {most} ({manifest.name})")
+    return asked
+
+
+class Session:
+    """Opens ends, and closes them all when it is left."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._closing = ExitStack()
+        self._closed = False
+        atexit.register(self.close)
+
+    @property
+    def folder(self) -> str:
+        """Where programs meet."""
+        return str(self._asked.meeting.folder)
+
+    def publisher(self, name: str) -> Publisher:
+        """Sends objects under a name that no other living program publishes under."""
+        return self._kept(Publisher(self._ready(name, "pubsub"), name))
+
+    def subscriber(
+        self,
+        name: str,
+        on_object: Callable[[Any], object] | None = None,
+        *,
+        as_: str | None = None,
+        device: str | None = None,
+        within_s: float = WITHIN_S,
+    ) -> Subscriber:
+        """Receives objects of the publisher of that name, which may start up to `within_s` later.
+
+        `on_object` is called with each, on one thread; without it ask `receive`. `as_` and `device` are `decode`'s.
+        """
+        asked = self._ready(name, "pubsub")
+        return self._kept(Subscriber(asked, name, decoder(as_, device, asked.share), within_s, on_object))
+
+    def server(
+        self, name: str, handler: Callable[[Any], Any], *, as_: str | None = None, device: str | None = None
+    ) -> NativeServer | DuplexServer:
+        """Answers calls with what `handler` returns, on a thread of its own and one call at a time, until closed."""
+        asked = self._ready(name, "rpc")
+        answering = Answering(handler, decoder(as_, device, asked.share), asked, name)
+        if asked.manifest.rpc == "native":
+            return self._kept(NativeServer(asked, name, answering))
+        return self._kept(DuplexServer(asked, name, answering))
+
+    def client(
+        self, name: str, *, as_: str | None = None, device: str | None = None, within_s: float = WITHIN_S
+    ) -> Client:
+        """Calls the server of that name, which may start up to `within_s` later."""
+        asked = self._ready(name, "rpc")
+        return self._kept(Client(asked, name, decoder(as_, device, asked.share), within_s))
+
+    def close(self) -> None:
+        """Closes all ends, the newest first; nothing of them stays."""
+        self._closed = True
+        atexit.unregister(self.close)
+        self._closing.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _ready(self, name: str, pattern: str) -> Asked:
+        if self._closed:
+            raise ConnectError("this house is closed", "connect again")
+        if not re.fullmatch("[a-z0-9_]{1,32}", name):
+            raise UsageError(f'"{name}" is no name for a link', "use up to 32 of a-z, 0-9 and _")
+        if pattern not in self._asked.offer.patterns:
+            raise UsageError(f"{self._asked.manifest.title} has no {pattern} in Python", "choose another transport")
+        return self._asked
+
+    def _kept(self, end: Openable) -> Openable:
+        self._closing.callback(end.close)
+        return end

@@ -1,0 +1,148 @@
+"""Frames of a file, decoded once and kept as bytes, one after another, for whoever sends them."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from hopmeter.errors import HopmeterError
+from hopmeter.images import image, video
+from hopmeter.images.frame import CHANNELS, Frame
+from hopmeter.images.source import PictureError, Size, Source
+from hopmeter.system.input_files import open_regular
+
+READERS = {"image": image.frames, "video": video.frames}
+LARGEST_BYTES = 1 << 30
+"""What the frames of a source take together at most: senders have them in memory."""
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """What was decoded, and the file that it lies in: `frames` times height x width x 3 bytes."""
+
+    source: Source
+    file: Path
+    codec: str
+    size: Size
+    own_size: Size
+    """As the source has it."""
+    frames: int
+    crc32: int
+    """Of all bytes; tells whether another day's source was the same."""
+    turned: bool = False
+    """Whether a mark in the file told to turn or mirror it."""
+
+    @property
+    def payload(self) -> dict[str, str | int]:
+        """What a payload stands for, as the spec file holds it."""
+        return {"kind": "image", "width": self.size[0], "height": self.size[1]}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What stands in the result."""
+        return {
+            "path": str(self.source.file),
+            "codec": self.codec,
+            "frames": self.frames,
+            "shape": _shape(self.size),
+            "source_shape": _shape(self.own_size),
+            "channels": "rgb",
+            "dtype": "uint8",
+            "crc32": f"{self.crc32:08x}",
+            **({"turned": True} if self.turned else {}),
+        }
+
+
+def _shape(size: Size) -> list[int]:
+    return [size[1], size[0], CHANNELS]
+
+
+def said(facts: Mapping[str, Any]) -> str:
+    """Those facts as a line for people."""
+    many, (height, width, _), (own_height, own_width, _) = facts["frames"], facts["shape"], facts["source_shape"]
+    resized = "" if (height, width) == (own_height, own_width) else f", resized from {own_width}×{own_height}"
+    frames = "1 frame" if many == 1 else f"{many} frames"
+    turned = ", turned as its mark says" if facts.get("turned") else ""
+    return f"{facts['path']}: {facts['codec']}, {frames} of {width}×{height} rgb8{turned}{resized}"
+
+
+def size_of(source: Source) -> Size:
+    """How large its frames are, by the first one. PictureError where there is none."""
+    try:
+        with open_regular(source.file) as file:
+            found = os.fstat(file.fileno())
+    except OSError as cause:
+        raise PictureError(f"{source.file} cannot be read: {cause.strerror}", "name an image or a video") from cause
+    return _size_of(source, (found.st_mtime_ns, found.st_size))
+
+
+@lru_cache
+def _size_of(source: Source, _: tuple[int, int]) -> Size:
+    with closing(_frames(source)) as frames:
+        return next(frames).size
+
+
+def _frames(source: Source) -> Generator[Frame, None, None]:
+    """All of its frames, and at least one."""
+    many = 0
+    for frame in READERS[source.kind](source.file, source.size):
+        many += 1
+        yield frame
+    if not many:
+        raise PictureError(f"{source.file} has no frame in it", "give another file")
+
+
+def decode(source: Source, most: int | None, into: Path, check: Callable[[], None]) -> Decoded:
+    """Writes the first `most` frames into a file, all where it is None; `check` is called between two.
+
+    Raises PictureError for what cannot be decoded or takes too much, HopmeterError where there is no room.
+    """
+    size_of(source)
+    with closing(_frames(source)) as frames, _writing(into) as file:
+        first, many, crc32 = next(frames), 0, 0
+        for frame in _with(first, islice(frames, None if most is None else max(0, most - 1))):
+            check()
+            many += 1
+            _refuse(source, frame, first, many)
+            crc32 = zlib.crc32(frame.pixels, crc32)
+            file.write(frame.pixels)
+    return Decoded(source, into, first.codec, first.size, first.own_size, many, crc32, first.turned)
+
+
+def _with(first: Frame, others: Iterator[Frame]) -> Iterator[Frame]:
+    yield first
+    yield from others
+
+
+def _refuse(source: Source, frame: Frame, first: Frame, many: int) -> None:
+    if frame.size != first.size:
+        what = f"frame {many - 1} of {source.file} is {_named(frame.size)}, and the first is {_named(first.size)}"
+        raise PictureError(what, f"ask for one size: {source.kind}:{_named(first.size)}:{source.file}")
+    if many * len(frame.pixels) > LARGEST_BYTES:
+        what = f"{many} decoded frames of {source.file}, {_named(first.size)}, take more than {LARGEST_BYTES >> 20} MiB"
+        smaller = _named((max(1, first.size[0] // 2), max(1, first.size[1] // 2)))
+        raise PictureError(what, f"ask for fewer messages and no duration, or for smaller frames such as {smaller}")
+
+
+def _named(size: Size) -> str:
+    return f"{size[0]}x{size[1]}"
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[BinaryIO]:
+    """On disk when this is left, so that the kernel writes nothing back while something is measured."""
+    try:
+        with path.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as cause:
+        what = f"decoded frames could not be kept in {path.parent}: {cause.strerror or cause}"
+        raise HopmeterError(what, "make room there, or ask for fewer or smaller frames") from cause

@@ -1,0 +1,35 @@
+"""One frame as it comes out of a file, and what readers of files have in common."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hopmeter.images.source import PictureError, Size
+
+CHANNELS = 3
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Pixels as rgb8: height x width x 3 bytes, row by row without gaps."""
+
+    pixels: bytes
+    size: Size
+    own_size: Size
+    """As it is in the file, shown upright."""
+    codec: str
+    """How the file holds it, such as png or h264."""
+    turned: bool = False
+    """Whether a mark in the file told to turn or mirror it."""
+
+
+def library(module: str, title: str, framework: str, file: Path) -> Any:
+    """What decodes; PictureError with the command that gets it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as cause:
+        what = f"{file} is decoded by {title}, which is not installed"
+        raise PictureError(what, f"hopmeter build --framework {framework}") from cause

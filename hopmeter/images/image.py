@@ -1,0 +1,47 @@
+"""Images, by Pillow, as a viewer shows them: turned and mirrored as the file's mark says."""
+
+from __future__ import annotations
+
+import importlib
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hopmeter.images.frame import Frame, library
+from hopmeter.images.source import PictureError, Size
+
+DEEP = ("I", "F")
+"""Modes of more than 8 bits a channel begin so; making them 8 would be a choice of whoever has taken the picture."""
+ORIENTATION, TURNING = 0x0112, range(2, 9)
+"""EXIF's mark, and its values that tell a viewer to turn or mirror; 1 is as it lies."""
+BROKEN = (OSError, ValueError, SyntaxError, EOFError, struct.error)
+"""What Pillow raises for files of other things, damaged ones, and ones that would fill the memory."""
+
+
+def frames(file: Path, size: Size | None) -> Iterator[Frame]:
+    """The one frame of an image, of a size if one is given (bicubic)."""
+    image = library("PIL.Image", "Pillow", "pillow", file)
+    upright = importlib.import_module("PIL.ImageOps").exif_transpose
+    try:
+        with image.open(file) as opened:
+            if opened.mode.startswith(DEEP):
+                raise PictureError(
+                    f"{file} has pixels of more than 8 bits (mode {opened.mode})", "make it 8 bits first"
+                )
+            codec, turned = str(opened.format).lower(), _mark(opened) in TURNING
+            shown = (upright(opened) if turned else opened).convert("RGB")
+    except (*BROKEN, image.DecompressionBombError) as cause:
+        remedy = "give a PNG, a JPEG or another image that Pillow reads; of a video write video:PATH"
+        raise PictureError(f"{file} cannot be decoded as an image: {cause}", remedy) from cause
+    fitting = shown if size in (None, shown.size) else shown.resize(size, image.Resampling.BICUBIC)
+    yield Frame(fitting.tobytes(), fitting.size, shown.size, codec, turned)
+
+
+def _mark(opened: Any) -> int | None:
+    """None where there is none, or nothing that could be read."""
+    try:
+        found: int | None = opened.getexif().get(ORIENTATION)
+    except BROKEN:
+        return None
+    return found

@@ -1,0 +1,87 @@
+"""What to make of what this process is allowed: cores' time, memory, priority."""
+
+from __future__ import annotations
+
+from hopmeter.machine.finding import Finding, Machine, finding
+
+ENOUGH_MB = 2048
+"""For nodes, their samples and the largest images of the scenarios."""
+
+
+def container(machine: Machine) -> Finding:
+    """Whether there is one."""
+    if machine["container"] == "none":
+        return finding("container", "good", "none")
+    return finding(
+        "container",
+        "note",
+        f"{machine['container']}: its network, limits and seccomp filter are part of what is measured",
+        "compare with figures from the same kind of container only",
+    )
+
+
+def quota(machine: Machine) -> Finding:
+    """How much of the cores."""
+    cpus, throttled = machine["cgroup_cpus"], machine["cgroup_throttled"] or 0
+    if cpus is None:
+        return finding("CPU quota", "good", "none")
+    if cpus >= len(machine["usable_cores"]) and not throttled:
+        return finding("CPU quota", "good", f"{cpus:g} cores, as many as there are")
+    return finding(
+        "CPU quota",
+        "hurts",
+        f"{cpus:g} cores, stopped {throttled} times so far: a spinning receiver will be frozen for milliseconds",
+        "run without a CPU limit (docker: leave out --cpus), or with a cpuset instead",
+    )
+
+
+def memory(machine: Machine) -> Finding:
+    """How much of it."""
+    limit, whole = machine["cgroup_memory_mb"], machine["memory_mb"]
+    if limit is None or (whole is not None and limit >= whole):
+        return finding("memory limit", "good", "none")
+    if limit >= ENOUGH_MB:
+        return finding("memory limit", "good", f"{limit} MB for all nodes together")
+    return finding(
+        "memory limit",
+        "hurts",
+        f"{limit} MB for all nodes together: with large frames or long trials the kernel ends one",
+        "run without a memory limit (docker: leave out --memory), or with 2 GB and more",
+    )
+
+
+def shared_memory(machine: Machine) -> Finding:
+    """How much of it is free."""
+    room = machine["shm_mb"]
+    if room is None:
+        return finding("shared memory", "unknown", "there is no /dev/shm", "mount -t tmpfs tmpfs /dev/shm")
+    if room >= 256:
+        return finding("shared memory", "good", f"{room} MB free in /dev/shm")
+    return finding(
+        "shared memory",
+        "hurts",
+        f"{room} MB free in /dev/shm: large images will not fit everywhere",
+        "remove what lies there and nobody needs; docker run --shm-size=1g",
+    )
+
+
+def locked_memory(machine: Machine) -> Finding:
+    """Whether any may be."""
+    limit = machine["memlock_kb"]
+    if machine["may_lock_memory"]:
+        return finding("locked memory", "good", "`mlock` can be used")
+    return finding(
+        "locked memory",
+        "note",
+        f"{limit} kB: `mlock` will be refused",
+        "ulimit -l unlimited, or `memlock` in /etc/security/limits.conf",
+    )
+
+
+def real_time(machine: Machine) -> Finding:
+    """Whether it may be had."""
+    if machine["may_go_real_time"]:
+        return finding("real-time priority", "good", "`fifo` can be used")
+    return finding(
+        "real-time priority", "note", "none allowed: `fifo` will be refused", "`rtprio` in /etc/security/limits.conf"
+    )

@@ -1,0 +1,188 @@
+"""The machine as it stands in the result: what there is, without judging it (`advice` does)."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections import Counter
+from typing import Any
+
+from hopmeter.machine import arm, limits
+from hopmeter.machine.kernel import UNKNOWN, Kernel
+
+CPU = "sys/devices/system/cpu"
+CLOCKS = "sys/devices/system/clocksource/clocksource0"
+HYPERVISORS = {
+    "qemu": "kvm",
+    "kvm": "kvm",
+    "openstack": "kvm",
+    "amazon ec2": "amazon",
+    "google": "google",
+    "vmware": "vmware",
+    "virtualbox": "virtualbox",
+    "virtual machine": "hyper-v",
+    "xen": "xen",
+}
+"""What makers of virtual machines write where others write the mainboard, and what it stands for."""
+
+
+def describe(kernel: Kernel | None = None) -> dict[str, Any]:
+    """Everything about this machine that can move a figure; JSON, flat, `unknown` where the kernel does not say."""
+    kernel = kernel or Kernel()
+    return {
+        **_processor(kernel),
+        **_power(kernel),
+        **_system(kernel),
+        **limits.describe(kernel),
+    }
+
+
+def _processor(kernel: Kernel) -> dict[str, Any]:
+    return {
+        "cpu_model": _model(kernel),
+        "architecture": platform.machine(),
+        "cores": os.cpu_count() or 0,
+        "usable_cores": sorted(os.sched_getaffinity(0)),
+        "smt": _smt(kernel),
+        "siblings": _siblings(kernel),
+        "slower_cores": _slower_cores(kernel),
+        "numa_nodes": len(kernel.matching("sys/devices/system/node/node[0-9]*")) or 1,
+        "topology_verified": virtualisation(kernel) == "none",
+    }
+
+
+def _model(kernel: Kernel) -> str:
+    named = kernel.field("proc/cpuinfo", "model name")
+    return named if named != UNKNOWN else arm.model(kernel)
+
+
+def _smt(kernel: Kernel) -> str:
+    """Kernels of ARM have long told of siblings alone."""
+    active = kernel.text(f"{CPU}/smt/active")
+    if active == UNKNOWN and _threads(kernel):
+        return "on" if _siblings(kernel) else "off"
+    return {"1": "on", "0": "off"}.get(active, UNKNOWN)
+
+
+def _siblings(kernel: Kernel) -> list[str]:
+    """Groups of logical cores that share a physical one, as the kernel lists them (`0-1` or `0,4`)."""
+    return sorted(group for group in _threads(kernel) if "," in group or "-" in group)
+
+
+def _threads(kernel: Kernel) -> set[str]:
+    return {kernel.text(str(path)) for path in kernel.matching(f"{CPU}/cpu[0-9]*/topology/thread_siblings_list")}
+
+
+def _slower_cores(kernel: Kernel) -> list[int]:
+    """Those whose kind has less capacity than the best here; none where the kernel tells of no kinds."""
+    capacities = {
+        int(path.parent.name.removeprefix("cpu")): kernel.number(str(path)) or 0
+        for path in kernel.matching(f"{CPU}/cpu[0-9]*/cpu_capacity")
+    }
+    best = max(capacities.values(), default=0)
+    return sorted(core for core, capacity in capacities.items() if capacity < best)
+
+
+def _power(kernel: Kernel) -> dict[str, Any]:
+    return {
+        "governor": _governor(kernel),
+        "turbo": _turbo(kernel),
+        "idle_driver": kernel.text(f"{CPU}/cpuidle/current_driver"),
+        "idle_exit_us": _idle_exit_us(kernel),
+        "halt_poll_us": _halt_poll_us(kernel),
+        "isolated_cores": kernel.text(f"{CPU}/isolated"),
+        "tickless_cores": _none(kernel.text(f"{CPU}/nohz_full")),
+    }
+
+
+def _none(text: str) -> str:
+    return "" if text == "(null)" else text
+
+
+def _governor(kernel: Kernel) -> str:
+    """The frequency governor; where cores differ, how many have which."""
+    found = Counter(kernel.text(str(path)) for path in kernel.matching(f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor"))
+    if len(found) > 1:
+        return ", ".join(f"{name} ({count} cores)" for name, count in found.most_common())
+    return next(iter(found), UNKNOWN)
+
+
+def _turbo(kernel: Kernel) -> str:
+    intel, other = kernel.text(f"{CPU}/intel_pstate/no_turbo"), kernel.text(f"{CPU}/cpufreq/boost")
+    if intel != UNKNOWN:
+        return "off" if intel == "1" else "on"
+    return {"1": "on", "0": "off"}.get(other, UNKNOWN)
+
+
+def _idle_exit_us(kernel: Kernel) -> int | None:
+    """How long the deepest idle state that is not disabled takes to wake from."""
+    latencies = [
+        kernel.number(f"{state}/latency") or 0
+        for state in kernel.matching(f"{CPU}/cpu0/cpuidle/state[0-9]*")
+        if kernel.text(f"{state}/disable") != "1"
+    ]
+    return max(latencies, default=None)
+
+
+def _halt_poll_us(kernel: Kernel) -> int | None:
+    """How long a guest's idle core looks for work at most before it halts; none where no guest's driver says."""
+    polls_ns = kernel.number("sys/module/haltpoll/parameters/guest_halt_poll_ns")
+    driven = kernel.text(f"{CPU}/cpuidle/current_driver") == "haltpoll"
+    return polls_ns // 1000 if driven and polls_ns is not None else None
+
+
+def _system(kernel: Kernel) -> dict[str, Any]:
+    return {
+        "virtualisation": virtualisation(kernel),
+        "clock_source": kernel.text(f"{CLOCKS}/current_clocksource"),
+        "thp": kernel.chosen("sys/kernel/mm/transparent_hugepage/enabled"),
+        "autogroup": {"1": "on", "0": "off"}.get(kernel.text("proc/sys/kernel/sched_autogroup_enabled"), UNKNOWN),
+        "kernel": kernel.text("proc/sys/kernel/osrelease"),
+        "preemption": _preemption(kernel),
+        "distribution": kernel.field("etc/os-release", "PRETTY_NAME"),
+        "load": _load(kernel),
+        "steal_percent": steal_percent(kernel),
+    }
+
+
+def virtualisation(kernel: Kernel) -> str:
+    """`none`, the hypervisor's name, or `yes` where it hides its name."""
+    flags = kernel.field("proc/cpuinfo", "flags")
+    named = kernel.text("sys/hypervisor/type")
+    maker = f"{kernel.text('sys/class/dmi/id/sys_vendor')} {kernel.text('sys/class/dmi/id/product_name')}".lower()
+    if named != UNKNOWN:
+        return named
+    kind = next((name for mark, name in HYPERVISORS.items() if mark in maker), None)
+    if kind is None and "hypervisor" in flags.split():
+        return "kvm" if "kvm" in kernel.text(f"{CLOCKS}/available_clocksource") else "yes"
+    return kind or (arm.virtualisation(kernel) if flags == UNKNOWN else "none")
+
+
+def _preemption(kernel: Kernel) -> str:
+    if kernel.text("sys/kernel/realtime") == "1":
+        return "real-time"
+    version = kernel.text("proc/sys/kernel/version")
+    words = {"PREEMPT_RT": "real-time", "PREEMPT_DYNAMIC": "dynamic", "PREEMPT": "full"}
+    return next((meaning for word, meaning in words.items() if word in version.split()), "voluntary or none")
+
+
+def _load(kernel: Kernel) -> float | None:
+    try:
+        return float(kernel.text("proc/loadavg").split()[0])
+    except (ValueError, IndexError):
+        return None
+
+
+def cpu_ticks(kernel: Kernel) -> tuple[int, int] | None:
+    """(all ticks, stolen ticks) of all cores together since boot."""
+    first = kernel.text("proc/stat").partition("\n")[0].split()
+    if not first or first[0] != "cpu" or len(first) < 9:
+        return None
+    ticks = [int(word) for word in first[1:9]]
+    return sum(ticks), ticks[7]
+
+
+def steal_percent(kernel: Kernel) -> float | None:
+    """What the hypervisor gave to others since boot, percent of all CPU time."""
+    ticks = cpu_ticks(kernel)
+    return round(100 * ticks[1] / ticks[0], 3) if ticks and ticks[0] else None

@@ -1,0 +1,35 @@
+"""Everything the doctor looks at, in order; each part is a list of findings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hopmeter.machine import advice, description, floors, measured, noise
+from hopmeter.machine.finding import Finding
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part: what was seen, as plain data, and what to make of it."""
+
+    name: str
+    seen: Any
+    findings: list[Finding]
+
+
+STEPS: dict[str, tuple[str, Callable[[], Any], Callable[[Any], list[Finding]]]] = {
+    "machine": ("reading the machine's settings", description.describe, advice.findings),
+    "noise": ("watching each core for a second", lambda: noise.noise_probe(1.0), measured.judge_noise),
+    "sleep": ("sleeping 0.1, 1 and 10 ms", noise.sleep_errors, measured.judge_sleep),
+    "cost": ("measuring the instrument itself", noise.own_cost, measured.judge_cost),
+    "floors": ("measuring the floors", floors.measure, floors.judge),
+}
+
+
+def examine(name: str) -> Part:
+    """Takes one step."""
+    _, look, judge = STEPS[name]
+    seen = look()
+    return Part(name, seen, judge(seen))

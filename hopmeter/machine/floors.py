@@ -1,0 +1,54 @@
+"""The floors: the cheapest hops of this machine, measured as any scenario is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from hopmeter.machine.finding import Finding, finding
+from hopmeter.system import subprocesses
+from hopmeter.system.processes import die_with_launcher
+from hopmeter.system.scratch_dir import ScratchDir
+
+LONGEST_S = 120.0
+SCENARIO = Path(__file__).with_name("floors.toml")
+
+
+def measure() -> dict[str, Any]:
+    """{`cells`: the cells as `hopmeter run --json` prints them, `failed`: why there are none}"""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with ScratchDir() as ground:
+        out = ground.directory / "floors"
+        run = [sys.executable, "-m", "hopmeter", "run", str(SCENARIO), "--json", "--out", str(out)]
+        try:
+            done = subprocesses.run(run, timeout=LONGEST_S, preexec_fn=die_with_launcher, **pipes)
+        except subprocess.TimeoutExpired:
+            return {"cells": [], "failed": f"no end after {LONGEST_S:.0f} s"}
+    cells = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return {"cells": cells, "failed": "" if cells else _last_line(done.stderr)}
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "the run said nothing"
+
+
+def judge(seen: dict[str, Any]) -> list[Finding]:
+    """A finding for each floor."""
+    if seen["failed"]:
+        return [finding("floors", "unknown", seen["failed"], "hopmeter build memory shm --language rust")]
+    return [_floor(cell) for cell in seen["cells"]]
+
+
+def _floor(cell: dict[str, Any]) -> Finding:
+    subject = f"{cell['transport']}, {cell['wait']}, {cell['cores']}"
+    p50_us, p99_us = cell.get("service_p50_us"), cell.get("service_p99_us")
+    if cell["status"] == "dropped" or p50_us is None:
+        return finding(
+            subject, "unknown", cell.get("reason") or "not resolved", "hopmeter build memory shm --language rust"
+        )
+    tail = "p99 not resolved" if p99_us is None else f"p99 {p99_us:,.2f} us"
+    return finding(subject, "good", f"one hop takes {p50_us:,.2f} us at p50, {tail}")

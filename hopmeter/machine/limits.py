@@ -1,0 +1,119 @@
+"""What this process may use: container and cgroup, locked memory, real-time priority, shared memory, multicast."""
+
+from __future__ import annotations
+
+import os
+import resource
+from pathlib import PurePosixPath
+from typing import Any
+
+from hopmeter.machine.kernel import UNKNOWN, Kernel
+from hopmeter.machine.multicast import multicast
+
+NO_LIMIT = 1 << 60
+"""Bytes; old cgroups write a number beyond where there is no limit."""
+IPC_LOCK = 14
+SYS_NICE = 23
+"""Bits of the effective capabilities; being root is not enough, containers take some away."""
+
+
+def describe(kernel: Kernel) -> dict[str, Any]:
+    """The limits, in numbers; null is no limit or not known, as the key says."""
+    return {
+        "container": container(kernel),
+        "cgroup_cpus": cgroup_cpus(kernel),
+        "cgroup_memory_mb": _cgroup_memory_mb(kernel),
+        "cgroup_throttled": _throttled(kernel),
+        "memory_mb": _memory_mb(kernel),
+        "shm_mb": _shm_mb(kernel),
+        "memlock_kb": _limit_kb(resource.RLIMIT_MEMLOCK),
+        "rtprio": _limit(resource.RLIMIT_RTPRIO),
+        "may_lock_memory": _capable(kernel, IPC_LOCK) or _limit(resource.RLIMIT_MEMLOCK) == "unlimited",
+        "may_go_real_time": _capable(kernel, SYS_NICE) or _limit(resource.RLIMIT_RTPRIO) != 0,
+        "multicast": multicast(),
+    }
+
+
+def container(kernel: Kernel) -> str:
+    """`none`, or what this process is in a container of."""
+    if kernel.exists(".dockerenv"):
+        return "docker"
+    if kernel.exists("run/.containerenv"):
+        return "podman"
+    named = kernel.text("run/systemd/container")
+    if named != UNKNOWN:
+        return named
+    marks = ("docker", "kubepods", "lxc", "containerd")
+    return next((mark for mark in marks if mark in kernel.text("proc/1/cgroup")), "none")
+
+
+def _own_groups(kernel: Kernel) -> list[str]:
+    """The cgroup (version 2) this process is in and all above it: each may limit."""
+    for line in kernel.text("proc/self/cgroup").splitlines():
+        if line.startswith("0::"):
+            path = PurePosixPath(line[3:].strip("/"))
+            return [str(PurePosixPath("sys/fs/cgroup") / part) for part in (path, *path.parents)]
+    return ["sys/fs/cgroup"]
+
+
+def cgroup_cpus(kernel: Kernel) -> float | None:
+    """How many cores' worth of time the cgroup grants; none where it sets no limit."""
+    quotas = [_quota(kernel.text(f"{group}/cpu.max")) for group in _own_groups(kernel)]
+    legacy_us = kernel.number("sys/fs/cgroup/cpu/cpu.cfs_quota_us")
+    period_us = kernel.number("sys/fs/cgroup/cpu/cpu.cfs_period_us")
+    if legacy_us and period_us and legacy_us > 0:
+        quotas.append(legacy_us / period_us)
+    return min((quota for quota in quotas if quota is not None), default=None)
+
+
+def _quota(text: str) -> float | None:
+    words = text.split()
+    return int(words[0]) / int(words[1]) if len(words) == 2 and words[0].isdigit() else None
+
+
+def _cgroup_memory_mb(kernel: Kernel) -> int | None:
+    limits = [kernel.number(f"{group}/memory.max") for group in _own_groups(kernel)]
+    legacy = kernel.number("sys/fs/cgroup/memory/memory.limit_in_bytes")
+    limits.append(legacy if legacy and legacy < NO_LIMIT else None)
+    return min((limit // 2**20 for limit in limits if limit is not None), default=None)
+
+
+def _throttled(kernel: Kernel) -> int | None:
+    """How often the cgroup's quota has already stopped its processes."""
+    for group in _own_groups(kernel):
+        for line in kernel.text(f"{group}/cpu.stat").splitlines():
+            name, _, count = line.partition(" ")
+            if name == "nr_throttled":
+                return int(count)
+    return None
+
+
+def _memory_mb(kernel: Kernel) -> int | None:
+    words = kernel.field("proc/meminfo", "MemTotal").split()
+    return int(words[0]) // 1024 if words and words[0].isdigit() else None
+
+
+def _shm_mb(kernel: Kernel) -> int | None:
+    """What is still free of it."""
+    try:
+        room = os.statvfs(kernel.root / "dev/shm")
+    except OSError:
+        return None
+    return room.f_bavail * room.f_frsize // 2**20
+
+
+def _capable(kernel: Kernel, bit: int) -> bool:
+    try:
+        return bool(int(kernel.field("proc/self/status", "CapEff"), 16) >> bit & 1)
+    except ValueError:
+        return False
+
+
+def _limit(which: int) -> int | str:
+    soft, _ = resource.getrlimit(which)
+    return "unlimited" if soft == resource.RLIM_INFINITY else soft
+
+
+def _limit_kb(which: int) -> int | str:
+    limit = _limit(which)
+    return limit if isinstance(limit, str) else limit // 1024

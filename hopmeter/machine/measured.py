@@ -1,0 +1,88 @@
+"""What to make of what the probes saw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hopmeter.machine.finding import Finding, finding
+
+LOST_US = 1000.0
+"""A gap this long swallows a message at 1000 Hz."""
+BUSY_PERCENT = 1.0
+STEAL_PERCENT = 0.5
+"""Of the time; less is lost in the noise."""
+LATE_US = 100.0
+MESSAGE_NS = 80.0
+"""The most that seeing one message may take; benches/ holds the instrument to it."""
+STEP_NS = 30.0
+"""A clock of larger steps shows in hops below a microsecond: counters of ARM may tick at some 20 MHz."""
+
+
+def judge_noise(seen: dict[str, Any]) -> list[Finding]:
+    """A finding for each core watched, and one for time stolen meanwhile."""
+    found = [_core(core) for core in seen["cores"]]
+    stolen = seen["steal_percent"]
+    if stolen is not None and stolen >= STEAL_PERCENT:
+        found.append(
+            finding(
+                "stolen meanwhile", "hurts", f"{stolen} % of the time watched", "use dedicated cores, take more trials"
+            )
+        )
+    return found
+
+
+def _core(core: dict[str, Any]) -> Finding:
+    says = f"longest gap {core['longest_us']:,.0f} us, {core['gaps_per_s']:,.0f} gaps over 10 us a second"
+    subject = f"noise on core {core['core']}"
+    if core["longest_us"] >= LOST_US or core["gaps_percent"] >= BUSY_PERCENT:
+        return finding(
+            subject,
+            "hurts",
+            f"{says}: no tail below this is the transport's own",
+            "find what else runs there (top, /proc/interrupts), or choose quieter cores with --cores",
+        )
+    return finding(subject, "good", says)
+
+
+def judge_sleep(errors: list[dict[str, Any]]) -> list[Finding]:
+    """How late this machine wakes, a finding for each time asked."""
+    return [_late(error) for error in errors]
+
+
+def _late(error: dict[str, Any]) -> Finding:
+    says = f"{error['p50_us']:,.1f} us late at p50, {error['max_us']:,.1f} us at most, of {error['sleeps']}"
+    subject = f"sleeping {error['asked_ms']:g} ms"
+    if error["p50_us"] >= LATE_US:
+        return finding(
+            subject,
+            "hurts",
+            says,
+            "idle states and frequency are the usual cause; sources learn it and spin longer, receivers that block pay",
+        )
+    return finding(subject, "good", says)
+
+
+def judge_cost(cost: dict[str, float]) -> list[Finding]:
+    """What the meter itself takes, and beside it what a copy takes."""
+    return [_own(cost), *_copies(cost.get("copy_bytes_per_ns"))]
+
+
+def _copies(bytes_per_ns: float | None) -> list[Finding]:
+    if bytes_per_ns is None:
+        return []
+    return [finding("one core's copies", "good", f"{bytes_per_ns:.1f} GB/s from memory, in blocks of 6 MB")]
+
+
+def _own(cost: dict[str, float]) -> Finding:
+    says = (
+        f"{cost['message_ns']:.0f} ns a message, two clock readings of {cost['clock_ns']:.0f} ns in it; "
+        f"the clock steps by {cost['clock_step_ns']:.0f} ns"
+    )
+    if cost["message_ns"] > MESSAGE_NS:
+        return finding(
+            "the instrument itself", "note", says, "subtract nothing: read hops below a microsecond with this in mind"
+        )
+    if cost["clock_step_ns"] > STEP_NS:
+        coarse = "percentiles of hops below a microsecond are as coarse as that; means over many messages are not"
+        return finding("the instrument itself", "note", says, coarse)
+    return finding("the instrument itself", "good", says)

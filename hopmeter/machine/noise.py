@@ -1,0 +1,68 @@
+"""The probes of `hopmeter._instrument`, in microseconds."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import hopmeter._instrument as _instrument
+from hopmeter.machine.description import cpu_ticks
+from hopmeter.machine.kernel import Kernel
+from hopmeter.system.scratch_dir import ScratchDir
+
+SHORT_S = 0.1
+"""What a run spends on one core before it measures."""
+LONGEST_S = 16.0
+"""No machine is watched longer than this, however many cores it has."""
+SLEEPS = ((0.0001, 500), (0.001, 200), (0.01, 30))
+"""The times asked, in seconds, and how often: half a second in all."""
+
+
+def noise_probe(seconds: float = SHORT_S, cores: list[int] | None = None) -> dict[str, Any]:
+    """What each usable core does to a thread that wants it, one core after the other so that none disturbs another.
+
+    {`cores`: [{core, seconds, longest_us, gaps_per_s, gaps_percent}], `steal_percent`: over that time}
+    """
+    watched = sorted(os.sched_getaffinity(0)) if cores is None else cores
+    each_s = min(seconds, LONGEST_S / max(len(watched), 1))
+    before = cpu_ticks(Kernel())
+    seen = [_core(core, each_s) for core in watched]
+    return {"cores": seen, "steal_percent": _stolen(before, cpu_ticks(Kernel()))}
+
+
+def _core(core: int, seconds: float) -> dict[str, Any]:
+    seen = _instrument.noise_probe(core, seconds)
+    watched_s = seen["watched_ns"] / 1e9
+    return {
+        "core": core,
+        "seconds": round(watched_s, 3),
+        "longest_us": seen["longest_ns"] / 1e3,
+        "gaps_per_s": round(seen["gaps"] / watched_s, 1),
+        "gaps_percent": round(100 * seen["gaps_ns"] / seen["watched_ns"], 3),
+    }
+
+
+def _stolen(before: tuple[int, int] | None, after: tuple[int, int] | None) -> float | None:
+    if before is None or after is None or after[0] == before[0]:
+        return None
+    return round(100 * (after[1] - before[1]) / (after[0] - before[0]), 2)
+
+
+def sleep_errors() -> list[dict[str, Any]]:
+    """How late threads wake that sleep 0.1, 1 and 10 ms: [{asked_ms, sleeps, p50_us, max_us}]."""
+    return [
+        {
+            "asked_ms": error["asked_ns"] / 1e6,
+            "sleeps": error["sleeps"],
+            "p50_us": error["p50_ns"] / 1e3,
+            "max_us": error["max_ns"] / 1e3,
+        }
+        for error in _instrument.sleep_errors(list(SLEEPS))
+    ]
+
+
+def own_cost() -> dict[str, float]:
+    """What the instrument takes, and what one core copies: {clock_ns, clock_step_ns, message_ns, copy_bytes_per_ns}."""
+    with ScratchDir() as ground:
+        cost = _instrument.recording_cost(ground.directory)
+    return {**cost, "clock_step_ns": _instrument.clock_quality()["resolution_ns"]}

@@ -1,0 +1,127 @@
+"""Which Python runs a transport's nodes when they carry objects of a codec: one that has the packages of both.
+
+A framework that goes with hopmeter's own packages is beside them. One that conflicts with them, and any framework on a
+transport whose packages are apart, has an environment with the packages of the two and nothing else.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import tomllib
+from importlib import machinery, metadata
+from pathlib import Path
+from types import ModuleType
+
+from hopmeter.codecs import lookup, naming
+from hopmeter.manifest.interpreter import Interpreter, NoPythonError, ours, own, system
+from hopmeter.manifest.model import Offer
+from hopmeter.manifest.requirement import here
+from hopmeter.manifest.requirement import name as name_of
+from hopmeter.system import paths
+
+
+def interpreter(codec: str, offer: Offer) -> Interpreter | None:
+    """The one that can run these nodes; None where `hopmeter build TRANSPORT --framework CODEC` has yet to make it.
+
+    `NoPythonError` where nothing but the user can get it, as on the system's own Python.
+    """
+    environment = joined(codec, offer)
+    if environment is not None:
+        found = own(environment)
+        return found if found and has(found, codec) else None
+    if offer.interpreter != "system":
+        return ours() if has(ours(), codec) else None
+    found = system()
+    if absent := _package(codec) if apart(codec) else _absent(found, codec):
+        whose = "" if absent == codec else f", which {codec} needs"
+        raise NoPythonError(
+            f"{offer.transport} runs on the system's Python, which has no {absent}{whose}",
+            f"install the system's own package of {absent}, or choose another transport for {codec}",
+        )
+    return found
+
+
+def joined(codec: str, offer: Offer) -> str | None:
+    """The name of the environment of the two; None where there is none, and one Python has everything."""
+    if offer.interpreter == "system" or not (apart(codec) or offer.environment == "own"):
+        return None
+    return f"codec-{codec}-{offer.transport}" if offer.pip else f"codec-{codec}"
+
+
+def apart(codec: str) -> tuple[str, ...]:
+    """The packages of a codec that conflict with hopmeter's own; none for most."""
+    return tuple(getattr(_module(codec), "APART", ()))
+
+
+def requirements(codec: str) -> list[str]:
+    """What an environment needs for a codec, as `uv pip install` takes it; the framework itself first."""
+    if apart(codec):
+        return list(apart(codec))
+    module = _module(codec)
+    wanted, extra = {"numpy", _package(codec), *getattr(module, "ALSO", ())}, getattr(module, "EXTRA", "")
+    needed = sorted(
+        (text for text in _declared() if name_of(text) in wanted), key=lambda text: name_of(text) != _package(codec)
+    )
+    return [*(_declared(extra) if extra else ()), *needed]
+
+
+def extra(name: str) -> list[str]:
+    """What an extra of hopmeter's own brings, as `uv pip install` takes it."""
+    return _declared(name)
+
+
+def frameworks() -> list[str]:
+    """The codecs for whose framework something has to be installed; hopmeter brings the others along."""
+    return [name for name, module in lookup.codecs().items() if hasattr(module, "MEGABYTES")]
+
+
+def has(found: Interpreter, codec: str) -> bool:
+    """Whether the packages of a codec are in a Python's folders; none of them is imported."""
+    return not _absent(found, codec)
+
+
+def _absent(found: Interpreter, codec: str) -> str:
+    """The first package that a codec needs and a Python has not, the framework before others; empty for none."""
+    wanted = [_package(codec), *getattr(_module(codec), "ALSO", ()), "numpy"]
+    missing = (each for each in wanted if each not in sys.stdlib_module_names and not _is_in(each, found.packages))
+    return next(missing, "")
+
+
+def versions(codec: str, found: Interpreter) -> list[str]:
+    """Of the packages that a codec needs, the framework first; empty for one that came without saying so."""
+    return [_version(name_of(text), found.packages) for text in requirements(codec)]
+
+
+def _version(distribution: str, folders: tuple[Path, ...]) -> str:
+    searched = [str(folder) for folder in folders]
+    return next((each.version for each in metadata.Distribution.discover(name=distribution, path=searched)), "")
+
+
+def _is_in(package: str, folders: tuple[Path, ...]) -> bool:
+    if "." in package:
+        return any((folder / package.replace(".", "/")).is_dir() for folder in folders)
+    return machinery.PathFinder.find_spec(package, [str(folder) for folder in folders]) is not None
+
+
+def _module(codec: str) -> ModuleType:
+    return naming.named(codec) if codec in naming.names() else lookup.codec_named(codec)
+
+
+def _package(codec: str) -> str:
+    """The package to import; NumPy for a codec that needs no other."""
+    module = _module(codec)
+    named: str = getattr(module, "PACKAGE", "") or (getattr(module, "ROOTS", ()) or ("numpy",))[0]
+    return named
+
+
+@functools.cache
+def _declared(extra: str = "") -> list[str]:
+    """What hopmeter itself requires, or what one of its extras adds."""
+    tree = paths.checkout()
+    if tree is not None:  # what was installed may be of another day than the checkout
+        project = tomllib.loads((tree / "pyproject.toml").read_text())["project"]
+        texts = project["optional-dependencies"].get(extra, []) if extra else project["dependencies"]
+        return [text for each in texts if (text := here(each))]
+    texts = metadata.requires("hopmeter") or []
+    return [text for each in texts if (text := here(each, extra)) and not (extra and here(each))]

@@ -1,0 +1,1 @@
+"""Plain data that crosses layers: cells, trials, columns, paces, and amounts with their units."""

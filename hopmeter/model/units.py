@@ -1,0 +1,163 @@
+"""Amounts as scenarios write them: `30s`, `image:1440x1080`, `copy:1000`, `sleep:30ms/40ms/50ms`, `copy:frame/none`."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from pathlib import Path
+
+from hopmeter.images import PictureError, parsed
+from hopmeter.system.input_files import open_regular
+
+WAYS = ("memcpy", "stream", "rep", "bytes", "own")
+"""How a receiver copies; the first is the default. instrument/src/copying.rs says what each is."""
+DESTINATIONS = ("warm", "cold", "fresh")
+"""What it copies into; the first is the default."""
+MOST_S = 1e9
+"""A time beyond is a slip, and does not fit into the nodes' nanoseconds."""
+MOST_COPY_BYTES = 1 << 40
+MOST_FILE_BYTES = 1 << 30
+"""Each node has the whole file in memory; no transport carries more."""
+UNITS_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000}
+
+
+def seconds(text: str) -> float:
+    """A duration; `ValueError` says how one is written."""
+    return nanoseconds(text) / 1e9
+
+
+def nanoseconds(text: str) -> int:
+    """A duration; `ValueError` says how one is written."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s|m)", text)
+    if not found:
+        raise ValueError(f'"{text}" is no duration; write a number and ns, us, ms, s or m, such as 30s')
+    value_ns = float(found[1]) * UNITS_NS[found[2]]
+    if value_ns > MOST_S * 1e9:
+        raise ValueError(f'"{text}" is longer than {MOST_S:,.0f} s')
+    return round(value_ns)
+
+
+def span_ns(text: str) -> int:
+    """A duration in which something happens; `ValueError` says how one is written."""
+    if not (value_ns := nanoseconds(text)):
+        raise ValueError(f'"{text}" is no time at all; write more, such as 30s')
+    return value_ns
+
+
+def payload_bytes(text: str) -> int:
+    """What a payload weighs beside the 64-byte header, which alone is the `timing` message."""
+    if path := payload_file(text):
+        return _size(path)
+    if size := frame_size(text):
+        return size[0] * size[1] * 3
+    if text == "timing":
+        return 0
+    if found := re.fullmatch(r"bytes:(\d+)", text):
+        return int(found[1])
+    if found := re.fullmatch(r"image:(\d+)x(\d+)", text):
+        if not (pixels := int(found[1]) * int(found[2])):
+            raise ValueError(f'"{text}" has no pixel; an image is 1x1 at least')
+        return pixels * 3
+    if found := re.fullmatch(r"array:(\d+(?:x\d+)*)", text):
+        return math.prod(map(int, found[1].split("x"))) * 8
+    raise ValueError(
+        f'"{text}" is no payload; write timing, bytes:N, image:WIDTHxHEIGHT (rgb8), file:PATH (its bytes), '
+        "image:PATH or video:PATH (its pixels), or with a codec array:LENGTHxLENGTH, such as bytes:1000"
+    )
+
+
+def payload_file(text: str) -> Path | None:
+    """The file whose bytes are the payload, by its whole path; None where it is no file's."""
+    kind, _, path = text.partition(":")
+    return Path(path).expanduser().absolute() if kind == "file" and path else None
+
+
+def frame_size(text: str) -> tuple[int, int] | None:
+    """Width and height of each frame of the image or video file that is the payload; None where it is none's."""
+    source = parsed(text)
+    if source is None:
+        return None
+    from hopmeter.images import decoded  # only here: few scenarios need it
+
+    try:
+        return decoded.size_of(source)
+    except PictureError as wrong:
+        raise ValueError(f"the payload {wrong}") from wrong
+
+
+def object_of(text: str) -> str:
+    """What a codec's object is made of: an image file's is an image of its size, a video file's are such frames."""
+    size = frame_size(text)
+    return f"{'image' if text.startswith('image') else 'frames'}:{size[0]}x{size[1]}" if size else text
+
+
+def _size(path: Path) -> int:
+    try:
+        with open_regular(path) as file:
+            size = file.seek(0, os.SEEK_END)
+    except OSError as cause:
+        raise ValueError(f"the payload {path} cannot be read: {cause.strerror}") from cause
+    if size > MOST_FILE_BYTES:
+        raise ValueError(f"the payload {path} has {size:,} bytes; name a file of at most {MOST_FILE_BYTES:,}")
+    return size
+
+
+def payload(text: str) -> dict[str, str | int]:
+    """What a payload stands for, as the spec file holds it; `ValueError` says how one is written."""
+    payload_bytes(text)
+    kind, _, size = text.partition(":")
+    if shown := frame_size(text):
+        return {"kind": "image", "width": shown[0], "height": shown[1]}
+    if kind != "image":
+        return {"kind": "bytes" if kind == "file" else kind}
+    width, height = size.split("x")
+    return {"kind": kind, "width": int(width), "height": int(height)}
+
+
+def works(text: str) -> list[dict[str, str | int]]:
+    """What is done per message, as the spec file holds it: one for all, or one for each server or sink."""
+    kind, _, each = text.partition(":")
+    amounts = each.split("/")
+    return [_work("none" if amount == "none" and len(amounts) > 1 else text, kind, amount) for amount in amounts]
+
+
+def work(text: str) -> dict[str, str | int]:
+    """What one server does per message, as the spec file holds it."""
+    kind, _, amount = text.partition(":")
+    return _work(text, kind, amount)
+
+
+def _work(text: str, kind: str, amount: str) -> dict[str, str | int]:
+    if text == "none":
+        return {"kind": "none"}
+    if kind in ("sleep", "spin"):
+        return {"kind": kind, "ns": nanoseconds(amount)}
+    if kind == "copy":
+        return _copy(amount)
+    raise ValueError(
+        f'"{text}" is no work; write none, sleep:TIME, spin:TIME or copy:BYTES, such as sleep:1ms, '
+        "or for servers or sinks that differ sleep:30ms/40ms/50ms or copy:frame/none"
+    )
+
+
+def _copy(amount: str) -> dict[str, str | int]:
+    """BYTES, or `frame` for the payload that came; then how, and into what. Defaults stay out, as nodes know them."""
+    found = re.fullmatch(rf"(\d+|frame)(?::({'|'.join(WAYS)}))?(?::({'|'.join(DESTINATIONS)}))?", amount)
+    if not found:
+        raise ValueError(
+            f'"copy:{amount}" is no copy; write copy:BYTES or copy:frame, then how ({", ".join(WAYS)}) and into what '
+            f"({', '.join(DESTINATIONS)}), such as copy:frame:rep:cold"
+        )
+    size, way, into = found.groups()
+    if size != "frame" and int(size) > MOST_COPY_BYTES:
+        raise ValueError(f'"copy:{amount}" copies more than {MOST_COPY_BYTES} bytes')
+    told: dict[str, str | int] = {"kind": "copy"} | ({} if size == "frame" else {"bytes": int(size)})
+    return told | ({"way": way} if way else {}) | ({"into": into} if into else {})
+
+
+def works_ns(text: str, many: int) -> list[int] | None:
+    """How long each of so many is asked to work on a message; None where no time was asked for."""
+    each = works(text)
+    asked = [int(one["ns"]) for one in each if "ns" in one]
+    return asked * (many if len(each) == 1 else 1) or None

@@ -1,0 +1,136 @@
+"""What objects weigh, asked of the Python that will carry them, and kept until it changes.
+
+Importing a framework takes seconds. What an object weighs depends on the Python, on the packages of its codec and on
+hopmeter's own code, so that environments that are alike in these are one, and are asked once.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import zlib
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from hopmeter.manifest.interpreter import Interpreter
+from hopmeter.manifest.readiness import environment
+from hopmeter.system import paths
+
+PATIENCE_S = 120
+"""Some frameworks take a minute to import on a machine that is busy."""
+GPU_FILES = ("nvidia[0-9]*", "dri/renderD*", "kfd")
+GPU_WORDS = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "JAX_PLATFORMS")
+
+Weights = dict[str, tuple[int, str]]
+"""By payload: its bytes, or why there is no such object."""
+
+
+class Asked:
+    """One codec on one device, shared or not, of one Python or several that are alike; None for a command that is none
+    of ours."""
+
+    def __init__(
+        self, command: tuple[str, ...], python: Interpreter | None, codec: str, device: str, share: str
+    ) -> None:
+        self.command, self.codec, self.device, self.share = command, codec, device, share
+        self.payloads: dict[str, None] = {}
+        """In the order in which they were first met."""
+        self.lasts = python is not None
+        alike = [*_alike(python, codec), _code()] if python else command
+        self.identity = json.dumps([alike, codec, device, share, _gpus() if device != "cpu" else ()])
+
+    def answer(self) -> Weights:
+        """What is remembered, and what the node says of the rest."""
+        known = _remembered(self.identity) if self.lasts else {}
+        rest = [payload for payload in self.payloads if payload not in known]
+        if not rest:
+            return known
+        said, is_sure = _weigh([*self.command, "--weigh", self.codec, self.device, self.share], rest)
+        if is_sure and self.lasts:
+            # What is missing on the CPU may be there tomorrow, and nothing that is looked at here would tell.
+            lasting = {each: found for each, found in said.items() if found[0] or self.device != "cpu"}
+            _remember(self.identity, known | lasting)
+        return known | said
+
+
+def weights(asked: Sequence[Asked]) -> Mapping[str, Weights]:
+    """The answers by identity; as many at a time as there are cores."""
+    one_each: dict[str, Asked] = {}
+    for one in asked:
+        one_each.setdefault(one.identity, one).payloads.update(one.payloads)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return dict(zip(one_each, pool.map(Asked.answer, one_each.values()), strict=True))
+
+
+def _alike(python: Interpreter, codec: str) -> list[Any]:
+    """What tells one Python from another as far as a codec's objects go."""
+    from hopmeter.manifest import codec_interpreter  # NumPy, for codecs alone
+
+    versions = codec_interpreter.versions(codec, python)
+    # Packages of which nobody knows the version are told by their folder.
+    folders = [] if all(versions) else [(str(each), each.stat().st_mtime_ns) for each in python.packages]
+    return [str(python.program.resolve()), versions, folders]
+
+
+@functools.cache
+def _code() -> int:
+    """Of what encodes and decodes."""
+    folders = (paths.PACKAGE / "codecs", paths.PACKAGE / "node")
+    files = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
+    return zlib.crc32(repr([(str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in files]).encode())
+
+
+def _gpus() -> list[str]:
+    """What a GPU that comes or goes changes."""
+    files = sorted(str(path) for pattern in GPU_FILES for path in Path("/dev").glob(pattern))
+    return [*files, *(f"{word}={os.environ.get(word)}" for word in GPU_WORDS)]
+
+
+def _memory(identity: str) -> Path:
+    return paths.cache() / "weights" / f"{zlib.crc32(identity.encode()):08x}.json"
+
+
+def _remembered(identity: str) -> Weights:
+    try:
+        kept = json.loads(_memory(identity).read_text())
+        return {payload: (found[0], found[1]) for payload, found in kept[identity].items()}
+    except (OSError, ValueError, LookupError, TypeError):
+        return {}
+
+
+def _remember(identity: str, known: Weights) -> None:
+    path = _memory(identity)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_suffix(f".{os.getpid()}")
+        beside.write_text(json.dumps({identity: known}))
+        beside.replace(path)
+    except OSError:
+        pass  # a cache that cannot be written only costs the next plan some time
+
+
+def _weigh(command: list[str], payloads: Sequence[str]) -> tuple[Weights, bool]:
+    """What the node says, and whether it said it. In a process of its own: a framework that crashes, or starts
+    threads, does so there."""
+    try:
+        done = subprocess.run(
+            [*command, *payloads],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=environment(),
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        said = json.loads(done.stdout.splitlines()[-1])
+        found = {payload: (said[payload].get("bytes", 0), said[payload].get("missing", "")) for payload in payloads}
+    except subprocess.TimeoutExpired:
+        why = f"its framework was not imported within {PATIENCE_S} s"
+    except (OSError, ValueError, LookupError):
+        why = "its framework ends the process that imports it"
+    else:
+        return found, True
+    return dict.fromkeys(payloads, (0, why)), False

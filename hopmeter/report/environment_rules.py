@@ -1,0 +1,98 @@
+"""Rules about what stands around the figures: the machine, its noise, and versions that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hopmeter.machine.measured import STEAL_PERCENT
+from hopmeter.report import formatting, hosts, samples
+from hopmeter.report.source import Run
+from hopmeter.report.warning_rules import Caution, measured, names, rule, sentence
+
+NOISY_GAP_US = 100.0
+"""A core that was away for longer than this within the probe makes tails that are not the transport's."""
+
+
+@rule
+def noise(runs: Sequence[Run]) -> Iterator[Caution]:
+    """The machine alone interrupts programs for so long."""
+    cores = [core for run in runs for core in run.part("noise").get("cores", [])]
+    worst: dict[str, Any] | None = max(cores, key=lambda core: core["longest_us"], default=None)
+    if worst and worst["longest_us"] > NOISY_GAP_US:
+        yield Caution(
+            "A noisy machine",
+            f"Before the run, core {worst['core']} was taken away from a spinning thread for up to "
+            f"{formatting.microseconds(worst['longest_us'])}. Tails of that length are the machine's, "
+            "not the transport's.",
+        )
+
+
+@rule
+def damaged_samples(runs: Sequence[Run]) -> Iterator[Caution]:
+    """Sample files that cannot be read any more: the figures lack what the table was made from."""
+    rows = [row for row in measured(runs) if len(samples.trials(row)) < sum(map(_has_samples, row.trials))]
+    if rows:
+        folders = ", ".join(sorted({str(row.run.folder) for row in rows}))
+        yield Caution(
+            "Sample files are damaged",
+            f"{names(rows)}: some sample files under {folders} cannot be read, so figures leave their trials out. "
+            "Take the files from a copy, or measure again.",
+            grave=True,
+        )
+
+
+def _has_samples(trial: dict[str, Any]) -> bool:
+    return bool(trial["good"] and trial.get("samples"))
+
+
+@rule
+def stolen(runs: Sequence[Run]) -> Iterator[Caution]:
+    """The hypervisor gave the cores to others."""
+    wall_s = sum(trial.get("wall_s") or 0 for run in runs for trial in run.trials)
+    steal_s = sum(trial.get("steal_us") or 0 for run in runs for trial in run.trials) / 1e6
+    if wall_s and 100 * steal_s / wall_s >= STEAL_PERCENT:
+        yield Caution(
+            "Stolen time",
+            f"The hypervisor gave {formatting.number(steal_s)} s of CPU time to others during "
+            f"{formatting.number(wall_s)} s of trials. Tails, and sometimes medians, carry it.",
+        )
+
+
+@rule
+def mixed_versions(runs: Sequence[Run]) -> Iterator[Caution]:
+    """One name, two libraries."""
+    seen: dict[tuple[str, str], set[str]] = {}
+    for row in measured(runs):
+        if row["library_version"]:
+            seen.setdefault((row["transport"], row["language"]), set()).add(str(row["library_version"]))
+    for (transport, language), versions in seen.items():
+        if len(versions) > 1:
+            yield Caution(
+                "Mixed versions",
+                f"{transport} ({language}) was measured in {formatting.listed(sorted(versions))}.",
+                grave=True,
+            )
+
+
+@rule
+def mixed_machines(runs: Sequence[Run]) -> Iterator[Caution]:
+    """Runs of several machines in one report."""
+    if len(hosts.hosts(runs)) > 1:
+        yield Caution(
+            "Several machines",
+            "The runs come from different machines, systems or kernels. Each machine has groups of its own; between "
+            "machines compare the order of rows, not their figures.",
+        )
+
+
+@rule
+def findings(runs: Sequence[Run]) -> Iterator[Caution]:
+    """What doctor found in the machine."""
+    seen: dict[str, Caution] = {}
+    for run in runs:
+        for finding in run.findings:
+            if finding.get("level") in ("note", "hurts"):
+                subject, text = str(finding.get("subject")), (str(finding.get(key) or "") for key in ("says", "remedy"))
+                seen[subject] = Caution(f"Machine: {subject}", f"{sentence('; '.join(formatting.distinct(text)))}.")
+    yield from seen.values()

@@ -1,0 +1,50 @@
+"""What a warning is, and how rules that give them are found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from hopmeter.report import formatting
+from hopmeter.report.source import Row, Run
+
+FEW = 4
+"""Names listed before the rest is counted."""
+
+
+@dataclass(frozen=True)
+class Caution:
+    """One thing to know."""
+
+    title: str
+    text: str
+    grave: bool = False
+    """Figures are wrong or missing, not only less sure."""
+
+
+Rule = Callable[[Sequence[Run]], Iterator[Caution]]
+RULES: list[Rule] = []
+
+
+def rule(check: Rule) -> Rule:
+    """Marks a function that looks for one kind of trouble."""
+    RULES.append(check)
+    return check
+
+
+def measured(runs: Sequence[Run]) -> list[Row]:
+    """All rows that were tried."""
+    return [row for run in runs for row in run.measured]
+
+
+def names(rows: Sequence[Row]) -> str:
+    """The transports of rows, the first few by name."""
+    found = formatting.distinct(f"{row['transport']} ({row['language']})" for row in rows)
+    return formatting.listed(
+        found if len(found) <= FEW else [*found[:FEW], formatting.plural(len(found) - FEW, "other")]
+    )
+
+
+def sentence(text: str) -> str:
+    """With a capital, without a full stop."""
+    return text[:1].upper() + text[1:].rstrip(".")

@@ -1,0 +1,172 @@
+"""The launcher's ends of all control channels of a trial: it sleeps until a node speaks or ends, or time is up."""
+
+from __future__ import annotations
+
+import selectors
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from hopmeter.runtime.daemon import Daemon
+from hopmeter.runtime.failures import TrialFailedError
+from hopmeter.runtime.node import Node
+from hopmeter.runtime.signals import Alarm
+
+GRACE_S = 0.3
+"""How long to listen after a first failure: the node that crashed may be noticed after one that complains."""
+
+Heard = tuple[Node, dict[str, Any]]
+
+
+class Control:
+    """Talks to the nodes of one trial."""
+
+    def __init__(self, nodes: Sequence[Node], alarm: Alarm, daemon: Daemon | None = None) -> None:
+        self.nodes = nodes
+        self._alarm = alarm
+        self._daemon = daemon
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(alarm.ear, selectors.EVENT_READ)
+        if daemon is not None:
+            self._selector.register(daemon.exit_watch, selectors.EVENT_READ)
+        for node in nodes:
+            self._selector.register(node.control, selectors.EVENT_READ, node)
+            self._selector.register(node.exit_watch, selectors.EVENT_READ, node)
+
+    def close(self) -> None:
+        """Stops listening; the nodes are closed by who started them."""
+        self._selector.close()
+
+    def say(self, message: dict[str, Any]) -> None:
+        """Tells all nodes the same."""
+        for node in self.nodes:
+            node.say(message)
+
+    def expect(self, word: str, patience_s: float, tick: Callable[[], None] | None = None) -> None:
+        """Waits until every node has said `word`; `tick` is called once a second meanwhile."""
+        self.listen(lambda: all(word in node.said for node in self.nodes), patience_s, word, tick=tick)
+
+    def listen(
+        self,
+        enough: Callable[[], bool],
+        patience_s: float,
+        awaited: str,
+        heed: Callable[[Node, dict[str, Any]], None] | None = None,
+        tick: Callable[[], None] | None = None,
+    ) -> None:
+        """Hands what nodes say to `heed` until it is enough; `TrialFailedError` where one fails or time is up."""
+        deadline = time.monotonic() + patience_s
+        next_tick = time.monotonic() + 1.0
+        while not enough():
+            now = time.monotonic()
+            if now >= deadline:
+                raise self._too_late(awaited, patience_s)
+            if tick is not None and now >= next_tick:
+                tick()
+                next_tick += 1.0
+            until = deadline if tick is None else min(deadline, next_tick)
+            for node, message in self._hear(until - now):
+                if heed is not None:
+                    heed(node, message)
+
+    def wait_for_exits(self, patience_s: float) -> None:
+        """Waits until every node has closed what it opened and ended well."""
+        deadline = time.monotonic() + patience_s
+        while left := [node for node in self.nodes if not node.has_ended()]:
+            patience = deadline - time.monotonic()
+            if patience <= 0:
+                raise TrialFailedError(
+                    f"{left[0].name} did not end within {patience_s:.0f} s after `end`{_logged(left[0])}",
+                    "let its adapter close everything when its ends are dropped",
+                )
+            for node in self._ready(patience):
+                self._hear_out(node)
+        for node in self.nodes:
+            if node.exit_code() != 0:
+                raise TrialFailedError(f"{node.name} {node.ending()} while closing{_logged(node)}", _read(node))
+
+    def _hear_out(self, node: Node) -> None:
+        for message in node.hear():
+            if message["say"] == "failed":
+                raise _told(node, message)
+        self._forget(node)
+
+    def _forget(self, node: Node) -> None:
+        """What has ended or hung up stays readable for ever; the selector must not wake for it again."""
+        for source, over in ((node.control, node.hung_up), (node.exit_watch, node.has_ended())):
+            if over and source in self._selector.get_map():
+                self._selector.unregister(source)
+
+    def _hear(self, timeout_s: float) -> Iterator[Heard]:
+        """What nodes say within the time; a failure raises once it is clear who failed first."""
+        ready = self._ready(timeout_s)
+        failures: list[TrialFailedError] = []
+        for node in ready:
+            yield from self._heard(node, failures)
+        if not failures:
+            return
+        deadline = time.monotonic() + GRACE_S
+        while not any(failure.crash for failure in failures) and (left := deadline - time.monotonic()) > 0:
+            for node in self._ready(left):
+                for _ in self._heard(node, failures):
+                    pass
+        raise next((failure for failure in failures if failure.crash), failures[0])
+
+    def _ready(self, timeout_s: float) -> list[Node]:
+        events = self._selector.select(max(0.0, timeout_s))
+        self._alarm.check()
+        if self._daemon is not None:
+            self._daemon.check()
+        return list(dict.fromkeys(key.data for key, _ in events if key.data is not None))
+
+    def _heard(self, node: Node, failures: list[TrialFailedError]) -> Iterator[Heard]:
+        ended = node.has_ended()
+        try:
+            for message in node.hear():
+                if message["say"] == "failed":
+                    failures.append(_told(node, message))
+                else:
+                    yield node, message
+        except TrialFailedError as garbage:
+            failures.append(garbage)
+        self._forget(node)
+        # One that said why it ends has said it all; its exit adds nothing.
+        if ended and "failed" not in node.said:
+            failures.append(TrialFailedError(f"{node.name} {node.ending()}{_logged(node)}", _read(node), crash=True))
+
+    def _too_late(self, awaited: str, patience_s: float) -> TrialFailedError:
+        if awaited == "probed":
+            what = f"not every receiver saw the same probe within {patience_s:.1f} s"
+            remedy = "run the transport's conformance tests; a firewall or a full queue is usual"
+            spoke = next((node for node in self.nodes if node.tail()), None)
+            return TrialFailedError(f"{what}{_said_by(spoke)}", _read(spoke) if spoke else remedy)
+        silent = next((node for node in self.nodes if awaited not in node.said), self.nodes[0])
+        what = PHASES.get(awaited, f"`{awaited}`")
+        return TrialFailedError(f"{silent.name} {what} within {patience_s:.1f} s{_logged(silent)}", _read(silent))
+
+
+PHASES = {
+    "bound": "did not open its endpoints",
+    "ready": "did not connect",
+    "quiet": "did not stop probing",
+    "done": "did not finish measuring",
+}
+"""What it means that a node has not said a word."""
+
+
+def _told(node: Node, message: dict[str, Any]) -> TrialFailedError:
+    return TrialFailedError(f"{node.name}: {message.get('error')}", str(message.get("remedy") or _read(node)))
+
+
+def _logged(node: Node) -> str:
+    tail = node.tail()
+    return f"; its log ends: {tail}" if tail else ""
+
+
+def _said_by(node: Node | None) -> str:
+    """What a node that goes on has to say, such as that it looks for a router."""
+    return f"; the log of {node.name} ends: {node.tail()}" if node else ""
+
+
+def _read(node: Node) -> str:
+    return f"read logs/{node.log.name}" if node.tail() else "run it again; if it stays, the adapter is at fault"

@@ -1,0 +1,60 @@
+"""The CPU that each process takes, looked up once a second in /proc; the launcher's own is in it, as the price."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hopmeter.runtime.daemon import Daemon
+from hopmeter.runtime.node import Node
+from hopmeter.system.processes import stat_fields
+
+SCHEMA = pa.schema([("time", pa.float64()), ("pid", pa.int64()), ("role", pa.string()), ("percent", pa.float64())])
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class CpuSampler:
+    """Samples all nodes of a trial and its daemon; `sample` from the start on, `write` at the end."""
+
+    def __init__(self, nodes: Sequence[Node], daemon: Daemon | None = None) -> None:
+        self._roles = {node.pid: "+".join(dict.fromkeys(node.roles)) for node in nodes} | {os.getpid(): "launcher"}
+        if daemon is not None:
+            self._roles[daemon.pid] = "daemon"
+        self._last: dict[int, tuple[float, int]] = {}
+        self._rows: list[dict[str, object]] = []
+
+    def sample(self) -> None:
+        """Takes one sample of each process; the first is only where the second starts from."""
+        for pid, role in self._roles.items():
+            now, ticks = time.monotonic(), _ticks(pid)
+            if ticks is None:
+                continue
+            if pid in self._last:
+                before, had = self._last[pid]
+                percent = 100 * (ticks - had) / TICKS / (now - before)
+                self._rows.append({"time": now, "pid": pid, "role": role, "percent": percent})
+            self._last[pid] = (now, ticks)
+
+    def write(self, path: Path) -> None:
+        """Writes what was seen."""
+        path.parent.mkdir(exist_ok=True)
+        pq.write_table(pa.Table.from_pylist(self._rows, SCHEMA), path)
+
+
+def _ticks(pid: int) -> int | None:
+    words = stat_fields(pid)
+    return int(words[11]) + int(words[12]) if words else None
+
+
+def stolen_us() -> float:
+    """What the hypervisor has given to others since boot, all cores together."""
+    try:
+        words = Path("/proc/stat").read_text().partition("\n")[0].split()
+        return int(words[8]) / TICKS * 1e6
+    except (OSError, IndexError, ValueError):
+        return 0.0

@@ -1,0 +1,198 @@
+"""The one place that starts, proves, watches and stops what some transports need: brokers, masters, daemons."""
+
+from __future__ import annotations
+
+import contextlib
+import grp
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from hopmeter.manifest.daemon import Daemon as Told
+from hopmeter.manifest.readiness import environment
+from hopmeter.node.contract import LOOPBACK
+from hopmeter.runtime.failures import TrialFailedError
+from hopmeter.runtime.stops import is_stopped
+from hopmeter.system.processes import Reading, die_with_launcher, has_ended, kill_group, reading
+
+PATIENCE_S = 20.0
+LOOK_S = 0.02
+GRACE_S = 8.0
+"""For a daemon to end by itself: what it has in shared memory only it gives back, and a busy machine takes its time."""
+TRIES = 3
+"""A free port may be taken by somebody else before the daemon takes it."""
+TAIL_CHARACTERS = 400
+
+
+@dataclass(frozen=True)
+class BrokerContext:
+    """Where and for whom a daemon runs."""
+
+    run: str
+    directory: Path
+    """Private; what the daemon writes goes here."""
+    settings: Mapping[str, Any]
+    log: Path
+    core: int | None = None
+    host: str = LOOPBACK
+    """Where it listens."""
+
+
+class Daemon:
+    """While entered, the daemon serves. It dies with the launcher, whatever becomes of that."""
+
+    def __init__(self, told: Told, ground: BrokerContext) -> None:
+        self.title = told.title
+        self._told, self._ground = told, ground
+        self.address = ""
+        self.environment: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        for _ in range(TRIES - 1):
+            try:
+                return self._serving()
+            except TrialFailedError as failed:
+                if not failed.crash:
+                    raise
+        return self._serving()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _serving(self) -> Self:
+        self._start()
+        try:
+            self._prove()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def _start(self) -> None:
+        self._port = _free_port(self._ground.host)
+        self._ground.directory.mkdir(parents=True, exist_ok=True)
+        for name, text in self._told.files.items():
+            (self._ground.directory / name).write_text(self._filled(text), encoding="utf-8")
+        self.address = self._filled(self._told.address)
+        self.environment = {name: self._filled(value) for name, value in self._told.environment.items()}
+        command = [self._told.program or self._told.command[0], *map(self._filled, self._told.command[1:])]
+        with self._ground.log.open("wb") as log:
+            try:
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    cwd=self._ground.directory,
+                    env={**environment(), **self.environment},
+                    start_new_session=True,
+                    preexec_fn=self._prepare,
+                )
+            except OSError as cause:
+                raise TrialFailedError(
+                    f"{self.title} does not start: {cause.strerror}", f"install {self._told.command[0]}"
+                ) from cause
+        self.pid = self._process.pid
+        self.exit_watch = os.pidfd_open(self.pid)
+
+    def _prepare(self) -> None:
+        die_with_launcher()
+        if self._ground.core is not None:
+            os.sched_setaffinity(0, {self._ground.core})
+
+    def _filled(self, text: str) -> str:
+        places = {"port": self._port, "directory": self._ground.directory, "group": _group()}
+        places |= {"host": self._ground.host, "here": self._ground.host}
+        words = {**self._ground.settings, **places}
+        for name, value in {**words, "run": self._ground.run}.items():
+            text = text.replace("{" + name + "}", str(value).lower() if isinstance(value, bool) else str(value))
+        return text
+
+    def _prove(self) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not self._serves():
+            self.check()
+            if time.monotonic() > deadline:
+                raise TrialFailedError(f"{self.title} did not serve within {PATIENCE_S:.0f} s{self._logged()}")
+            time.sleep(LOOK_S)
+
+    def _serves(self) -> bool:
+        if self._told.line:
+            return self._told.line in self._log_text()
+        with contextlib.suppress(OSError), socket.create_connection((self._ground.host, self._port), timeout=1):
+            return True
+        return False
+
+    def check(self) -> None:
+        """Raises `TrialFailedError` where it has ended or is stopped: without it no message travels."""
+        if has_ended(self.pid):
+            raise TrialFailedError(
+                f"{self.title} has ended{self._logged()}", f"read logs/{self._ground.log.name}", crash=True
+            )
+
+        if is_stopped(self.pid):
+            raise TrialFailedError(
+                f"the broker stopped answering: the process of {self.title} is stopped", "let it run, and measure again"
+            )
+
+    def _logged(self) -> str:
+        lines = [line.strip() for line in self._log_text().splitlines() if line.strip()]
+        return f"; its log ends: {' | '.join(lines[-3:])[-TAIL_CHARACTERS:]}" if lines else ""
+
+    def _log_text(self) -> str:
+        return self._ground.log.read_text(encoding="utf-8", errors="replace")
+
+    def reading(self) -> Reading:
+        """What it has used so far."""
+        return reading(self.pid)
+
+    def version(self) -> str:
+        """What the daemon says of itself, in one line; its title where it says nothing."""
+        if not self._told.version:
+            return self.title
+        command = [self._told.program or self._told.version[0], *self._told.version[1:]]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=10, check=False)
+        return next(iter((done.stdout or done.stderr).splitlines()), self.title).strip()
+
+    def close(self) -> None:
+        """Ends it and all it has started; asked first, since a daemon has more to give back than its process."""
+        # Not through Popen, which would reap it: until then its number and its group are its own.
+        os.kill(self.pid, signal.SIGTERM)
+        os.kill(self.pid, signal.SIGCONT)  # one that is stopped would not hear
+        self._wait()
+        kill_group(self.pid)
+        self._process.wait()
+        for path in self._told.leaves:
+            Path(self._filled(path)).unlink(missing_ok=True)
+        os.close(self.exit_watch)
+        with contextlib.suppress(OSError):
+            if self._ground.log.stat().st_size == 0:
+                self._ground.log.unlink()
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + GRACE_S
+        while not has_ended(self.pid) and time.monotonic() < deadline:
+            time.sleep(LOOK_S)
+
+
+def _group() -> str:
+    """The user's group by name, by which some daemons name what they share; its number where it has no name."""
+    try:
+        return grp.getgrgid(os.getgid()).gr_name
+    except KeyError:
+        return str(os.getgid())
+
+
+def _free_port(host: str) -> int:
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])

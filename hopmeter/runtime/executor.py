@@ -1,0 +1,131 @@
+"""A whole run: every trial in its turn, what it left into the run folder, and whatever happens, an orderly end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hopmeter.images.decoded import Decoded
+from hopmeter.manifest.readiness import NO_CODEC, Readiness, readiness
+from hopmeter.model.trial import TrialResult
+from hopmeter.plan import Cell, Plan
+from hopmeter.plan.expand import World
+from hopmeter.plan.rules import languages
+from hopmeter.runtime.failures import InterruptedRunError
+from hopmeter.runtime.order import Turn, turns
+from hopmeter.runtime.progress import RunProgress
+from hopmeter.runtime.signals import Alarm
+from hopmeter.runtime.trial import Work, executed
+from hopmeter.store.run_folder import RunFolder
+from hopmeter.system.scratch_dir import ScratchDir
+from hopmeter.system.terminal import Console
+
+HOPELESS = 2
+"""A cell that failed so often, and never succeeded, is not tried again: each try may take a timeout."""
+
+NOT_TRIED = "not tried again"
+
+
+@dataclass
+class Executor:
+    """Works through the turns of a plan."""
+
+    plan: Plan
+    world: World
+    folder: RunFolder
+    console: Console
+    further: Callable[[], list[Cell]] = list
+    """Cells that follow from what the trials so far have shown; none where all were planned."""
+    pictures: Mapping[str, Decoded] = field(default_factory=dict)
+    """By payload: the frames of image and video files."""
+
+    def run(self, done: Sequence[TrialResult] = ()) -> bool:
+        """Executes what is not done yet; False where it was interrupted. What is finished is in the folder."""
+        finished = {(result.cell, result.trial) for result in done}
+        todo = [
+            turn for turn in turns(self.plan.runnable, self.plan.seed) if (turn.cell.id, turn.trial) not in finished
+        ]
+        self._bad = Counter(result.cell for result in done if not result.good)
+        self._good = Counter(result.cell for result in done if result.good)
+        self._reasons = {result.cell: result.reason for result in done if not result.good}
+        self.folder.logs.mkdir(exist_ok=True)
+        with Alarm() as alarm, ScratchDir() as ground:
+            try:
+                self._work_through(todo, ground, alarm)
+                while todo := self._further():
+                    self._work_through(todo, ground, alarm)
+            except InterruptedRunError:
+                return False
+            return True
+
+    def _further(self) -> list[Turn]:
+        """The turns of cells that were not planned before."""
+        cells = self.further()
+        if cells:
+            self.plan = replace(self.plan, cells=[*self.plan.cells, *cells])
+            self.folder.note(cells=[cell.as_json() for cell in self.plan.cells])
+        before = len(self.folder.trials)
+        return [
+            replace(turn, order=turn.order + before) for turn in turns(cells, self.plan.seed + len(self.plan.cells))
+        ]
+
+    def _work_through(self, todo: Sequence[Turn], ground: ScratchDir, alarm: Alarm) -> None:
+        with RunProgress(self.console, todo) as progress:
+            for turn in todo:
+                alarm.check()
+                progress.begin(turn)
+                self._take(turn, ground, alarm, progress)
+                progress.end(turn)
+
+    def _take(self, turn: Turn, ground: ScratchDir, alarm: Alarm, progress: RunProgress) -> None:
+        if self._is_hopeless(turn):
+            reason = f"{NOT_TRIED} after {HOPELESS} failures: {self._reasons[turn.cell.id]}"
+            self._add(TrialResult(turn.cell.id, turn.trial, good=False, reason=reason, order=turn.order), [], progress)
+            return
+        work = self._work(turn)
+        absent = next((state for state in work.ready.values() if not state.ready), None)
+        if absent is not None:
+            what = TrialResult(
+                turn.cell.id, turn.trial, good=False, reason=absent.missing, remedy=absent.get, order=turn.order
+            )
+            self._add(what, [], progress)
+            return
+        with executed(work, ground, alarm) as outcome:
+            self._add(outcome.result, outcome.raw_files if outcome.result.good else [], progress)
+
+    def _is_hopeless(self, turn: Turn) -> bool:
+        return self._bad[turn.cell.id] >= HOPELESS and not self._good[turn.cell.id]
+
+    def _work(self, turn: Turn) -> Work:
+        cell = turn.cell
+        return Work(
+            cell=cell,
+            trial=turn.trial,
+            order=turn.order,
+            seed=turn.seed,
+            manifest=self.world.manifests[cell.transport],
+            ready={language: self._ready(cell, language) for language in languages(cell)},
+            logs=self.folder.logs,
+            cpu=self.folder.cpu_path(cell.id, turn.trial) if self.plan.scenario.sample_cpu else None,
+            picture=self.pictures.get(cell.payload),
+        )
+
+    def _ready(self, cell: Cell, language: str) -> Readiness:
+        """A Python node that carries a codec's objects may run on another Python than one that carries bytes."""
+        if language != "python" or cell.codec == NO_CODEC:
+            return self.world.ready[cell.transport, language]
+        return readiness(self.world.manifests[cell.transport], language, cell.codec)
+
+    def _add(self, result: TrialResult, raw_files: list[Path], progress: RunProgress) -> None:
+        kept = self.folder.add_trial(result, raw_files)
+        (self._good if kept.good else self._bad)[kept.cell] += 1
+        if kept.good or kept.reason.startswith(NOT_TRIED):
+            return
+        self._reasons.setdefault(kept.cell, kept.reason)
+        progress.note(f"{kept.cell} trial {kept.trial}: {kept.reason}{_so(kept.remedy)}")
+
+
+def _so(remedy: str) -> str:
+    return f" ({remedy})" if remedy else ""

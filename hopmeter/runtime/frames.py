@@ -1,0 +1,61 @@
+"""Image and video files that are payloads: decoded before the first trial, gone after the last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from hopmeter.errors import UsageError
+from hopmeter.images import parsed
+from hopmeter.images.decoded import Decoded, decode
+from hopmeter.plan import Plan
+from hopmeter.runtime.signals import Alarm
+from hopmeter.system.scratch_dir import ScratchDir
+
+Pictures = dict[str, Decoded]
+"""By payload."""
+
+
+@contextmanager
+def decoded(plan: Plan) -> Iterator[Pictures]:
+    """The frames that its cells send, while this is entered, in a folder of this run alone.
+
+    Raises PictureError where they cannot be, and InterruptedRunError.
+    """
+    needed = _needed(plan)
+    if not needed:
+        yield {}
+        return
+    with ScratchDir() as ground:
+        with Alarm() as alarm:
+            found = {
+                payload: decode(source, most, ground.directory / f"{number}.rgb8", alarm.check)
+                for number, (payload, most) in enumerate(needed.items())
+                if (source := parsed(payload))
+            }
+        yield found
+
+
+def _needed(plan: Plan) -> dict[str, int | None]:
+    """By payload, how many frames are sent at most before they begin anew; None: nobody knows yet."""
+    needed: dict[str, int | None] = {}
+    for cell in plan.runnable:
+        if parsed(cell.payload):
+            before = needed.get(cell.payload, 0)
+            sent = None if plan.scenario.search else max(cell.messages, cell.warmup)
+            needed[cell.payload] = None if sent is None or before is None else max(before, sent)
+    return needed
+
+
+def facts(pictures: Pictures) -> dict[str, Any]:
+    """What `run.json` says of them, by payload."""
+    return {payload: one.facts for payload, one in pictures.items()}
+
+
+def check_unchanged(pictures: Pictures, before: Mapping[str, Any]) -> None:
+    """UsageError where a run that goes on would send other frames than it began with."""
+    for payload, found in facts(pictures).items():
+        if found != before.get(payload):
+            what = f"{payload} does not show what it showed when this run began"
+            raise UsageError(what, f"put back the file {found['path']}, or begin a new run")

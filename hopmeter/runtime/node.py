@@ -1,0 +1,177 @@
+"""One node: a process, the launcher's end of its control channel, and its log."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hopmeter.manifest.readiness import environment
+from hopmeter.runtime.failures import TrialFailedError
+from hopmeter.system.processes import die_with_launcher, has_ended, kill_group
+from hopmeter.system.untrusted_json import parse
+
+LONGEST_LINE = 1 << 20
+TAIL_LINES, TAIL_CHARACTERS = 3, 400
+WORDS = ("bound", "ready", "probed", "quiet", "done", "failed")
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a node is started with."""
+
+    name: str
+    """How messages call it: `node 1 (zeromq python, sink)`."""
+    language: str
+    command: Sequence[str]
+    spec: dict[str, Any]
+    spec_file: Path
+    log: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Beyond what every node is started with."""
+
+
+class Node:
+    """A node that was started. `close` ends it for certain."""
+
+    def __init__(self, start: Start) -> None:
+        self.name, self.language, self.log = start.name, start.language, start.log
+        self.roles: list[str] = [participant["role"] for participant in start.spec["participants"]]
+        self.said: dict[str, dict[str, Any]] = {}
+        """The last message of each kind."""
+        self._heard = b""
+        self.hung_up = False
+        """Whether it has closed its end of the control channel."""
+        self.control, theirs = socket.socketpair()
+        with theirs, start.log.open("wb") as log:
+            start.spec_file.write_text(json.dumps(start.spec))
+            try:
+                self._process = self._spawn(start, theirs, log.fileno())
+            except OSError as cause:
+                self.control.close()
+                raise TrialFailedError(
+                    f"{self.name} does not start: {cause.strerror}", f"hopmeter build {start.spec['transport']}"
+                ) from cause
+        self.control.setblocking(False)
+        self.pid = self._process.pid
+        self.exit_watch = os.pidfd_open(self.pid)
+        """Becomes readable when the process has ended."""
+
+    @staticmethod
+    def _spawn(start: Start, control: socket.socket, log: int) -> subprocess.Popen[bytes]:
+        fd = control.fileno()
+        return subprocess.Popen(
+            [*start.command, "--spec", str(start.spec_file), "--control-fd", str(fd)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            pass_fds=[fd],
+            cwd=start.spec_file.parent,
+            env={**environment(), **start.environment},
+            # A group of its own: Ctrl-C reaches the launcher alone, and what a node starts ends with it.
+            start_new_session=True,
+            # A full pipe or a limit on file sizes is an error that a node can tell, and no signal that kills it.
+            restore_signals=False,
+            preexec_fn=die_with_launcher,
+        )
+
+    def say(self, message: dict[str, Any]) -> None:
+        """Tells the node something. One that is gone is found out by its exit."""
+        line = json.dumps(message).encode() + b"\n"
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.control.setblocking(True)
+            try:
+                self.control.sendall(line)
+            finally:
+                self.control.setblocking(False)
+
+    def hear(self) -> Iterator[dict[str, Any]]:
+        """What it has said since; `TrialFailedError` where that is no message."""
+        while data := self._received():
+            self._heard += data
+            *lines, self._heard = self._heard.split(b"\n")
+            for line in lines:
+                yield self._understood(line)
+            if len(self._heard) > LONGEST_LINE:
+                raise self._garbage(self._heard)
+
+    def _received(self) -> bytes:
+        try:
+            data = self.control.recv(1 << 16)
+        except BlockingIOError:
+            return b""
+        except ConnectionResetError:
+            data = b""
+        self.hung_up = not data
+        return data
+
+    def _understood(self, line: bytes) -> dict[str, Any]:
+        try:
+            message = parse(line)
+            word = message["say"]
+        except (ValueError, KeyError, TypeError) as cause:
+            raise self._garbage(line) from cause
+        if word not in WORDS:
+            raise self._garbage(line)
+        self.said[word] = message
+        return dict(message)
+
+    def _garbage(self, line: bytes) -> TrialFailedError:
+        shown = line[:60].decode(errors="replace")
+        return TrialFailedError(
+            f"{self.name} said what no node says: {shown!r}",
+            "build nodes and launcher of one version: hopmeter build",
+            crash=True,
+        )
+
+    def has_ended(self) -> bool:
+        """Whether the process is gone; it is not reaped by asking."""
+        return has_ended(self.pid)
+
+    def ending(self) -> str:
+        """How a process that has ended did so."""
+        seen = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if seen is None:
+            return "is still running"
+        if seen.si_code == os.CLD_EXITED:
+            return f"ended with exit code {seen.si_status}"
+        return f"was killed by {_signal_name(seen.si_status)}"
+
+    def exit_code(self) -> int | None:
+        """The code it ended with; None where it was killed or still runs."""
+        seen = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        return seen.si_status if seen is not None and seen.si_code == os.CLD_EXITED else None
+
+    def tail(self) -> str:
+        """The end of its log, in one line; empty where it said nothing."""
+        try:
+            lines = [line.strip() for line in self.log.read_text(encoding="utf-8", errors="replace").splitlines()]
+        except OSError:
+            return ""
+        last = " | ".join([line for line in lines if line][-TAIL_LINES:])
+        return last[-TAIL_CHARACTERS:]
+
+    def close(self) -> None:
+        """Ends the process and all it has started, reaps it, and forgets it."""
+        # Not reaped yet, so its number and its group are still its own.
+        kill_group(self.pid)
+        self._process.wait()
+        self.control.close()
+        os.close(self.exit_watch)
+        with contextlib.suppress(OSError):
+            if self.log.stat().st_size == 0:
+                self.log.unlink()
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

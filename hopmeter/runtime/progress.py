@@ -1,0 +1,71 @@
+"""How far a run is, on stderr. Drawn between trials only: nothing is written while something is measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from hopmeter.plan.make import scheduled_s
+from hopmeter.runtime.order import Turn
+from hopmeter.system import humanize
+from hopmeter.system.terminal import Console
+
+START_S = 0.25
+"""What starting and ending the nodes of a trial takes until it has been seen."""
+
+
+class RunProgress:
+    """A bar with the time left, from the schedule of what is left and what trials took beyond theirs so far."""
+
+    def __init__(self, console: Console, todo: Sequence[Turn]) -> None:
+        self._console, self._left = console, list(todo)
+        self._overhead_s, self._done = START_S, 0
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=console,
+            auto_refresh=False,
+            transient=True,
+        )
+        self._task = self._bar.add_task("", total=len(self._left), left="")
+
+    def __enter__(self) -> Self:
+        """On a terminal the bar says how long it takes; in a file a line does, once."""
+        if self._left and not self._console.is_terminal:
+            trials = f"{len(self._left)} trial{'' if len(self._left) == 1 else 's'}"
+            self._console.print(f"{trials}, about {humanize.time(self._left_s())}", highlight=False)
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def begin(self, turn: Turn) -> None:
+        """Before a trial."""
+        cell = turn.cell
+        said = f"{cell.transport} {cell.language}, {cell.payload}"
+        self._bar.update(self._task, description=said, left=f"about {humanize.time(self._left_s())} left", refresh=True)
+        self._began = time.monotonic()
+
+    def end(self, turn: Turn) -> None:
+        """After a trial, whatever became of it."""
+        took = time.monotonic() - self._began - scheduled_s(turn.cell)
+        self._done += 1
+        self._overhead_s += (max(0.0, took) - self._overhead_s) / self._done
+        self._left.remove(turn)
+        self._bar.update(self._task, completed=self._done)
+
+    def note(self, text: str) -> None:
+        """A line that stays."""
+        self._console.print(text, style="yellow", highlight=False, markup=False)
+
+    def _left_s(self) -> float:
+        return sum(scheduled_s(turn.cell) + self._overhead_s for turn in self._left)

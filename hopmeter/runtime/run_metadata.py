@@ -1,0 +1,73 @@
+"""What `run.json` says of a run besides its figures: what was asked, by which programs, on which machine."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+import hopmeter
+from hopmeter.manifest import Readiness
+from hopmeter.plan import Plan
+from hopmeter.plan.expand import World
+from hopmeter.plan.rules import languages
+
+FORMAT = 1
+
+
+def about(plan: Plan, world: World, command: Sequence[str]) -> dict[str, Any]:
+    """The whole of it; probes this machine for a moment."""
+    nodes = _nodes(plan, world)
+    return {
+        "format": FORMAT,
+        "scenario_name": plan.name,
+        "title": plan.scenario.title,
+        "question": plan.scenario.question,
+        "quick": plan.scenario.quick,
+        "columns": plan.scenario.columns,
+        "scenario": plan.scenario.model_dump(exclude_none=True),
+        "seed": plan.seed,
+        "command": list(command),
+        "started": datetime.now().astimezone().isoformat(timespec="seconds"),
+        "hopmeter": hopmeter.__version__,
+        "python": platform.python_version(),
+        "versions": {name: node.version for name, node in nodes.items()},
+        "builds": {name: _build(node) for name, node in nodes.items()},
+        "cells": [cell.as_json() for cell in plan.cells],
+        **_machine(plan.scenario.awake),
+    }
+
+
+def _nodes(plan: Plan, world: World) -> dict[str, Readiness]:
+    used = [(cell.transport, language) for cell in plan.runnable for language in languages(cell)]
+    return {
+        f"{transport} ({language})": world.ready[transport, language] for transport, language in dict.fromkeys(used)
+    }
+
+
+def _build(node: Readiness) -> str:
+    said = (str(node.about.get(key) or "") for key in ("compiler", "flags"))
+    return " ".join(word for word in said if word)
+
+
+def _machine(awake: bool) -> dict[str, Any]:
+    """The doctor's view, as far as it can look: a run on a machine it does not understand is still a run."""
+    from hopmeter.machine import advice, description, noise
+
+    looks: dict[str, Callable[[], Any]] = {
+        "machine": description.describe,
+        "doctor": lambda: advice.findings({**description.describe(), "awake": awake}),
+        "noise": noise.noise_probe,
+        "instrument": noise.own_cost,
+    }
+    return {name: _seen(look) for name, look in looks.items()}
+
+
+def _seen(look: Callable[[], Any]) -> Any:
+    try:
+        # Through JSON once, so that nothing that cannot be written gets as far as the run folder.
+        return json.loads(json.dumps(look()))
+    except (OSError, RuntimeError, ValueError, TypeError, KeyError, IndexError) as failed:
+        return {"unknown": f"{type(failed).__name__}: {failed}"}

@@ -1,0 +1,48 @@
+"""Ctrl-C and requests to terminate, heard at places where nothing is left half done."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+from hopmeter.runtime.failures import InterruptedRunError
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Alarm:
+    """While entered, the first signal only rings; a second Ctrl-C interrupts at once, as it would without this."""
+
+    def __init__(self) -> None:
+        self.rung = False
+        self._before: dict[signal.Signals, Any] = {}
+        self.ear, self._bell = socket.socketpair()
+        """`ear` becomes readable when it rings, so that a selector wakes."""
+
+    def __enter__(self) -> Self:
+        for end in (self.ear, self._bell):
+            end.setblocking(False)
+        self._before = {number: signal.signal(number, self._ring) for number in SIGNALS}
+        self._wakeup = signal.set_wakeup_fd(self._bell.fileno(), warn_on_full_buffer=False)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        signal.set_wakeup_fd(self._wakeup)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self.ear.close()
+        self._bell.close()
+
+    def check(self) -> None:
+        """Raises `InterruptedRunError` once it has rung."""
+        if self.rung:
+            raise InterruptedRunError
+
+    def _ring(self, number: int, _: FrameType | None) -> None:
+        if self.rung and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.rung = True

@@ -1,0 +1,67 @@
+"""Whether processes of a trial were stopped (SIGSTOP), and for how long: the kernel reports it to the launcher."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Thread
+
+from hopmeter.system.processes import stat_fields
+
+STOPPED = ("T", "t")
+"""States in /proc of a process that a signal or a debugger has stopped."""
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process stands still now."""
+    fields = stat_fields(pid)
+    return bool(fields) and fields[0] in STOPPED
+
+
+@dataclass
+class Stop:
+    """One stretch in which a process did not run, on CLOCK_MONOTONIC; it goes on as long as it has no end."""
+
+    began_ns: int
+    ended_ns: int | None = None
+
+    def length_ns(self, since_ns: int) -> int:
+        """How much of it lies after a moment."""
+        return max(0, (self.ended_ns or time.monotonic_ns()) - max(since_ns, self.began_ns))
+
+
+class StopWatch:
+    """A thread for each process sleeps in the kernel until that process is stopped, goes on or ends."""
+
+    def __init__(self) -> None:
+        self._stops: dict[int, list[Stop]] = {}
+        self._threads: list[Thread] = []
+
+    def watch(self, pids: Iterable[int]) -> None:
+        """Begins to watch children of this process. They start first: forking goes ill with threads."""
+        self._stops = {pid: [] for pid in pids}
+        self._threads = [Thread(target=_watch, args=each, daemon=True) for each in self._stops.items()]
+        for thread in self._threads:
+            thread.start()
+
+    def stopped_s(self, pid: int, since_ns: int) -> float:
+        """How long a process has stood still since a moment."""
+        return sum(stop.length_ns(since_ns) for stop in self._stops.get(pid, [])) / 1e9
+
+    def close(self) -> None:
+        """Waits for the threads, which end with their processes."""
+        for thread in self._threads:
+            thread.join()
+
+
+def _watch(pid: int, stops: list[Stop]) -> None:
+    with suppress(ChildProcessError):  # it has ended
+        while (seen := os.waitid(os.P_PID, pid, os.WSTOPPED | os.WCONTINUED)) is not None:
+            now_ns = time.monotonic_ns()
+            if stops and stops[-1].ended_ns is None:
+                stops[-1].ended_ns = now_ns
+            if seen.si_code == os.CLD_STOPPED:
+                stops.append(Stop(now_ns))

@@ -1,0 +1,220 @@
+"""One trial: fresh nodes, the conversation of docs/internals.md, and their certain end."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hopmeter.images.decoded import Decoded
+from hopmeter.manifest import Manifest, Readiness
+from hopmeter.model.cell import Cell
+from hopmeter.model.trial import TrialResult
+from hopmeter.plan.spec import Place, node_specs
+from hopmeter.plan.topology import topology
+from hopmeter.runtime.control import Control
+from hopmeter.runtime.cpu import CpuSampler, stolen_us
+from hopmeter.runtime.daemon import BrokerContext, Daemon
+from hopmeter.runtime.failures import TrialFailedError
+from hopmeter.runtime.launcher_affinity import aside
+from hopmeter.runtime.node import Node, Start
+from hopmeter.runtime.signals import Alarm
+from hopmeter.runtime.stops import StopWatch
+from hopmeter.system.scratch_dir import ScratchDir, new_run_id, remove_leftovers
+
+LEAD_NS = 30_000_000
+"""From `go` to the start of the schedule: long enough for every node to have heard it."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """One trial to do, and what with."""
+
+    cell: Cell
+    trial: int
+    order: int
+    seed: int
+    manifest: Manifest
+    ready: dict[str, Readiness]
+    """By language."""
+    logs: Path
+    cpu: Path | None = None
+    """Where CPU samples go, if any are taken."""
+    picture: Decoded | None = None
+    """The frames that are the payloads, where they come out of an image or a video file."""
+
+    @property
+    def name(self) -> str:
+        """How files of this trial are called."""
+        return f"{self.cell.id}-{self.trial}"
+
+
+@dataclass
+class Outcome:
+    """A trial's result, and the raw samples for as long as its folder exists."""
+
+    result: TrialResult
+    raw_files: list[Path]
+
+
+@contextmanager
+def executed(work: Work, ground: ScratchDir, alarm: Alarm) -> Iterator[Outcome]:
+    """Executes a trial; its raw samples exist until this is left. Raises only where the whole run ends."""
+    folder, run = ground.trial(), new_run_id()
+    outcome = Outcome(TrialResult(work.cell.id, work.trial, good=False, order=work.order), [])
+    leftovers = [pattern.replace("{run}", run) for pattern in work.manifest.leftovers]
+    ground.keep((), leftovers)
+    began, stolen = time.monotonic(), stolen_us()
+    try:
+        try:
+            _run(work, ground, alarm, _place(work, folder, run), leftovers, outcome)
+            outcome.result.good = True
+        except TrialFailedError as failed:
+            outcome.result.reason, outcome.result.remedy = failed.reason, failed.remedy
+        outcome.result.wall_s = time.monotonic() - began
+        outcome.result.steal_us = stolen_us() - stolen
+        outcome.raw_files = sorted(folder.glob("*.raw"), key=lambda path: int(path.stem))
+        yield outcome
+    finally:
+        remove_leftovers(leftovers, run)
+        shutil.rmtree(folder, ignore_errors=True)
+        ground.keep((), ())
+
+
+def _place(work: Work, folder: Path, run: str) -> Place:
+    ends = folder / "s"
+    ends.mkdir(mode=0o700)
+    adapters = {"python": work.manifest.folder / "python"}
+    return Place(run, work.trial, work.seed, directory=ends, samples=folder, adapters=adapters, picture=work.picture)
+
+
+def _run(work: Work, ground: ScratchDir, alarm: Alarm, place: Place, leftovers: list[str], outcome: Outcome) -> None:
+    with ExitStack() as ends:
+        nodes: list[Node] = []
+        stops = ends.enter_context(closing(StopWatch()))
+        daemon = _daemon(work, place)
+        if daemon is not None:
+            ends.enter_context(daemon)
+            ground.keep([daemon.pid], leftovers)
+            place = replace(place, daemon=daemon.address)
+        for start in _starts(work, place, daemon.environment if daemon else {}):
+            node = Node(start)
+            ends.callback(node.close)
+            nodes.append(node)
+        ground.keep([*([daemon.pid] if daemon else []), *(node.pid for node in nodes)], leftovers)
+        stops.watch(([daemon.pid] if daemon else []) + [node.pid for node in nodes])
+        control = Control(nodes, alarm, daemon)
+        ends.callback(control.close)
+        with aside(work.cell.core_list):
+            _converse(work, control, outcome.result, daemon, stops)
+
+
+def _daemon(work: Work, place: Place) -> Daemon | None:
+    """The transport's daemon, on the core that follows those of the participants."""
+    told, cell = work.manifest.daemon, work.cell
+    if told is None:
+        return None
+    after = len(topology(cell).participants)
+    core = cell.core_list[after % len(cell.core_list)] if cell.core_list else None
+    log = work.logs / f"{work.name}-daemon.log"
+    return Daemon(told, BrokerContext(place.run, place.directory / "daemon", cell.settings, log, core))
+
+
+def _starts(work: Work, place: Place, environment: Mapping[str, str]) -> Iterator[Start]:
+    for language, spec in node_specs(work.cell, place):
+        roles = "+".join(dict.fromkeys(participant["role"] for participant in spec["participants"]))
+        number = spec["node"]
+        yield Start(
+            name=f"node {number} ({work.cell.transport} {language}, {roles})",
+            language=language,
+            command=work.ready[language].command,
+            spec=spec,
+            spec_file=place.samples / f"node{number}.json",
+            log=work.logs / f"{work.name}-{number}.log",
+            environment=environment,
+        )
+
+
+def _converse(work: Work, control: Control, result: TrialResult, daemon: Daemon | None, stops: StopWatch) -> None:
+    cell = work.cell
+    control.expect("bound", cell.timeout_s)
+    links = {link: address for node in control.nodes for link, address in node.said["bound"].get("links", {}).items()}
+    control.say({"say": "connect", "links": links})
+    control.expect("ready", cell.timeout_s)
+    _prove(cell, control)
+    before = daemon.reading() if daemon else None
+    result.start_ns = time.monotonic_ns() + LEAD_NS
+    control.say({"say": "go", "start_ns": result.start_ns})
+    _measure(work, control, daemon)
+    result.nodes = [_done(node) for node in control.nodes]
+    if daemon is not None and before is not None:
+        daemon.check()
+        result.nodes.append(_served(daemon, daemon.reading().since(before)))
+    _note_stops(result, stops)
+    control.say({"say": "end"})
+    control.wait_for_exits(cell.timeout_s)
+
+
+def _prove(cell: Cell, control: Control) -> None:
+    """Lets sources probe until every branch of every flow has reported the same probe."""
+    shape = topology(cell)
+    missing = {flow: shape.provers(cell, flow) for flow in range(cell.pairs)}
+    seen: dict[tuple[int, int], set[int]] = {}
+    quiet: set[int] = set()
+
+    def heed(_: Node, message: dict[str, Any]) -> None:
+        flow = message.get("flow", -1)
+        if message["say"] == "quiet":
+            quiet.add(flow)
+        if message["say"] != "probed" or flow not in missing:
+            return
+        reporters = seen.setdefault((flow, message["probe"]), set())
+        reporters.add(message["participant"])
+        if missing[flow] <= reporters:
+            del missing[flow]
+            control.say({"say": "proved", "flow": flow})
+
+    control.say({"say": "probe"})
+    control.listen(lambda: not missing, cell.timeout_s, "probed", heed)
+    control.listen(lambda: len(quiet) == cell.pairs, cell.timeout_s, "quiet", heed)
+
+
+def _measure(work: Work, control: Control, daemon: Daemon | None) -> None:
+    """Waits for the end of the schedule. Nothing is sent meanwhile, and nothing looked at but who has ended."""
+    cell = work.cell
+    calls = 0.0 if cell.pattern == "pubsub" else cell.call_s * (cell.sinks if cell.asking == "sequential" else 1)
+    patience_s = LEAD_NS / 1e9 + cell.limit_s + cell.drain_s + cell.busy_s + calls + cell.timeout_s
+    sampler = CpuSampler(control.nodes, daemon) if work.cpu else None
+    if sampler:
+        sampler.sample()
+    control.expect("done", patience_s, tick=sampler.sample if sampler else None)
+    if sampler and work.cpu:
+        sampler.write(work.cpu)
+
+
+def _served(daemon: Daemon, used: dict[str, int]) -> dict[str, Any]:
+    """The daemon's row: what it used from `go` until all were done counts into the cell like a node's."""
+    facts = {"daemon": daemon.title}
+    return {"participants": [], "resources": used, "facts": facts, "version": daemon.version(), "pid": daemon.pid}
+
+
+def _note_stops(result: TrialResult, stops: StopWatch) -> None:
+    """Writes into the row of a process how long it was stopped while it measured, if it was."""
+    for node in result.nodes:
+        if stopped_s := stops.stopped_s(node.get("pid") or 0, result.start_ns):
+            node["stopped_s"] = stopped_s
+
+
+def _done(node: Node) -> dict[str, Any]:
+    bound = node.said["bound"]
+    return {
+        **node.said["done"],
+        "version": bound.get("version", ""),
+        "clock": bound.get("clock", {}),
+        "pid": bound.get("pid"),
+        "language": node.language,
+    }

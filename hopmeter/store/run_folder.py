@@ -1,0 +1,266 @@
+"""The run folder: what one execution of a scenario leaves behind, whole after every trial."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hopmeter.errors import UsageError
+from hopmeter.model import columns
+from hopmeter.model.cell import Cell
+from hopmeter.model.trial import TrialResult
+from hopmeter.store import processes
+from hopmeter.store.disk import DiskFullError, StoreError, append_line, replacing, write_json, writing
+from hopmeter.store.samples import write_parquet
+from hopmeter.system.input_files import read_text
+from hopmeter.system.untrusted_json import parse
+
+NAMES = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+"""Run and cell names: they become names of files."""
+BY_HAND = "by-hand.json"
+"""What stands in place of `run.json` where a person measured by hand: what was asked, where, and what came of it."""
+
+
+class RunFolder:
+    """A run on disk. While it goes on it lies in `.NAME.partial`; `finish` gives it its name."""
+
+    def __init__(self, path: Path, about: dict[str, Any], trials: dict[tuple[str, int], TrialResult]) -> None:
+        self.path = path
+        self.about = about
+        """What `run.json` holds."""
+        self._trials = trials
+        self._judged: dict[tuple[str, int], dict[str, Any]] = {}
+
+    @classmethod
+    def create(cls, results: Path, name: str, about: dict[str, Any]) -> RunFolder:
+        """Begins a run.
+
+        Raises UsageError where the run exists, finished or not, and StoreError where it cannot be written.
+        """
+        _check_name(name, "run")
+        partial = _partial(results / name)
+        for taken in (results / name, partial):
+            if taken.exists():
+                remedy = "go on with --resume, or give another place with --out"
+                raise UsageError(f"the results folder {taken} exists already", remedy)
+        with writing(partial):
+            for part in ("samples", "logs", "cpu"):
+                (partial / part).mkdir(parents=True)
+        write_json(partial / "run.json", about)
+        return cls(partial, about, {})
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """A run to read, finished or not.
+
+        Raises UsageError where there is none, and StoreError where it is damaged.
+        """
+        path = path if path.exists() or not _partial(path).exists() else _partial(path)
+        return cls(path, _read_about(path), {(each.cell, each.trial): each for each in _read_trials(path)})
+
+    @classmethod
+    def resume(cls, path: Path) -> RunFolder:
+        """A run to go on with: its good trials are kept, the others are yet to be done."""
+        run = cls.open(path)
+        run._trials = {key: each for key, each in run._trials.items() if each.good}
+        _write_lines(run.path / "trials.jsonl", run.trials)
+        if not run.finished:
+            return run
+        partial = _partial(run.path)
+        with writing(partial):
+            run.path = run.path.rename(partial)
+        return run
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has its final name."""
+        return not self.path.name.startswith(".")
+
+    @property
+    def logs(self) -> Path:
+        """Where nodes' logs go."""
+        return self.path / "logs"
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The cells as planned, dropped ones too. Raises StoreError where they are none of this hopmeter's."""
+        try:
+            return [Cell.from_json(row) for row in self.about.get("cells", [])]
+        except (KeyError, TypeError) as cause:
+            raise self.odd(cause) from cause
+
+    def odd(self, cause: object) -> StoreError:
+        """What to raise where `run.json` says something else than a run's does."""
+        said = f"it has no {cause}" if isinstance(cause, KeyError) else cause
+        return StoreError(
+            f"{self.path / 'run.json'} is damaged, or of another hopmeter: {said}",
+            "read the run with the hopmeter that made it (`hopmeter` in run.json), or measure again",
+        )
+
+    @property
+    def trials(self) -> list[TrialResult]:
+        """All trials so far, in the order in which they were done."""
+        return list(self._trials.values())
+
+    def trials_of(self, cell: str) -> list[TrialResult]:
+        """The trials of one cell, by number."""
+        return sorted((each for each in self.trials if each.cell == cell), key=lambda each: each.trial)
+
+    def has(self, cell: str, trial: int) -> bool:
+        """Whether this trial is done."""
+        return (cell, trial) in self._trials
+
+    def cpu_path(self, cell: str, trial: int) -> Path:
+        """Where the CPU samples of a trial go, if any are taken."""
+        return self.path / "cpu" / f"{cell}-{trial}.parquet"
+
+    def note(self, **facts: Any) -> None:
+        """Adds to `run.json`."""
+        self.about |= facts
+        write_json(self.path / "run.json", self.about)
+
+    def add_trial(self, result: TrialResult, raw_files: Sequence[Path]) -> TrialResult:
+        """Keeps a trial and its samples; answers it as it was kept.
+
+        A trial whose samples are missing or broken is kept as failed, with that as its reason. Raises DiskFullError
+        or StoreError where it cannot be written; earlier trials are safe then.
+        """
+        _check_name(result.cell, "cell")
+        kept = self._with_samples(result, raw_files)
+        append_line(self.path / "trials.jsonl", kept.as_json())
+        self._trials.pop((kept.cell, kept.trial), None)
+        self._trials[kept.cell, kept.trial] = kept
+        return kept
+
+    def _with_samples(self, result: TrialResult, raw_files: Sequence[Path]) -> TrialResult:
+        """Of a trial that failed anyway, what samples there are is kept, and what is missing no further reason."""
+        present = raw_files if result.good else [raw for raw in raw_files if raw.exists()]
+        if not present:
+            return replace(result, samples="")
+        name = f"samples/{result.cell}-{result.trial}.parquet"
+        try:
+            recorded = write_parquet(present, self.path / name)
+        except DiskFullError:
+            raise
+        except StoreError as error:
+            bad = replace(result, good=False, reason=error.what, remedy=error.remedy) if result.good else result
+            return replace(bad, samples="")
+        if not recorded:
+            (self.path / name).unlink()
+        return replace(result, samples=name if recorded else "")
+
+    def judge(self, trial: TrialResult, figures: dict[str, Any]) -> None:
+        """Takes what the analysis says of a trial, for `trials.parquet`: whether it stands, and its figures."""
+        verdict = {name: getattr(trial, name) for name in ("good", "reason", "remedy")}
+        self._judged[trial.cell, trial.trial] = verdict | figures
+
+    def finish(self, cells: Iterable[dict[str, Any]]) -> Path:
+        """Writes the tables and gives the folder its name; answers where it lies. `cells` are rows of `analyse`."""
+        self.write_tables(cells)
+        final = _final(self.path)
+        if final.exists() and final != self.path:
+            raise UsageError(f"the results folder {final} exists already", f"move it; the run stays in {self.path}")
+        (self.path / "trials.jsonl").unlink(missing_ok=True)
+        with writing(final):
+            for part in ("logs", "cpu"):
+                _remove_if_empty(self.path / part)
+            self.path = self.path.rename(final)
+        return final
+
+    def write_tables(self, cells: Iterable[dict[str, Any]]) -> None:
+        """Writes `cells.parquet`, `trials.parquet` and `processes.parquet`, also of a run that is not finished."""
+        _write_table(self.path / "cells.parquet", columns.table(cells, columns.CELLS))
+        rows = [_trial_row(each) | self._verdict(each) for each in self.trials]
+        _write_table(self.path / "trials.parquet", columns.table(rows, columns.TRIALS))
+        used = (each for trial in self.trials for each in processes.rows(trial.as_json() | self._verdict(trial)))
+        _write_table(self.path / "processes.parquet", columns.table(used, columns.PROCESSES))
+
+    def _verdict(self, trial: TrialResult) -> dict[str, Any]:
+        return self._judged.get((trial.cell, trial.trial), {})
+
+
+def _check_name(name: str, what: str) -> None:
+    if not NAMES.fullmatch(name):
+        raise UsageError(f"`{name}` cannot name a {what}", "use letters, digits and . _ + - only")
+
+
+def _partial(final: Path) -> Path:
+    return final if final.name.startswith(".") else final.with_name(f".{final.name}.partial")
+
+
+def _final(path: Path) -> Path:
+    return path.with_name(path.name.removeprefix(".").removesuffix(".partial"))
+
+
+def _remove_if_empty(folder: Path) -> None:
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def _write_table(path: Path, table: pa.Table) -> None:
+    with replacing(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd")
+
+
+def _trial_row(trial: TrialResult) -> dict[str, Any]:
+    return trial.as_json() | {"nodes": json.dumps(trial.nodes)}
+
+
+def _write_lines(path: Path, trials: Iterable[TrialResult]) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text("".join(json.dumps(each.as_json()) + "\n" for each in trials), encoding="utf-8")
+
+
+def _read_about(path: Path) -> dict[str, Any]:
+    try:
+        about = parse(read_text(path / "run.json"))
+    except (FileNotFoundError, NotADirectoryError) as cause:
+        by_hand = (path / BY_HAND).exists()
+        remedy = (
+            f"it was measured by hand: `hopmeter report {path}` draws it" if by_hand else "name a folder below results/"
+        )
+        raise UsageError(f"{path} is no run folder: it holds no run.json", remedy) from cause
+    except (OSError, ValueError) as cause:
+        raise _damaged(path / "run.json", cause) from cause
+    if not isinstance(about, dict):
+        raise _damaged(path / "run.json", "it holds no object")
+    return about
+
+
+def _damaged(path: Path, cause: object) -> StoreError:
+    return StoreError(f"{path} is damaged: {cause}", "take it from a copy, or measure again")
+
+
+def _read_trials(path: Path) -> list[TrialResult]:
+    """From the lines of a run that goes on; from the table of one that is finished."""
+    lines = path / "trials.jsonl"
+    if lines.exists():
+        return _read_lines(lines)
+    if not (path / "trials.parquet").exists():
+        return []
+    try:
+        rows = pq.read_table(path / "trials.parquet").to_pylist()
+        return [_trial(row) for row in rows]
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as cause:
+        raise _damaged(path / "trials.parquet", cause) from cause
+
+
+def _trial(row: dict[str, Any]) -> TrialResult:
+    fields = {name: row[name] for name in TrialResult.__dataclass_fields__}
+    return TrialResult.from_json(fields | {"nodes": parse(row["nodes"])})
+
+
+def _read_lines(path: Path) -> list[TrialResult]:
+    """A torn last line is a trial that was not finished."""
+    try:
+        lines = read_text(path).split("\n")
+        return [TrialResult.from_json(parse(line)) for line in lines[:-1] if line]
+    except (OSError, ValueError, TypeError) as cause:
+        raise _damaged(path, cause) from cause

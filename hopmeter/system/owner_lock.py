@@ -1,0 +1,149 @@
+"""Which process owns a folder, and whether that process still runs.
+
+The owner locks its folder. The kernel releases the lock when the owner ends, however it ends, and shows it to every
+process of the machine that sees the folder, whichever PID or time namespace that process is in. A process on another
+host cannot see the lock, so it leaves the folder alone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from hopmeter.system.processes import boot_id, start_ticks
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+NAMESPACES = ("pid", "time", "mnt")
+_held: dict[Path, int] = {}
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A process as it describes itself to other processes, which may be on other hosts."""
+
+    pid: int
+    started: int
+    """Start time in clock ticks since boot: the pid alone may have passed to another process."""
+    host: str
+    machine: str
+    """Distinguishes hosts of one name."""
+    boot: str
+    namespaces: str
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on host {self.host}"
+
+    @property
+    def is_on_this_host(self) -> bool:
+        """Whether this process can see the owner's locks at all."""
+        return (self.host, self.machine) == (os.uname().nodename, _machine_id())
+
+    @property
+    def shares_namespaces(self) -> bool:
+        """Whether the owner's process numbers, start times and paths mean the same to this process."""
+        return self.boot == boot_id() and self.namespaces != "" and self.namespaces == _namespaces()
+
+    def may_run(self, folder: Path) -> bool:
+        """Whether the owner of this folder may still run: False only if this process knows that it has ended."""
+        if not self.is_on_this_host:
+            return True
+        locked = _is_locked(folder)
+        return self._may_run_elsewhere() if locked is None else locked
+
+    def _may_run_elsewhere(self) -> bool:
+        """The same for a folder that this process does not see."""
+        if self.boot != boot_id():
+            return False
+        return not self.shares_namespaces or start_ticks(self.pid) == self.started
+
+    @contextmanager
+    def take_over(self, folder: Path) -> Iterator[bool]:
+        """Yields whether the owner has ended; while entered, only one process can take over a folder."""
+        try:
+            handle = _lock(folder, FOLDER, fcntl.LOCK_EX) if self.is_on_this_host else None
+        except FileNotFoundError:
+            yield not self._may_run_elsewhere()
+            return
+        except OSError:
+            handle = None
+        try:
+            yield handle is not None
+        finally:
+            if handle is not None:
+                os.close(handle)
+
+
+def this_process() -> Owner:
+    """How this process describes itself."""
+    return _describe(os.getpid())
+
+
+@cache
+def _describe(pid: int) -> Owner:
+    return Owner(pid, start_ticks(pid) or 0, os.uname().nodename, _machine_id(), boot_id(), _namespaces())
+
+
+def hold(path: Path, flags: int = FOLDER) -> int:
+    """Lock a path until `release` or the end of this process; BlockingIOError if another process holds it."""
+    _held[path] = _lock(path, flags, fcntl.LOCK_EX)
+    return _held[path]
+
+
+def release(path: Path) -> None:
+    """Unlock a path, if this process holds it."""
+    if (handle := _held.pop(path, None)) is not None:
+        os.close(handle)
+
+
+def _let_go_after_fork() -> None:
+    """A forked child would hold its parent's locks beyond the parent's end."""
+    for path in list(_held):
+        release(path)
+
+
+os.register_at_fork(after_in_child=_let_go_after_fork)
+
+
+def _lock(path: Path, flags: int, how: int) -> int:
+    """An open file with the lock; FileNotFoundError if the path no longer leads to it."""
+    handle = os.open(path, flags, 0o600)
+    try:
+        fcntl.flock(handle, how | fcntl.LOCK_NB)
+        if not os.path.samestat(os.fstat(handle), path.stat()):
+            raise FileNotFoundError(path)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _is_locked(folder: Path) -> bool | None:
+    """None if this process does not see the folder; a lock that cannot be tested counts as held."""
+    try:
+        os.close(_lock(folder, FOLDER, fcntl.LOCK_SH))
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return True
+    return False
+
+
+@cache
+def _machine_id() -> str:
+    with suppress(OSError):
+        return Path("/etc/machine-id").read_text().strip()
+    return ""
+
+
+def _namespaces() -> str:
+    """The namespaces of this process; empty if /proc shows the processes of other ones."""
+    with suppress(OSError):
+        own = Path("/proc/self")
+        if str(own.readlink()) == str(os.getpid()):
+            return " ".join(str((own / "ns" / kind).readlink()) for kind in NAMESPACES)
+    return ""

@@ -1,0 +1,160 @@
+"""The private ground of a run: a folder nobody else may read, and a note by which the next command can clean up."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from hopmeter.system import owner_lock, paths
+from hopmeter.system.owner_lock import Owner
+from hopmeter.system.processes import boot_id, kill_group, start_ticks
+
+PREFIX = "hm-"
+
+
+def new_run_id() -> str:
+    """16 hexadecimal digits, unique to one trial."""
+    return secrets.token_hex(8)
+
+
+class ScratchDir:
+    """While entered, the folder exists and the note says what to clean up; afterwards neither does."""
+
+    def __enter__(self) -> Self:
+        self.directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=paths.short_folder()))
+        # Before the note: a folder that a note names and nobody holds is one of a killed run.
+        owner_lock.hold(self.directory)
+        self._note = _notes() / f"{os.getpid()}-{self.directory.name}.json"
+        self._trials = 0
+        self.keep(nodes=(), leftovers=())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        shutil.rmtree(self.directory, ignore_errors=True)
+        self._note.unlink(missing_ok=True)
+        owner_lock.release(self.directory)
+
+    def trial(self) -> Path:
+        """A fresh folder for one trial."""
+        self._trials += 1
+        folder = self.directory / str(self._trials)
+        folder.mkdir(mode=0o700)
+        return folder
+
+    def keep(self, nodes: Iterable[int], leftovers: Iterable[str]) -> None:
+        """Notes what there is to clean up should this process be killed."""
+        left = list(leftovers)
+        note = {
+            "owner": asdict(owner_lock.this_process()),
+            "directory": str(self.directory),
+            "nodes": [(pid, start_ticks(pid)) for pid in nodes],
+            "leftovers": left,
+            "places": {place: _identity(place) for place in {str(Path(pattern).parent) for pattern in left}},
+        }
+        # A machine whose cache cannot be written still measures; only a SIGKILL would leave something then.
+        with contextlib.suppress(OSError):
+            self._note.parent.mkdir(parents=True, exist_ok=True)
+            beside = self._note.with_suffix(".new")
+            beside.write_text(json.dumps(note))
+            beside.replace(self._note)
+
+
+def _identity(place: str) -> list[int]:
+    """Tells a folder from the folder of the same path in another container."""
+    with contextlib.suppress(OSError):
+        found = Path(place).stat()
+        return [found.st_dev, found.st_ino]
+    return []
+
+
+def _notes() -> Path:
+    return paths.cache() / "live"
+
+
+def remove_leftovers(patterns: Iterable[str], run: str) -> list[str]:
+    """Removes what a killed node left outside its folder; only what carries this very run's id."""
+    found = [path for pattern in patterns for path in Path("/").glob(pattern.replace("{run}", run).lstrip("/"))]
+    for path in found:
+        with contextlib.suppress(OSError):
+            path.unlink()
+    return [str(path) for path in found]
+
+
+def sweep() -> list[str]:
+    """Clean up after launchers that were killed, and list their folders. A run that may be live is left alone."""
+    swept = (_sweep(path) for path in _notes().glob("*.json"))
+    return [str(directory) for directory in swept if directory]
+
+
+def _sweep(path: Path) -> Path | None:
+    note = _read(path)
+    if note is None or not _sees_all(note):
+        return None
+    with note.owner.take_over(note.directory) as ended:
+        if not ended or not path.exists():
+            return None
+        _clean(note)
+        try:
+            path.unlink()
+        except OSError:  # another command has swept it
+            return None
+    return note.directory
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a launcher wrote down for the command that cleans up after it."""
+
+    owner: Owner
+    directory: Path
+    nodes: list[tuple[int, int | None]]
+    leftovers: list[str]
+    places: dict[str, list[int]]
+
+
+def _read(path: Path) -> Note | None:
+    try:
+        note = json.loads(path.read_text())
+        directory = Path(note["directory"])
+        owner = Owner(**note["owner"]) if "owner" in note else _former_owner(note, directory)
+        return Note(owner, directory, note["nodes"], note["leftovers"], note.get("places", {}))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _former_owner(note: dict[str, Any], directory: Path) -> Owner:
+    """Of a note in the former format, which names no host: it is this one if the folder is here and outlived a boot."""
+    pid, started = note["launcher"]
+    if note["boot"] == boot_id() or not directory.is_dir():
+        return Owner(pid, started, "", "", note["boot"], "")
+    return replace(owner_lock.this_process(), pid=pid, started=started, boot=note["boot"], namespaces="")
+
+
+def _sees_all(note: Note) -> bool:
+    """Whether this process sees the places where the owner's leftovers are; after a boot all of them are new."""
+    return note.owner.boot != boot_id() or all(_identity(place) == known for place, known in note.places.items())
+
+
+def _clean(note: Note) -> None:
+    # Nodes with numbers of another namespace have ended already: the kernel ends them with their launcher.
+    for pid, started in note.nodes if note.owner.shares_namespaces else ():
+        if started is not None and start_ticks(pid) == started:
+            kill_group(pid)
+    for pattern in note.leftovers:
+        # Resolved patterns carry a run's id; anything else in a damaged note is not ours to delete.
+        if re.search(r"[0-9a-f]{16}", pattern):
+            remove_leftovers([pattern], "")
+    if note.directory.name.startswith(PREFIX):
+        shutil.rmtree(note.directory, ignore_errors=True)

@@ -1,0 +1,105 @@
+"""TOML files read into models, and what is wrong with them in words: which file, which key, what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from hopmeter.errors import UsageError
+from hopmeter.system.input_files import read_short_text
+
+Model = TypeVar("Model", bound=BaseModel)
+MOST_BYTES = 1 << 20
+"""Of a scenario or a manifest; those that come with hopmeter have a few thousand."""
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The file's table; `UsageError` where it is not there or no TOML."""
+    try:
+        return tomllib.loads(read_short_text(path, MOST_BYTES))
+    except OSError as cause:
+        raise UsageError(f"{path} cannot be read: {cause.strerror}", "check the path") from cause
+    except RecursionError as cause:
+        raise UsageError(f"{path} is no TOML that hopmeter reads: it nests too deeply", "write flat tables") from cause
+    except ValueError as cause:
+        raise UsageError(f"{path} is no TOML: {cause}", "mend the line it names") from cause
+
+
+def checked(model: type[Model], table: Mapping[str, Any], source: str) -> Model:
+    """The table as a model; `UsageError` with every complaint at once where it is none."""
+    try:
+        return model.model_validate(table)
+    except ValidationError as cause:
+        lines = [f"{source}: {_complaint(error, model)}" for error in cause.errors()]
+        raise UsageError("\n".join(dict.fromkeys(lines))) from cause
+
+
+def one_of(word: object, allowed: Iterable[object]) -> str:
+    """`"bock" is not one of spin, block, callback; did you mean "block"?`"""
+    words = [str(each) for each in allowed]
+    return f'"{word}" is not one of {", ".join(words)}{nearest(str(word), words)}'
+
+
+def nearest(word: str, allowed: Iterable[str]) -> str:
+    """The question that follows a mistyped word; empty where nothing is near."""
+    close = difflib.get_close_matches(word, list(allowed), n=1, cutoff=0.6)
+    return f'; did you mean "{close[0]}"?' if close else ""
+
+
+def _complaint(error: ErrorDetails, model: type[BaseModel]) -> str:
+    key = re.sub(r"(\.\d+)+$", "", ".".join(str(part) for part in error["loc"] if not _is_inner(part)))
+    if error["type"] == "extra_forbidden":
+        return _unknown(error["loc"], model)
+    if error["type"] == "missing":
+        return f"{key} is missing"
+    if error["type"] == "literal_error":
+        allowed = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
+        return f"{key}: {one_of(error['input'], allowed)}"
+    # What a validator of ours says is a whole sentence; pydantic's own needs the value.
+    said = str(error["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    value = "" if error["type"] == "value_error" else f" = {_shown(error['input'])}"
+    return f"{key}{value}: {said}" if key else said
+
+
+def _is_inner(part: int | str) -> bool:
+    # Names of the branches of a union mean nothing to who wrote the file.
+    return isinstance(part, str) and ("[" in part or part in {"str", "int", "float", "bool", "list"})
+
+
+def _shown(value: object) -> str:
+    text = f'"{value}"' if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _unknown(where: tuple[int | str, ...], model: type[BaseModel]) -> str:
+    *place, key = where
+    known = _keys(model, tuple(place))
+    within = f" in {'.'.join(map(str, place))}" if place else ""
+    listed = f"; known are {', '.join(known)}" if known else ""
+    return f'unknown key "{key}"{within}{nearest(str(key), known) or listed}'
+
+
+def _keys(model: type[BaseModel], place: tuple[int | str, ...]) -> list[str]:
+    """The keys that the table at `place` may have, found by walking the model's annotations."""
+    current: Any = model
+    for part in place:
+        fields = getattr(current, "model_fields", {})
+        if part in fields:
+            current = _model_in(fields[str(part)].annotation)
+    fields = getattr(current, "model_fields", {})
+    return [field.alias or name for name, field in fields.items()]
+
+
+def _model_in(annotation: Any) -> Any:
+    """The model within `dict[str, Model]`, `list[Model]` or `Model | None`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    inner = (_model_in(each) for each in getattr(annotation, "__args__", ()))
+    return next((each for each in inner if each is not None), None)

@@ -1,0 +1,149 @@
+"""What is asked of `connect` is checked, and every refusal names its remedy."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hopmeter
+from hopmeter.client import CallFailedError, ConnectError
+from hopmeter.client.frames import Kind, incoming, outgoing
+from hopmeter.errors import UsageError
+from hopmeter.system import paths
+
+PATIENCE_S = 30
+
+
+def test_without_a_folder_programs_meet_in_the_user_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with hopmeter.connect("unix") as house:
+        assert house.folder == str(tmp_path / "hopmeter")
+    assert stat.S_IMODE((tmp_path / "hopmeter").stat().st_mode) == 0o700
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with hopmeter.connect("unix") as house:
+        assert house.folder == str(tmp_path / f"hopmeter-{os.getuid()}")
+
+
+def test_what_does_not_fit_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    with hopmeter.connect("unix", folder=tmp_path, largest_bytes=4096) as house:
+        publisher = house.publisher("camera")
+        with pytest.raises(ConnectError, match=r"takes \d+ bytes, and this link carries 4096.*give largest_bytes="):
+            publisher.send(np.zeros(4096))
+        house.server("add", lambda _: np.zeros(4096))
+        with pytest.raises(CallFailedError, match="this link carries 4096"):
+            house.client("add").call("large", timeout_s=PATIENCE_S)
+
+
+def test_what_receives_can_be_asked_for_a_framework_and_a_place_that_there_are(tmp_path: Path) -> None:
+    with hopmeter.connect("unix", folder=tmp_path) as house:
+        house.publisher("camera")
+        for asked, match in (
+            ({"as_": "bogus"}, "no codec 'bogus'.*known are"),
+            ({"device": "bogus"}, "no device 'bogus'"),
+        ):
+            for opened in (house.subscriber, house.client):
+                with pytest.raises(UsageError, match=match):
+                    opened("camera", within_s=0, **asked)
+            with pytest.raises(UsageError, match=match):
+                house.server("add", print, **asked)
+
+
+def test_what_is_closed_says_so(tmp_path: Path) -> None:
+    with hopmeter.connect("unix", folder=tmp_path) as house:
+        publisher, other = house.publisher("camera"), house.publisher("other")
+        house.server("add", lambda asked: asked)
+        client = house.client("add")
+        other.close()
+        with pytest.raises(ConnectError, match=r'"other" is closed .*open it again'):
+            other.send(1)
+    for use in (publisher.send, client.call):
+        with pytest.raises(ConnectError, match=r'"(camera|add)" is closed'):
+            use(1)
+
+
+def test_an_address_that_is_missing_is_told_with_what_to_fill_in(tmp_path: Path) -> None:
+    for transport, address in (("wrapyfi", "127.0.0.1:PORT DIRECTORY/publishers"), ("mqtt", "127.0.0.1:PORT")):
+        with pytest.raises(ConnectError) as told:
+            hopmeter.connect(transport, folder=tmp_path)
+        assert f'daemon="{address}"' in told.value.remedy
+
+
+def test_a_name_is_taken_once(tmp_path: Path) -> None:
+    with hopmeter.connect("unix", folder=tmp_path) as house:
+        house.publisher("camera")
+        with pytest.raises(ConnectError, match="already taken over unix, by process"):
+            house.publisher("camera")
+        with pytest.raises(UsageError, match="no name for a link"):
+            house.publisher("../camera")
+
+
+def test_what_is_asked_of_a_transport_is_checked(tmp_path: Path) -> None:
+    def refused(transport: str, error: type[Exception], match: str, **asked: Any) -> None:
+        with pytest.raises(error, match=match):
+            hopmeter.connect(transport, folder=tmp_path, **asked)
+
+    refused("zeromk", UsageError, "did you mean")
+    refused("unix", UsageError, 'did you mean "send_buffer"', send_bufer=1)
+    refused("unix", UsageError, "below the least allowed", send_buffer=-1)
+    refused("unix", UsageError, "no whole number", send_buffer="large")
+    refused("unix", UsageError, "is not one of spin, block", wait="callback")
+    refused("unix", UsageError, "largest_bytes = 1 is not between", largest_bytes=1)
+    refused("memory", ConnectError, "no adapter for Python")
+    refused("nats", ConnectError, "needs .*nats.*start it, and say where it listens")
+
+
+def test_a_transport_that_is_not_installed_names_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An adapter of this test's own, whose library nobody has."""
+    home = tmp_path / "transports/absent"
+    (home / "python").mkdir(parents=True)
+    text = (paths.transport_folders()[0] / "unix/transport.toml").read_text()
+    (home / "transport.toml").write_text(text.replace('name = "unix"', 'name = "absent"'))
+    (home / "python/adapter.py").write_text("import a_library_that_nobody_has\n")
+    monkeypatch.setattr(paths, "transport_folders", lambda: [home.parent])
+    path = list(sys.path)
+    with pytest.raises(ConnectError, match=r"a_library_that_nobody_has.*run `hopmeter build absent`"):
+        hopmeter.connect("absent", folder=tmp_path / "meeting")
+    assert sys.path == path
+    own = text.replace('name = "unix"', 'name = "absent"')
+    own = own.replace("[languages.python]", '[languages.python]\nenvironment = "own"\npip = ["absent==1.*"]')
+    (home / "transport.toml").write_text(own)
+    with pytest.raises(ConnectError, match=r"`pip install 'absent==1\.\*'` beside hopmeter"):
+        hopmeter.connect("absent", folder=tmp_path / "meeting")
+    unowned = text.replace('name = "unix"', 'name = "absent"') + "\n[languages.python.user]\n"
+    (home / "transport.toml").write_text(unowned + 'variable = "ABSENT_ROOT"\nremedy = "build it, set ABSENT_ROOT"\n')
+    with pytest.raises(ConnectError, match=r"is not installed here.*build it, set ABSENT_ROOT"):
+        hopmeter.connect("absent", folder=tmp_path / "meeting")
+
+
+def test_two_transports_whose_files_have_the_same_names_are_used_in_one_program(tmp_path: Path) -> None:
+    """`queue` has `ends.py`, and so may others; neither hides a module of the program's own."""
+    for transport in ("queue", "unix", "queue"):
+        with hopmeter.connect(transport, folder=tmp_path) as house:
+            house.publisher("camera")
+    assert not {"ends", "piped", "streams"} & set(sys.modules)
+
+
+def test_a_folder_that_others_may_write_to_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    with pytest.raises(ConnectError, match="others may write to"):
+        hopmeter.connect("unix", folder=tmp_path)
+
+
+def test_frames_of_others_are_passed_over() -> None:
+    length, fill = outgoing(Kind.OBJECT, 3, "00" * 8, [b"head", b"body"])
+    frame = bytearray(64 + length)
+    fill(frame)
+    message = incoming("00" * 8, frame)
+    assert message is not None
+    assert (message.kind, message.number, bytes(message.payload)) == (Kind.OBJECT, 3, bytes(frame[64:]))
+    assert incoming("01" * 8, frame) is None
+    assert incoming("00" * 8, frame[:-1]) is None
+    assert incoming("00" * 8, b"short") is None

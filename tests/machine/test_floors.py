@@ -1,0 +1,36 @@
+"""The floors are a scenario like any other, and what it cannot say is not shown as a figure."""
+
+from __future__ import annotations
+
+from hopmeter.machine import floors
+from hopmeter.scenario import load
+
+CELL = {
+    "transport": "shm",
+    "wait": "block",
+    "cores": "same",
+    "status": "ok",
+    "service_p50_us": 2.25,
+    "service_p99_us": None,
+}
+
+
+def test_the_scenario_of_the_floors_is_a_valid_one() -> None:
+    scenario, _ = load(floors.SCENARIO)
+    assert {name for case in scenario.case for name in case.transport or []} == {"memory", "shm"}
+
+
+def test_a_floor_is_told_and_a_percentile_that_is_not_resolved_is_not() -> None:
+    (found,) = floors.judge({"cells": [CELL], "failed": ""})
+    assert (found["level"], found["says"]) == ("good", "one hop takes 2.25 us at p50, p99 not resolved")
+
+
+def test_a_cell_that_was_dropped_gives_its_reason() -> None:
+    dropped = {**CELL, "status": "dropped", "reason": "shm is not built", "service_p50_us": None}
+    (found,) = floors.judge({"cells": [dropped], "failed": ""})
+    assert (found["level"], found["says"]) == ("unknown", "shm is not built")
+
+
+def test_a_run_that_fails_is_a_finding_and_no_crash() -> None:
+    (found,) = floors.judge({"cells": [], "failed": "no scenario"})
+    assert (found["level"], found["says"]) == ("unknown", "no scenario")

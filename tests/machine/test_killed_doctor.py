@@ -1,0 +1,47 @@
+"""A doctor that is killed: the next command removes what it had."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+DOCTOR = [sys.executable, "-m", "hopmeter", "doctor"]
+FLOORS = "import hopmeter.machine.floors as floors; floors.measure()"
+
+
+def floors_run(doctor: psutil.Process) -> psutil.Process:
+    """The command by which a doctor measures the floors, once it has begun its results."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        for child in doctor.children():
+            if _out(child).parent.is_dir() and "--out" in child.cmdline():
+                return child
+        time.sleep(0.01)
+    raise AssertionError("the floors were never measured")
+
+
+def _out(process: psutil.Process) -> Path:
+    words = process.cmdline()
+    return Path(words[words.index("--out") + 1]) if "--out" in words else Path("/nowhere/out")
+
+
+def test_what_a_killed_doctor_left_is_removed_by_the_next_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # or somebody else's command may sweep first
+    with subprocess.Popen([sys.executable, "-c", FLOORS]) as doctor:
+        run = floors_run(psutil.Process(doctor.pid))
+        folder = _out(run).parent
+        doctor.kill()
+        doctor.wait()
+        assert psutil.wait_procs([run], timeout=20)[1] == [], "the run of the floors outlives its doctor"
+    assert folder.is_dir()
+    done = subprocess.run([*DOCTOR, "--no-floors", "--json"], capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0
+    assert f"cleaned up after a run that was killed: {folder}" in done.stderr.replace("\n", "")
+    assert not folder.exists()

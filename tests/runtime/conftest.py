@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hopmeter.manifest import Manifest, Readiness
+from hopmeter.manifest.daemon import Daemon
+from hopmeter.model.trial import TrialResult
+from hopmeter.plan import Plan, make
+from hopmeter.plan.cores import Machine
+from hopmeter.plan.expand import World
+from hopmeter.runtime.signals import Alarm
+from hopmeter.runtime.trial import Work, executed
+from hopmeter.scenario import Scenario
+from hopmeter.system.scratch_dir import ScratchDir
+from hopmeter.system.toml_files import checked
+
+FAKE = Path(__file__).with_name("fake_node.py")
+
+
+def fake_world(daemon: Daemon | None = None) -> World:
+    manifest = Manifest.model_validate(
+        {
+            "name": "fake",
+            "title": "Fake",
+            "summary": "Speaks the protocol.",
+            "placements": ["thread", "process"],
+            "patterns": ["pubsub"],
+            "send": "nonblocking",
+            "max_payload_bytes": 1000,
+            "leftovers": ["/dev/shm/{run}*"],
+            "daemon": daemon,
+            "languages": {"rust": {"waits": ["block"], "library": "none"}},
+            "settings": {"breaks": {"default": "never", "help": "What goes wrong."}},
+        }
+    )
+    ready = Readiness("fake", "rust", ready=True, command=(sys.executable, str(FAKE)))
+    return World({"fake": manifest}, {("fake", "rust"): ready}, Machine((0,)))
+
+
+def fake_plan(**given: Any) -> Plan:
+    table = {
+        "title": "t",
+        "question": "q?",
+        "cores": "free",
+        "messages": 20,
+        "rate": 1000,
+        "trials": 1,
+        "timeout": "2s",
+        "seed": 5,
+        **given,
+    }
+    return make("fake", checked(Scenario, table, "test"), fake_world())
+
+
+@dataclass
+class Bench:
+    """Executes single trials of the fake node."""
+
+    folder: Path
+    daemon: Daemon | None = None
+
+    def trial(self, breaks: str = "never", **given: Any) -> TrialResult:
+        made = fake_plan(settings={"fake": {"breaks": breaks}}, **given)
+        world = fake_world(self.daemon)
+        with Alarm() as alarm, ScratchDir() as ground:
+            self.ground = ground.directory
+            ready = {"rust": world.ready["fake", "rust"]}
+            work = Work(made.cells[0], 0, 0, 1, world.manifests["fake"], ready, self.folder)
+            with executed(work, ground, alarm) as outcome:
+                self.raw = [path.stat().st_size for path in outcome.raw_files]
+                return outcome.result
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    monkeypatch.setenv("HOPMETER_HOME", str(tmp_path / "home"))
+    return Bench(tmp_path)

@@ -1,0 +1,119 @@
+"""The daemon of a transport: proved, told, counted, and ended for certain."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from hopmeter.manifest.daemon import Daemon as Told
+from hopmeter.runtime import daemon
+from hopmeter.runtime.daemon import BrokerContext, Daemon
+from hopmeter.runtime.failures import TrialFailedError
+from hopmeter.system.processes import Reading, reading
+
+FAKE = Path(__file__).with_name("fake_daemon.py")
+
+
+def made(folder: Path, mode: str, **given: Any) -> Daemon:
+    command = [sys.executable, str(FAKE), "{port}", "{mode}"]
+    told = Told(title="faked", command=command, **{"ready": "port", "address": "here:{port}", **given})
+    return Daemon(told, BrokerContext("ab", folder / "daemon", {"mode": mode}, folder / "log", core=0))
+
+
+def test_it_serves_where_it_says_and_is_gone_afterwards(tmp_path: Path) -> None:
+    environment = {"FAKE_MASTER": "at {port} of {run}"}
+    with made(tmp_path, "well", environment=environment, files={"conf": "port {port} {mode}"}) as served:
+        process = psutil.Process(served.pid)
+        port = process.net_connections()[0].laddr.port
+        assert served.address == f"here:{port}"
+        assert (tmp_path / "daemon/conf").read_text() == f"port {port} well"
+        assert served.environment == {"FAKE_MASTER": f"at {port} of ab"}
+        assert f"told at {port} of ab" in (tmp_path / "log").read_text()
+        assert process.cpu_affinity() == [0]
+        served.check()
+    assert not process.is_running()
+
+
+@pytest.mark.parametrize("mode", ["parent", "stubborn"])
+def test_what_it_started_ends_with_it_whether_it_listens_or_not(tmp_path: Path, mode: str) -> None:
+    with made(tmp_path, mode, ready="line: at your service") as served:
+        family = [psutil.Process(served.pid), *psutil.Process(served.pid).children()]
+        assert len(family) == (2 if mode == "parent" else 1)
+    for process in family:
+        process.wait(5)
+
+
+@pytest.mark.parametrize("mode", ["well", "stubborn"])
+def test_what_it_leaves_elsewhere_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    monkeypatch.setattr(daemon, "GRACE_S", 0.2)
+    left = tmp_path / f"{mode}.lock"
+    with made(tmp_path, mode, leaves=[str(tmp_path / "{mode}.lock")], ready="line: at your service"):
+        left.touch()
+    assert not left.exists()
+
+
+def test_one_that_ends_at_once_is_tried_again_and_its_words_are_shown(tmp_path: Path) -> None:
+    with pytest.raises(TrialFailedError, match="faked has ended; its log ends: cannot serve: no cable"):
+        made(tmp_path, "crash").__enter__()
+
+
+def test_one_that_never_serves_is_not_waited_for_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(daemon, "PATIENCE_S", 0.3)
+    before = set(
+        psutil.Process().children()
+    )  # such as the tracker that Python's shared memory starts, once and for good
+    with pytest.raises(TrialFailedError, match=r"faked did not serve within 0 s; its log ends: .*at your service"):
+        made(tmp_path, "deaf").__enter__()
+    assert set(psutil.Process().children()) <= before
+
+
+def test_one_that_ends_is_noticed(tmp_path: Path) -> None:
+    with made(tmp_path, "brief") as served:
+        deadline = time.monotonic() + 10
+        with pytest.raises(TrialFailedError, match="has ended"):
+            while time.monotonic() < deadline:
+                served.check()
+                time.sleep(0.05)
+
+
+def test_one_that_is_not_there_is_named(tmp_path: Path) -> None:
+    told = Told(title="nowhered", command=["no-such-daemon"], ready="port")
+    assert told.program is None
+    with pytest.raises(TrialFailedError, match="nowhered does not start"):
+        Daemon(told, BrokerContext("ab", tmp_path, {}, tmp_path / "log")).__enter__()
+
+
+def test_what_a_process_uses_is_counted() -> None:
+    before = reading(os.getpid())
+    until = time.process_time() + 0.05
+    while time.process_time() < until:
+        pass
+    time.sleep(0.01)
+    fresh = mmap.mmap(-1, 100 * mmap.PAGESIZE)
+    fresh.madvise(mmap.MADV_NOHUGEPAGE)
+    fresh.write(bytes(len(fresh)))
+    used = reading(os.getpid()).since(before)
+    assert 45_000 <= used["user_us"] + used["system_us"] < 5_000_000
+    assert used["interval_ns"] >= 60_000_000
+    assert used["voluntary_switches"] >= 1
+    assert used["minor_faults"] >= 100
+    assert used["rss_peak_bytes"] > 1_000_000
+
+
+def test_user_and_system_are_told_apart_by_the_ticks() -> None:
+    before, after = Reading(cpu_ns=0), Reading(cpu_ns=40_000_000, user_ticks=3, system_ticks=1)
+    assert (after.since(before)["user_us"], after.since(before)["system_us"]) == (30_000, 10_000)
+    assert Reading(cpu_ns=5_000_000).since(before)["user_us"] == 5000, "shorter than a tick"
+
+
+@pytest.mark.parametrize("ready", ["", "soon", "line:", "line: "])
+def test_a_manifest_says_what_proves_it(ready: str) -> None:
+    with pytest.raises(ValueError, match='neither "port" nor "line: TEXT"'):
+        Told(title="t", command=["c"], ready=ready)

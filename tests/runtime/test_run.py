@@ -1,0 +1,86 @@
+"""Whole runs with the fake node."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+
+from hopmeter.errors import HopmeterError
+from hopmeter.runtime.executor import Executor
+from hopmeter.runtime.order import turns
+from hopmeter.store.run_folder import RunFolder
+
+from .conftest import fake_plan, fake_world
+
+BREAKS = ["never", "exits"]
+
+
+@pytest.fixture
+def execute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., RunFolder]:
+    monkeypatch.setenv("HOPMETER_HOME", str(tmp_path / "home"))
+
+    def executed(name: str = "run", folder: RunFolder | None = None, **given: Any) -> RunFolder:
+        made = fake_plan(**given)
+        about = {"cells": [cell.as_json() for cell in made.cells], "seed": made.seed}
+        folder = folder or RunFolder.create(tmp_path, name, about)
+        assert Executor(made, fake_world(), folder, Console(file=io.StringIO())).run(folder.trials)
+        return folder
+
+    return executed
+
+
+def test_other_cells_go_on_when_one_fails_and_it_is_not_tried_for_ever(execute: Callable[..., RunFolder]) -> None:
+    folder = execute(settings={"fake": {"breaks": BREAKS}}, trials=4)
+    good = [trial for trial in folder.trials if trial.good]
+    bad = folder.trials_of("c2-fake-rust")
+    assert [trial.cell for trial in good] == ["c1-fake-rust"] * 4
+    assert [trial.reason.startswith("not tried again after 2 failures") for trial in bad] == [False, False, True, True]
+    assert "exit code 3" in bad[3].reason
+    assert all((folder.path / trial.samples).exists() for trial in good)
+
+
+def test_a_run_goes_on_where_it_stopped(execute: Callable[..., RunFolder], tmp_path: Path) -> None:
+    first = execute(settings={"fake": {"breaks": BREAKS}}, trials=1)
+    starts = {trial.cell: trial.start_ns for trial in first.trials if trial.good}
+    again = execute(folder=RunFolder.resume(tmp_path / "run"), settings={"fake": {"breaks": BREAKS}}, trials=2)
+    assert len(again.trials) == 4
+    assert again.trials_of("c1-fake-rust")[0].start_ns == starts["c1-fake-rust"]
+
+
+def test_a_run_that_cannot_be_written_says_so_and_leaves_nothing(
+    execute: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from hopmeter.store import run_folder as store
+
+    def full(*_: object) -> None:
+        raise store.DiskFullError("the disk is full", "free space")
+
+    monkeypatch.setattr(store, "append_line", full)
+    with pytest.raises(HopmeterError, match="disk is full"):
+        execute()
+    assert not list((tmp_path / "home").rglob("live/*.json"))
+
+
+def test_cpu_is_sampled_every_second_where_asked(execute: Callable[..., RunFolder]) -> None:
+    folder = execute(sample_cpu=True, settings={"fake": {"breaks": "slower"}})
+    rows = pq.read_table(folder.cpu_path("c1-fake-rust", 0)).to_pylist()
+    assert {row["role"] for row in rows} == {"source", "sink", "launcher"}
+    assert all(0 <= row["percent"] < 100 for row in rows)
+
+
+def test_trials_are_shuffled_in_rounds_by_the_seed_alone() -> None:
+    cells = fake_plan(payload=[f"bytes:{size}" for size in range(20)], trials=3).cells
+    once, again, other = turns(cells, 1), turns(cells, 1), turns(cells, 2)
+    assert once == again
+    assert [turn.cell.id for turn in once] != [turn.cell.id for turn in other]
+    assert [turn.trial for turn in once] == [0] * 20 + [1] * 20 + [2] * 20
+    first, second = [turn.cell.id for turn in once[:20]], [turn.cell.id for turn in once[20:40]]
+    assert sorted(first) == sorted(second)
+    assert first != second != sorted(second)
+    assert [turn.order for turn in once] == list(range(60))

@@ -1,0 +1,140 @@
+"""What becomes of a trial, by what its nodes do. The nodes are real processes (fake_node.py)."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+
+import psutil
+import pytest
+
+from hopmeter.manifest.daemon import Daemon
+
+from .conftest import Bench
+
+FAKE_DAEMON = Path(__file__).with_name("fake_daemon.py")
+
+
+def leftovers() -> list[object]:
+    running = [each for each in psutil.process_iter(["cmdline"]) if "left-by-fake-node" in (each.info["cmdline"] or [])]
+    return [*Path("/dev/shm").glob("*_test"), *running]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(bench: Bench) -> object:
+    before = {process.pid for process in psutil.Process().children(recursive=True)}
+    yield
+    after = {process.pid for process in psutil.Process().children(recursive=True)}
+    assert after <= before
+    assert not bench.ground.exists()
+    assert not list((bench.folder / "home").rglob("live/*"))
+    assert not leftovers()
+
+
+@pytest.mark.parametrize("shape", [{"placement": "thread"}, {"relays": 2}, {"sinks": 3}, {"pairs": 2}])
+def test_a_trial_succeeds_in_every_shape(bench: Bench, shape: dict[str, object]) -> None:
+    result = bench.trial(**shape)
+    assert result.good, result.reason
+    assert result.start_ns > 0
+    participants = [each for node in result.nodes for each in node["participants"]]
+    assert [each["id"] for each in participants] == list(range(len(participants)))
+    assert bench.raw == [4096 + 20 * 64] * len(participants)
+    assert {node["language"] for node in result.nodes} == {"rust"}
+
+
+def test_what_a_node_prints_goes_to_its_log_and_is_not_understood(bench: Bench) -> None:
+    assert bench.trial("prints").good
+    assert "what libraries print" in (bench.folder / "c1-fake-rust-0-0.log").read_text()
+
+
+def test_a_crash_is_told_with_its_signal_and_the_end_of_the_log(bench: Bench) -> None:
+    result = bench.trial("crashes")
+    assert not result.good
+    assert result.reason == ("node 1 (fake rust, sink) was killed by SIGSEGV; its log ends: about to fall")
+    assert result.remedy == "read logs/c1-fake-rust-0-1.log"
+
+
+def test_an_exit_without_a_word_is_told_with_its_code(bench: Bench) -> None:
+    result = bench.trial("exits")
+    assert "ended with exit code 3; its log ends: no such library: libexample.so.1" in result.reason
+
+
+def test_what_a_node_says_of_its_failure_is_kept_with_its_remedy(bench: Bench) -> None:
+    result = bench.trial("fails")
+    assert result.reason.endswith("the port 7 is taken")
+    assert result.remedy == "choose another with --set port=0"
+
+
+@pytest.mark.parametrize("breaks", ["garbage", "nests"])
+def test_garbage_on_the_control_channel_fails_the_trial(bench: Bench, breaks: str) -> None:
+    assert "said what no node says" in bench.trial(breaks).reason
+
+
+@pytest.mark.parametrize(
+    ("breaks", "says"),
+    [
+        ("hangs at start", "did not open its endpoints within 0.5 s"),
+        ("hangs", "did not finish measuring within"),
+        ("lingers", "did not end within"),
+    ],
+)
+def test_a_node_that_hangs_is_given_up(bench: Bench, breaks: str, says: str) -> None:
+    result = bench.trial(breaks, timeout="500ms")
+    assert not result.good
+    assert says in result.reason
+    assert result.wall_s < 20  # otherwise it hangs for a quarter of an hour
+
+
+def test_files_and_processes_that_a_node_leaves_are_removed(bench: Bench) -> None:
+    assert bench.trial("leaves", placement="thread").good
+
+
+def test_a_command_that_does_not_exist_names_the_build(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hopmeter.runtime import node
+
+    def refuse(*_: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr(node.Node, "_spawn", staticmethod(refuse))
+    result = bench.trial()
+    assert "does not start: No such file or directory" in result.reason
+    assert result.remedy == "hopmeter build fake"
+
+
+def test_a_daemon_serves_the_trial_and_counts_into_it(bench: Bench) -> None:
+    bench.daemon = daemon("well")
+    result = bench.trial()
+    assert result.good, result.reason
+    *nodes, served = result.nodes
+    assert (len(nodes), served["participants"], served["facts"]) == (2, [], {"daemon": "faked"})
+    assert served["version"].startswith("Python 3")
+    assert served["resources"]["rss_peak_bytes"] > 0
+
+
+@pytest.mark.parametrize(("mode", "says"), [("crash", "cannot serve: no cable"), ("brief", "faked has ended")])
+def test_a_trial_without_its_daemon_fails_and_says_why(bench: Bench, mode: str, says: str) -> None:
+    bench.daemon = daemon(mode)
+    result = bench.trial(rate=10, messages=60, timeout="20s")
+    assert not result.good
+    assert says in result.reason
+    assert "-daemon.log" in result.remedy
+
+
+def test_a_broker_that_is_stopped_fails_the_trial_and_is_ended(bench: Bench) -> None:
+    bench.daemon = daemon("freezes")
+    result = bench.trial()
+    assert not result.good
+    assert result.reason == "the broker stopped answering: the process of faked is stopped"
+
+
+def test_a_node_that_was_stopped_for_a_while_is_noted_with_how_long(bench: Bench) -> None:
+    source, sink = bench.trial("pauses").nodes
+    assert sink["stopped_s"] > 0
+    assert "stopped_s" not in source
+    assert not [thread for thread in threading.enumerate() if thread.name.endswith("(_watch)")]
+
+
+def daemon(mode: str) -> Daemon:
+    command = [sys.executable, str(FAKE_DAEMON), "{port}", mode]
+    return Daemon(title="faked", command=command, version=["faked", "--version"], ready="port")
