@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-#include "hopmeter/abi.h"
+#include "hopmeter/error.hpp"
 
 namespace hopmeter {
 
@@ -120,6 +120,13 @@ class Received {
   template <class Message>
   const Message* native() const noexcept {
     return static_cast<const Message*>(raw_.native);
+  }
+
+  /// The native message, for a `forward` that moves it. Throws if the frame did not come by `library`.
+  template <class Message>
+  const Message& require_native(const char* library) const {
+    if (const auto* message = native<Message>()) return *message;
+    throw Error(std::string("this frame did not come by ") + library + ", so it cannot be moved on");
   }
 
   const HopmeterReceived& raw() const noexcept { return raw_; }

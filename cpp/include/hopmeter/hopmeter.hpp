@@ -22,6 +22,11 @@
 
 namespace hopmeter {
 
+/// A version that a library reports as three numbers.
+inline std::string version_text(int major, int minor, int patch) {
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+}
+
 /// A class that can be run as a node.
 template <class Ours>
 concept Adapter = std::derived_from<Ours, Transport> && std::constructible_from<Ours, const Setup&> && requires {

@@ -39,10 +39,21 @@ inline Label label(std::span<const std::byte, header_bytes> header) noexcept {
   return text;
 }
 
-/// Writes a label straight into the text of a message.
-inline void put_label(std::span<const std::byte, header_bytes> header, std::string& text) {
-  text.resize(label_bytes);
-  hopmeter_label(detail::raw(header), reinterpret_cast<std::uint8_t*>(text.data()));
+/// Writes a label straight into the text of a message: a string, an array, or a pointer to memory with room for it.
+void put_label(std::span<const std::byte, header_bytes> header, auto& text) {
+  if constexpr (requires { text.resize(label_bytes); }) text.resize(label_bytes);
+  if constexpr (requires { *text; })
+    hopmeter_label(detail::raw(header), reinterpret_cast<std::uint8_t*>(text));
+  else
+    hopmeter_label(detail::raw(header), reinterpret_cast<std::uint8_t*>(std::data(text)));
+}
+
+/// The text of a received message, of any of these kinds.
+std::string_view label_in(const auto& text) noexcept {
+  if constexpr (requires { *text; })
+    return text;
+  else
+    return {reinterpret_cast<const char*>(std::data(text)), std::size(text)};
 }
 
 /// The header that a message carried; a text that is no label gives one that every receiver refuses as malformed. The

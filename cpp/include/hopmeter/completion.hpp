@@ -1,0 +1,29 @@
+/// The last callback of a library, for whoever may only go on after it.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+
+namespace hopmeter {
+
+/// Unlike `std::latch`, this may be destroyed as soon as `wait` returns.
+class Completion {
+ public:
+  void set() {
+    const std::lock_guard lock(mutex_);
+    is_set_ = true;
+    changed_.notify_all();
+  }
+
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return is_set_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_set_ = false;
+};
+
+}  // namespace hopmeter

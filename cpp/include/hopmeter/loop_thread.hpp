@@ -1,0 +1,42 @@
+/// A thread for callback receivers of libraries that do not call back on their own.
+#pragma once
+
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include "hopmeter/contract.hpp"
+
+namespace hopmeter {
+
+/// Runs a step again and again until it is destroyed. Declare it after everything that the step uses.
+class LoopThread final : public Subscription {
+ public:
+  /// `step` handles what has arrived and may sleep; `wake` ends a sleep, so that destroying does not wait for it.
+  template <class Step>
+  explicit LoopThread(
+      Step step, std::function<void()> wake = [] {})
+      : wake_(std::move(wake)), thread_([step = std::move(step)](const std::stop_token& stop) { run(step, stop); }) {}
+
+  /// Waits for the step that is running.
+  ~LoopThread() override {
+    thread_.request_stop();
+    wake_();
+    thread_.join();
+  }
+
+ private:
+  static void run(const auto& step, const std::stop_token& stop) noexcept try {
+    while (!stop.stop_requested()) step();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "hopmeter: a receiver's thread has ended, so it is not called again: %s\n", error.what());
+  }
+
+  std::function<void()> wake_;
+  std::jthread thread_;
+};
+
+}  // namespace hopmeter

@@ -1,0 +1,146 @@
+/// Typed carriage: frames in the fields of an adapter's messages. The adapter describes each message type by a layout:
+///
+///   struct Picture {
+///     static void shape(auto& message, const Setup&);                              // sets what is the same in all
+///     static auto& text(auto& message);                                            // the field for the label
+///     static auto& octets(auto& message);                                          // the field for the payload, if
+///     any static std::uint32_t length(const auto& message);                            // if octets are an array: how
+///     many static void length(auto& message, std::uint32_t bytes);                      // of them are the payload
+///     static void stamp(auto& message, std::uint64_t seq, std::int64_t sent_ns);   // sets the other fields
+///     static std::int64_t sent_ns(const auto& message);
+///   };
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <string>
+
+#include "hopmeter/hopmeter.hpp"
+#include "hopmeter/typed.hpp"
+
+namespace hopmeter {
+
+/// A layout with a field for a payload.
+template <class Layout, class Message>
+concept HasPayload = requires(Message message) {
+  Layout::octets(message);
+};
+
+/// A layout of a message of fixed size and without pointers, whose memory can be lent and shared.
+template <class Layout, class Message>
+concept FixedSize = requires(const Message message) {
+  Layout::length(message);
+};
+
+/// Writes a time into seconds and nanoseconds, as ROS has them: fields, or functions that set them.
+void set_time(auto& time, std::int64_t ns) {
+  const auto sec = static_cast<std::int32_t>(ns / 1'000'000'000);
+  const auto nanosec = static_cast<std::uint32_t>(ns % 1'000'000'000);
+  if constexpr (requires { time.sec(sec); }) {
+    time.sec(sec);
+    time.nanosec(nanosec);
+  } else {
+    time.sec = sec;
+    time.nanosec = nanosec;
+  }
+}
+
+inline std::int64_t nanoseconds(const auto& time) {
+  constexpr std::int64_t second = 1'000'000'000;
+  if constexpr (requires { time.sec(); })
+    return time.sec() * second + time.nanosec();
+  else
+    return time.sec * second + time.nanosec;
+}
+
+/// Sets the payload's field to this length. A sequence keeps its memory.
+template <class Layout, class Message>
+std::span<std::byte> payload_field(Message& message, std::size_t bytes) {
+  if constexpr (FixedSize<Layout, Message>) {
+    Layout::length(message, static_cast<std::uint32_t>(bytes));
+    return std::as_writable_bytes(std::span(Layout::octets(message))).first(bytes);
+  } else if constexpr (HasPayload<Layout, Message>) {
+    Layout::octets(message).resize(bytes);
+    return std::as_writable_bytes(std::span(Layout::octets(message)));
+  } else {
+    if (bytes == 0) return {};
+    throw Error("this message has no field for a payload of " + std::to_string(bytes) + " bytes",
+                "use the payload `bytes`, or timing without padding");
+  }
+}
+
+/// The payload of a received message. A length beyond an array is damage; the header's own length shows that.
+template <class Layout, class Message>
+std::span<const std::byte> payload_of(const Message& message) {
+  if constexpr (FixedSize<Layout, Message>) {
+    const auto whole = std::as_bytes(std::span(Layout::octets(message)));
+    return whole.first(std::min<std::size_t>(Layout::length(message), whole.size()));
+  } else if constexpr (HasPayload<Layout, Message>) {
+    return std::as_bytes(std::span(Layout::octets(message)));
+  } else {
+    return {};
+  }
+}
+
+/// Has `fill` write a frame: the payload to its place, the header into the fields. The label is made of the header and
+/// so comes after the stamp.
+template <class Layout>
+void write_message(auto& message, std::span<std::byte> payload, Fill fill) {
+  Header header;
+  fill({header, payload});
+  put_label(header, Layout::text(message));
+  Layout::stamp(message, seq_of(header), sent_of(header));
+}
+
+/// The same with the payload in the message's own field.
+template <class Layout>
+void write_message(auto& message, std::size_t payload_bytes, Fill fill) {
+  write_message<Layout>(message, payload_field<Layout>(message, payload_bytes), fill);
+}
+
+/// Hands a received message over as a frame, with `native` for a `forward`.
+template <class Layout>
+void hand_over(const auto& message, const auto& take, const void* native) {
+  const auto payload = payload_of<Layout>(message);
+  const auto header = header_of(label_in(Layout::text(message)), Layout::sent_ns(message), payload.size());
+  take(Received(header, payload).with_native(native));
+}
+
+template <class Layout>
+void hand_over(const auto& message, const auto& take) {
+  hand_over<Layout>(message, take, &message);
+}
+
+/// Writes the reply to a request into the message that a library sends when the handler has returned.
+template <class Layout, class Message>
+class MessageReplier final : public Replier {
+ public:
+  MessageReplier(const Setup& setup, const Message& request, Message& reply)
+      : setup_(setup), request_(request), reply_(reply) {}
+
+  Sent reply(std::size_t payload_bytes, Fill fill) override {
+    Layout::shape(reply_, setup_);
+    write_message<Layout>(reply_, payload_bytes, fill);
+    has_reply_ = true;
+    return Sent::accepted;
+  }
+
+  /// Copies the request as a whole, so its fields are not written again.
+  Sent forward(const Received& received) override {
+    if (received.native<Message>() != &request_) return Replier::forward(received);
+    reply_ = request_;
+    count_copy();
+    has_reply_ = true;
+    return Sent::accepted;
+  }
+
+  bool has_reply() const noexcept { return has_reply_; }
+
+ private:
+  const Setup& setup_;
+  const Message& request_;
+  Message& reply_;
+  bool has_reply_ = false;
+};
+
+}  // namespace hopmeter

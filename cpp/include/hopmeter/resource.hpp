@@ -1,0 +1,47 @@
+/// Handles of C libraries and of the kernel as values that give themselves back.
+#pragma once
+
+#include <unistd.h>
+
+#include <memory>
+#include <utility>
+
+#include "hopmeter/error.hpp"
+
+namespace hopmeter {
+
+/// A deleter that calls one function of a C library.
+template <auto destroy>
+struct Destroy {
+  void operator()(auto* handle) const noexcept { destroy(handle); }
+};
+
+/// A handle of a C library, given back by its own function: `Resource<nng_msg, nng_msg_free>`.
+template <class Raw, auto destroy>
+using Resource = std::unique_ptr<Raw, Destroy<destroy>>;
+
+/// A file descriptor, closed when it is destroyed.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int descriptor) noexcept : descriptor_(descriptor) {}
+  /// Takes over what a system call returned, or throws what it failed with while `doing` something.
+  Descriptor(int descriptor, const char* doing) : descriptor_(descriptor) {
+    if (descriptor < 0) throw Error::system(doing);
+  }
+  Descriptor(Descriptor&& from) noexcept : descriptor_(std::exchange(from.descriptor_, -1)) {}
+  Descriptor& operator=(Descriptor&& from) noexcept {
+    std::swap(descriptor_, from.descriptor_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  int operator*() const noexcept { return descriptor_; }
+
+ private:
+  int descriptor_ = -1;
+};
+
+}  // namespace hopmeter
