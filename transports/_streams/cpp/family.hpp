@@ -1,4 +1,4 @@
-/// How one kind of stream socket is addressed: all in which `unix` and `tcp` differ.
+/// How one kind of stream socket is addressed: the only difference between `unix` and `tcp`.
 #pragma once
 
 #include <cerrno>
@@ -11,8 +11,8 @@ namespace streams {
 /// A frame with its length before it, as it travels.
 using Message = std::span<const std::byte>;
 
-/// How many receivers may wait to be accepted.
-inline constexpr int waiting_receivers = 128;
+/// The backlog of listening sockets.
+inline constexpr int listen_backlog = 128;
 
 /// A listening socket and where receivers find it.
 struct Endpoint {
@@ -20,7 +20,7 @@ struct Endpoint {
   std::string address;
 };
 
-/// The next connection that waits at a nonblocking listening socket; none where nobody does.
+/// The next connection that waits at a nonblocking listening socket, if any.
 inline std::optional<Socket> accept_on(const Socket& listener) {
   for (;;) {
     Socket connection(::accept4(*listener, nullptr, nullptr, SOCK_CLOEXEC));
@@ -34,14 +34,14 @@ class Family {
  public:
   virtual ~Family() = default;
 
-  /// Makes the listening socket of a link.
+  /// Opens the listening socket of a link.
   virtual Endpoint listen(const hopmeter::Link& link) const = 0;
   /// Sets what an accepted connection does not inherit from the listening socket.
-  virtual void accepted(const Socket&) const {}
+  virtual void configure(const Socket&) const {}
   /// Connects a receiver.
   virtual Socket connect(const std::string& address) const = 0;
-  /// Takes away what `listen` left outside the process.
-  virtual void removed(const std::string&) const noexcept {}
+  /// Removes what `listen` created outside the process.
+  virtual void remove_endpoint(const std::string&) const noexcept {}
 };
 
 }  // namespace streams

@@ -1,5 +1,5 @@
-/// The thread beside a publisher: it lets receivers in, and finishes what the publisher had no patience for. It sleeps
-/// while neither is needed, and the publisher does all its sending itself.
+/// The thread of a publisher: accepts receivers, and finishes messages that a receiver was too slow for. It sleeps
+/// while neither is needed; the publisher does all other sending itself.
 #pragma once
 
 #include <poll.h>
@@ -8,72 +8,72 @@
 #include <atomic>
 #include <thread>
 
-#include "receivers.hpp"
+#include "peers.hpp"
 
 namespace streams {
 
-class Attendant {
+class PublisherThread {
  public:
-  Attendant(const Family& family, Socket listener, Receivers& receivers)
-      : family_(family), listener_(std::move(listener)), receivers_(receivers), event_(::eventfd(0, flags)) {
-    if (*event_ < 0) throw Error::system("making an eventfd");
+  PublisherThread(const Family& family, Socket listener, Peers& peers)
+      : family_(family),
+        listener_(std::move(listener)),
+        peers_(peers),
+        event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "making an eventfd") {
     listener_.make_nonblocking();
-    thread_ = std::thread([this] { attend(); });
+    thread_ = std::thread([this] { run(); });
   }
 
-  ~Attendant() {
+  ~PublisherThread() {
     stops_.store(true, std::memory_order_release);
     ::eventfd_write(*event_, 1);
     thread_.join();
   }
 
-  /// Tells it that a receiver is behind.
+  /// Tells the thread that a receiver is behind.
   void wake() const {
     if (::eventfd_write(*event_, 1) != 0) throw Error::system("waking the publisher's thread");
   }
 
  private:
-  static constexpr int flags = EFD_CLOEXEC | EFD_NONBLOCK;
-
-  void attend() noexcept {
+  void run() noexcept {
     try {
       while (!stops_.load(std::memory_order_acquire)) {
         sleep();
-        admit_all();
-        const std::lock_guard lock(receivers_.mutex);
-        receivers_.flush();
+        accept_all();
+        const std::lock_guard lock(peers_.mutex);
+        peers_.flush();
       }
     } catch (...) {
-      const std::lock_guard lock(receivers_.mutex);
-      receivers_.fail(std::current_exception());
+      const std::lock_guard lock(peers_.mutex);
+      peers_.fail(std::current_exception());
     }
   }
 
-  /// Until somebody wants to connect, a receiver that is behind takes more, or the publisher calls.
+  /// Sleeps until a receiver connects, one that is behind takes more, or the publisher wakes this thread.
   void sleep() {
-    std::vector<pollfd> places{{*event_, POLLIN, 0}, {*listener_, POLLIN, 0}};
+    std::vector<pollfd> events{{*event_, POLLIN, 0}, {*listener_, POLLIN, 0}};
     {
-      const std::lock_guard lock(receivers_.mutex);
-      receivers_.for_each_behind([&](const Socket& connection) { places.push_back({*connection, POLLOUT, 0}); });
+      const std::lock_guard lock(peers_.mutex);
+      peers_.for_each_behind([&](const Socket& connection) { events.push_back({*connection, POLLOUT, 0}); });
     }
-    if (::poll(places.data(), places.size(), -1) < 0 && errno != EINTR) throw Error::system("waiting for receivers");
-    // Takes the call back; that there is none is fine.
-    eventfd_t calls;
-    ::eventfd_read(*event_, &calls);
+    if (::poll(events.data(), events.size(), -1) < 0 && errno != EINTR) throw Error::system("waiting for receivers");
+    // Resets the event, if there was one.
+    eventfd_t ignored;
+    ::eventfd_read(*event_, &ignored);
   }
 
-  void admit_all() {
+  void accept_all() {
     while (auto connection = accept_on(listener_)) {
-      family_.accepted(*connection);
-      const std::lock_guard lock(receivers_.mutex);
-      receivers_.admit(std::move(*connection));
+      family_.configure(*connection);
+      const std::lock_guard lock(peers_.mutex);
+      peers_.add(std::move(*connection));
     }
   }
 
   const Family& family_;
   Socket listener_;
-  Receivers& receivers_;
-  Socket event_;
+  Peers& peers_;
+  hopmeter::Descriptor event_;
   std::atomic<bool> stops_ = false;
   std::thread thread_;
 };

@@ -1,17 +1,17 @@
-/// What is written to sockets: messages, and the sending half of a connection that has only one reader.
+/// What is written to sockets: messages, and the sending half of a connection with one reader.
 #pragma once
 
-#include "receivers.hpp"
+#include "peers.hpp"
 
 namespace streams {
 
-/// Where messages are written before they are sent.
-class Draft {
+/// The buffer in which messages are written before they are sent.
+class MessageBuffer {
  public:
-  explicit Draft(std::size_t frame_bytes) : buffer_(frame_bytes), frame_bytes_(frame_bytes) {}
+  explicit MessageBuffer(std::size_t frame_bytes) : buffer_(frame_bytes), frame_bytes_(frame_bytes) {}
 
-  /// A frame as `fill` writes it, with its prefix.
-  Message message(std::size_t payload_bytes, hopmeter::Fill fill) {
+  /// Has `fill` write a frame, after its prefix.
+  Message write(std::size_t payload_bytes, hopmeter::Fill fill) {
     const auto length = hopmeter::header_bytes + payload_bytes;
     if (length > frame_bytes_) {
       throw Error("a frame of " + std::to_string(length) + " bytes, the limit is " + std::to_string(frame_bytes_),
@@ -28,28 +28,26 @@ class Draft {
   std::size_t frame_bytes_;
 };
 
-/// A received frame with the prefix that stands before it.
+/// A received frame with the prefix before it.
 inline Message message_of(const hopmeter::Received& received) {
-  const auto* message = received.native<Message>();
-  if (!message) throw Error("this frame did not come by a stream socket, so it cannot be moved on");
-  return *message;
+  return received.require_native<Message>("a stream socket");
 }
 
 /// The sending half of a connection that also receives: a client's requests, or a server's replies to one client.
-/// Nobody stands beside it: what its reader was too slow for is sent on when this end sends or polls.
-class Line final : public hopmeter::Replier {
+/// It has no thread: what its reader was too slow for is sent when this end sends or polls.
+class SendingHalf final : public hopmeter::Replier {
  public:
-  Line(Socket connection, std::size_t frame_bytes) : reader_(std::move(connection)), draft_(frame_bytes) {}
+  SendingHalf(Socket connection, std::size_t frame_bytes) : reader_(std::move(connection)), buffer_(frame_bytes) {}
 
-  /// Sends what the reader was too slow for, without waiting; answers whether it has all of it now. One that is gone
-  /// takes everything.
+  /// Sends what the reader was too slow for, without waiting. Returns whether nothing is left to send, as if the reader
+  /// is gone.
   bool catch_up() {
     if (reader_.is_behind() && !reader_.is_gone()) reader_.flush();
     return reader_.is_gone() || !reader_.is_behind();
   }
 
   hopmeter::Sent reply(std::size_t payload_bytes, hopmeter::Fill fill) override {
-    return catch_up() ? dispatch(draft_.message(payload_bytes, fill)) : hopmeter::Sent::busy;
+    return catch_up() ? dispatch(buffer_.write(payload_bytes, fill)) : hopmeter::Sent::busy;
   }
 
   /// Sends the bytes from where they were received.
@@ -59,12 +57,12 @@ class Line final : public hopmeter::Replier {
 
  private:
   hopmeter::Sent dispatch(Message message) {
-    const bool left = reader_.is_gone() || reader_.send(message, false) || reader_.is_gone();
-    return left ? hopmeter::Sent::accepted : hopmeter::Sent::busy;
+    const bool is_sent = reader_.is_gone() || reader_.send(message, false) || reader_.is_gone();
+    return is_sent ? hopmeter::Sent::accepted : hopmeter::Sent::busy;
   }
 
-  Receiving reader_;
-  Draft draft_;
+  Peer reader_;
+  MessageBuffer buffer_;
 };
 
 }  // namespace streams

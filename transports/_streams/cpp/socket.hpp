@@ -1,60 +1,42 @@
 /// Sockets and their options, with errors that name the remedy.
 #pragma once
 
-#include "hopmeter/hopmeter.hpp"
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 
 #include <algorithm>
 #include <chrono>
 #include <memory>
 #include <new>
-#include <utility>
 
-#include <fcntl.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
+#include "hopmeter/hopmeter.hpp"
+#include "hopmeter/resource.hpp"
 
 namespace streams {
 
 using hopmeter::Error;
 
-/// A file descriptor, closed when it is destroyed.
-class Socket {
+/// A stream socket.
+class Socket : public hopmeter::Descriptor {
  public:
-  Socket() = default;
-  explicit Socket(int descriptor) noexcept : descriptor_(descriptor) {}
-  Socket(Socket&& from) noexcept : descriptor_(std::exchange(from.descriptor_, -1)) {}
-  Socket& operator=(Socket&& from) noexcept {
-    std::swap(descriptor_, from.descriptor_);
-    return *this;
-  }
-  ~Socket() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
+  using Descriptor::Descriptor;
 
-  /// A new stream socket that no child process inherits.
-  static Socket of(int family) {
-    Socket made(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (*made < 0) throw Error::system("making a stream socket");
-    return made;
+  /// A new socket that no child process inherits.
+  static Socket create(int family) {
+    return Socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0), "making a stream socket");
   }
-
-  int operator*() const noexcept { return descriptor_; }
 
   /// Another descriptor of the same connection, for the end's other half.
-  Socket twin() const {
-    Socket made(::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0));
-    if (*made < 0) throw Error::system("duplicating a descriptor");
-    return made;
-  }
+  Socket duplicate() const { return Socket(::fcntl(**this, F_DUPFD_CLOEXEC, 0), "duplicating a descriptor"); }
 
   void make_nonblocking() const {
-    if (::fcntl(descriptor_, F_SETFL, O_NONBLOCK) != 0) throw Error::system("making a socket nonblocking");
+    if (::fcntl(**this, F_SETFL, O_NONBLOCK) != 0) throw Error::system("making a socket nonblocking");
   }
 
   template <class Value>
   void set(int level, int option, const Value& value, const char* name) const {
-    if (::setsockopt(descriptor_, level, option, &value, sizeof value) != 0) {
+    if (::setsockopt(**this, level, option, &value, sizeof value) != 0) {
       throw Error::system(std::string("setting ") + name);
     }
   }
@@ -77,15 +59,13 @@ class Socket {
     set(SOL_SOCKET, option, bytes, setting.c_str());
     int granted = 0;
     socklen_t size = sizeof granted;
-    if (::getsockopt(descriptor_, SOL_SOCKET, option, &granted, &size) != 0) throw Error::system("reading " + setting);
-    // Linux grants less without a word, and reports double what it grants, for its own bookkeeping.
+    if (::getsockopt(**this, SOL_SOCKET, option, &granted, &size) != 0) throw Error::system("reading " + setting);
+    // Linux grants less without an error, and reports double what it grants, for its own bookkeeping.
     if (granted / 2 >= bytes) return;
-    const auto asked = std::to_string(bytes);
-    throw Error("the system grants " + std::to_string(granted / 2) + " bytes for " + setting + " = " + asked,
-                "ask for less, or raise the limit: sysctl -w " + limit + "=" + asked);
+    const auto requested = std::to_string(bytes);
+    throw Error("the system grants " + std::to_string(granted / 2) + " bytes for " + setting + " = " + requested,
+                "ask for less, or raise the limit: sysctl -w " + limit + "=" + requested);
   }
-
-  int descriptor_ = -1;
 };
 
 /// What precedes every frame: its length, a little-endian u64 that does not count the prefix, and zeros up to a cache
@@ -115,7 +95,7 @@ class Buffer {
   std::unique_ptr<std::byte, Delete> data_;
 };
 
-/// The length before a frame. Written byte by byte, which compilers make one store of where the machine's order is it.
+/// The length before a frame. Written byte by byte; compilers make one store of that on little-endian machines.
 inline void write_length(std::byte* out, std::uint64_t length) noexcept {
   for (std::size_t at = 0; at < length_bytes; ++at) out[at] = static_cast<std::byte>(length >> (8 * at));
 }

@@ -1,19 +1,19 @@
-/// Frames over stream sockets: what the `unix` and the `tcp` adapter share. The wire format stands in `../README.md`.
+/// Frames over stream sockets: what the `unix` and the `tcp` adapter share. ../README.md describes the wire format.
 #pragma once
 
 #include <sys/utsname.h>
 
 #include "calls.hpp"
-#include "receiver.hpp"
-#include "sender.hpp"
+#include "publisher.hpp"
+#include "subscriber.hpp"
 
 namespace streams {
 
-/// A transport of stream sockets of one family, which is made from the setup and says in `path` which way the bytes go.
+/// A transport over stream sockets of one family, which is constructed from the setup and names its `path`.
 template <std::derived_from<Family> Ours>
-class Streams : public hopmeter::Transport {
+class StreamTransport : public hopmeter::Transport {
  public:
-  explicit Streams(const hopmeter::Setup& setup) : setup_(setup), family_(setup) {}
+  explicit StreamTransport(const hopmeter::Setup& setup) : setup_(setup), family_(setup) {}
 
   /// The kernel is the library here.
   static std::string version() {
@@ -22,19 +22,19 @@ class Streams : public hopmeter::Transport {
   }
 
   hopmeter::Owned<hopmeter::Publisher> publisher(const hopmeter::Link& link) override {
-    return std::make_unique<Sender>(family_, link, setup_.frame_bytes());
+    return std::make_unique<StreamPublisher>(family_, link, setup_.frame_bytes());
   }
 
   hopmeter::Owned<hopmeter::Subscriber> subscriber(const hopmeter::Link& link) override {
-    return std::make_unique<Receiver>(family_.connect(link.address), blocks(), setup_.frame_bytes());
+    return std::make_unique<StreamSubscriber>(family_.connect(link.address), blocks(), setup_.frame_bytes());
   }
 
   hopmeter::Owned<hopmeter::Server> server(const hopmeter::Link& link) override {
-    return std::make_unique<Answering>(family_, link, blocks(), setup_.frame_bytes());
+    return std::make_unique<StreamServer>(family_, link, blocks(), setup_.frame_bytes());
   }
 
   hopmeter::Owned<hopmeter::Client> client(const hopmeter::Link& link) override {
-    return std::make_unique<Asking>(family_.connect(link.address), blocks(), setup_.frame_bytes());
+    return std::make_unique<StreamClient>(family_.connect(link.address), blocks(), setup_.frame_bytes());
   }
 
   hopmeter::Facts facts() override { return {{"path", Ours::path}}; }

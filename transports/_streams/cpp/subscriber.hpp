@@ -1,4 +1,4 @@
-/// The receiving end: one `recv` for a small frame, the rest of a large one straight into its place.
+/// The subscriber of a link: one `recv` for a small frame, and the rest of a large one straight into its place.
 #pragma once
 
 #include <cerrno>
@@ -9,23 +9,22 @@
 
 namespace streams {
 
-/// The subscriber of a link.
-class Receiver final : public hopmeter::Subscriber {
+class StreamSubscriber final : public hopmeter::Subscriber {
  public:
-  Receiver(Socket connection, bool blocks, std::size_t frame_bytes)
+  StreamSubscriber(Socket connection, bool blocks, std::size_t frame_bytes)
       : connection_(std::move(connection)),
         blocks_(blocks),
         frame_bytes_(frame_bytes),
-        buffer_(std::max(frame_bytes, least_room)) {}
+        buffer_(std::max(frame_bytes, minimum_room)) {}
 
-  const Socket& connection() const noexcept { return connection_; }
+  const Socket& socket() const noexcept { return connection_; }
   /// Whether the other end has closed the connection.
-  bool is_gone() const noexcept { return gone_; }
+  bool is_gone() const noexcept { return is_gone_; }
 
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     const auto frames = receive_some(timeout, take);
-    // It is gone for good; without this pause the role would ask without end.
-    if (gone_ && blocks_) std::this_thread::sleep_for(timeout);
+    // The other end does not come back; without this pause the role would poll without end.
+    if (is_gone_ && blocks_) std::this_thread::sleep_for(timeout);
     return frames;
   }
 
@@ -33,7 +32,7 @@ class Receiver final : public hopmeter::Subscriber {
   std::size_t receive_some(hopmeter::Timeout timeout, const auto& take) {
     const bool may_wait = blocks_ && timeout > hopmeter::Timeout::zero();
     if (may_wait) set_timeout(timeout);
-    while (!gone_) {
+    while (!is_gone_) {
       if (!receive(may_wait)) return 0;
       if (const auto frames = deliver(take); frames != 0) return frames;
     }
@@ -41,22 +40,22 @@ class Receiver final : public hopmeter::Subscriber {
   }
 
  private:
-  /// So that small frames that wait together come in one call.
-  static constexpr std::size_t least_room = 65536;
+  /// Enough for small frames that wait together to come in one call.
+  static constexpr std::size_t minimum_room = 65536;
 
-  /// How many bytes the frame at `start` has with its prefix; 0 while that is not there.
+  /// The size of the frame at `start` with its prefix; 0 until the prefix is there.
   std::size_t message_bytes(std::size_t start) const {
     if (end_ - start < prefix_bytes) return 0;
     const auto length = read_length(buffer_.at(start));
     if (length > frame_bytes_) {
       throw Error(
           "a frame of " + std::to_string(length) + " bytes was announced, the limit is " + std::to_string(frame_bytes_),
-          "something else writes to this socket, or an adapter does not keep to the wire format");
+          "something else writes to this socket, or an adapter violates the wire format");
     }
     return prefix_bytes + length;
   }
 
-  /// Receives all there is, or exactly the rest of a frame that has begun; answers whether anything came.
+  /// Receives all there is, or exactly the rest of an incomplete frame; returns whether anything came.
   bool receive(bool may_wait) {
     const auto begun = message_bytes(0);
     const bool rest = begun > end_;
@@ -69,11 +68,11 @@ class Receiver final : public hopmeter::Subscriber {
     }
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return false;
     if (bytes < 0 && errno != ECONNRESET) throw Error::system("receiving from the socket");
-    gone_ = true;
+    is_gone_ = true;
     return true;
   }
 
-  /// Hands over every whole frame, and moves the beginning of the next one, if any, to the front.
+  /// Hands over every complete frame, and moves the beginning of the next one, if any, to the front.
   std::size_t deliver(const auto& take) {
     std::size_t frames = 0, start = 0;
     for (std::size_t bytes; (bytes = message_bytes(start)) != 0 && bytes <= end_ - start; start += bytes, ++frames) {
@@ -87,7 +86,7 @@ class Receiver final : public hopmeter::Subscriber {
     return frames;
   }
 
-  /// SO_RCVTIMEO costs a system call, so it is set only when it changes; of nothing at all it would wait for ever.
+  /// SO_RCVTIMEO costs a system call, so it is set only when it changes. A timeout of zero would wait forever.
   void set_timeout(hopmeter::Timeout timeout) {
     timeout = std::max<hopmeter::Timeout>(timeout, std::chrono::milliseconds(1));
     if (timeout == timeout_) return;
@@ -102,7 +101,7 @@ class Receiver final : public hopmeter::Subscriber {
   /// Where the bytes received end.
   std::size_t end_ = 0;
   hopmeter::Timeout timeout_{};
-  bool gone_ = false;
+  bool is_gone_ = false;
 };
 
 }  // namespace streams

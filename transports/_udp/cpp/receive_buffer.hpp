@@ -1,34 +1,32 @@
-/// What the system gives of a receive buffer that a library over UDP asks for: it cuts what is too much without a word.
+/// How much of a receive buffer the system grants to a library over UDP: it cuts what is too much without an error.
 #pragma once
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 
 #include "hopmeter/contract.hpp"
+#include "hopmeter/resource.hpp"
 
 namespace udp {
 
-inline std::uint32_t granted_bytes(std::uint32_t asked_bytes) {
-  const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) throw hopmeter::Error::system("opening a socket of UDP");
-  int bytes = static_cast<int>(asked_bytes);
+inline std::uint32_t granted_bytes(std::uint32_t requested_bytes) {
+  const hopmeter::Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), "opening a UDP socket");
+  int bytes = static_cast<int>(requested_bytes);
   socklen_t length = sizeof(bytes);
-  setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, length);
-  getsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, &length);
-  close(socket);
-  return std::min(static_cast<std::uint32_t>(bytes) / 2, asked_bytes);  // Linux says twice of what it counts as given
+  setsockopt(*socket, SOL_SOCKET, SO_RCVBUF, &bytes, length);
+  getsockopt(*socket, SOL_SOCKET, SO_RCVBUF, &bytes, &length);
+  return std::min(static_cast<std::uint32_t>(bytes) / 2, requested_bytes);  // Linux reports double what it grants
 }
 
-/// What was given, and the remedy where that is less than was asked for.
-inline hopmeter::Facts buffer_facts(std::uint32_t asked_bytes) {
-  const auto asked = std::to_string(asked_bytes), granted = std::to_string(granted_bytes(asked_bytes));
+/// What was granted, and the remedy if that is less than was requested.
+inline hopmeter::Facts buffer_facts(std::uint32_t requested_bytes) {
+  const auto requested = std::to_string(requested_bytes), granted = std::to_string(granted_bytes(requested_bytes));
   hopmeter::Facts facts{{"receive_buffer", granted + " bytes"}};
-  if (granted != asked)
-    facts.emplace_back("fallback", "the system gives " + granted + " of " + asked +
-                                       " bytes of receive buffer: run sysctl -w net.core.rmem_max=" + asked);
+  if (granted != requested)
+    facts.emplace_back("fallback", "the system gives " + granted + " of " + requested +
+                                       " bytes of receive buffer: run sysctl -w net.core.rmem_max=" + requested);
   return facts;
 }
 

@@ -1,4 +1,4 @@
-/// iceoryx: frames are written into chunks of shared memory, and read where they lie. ../README.md tells more.
+/// iceoryx: frames are written into chunks of shared memory and read there. ../README.md says more.
 #include <iceoryx_posh/popo/listener.hpp>
 #include <iceoryx_posh/popo/untyped_publisher.hpp>
 #include <iceoryx_posh/popo/untyped_subscriber.hpp>
@@ -21,30 +21,15 @@ iox::capro::ServiceDescription service(const Link& link) {
   return {"hopmeter", iox::capro::IdString_t(iox::cxx::TruncateToCapacity, link.name.c_str()), "frames"};
 }
 
-/// A chunk as the instrument sees it. It is taken for as long as this lives.
-class Chunk {
- public:
-  Chunk(iox::popo::UntypedSubscriber& subscriber, const void* payload) : subscriber_(subscriber), payload_(payload) {}
-  Chunk(const Chunk&) = delete;
-  ~Chunk() { subscriber_.release(payload_); }
-
-  Received received() const {
-    const auto bytes = iox::mepoo::ChunkHeader::fromUserPayload(payload_)->userPayloadSize();
-    return Received::split({static_cast<const std::byte*>(payload_), bytes});
-  }
-
- private:
-  iox::popo::UntypedSubscriber& subscriber_;
-  const void* payload_;
-};
-
-/// Hands over all that waits; answers how many.
-template <class Give>
-std::size_t drain(iox::popo::UntypedSubscriber& subscriber, Give&& give) {
+/// Hands over all that waits, each frame in its chunk, which then goes back; returns how many.
+std::size_t drain(iox::popo::UntypedSubscriber& subscriber, const auto& take) {
+  const auto give_back = [&](const void* payload) { subscriber.release(payload); };
   std::size_t frames = 0;
   const void* payload = nullptr;
   while (!subscriber.take().and_then([&](const void* taken) { payload = taken; }).has_error()) {
-    give(Chunk(subscriber, payload).received());
+    const std::unique_ptr<const void, decltype(give_back)> chunk(payload, give_back);
+    const auto bytes = iox::mepoo::ChunkHeader::fromUserPayload(payload)->userPayloadSize();
+    take(Received::split({static_cast<const std::byte*>(payload), bytes}));
     ++frames;
   }
   return frames;
@@ -60,13 +45,13 @@ class Pub final : public Publisher {
  public:
   explicit Pub(const Link& link) : publisher_(service(link)) {}
 
-  /// A frame is written into the chunk that is sent. No chunk is left: busy, until a receiver gives one back.
+  /// Writes a frame into the chunk that is sent. If no chunk is left, it is busy until a receiver gives one back.
   Sent send(std::size_t payload_bytes, Fill fill) override {
     void* chunk = nullptr;
     const auto bytes = header_bytes + payload_bytes;
-    const auto lent =
+    const auto loan =
         publisher_.loan(static_cast<std::uint32_t>(bytes), alignment).and_then([&](void* loan) { chunk = loan; });
-    if (lent.has_error()) return Sent::busy;
+    if (loan.has_error()) return Sent::busy;
     fill(std::span(static_cast<std::byte*>(chunk), bytes));
     publisher_.publish(chunk);
     return Sent::accepted;
@@ -114,9 +99,7 @@ class Called final : public Subscription {
   ~Called() override { listener_.detachEvent(subscriber_, iox::popo::SubscriberEvent::DATA_RECEIVED); }
 
  private:
-  static void take(iox::popo::UntypedSubscriber* subscriber, Called* self) {
-    drain(*subscriber, [&](const Received& received) { self->on_frame_(received); });
-  }
+  static void take(iox::popo::UntypedSubscriber* subscriber, Called* self) { drain(*subscriber, self->on_frame_); }
 
   OnFrame on_frame_;
   iox::popo::UntypedSubscriber subscriber_;

@@ -1,9 +1,9 @@
-/// LCM by lcm-cpp: a channel for each link. ../README.md says what is on the wire.
+/// LCM by lcm-cpp: one channel per link. ../README.md says what is on the wire.
 #include <lcm/lcm-cpp.hpp>
 #include <map>
 #include <mutex>
 
-#include "hopmeter/hopmeter.hpp"
+#include "hopmeter/draft.hpp"
 #include "network.hpp"
 
 using namespace hopmeter;
@@ -12,30 +12,25 @@ namespace {
 
 using Instance = std::shared_ptr<lcm::LCM>;
 
-Instance instance(const std::string& url) {
-  auto made = std::make_shared<lcm::LCM>(url);
-  if (!made->good()) throw Error("LCM does not open " + url, multicast_remedy);
-  return made;
+Instance make_instance(const std::string& url) {
+  auto instance = std::make_shared<lcm::LCM>(url);
+  if (!instance->good()) throw Error("LCM does not open " + url, multicast_remedy);
+  return instance;
 }
 
 class Channel final : public Publisher {
  public:
-  Channel(const Setup& setup, const Link& link, Instance lcm, std::string address)
-      : name_(link.name), address_(std::move(address)), lcm_(std::move(lcm)), frame_(setup.frame_bytes()) {}
+  Channel(const Link& link, Instance lcm, std::string address)
+      : name_(link.name), address_(std::move(address)), lcm_(std::move(lcm)) {}
 
   std::string address() const override { return address_; }
 
-  Sent send(std::size_t payload_bytes, Fill fill) override {
-    const auto frame = std::span(frame_).first(header_bytes + payload_bytes);
-    fill(frame);
-    return publish(frame);
-  }
+  Sent send(std::size_t payload_bytes, Fill fill) override { return publish(draft_.write(payload_bytes, fill)); }
 
-  /// From where it was received.
+  /// Sends the bytes from where they were received.
   Sent forward(const Received& received) override {
-    const auto* message = received.native<lcm::ReceiveBuffer>();
-    if (!message) throw Error("this frame did not come by LCM, so it cannot be moved on");
-    return publish({static_cast<const std::byte*>(message->data), message->data_size});
+    const auto& message = received.require_native<lcm::ReceiveBuffer>("LCM");
+    return publish({static_cast<const std::byte*>(message.data), message.data_size});
   }
 
  private:
@@ -47,14 +42,14 @@ class Channel final : public Publisher {
 
   std::string name_, address_;
   Instance lcm_;
-  std::vector<std::byte> frame_;
+  Draft draft_;
 };
 
 class Listener final : public Subscriber {
  public:
   Listener(const Setup& setup, const Link& link, Instance lcm)
       : lcm_(std::move(lcm)), spins_(setup.wait() == Wait::spin) {
-    // LCM opens its receiving socket and sends itself a message now; subscribing would not tell that it failed.
+    // Now LCM opens its receiving socket and sends itself a message; subscribing would not report a failure.
     if (lcm_->getFileno() < 0) throw Error("LCM receives nothing at " + link.address, multicast_remedy);
     subscription_ = lcm_->subscribe(link.name, &Listener::receive, this);
     subscription_->setQueueCapacity(setup.setting<int>("queue"));
@@ -91,36 +86,35 @@ class Lcm final : public Transport {
   explicit Lcm(const Setup& setup) : setup_(setup), in_memory_(setup.setting<std::string>("provider") == "memq") {}
 
   static std::string version() {
-    return "liblcm " + std::to_string(LCM_MAJOR_VERSION) + "." + std::to_string(LCM_MINOR_VERSION) + "." +
-           std::to_string(LCM_MICRO_VERSION);
+    return "liblcm " + version_text(LCM_MAJOR_VERSION, LCM_MINOR_VERSION, LCM_MICRO_VERSION);
   }
 
   Owned<Publisher> publisher(const Link& link) override {
-    if (in_memory_) return std::make_unique<Channel>(setup_, link, queue(link), "memq://");
+    if (in_memory_) return std::make_unique<Channel>(link, make_queue(link), "memq://");
     const bool of_link = setup_.setting<std::string>("group") == "link";
     const auto url = Group(of_link ? link.name : setup_.run()).url();
-    return std::make_unique<Channel>(setup_, link, instance(url), url);
+    return std::make_unique<Channel>(link, make_instance(url), url);
   }
 
   Owned<Subscriber> subscriber(const Link& link) override {
-    if (in_memory_) return std::make_unique<Listener>(setup_, link, found(link));
+    if (in_memory_) return std::make_unique<Listener>(setup_, link, queue_of(link));
     const auto url = link.address + "&recv_buf_size=" + std::to_string(setup_.setting<int>("recv_buf_size"));
-    return std::make_unique<Listener>(setup_, link, instance(url));
+    return std::make_unique<Listener>(setup_, link, make_instance(url));
   }
 
   Facts facts() override { return in_memory_ ? Facts{{"path", "memory of the process"}} : network_facts(setup_); }
 
  private:
   /// A queue in memory is one instance that both ends of a link share.
-  Instance queue(const Link& link) {
+  Instance make_queue(const Link& link) {
     if (link.receivers > 1) throw Error("LCM's memq has one receiver for each link", "use --set provider=udpm");
-    auto made = instance("memq://");
+    auto queue = make_instance("memq://");
     const std::lock_guard lock(mutex_);
-    queues_[link.name] = made;
-    return made;
+    queues_[link.name] = queue;
+    return queue;
   }
 
-  Instance found(const Link& link) {
+  Instance queue_of(const Link& link) {
     const std::lock_guard lock(mutex_);
     auto shared = queues_[link.name].lock();
     if (!shared) throw Error("LCM's memq joins ends of one process only", "use --placement thread");

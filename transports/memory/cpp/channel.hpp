@@ -1,33 +1,34 @@
 /// One link within the process: pooled frames, and the callbacks and queues of its receivers.
 #pragma once
 
-#include "hopmeter/hopmeter.hpp"
-
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
-#include <list>
 #include <mutex>
+#include <tuple>
+
+#include "hopmeter/hopmeter.hpp"
+#include "hopmeter/mailbox.hpp"
 
 namespace memory {
 
 /// A reference to one frame: header and payload in one buffer, free again when the last reference is gone.
 using Frame = std::shared_ptr<std::vector<std::byte>>;
+using Queue = hopmeter::Mailbox<Frame>;
 
 /// At most `limit` frames, made when first needed, so a short queue of large images takes little memory.
 class Pool {
  public:
   explicit Pool(std::size_t limit) : limit_(limit) { frames_.reserve(limit); }
 
-  /// A frame that nobody else refers to, with room for the payload; none while all are in use.
+  /// A frame that nobody else refers to, with room for the payload; null while all are in use.
   Frame* take(std::size_t payload_bytes) {
-    Frame* frame = unused();
+    Frame* frame = find_unused();
     if (frame) (*frame)->resize(hopmeter::header_bytes + payload_bytes);
     return frame;
   }
 
  private:
-  Frame* unused() {
+  Frame* find_unused() {
     // The frame used last is warm in the cache, and with a direct call it is always free again.
     for (std::size_t step = 0; step < frames_.size(); ++step, last_ = (last_ + 1) % frames_.size()) {
       if (is_unused(frames_[last_])) return &frames_[last_];
@@ -48,95 +49,58 @@ class Pool {
   std::vector<Frame> frames_;
 };
 
-/// A bounded queue of references. Its length stands outside the lock, so that a spinning receiver does not take it.
-class Queue {
- public:
-  explicit Queue(std::size_t limit) : ring_(limit) {}
-
-  bool has_room() const noexcept { return length_.load(std::memory_order_acquire) < ring_.size(); }
-
-  void push(Frame frame) {
-    {
-      const std::lock_guard lock(mutex_);
-      const auto length = length_.load(std::memory_order_relaxed);
-      ring_[(first_ + length) % ring_.size()] = std::move(frame);
-      length_.store(length + 1, std::memory_order_release);
-    }
-    filled_.notify_one();
-  }
-
-  /// The oldest frame; sleeps for it where a timeout is given, and only looks where it is zero.
-  Frame pop(hopmeter::Timeout timeout) {
-    const bool waits = timeout > hopmeter::Timeout::zero();
-    if (!waits && is_empty()) return nullptr;
-    std::unique_lock lock(mutex_);
-    if (waits && is_empty()) filled_.wait_for(lock, timeout);
-    if (is_empty()) return nullptr;
-    Frame frame = std::move(ring_[first_]);
-    first_ = (first_ + 1) % ring_.size();
-    length_.fetch_sub(1, std::memory_order_release);
-    return frame;
-  }
-
- private:
-  bool is_empty() const noexcept { return length_.load(std::memory_order_acquire) == 0; }
-
-  std::mutex mutex_;
-  std::condition_variable filled_;
-  std::vector<Frame> ring_;
-  std::size_t first_ = 0;
-  std::atomic<std::size_t> length_ = 0;
-};
-
-/// The receivers of one link.
+/// The receivers of one link: queues and callbacks.
 class Channel {
  public:
-  using Call = std::list<hopmeter::OnFrame>::iterator;
-
-  Call add(hopmeter::OnFrame on_frame) {
+  template <class Receiver>
+  void add(Receiver& receiver) {
     const std::lock_guard lock(mutex_);
-    return calls_.insert(calls_.end(), std::move(on_frame));
+    all<Receiver>().push_back(&receiver);
   }
 
-  void remove(Call call) {
-    std::list<hopmeter::OnFrame> removed;
+  /// Takes the lock of those that send, so no callback is running when this returns.
+  template <class Receiver>
+  void remove(Receiver& receiver) {
     const std::lock_guard lock(mutex_);
-    removed.splice(removed.end(), calls_, call);
+    std::erase(all<Receiver>(), &receiver);
   }
 
-  void add(Queue& queue) {
+  /// Sends one frame, if every queue has room: calls the callbacks on this thread, and gives a reference to every
+  /// queue. `make` returns the frame and how receivers see it, or null.
+  hopmeter::Sent send(const auto& make) {
     const std::lock_guard lock(mutex_);
-    queues_.push_back(&queue);
+    // Only the one publisher of a link adds to its queues, so there is room until it does.
+    if (!std::ranges::all_of(all<Queue>(), &Queue::has_room)) return hopmeter::Sent::busy;
+    const auto [frame, received] = make();
+    if (!frame) return hopmeter::Sent::busy;
+    for (const auto* on_frame : all<hopmeter::OnFrame>()) (*on_frame)(received);
+    for (auto* queue : all<Queue>()) queue->push(*frame);
+    return hopmeter::Sent::accepted;
   }
-
-  void remove(Queue& queue) {
-    const std::lock_guard lock(mutex_);
-    std::erase(queues_, &queue);
-  }
-
-  /// The receivers, held for one sending: no callback is removed while it may be called.
-  class Held {
-   public:
-    explicit Held(Channel& channel) : channel_(channel), lock_(channel.mutex_) {}
-
-    /// Whether every queue takes one more. Only the one publisher of a link adds, so this stays true until it does.
-    bool has_room() const { return std::ranges::all_of(channel_.queues_, &Queue::has_room); }
-
-    /// Hands a frame over: to the callbacks, which it calls on this thread, and a reference to every queue.
-    void send(const Frame& frame, const hopmeter::Received& received) const {
-      for (const auto& each : channel_.calls_) each(received);
-      for (auto* queue : channel_.queues_) queue->push(frame);
-    }
-
-   private:
-    Channel& channel_;
-    std::lock_guard<std::mutex> lock_;
-  };
 
  private:
+  template <class Receiver>
+  std::vector<Receiver*>& all() {
+    return std::get<std::vector<Receiver*>>(receivers_);
+  }
+
   std::mutex mutex_;
-  std::list<hopmeter::OnFrame> calls_;
-  std::vector<Queue*> queues_;
+  std::tuple<std::vector<Queue*>, std::vector<hopmeter::OnFrame*>> receivers_;
+};
+
+/// A receiver in its channel, until this is destroyed.
+template <class Receiver>
+class Membership {
+ public:
+  Membership(std::shared_ptr<Channel> channel, Receiver& receiver) : channel_(std::move(channel)), receiver_(receiver) {
+    channel_->add(receiver_);
+  }
+  Membership(const Membership&) = delete;
+  ~Membership() { channel_->remove(receiver_); }
+
+ private:
+  std::shared_ptr<Channel> channel_;
+  Receiver& receiver_;
 };
 
 }  // namespace memory

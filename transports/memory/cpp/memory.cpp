@@ -1,4 +1,4 @@
-/// Frames handed over within one process: a direct call, or a bounded queue. The same as ../rust, which explains it.
+/// Frames within one process: a direct call, or a bounded queue. The same as ../rust, which explains it.
 #include <unordered_map>
 
 #include "channel.hpp"
@@ -21,31 +21,27 @@ class KeptFrame final : public Kept {
   Frame frame_;
 };
 
-/// A frame as receivers see it: borrowed, with the reference attached that `forward` and `keep` need.
-Received lend(const Frame& frame) { return Received::split(*frame).with_native(&frame).with_keep<KeptFrame::keep>(); }
+/// A frame as receivers see it, with the reference attached that `forward` and `keep` need.
+Received borrow(const Frame& frame) { return Received::split(*frame).with_native(&frame).with_keep<KeptFrame::keep>(); }
 
 class Sender final : public Publisher {
  public:
   Sender(std::shared_ptr<Channel> channel, std::size_t queue) : channel_(std::move(channel)), pool_(queue + 2) {}
 
   Sent send(std::size_t payload_bytes, Fill fill) override {
-    const Channel::Held receivers(*channel_);
-    if (!receivers.has_room()) return Sent::busy;
-    Frame* frame = pool_.take(payload_bytes);
-    if (!frame) return Sent::busy;
-    const Received received = lend(*frame);
-    fill(std::span(**frame));
-    receivers.send(*frame, received);
-    return Sent::accepted;
+    return channel_->send([&]() -> std::pair<const Frame*, Received> {
+      const Frame* frame = pool_.take(payload_bytes);
+      if (!frame) return {nullptr, Received({}, {})};
+      const Received received = borrow(*frame);
+      fill(std::span(**frame));
+      return {frame, received};
+    });
   }
 
   Sent forward(const Received& received) override {
     const auto* frame = received.native<Frame>();
     if (!frame) return Publisher::forward(received);
-    const Channel::Held receivers(*channel_);
-    if (!receivers.has_room()) return Sent::busy;
-    receivers.send(*frame, received.with_keep<KeptFrame::keep>());
-    return Sent::accepted;
+    return channel_->send([&] { return std::pair(frame, received.with_keep<KeptFrame::keep>()); });
   }
 
  private:
@@ -55,33 +51,29 @@ class Sender final : public Publisher {
 
 class Receiver final : public Subscriber {
  public:
-  Receiver(std::shared_ptr<Channel> channel, std::size_t queue) : channel_(std::move(channel)), queue_(queue) {
-    channel_->add(queue_);
-  }
-  ~Receiver() override { channel_->remove(queue_); }
+  Receiver(std::shared_ptr<Channel> channel, std::size_t queue)
+      : queue_(queue), membership_(std::move(channel), queue_) {}
 
   std::size_t poll(Timeout timeout, Take take) override {
     const Frame frame = queue_.pop(timeout);
     if (!frame) return 0;
-    take(lend(frame));
+    take(borrow(frame));
     return 1;
   }
 
  private:
-  std::shared_ptr<Channel> channel_;
   Queue queue_;
+  Membership<Queue> membership_;
 };
 
 class Called final : public Subscription {
  public:
   Called(std::shared_ptr<Channel> channel, OnFrame on_frame)
-      : channel_(std::move(channel)), call_(channel_->add(std::move(on_frame))) {}
-  // Removing takes the channel's lock, so no call is running when this returns.
-  ~Called() override { channel_->remove(call_); }
+      : on_frame_(std::move(on_frame)), membership_(std::move(channel), on_frame_) {}
 
  private:
-  std::shared_ptr<Channel> channel_;
-  Channel::Call call_;
+  OnFrame on_frame_;
+  Membership<OnFrame> membership_;
 };
 
 class Memory final : public Transport {

@@ -1,70 +1,120 @@
 /// NATS by its C client: subjects through a broker. ../README.md says what is on the wire.
-#include <condition_variable>
-#include <mutex>
+#include <nats/nats.h>
+
 #include <optional>
 
-#include "connection.hpp"
+#include "hopmeter/completion.hpp"
+#include "hopmeter/draft.hpp"
+#include "hopmeter/hopmeter.hpp"
+#include "hopmeter/resource.hpp"
 
 using namespace hopmeter;
 
 namespace {
 
-/// What all ends of the process share.
-struct Shop {
-  explicit Shop(const Setup& setup) : connection(connected(setup.daemon())), spins(setup.wait() == Wait::spin) {}
-  Connection connection;
-  bool spins;
+using Message = Resource<natsMsg, natsMsg_Destroy>;
+using NatsSubscription = Resource<natsSubscription, natsSubscription_Destroy>;
+
+/// Throws what the library says if it refuses.
+void demand(natsStatus status, const std::string& doing, const std::string& remedy = {}) {
+  if (status != NATS_OK) throw Error(doing + ": " + natsStatus_GetText(status), remedy);
+}
+
+/// The connection to the broker, which all ends of the process share.
+class Connection {
+ public:
+  explicit Connection(const Setup& setup) : spins(setup.wait() == Wait::spin) {
+    natsOptions* raw = nullptr;
+    demand(natsOptions_Create(&raw), "preparing a connection to nats-server");
+    const Resource<natsOptions, natsOptions_Destroy> options(raw);
+    demand(natsOptions_SetURL(raw, ("nats://" + setup.daemon()).c_str()), "naming nats-server");
+    // What is published leaves at once and not with the next batch.
+    demand(natsOptions_SetSendAsap(raw, true), "asking to send at once");
+    natsConnection* connection = nullptr;
+    demand(natsConnection_Connect(&connection, raw), "connecting to nats-server at " + setup.daemon());
+    connection_.reset(connection);
+  }
+
+  /// Publishes a frame, which the library copies into its own buffer. `reply_to` may be null.
+  Sent publish(const char* subject, const char* reply_to, std::span<const std::byte> frame) const {
+    const auto bytes = static_cast<int>(frame.size());
+    const auto status = reply_to
+                            ? natsConnection_PublishRequest(connection_.get(), subject, reply_to, frame.data(), bytes)
+                            : natsConnection_Publish(connection_.get(), subject, frame.data(), bytes);
+    demand(status, "publishing to nats-server", status == NATS_MAX_PAYLOAD ? "raise max_payload" : "");
+    return Sent::accepted;
+  }
+
+  /// Subscribes by one of the library's functions for that.
+  NatsSubscription subscribe(const auto& function, const std::string& subject, auto... more) const {
+    natsSubscription* raw = nullptr;
+    demand(function(&raw, connection_.get(), subject.c_str(), more...), "subscribing at nats-server");
+    NatsSubscription subscription(raw);
+    // Only the number of messages limits the queue, as it does in the other languages.
+    demand(natsSubscription_SetPendingLimits(raw, 65536, -1), "raising a subscription's limits");
+    return subscription;
+  }
+
+  /// Returns when the broker knows all subscriptions.
+  void flush() const { demand(natsConnection_Flush(connection_.get()), "telling nats-server of a subscription"); }
+
+  const bool spins;
+
+ private:
+  Resource<natsConnection, natsConnection_Destroy> connection_;
 };
 
-void settle(natsConnection* connection, natsSubscription* subscription) {
-  // Only the number of messages bounds the queue, as it does in the other languages.
-  demand(natsSubscription_SetPendingLimits(subscription, 65536, -1), "raising a subscription's limits");
-  demand(natsConnection_Flush(connection), "telling nats-server of a subscription");
+/// A message as the instrument sees it.
+Received received(const Message& message) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(natsMsg_GetData(message.get()));
+  return Received::split({bytes, static_cast<std::size_t>(natsMsg_GetDataLength(message.get()))});
 }
 
 /// A subscription that is polled.
-class Inbox {
+class Inbox final : public Subscriber {
  public:
-  Inbox(Shop& shop, const std::string& subject) : spins_(shop.spins) {
-    natsSubscription* raw = nullptr;
-    demand(natsConnection_SubscribeSync(&raw, shop.connection.get(), subject.c_str()), "subscribing at nats-server");
-    subscription_.reset(raw);
-    settle(shop.connection.get(), raw);
+  Inbox(const Connection& connection, const std::string& subject)
+      : spins_(connection.spins), subscription_(connection.subscribe(natsConnection_SubscribeSync, subject)) {
+    connection.flush();
   }
 
-  /// The next message, or none in time; that nobody listens, as the broker says itself, is none.
-  Message next(Timeout timeout) {
+  std::size_t poll(Timeout timeout, Take take) override {
+    return receive(timeout, [&](const Message& message) { take(received(message)); });
+  }
+
+  /// Hands over the next message if one comes in time; returns how many. The broker's own message that nobody listens
+  /// does not count.
+  std::size_t receive(Timeout timeout, const auto& hand_over) {
     const auto wait_ms = spins_ ? 0 : std::max<std::int64_t>(1, timeout.count() / 1'000'000);
     natsMsg* raw = nullptr;
     const auto status = natsSubscription_NextMsg(&raw, subscription_.get(), wait_ms);
-    if (status == NATS_TIMEOUT) return nullptr;
+    if (status == NATS_TIMEOUT) return 0;
     demand(status, "receiving from nats-server");
-    Message message(raw);
-    return natsMsg_IsNoResponders(raw) ? nullptr : std::move(message);
+    const Message message(raw);
+    if (natsMsg_IsNoResponders(raw)) return 0;
+    hand_over(message);
+    return 1;
   }
 
  private:
   bool spins_;
-  ::Subscription subscription_;
+  NatsSubscription subscription_;
 };
 
 /// A subscription that the library calls on a thread of its own; destroyed when the last call has returned.
 template <class Call>
-class Called final : public hopmeter::Subscription {
+class Called final : public Subscription {
  public:
-  Called(Shop& shop, const std::string& subject, Call call) : call_(std::move(call)) {
-    natsSubscription* raw = nullptr;
-    demand(natsConnection_Subscribe(&raw, shop.connection.get(), subject.c_str(), take, this),
-           "subscribing at nats-server");
-    subscription_.reset(raw);
-    demand(natsSubscription_SetOnCompleteCB(raw, completed, this), "watching a subscription");
-    settle(shop.connection.get(), raw);
+  Called(const Connection& connection, const std::string& subject, Call call)
+      : call_(std::move(call)), subscription_(connection.subscribe(natsConnection_Subscribe, subject, take, this)) {
+    const auto complete = [](void* self) { static_cast<Called*>(self)->completion_.set(); };
+    demand(natsSubscription_SetOnCompleteCB(subscription_.get(), complete, this), "watching a subscription");
+    connection.flush();
   }
 
   ~Called() override {
     natsSubscription_Unsubscribe(subscription_.get());
-    std::unique_lock lock(mutex_);
-    done_.wait(lock, [&] { return is_done_; });
+    completion_.wait();
   }
 
  private:
@@ -72,140 +122,107 @@ class Called final : public hopmeter::Subscription {
     const Message message(raw);
     static_cast<Called*>(self)->call_(message);
   }
-  static void completed(void* self) {
-    auto& called = *static_cast<Called*>(self);
-    const std::lock_guard lock(called.mutex_);
-    called.is_done_ = true;
-    called.done_.notify_all();
-  }
 
   Call call_;
-  ::Subscription subscription_;
-  std::mutex mutex_;
-  std::condition_variable done_;
-  bool is_done_ = false;
+  Completion completion_;
+  NatsSubscription subscription_;
 };
 
 class Pub final : public Publisher {
  public:
-  Pub(Shop& shop, const Link& link) : shop_(shop), subject_(link.name) {}
+  Pub(const Connection& connection, const Link& link) : connection_(connection), subject_(link.name) {}
   Sent send(std::size_t payload_bytes, Fill fill) override {
-    return draft_.publish(shop_.connection.get(), subject_.c_str(), nullptr, payload_bytes, fill);
+    return connection_.publish(subject_.c_str(), nullptr, draft_.write(payload_bytes, fill));
   }
 
  private:
-  Shop& shop_;
+  const Connection& connection_;
   std::string subject_;
   Draft draft_;
-};
-
-class Sub final : public Subscriber {
- public:
-  Sub(Shop& shop, const Link& link) : inbox_(shop, link.name) {}
-  std::size_t poll(Timeout timeout, Take take) override {
-    const auto message = inbox_.next(timeout);
-    if (message) take(received(message));
-    return message ? 1 : 0;
-  }
-
- private:
-  Inbox inbox_;
 };
 
 std::string new_inbox() {
   natsInbox* raw = nullptr;
   demand(natsInbox_Create(&raw), "naming an inbox");
-  const std::unique_ptr<natsInbox, Destroys<natsInbox_Destroy>> inbox(raw);
+  const Resource<natsInbox, natsInbox_Destroy> inbox(raw);
   return raw;
 }
 
-/// The asking end; the replies of all its calls come to one inbox.
-class Asking final : public Client {
+/// Gets the replies to all its calls in one inbox.
+class Requester final : public Client {
  public:
-  Asking(Shop& shop, const Link& link)
-      : shop_(shop), subject_(link.name), reply_to_(new_inbox()), inbox_(shop, reply_to_) {}
+  Requester(const Connection& connection, const Link& link)
+      : connection_(connection), subject_(link.name), reply_to_(new_inbox()), inbox_(connection, reply_to_) {}
   Sent start(std::size_t payload_bytes, Fill fill) override {
-    return draft_.publish(shop_.connection.get(), subject_.c_str(), reply_to_.c_str(), payload_bytes, fill);
+    return connection_.publish(subject_.c_str(), reply_to_.c_str(), draft_.write(payload_bytes, fill));
   }
-  std::size_t poll(Timeout timeout, Take take) override {
-    const auto message = inbox_.next(timeout);
-    if (message) take(received(message));
-    return message ? 1 : 0;
-  }
+  std::size_t poll(Timeout timeout, Take take) override { return inbox_.poll(timeout, take); }
 
  private:
-  Shop& shop_;
+  const Connection& connection_;
   std::string subject_, reply_to_;
   Inbox inbox_;
   Draft draft_;
 };
 
-/// Answers one request; one that wants no reply is answered to nobody.
-class Replying final : public Replier {
+class Responder final : public Server, public Replier {
  public:
-  Replying(Shop& shop, const Message& request, Draft& draft)
-      : shop_(shop), reply_to_(natsMsg_GetReply(request.get())), draft_(draft) {}
-  Sent reply(std::size_t payload_bytes, Fill fill) override {
-    if (!reply_to_) return Sent::accepted;
-    return draft_.publish(shop_.connection.get(), reply_to_, nullptr, payload_bytes, fill);
-  }
-
- private:
-  Shop& shop_;
-  const char* reply_to_;
-  Draft& draft_;
-};
-
-class Answering final : public Server {
- public:
-  Answering(Shop& shop, const Link& link, bool polled) : shop_(shop), subject_(link.name) {
-    if (polled) inbox_.emplace(shop, subject_);
+  Responder(const Connection& connection, const Link& link, bool is_polled)
+      : connection_(connection), subject_(link.name) {
+    if (is_polled) inbox_.emplace(connection, subject_);
   }
 
   std::size_t poll(Timeout timeout, Handle handle) override {
-    const auto request = inbox_.value().next(timeout);
-    if (!request) return 0;
-    Replying replier(shop_, request, draft_);
-    handle(received(request), replier);
-    return 1;
+    return inbox_.value().receive(timeout, [&](const Message& request) { answer(request, handle); });
   }
 
-  Owned<hopmeter::Subscription> serve(OnRequest on_request) override {
-    auto call = [this, on_request = std::move(on_request)](const Message& request) {
-      Replying replier(shop_, request, draft_);
-      on_request(received(request), replier);
-    };
-    return std::make_unique<Called<decltype(call)>>(shop_, subject_, std::move(call));
+  Owned<Subscription> serve(OnRequest on_request) override {
+    auto call = [this, on_request = std::move(on_request)](const Message& request) { answer(request, on_request); };
+    return std::make_unique<Called<decltype(call)>>(connection_, subject_, std::move(call));
   }
+
+  /// A request that wants no reply gets none.
+  Sent reply(std::size_t payload_bytes, Fill fill) override {
+    if (!reply_to_) return Sent::accepted;
+    return connection_.publish(reply_to_, nullptr, draft_.write(payload_bytes, fill));
+  }
+  Sent forward(const Received& received) override { return Replier::forward(received); }
 
  private:
-  Shop& shop_;
+  void answer(const Message& request, const auto& handle) {
+    reply_to_ = natsMsg_GetReply(request.get());
+    handle(received(request), *this);
+  }
+
+  const Connection& connection_;
   std::string subject_;
   std::optional<Inbox> inbox_;
+  /// Of the request that is being handled.
+  const char* reply_to_ = nullptr;
   Draft draft_;
 };
 
 class Nats final : public Transport {
  public:
-  explicit Nats(const Setup& setup) : setup_(setup), shop_(setup) {}
+  explicit Nats(const Setup& setup) : is_called_(setup.wait() == Wait::callback), connection_(setup) {}
 
   static std::string version() { return nats_GetVersion(); }
 
-  Owned<Publisher> publisher(const Link& link) override { return std::make_unique<Pub>(shop_, link); }
-  Owned<Subscriber> subscriber(const Link& link) override { return std::make_unique<Sub>(shop_, link); }
-  Owned<hopmeter::Subscription> subscribe(const Link& link, OnFrame on_frame) override {
+  Owned<Publisher> publisher(const Link& link) override { return std::make_unique<Pub>(connection_, link); }
+  Owned<Subscriber> subscriber(const Link& link) override { return std::make_unique<Inbox>(connection_, link.name); }
+  Owned<Subscription> subscribe(const Link& link, OnFrame on_frame) override {
     auto call = [on_frame = std::move(on_frame)](const Message& message) { on_frame(received(message)); };
-    return std::make_unique<Called<decltype(call)>>(shop_, link.name, std::move(call));
+    return std::make_unique<Called<decltype(call)>>(connection_, link.name, std::move(call));
   }
   Owned<Server> server(const Link& link) override {
-    return std::make_unique<Answering>(shop_, link, setup_.wait() != Wait::callback);
+    return std::make_unique<Responder>(connection_, link, !is_called_);
   }
-  Owned<Client> client(const Link& link) override { return std::make_unique<Asking>(shop_, link); }
+  Owned<Client> client(const Link& link) override { return std::make_unique<Requester>(connection_, link); }
   Facts facts() override { return {{"path", "TCP through nats-server"}}; }
 
  private:
-  Setup setup_;
-  Shop shop_;
+  bool is_called_;
+  Connection connection_;
 };
 
 }  // namespace

@@ -1,11 +1,14 @@
 /// Request and reply: REQ and REP.
 #pragma once
 
-#include <atomic>
+#include <condition_variable>
 #include <deque>
+#include <mutex>
 #include <thread>
+#include <utility>
 
-#include "reply.hpp"
+#include "hopmeter/loop_thread.hpp"
+#include "socket.hpp"
 
 // They need nng/nng.h before them.
 #include <nng/protocol/reqrep0/rep.h>
@@ -14,61 +17,98 @@
 /// How long a reply may wait for the one before it to leave. REP forgets whom to answer when it is refused, so a reply
 /// cannot be offered again.
 inline constexpr int reply_ms = 100;
-/// How long a call that has no reply keeps a new one from being started.
+/// How long a call without a reply keeps a new one from being started.
 inline constexpr std::chrono::seconds longest_call{1};
-/// How often a served link's thread looks whether it is over.
+/// How often the thread of a called server looks whether it is to end.
 inline constexpr std::chrono::milliseconds nap{50};
 
-/// REQ has one call under way. nng would drop it for a new one and with it a reply that is only late, so a new one is
-/// busy until the reply has come, or will not come any more.
-class Asking final : public hopmeter::Client {
+/// A receive that stays pending from poll to poll. REQ gives up the whole call when a receive's time limit passes, so
+/// the receive has no limit, and each poll waits for it with a limit of its own.
+class PendingReply {
  public:
-  Asking(const hopmeter::Setup& setup, const hopmeter::Link& link)
+  explicit PendingReply(const Socket& socket) : socket_(*socket), aio_(make_aio(this)) {}
+  ~PendingReply() { cancel(); }
+
+  /// The reply, or null if it does not come within `timeout`.
+  Message receive(hopmeter::Timeout timeout) {
+    if (!std::exchange(is_pending_, true)) nng_recv_aio(socket_, aio_.get());
+    std::unique_lock lock(mutex_);
+    if (!finished_.wait_for(lock, timeout, [&] { return is_finished_; })) return {};
+    is_pending_ = is_finished_ = false;
+    demand(nng_aio_result(aio_.get()), "receiving with nng");
+    return Message(nng_aio_get_msg(aio_.get()));
+  }
+
+  /// Ends a receive that is pending; its message, if it has come after all, is dropped.
+  void cancel() noexcept {
+    if (!is_pending_) return;
+    nng_aio_cancel(aio_.get());
+    nng_aio_wait(aio_.get());
+    if (nng_aio_result(aio_.get()) == 0) Message(nng_aio_get_msg(aio_.get())).reset();
+    is_pending_ = is_finished_ = false;
+  }
+
+  /// Called by nng, on a thread of its own.
+  void finish() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_finished_ = true;
+    }
+    finished_.notify_one();
+  }
+
+ private:
+  nng_socket socket_;
+  Aio aio_;
+  bool is_pending_ = false;
+  std::mutex mutex_;
+  std::condition_variable finished_;
+  bool is_finished_ = false;
+};
+
+/// REQ has one call at a time. nng would drop it for a new one, and with it a reply that is only late. So a new call is
+/// busy until the reply has come or will not come any more.
+class Requester final : public hopmeter::Client {
+ public:
+  Requester(const hopmeter::Setup& setup, const hopmeter::Link& link)
       : socket_(nng_req0_open), reply_(socket_), spins_(setup.wait() == hopmeter::Wait::spin) {
     socket_.connect(link);
   }
 
   hopmeter::Sent start(std::size_t payload_bytes, hopmeter::Fill fill) override {
-    if (is_asking_ && !is_over()) return hopmeter::Sent::busy;
-    reply_.abandon();
+    if (is_calling_ && !is_call_over()) return hopmeter::Sent::busy;
+    reply_.cancel();
     const auto sent = socket_.send(payload_bytes, fill);
-    is_asking_ = sent == hopmeter::Sent::accepted;
-    if (is_asking_) started_ = Clock::now();
+    is_calling_ = sent == hopmeter::Sent::accepted;
+    if (is_calling_) start_ = Clock::now();
     return sent;
   }
 
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
-    auto message = next(timeout);
-    if (message) take(hopmeter::Received::split(bytes(message)));
-    return message ? 1 : 0;
+    if (!late_.empty()) {
+      const auto reply = std::move(late_.front());
+      late_.pop_front();
+      return hand_over(reply, take);
+    }
+    if (is_calling_) {
+      const auto reply = look(timeout);
+      is_calling_ = reply == nullptr;
+      return hand_over(reply, take);
+    }
+    // nng takes it for a mistake to receive without a call.
+    if (!spins_) std::this_thread::sleep_for(timeout);
+    return 0;
   }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Whether the call under way has its reply, which is put aside, or has been waited for long enough.
-  bool is_over() {
-    if (auto reply = look(hopmeter::Timeout::zero())) {
-      late_.push_back(std::move(reply));
-      return true;
-    }
-    return Clock::now() - started_ >= longest_call;
-  }
-
-  Message next(hopmeter::Timeout timeout) {
-    if (!late_.empty()) {
-      auto reply = std::move(late_.front());
-      late_.pop_front();
-      return reply;
-    }
-    if (is_asking_) {
-      auto reply = look(timeout);
-      is_asking_ = reply == nullptr;
-      return reply;
-    }
-    // nng takes it for a mistake to receive without a call.
-    if (!spins_) std::this_thread::sleep_for(timeout);
-    return {};
+  /// Whether the call has its reply, which is stored for a later poll, or has waited long enough.
+  bool is_call_over() {
+    auto reply = look(hopmeter::Timeout::zero());
+    if (!reply) return Clock::now() - start_ >= longest_call;
+    late_.push_back(std::move(reply));
+    return true;
   }
 
   Message look(hopmeter::Timeout timeout) {
@@ -76,58 +116,39 @@ class Asking final : public hopmeter::Client {
   }
 
   Socket socket_;
-  Reply reply_;
+  PendingReply reply_;
   bool spins_;
-  bool is_asking_ = false;
-  Clock::time_point started_;
+  bool is_calling_ = false;
+  Clock::time_point start_;
   std::deque<Message> late_;
 };
 
-class Answering final : public hopmeter::Server, public hopmeter::Replier {
+class Responder final : public hopmeter::Server, public hopmeter::Replier {
  public:
-  Answering(const hopmeter::Setup& setup, const hopmeter::Link& link) : socket_(nng_rep0_open) {
-    require(nng_socket_set_ms(*socket_, NNG_OPT_SENDTIMEO, reply_ms), "limiting replies");
+  Responder(const hopmeter::Setup& setup, const hopmeter::Link& link) : socket_(nng_rep0_open) {
+    demand(nng_socket_set_ms(*socket_, NNG_OPT_SENDTIMEO, reply_ms), "limiting replies");
     socket_.bind(setup, link);
   }
   std::string address() const override { return socket_.address(); }
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Handle handle) override { return answer(timeout, handle); }
-  hopmeter::Owned<hopmeter::Subscription> serve(hopmeter::OnRequest on_request) override;
 
-  std::size_t answer(hopmeter::Timeout timeout, const auto& handle) {
-    const auto message = socket_.receive(timeout);
-    if (message) handle(hopmeter::Received::split(bytes(message)), *this);
-    return message ? 1 : 0;
+  /// nng's callbacks may not wait and a handler may, so a thread of this link calls it.
+  hopmeter::Owned<hopmeter::Subscription> serve(hopmeter::OnRequest on_request) override {
+    return std::make_unique<hopmeter::LoopThread>(
+        [this, on_request = std::move(on_request)] { answer(nap, on_request); });
   }
 
-  /// A reply that cannot leave in time is lost, as one to a client that is gone is.
+  /// A reply that cannot leave in time is lost, like one to a client that is gone.
   hopmeter::Sent reply(std::size_t payload_bytes, hopmeter::Fill fill) override {
     socket_.send(payload_bytes, fill, 0);
     return hopmeter::Sent::accepted;
   }
+  hopmeter::Sent forward(const hopmeter::Received& received) override { return Replier::forward(received); }
 
  private:
+  std::size_t answer(hopmeter::Timeout timeout, const auto& handle) {
+    return hand_over(socket_.receive(timeout), handle, *this);
+  }
+
   Socket socket_;
 };
-
-/// A server that is called. nng's callbacks may not wait and a handler may, so they wake a thread of this link.
-class Serving final : public hopmeter::Subscription {
- public:
-  Serving(Answering& server, hopmeter::OnRequest on_request) : on_request_(std::move(on_request)) {
-    thread_ = std::thread([this, &server] {
-      while (!is_over_) server.answer(nap, on_request_);
-    });
-  }
-  ~Serving() override {
-    is_over_ = true;
-    thread_.join();
-  }
-
- private:
-  hopmeter::OnRequest on_request_;
-  std::atomic<bool> is_over_ = false;
-  std::thread thread_;
-};
-
-inline hopmeter::Owned<hopmeter::Subscription> Answering::serve(hopmeter::OnRequest on_request) {
-  return std::make_unique<Serving>(*this, std::move(on_request));
-}

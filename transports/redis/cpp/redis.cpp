@@ -6,34 +6,34 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "hopmeter/draft.hpp"
 #include "hopmeter/hopmeter.hpp"
+#include "hopmeter/host_port.hpp"
+#include "hopmeter/resource.hpp"
 
 using namespace hopmeter;
 
 namespace {
 
-struct Freed {
-  void operator()(redisContext* context) const noexcept { redisFree(context); }
-  void operator()(redisReply* reply) const noexcept { freeReplyObject(reply); }
-};
-using Context = std::unique_ptr<redisContext, Freed>;
-using Reply = std::unique_ptr<redisReply, Freed>;
+using Reply = Resource<redisReply, freeReplyObject>;
 
 /// A connection to the broker.
 class Connection {
  public:
   explicit Connection(const Setup& setup) {
     const auto daemon = setup.daemon();
-    const auto space = daemon.find(' '), colon = daemon.find(':');
-    if (setup.setting<std::string>("endpoint") == "unix")
+    const auto space = daemon.find(' ');
+    if (setup.setting<std::string>("endpoint") == "unix") {
       context_.reset(redisConnectUnix(daemon.substr(space + 1).c_str()));
-    else
-      context_.reset(redisConnect(daemon.substr(0, colon).c_str(), std::stoi(daemon.substr(colon + 1))));
+    } else {
+      const auto [host, port] = HostPort::parse(daemon.substr(0, space));
+      context_.reset(redisConnect(host.c_str(), port));
+    }
     if (!context_) throw Error("connecting to redis-server: out of memory");
     demand(context_->err == 0, "connecting to redis-server at " + daemon);
   }
 
-  /// PUBLISH, which the broker answers; the call waits for that, as hiredis does.
+  /// Publishes a frame and waits for the broker's answer, as hiredis does.
   Sent publish(const std::string& channel, std::span<const std::byte> frame) {
     const Reply reply(static_cast<redisReply*>(
         redisCommand(context_.get(), "PUBLISH %b %b", channel.data(), channel.size(), frame.data(), frame.size())));
@@ -42,8 +42,9 @@ class Connection {
     return Sent::accepted;
   }
 
-  /// From here on nothing is asked any more, and a read that finds nothing in time is no failure to hiredis, which
-  /// takes it for one on a connection that blocks. The socket does, unless this end spins.
+  /// Nothing is requested after this. A read may then time out, which hiredis takes for a failure only if the
+  /// connection blocks, so the connection is marked as non-blocking. The socket itself blocks, except if this end
+  /// spins.
   void subscribe(const std::string& channel, bool spins) {
     const Reply reply(static_cast<redisReply*>(redisCommand(context_.get(), "SUBSCRIBE %s", channel.c_str())));
     demand(reply != nullptr, "subscribing at redis-server");
@@ -51,22 +52,22 @@ class Connection {
     if (spins) demand(fcntl(context_->fd, F_SETFL, fcntl(context_->fd, F_GETFL) | O_NONBLOCK) == 0, "subscribing");
   }
 
-  /// How long a read waits; a zero would have no end.
-  void wait_for(Timeout timeout) {
-    if (timeout == patience_) return;
-    patience_ = timeout;
+  /// Sets how long a read waits; a timeout of zero would never end.
+  void set_timeout(Timeout timeout) {
+    if (timeout == timeout_) return;
+    timeout_ = timeout;
     const auto us = std::max<Timeout::rep>(1, timeout.count() / 1000);
     const timeval limit{us / 1'000'000, us % 1'000'000};
     demand(setsockopt(context_->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0, "setting a timeout");
   }
 
-  /// The next reply, or nothing where a read found nothing in time.
-  Reply next() {
-    auto reply = read();
+  /// The next reply, or null if none came in time.
+  Reply receive() {
+    auto reply = parse();
     errno = 0;
     while (!reply && errno != EAGAIN) {
       demand(redisBufferRead(context_.get()) == REDIS_OK, "receiving from redis-server");
-      if (errno != EAGAIN) reply = read();
+      if (errno != EAGAIN) reply = parse();
     }
     return reply;
   }
@@ -76,34 +77,32 @@ class Connection {
     if (!good) throw Error(doing + ": " + context_->errstr);
   }
 
-  Reply read() {
+  /// The next reply of those that have been read; null if none is complete.
+  Reply parse() {
     void* reply = nullptr;
-    demand(redisGetReplyFromReader(context_.get(), &reply) == REDIS_OK, "understanding redis-server");
+    demand(redisGetReplyFromReader(context_.get(), &reply) == REDIS_OK, "parsing a reply of redis-server");
     return Reply(static_cast<redisReply*>(reply));
   }
 
-  Context context_;
-  Timeout patience_{-1};
+  Resource<redisContext, redisFree> context_;
+  Timeout timeout_{-1};
 };
 
 class Pub final : public Publisher {
  public:
   Pub(const Setup& setup, const Link& link) : connection_(setup), channel_(link.name) {}
   Sent send(std::size_t payload_bytes, Fill fill) override {
-    frame_.resize(header_bytes + payload_bytes);
-    fill(std::span(frame_));
-    return connection_.publish(channel_, frame_);
+    return connection_.publish(channel_, draft_.write(payload_bytes, fill));
   }
   /// Sends the bytes from where they were received.
   Sent forward(const Received& received) override {
-    const auto& whole = *received.native<std::span<const std::byte>>();
-    return connection_.publish(channel_, whole);
+    return connection_.publish(channel_, received.require_native<std::span<const std::byte>>("Redis"));
   }
 
  private:
   Connection connection_;
   std::string channel_;
-  std::vector<std::byte> frame_;
+  Draft draft_;
 };
 
 class Sub final : public Subscriber {
@@ -114,8 +113,8 @@ class Sub final : public Subscriber {
 
   /// A message is an array: the word `message`, the channel, the frame.
   std::size_t poll(Timeout timeout, Take take) override {
-    if (!spins_) connection_.wait_for(timeout);
-    const auto reply = connection_.next();
+    if (!spins_) connection_.set_timeout(timeout);
+    const auto reply = connection_.receive();
     if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements != 3) return 0;
     const auto& frame = *reply->element[2];
     const std::span whole(reinterpret_cast<const std::byte*>(frame.str), frame.len);
@@ -132,9 +131,7 @@ class Redis final : public Transport {
  public:
   explicit Redis(const Setup& setup) : setup_(setup) {}
 
-  static std::string version() {
-    return std::to_string(HIREDIS_MAJOR) + "." + std::to_string(HIREDIS_MINOR) + "." + std::to_string(HIREDIS_PATCH);
-  }
+  static std::string version() { return version_text(HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH); }
 
   Owned<Publisher> publisher(const Link& link) override { return std::make_unique<Pub>(setup_, link); }
   Owned<Subscriber> subscriber(const Link& link) override { return std::make_unique<Sub>(setup_, link); }

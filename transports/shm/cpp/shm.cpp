@@ -1,16 +1,9 @@
-/// The ring of ../rust by its C ABI, as hopmeter's contract wants it. What it is and does: ../README.md.
+/// The ring of ../rust by its C ABI; ../README.md describes it.
 #include "hopmeter_shm.h"
 
-#include <chrono>
-#include <cstdio>
-#include <exception>
-#include <memory>
-#include <span>
-#include <string>
-#include <thread>
-#include <utility>
-
 #include "hopmeter/hopmeter.hpp"
+#include "hopmeter/loop_thread.hpp"
+#include "hopmeter/resource.hpp"
 
 using namespace hopmeter;
 using namespace std::chrono_literals;
@@ -20,18 +13,25 @@ namespace {
 /// How long a called end sleeps at most; closing wakes it earlier.
 constexpr auto nap = 1s;
 
-[[noreturn]] void fail() { throw Error(hopmeter_shm_error(), hopmeter_shm_remedy()); }
+[[noreturn]] void throw_last_error() { throw Error(hopmeter_shm_error(), hopmeter_shm_remedy()); }
 
-/// Where a handle's frames are: at equal distances from the first.
-template <class Byte>
-class Frames {
+/// A handle of the library with its frames, which are at equal distances from the first.
+template <class Raw, auto destroy, auto frame, class Byte>
+class Ring {
  public:
-  Frames(Byte* first, Byte* second) : first_(first), distance_(second - first) {}
-  std::span<Byte> at(std::int64_t slot, std::size_t payload_bytes) const {
+  explicit Ring(Raw* raw) : raw_(raw) {
+    if (!raw) throw_last_error();
+    first_ = reinterpret_cast<Byte*>(frame(raw, 0));
+    distance_ = reinterpret_cast<Byte*>(frame(raw, 1)) - first_;
+  }
+
+  Raw* operator*() const noexcept { return raw_.get(); }
+  std::span<Byte> frame_at(std::int64_t slot, std::size_t payload_bytes) const {
     return {first_ + slot * distance_, header_bytes + payload_bytes};
   }
 
  private:
+  Resource<Raw, destroy> raw_;
   Byte* first_;
   std::ptrdiff_t distance_;
 };
@@ -39,88 +39,56 @@ class Frames {
 class Producer final : public Publisher {
  public:
   Producer(const Link& link, const Setup& setup)
-      : ring_(open(link, setup)), frames_(frame(0), frame(1)), address_(hopmeter_shm_producer_address(ring_.get())) {}
+      : ring_(hopmeter_shm_producer_open(link.name.c_str(), setup.setting<std::uint32_t>("slots"),
+                                         setup.frame_bytes() - header_bytes,
+                                         setup.setting<std::string>("when_full") == "drop_oldest")) {}
 
-  std::string address() const override { return address_; }
+  std::string address() const override { return hopmeter_shm_producer_address(*ring_); }
 
   Sent send(std::size_t payload_bytes, Fill fill) override {
-    const auto slot = hopmeter_shm_producer_reserve(ring_.get(), payload_bytes);
+    const auto slot = hopmeter_shm_producer_reserve(*ring_, payload_bytes);
     if (slot == HOPMETER_SHM_NOTHING) return Sent::busy;
-    if (slot < 0) fail();
-    fill(frames_.at(slot, payload_bytes));
-    hopmeter_shm_producer_publish(ring_.get(), payload_bytes);
+    if (slot < 0) throw_last_error();
+    fill(ring_.frame_at(slot, payload_bytes));
+    hopmeter_shm_producer_publish(*ring_, payload_bytes);
     return Sent::accepted;
   }
 
  private:
-  struct Close {
-    void operator()(hopmeter_shm_producer* ring) const { hopmeter_shm_producer_close(ring); }
-  };
-  using Ring = std::unique_ptr<hopmeter_shm_producer, Close>;
-
-  static Ring open(const Link& link, const Setup& setup) {
-    const auto slots = setup.setting<std::uint32_t>("slots");
-    const bool drops = setup.setting<std::string>("when_full") == "drop_oldest";
-    Ring ring(hopmeter_shm_producer_open(link.name.c_str(), slots, setup.frame_bytes() - header_bytes, drops));
-    if (!ring) fail();
-    return ring;
-  }
-
-  std::byte* frame(std::uint32_t slot) const {
-    return reinterpret_cast<std::byte*>(hopmeter_shm_producer_frame(ring_.get(), slot));
-  }
-
-  Ring ring_;
-  Frames<std::byte> frames_;
-  std::string address_;
+  Ring<hopmeter_shm_producer, hopmeter_shm_producer_close, hopmeter_shm_producer_frame, std::byte> ring_;
 };
 
 /// A receiving end of the ring.
 class Consumer {
  public:
-  Consumer(const Link& link, bool sleeps) : ring_(connect(link, sleeps)), frames_(frame(0), frame(1)) {}
+  Consumer(const Link& link, bool sleeps)
+      : ring_(hopmeter_shm_consumer_connect(link.address.c_str(), link.name.c_str(), sleeps)) {}
 
-  /// Hands the next frame to `use`, if it is there; whether it was.
+  /// Hands the next frame to `use` if it is there; returns whether it was.
   template <class Use>
   bool receive(const Use& use) const {
-    const auto claim = hopmeter_shm_consumer_claim(ring_.get());
+    const auto claim = hopmeter_shm_consumer_claim(*ring_);
     if (claim == HOPMETER_SHM_NOTHING) return false;
-    if (claim < 0) fail();
+    if (claim < 0) throw_last_error();
     const auto slot = claim & ((1 << HOPMETER_SHM_SLOT_BITS) - 1);
-    use(Received::split(frames_.at(slot, static_cast<std::size_t>(claim >> HOPMETER_SHM_SLOT_BITS))));
-    hopmeter_shm_consumer_release(ring_.get());
+    use(Received::split(ring_.frame_at(slot, static_cast<std::size_t>(claim >> HOPMETER_SHM_SLOT_BITS))));
+    hopmeter_shm_consumer_release(*ring_);
     return true;
   }
 
   void sleep(Timeout timeout) const {
-    hopmeter_shm_consumer_sleep(ring_.get(), static_cast<std::uint64_t>(timeout.count()));
+    hopmeter_shm_consumer_sleep(*ring_, static_cast<std::uint64_t>(timeout.count()));
   }
-  void interrupt() const { hopmeter_shm_consumer_interrupt(ring_.get()); }
+  void interrupt() const { hopmeter_shm_consumer_interrupt(*ring_); }
 
  private:
-  struct Close {
-    void operator()(hopmeter_shm_consumer* ring) const { hopmeter_shm_consumer_close(ring); }
-  };
-  using Ring = std::unique_ptr<hopmeter_shm_consumer, Close>;
-
-  static Ring connect(const Link& link, bool sleeps) {
-    Ring ring(hopmeter_shm_consumer_connect(link.address.c_str(), link.name.c_str(), sleeps));
-    if (!ring) fail();
-    return ring;
-  }
-
-  const std::byte* frame(std::uint32_t slot) const {
-    return reinterpret_cast<const std::byte*>(hopmeter_shm_consumer_frame(ring_.get(), slot));
-  }
-
-  Ring ring_;
-  Frames<const std::byte> frames_;
+  Ring<hopmeter_shm_consumer, hopmeter_shm_consumer_close, hopmeter_shm_consumer_frame, const std::byte> ring_;
 };
 
 class Polled final : public Subscriber {
  public:
   Polled(const Link& link, const Setup& setup)
-      : sleeps_(setup.wait() != Wait::spin), consumer_(link, sleeps_), at_once_(setup.setting<std::size_t>("slots")) {}
+      : sleeps_(setup.wait() != Wait::spin), consumer_(link, sleeps_), most_(setup.setting<std::size_t>("slots")) {}
 
   std::size_t poll(Timeout timeout, Take take) override {
     const auto count = drain(take);
@@ -130,41 +98,34 @@ class Polled final : public Subscriber {
   }
 
  private:
-  /// At most as many as the ring has, so that a poll ends even where the sender is faster.
+  /// At most as many as the ring has, so that a poll ends even if the sender is faster.
   std::size_t drain(Take take) const {
     std::size_t count = 0;
-    while (count < at_once_ && consumer_.receive(take)) ++count;
+    while (count < most_ && consumer_.receive(take)) ++count;
     return count;
   }
 
   bool sleeps_;
   Consumer consumer_;
-  std::size_t at_once_;
+  std::size_t most_;
 };
 
-/// A thread that sleeps in the ring and calls.
+/// Called by a thread that sleeps in the ring.
 class Called final : public Subscription {
  public:
   Called(const Link& link, OnFrame on_frame)
-      : consumer_(link, true), on_frame_(std::move(on_frame)), thread_([this](std::stop_token stop) { run(stop); }) {}
-  ~Called() override {
-    thread_.request_stop();
-    consumer_.interrupt();
-    thread_.join();
-  }
+      : consumer_(link, true),
+        on_frame_(std::move(on_frame)),
+        thread_([this] { step(); }, [this] { consumer_.interrupt(); }) {}
 
  private:
-  void run(const std::stop_token& stop) noexcept try {
-    while (!stop.stop_requested()) {
-      if (!consumer_.receive(on_frame_)) consumer_.sleep(nap);
-    }
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "shm: no more calls: %s\n", error.what());
+  void step() const {
+    if (!consumer_.receive(on_frame_)) consumer_.sleep(nap);
   }
 
   Consumer consumer_;
   OnFrame on_frame_;
-  std::jthread thread_;
+  LoopThread thread_;
 };
 
 class Shm final : public Transport {

@@ -3,9 +3,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
-#include <charconv>
-
 #include "../../_streams/cpp/streams.hpp"
+#include "hopmeter/host_port.hpp"
 
 namespace {
 
@@ -23,23 +22,23 @@ class Tcp final : public streams::Family {
         receive_buffer_(setup.setting<int>("receive_buffer")) {}
 
   Endpoint listen(const hopmeter::Link&) const override {
-    auto listener = socket();
+    auto listener = open_socket();
     // A fixed port can be bound again while connections of an earlier trial linger.
     listener.set(SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
     sockaddr_in place = loopback(port_);
     auto* address = reinterpret_cast<sockaddr*>(&place);
     socklen_t size = sizeof place;
-    if (::bind(*listener, address, size) != 0 || ::listen(*listener, streams::waiting_receivers) != 0) {
+    if (::bind(*listener, address, size) != 0 || ::listen(*listener, streams::listen_backlog) != 0) {
       throw Error::system("binding port " + std::to_string(port_) + " of 127.0.0.1",
                           "use port = 0, which takes a free one");
     }
     if (::getsockname(*listener, address, &size) != 0) throw Error::system("asking which port was bound");
-    return {std::move(listener), prefix + std::to_string(ntohs(place.sin_port))};
+    return {std::move(listener), "127.0.0.1:" + std::to_string(ntohs(place.sin_port))};
   }
 
   Socket connect(const std::string& address) const override {
-    const sockaddr_in place = loopback(port_of(address));
-    auto connection = socket();
+    const sockaddr_in place = loopback(hopmeter::HostPort::parse(address).port);
+    auto connection = open_socket();
     if (::connect(*connection, reinterpret_cast<const sockaddr*>(&place), sizeof place) != 0) {
       throw Error::system("connecting to " + address);
     }
@@ -47,16 +46,14 @@ class Tcp final : public streams::Family {
   }
 
  private:
-  static constexpr const char* prefix = "127.0.0.1:";
-
   /// Buffers are set before the connection exists, since TCP fixes its window scale with it; accepted connections
   /// inherit all options from the listening socket.
-  Socket socket() const {
-    auto made = Socket::of(AF_INET);
-    made.set(IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");
-    made.set_send_buffer(send_buffer_);
-    made.set_receive_buffer(receive_buffer_);
-    return made;
+  Socket open_socket() const {
+    auto socket = Socket::create(AF_INET);
+    socket.set(IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");
+    socket.set_send_buffer(send_buffer_);
+    socket.set_receive_buffer(receive_buffer_);
+    return socket;
   }
 
   static sockaddr_in loopback(std::uint16_t port) {
@@ -67,20 +64,10 @@ class Tcp final : public streams::Family {
     return place;
   }
 
-  static std::uint16_t port_of(const std::string& address) {
-    std::uint16_t port = 0;
-    const auto begin = address.starts_with(prefix) ? address.data() + std::strlen(prefix) : address.data();
-    const auto end = address.data() + address.size();
-    const auto [read, error] = std::from_chars(begin, end, port);
-    if (error != std::errc() || read != end || begin == address.data())
-      throw Error("the address " + address + " is no 127.0.0.1:PORT");
-    return port;
-  }
-
   std::uint16_t port_;
   int send_buffer_, receive_buffer_;
 };
 
 }  // namespace
 
-int main(int argc, char** argv) { return hopmeter::run<streams::Streams<Tcp>>(argc, argv); }
+int main(int argc, char** argv) { return hopmeter::run<streams::StreamTransport<Tcp>>(argc, argv); }

@@ -17,30 +17,31 @@ class Unix final : public streams::Family {
       : directory_(setup.directory()), send_buffer_(setup.setting<int>("send_buffer")) {}
 
   Endpoint listen(const hopmeter::Link& link) const override {
-    Endpoint made{Socket::of(AF_UNIX), directory_ + "/" + link.name + ".sock"};
-    at(made.address, made.listener, ::bind, "binding ");
-    if (::listen(*made.listener, streams::waiting_receivers) != 0) throw Error::system("listening at " + made.address);
-    return made;
+    Endpoint endpoint{Socket::create(AF_UNIX), directory_ + "/" + link.name + ".sock"};
+    call_at(endpoint.address, endpoint.listener, ::bind, "binding ");
+    if (::listen(*endpoint.listener, streams::listen_backlog) != 0)
+      throw Error::system("listening at " + endpoint.address);
+    return endpoint;
   }
 
-  void accepted(const Socket& connection) const override { connection.set_send_buffer(send_buffer_); }
+  void configure(const Socket& connection) const override { connection.set_send_buffer(send_buffer_); }
 
   Socket connect(const std::string& address) const override {
-    auto connection = Socket::of(AF_UNIX);
-    at(address, connection, ::connect, "connecting to ");
+    auto connection = Socket::create(AF_UNIX);
+    call_at(address, connection, ::connect, "connecting to ");
     return connection;
   }
 
   // The launcher removes the folder in any case.
-  void removed(const std::string& address) const noexcept override { ::unlink(address.c_str()); }
+  void remove_endpoint(const std::string& address) const noexcept override { ::unlink(address.c_str()); }
 
  private:
   /// Calls `bind` or `connect` with the address of a socket file.
   template <class Call>
-  static void at(const std::string& path, const Socket& socket, Call call, const std::string& doing) {
+  static void call_at(const std::string& path, const Socket& socket, Call call, const std::string& doing) {
     sockaddr_un place{.sun_family = AF_UNIX, .sun_path = {}};
     if (path.size() >= sizeof place.sun_path) {
-      throw Error(path + " is no address of a Unix socket, which has at most 107 bytes",
+      throw Error(path + " is too long for the address of a Unix socket, which has at most 107 bytes",
                   "let TMPDIR name a folder with a shorter path");
     }
     path.copy(place.sun_path, path.size());
@@ -53,4 +54,4 @@ class Unix final : public streams::Family {
 
 }  // namespace
 
-int main(int argc, char** argv) { return hopmeter::run<streams::Streams<Unix>>(argc, argv); }
+int main(int argc, char** argv) { return hopmeter::run<streams::StreamTransport<Unix>>(argc, argv); }

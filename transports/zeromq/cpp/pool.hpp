@@ -1,7 +1,7 @@
-/// Memory for large messages. ZeroMQ would ask the system for fresh pages for each, and every one of them costs a
-/// fault. Frames begin half a page in: how long the kernel takes to copy them goes by that place, into a TCP
-/// socket 1.16 times as long from a page's beginning, into a Unix socket 1.06 times as long from 64 bytes in
-/// (docs/findings/2026-11-23-page-offset-of-large-messages.md).
+/// Memory for large messages. Without it ZeroMQ would ask the system for new pages for each message, and each page
+/// costs a fault. Frames begin half a page in, because the time that the kernel takes to copy them depends on that
+/// place: from the beginning of a page into a TCP socket 1.16 times as long, from 64 bytes in into a Unix socket 1.06
+/// times as long (docs/findings/2026-11-23-page-offset-of-large-messages.md).
 #pragma once
 
 #include <algorithm>
@@ -14,19 +14,22 @@
 /// Frames that ZeroMQ gives back from its I/O threads. Outlives the context, which waits for all of them.
 class Pool {
  public:
+  /// Messages from this size on are written into the pool.
+  static constexpr std::size_t least_bytes = 64 << 10;
+
   explicit Pool(std::size_t frame_bytes) : frame_bytes_(frame_bytes) {}
 
-  /// A frame, or null when all are with ZeroMQ. A frame is made, and its pages touched, when none is free.
+  /// A frame, or null if ZeroMQ has all of them. If none is free, one is made and its pages are touched.
   std::byte* take() {
     const std::lock_guard lock(mutex_);
-    if (free_.empty() && frames_.size() < limit()) add();
+    if (free_.empty() && frames_.size() < std::max<std::size_t>(4, budget_bytes / frame_bytes_)) add();
     if (free_.empty()) return nullptr;
     std::byte* frame = free_.back();
     free_.pop_back();
     return frame;
   }
 
-  /// What ZeroMQ calls, on a thread of its own.
+  /// Called by ZeroMQ, on a thread of its own.
   static void give_back(void* frame, void* pool) noexcept {
     auto& ours = *static_cast<Pool*>(pool);
     const std::lock_guard lock(ours.mutex_);
@@ -42,13 +45,11 @@ class Pool {
     void operator()(std::byte* pages) const noexcept { ::operator delete(pages, page); }
   };
 
-  std::size_t limit() const noexcept { return std::max<std::size_t>(4, budget_bytes / frame_bytes_); }
-
   void add() {
     frames_.emplace_back(static_cast<std::byte*>(::operator new(lead_bytes + frame_bytes_, page)));
     std::byte* frame = frames_.back().get() + lead_bytes;
     std::fill_n(frame, frame_bytes_, std::byte{});
-    // Giving back may not fail, so the place for it is made here.
+    // Giving back may not fail, so room for it is made here.
     free_.reserve(frames_.size());
     free_.push_back(frame);
   }

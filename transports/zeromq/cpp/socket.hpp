@@ -1,17 +1,23 @@
-/// The sockets of the adapter: how a frame gets into a message of ZeroMQ and out again.
+/// A socket of ZeroMQ: how a frame gets into a message and out again.
 #pragma once
-
-#include "hopmeter/hopmeter.hpp"
 
 #include <filesystem>
 #include <zmq.hpp>
 
+#include "hopmeter/hopmeter.hpp"
 #include "pool.hpp"
 
-/// From here on a frame is written into the pool.
-inline constexpr std::size_t large_bytes = 64 << 10;
+/// What all ends of the process share. The context ends before the pool, to which it gives back frames.
+struct Process {
+  explicit Process(const hopmeter::Setup& setup)
+      : setup(setup), pool(setup.frame_bytes()), context(setup.setting<int>("io_threads")) {}
 
-inline std::span<std::byte> bytes(zmq::message_t& message) { return {message.data<std::byte>(), message.size()}; }
+  bool uses_tcp() const { return setup.setting<std::string>("endpoint") == "tcp"; }
+
+  hopmeter::Setup setup;
+  Pool pool;
+  zmq::context_t context;
+};
 
 /// A second reference to the same bytes, for `Received::keep`.
 class KeptMessage final : public hopmeter::Kept {
@@ -32,42 +38,30 @@ inline hopmeter::Received received(const zmq::message_t& message) {
   return hopmeter::Received::split(whole).with_native(&message).with_keep<KeptMessage::keep>();
 }
 
-/// What all ends of the process share. The context ends before the pool, whose frames it gives back.
-struct Shop {
-  explicit Shop(const hopmeter::Setup& setup)
-      : setup(setup), pool(setup.frame_bytes()), context(setup.setting<int>("io_threads")) {}
-
-  bool over_tcp() const { return setup.setting<std::string>("endpoint") == "tcp"; }
-
-  hopmeter::Setup setup;
-  Pool pool;
-  zmq::context_t context;
-};
-
-/// A socket that sends and receives frames without ever waiting longer than it is told.
-class Socket {
+/// Sends and receives frames without ever waiting longer than it is told: by itself a publisher (PUB), a subscriber
+/// (SUB) or a client (DEALER).
+class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, public hopmeter::Client {
  public:
-  Socket(Shop& shop, zmq::socket_type type)
-      : pool_(shop.pool), socket_(shop.context, type), spins_(shop.setup.wait() == hopmeter::Wait::spin) {
-    const auto hwm = shop.setup.setting<int>("hwm");
+  Socket(Process& process, zmq::socket_type type)
+      : process_(process), socket_(process.context, type), spins_(process.setup.wait() == hopmeter::Wait::spin) {
+    const auto hwm = process.setup.setting<int>("hwm");
     socket_.set(zmq::sockopt::sndhwm, hwm);
     socket_.set(zmq::sockopt::rcvhwm, hwm);
     socket_.set(zmq::sockopt::linger, 0);
   }
 
-  ~Socket() {
+  ~Socket() override {
     socket_.close();
     // ZeroMQ removes only the files that it has named itself.
-    std::error_code gone_already;
-    if (!path_.empty()) std::filesystem::remove(path_, gone_already);
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove(path_, ignored);
   }
 
   zmq::socket_t& operator*() noexcept { return socket_; }
 
-  void bind(const hopmeter::Setup& setup, const hopmeter::Link& link) {
-    const bool tcp = setup.setting<std::string>("endpoint") == "tcp";
-    if (!tcp) path_ = setup.directory() + "/" + link.name + ".zmq";
-    const auto endpoint = tcp ? "tcp://127.0.0.1:*" : "ipc://" + path_;
+  void bind(const hopmeter::Link& link) {
+    if (!process_.uses_tcp()) path_ = process_.setup.directory() + "/" + link.name + ".zmq";
+    const auto endpoint = path_.empty() ? "tcp://127.0.0.1:*" : "ipc://" + path_;
     attempt("binding " + endpoint, [&] { socket_.bind(endpoint); });
   }
 
@@ -75,40 +69,45 @@ class Socket {
     attempt("connecting to " + link.address, [&] { socket_.connect(link.address); });
   }
 
-  std::string address() const { return socket_.get(zmq::sockopt::last_endpoint); }
+  std::string address() const override { return socket_.get(zmq::sockopt::last_endpoint); }
 
-  /// Sends a new frame, behind `route` where there is one.
-  hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill, zmq::message_t* route = nullptr) {
+  hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
+    return send_after(nullptr, payload_bytes, fill);
+  }
+  hopmeter::Sent start(std::size_t payload_bytes, hopmeter::Fill fill) override { return send(payload_bytes, fill); }
+  hopmeter::Sent forward(const hopmeter::Received& received) override { return forward_after(nullptr, received); }
+
+  /// Hands over one message. It goes back at once, so that the next one comes into memory that is still in the caches.
+  std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     zmq::message_t message;
-    if (!lend(message, hopmeter::header_bytes + payload_bytes)) return hopmeter::Sent::busy;
-    fill(bytes(message));
-    return send(message, route);
+    if (!receive(message, timeout)) return 0;
+    take(received(message));
+    return 1;
   }
 
-  /// Sends a message that was received, behind `route` where there is one: a reference to it, no copy.
-  hopmeter::Sent forward(const hopmeter::Received& received, zmq::message_t* route = nullptr) {
-    const auto* native = received.native<zmq::message_t>();
-    if (!native) throw hopmeter::Error("this frame did not come by ZeroMQ, so it cannot be moved on");
+  /// Sends a new frame, after a route if there is one.
+  hopmeter::Sent send_after(zmq::message_t* route, std::size_t payload_bytes, hopmeter::Fill fill) {
     zmq::message_t message;
-    message.copy(const_cast<zmq::message_t&>(*native));  // copies the reference; cppzmq has forgotten a const
-    return send(message, route);
+    if (!allocate(message, hopmeter::header_bytes + payload_bytes)) return hopmeter::Sent::busy;
+    fill(std::span(message.data<std::byte>(), message.size()));
+    return dispatch(message, route);
   }
 
-  /// Receives one message, waiting as long as the cell's wait and `timeout` say; answers whether one came.
+  /// Sends a message that was received, after a route if there is one: a reference to it, no copy.
+  hopmeter::Sent forward_after(zmq::message_t* route, const hopmeter::Received& received) {
+    zmq::message_t message;
+    // Copies the reference; cppzmq lacks a const here.
+    message.copy(const_cast<zmq::message_t&>(received.require_native<zmq::message_t>("ZeroMQ")));
+    return dispatch(message, route);
+  }
+
+  /// Receives one message, waiting as long as the cell's wait and `timeout` say; returns whether one came.
   bool receive(zmq::message_t& message, hopmeter::Timeout timeout) {
     if (!spins_) set_timeout(timeout);
     const int size = ::zmq_msg_recv(message.handle(), socket_.handle(), spins_ ? ZMQ_DONTWAIT : 0);
     if (size >= 0) return true;
     if (errno == EAGAIN || errno == EINTR) return false;
     throw zmq::error_t();
-  }
-
-  /// Hands over one message. It goes back at once, so that the next one comes into memory that is still in the caches.
-  std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) {
-    zmq::message_t message;
-    if (!receive(message, timeout)) return 0;
-    take(received(message));
-    return 1;
   }
 
  private:
@@ -122,17 +121,17 @@ class Socket {
     }
   }
 
-  bool lend(zmq::message_t& message, std::size_t size) {
-    if (size < large_bytes) {
+  bool allocate(zmq::message_t& message, std::size_t size) {
+    if (size < Pool::least_bytes) {
       message.rebuild(size);
       return true;
     }
-    std::byte* frame = pool_.take();
-    if (frame) message.rebuild(frame, size, Pool::give_back, &pool_);
+    std::byte* frame = process_.pool.take();
+    if (frame) message.rebuild(frame, size, Pool::give_back, &process_.pool);
     return frame != nullptr;
   }
 
-  hopmeter::Sent send(zmq::message_t& message, zmq::message_t* route) {
+  hopmeter::Sent dispatch(zmq::message_t& message, zmq::message_t* route) {
     if (route) {
       // The route is sent as a copy: a busy reply is offered again.
       zmq::message_t copy;
@@ -147,7 +146,7 @@ class Socket {
     if (ms != timeout_ms_) socket_.set(zmq::sockopt::rcvtimeo, timeout_ms_ = ms);
   }
 
-  Pool& pool_;
+  Process& process_;
   zmq::socket_t socket_;
   std::string path_;
   bool spins_;

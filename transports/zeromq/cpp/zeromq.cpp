@@ -1,56 +1,16 @@
 /// ZeroMQ by cppzmq: PUB and SUB, DEALER and ROUTER. ../README.md says what is on the wire.
-#include "hopmeter/hopmeter.hpp"
 #include "socket.hpp"
 
 using namespace hopmeter;
 
 namespace {
 
-class Pub final : public Publisher {
- public:
-  Pub(Shop& shop, const Link& link) : socket_(shop, zmq::socket_type::pub) {
-    (*socket_).set(zmq::sockopt::xpub_nodrop, shop.setup.setting<bool>("nodrop"));
-    socket_.bind(shop.setup, link);
-  }
-  std::string address() const override { return socket_.address(); }
-  Sent send(std::size_t payload_bytes, Fill fill) override { return socket_.send(payload_bytes, fill); }
-  Sent forward(const Received& received) override { return socket_.forward(received); }
-
- private:
-  Socket socket_;
-};
-
-class Sub final : public Subscriber {
- public:
-  Sub(Shop& shop, const Link& link) : socket_(shop, zmq::socket_type::sub) {
-    (*socket_).set(zmq::sockopt::subscribe, "");
-    socket_.connect(link);
-  }
-
-  std::size_t poll(Timeout timeout, Take take) override { return socket_.poll(timeout, take); }
-
- private:
-  Socket socket_;
-};
-
-class Dealer final : public Client {
- public:
-  Dealer(Shop& shop, const Link& link) : socket_(shop, zmq::socket_type::dealer) { socket_.connect(link); }
-  Sent start(std::size_t payload_bytes, Fill fill) override { return socket_.send(payload_bytes, fill); }
-  Sent forward(const Received& received) override { return socket_.forward(received); }
-
-  std::size_t poll(Timeout timeout, Take take) override { return socket_.poll(timeout, take); }
-
- private:
-  Socket socket_;
-};
-
 class Router final : public Server, public Replier {
  public:
-  Router(Shop& shop, const Link& link) : socket_(shop, zmq::socket_type::router) {
+  Router(Process& process, const Link& link) : socket_(process, zmq::socket_type::router) {
     // Without it a reply that finds the queue full would be dropped instead of refused.
     (*socket_).set(zmq::sockopt::router_mandatory, true);
-    socket_.bind(shop.setup, link);
+    socket_.bind(link);
   }
   std::string address() const override { return socket_.address(); }
 
@@ -63,11 +23,10 @@ class Router final : public Server, public Replier {
   }
 
   Sent reply(std::size_t payload_bytes, Fill fill) override {
-    return answer([&] { return socket_.send(payload_bytes, fill, &route_); });
+    return answer([&] { return socket_.send_after(&route_, payload_bytes, fill); });
   }
-
   Sent forward(const Received& received) override {
-    return answer([&] { return socket_.forward(received, &route_); });
+    return answer([&] { return socket_.forward_after(&route_, received); });
   }
 
  private:
@@ -87,21 +46,35 @@ class Router final : public Server, public Replier {
 
 class Zeromq final : public Transport {
  public:
-  explicit Zeromq(const Setup& setup) : shop_(setup) {}
+  explicit Zeromq(const Setup& setup) : process_(setup) {}
 
   static std::string version() {
     const auto [major, minor, patch] = zmq::version();
-    return "libzmq " + std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+    return "libzmq " + version_text(major, minor, patch);
   }
 
-  Owned<Publisher> publisher(const Link& link) override { return std::make_unique<Pub>(shop_, link); }
-  Owned<Subscriber> subscriber(const Link& link) override { return std::make_unique<Sub>(shop_, link); }
-  Owned<Server> server(const Link& link) override { return std::make_unique<Router>(shop_, link); }
-  Owned<Client> client(const Link& link) override { return std::make_unique<Dealer>(shop_, link); }
-  Facts facts() override { return {{"path", shop_.over_tcp() ? "TCP on the loopback device" : "Unix sockets"}}; }
+  Owned<Publisher> publisher(const Link& link) override {
+    auto socket = std::make_unique<Socket>(process_, zmq::socket_type::pub);
+    (**socket).set(zmq::sockopt::xpub_nodrop, process_.setup.setting<bool>("nodrop"));
+    socket->bind(link);
+    return socket;
+  }
+  Owned<Subscriber> subscriber(const Link& link) override {
+    auto socket = std::make_unique<Socket>(process_, zmq::socket_type::sub);
+    (**socket).set(zmq::sockopt::subscribe, "");
+    socket->connect(link);
+    return socket;
+  }
+  Owned<Server> server(const Link& link) override { return std::make_unique<Router>(process_, link); }
+  Owned<Client> client(const Link& link) override {
+    auto socket = std::make_unique<Socket>(process_, zmq::socket_type::dealer);
+    socket->connect(link);
+    return socket;
+  }
+  Facts facts() override { return {{"path", process_.uses_tcp() ? "TCP on the loopback device" : "Unix sockets"}}; }
 
  private:
-  Shop shop_;
+  Process process_;
 };
 
 }  // namespace
