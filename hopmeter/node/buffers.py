@@ -1,13 +1,71 @@
-"""Memory for frames that the kernel copies."""
+"""Memory for the frames that an end sends, for libraries that copy a frame or are done with it when they return."""
 
 from __future__ import annotations
 
+import ctypes
 import mmap
+from typing import Any
+
+from hopmeter.node.contract import HEADER_BYTES, Fill
 
 
 def page_aligned(size: int) -> memoryview:
     """`size` bytes of zeros that begin on a page, and so on a cache line.
 
-    The kernel copies a megabyte from there into a TCP socket up to three times as fast as from where a bytearray lies.
+    The kernel copies a megabyte from there into a TCP socket up to three times as fast as from a bytearray.
     """
     return memoryview(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+
+
+class FrameBuffer:
+    """One writable buffer for all frames."""
+
+    def __init__(self, frame_bytes: int) -> None:
+        self._buffer = memoryview(bytearray(frame_bytes))
+        self._frame = self._buffer
+
+    def fill(self, payload_bytes: int, fill: Fill) -> memoryview:
+        """Has a frame written; it is valid until the next one."""
+        if len(self._frame) != HEADER_BYTES + payload_bytes:
+            self._frame = self._buffer[: HEADER_BYTES + payload_bytes]
+        fill(self._frame)
+        return self._frame
+
+
+class PartsBuffer:
+    """One writable header and one writable payload for all frames of typed carriage."""
+
+    def __init__(self) -> None:
+        self._header = bytearray(HEADER_BYTES)
+        self._payload = bytearray()
+
+    def fill(self, payload_bytes: int, fill: Fill) -> tuple[bytearray, bytearray]:
+        """Has a header and a payload written; both are valid until the next ones."""
+        if len(self._payload) != payload_bytes:
+            self._payload = bytearray(payload_bytes)
+        fill(self._header, self._payload)
+        return self._header, self._payload
+
+
+_new_bytes = ctypes.pythonapi.PyBytes_FromStringAndSize
+_new_bytes.restype, _new_bytes.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_ssize_t]
+_address_of = ctypes.pythonapi.PyBytes_AsString
+_address_of.restype, _address_of.argtypes = ctypes.c_void_p, [ctypes.py_object]
+
+
+class BytesBuffer:
+    """One `bytes` object for all frames, for a library that takes nothing else. It is written again for each frame, so
+    nobody but the adapter and a library that copies may ever see it."""
+
+    def __init__(self) -> None:
+        self._frame = b""
+        self._places: Any = (ctypes.c_ubyte * 0)()
+
+    def fill(self, payload_bytes: int, fill: Fill) -> bytes:
+        """Has a frame written; it is valid until the next one."""
+        length = HEADER_BYTES + payload_bytes
+        if len(self._frame) != length:
+            self._frame = _new_bytes(None, length)
+            self._places = (ctypes.c_ubyte * length).from_address(_address_of(self._frame))
+        fill(self._places)
+        return self._frame

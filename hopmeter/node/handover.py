@@ -1,12 +1,12 @@
-"""`block` for a library that only calls: its thread hands over to the participant's, which sleeps until something is
-there. This is what a program does that has such a library and wants to wait, and it costs what it costs that program:
-a queue, and a change of threads.
+"""`block` for a library that only calls: the library's thread hands over to the participant's, which sleeps until
+something has arrived. A program that has such a library and wants to wait does the same, and it costs that program the
+same: a queue, and a change of threads.
 
-Nothing is copied. A frame has to outlive the call that brought it, so what an adapter gives to `on_frame` must be its
-own, and not the library's to write into again; a request is borrowed, since its caller waits until it was handled.
-Nothing is dropped either: the queue has room for `ROOM`, and where it is full the library's thread waits, as it would
-in a callback that is slow. What is then lost is the library's doing, and counted as any loss. Where the sender itself
-would wait then, and for as long as nobody polls, an adapter has frames dropped instead, and tells how many.
+Nothing is copied. A frame has to outlive the call that brought it, so an adapter must give `on_frame` a frame of its
+own, which the library does not write into again; a request is borrowed, because its caller waits until it was handled.
+Nothing is dropped either: the queue has room for `ROOM` calls, and while it is full the library's thread waits, as it
+would in a slow callback. What the library then loses is counted as any loss. If the sender itself would wait for as
+long as nobody polls, an adapter has frames dropped instead, and reports how many.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from hopmeter.node.contract import Closable, Handle, Setup, Take
+from hopmeter.node.base import BaseTransport
+from hopmeter.node.contract import Closable, Handle, Link, Setup, Take
 
 ROOM = 64
 """Frames and requests on their way; as many as the queues of `memory` hold."""
 
 Call = Callable[[Any], object]
-"""What is handed over: called with the `take` or `handle` of whoever polls."""
+"""What is handed over: called with the `take` or `handle` of the end that polls."""
 Done = Callable[[], None]
 
 
-def way(path: str, setup: Setup) -> str:
-    """The fact `path` of such an adapter, with the queue at its end where there is one."""
+def path_fact(path: str, setup: Setup) -> str:
+    """The fact `path` of such an adapter, with the queue at its end if there is one."""
     return f"{path}, and a queue from the library's thread" if setup.wait == "block" else path
 
 
@@ -38,7 +39,7 @@ class HandOver:
     """
 
     def __init__(self, room: int = ROOM, drops: bool = False) -> None:
-        """Where it is full, a frame waits for its place, or is dropped."""
+        """While it is full, a frame waits for its place, or is dropped."""
         self.dropped, self._drops = 0, drops
         self._arrived: queue.SimpleQueue[tuple[Call, Done]] = queue.SimpleQueue()
         self._free: queue.SimpleQueue[None] = queue.SimpleQueue()
@@ -62,7 +63,7 @@ class HandOver:
             handled.acquire()
 
     def _give(self, call: Call, done: Done) -> bool:
-        """Whether it was taken: it is not once this is closed."""
+        """Whether it was accepted: it is not once this is closed."""
         self._free.get()
         with self._closing:
             if not self._closed:
@@ -72,7 +73,7 @@ class HandOver:
         return False
 
     def poll(self, timeout_s: float, receive: Any) -> int:
-        """`poll` of a subscriber and of a server: sleeps until something is there, or `timeout_s` has passed."""
+        """`poll` of a subscriber and of a server: sleeps until something has arrived, or `timeout_s` has passed."""
         try:
             call, done = self._arrived.get(timeout=timeout_s)
         except queue.Empty:
@@ -85,7 +86,7 @@ class HandOver:
         return 1
 
     def close(self) -> None:
-        """Lets everybody go who waits in here. Nobody polls any more."""
+        """Releases every thread that waits in here. Nobody polls any more."""
         with self._closing:
             self._closed = True
         while not self._arrived.empty():
@@ -94,7 +95,7 @@ class HandOver:
 
 
 def _nothing() -> None:
-    """Nobody waits for a frame."""
+    """No thread waits until a frame was handled."""
 
 
 class Subscriber:
@@ -111,7 +112,7 @@ class Subscriber:
         return self._hands.dropped
 
     def close(self) -> None:
-        """Lets the library's threads go, which the library may wait for."""
+        """Releases the library's threads, which the library may wait for."""
         self._hands.close()
         self._called.close()
 
@@ -134,7 +135,29 @@ class Server:
         self._serving = server.serve(self._hands.request)
 
     def close(self) -> None:
-        """Lets the library's threads go, which the library may wait for."""
+        """Releases the library's threads, which the library may wait for."""
         self._hands.close()
         self._serving.close()
         self._server.close()
+
+
+class CallbackTransport(BaseTransport):
+    """A transport of a library that only calls: it has `subscribe` and `called_server`, and the ends that block are
+    made of those."""
+
+    def subscribe(self, link: Link, on_frame: Take) -> Closable:
+        """Connects a receiving end that is called."""
+        raise NotImplementedError
+
+    def called_server(self, link: Link) -> CalledServer:
+        """Binds a server that is called once it serves."""
+        raise NotImplementedError
+
+    def subscriber(self, link: Link) -> Subscriber:
+        """Connects a receiving end that blocks."""
+        return Subscriber(lambda on_frame: self.subscribe(link, on_frame))
+
+    def server(self, link: Link) -> CalledServer | Server:
+        """Binds a server, which is called or blocks as the setup says."""
+        server = self.called_server(link)
+        return Server(server) if self.setup.wait == "block" else server

@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 from hopmeter.node.buffers import page_aligned
 from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Setup
+from hopmeter.node.sockets import PATIENCE_S, Backlog, set_patience
 
 LENGTH = struct.Struct("<Q")
 PREFIX_BYTES = 64
 """The length, and zeros up to a cache line, from where the kernel copies fastest."""
 AT_ONCE = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
-LONGEST_SEND_S = 0.1
 GONE = (BrokenPipeError, ConnectionResetError)
 Prepare = Callable[[socket.socket], None]
 """Sets what an accepted connection does not inherit from the listening socket."""
@@ -34,19 +34,14 @@ def set_buffer(sock: socket.socket, option: int, wanted: int, limit: str) -> Non
         raise AdapterError(f"the system refuses a socket buffer of {wanted} bytes", f"raise {limit} with sysctl")
 
 
-def set_patience(sock: socket.socket, option: int, seconds: float) -> None:
-    """Sets SO_SNDTIMEO or SO_RCVTIMEO: unlike `settimeout`, this costs no extra system call for every message."""
-    whole = int(seconds)
-    sock.setsockopt(socket.SOL_SOCKET, option, struct.pack("@ll", whole, max(1, int((seconds - whole) * 1e6))))
-
-
 class Receiver:
     """One connection of a publisher's, and what it has not taken yet. A receiver that is gone takes everything."""
 
     def __init__(self, connection: socket.socket) -> None:
-        set_patience(connection, socket.SO_SNDTIMEO, LONGEST_SEND_S)
+        set_patience(connection, socket.SO_SNDTIMEO, PATIENCE_S)
         self.connection = connection
-        self.backlog = memoryview(b"")
+        self._later = Backlog(self._send_waiting)
+        self.backlog = self._later.pieces
         self.gone = False
 
     def offer(self, message: memoryview, flags: int = AT_ONCE) -> int:
@@ -61,18 +56,12 @@ class Receiver:
 
     def finish(self, rest: memoryview) -> None:
         """Sends with waiting; what is left after a while becomes the backlog, which a thread finishes."""
-        sent = self.offer(rest, socket.MSG_NOSIGNAL)
+        sent = self._send_waiting(rest)
         if sent < len(rest):
-            self.backlog = memoryview(bytes(rest[sent:]))
-            threading.Thread(target=self._finish_later, name="backlog", daemon=True).start()
+            self._later.begin(rest[sent:])
 
-    def _finish_later(self) -> None:
-        """Sends the backlog as the receiver takes it, whether or not anything is sent after it."""
-        while self.backlog:
-            try:
-                self.backlog = self.backlog[self.offer(self.backlog, socket.MSG_NOSIGNAL) :]
-            except OSError:
-                self.backlog = memoryview(b"")  # `close` closed the connection
+    def _send_waiting(self, rest: memoryview) -> int:
+        return self.offer(rest, socket.MSG_NOSIGNAL)
 
 
 class Draft:
@@ -136,8 +125,14 @@ class Publisher:
                 receiver.finish(message[sent:])
             gone |= receiver.gone
         if gone:
-            self._receivers = [receiver for receiver in self._receivers if not receiver.gone]
+            self._close_gone()
         return True
+
+    def _close_gone(self) -> None:
+        for receiver in self._receivers:
+            if receiver.gone:
+                receiver.connection.close()
+        self._receivers = [receiver for receiver in self._receivers if not receiver.gone]
 
     def close(self) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)

@@ -8,8 +8,9 @@ import time
 
 from hopmeter.node.buffers import page_aligned
 from hopmeter.node.contract import AdapterError, Handle, Setup, Take
+from hopmeter.node.sockets import set_patience
 
-from .sending import GONE, LENGTH, PREFIX_BYTES, Line, Prepare, inherits, set_patience
+from .sending import GONE, LENGTH, PREFIX_BYTES, Line, Prepare, inherits
 
 SMALLEST_BUFFER = 65536
 POLLS_PER_LOOK = 256

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
-import struct
 import time
 
 from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Setup, Take
+from hopmeter.node.sockets import set_patience
 
 PATIENCE_S = 5.0
 """A receiver that takes nothing for so long has stopped, and would otherwise stop the sender with it."""
-
-
-def set_patience(connection: socket.socket, option: int, seconds: float) -> None:
-    """Sets SO_SNDTIMEO or SO_RCVTIMEO; unlike `settimeout` this adds no system call to every message."""
-    whole = int(seconds)
-    value = struct.pack("@ll", whole, max(1, int((seconds - whole) * 1e6)))
-    connection.setsockopt(socket.SOL_SOCKET, option, value)
 
 
 class Publisher:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 import ecal.nanobind_core as ecal
 
 from hopmeter.node import handover
+from hopmeter.node.buffers import BytesBuffer
 from hopmeter.node.contract import AdapterError, Fill, Link, Setup, Take
+from hopmeter.node.mapped_files import mapped_files
 
-from . import memory_files
-from .outgoing import Outgoing
 from .services import Client, Server
 
 LAYERS = {"shm": "shared memory", "udp": "UDP on the loopback device", "tcp": "TCP on the loopback device"}
+MEMORY_FILE = "ecal_[0-9a-f]+"
+"""Carries nothing of the trial in its name, so a process notes those that it has mapped."""
 QUIET_S = 0.01
 PARTS = ecal.init.PUBLISHER | ecal.init.SUBSCRIBER | ecal.init.SERVICE
 
@@ -25,10 +28,10 @@ class Publisher:
     address = ""
 
     def __init__(self, publisher: ecal.Publisher) -> None:
-        self._publisher, self._outgoing = publisher, Outgoing()
+        self._publisher, self._outgoing = publisher, BytesBuffer()
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
-        return self.forward(self._outgoing.filled(payload_bytes, fill))
+        return self.forward(self._outgoing.fill(payload_bytes, fill))
 
     def forward(self, native: bytes) -> bool:
         self._publisher.send(native)  # false also where nobody listens yet, which is no error of the sender
@@ -41,7 +44,7 @@ class Publisher:
 class Subscription:
     """Called on eCAL's threads, which hold one lock for all calls of a subscriber."""
 
-    def __init__(self, subscriber: ecal.Subscriber, on_frame: Take, seen: set[str]) -> None:
+    def __init__(self, subscriber: ecal.Subscriber, on_frame: Take, seen: set[Path]) -> None:
         self._subscriber, self._seen = subscriber, seen
         self._latest = 0.0
 
@@ -55,7 +58,7 @@ class Subscription:
         self._latest = time.monotonic()
 
     def close(self) -> None:
-        self._seen |= memory_files.mapped()
+        self._seen |= mapped_files(MEMORY_FILE)
         # Waits for a call that is running. Destroying does not let go of the interpreter, for which a call may be
         # waiting, so first it has to be quiet.
         self._subscriber.set_receive_callback(self._refuse)
@@ -66,10 +69,11 @@ class Subscription:
         del self._subscriber
 
 
-class Transport:
+class Transport(handover.CallbackTransport):
     def __init__(self, setup: Setup) -> None:
-        self._setup, self._path = setup, LAYERS[setup.settings["layer"]]
-        self._seen: set[str] = set()
+        super().__init__(setup)
+        self._path = LAYERS[setup.settings["layer"]]
+        self._seen: set[Path] = set()
         # Where eCAL would look for a user's configuration and write its own files.
         os.environ["ECAL_DATA"] = os.environ["ECAL_LOG_DIR"] = setup.directory
         self._config = configured(setup)
@@ -86,24 +90,22 @@ class Transport:
     def subscribe(self, link: Link, on_frame: Take) -> Subscription:
         return Subscription(ecal.Subscriber(link.name, config=self._config.subscriber), on_frame, self._seen)
 
-    def subscriber(self, link: Link) -> handover.Subscriber:
-        return handover.Subscriber(lambda on_frame: self.subscribe(link, on_frame))
-
-    def server(self, link: Link) -> Server | handover.Server:
+    def called_server(self, link: Link) -> Server:
         self._path = "TCP of eCAL's services"
-        server = Server(link.name)
-        return handover.Server(server) if self._setup.wait == "block" else server
+        return Server(link.name)
 
     def client(self, link: Link) -> Client:
         self._path = "TCP of eCAL's services"
         return Client(link.name)
 
     def facts(self) -> dict[str, str]:
-        return {"path": handover.way(self._path, self._setup)}
+        return {"path": handover.path_fact(self._path, self.setup)}
 
     def close(self) -> None:
         ecal.finalize()
-        memory_files.remove(self._seen)
+        for file in self._seen:  # whose publisher was killed before it could remove them, their locks and events
+            for left in (file, *file.parent.glob(f"{file.name}_*")):
+                left.unlink(missing_ok=True)
 
 
 def configured(setup: Setup) -> ecal.Configuration:

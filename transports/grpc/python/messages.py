@@ -13,11 +13,7 @@ from hopmeter.node.typed import header_of, label, sent_of, seq_of
 
 with search_path(Path(__file__).parents[1] / "idl"):
     IDL: Any = grpc.protos("hopmeter.proto")
-
-
-def service(name: str) -> str:
-    """A service's full name, as it stands in the path of a call."""
-    return str(IDL.DESCRIPTOR.services_by_name[name].full_name)
+SERVICE = IDL.DESCRIPTOR.services_by_name["Link"].full_name
 
 
 class Kind:
@@ -28,8 +24,9 @@ class Kind:
         self._height, self._width = setup.height, setup.width
         self.name = "Image" if self._is_image else "Timing"
         self.message, self.receiver = getattr(IDL, self.name), IDL.Receiver
+        self.coders = self.message.SerializeToString, self.message.FromString
 
-    def written(self, payload_bytes: int, fill: Fill) -> Any:
+    def write(self, payload_bytes: int, fill: Fill) -> Any:
         """A message with a frame; the label is made of the header, so after the stamp."""
         header, payload = bytearray(HEADER_BYTES), bytearray(payload_bytes)
         fill(header, payload)
@@ -45,11 +42,8 @@ class Kind:
             )
         return self.message(id=seq_of(header), nanosec=sent_of(header), source=label(header), padding=bytes(payload))
 
-    def payload(self, message: Any) -> bytes:
-        """The payload, where the message has it."""
-        return message.data if self._is_image else message.padding  # type: ignore[no-any-return]
-
-    def header(self, message: Any) -> bytes:
-        """The header, put together again."""
-        text = message.frame_id if self._is_image else message.source
-        return header_of(text, message.nanosec, len(self.payload(message)))
+    def read(self, message: Any) -> tuple[bytes, bytes]:
+        """The frame that a message carries: header and payload."""
+        if self._is_image:
+            return header_of(message.frame_id, message.nanosec, len(payload := message.data)), payload
+        return header_of(message.source, message.nanosec, len(payload := message.padding)), payload

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import importlib.metadata
 import math
 from typing import Any
 
 from lcm import LCM
 
+from hopmeter.node.base import package_version
 from hopmeter.node.contract import HEADER_BYTES, LOOPBACK, AdapterError, Fill, Link, Setup, Take, host
 
 from .network import REMEDY, facts, group
 
 
-def opened(url: str) -> LCM:
+def open_lcm(url: str) -> LCM:
     try:
         return LCM(url)
     except RuntimeError as cause:
@@ -75,37 +75,35 @@ class Subscriber:
 
 
 class Transport:
+    version = package_version("lcm", "lcm")
+
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._in_memory = setup.settings["provider"] == "memq"
         self._queues: dict[str, LCM] = {}
 
-    @staticmethod
-    def version() -> str:
-        return f"lcm {importlib.metadata.version('lcm')}"
-
     def publisher(self, link: Link) -> Publisher:
         if self._in_memory:
-            return Publisher(self._queue(link), link.name, "memq://")
+            return Publisher(self._new_queue(link), link.name, "memq://")
         group_address, port = group(link.name if self._setup.settings["group"] == "link" else self._setup.run)
         ttl = 0 if host(self._setup) == LOOPBACK else 1  # 0 does not leave the machine
         url = f"udpm://{group_address}:{port}?ttl={ttl}"
-        return Publisher(opened(url), link.name, url)
+        return Publisher(open_lcm(url), link.name, url)
 
     def subscriber(self, link: Link) -> Subscriber:
         if self._in_memory:
-            return Subscriber(self._found(link), link, self._setup)
+            return Subscriber(self._joined_queue(link), link, self._setup)
         url = f"{link.address}&recv_buf_size={self._setup.settings['recv_buf_size']}"
-        return Subscriber(opened(url), link, self._setup)
+        return Subscriber(open_lcm(url), link, self._setup)
 
-    def _queue(self, link: Link) -> LCM:
+    def _new_queue(self, link: Link) -> LCM:
         """A queue in memory is one instance that both ends of a link share."""
         if link.receivers > 1:
             raise AdapterError("LCM's memq has one receiver for each link", "use --set provider=udpm")
-        self._queues[link.name] = opened("memq://")
+        self._queues[link.name] = open_lcm("memq://")
         return self._queues[link.name]
 
-    def _found(self, link: Link) -> LCM:
+    def _joined_queue(self, link: Link) -> LCM:
         try:
             return self._queues.pop(link.name)
         except KeyError as cause:

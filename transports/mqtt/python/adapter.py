@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import socket
 from typing import Any
 
 from paho.mqtt.client import MQTT_ERR_QUEUE_SIZE, MQTT_ERR_SUCCESS, Client, MQTTMessage, error_string
 from paho.mqtt.enums import CallbackAPIVersion
 
+from hopmeter.node.base import package_version
 from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Setup, Take
 
 KEEP_ALIVE_S = 600
@@ -92,13 +92,11 @@ class Called:
 
 
 class Transport:
+    version = package_version("paho-mqtt")
+
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._qos = setup.settings["qos"]
-
-    @staticmethod
-    def version() -> str:
-        return importlib.metadata.version("paho-mqtt")
 
     def _connected(self) -> Client:
         """A connection of an end's own."""

@@ -8,7 +8,6 @@ none is offered.
 from __future__ import annotations
 
 import asyncio
-import importlib.metadata
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -16,7 +15,8 @@ import nats
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
-from hopmeter.node.contract import HEADER_BYTES, Fill, Handle, Link, Setup, Take
+from hopmeter.node.base import BaseTransport, opens, package_version
+from hopmeter.node.contract import HEADER_BYTES, Fill, Handle, Link, Take
 
 R = TypeVar("R")
 
@@ -32,7 +32,7 @@ class Connection:
         return self._loop.run_until_complete(work)
 
     def publish(self, subject: str, reply: str, payload_bytes: int, fill: Fill) -> bool:
-        """The loop only runs while we are in it, so we stay until the broker has answered a ping behind the message."""
+        """The loop only runs while we are in it, so we stay until the broker has answered a ping after the message."""
         frame = bytearray(HEADER_BYTES + payload_bytes)
         fill(frame)
         self.run(self.put(subject, frame, reply))
@@ -44,17 +44,14 @@ class Connection:
         await asyncio.sleep(0)
         await self.nats.flush()
 
-    def subscribe(self, subject: str) -> Subscription:
-        async def subscribed() -> Subscription:
-            # Only the number of messages bounds the queue, as it does in the other languages.
-            subscription = await self.nats.subscribe(subject, pending_msgs_limit=65_536, pending_bytes_limit=0)
-            await self.nats.flush()
-            return subscription
-
-        return self.run(subscribed())
+    async def subscribe(self, subject: str) -> Subscription:
+        # Only the number of messages bounds the queue, as it does in the other languages.
+        subscription = await self.nats.subscribe(subject, pending_msgs_limit=65_536, pending_bytes_limit=0)
+        await self.nats.flush()
+        return subscription
 
     def next(self, subscription: Subscription, timeout_s: float) -> Msg | None:
-        """The next message in time; that nobody listens, as the broker says itself, is none."""
+        """The next message in time. The broker's own message that nobody listens is none."""
         try:
             message = self.run(subscription.next_msg(timeout_s))
         except nats.errors.TimeoutError:
@@ -67,11 +64,13 @@ class Connection:
 
 
 class End:
-    """What all polled ends have."""
+    """What all ends have."""
+
+    address = ""
 
     def __init__(self, transport: Transport, link: Link) -> None:
-        self.address, self.subject = "", link.name
-        self.connection = Connection(transport.broker)
+        self.subject = link.name
+        self.connection = Connection(transport.setup.daemon)
 
     def close(self) -> None:
         self.connection.close()
@@ -86,11 +85,15 @@ class Publisher(End):
         return True
 
 
-class Subscriber(End):
+class Receiver(End):
+    """Waits for the messages of its link's subject."""
+
     def __init__(self, transport: Transport, link: Link) -> None:
         super().__init__(transport, link)
-        self._messages = self.connection.subscribe(self.subject)
+        self._messages = self.connection.run(self.connection.subscribe(self.subject))
 
+
+class Subscriber(Receiver):
     def poll(self, timeout_s: float, take: Take) -> int:
         message = self.connection.next(self._messages, timeout_s)
         if message is None:
@@ -99,60 +102,33 @@ class Subscriber(End):
         return 1
 
 
-class Client(End):
+class Client(Subscriber):
     """The replies of all calls come to one inbox."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
-        super().__init__(transport, link)
+        End.__init__(self, transport, link)
         self._inbox = self.connection.nats.new_inbox()
-        self._replies = self.connection.subscribe(self._inbox)
+        self._messages = self.connection.run(self.connection.subscribe(self._inbox))
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
         return self.connection.publish(self.subject, self._inbox, payload_bytes, fill)
 
-    def poll(self, timeout_s: float, take: Take) -> int:
-        reply = self.connection.next(self._replies, timeout_s)
-        if reply is None:
-            return 0
-        take(reply.data)
-        return 1
 
-
-class Server(End):
-    def __init__(self, transport: Transport, link: Link) -> None:
-        super().__init__(transport, link)
-        self._requests = self.connection.subscribe(self.subject)
-
+class Server(Receiver):
     def poll(self, timeout_s: float, handle: Handle) -> int:
-        request = self.connection.next(self._requests, timeout_s)
+        request = self.connection.next(self._messages, timeout_s)
         if request is None:
             return 0
         handle(request.data, lambda size, fill: self.connection.publish(request.reply, "", size, fill))
         return 1
 
 
-class Transport:
-    def __init__(self, setup: Setup) -> None:
-        self.broker = setup.daemon
-
-    @staticmethod
-    def version() -> str:
-        return importlib.metadata.version("nats-py")
-
-    def publisher(self, link: Link) -> Publisher:
-        return Publisher(self, link)
-
-    def subscriber(self, link: Link) -> Subscriber:
-        return Subscriber(self, link)
-
-    def server(self, link: Link) -> Server:
-        return Server(self, link)
-
-    def client(self, link: Link) -> Client:
-        return Client(self, link)
+class Transport(BaseTransport):
+    version = package_version("nats-py")
+    publisher = opens(Publisher)
+    subscriber = opens(Subscriber)
+    server = opens(Server)
+    client = opens(Client)
 
     def facts(self) -> dict[str, str]:
         return {"path": "TCP through nats-server"}
-
-    def close(self) -> None:
-        """Every end has closed its own connection."""

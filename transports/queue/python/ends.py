@@ -8,15 +8,13 @@ import io
 import os
 import select
 import socket
-import struct
 import threading
-from collections import deque
 from multiprocessing.connection import Connection
 from typing import Any
 
 from hopmeter.node.contract import Take
+from hopmeter.node.sockets import PATIENCE_S, Backlog, set_patience
 
-PATIENCE_S = 0.1
 GONE = (BrokenPipeError, ConnectionResetError)
 
 
@@ -32,13 +30,11 @@ class Writer(Connection):
         os.set_blocking(self.fileno(), False)
         self._room = select.poll()
         self._room.register(self.fileno(), select.POLLOUT)
-        self._backlog: deque[memoryview] = deque()
-        self._lock = threading.Lock()
-        self._finisher: threading.Thread | None = None
+        self._backlog = Backlog(self._send_later)
         self._closing = False
         self.insists = insists
-        self.full = False
-        """Whether the receiver has not yet taken what was sent last."""
+        self.full = self._backlog.pieces
+        """Not empty while the receiver has not yet taken what was sent last."""
         self.gone = False
 
     def look(self) -> None:
@@ -60,9 +56,9 @@ class Writer(Connection):
 
     def _write(self, handle: int, data: Any) -> int:
         """What `os.write` does, of which multiprocessing asks that it takes at least something at once."""
-        with self._lock:
-            if self._backlog:
-                self._backlog.append(memoryview(bytes(data)))
+        with self._backlog.lock:
+            if self.full:
+                self._backlog.append(data)
                 return len(data)
         try:
             return self._offer(handle, data) or (0 if self._has_room() else self._leave(data))
@@ -86,38 +82,25 @@ class Writer(Connection):
     def _leave(self, data: Any) -> int:
         if self._closing:
             raise BrokenPipeError(errno.EPIPE, "the receiver takes nothing, and the sender closes")
-        self._backlog.append(memoryview(bytes(data)))
-        self.full = True
-        self._finisher = threading.Thread(target=self._finish, name="backlog", daemon=True)
-        self._finisher.start()
+        self._backlog.begin(data)
         return len(data)
 
-    def _finish(self) -> None:
-        """Sends the backlog as the receiver takes it, whether or not anything is sent after it."""
-        while self._backlog and not self._closing:
-            if self._room.poll(PATIENCE_S * 1000):
-                self._advance()
-
-    def _advance(self) -> None:
+    def _send_later(self, data: memoryview) -> int:
+        if self._closing:
+            raise BrokenPipeError(errno.EPIPE, "the sender closes")
         try:
-            sent = self._offer(self.fileno(), self._backlog[0])
+            return self._offer(self.fileno(), data) if self._room.poll(PATIENCE_S * 1000) else 0
         except GONE:
             self.gone = True
-            sent = len(self._backlog[0])
-        with self._lock:
-            self._backlog[0] = self._backlog[0][sent:]
-            if not self._backlog[0]:
-                self._backlog.popleft()
-                self.full = bool(self._backlog)
+            raise
 
     def stop(self) -> None:
-        """Nobody waits in this end any more than a moment."""
+        """Nothing waits in this end any more than a moment."""
         self._closing, self.insists = True, False
 
     def close(self) -> None:
         self.stop()
-        if self._finisher is not None:
-            self._finisher.join()
+        self._backlog.join()
         super().close()
 
 
@@ -134,10 +117,8 @@ class Reader(Connection):
 
     def wait_for(self, timeout_s: float) -> None:
         """For that long from now on, each time."""
-        whole = int(timeout_s)
-        patience = struct.pack("@ll", whole, max(1, int((timeout_s - whole) * 1e6)))
         with socket.socket(fileno=os.dup(self.fileno())) as same:
-            same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, patience)
+            set_patience(same, socket.SO_RCVTIMEO, timeout_s)
         self.patience_s = timeout_s
 
     def _recv(self, size: int, read: Any = None) -> Any:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-
 import redis
 
+from hopmeter.node.base import package_version
 from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Setup, Take
 
 
@@ -52,13 +51,11 @@ class Subscriber:
 
 
 class Transport:
+    version = package_version("redis")
+
     def __init__(self, setup: Setup) -> None:
         self._tcp, self._unix = setup.daemon.split(" ")
         self._endpoint = setup.settings["endpoint"]
-
-    @staticmethod
-    def version() -> str:
-        return importlib.metadata.version("redis")
 
     def _client(self) -> redis.Redis:
         """A connection of an end's own, made at its first command."""

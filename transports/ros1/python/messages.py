@@ -7,11 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from hopmeter.node.contract import AdapterError, Fill, Setup
+from hopmeter.node.contract import Fill, Setup
 from hopmeter.node.loading import search_path
-from hopmeter.node.typed import header_of, label, sent_of
-
-SECOND_NS = 1_000_000_000
+from hopmeter.node.typed import SECOND_NS, header_of, image_fields, label, no_payload_field, sent_of
 
 
 def ros1_folders() -> list[Path]:
@@ -46,21 +44,21 @@ class Carrier:
     """The message that a trial's payload stands for."""
 
     def __init__(self, setup: Setup) -> None:
-        self._width, self._height = setup.width, setup.height
+        self._image_fields = image_fields(setup)
         self.is_timing = setup.payload == "timing"
         self.message = Header if self.is_timing else Image
         self.service = service_of("CarryTiming" if self.is_timing else "CarryImage", self.message)
 
-    def written(self, payload_bytes: int, fill: Fill) -> Any:
+    def write(self, payload_bytes: int, fill: Fill) -> Any:
         """Has a frame written into a fresh message."""
         if self.is_timing and payload_bytes:
-            raise AdapterError("std_msgs/Header has no field for a payload", "ask for the payload `bytes`")
+            raise no_payload_field(payload_bytes)
         header, payload = bytearray(64), bytearray(payload_bytes)
         fill(header, payload)
         fields = Header(0, rospy.Time(*divmod(sent_of(header), SECOND_NS)), label(header))
         if self.is_timing:
             return fields
-        return Image(fields, self._height, self._width, "rgb8", 0, 3 * self._width, payload)
+        return Image(fields, *self._image_fields, payload)
 
     def read(self, message: Any) -> tuple[bytes, bytes]:
         """The frame that a message carries: header and payload."""

@@ -12,7 +12,7 @@ from hopmeter.node.contract import Link, Setup, host
 
 from .calls import Client, Server
 from .connections import options
-from .patient import Listener, connected
+from .patient import Listener, connect_to
 from .topics import Publisher, Subscriber
 
 
@@ -41,7 +41,7 @@ class Transport:
         return Listener(Path(self._setup.directory, f"{link.name}.ws") if self._unix else None, host(self._setup))
 
     def _connection(self, link: Link) -> ClientConnection:
-        made = connected(link.address, socket.AF_UNIX if self._unix else socket.AF_INET)
+        made = connect_to(link.address, socket.AF_UNIX if self._unix else socket.AF_INET)
         peer = "localhost" if self._unix else link.address
         url = f"ws://{peer}/{link.name}"
         opened: ClientConnection = connect(url, sock=made, proxy=None, **options(self._setup))

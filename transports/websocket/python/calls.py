@@ -12,17 +12,18 @@ from websockets.frames import DATA_OPCODES, Frame
 from websockets.sync.client import ClientConnection
 from websockets.sync.server import ServerConnection
 
+from hopmeter.node.buffers import FrameBuffer
 from hopmeter.node.contract import Fill, Handle, Reply, Setup
 
-from .connections import Bound, Outgoing, is_behind
+from .connections import ListeningEnd, is_behind
 from .patient import Listener
 from .topics import Subscriber
 
 
-class Asked(ServerConnection):
+class ServedConnection(ServerConnection):
     """A connection that tells which one has a message, so that one thread can wait for all of them."""
 
-    def __init__(self, arrivals: queue.SimpleQueue[Asked], *given: Any, **options: Any) -> None:
+    def __init__(self, arrivals: queue.SimpleQueue[ServedConnection], *given: Any, **options: Any) -> None:
         self._arrivals = arrivals
         super().__init__(*given, **options)
 
@@ -35,10 +36,10 @@ class Asked(ServerConnection):
 class Client(Subscriber):
     def __init__(self, setup: Setup, connection: ClientConnection) -> None:
         super().__init__(connection)
-        self._outgoing = Outgoing(setup)
+        self._outgoing = FrameBuffer(setup.frame_bytes)
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
-        return not is_behind(self._connection) and self._ask(self._outgoing.filled(payload_bytes, fill))
+        return not is_behind(self._connection) and self._ask(self._outgoing.fill(payload_bytes, fill))
 
     def forward(self, native: bytes) -> bool:
         return not is_behind(self._connection) and self._ask(native)
@@ -49,12 +50,12 @@ class Client(Subscriber):
         return True
 
 
-class Server(Bound):
+class Server(ListeningEnd):
     """The answering end. The library would call a handler on a thread for each connection; this one is polled."""
 
     def __init__(self, setup: Setup, listener: Listener) -> None:
-        self._arrivals: queue.SimpleQueue[Asked] = queue.SimpleQueue()
-        super().__init__(setup, listener, create_connection=partial(Asked, self._arrivals))
+        self._arrivals: queue.SimpleQueue[ServedConnection] = queue.SimpleQueue()
+        super().__init__(setup, listener, create_connection=partial(ServedConnection, self._arrivals))
 
     def poll(self, timeout_s: float, handle: Handle) -> int:
         try:
@@ -70,7 +71,7 @@ class Server(Bound):
             if is_behind(connection):
                 return False
             with contextlib.suppress(ConnectionClosed):  # the client has left: its reply is lost, as everywhere
-                connection.send(self._outgoing.filled(payload_bytes, fill))
+                connection.send(self._outgoing.fill(payload_bytes, fill))
             return True
 
         return reply

@@ -9,7 +9,8 @@ from typing import Any
 from websockets.sync.connection import Connection
 from websockets.sync.server import ServerConnection, serve
 
-from hopmeter.node.contract import HEADER_BYTES, Fill, Setup
+from hopmeter.node.buffers import FrameBuffer
+from hopmeter.node.contract import Setup
 
 from .patient import Listener, PatientSocket
 
@@ -28,33 +29,19 @@ def options(setup: Setup) -> dict[str, Any]:
     }
 
 
-class Outgoing:
-    """One buffer: the library copies what it sends behind its own header."""
-
-    def __init__(self, setup: Setup) -> None:
-        self._buffer = memoryview(bytearray(setup.frame_bytes))
-        self._frame = self._buffer
-
-    def filled(self, payload_bytes: int, fill: Fill) -> memoryview:
-        if len(self._frame) != HEADER_BYTES + payload_bytes:
-            self._frame = self._buffer[: HEADER_BYTES + payload_bytes]
-        fill(self._frame)
-        return self._frame
-
-
 def is_behind(connection: Connection) -> bool:
     """Whether the peer has not yet taken what it was sent before."""
     made = connection.socket
-    return isinstance(made, PatientSocket) and made.behind
+    return isinstance(made, PatientSocket) and bool(made.behind)
 
 
-class Bound:
+class ListeningEnd:
     """The library's server with its thread; each connection has two more, one of which only waits for the end."""
 
     def __init__(self, setup: Setup, listener: Listener, **more: Any) -> None:
         self.address = listener.address
         self._file = listener.file
-        self._outgoing = Outgoing(setup)
+        self._outgoing = FrameBuffer(setup.frame_bytes)  # the library copies what it sends
         self._joining: deque[ServerConnection] = deque()
         self._server = serve(self._keep, sock=listener, **options(setup), **more)
         self._thread = threading.Thread(target=self._server.serve_forever, name="accept", daemon=True)

@@ -6,13 +6,11 @@ websockets sends with `sendall`, which waits for ever for a peer that reads noth
 from __future__ import annotations
 
 import socket
-import struct
-import threading
-from collections import deque
 from pathlib import Path
 from typing import Any
 
-PATIENCE_S = 0.1
+from hopmeter.node.sockets import PATIENCE_S, Backlog, set_patience
+
 AT_ONCE = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
 WITH_PATIENCE = socket.MSG_NOSIGNAL
 
@@ -22,33 +20,22 @@ class PatientSocket(socket.socket):
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
-        patience = struct.pack("@ll", 0, int(PATIENCE_S * 1e6))
-        self.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, patience)
-        self._backlog: deque[memoryview] = deque()
-        self._lock = threading.Lock()
-        self._finisher: threading.Thread | None = None
-
-    @property
-    def behind(self) -> bool:
-        """Whether the peer has not yet taken what was sent last."""
-        return bool(self._backlog)
+        set_patience(self, socket.SO_SNDTIMEO, PATIENCE_S)
+        self._backlog = Backlog(lambda rest: self._offer(rest, WITH_PATIENCE))
+        self.behind = self._backlog.pieces
+        """Not empty while the peer has not yet taken what was sent last."""
 
     def sendall(self, data: Any, flags: int = 0, /) -> None:
-        with self._lock:
-            if self._backlog:
-                self._backlog.append(memoryview(bytes(data)))
+        with self._backlog.lock:
+            if self.behind:
+                self._backlog.append(data)
                 return
             rest = memoryview(data)
             rest = rest[self._offer(rest, flags | AT_ONCE) :]
             while rest and (sent := self._offer(rest, flags | WITH_PATIENCE)):
                 rest = rest[sent:]
             if rest:
-                self._leave(bytes(rest))
-
-    def _leave(self, rest: bytes) -> None:
-        self._backlog.append(memoryview(rest))
-        self._finisher = threading.Thread(target=self._finish, name="backlog", daemon=True)
-        self._finisher.start()
+                self._backlog.begin(rest)
 
     def _offer(self, data: memoryview, flags: int) -> int:
         try:
@@ -56,23 +43,9 @@ class PatientSocket(socket.socket):
         except BlockingIOError:
             return 0
 
-    def _finish(self) -> None:
-        """Ends when the peer has everything, or either side has closed the connection."""
-        while self._backlog:
-            rest = self._backlog[0]
-            try:
-                rest = rest[self._offer(rest, WITH_PATIENCE) :]
-            except OSError:
-                rest = rest[:0]
-            with self._lock:
-                self._backlog[0] = rest
-                if not rest:
-                    self._backlog.popleft()
-
     def close(self) -> None:
         super().close()
-        if self._finisher is not None:
-            self._finisher.join()  # its last send ends within `PATIENCE_S`
+        self._backlog.join()  # its last send ends within `PATIENCE_S`
 
 
 class Listener(socket.socket):
@@ -90,7 +63,7 @@ class Listener(socket.socket):
         return PatientSocket(plain.family, plain.type, plain.proto, fileno=plain.detach()), peer
 
 
-def connected(address: str, family: int) -> PatientSocket:
+def connect_to(address: str, family: int) -> PatientSocket:
     """A connection to a listener's address."""
     made = PatientSocket(family, socket.SOCK_STREAM)
     host, _, port = address.rpartition(":")

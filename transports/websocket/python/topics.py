@@ -10,11 +10,11 @@ from websockets.sync.server import ServerConnection
 
 from hopmeter.node.contract import Fill, Setup, Take
 
-from .connections import Bound, is_behind
+from .connections import ListeningEnd, is_behind
 from .patient import Listener
 
 
-class Publisher(Bound):
+class Publisher(ListeningEnd):
     """The sending end: a server that every subscriber connects to."""
 
     def __init__(self, setup: Setup, listener: Listener) -> None:
@@ -22,7 +22,7 @@ class Publisher(Bound):
         super().__init__(setup, listener)
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
-        return self._is_ready() and self._deliver(self._outgoing.filled(payload_bytes, fill))
+        return self._is_ready() and self._deliver(self._outgoing.fill(payload_bytes, fill))
 
     def forward(self, native: bytes) -> bool:
         return self._is_ready() and self._deliver(native)

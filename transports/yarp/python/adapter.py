@@ -51,7 +51,7 @@ class Transport:
         loss = {"loss": said} if dropped else {}
         told = self._house.facts()
         if "path" in told:
-            told["path"] = handover.way(told["path"], self._setup)
+            told["path"] = handover.path_fact(told["path"], self._setup)
         return {**told, **loss}
 
     def close(self) -> None:

@@ -1,0 +1,107 @@
+"""Calls over libraries that make and answer them on threads of their own."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any, Self
+
+from hopmeter.node.contract import AdapterError, Fill, Handle, Take
+
+Parts = tuple[Any, ...]
+"""A frame as `take` and `handle` get it: one buffer, or header and payload."""
+INTERRUPT_S = 0.02
+
+
+def _interrupt_nothing() -> None:
+    """For calls that end by themselves."""
+
+
+class ReplyQueue(queue.SimpleQueue[Parts]):
+    """Replies that threads of the library `put`, until the participant polls."""
+
+    def poll(self, timeout_s: float, take: Take) -> int:
+        """`poll` of a client."""
+        try:
+            parts = self.get(timeout=timeout_s)
+        except queue.Empty:
+            return 0
+        take(*parts)
+        return 1
+
+
+class BlockingCalls(ReplyQueue):
+    """Calls of a library that only has blocking ones: a thread makes them, one at a time."""
+
+    def __init__(self, write: Callable[[int, Fill], Any], call: Callable[[Any], Parts | None]) -> None:
+        """`write` makes a request, and `call` gets the parts of its reply, or None if there is none."""
+        self._write, self._call, self._idle = write, call, True
+        self._requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def start(self, payload_bytes: int, fill: Fill) -> bool:
+        """`start` of a client: busy while a call is under way."""
+        if not self._idle:
+            return False
+        request = self._write(payload_bytes, fill)
+        self._idle = False
+        self._requests.put(request)
+        return True
+
+    def _run(self) -> None:
+        while (request := self._requests.get()) is not None:
+            parts = self._call(request)
+            self._idle = True
+            if parts is not None:
+                self.put(parts)
+
+    def stop(self, interrupt: Callable[[], object] = _interrupt_nothing) -> None:
+        """Ends the thread. `interrupt` ends the call under way; as that may not have begun, it is repeated."""
+        self._requests.put(None)
+        while self._thread.is_alive():
+            interrupt()
+            self._thread.join(INTERRUPT_S)
+
+
+class CalledServer:
+    """A server for a library that calls its server with a request and takes the reply from what that returns.
+
+    Requests are handled one at a time, from `serve` on and until it is closed.
+    """
+
+    address = ""
+
+    def __init__(self, write: Callable[[int, Fill], Any]) -> None:
+        """`write` makes a reply."""
+        self._write = write
+        self._turn = threading.Lock()
+        self._handle: Callable[..., None] | None = None
+
+    def poll(self, _timeout_s: float, _handle: Handle) -> int:
+        """The library has nothing to poll."""
+        raise AdapterError("the library calls its servers, they are not polled", 'use wait = "callback"')
+
+    def serve(self, on_request: Handle) -> Self:
+        """Has requests handled on the library's threads."""
+        self._handle = on_request
+        return self
+
+    def answer(self, *parts: Any) -> Any:
+        """The reply to a request, for a thread of the library; None if the request is not answered."""
+        replies: list[Any] = []
+
+        def reply(payload_bytes: int, fill: Fill) -> bool:
+            replies.append(self._write(payload_bytes, fill))
+            return True
+
+        with self._turn:
+            if self._handle is not None:
+                self._handle(*parts, reply)
+        return replies[0] if replies else None
+
+    def close(self) -> None:
+        """Waits for the request under way; no other is handled."""
+        with self._turn:
+            self._handle = None

@@ -1,0 +1,14 @@
+"""The files of shared memory that this process has mapped: how an adapter finds what its library may leave behind."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+SHARED_MEMORY = Path("/dev/shm")
+
+
+def mapped_files(pattern: str) -> set[Path]:
+    """The mapped files in /dev/shm whose whole name matches a regular expression."""
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8")
+    return {Path(path) for path in re.findall(rf"\s({SHARED_MEMORY}/{pattern})(?=\s)", maps)}
