@@ -58,6 +58,7 @@ CPP := $(shell find cpp transports benches conformance tests \( -name '*.hpp' -o
 	-not -name abi.h 2>/dev/null)
 # A test that fails is run once more, with what it said the first time in the summary; conftest.py has the limit.
 AGAIN := --reruns 1 --reruns-delay 1 -rfER --durations 10
+PROSE := $(filter-out CONTRIBUTING.md,$(wildcard *.md docs/findings/*.md)) docs/glossary.md
 SHELL_FILES := .ci/run $(shell find setup benches conformance tests -name '*.sh' 2>/dev/null)
 
 bench: $(STAMPS)/use
@@ -134,8 +135,10 @@ lint-cpp:
 lint-shell:
 	shellcheck $(SHELL_FILES)
 
-# A link to nothing, or a page that no menu leads to, fails.
+# A spelling mistake, a word that setup/words.py has a better one for, a link to nothing, or a page without a menu entry.
 lint-docs: $(STAMPS)/develop
+	codespell
+	python setup/words.py $(PROSE)
 	mkdocs build --site-dir build/docs-lint
 
 docs: $(STAMPS)/develop
