@@ -12,18 +12,11 @@ from hopmeter.analysis.figures import CHAIN
 from hopmeter.analysis.pace import SHARE
 from hopmeter.analysis.percentiles import QUICK_TRIALS, summary
 from hopmeter.analysis.trial import PACING, Counts, Measured, judged, measure, tallied
-from hopmeter.model.cell import AXES, Cell
-from hopmeter.model.columns import CELLS, FIGURES
+from hopmeter.model.cell import Cell
+from hopmeter.model.columns import CELLS, LATENCIES, PLANNED
 from hopmeter.model.trial import TrialResult
 from hopmeter.store import RunFolder
 from hopmeter.store.disk import StoreError
-
-SAME_NAME = (
-    *("transport", "language", *(axis for axis in AXES if axis in CELLS.names)),
-    *("payload_bytes", "frame_bytes", "messages", "warmup", "profile"),
-    *("ranked", "trials", "floor", "floor_reason", "search"),
-)
-"""Columns that repeat the cell."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +51,7 @@ def examine(cell: Cell, trial: TrialResult, folder: RunFolder) -> Judged:
 def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, Any]:
     """The row of a cell from its examined trials."""
     good = [each for each in trials if each.measured]
-    columns = dict.fromkeys(CELLS.names) | _asked(cell) | {"trials_good": len(good), "warnings": []}
+    columns = dict.fromkeys(CELLS) | _asked(cell) | {"trials_good": len(good), "warnings": []}
     columns |= _status(cell, trials)
     if trials:
         columns["content_errors"] = sum(tallied(each.result, "content_errors") for each in trials)
@@ -85,7 +78,7 @@ def _cut_short(cell: Cell, trials: Sequence[Judged]) -> list[str]:
 
 
 def _asked(cell: Cell) -> dict[str, Any]:
-    columns = {name: getattr(cell, name) for name in SAME_NAME}
+    columns = {name: getattr(cell, name) for name in PLANNED}
     forward = cell.forward if cell.relays else None
     asking = cell.asking if cell.pattern == "scatter" else None
     ideal_us = None if cell.ideal_s is None else cell.ideal_s * 1e6
@@ -167,17 +160,13 @@ def _counts(cell: Cell, results: Sequence[TrialResult], trials: Sequence[Measure
         **{name: sum(tallied(each, name) for each in results) for name in told},
         "achieved_hz": sum(rates) / len(rates) if rates else None,
         "achieved_mb_s": counts.received * cell.frame_bytes / 1e6 / seconds if seconds else None,
-        "copies_per_hop": resources.copies_per_hop(results),
-        "send_mean_us": resources.send_mean_us(results),
-        "empty_hop_us": resources.empty_hop_us(results),
-        "library_version": resources.library_version(results),
-        "path": resources.path(results),
+        **resources.reports(results),
     }
 
 
 def _latencies(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
     columns: dict[str, Any] = {"negative": sum(_negative(trial) for trial in trials)}
-    for name in FIGURES:
+    for name in LATENCIES:
         columns |= summary(name, [trial.latencies.get(name, []) for trial in trials])
     columns |= servers.columns(cell, [trial.latencies for trial in trials])
     columns |= sinks.columns(cell, [trial.latencies for trial in trials])
@@ -197,4 +186,4 @@ def _chain(cell: Cell, trials: Sequence[Any]) -> dict[str, Any]:
 
 def _negative(trial: Measured) -> int:
     """Samples that arrived before they left, in whatever figure; they stay in."""
-    return sum(int((piece < 0).sum()) for name in FIGURES for piece in trial.latencies.get(name, []))
+    return sum(int((piece < 0).sum()) for name in LATENCIES for piece in trial.latencies.get(name, []))

@@ -51,32 +51,43 @@ def _loopback(trial: TrialResult) -> int:
     return max((each.get("loopback_bytes", 0) for each in _readings(trial)), default=0)
 
 
-def copies_per_hop(trials: Sequence[TrialResult]) -> float | None:
+def reports(trials: Sequence[TrialResult]) -> dict[str, Any]:
+    """The columns that repeat or add up what the nodes reported besides what they used."""
+    return {
+        "copies_per_hop": _copies_per_hop(trials),
+        "send_mean_us": _send_mean_us(trials),
+        "empty_hop_us": _empty_hop_us(trials),
+        "library_version": _library_version(trials),
+        "path": _path(trials),
+    }
+
+
+def _copies_per_hop(trials: Sequence[TrialResult]) -> float | None:
     """Copies of a payload that the instrument had to make, for each message handed over."""
     sent = sum(tallied(trial, "sent", SENDERS) for trial in trials)
     return sum(tallied(trial, "copies") for trial in trials) / sent if sent else None
 
 
-def send_mean_us(trials: Sequence[TrialResult]) -> float | None:
+def _send_mean_us(trials: Sequence[TrialResult]) -> float | None:
     """How long a source was held by a send, from its stamp to its return, on average."""
     sent = sum(tallied(trial, "sent", ("source",)) for trial in trials)
     return sum(tallied(trial, "send_ns", ("source",)) for trial in trials) / sent / 1000 if sent else None
 
 
-def empty_hop_us(trials: Sequence[TrialResult]) -> float | None:
+def _empty_hop_us(trials: Sequence[TrialResult]) -> float | None:
     """What a message takes by hopmeter's own code alone, where the sender calls the receiver: the median of sources."""
     participants = [each for trial in trials for node in trial.nodes for each in node.get("participants", [])]
     values = [each["empty_hop_ns"] for each in participants if each.get("empty_hop_ns") is not None]
     return median(values) / 1000 if values else None
 
 
-def library_version(trials: Sequence[TrialResult]) -> str | None:
+def _library_version(trials: Sequence[TrialResult]) -> str | None:
     """What the libraries say of themselves; several where languages differ."""
     said = (node.get("version") for trial in trials for node in trial.nodes)
     return ", ".join(dict.fromkeys(str(each) for each in said if each)) or None
 
 
-def path(trials: Sequence[TrialResult]) -> str | None:
+def _path(trials: Sequence[TrialResult]) -> str | None:
     """Which way the transport says the bytes went, where it does."""
     said = (node.get("facts", {}).get("path") for trial in trials for node in trial.nodes)
     return ", ".join(dict.fromkeys(str(each) for each in said if each)) or None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from hopmeter.manifest.discovery import every
 from hopmeter.manifest.model import LANGUAGES, Manifest, Offer
+from hopmeter.system.markdown import table
 
 HEAD = """# Transports
 
@@ -72,12 +73,6 @@ def installer(offer: Offer) -> str:
         return f"you: set `{offer.user.variable}`"
     packages = [f"{kind}: {', '.join(names)}" for kind, names in (("apt", offer.apt), ("pip", offer.pip)) if names]
     return f"`hopmeter build`; {'; '.join(packages)}" if packages else "`hopmeter build`"
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
 
 
 if __name__ == "__main__":

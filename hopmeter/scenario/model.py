@@ -20,6 +20,7 @@ from pydantic_core import CoreSchema
 
 from hopmeter.manifest.model import LANGUAGES, Wait
 from hopmeter.model import units
+from hopmeter.model.columns import CELLS
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PaceKind
 from hopmeter.scenario import patterns
 from hopmeter.scenario.search import LEAST_HZ, MOST_HZ, Search
@@ -91,16 +92,9 @@ def _codec(value: str) -> str:
     return value
 
 
-def _columns() -> list[str]:
-    from hopmeter.model.columns import CELLS  # only here: few scenarios need Arrow
-
-    return list(CELLS.names)
-
-
 def _column(value: str) -> str:
-    known = _columns()
-    if value not in known:
-        raise ValueError(f'"{value}" is no column of cells.parquet (docs/metrics.md has them){nearest(value, known)}')
+    if value not in CELLS:
+        raise ValueError(f'"{value}" is no column of cells.parquet (docs/metrics.md has them){nearest(value, CELLS)}')
     return value
 
 
@@ -109,7 +103,7 @@ class OfCells:
 
     @staticmethod
     def __get_pydantic_json_schema__(core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return {**handler(core), "enum": _columns()}
+        return {**handler(core), "enum": list(CELLS)}
 
 
 def _checked_by(parse: Any) -> Any:

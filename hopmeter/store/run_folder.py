@@ -13,12 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hopmeter.errors import UsageError
-from hopmeter.model import columns
 from hopmeter.model.cell import Cell
+from hopmeter.model.columns import CELLS, PROCESSES, TRIALS
 from hopmeter.model.trial import TrialResult
 from hopmeter.store import processes
 from hopmeter.store.disk import DiskFullError, StoreError, append_line, replacing, write_json, writing
 from hopmeter.store.samples import write_parquet
+from hopmeter.store.schemas import table
 from hopmeter.system.input_files import read_text
 from hopmeter.system.untrusted_json import parse
 
@@ -176,11 +177,11 @@ class RunFolder:
 
     def write_tables(self, cells: Iterable[dict[str, Any]]) -> None:
         """Writes `cells.parquet`, `trials.parquet` and `processes.parquet`, also of a run that is not finished."""
-        _write_table(self.path / "cells.parquet", columns.table(cells, columns.CELLS))
+        _write_table(self.path / "cells.parquet", table(cells, CELLS))
         rows = [_trial_row(each) | self._verdict(each) for each in self.trials]
-        _write_table(self.path / "trials.parquet", columns.table(rows, columns.TRIALS))
+        _write_table(self.path / "trials.parquet", table(rows, TRIALS))
         used = (each for trial in self.trials for each in processes.rows(trial.as_json() | self._verdict(trial)))
-        _write_table(self.path / "processes.parquet", columns.table(used, columns.PROCESSES))
+        _write_table(self.path / "processes.parquet", table(used, PROCESSES))
 
     def _verdict(self, trial: TrialResult) -> dict[str, Any]:
         return self._judged.get((trial.cell, trial.trial), {})

@@ -30,12 +30,12 @@ def test_every_row_has_every_column_and_is_json(tmp_path: Path) -> None:
     folder = run_of(tmp_path, cell(), dropped, cell(id="c3"))
     keep(folder, cell(), [sound()])
     rows = analyse_run(folder)
-    assert all(list(row) == CELLS.names for row in rows)
+    assert all(list(row) == list(CELLS) for row in rows)
     assert [json.loads(json.dumps(row, allow_nan=False))["status"] for row in rows] == ["ok", "dropped", "dropped"]
     assert rows[1]["reason"] == "no shared memory here"
     assert "the run ended before it" in rows[2]["reason"]
     table = pq.read_table(folder.finish(rows) / "cells.parquet")
-    assert table.schema.names == CELLS.names
+    assert table.schema.names == list(CELLS)
     assert table.to_pylist() == rows
 
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from hopmeter.manifest import every, matrix
+from hopmeter.system import markdown
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,4 +40,4 @@ def test_the_page_tells_what_an_adapter_offers_and_who_installs_it() -> None:
 
 
 def test_a_bar_in_a_cell_does_not_end_it() -> None:
-    assert matrix.table(["a"], [["b|c"]]) == "| a |\n| --- |\n| b\\|c |\n"
+    assert markdown.table(["a"], [["b|c"]]) == "| a |\n| --- |\n| b\\|c |\n"

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from hopmeter.analysis.percentiles import PERMILLE, least_count
 from hopmeter.model.cell import AXES
+from hopmeter.model.columns import unit
 from hopmeter.plan import Cell, Plan
 from hopmeter.report import formatting
 from hopmeter.report.copies import copies
@@ -63,9 +64,9 @@ def _print_group(console: Console, group: Group, asked: Sequence[str]) -> None:
 
 def _head(column: str) -> str:
     """A column of the results as a short heading: `chain_per_hop_p50_us` is `hop p50 µs`."""
-    word = column.removeprefix("chain_per_").removesuffix("_us").replace("_mb_s", " MB/s").replace("_hz", " Hz")
-    first, _, rest = word.replace("_", " ").partition(" ")
-    return f"{first}\n{rest}{' µs' if column.endswith('_us') else ''}"
+    name, its_unit = unit(column.removeprefix("chain_per_"))
+    first, _, rest = name.replace("_", " ").partition(" ")
+    return f"{first}\n{' '.join(filter(None, (rest, its_unit)))}"
 
 
 def _value(value: Any) -> str:

@@ -1,0 +1,44 @@
+"""The tables of columns in docs/metrics.md: `python -m hopmeter.model.columns_page docs/metrics.md` writes them.
+
+Each table stands between `<!-- columns: SECTION -->` and `<!-- end -->`; what is around them is written by hand.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from hopmeter.model.columns import LATENCY_TABLE, TABLE, Columns
+from hopmeter.system.markdown import table
+
+MARKED = re.compile(r"(<!-- columns: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def renewed(page: str) -> str:
+    """The page with its tables as `columns.toml` has them."""
+    return MARKED.sub(lambda found: found[1] + section(found[2]) + found[3], page)
+
+
+def section(name: str) -> str:
+    """The table of one section."""
+    return latencies() if name == "latencies" else columns(TABLE[name])
+
+
+def latencies() -> str:
+    """Every latency."""
+    rows = [(f"`{each.name}`", each.between, each.samples, each.applies_to) for each in LATENCY_TABLE]
+    return table(("latency", "from → to", "samples", "applies to"), rows)
+
+
+def columns(several: Sequence[Columns]) -> str:
+    """Every column of a section; without a null of its own in any of them there is no place for it."""
+    rows = [[" ".join(f"`{name}`" for name in each), each.meaning, each.null_when] for each in several]
+    width = 3 if any(each.null_when for each in several) else 2
+    return table(("column", "meaning", "null when")[:width], [row[:width] for row in rows])
+
+
+if __name__ == "__main__":
+    pages = Path(sys.argv[1])
+    pages.write_text(renewed(pages.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,21 @@
+"""The Arrow schemas of the tables of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+TYPES = {"text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
+
+
+def arrow_type(name: str) -> pa.DataType:
+    """The type that `columns.toml` names; `[float]` is a list."""
+    return pa.list_(TYPES[name[1:-1]]) if name.startswith("[") else TYPES[name]
+
+
+def table(rows: Iterable[dict[str, Any]], types: Mapping[str, str]) -> pa.Table:
+    """Rows as a table that always has all columns, whatever is null."""
+    schema = pa.schema([(name, arrow_type(kind)) for name, kind in types.items()])
+    return pa.Table.from_pylist(list(rows), schema)
