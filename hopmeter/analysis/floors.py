@@ -10,9 +10,7 @@ from hopmeter.model.cell import Cell
 
 def headline(cell: Cell) -> str:
     """The figure a cell is ranked by: what its user waits for, from when it was due where there is a schedule."""
-    if cell.pace == "closed":
-        return "gather" if cell.pattern == "scatter" else "roundtrip"
-    return "service" if cell.pace == "max" else "response"
+    return "gather" if cell.pattern == "scatter" and cell.pacing.awaits_return else cell.pacing.latency
 
 
 def set_floor(cell: Cell, row: dict[str, Any], rows: Mapping[str, dict[str, Any]]) -> None:

@@ -61,7 +61,7 @@ class Flow:
     @property
     def one_way(self) -> bool:
         """Whether it ends at sinks, and not where it began."""
-        return self.cell.pattern == "pubsub" and self.cell.pace != "closed"
+        return self.cell.pattern == "pubsub" and not self.cell.is_ring
 
     @property
     def intended(self) -> Times:

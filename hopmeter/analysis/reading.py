@@ -44,7 +44,7 @@ def _flow(cell: Cell, samples: Samples, participants: list[Participant]) -> Flow
 
 
 def _lanes(cell: Cell, samples: Samples, origin: int) -> list[Lane]:
-    if cell.pattern == "pubsub" and cell.pace != "closed":
+    if cell.pattern == "pubsub" and not cell.is_ring:
         return [_source(cell, samples, origin)]
     rows = samples.of(origin, "seq", "copy", "intended_ns", "sent_ns", "arrived_ns", *_codec(cell))
     if cell.pattern == "pubsub":

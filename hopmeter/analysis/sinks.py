@@ -41,4 +41,4 @@ def columns(cell: Cell, trials: Sequence[Pieces]) -> dict[str, Any]:
 
 
 def _several(cell: Cell) -> bool:
-    return cell.pattern == "pubsub" and cell.pace != "closed" and cell.sinks > 1
+    return cell.pattern == "pubsub" and not cell.is_ring and cell.sinks > 1

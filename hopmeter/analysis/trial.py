@@ -15,7 +15,6 @@ from hopmeter.analysis.reading import flows
 from hopmeter.analysis.servers import by_server
 from hopmeter.analysis.sinks import by_sink
 from hopmeter.model.cell import Cell
-from hopmeter.model.paces import SCHEDULED
 from hopmeter.model.trial import TrialResult
 from hopmeter.store.disk import StoreError
 from hopmeter.store.samples import Samples
@@ -73,7 +72,7 @@ def measure(cell: Cell, path: Path) -> Measured:
         trial.counts += _counts(flow)
         trial.paces.append(paced(flow))
         pieces = latencies(flow) | by_server(flow) | by_sink(flow)
-        if cell.pace in SCHEDULED:
+        if cell.pacing.is_scheduled:
             pieces[PACING] = [minus(flow.sent, flow.intended)]
         for name, each in pieces.items():
             trial.latencies.setdefault(name, []).extend(each)

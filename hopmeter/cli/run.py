@@ -12,6 +12,7 @@ import typer
 from hopmeter.cli.parts.environment import asked
 from hopmeter.cli.parts.options import given
 from hopmeter.errors import UsageError
+from hopmeter.model.paces import PACES
 from hopmeter.system.terminal import Console
 
 EPILOG = "Example: hopmeter run --transport zeromq,unix --language rust,c++ --wait block --rate 10,1000 --trials 5"
@@ -48,7 +49,7 @@ def run(
     codec: Annotated[Text, _axis("none, or in Python numpy, torch, pickle-in-band …")] = None,
     device: Annotated[Text, _axis("cpu, gpu: where a codec's object lives.")] = None,
     share: Annotated[Text, _axis("none, cuda-ipc: a GPU's memory through the host, or by handle.")] = None,
-    pace: Annotated[Text, _axis("open, poisson, burst, closed, max.")] = None,
+    pace: Annotated[Text, _axis(f"{', '.join(PACES)}.")] = None,
     rate: Annotated[Text, _axis("Messages a second.")] = None,
     relays: Annotated[Text, _axis("Relays between the ends.")] = None,
     sinks: Annotated[Text, _axis("Receivers of the last hop; servers in scatter.")] = None,

@@ -6,6 +6,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
 
 from hopmeter.model import units
+from hopmeter.model.paces import PACES, Pace, PaceName
 
 AXES = (
     "pattern",
@@ -52,7 +53,7 @@ class Cell:
     payload_bytes: int
     touch: str
     codec: str
-    pace: str
+    pace: PaceName
     rate_hz: float | None
     relays: int
     sinks: int
@@ -126,6 +127,16 @@ class Cell:
     def place(self) -> tuple[str, ...]:
         """Where the object of a codec lives, and how it is shared if it is, for who reads: `("gpu", "cuda-ipc")`."""
         return (self.device,) if self.share == "none" else (self.device, self.share)
+
+    @property
+    def pacing(self) -> Pace:
+        """The properties of its pace."""
+        return PACES[self.pace]
+
+    @property
+    def is_ring(self) -> bool:
+        """Whether messages come back to their source over the same links, so that it is the last receiver too."""
+        return self.pattern == "pubsub" and self.pacing.awaits_return
 
     @property
     def sinks_work(self) -> bool:

@@ -1,16 +1,51 @@
-"""The ways in which a source paces its messages. The instrument's `PaceKind` and `Pacer` divide them alike."""
+"""The ways in which a source paces its messages, each with its properties; the instrument's `PaceKind` has the same.
+
+A new pace is a line in `PACES`, a variant of `PaceKind` (instrument/src/spec.rs) and its arm in
+instrument/src/pacer.rs.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, get_args
 
-ScheduledPace = Literal["open", "poisson", "burst"]
-UnscheduledPace = Literal["closed", "max"]
-PaceKind = Literal[ScheduledPace, UnscheduledPace]
-
-SCHEDULED: tuple[str, ...] = get_args(ScheduledPace)
-"""Paces with a rate; every message has a time when it is due."""
-UNSCHEDULED: tuple[str, ...] = get_args(UnscheduledPace)
-"""Paces without a rate; they send as soon as they can."""
+PaceName = Literal["open", "poisson", "burst", "closed", "max"]
 MOST_UNSCHEDULED_MESSAGES = 2_000_000
 """A trial with a duration and no rate ends after so many messages at the latest."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """What else has to know of a pace."""
+
+    meaning: str
+    is_scheduled: bool = True
+    """Whether it has a rate, and every message a time when it is due; without one it sends as soon as it can."""
+    has_bursts: bool = False
+    """Whether several messages fall due at once."""
+    awaits_return: bool = False
+    """Whether each message waits until the one before has come back: in pubsub round a ring, which takes relays."""
+    latency: str = "response"
+    """The latency that its cells are ranked by."""
+    phrase: str = "at {rate} ({name})"
+    """How the report calls it."""
+
+    def described(self, name: str, rate: str) -> str:
+        """Its phrase for one rate."""
+        return self.phrase.format(name=name, rate=rate)
+
+
+PACES: dict[PaceName, Pace] = {
+    "open": Pace("a message each period", phrase="at {rate}"),
+    "poisson": Pace("gaps at random, with the rate as their mean"),
+    "burst": Pace("several messages at once, at the rate on average", has_bursts=True),
+    "closed": Pace(
+        "the next message when the one before has come back",
+        is_scheduled=False,
+        awaits_return=True,
+        latency="roundtrip",
+        phrase="one at a time",
+    ),
+    "max": Pace("the next message at once", is_scheduled=False, latency="service", phrase="as fast as it goes"),
+}
+NAMES: tuple[PaceName, ...] = get_args(PaceName)

@@ -13,7 +13,7 @@ from hopmeter.manifest.model import Offer
 from hopmeter.manifest.readiness import readiness
 from hopmeter.model import units
 from hopmeter.model.cell import AXES, Cell, waits_of
-from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, UNSCHEDULED
+from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PACES
 from hopmeter.plan.cores import Machine, NoCoresError
 from hopmeter.scenario import Ask, Scenario
 from hopmeter.system.toml_files import one_of
@@ -141,7 +141,7 @@ def _cell(
         pairs=axes["pairs"],
         work=axes["work"],
         asking=axes["asking"] if axes["pattern"] == "scatter" else "parallel",
-        burst=axes["burst"] if axes["pace"] == "burst" else 1,
+        burst=axes["burst"] if PACES[axes["pace"]].has_bursts else 1,
         heap=axes["heap"],
         trials=ask.trials,
         profile=_profile(manifest, given),
@@ -182,7 +182,7 @@ def _manner(scenario: Scenario) -> dict[str, Any]:
 
 def length(ask: Ask, axes: Mapping[str, Any]) -> dict[str, Any]:
     """How many messages, and how long they may take at most."""
-    rate = None if axes["pace"] in UNSCHEDULED else axes["rate"]
+    rate = axes["rate"] if PACES[axes["pace"]].is_scheduled else None
     span = units.seconds(ask.duration) if ask.duration else None
     if ask.messages is not None:
         messages = ask.messages

@@ -58,11 +58,11 @@ def _offered(cell: Cell, manifest: Manifest, _: World) -> str:
 
 
 def _shape(cell: Cell, *_: object) -> str:
-    if cell.pattern == "pubsub" and cell.pace == "closed":
+    if cell.is_ring:
         if not cell.relays:
-            return "closed pubsub is a ring and needs at least one relay; --relays 1 gives the round trip"
+            return f"{cell.pace} pubsub is a ring and needs at least one relay; --relays 1 gives the round trip"
         if cell.sinks > 1:
-            return "closed pubsub is a ring: its source is its only receiver"
+            return f"{cell.pace} pubsub is a ring: its source is its only receiver"
     if cell.pattern == "rpc" and cell.sinks > 1:
         return "a call has one server; several at once are the pattern scatter"
     if cell.pattern == "scatter" and cell.relays:
@@ -170,7 +170,7 @@ def _idle_settings(cell: Cell, manifest: Manifest, _: World) -> str:
 
 def participants(cell: Cell) -> int:
     """How many roles a cell has, all pairs together."""
-    last = 0 if cell.pattern == "pubsub" and cell.pace == "closed" else cell.sinks
+    last = 0 if cell.is_ring else cell.sinks
     return cell.pairs * (1 + cell.relays + last)
 
 

@@ -67,7 +67,7 @@ def _roles(cell: Cell) -> list[Role]:
     relays: list[Role] = [("relay", [link], [link + 1]) for link in range(cell.relays)]
     if cell.pattern == "rpc":
         return [("client", [], [0]), *relays, ("server", [cell.relays], [])]
-    if cell.pace == "closed":
+    if cell.is_ring:
         return [("source", [cell.relays], [0]), *relays]
     return [("source", [], [0]), *relays, *[("sink", [cell.relays], []) for _ in range(cell.sinks)]]
 
@@ -90,5 +90,5 @@ def _links(cell: Cell, flow: int) -> dict[str, int]:
             return {f"{each}.{way}": 1 for each in ids for way in ("request", "reply")}
         return dict.fromkeys(ids, 1)
     receivers = dict.fromkeys(ids, 1)
-    receivers[ids[-1]] = 1 if cell.pace == "closed" else cell.sinks
+    receivers[ids[-1]] = 1 if cell.is_ring else cell.sinks
     return receivers

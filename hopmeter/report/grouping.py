@@ -9,6 +9,7 @@ from typing import Any
 
 from hopmeter.images import parsed
 from hopmeter.model.cell import AXES, DEFAULTS
+from hopmeter.model.paces import PACES, PaceName
 from hopmeter.report import formatting, hosts
 from hopmeter.report.source import Row, Run
 
@@ -194,9 +195,8 @@ _SAYINGS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
 
 
 def _tempo(conditions: dict[str, Any]) -> str:
-    pace, rate = conditions["pace"], formatting.rate(conditions["rate_hz"])
-    plain = {"closed": "one at a time", "max": "as fast as it goes"}.get(str(pace))
-    return plain or (f"at {rate}" if pace in (None, "open") else f"at {rate} ({pace})")
+    name: PaceName = conditions["pace"] or "open"
+    return PACES[name].described(name, formatting.rate(conditions["rate_hz"]))
 
 
 def families(groups: Iterable[Group], aside: Iterable[str]) -> list[list[Group]]:

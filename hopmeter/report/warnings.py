@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hopmeter.analysis.percentiles import BEYOND, LEAST_TRIALS, PERMILLE, QUICK_TRIALS, least_count
-from hopmeter.model.paces import SCHEDULED
 from hopmeter.report import environment_rules, formatting
 from hopmeter.report.processes import mapped_mb
 from hopmeter.report.source import Row, Run
@@ -108,10 +107,10 @@ def every_core_busy(runs: Sequence[Run]) -> Iterator[Caution]:
 
 
 def _is_full(row: Row) -> bool:
-    """Of paces that ask for a rate: `closed` and `max` take all there is."""
+    """Of paces that have a rate: the others take all there is."""
     usable = row.cell.core_list or row.run.part("machine").get("usable_cores")
     per_message, rate = row["cpu_us_per_message"], row["achieved_hz"]
-    if not (usable and per_message and rate) or row["wait"] == "spin" or row["pace"] not in SCHEDULED:
+    if not (usable and per_message and rate) or row["wait"] == "spin" or not row.cell.pacing.is_scheduled:
         return False
     return bool(per_message * rate * (row["pairs"] or 1) / 1e6 >= FULL * len(set(usable)))
 

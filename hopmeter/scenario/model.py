@@ -21,13 +21,14 @@ from pydantic_core import CoreSchema
 from hopmeter.manifest.model import LANGUAGES, Wait
 from hopmeter.model import units
 from hopmeter.model.columns import CELLS
-from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PaceKind
+from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PACES, PaceName
 from hopmeter.scenario import patterns
 from hopmeter.scenario.search import LEAST_HZ, MOST_HZ, Search
 from hopmeter.system.toml_files import nearest, one_of
 
 Item = TypeVar("Item")
 WAITS: tuple[str, ...] = get_args(Wait)
+_UNSCHEDULED = " and ".join(name for name, pace in PACES.items() if not pace.is_scheduled)
 MOST_MESSAGES = 1_000_000_000
 """Of a trial: samples of more fill any disk."""
 MOST_SEED = 2**63 - 1
@@ -184,9 +185,9 @@ class Axes(Strict):
     share: Axis[Literal["none", "cuda-ipc"]] | None = Field(
         None, description="Whether an object on a GPU is copied to the host and back, or lent by a handle of CUDA's."
     )
-    pace: Axis[PaceKind] | None = Field(None, description="How the source paces its messages.")
+    pace: Axis[PaceName] | None = Field(None, description="How the source paces its messages.")
     rate: Axis[Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)]] | None = Field(
-        None, description="Messages a second; closed and max have none."
+        None, description=f"Messages a second; {_UNSCHEDULED} have none."
     )
     relays: Axis[Annotated[int, Field(ge=0, le=1000)]] | None = Field(None, description="Relays between the ends.")
     sinks: Axis[Annotated[int, Field(ge=1, le=1000)]] | None = Field(
@@ -213,7 +214,7 @@ class Axes(Strict):
     messages: Count | None = Field(None, description="Messages measured in each trial.")
     duration: Span | None = Field(
         None,
-        description="How long each trial measures, instead of messages; closed and max end after "
+        description=f"How long each trial measures, instead of messages; {_UNSCHEDULED} end after "
         f"{MOST_UNSCHEDULED_MESSAGES:,} at most.",
     )
     warmup: Annotated[int, Field(ge=0, le=MOST_MESSAGES)] | None = Field(

@@ -65,6 +65,18 @@ pub enum PaceKind {
     Max,
 }
 
+impl PaceKind {
+    /// Whether each message waits until the one before has come back, where messages do.
+    pub fn awaits_return(self) -> bool {
+        self == Self::Closed
+    }
+
+    /// Whether messages fall due one by one, so that a receiver is idle again before the next.
+    pub fn is_spaced(self) -> bool {
+        matches!(self, Self::Open | Self::Poisson)
+    }
+}
+
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum RoleKind {

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import get_args
 
-from hopmeter.model.paces import UNSCHEDULED, PaceKind
+from hopmeter.model.paces import NAMES, PACES
 
 INSTRUMENT = Path(__file__).parents[2] / "instrument/src"
 
@@ -19,9 +18,14 @@ def passage(file: str, pattern: str) -> str:
 
 def test_the_instrument_knows_the_paces_of_a_scenario() -> None:
     names = re.findall(r"\w+", passage("spec.rs", r"enum PaceKind \{([^}]*)\}"))
-    assert tuple(map(str.lower, names)) == get_args(PaceKind)
+    assert tuple(map(str.lower, names)) == NAMES == tuple(PACES)
 
 
 def test_the_instrument_has_no_schedule_for_just_the_paces_that_have_none_in_a_scenario() -> None:
     names = re.findall(r"PaceKind::(\w+)", passage("pacer.rs", r"(PaceKind::.*) => return None,"))
-    assert tuple(map(str.lower, names)) == UNSCHEDULED
+    assert tuple(map(str.lower, names)) == tuple(name for name in PACES if not PACES[name].is_scheduled)
+
+
+def test_the_instrument_awaits_the_return_of_messages_at_just_the_paces_that_say_so() -> None:
+    names = re.findall(r"Self::(\w+)", passage("spec.rs", r"fn awaits_return\(self\) -> bool \{([^}]*)\}"))
+    assert list(map(str.lower, names)) == [name for name in PACES if PACES[name].awaits_return]

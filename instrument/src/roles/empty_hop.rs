@@ -11,7 +11,7 @@ use crate::contract::{Link, OnFrame, Publisher, Received};
 use crate::error::Result;
 use crate::frame::{Header, flags};
 use crate::pacer::Pacer;
-use crate::spec::{PaceKind, Wait};
+use crate::spec::Wait;
 
 use super::Desk;
 use super::emit::Emitter;
@@ -45,7 +45,7 @@ pub fn measure(desk: &Desk<'_>) -> Result<Option<i64>> {
 
 fn applies(desk: &Desk<'_>) -> bool {
     let pace = &desk.spec.pace;
-    let is_paced = matches!(pace.kind, PaceKind::Open | PaceKind::Poisson) && pace.rate_hz >= LOWEST_RATE_HZ;
+    let is_paced = pace.kind.is_spaced() && pace.rate_hz >= LOWEST_RATE_HZ;
     let is_called = desk.spec.participants.iter().any(|other| {
         let waits = other.wait.unwrap_or(desk.spec.wait);
         waits == Wait::Callback && other.inputs.iter().any(|id| desk.me.outputs.contains(id))

@@ -11,7 +11,7 @@ use crate::control::Tally;
 use crate::error::{Error, Result};
 use crate::frame::{Header, flags};
 use crate::recorder::{Record, Recorder};
-use crate::spec::{PaceKind, Wait};
+use crate::spec::Wait;
 use crate::until::{Patience, Until};
 
 use super::emit::{Emitter, Offered, Stamps};
@@ -72,7 +72,7 @@ impl Source<'_> {
         if call.is_sample() {
             self.count(call.seq, call.intended_ns, stamps);
         }
-        if self.desk.spec.pace.kind == PaceKind::Closed {
+        if self.desk.spec.pace.kind.awaits_return() {
             self.await_return(call.seq, self.desk.spec.patience())?;
         }
         Ok(())
