@@ -4,6 +4,7 @@
 #include <mutex>
 #include <optional>
 
+#include "hopmeter/choice.hpp"
 #include "services.hpp"
 #include "topics.hpp"
 
@@ -11,6 +12,7 @@ namespace {
 
 using namespace hopmeter;
 
+template <class Layout>
 class Ros1 final : public Transport {
  public:
   explicit Ros1(const Setup& setup) : setup_(setup) {
@@ -19,48 +21,48 @@ class Ros1 final : public Transport {
   }
 
   static std::string version() {
-    return "roscpp " + std::to_string(ROS_VERSION_MAJOR) + "." + std::to_string(ROS_VERSION_MINOR) + "." +
-           std::to_string(ROS_VERSION_PATCH);
+    return "roscpp " + version_text(ROS_VERSION_MAJOR, ROS_VERSION_MINOR, ROS_VERSION_PATCH);
   }
 
-  Owned<Publisher> publisher(const Link& link) override { return open<Publisher, ros1::Publisher>(link); }
-  Owned<Subscriber> subscriber(const Link& link) override { return open<Subscriber, ros1::Polled>(link); }
-  Owned<Subscription> subscribe(const Link& link, OnFrame on_frame) override {
-    return open<Subscription, ros1::Called>(link, std::move(on_frame));
+  Owned<Publisher> publisher(const Link& link) override {
+    return std::make_unique<ros1::Publisher<Layout>>(session(), link);
   }
-  Owned<Server> server(const Link& link) override { return open<Server, ros1::Server>(link); }
-  Owned<Client> client(const Link& link) override { return open<Client, ros1::Client>(link); }
+  Owned<Subscriber> subscriber(const Link& link) override {
+    return std::make_unique<ros1::PolledSubscriber<Layout>>(session(), link);
+  }
+  Owned<Subscription> subscribe(const Link& link, OnFrame on_frame) override {
+    return std::make_unique<ros1::CalledSubscriber<Layout>>(session(), link, std::move(on_frame));
+  }
+  Owned<Server> server(const Link& link) override { return std::make_unique<ros1::Server<Layout>>(session(), link); }
+  Owned<Client> client(const Link& link) override { return std::make_unique<ros1::Client<Layout>>(session(), link); }
 
   Facts facts() override {
-    if (!house_) return {};
-    const bool points = setup_.setting<std::string>("publish") == "pointer";
-    const std::string here = points ? "a shared pointer within the process" : "serialised within the process";
-    const auto& seen = house_->seen;
-    if (seen.here) return {{"path", seen.elsewhere ? here + ", and TCPROS on the loopback device" : here}};
-    return {{"path", "TCPROS on the loopback device"}};
+    if (!session_) return {};
+    const std::string tcp = "TCPROS on the loopback device";
+    if (!session_->receives_from_here) return {{"path", tcp}};
+    const bool by_pointer = setup_.setting<std::string>("publish") == "pointer";
+    const std::string here = by_pointer ? "a shared pointer within the process" : "serialised within the process";
+    return {{"path", session_->receives_from_elsewhere ? here + ", and " + tcp : here}};
   }
 
  private:
   /// The node is started by the first end, so that its threads get the core of a participant.
-  template <class End, template <class> class Of>
-  std::unique_ptr<End> open(const Link& link, auto&&... more) {
-    std::call_once(started_, [this] { start(); });
-    if (setup_.payload() == PayloadKind::timing)
-      return std::make_unique<Of<ros1::Timing>>(*house_, link, std::forward<decltype(more)>(more)...);
-    return std::make_unique<Of<ros1::Image>>(*house_, link, std::forward<decltype(more)>(more)...);
-  }
-
-  void start() {
-    if (!ros::master::check())
-      throw Error("there is no rosmaster at " + ros::master::getURI(), "install python3-rosmaster");
-    house_.emplace(setup_);
+  ros1::Session& session() {
+    std::call_once(started_, [this] {
+      if (!ros::master::check())
+        throw Error("there is no rosmaster at " + ros::master::getURI(), "install python3-rosmaster");
+      session_.emplace(setup_);
+    });
+    return *session_;
   }
 
   Setup setup_;
   std::once_flag started_;
-  std::optional<ros1::House> house_;
+  std::optional<ros1::Session> session_;
 };
 
 }  // namespace
 
-int main(int argc, char** argv) { return run<Ros1>(argc, argv); }
+int main(int argc, char** argv) {
+  return run<ChoiceByPayload<Ros1, ros1::Timing, ros1::Image, PayloadKind::image>>(argc, argv);
+}

@@ -1,18 +1,17 @@
-/// Services: a server on a callback queue of its own, and a client with a thread, since calls only block.
+/// Services: a server on a callback queue of its own, and a client with a thread, because calls only block.
 #pragma once
 
 #include <ros/connection.h>
 #include <ros/service_manager.h>
 #include <ros/service_server_link.h>
 
-#include <condition_variable>
-#include <deque>
 #include <functional>
 #include <mutex>
-#include <thread>
 
-#include "house.hpp"
+#include "hopmeter/loop_thread.hpp"
+#include "hopmeter/mailbox.hpp"
 #include "message.hpp"
+#include "session.hpp"
 
 namespace ros1 {
 
@@ -29,193 +28,143 @@ struct Spec {
   }
 };
 
-template <class Carrier>
-class Replier final : public hopmeter::Replier {
- public:
-  Replier(typename Carrier::Message& response, const hopmeter::Setup& setup) : response_(response), setup_(setup) {}
-
-  hopmeter::Sent reply(std::size_t payload_bytes, hopmeter::Fill fill) override {
-    write<Carrier>(response_, setup_, payload_bytes, fill);
-    given_ = true;
-    return hopmeter::Sent::accepted;
-  }
-  bool given() const noexcept { return given_; }
-
- private:
-  typename Carrier::Message& response_;
-  const hopmeter::Setup& setup_;
-  bool given_ = false;
-};
-
-template <class Carrier>
+template <class Layout>
 class Server final : public hopmeter::Server {
  public:
-  using Message = typename Carrier::Message;
+  using Message = typename Layout::Message;
 
-  Server(House& house, const hopmeter::Link& link) : setup_(house.setup), arrivals_(house) {
+  Server(Session& session, const hopmeter::Link& link) : setup_(session.setup), queue_(session) {
     ros::AdvertiseServiceOptions options;
     options.service = name_of(link);
-    options.md5sum = Carrier::service_sum;
-    options.datatype = Carrier::service;
+    options.md5sum = Layout::service_sum;
+    options.datatype = Layout::service;
     options.req_datatype = options.res_datatype = ros::message_traits::datatype<Message>();
     options.helper = boost::make_shared<ros::ServiceCallbackHelperT<Spec<Message>>>(
-        [this](const Pointer<Message>& request, Message& response) { return answer_(request, response); });
-    options.callback_queue = arrivals_.queue();
-    server_ = house.node.advertiseService(options);
+        [this](const Pointer<Message>& request, Message& response) { return call_(request, response); });
+    options.callback_queue = queue_.get();
+    server_ = session.node.advertiseService(options);
   }
 
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Handle handle) override {
-    std::size_t handled = 0;
-    answer_ = [&](const Pointer<Message>& request, Message& response) {
-      ++handled;
-      return answered(request, response, handle);
+    std::size_t requests = 0;
+    call_ = [&](const Pointer<Message>& request, Message& response) {
+      ++requests;
+      return answer(request, response, handle);
     };
-    arrivals_.call(timeout);
-    return handled;
+    queue_.call(timeout);
+    return requests;
   }
 
   hopmeter::Owned<hopmeter::Subscription> serve(hopmeter::OnRequest on_request) override {
-    const auto ask = std::make_shared<hopmeter::OnRequest>(std::move(on_request));
-    answer_ = [this, ask](const Pointer<Message>& request, Message& response) {
-      return answered(request, response, *ask);
+    const auto shared = std::make_shared<hopmeter::OnRequest>(std::move(on_request));
+    call_ = [this, shared](const Pointer<Message>& request, Message& response) {
+      return answer(request, response, *shared);
     };
-    return std::make_unique<Spinning>(arrivals_.queue());
+    return std::make_unique<SpinnerThread>(queue_.get());
   }
 
  private:
   /// A request without an answer fails at its client.
-  bool answered(const Pointer<Message>& request, Message& response, const auto& handler) {
-    Replier<Carrier> replier(response, setup_);
-    read<Carrier>(request, [&](const hopmeter::Received& received) { handler(received, replier); });
-    return replier.given();
+  bool answer(const Pointer<Message>& request, Message& response, const auto& handle) {
+    hopmeter::MessageReplier<Layout, Message> replier(setup_, *request, response);
+    hopmeter::hand_over<Layout>(
+        *request, [&](const hopmeter::Received& received) { handle(received, replier); }, &request);
+    return replier.has_reply();
   }
 
   hopmeter::Setup setup_;
-  std::function<bool(const Pointer<Message>&, Message&)> answer_;
-  Arrivals arrivals_;
+  std::function<bool(const Pointer<Message>&, Message&)> call_;
+  PolledQueue queue_;
   ros::ServiceServer server_;
 };
 
-/// Makes calls as ros::ServiceClient does, over a connection that can be dropped from outside, which its own cannot.
+/// Makes calls as ros::ServiceClient does, over a connection that can be closed from outside, unlike that of a
+/// ServiceClient.
 ///
-/// It asks for a connection that persists even where each call has its own, and ends that itself. Left to the server,
-/// the end can come while the thread that calls is not yet ready to read: roscpp then takes the hang-up for a failure,
+/// It asks for a persistent connection even if each call has its own, and closes that itself. If the server closed it,
+/// that could happen while the calling thread is not yet ready to read: roscpp then takes the hang-up for a failure,
 /// and the response that came before it is lost.
 class Connection {
  public:
-  Connection(std::string service, const char* sum, bool persists)
-      : service_(std::move(service)), sum_(sum), persists_(persists) {}
+  Connection(std::string service, const char* sum, bool is_persistent)
+      : service_(std::move(service)), sum_(sum), is_persistent_(is_persistent) {}
 
-  /// Waits for the response; false where there is none, for the server has gone, refuses or was never there.
+  /// Waits for the response; returns false if there is none because the server is gone, refuses or was never there.
   bool call(const ros::SerializedMessage& request, ros::SerializedMessage& response) {
-    const auto link = connected();
-    const bool answered = link && link->call(request, response);
-    if (link && !persists_) drop(*link);
-    return answered;
+    const auto link = connect();
+    const bool is_answered = link && link->call(request, response);
+    if (link && !is_persistent_) close(*link);
+    return is_answered;
   }
 
-  /// Ends the call that is under way, and those to come.
+  /// Ends the current call and all later ones.
   void end() {
     const std::lock_guard lock(mutex_);
-    ended_ = true;
-    if (link_) drop(*link_);
+    has_ended_ = true;
+    if (link_) close(*link_);
   }
 
  private:
-  static void drop(const ros::ServiceServerLink& link) {
+  static void close(const ros::ServiceServerLink& link) {
     if (link.isValid()) link.getConnection()->drop(ros::Connection::Destructing);
   }
 
-  ros::ServiceServerLinkPtr connected() {
-    if (persists_ && link_ && link_->isValid()) return link_;
+  ros::ServiceServerLinkPtr connect() {
+    if (is_persistent_ && link_ && link_->isValid()) return link_;
     auto link = ros::ServiceManager::instance()->createServiceServerLink(service_, true, sum_, sum_, {});
     const std::lock_guard lock(mutex_);
     link_ = std::move(link);
-    return ended_ ? nullptr : link_;
+    return has_ended_ ? nullptr : link_;
   }
 
   std::string service_, sum_;
-  bool persists_;
+  bool is_persistent_;
   std::mutex mutex_;
-  bool ended_ = false;
-  /// Written by the thread that calls only.
+  bool has_ended_ = false;
+  /// Only the calling thread writes it.
   ros::ServiceServerLinkPtr link_;
 };
 
-template <class Carrier>
+template <class Layout>
 class Client final : public hopmeter::Client {
  public:
-  using Message = typename Carrier::Message;
+  using Message = typename Layout::Message;
 
-  Client(House& house, const hopmeter::Link& link)
-      : setup_(house.setup),
-        connection_(name_of(link), Carrier::service_sum, setup_.setting<bool>("persistent")),
-        thread_([this] { run(); }) {}
-
-  ~Client() override {
-    {
-      const std::lock_guard lock(mutex_);
-      closed_ = true;
-    }
-    changed_.notify_all();
-    connection_.end();
-    thread_.join();
-  }
+  Client(Session& session, const hopmeter::Link& link)
+      : setup_(session.setup), connection_(name_of(link), Layout::service_sum, setup_.setting<bool>("persistent")) {}
 
   hopmeter::Sent start(std::size_t payload_bytes, hopmeter::Fill fill) override {
-    if (is_calling()) return hopmeter::Sent::busy;
-    write<Carrier>(*message_, setup_, payload_bytes, fill);
+    if (is_calling_) return hopmeter::Sent::busy;
+    write<Layout>(*message_, setup_, payload_bytes, fill);
     return begin(message_);
   }
 
   hopmeter::Sent forward(const hopmeter::Received& received) override {
-    const auto* message = received.native<Pointer<Message>>();
-    if (!message) throw hopmeter::Error("this frame did not come by ROS 1, so it cannot be moved on");
-    return is_calling() ? hopmeter::Sent::busy : begin(*message);
+    const auto& message = received.require_native<Pointer<Message>>("ROS 1");
+    return is_calling_ ? hopmeter::Sent::busy : begin(message);
   }
 
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
-    Pointer<Message> reply;
-    {
-      std::unique_lock lock(mutex_);
-      if (setup_.wait() != hopmeter::Wait::spin) changed_.wait_for(lock, timeout, [&] { return !replies_.empty(); });
-      if (replies_.empty()) return 0;
-      reply = std::move(replies_.front());
-      replies_.pop_front();
-    }
-    read<Carrier>(reply, take);
-    return 1;
+    const bool spins = setup_.wait() == hopmeter::Wait::spin;
+    const auto reply = replies_.pop(spins ? hopmeter::Timeout::zero() : timeout);
+    if (reply) read<Layout>(reply, take);
+    return reply ? 1 : 0;
   }
 
  private:
-  bool is_calling() {
-    const std::lock_guard lock(mutex_);
-    return request_ != nullptr;
-  }
-
   hopmeter::Sent begin(Pointer<Message> request) {
-    {
-      const std::lock_guard lock(mutex_);
-      request_ = std::move(request);
-    }
-    changed_.notify_all();
+    is_calling_ = true;
+    requests_.push(std::move(request));
     return hopmeter::Sent::accepted;
   }
 
-  void run() {
-    std::unique_lock lock(mutex_);
-    while (true) {
-      changed_.wait(lock, [&] { return closed_ || request_; });
-      if (closed_) return;
-      const auto request = request_;
-      lock.unlock();
-      auto reply = call(*request);
-      lock.lock();
-      request_ = nullptr;
-      if (!reply) continue;
-      replies_.push_back(std::move(reply));
-      changed_.notify_all();
-    }
+  /// Makes the next call, on the client's thread.
+  void make_call() {
+    const auto request = requests_.pop(std::chrono::seconds(1));
+    if (!request) return;
+    auto reply = call(*request);
+    is_calling_ = false;
+    if (reply) replies_.push(std::move(reply));
   }
 
   Pointer<Message> call(const Message& request) {
@@ -226,17 +175,19 @@ class Client final : public hopmeter::Client {
     return reply;
   }
 
+  /// Wakes the client's thread for its end.
+  void interrupt() {
+    requests_.push(nullptr);
+    connection_.end();
+  }
+
   hopmeter::Setup setup_;
-  /// Written while no call is under way.
+  /// Written while no call is running.
   boost::shared_ptr<Message> message_ = boost::make_shared<Message>();
   Connection connection_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  /// The call under way.
-  Pointer<Message> request_;
-  std::deque<Pointer<Message>> replies_;
-  bool closed_ = false;
-  std::thread thread_;
+  std::atomic<bool> is_calling_ = false;
+  hopmeter::Mailbox<Pointer<Message>> requests_{1}, replies_{1};
+  hopmeter::LoopThread thread_{[this] { make_call(); }, [this] { interrupt(); }};
 };
 
 }  // namespace ros1

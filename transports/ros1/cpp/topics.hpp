@@ -4,39 +4,38 @@
 #include <functional>
 #include <optional>
 
-#include "house.hpp"
 #include "message.hpp"
+#include "session.hpp"
 
 namespace ros1 {
 
-template <class Carrier>
+template <class Layout>
 class Publisher final : public hopmeter::Publisher {
  public:
-  using Message = typename Carrier::Message;
+  using Message = typename Layout::Message;
 
-  Publisher(House& house, const hopmeter::Link& link)
-      : setup_(house.setup),
+  Publisher(Session& session, const hopmeter::Link& link)
+      : setup_(session.setup),
         by_pointer_(setup_.setting<std::string>("publish") == "pointer"),
-        publisher_(house.node.advertise<Message>(name_of(link), setup_.setting<std::uint32_t>("queue"))) {}
+        publisher_(session.node.advertise<Message>(name_of(link), setup_.setting<std::uint32_t>("queue"))) {}
 
-  /// roscpp takes everything; what is too much for its queues it drops.
+  /// roscpp takes everything, and drops what is too much for its queues.
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
     if (!by_pointer_) {
-      write<Carrier>(message_, setup_, payload_bytes, fill);
+      write<Layout>(message_, setup_, payload_bytes, fill);
       publisher_.publish(message_);
     } else {
       // Subscribers may hold it as long as they like: it is never written again.
       const auto message = boost::make_shared<Message>();
-      write<Carrier>(*message, setup_, payload_bytes, fill);
+      write<Layout>(*message, setup_, payload_bytes, fill);
       publisher_.publish(message);
     }
     return hopmeter::Sent::accepted;
   }
 
   hopmeter::Sent forward(const hopmeter::Received& received) override {
-    const auto* message = received.native<Pointer<Message>>();
-    if (!message) throw hopmeter::Error("this frame did not come by ROS 1, so it cannot be moved on");
-    by_pointer_ ? publisher_.publish(*message) : publisher_.publish(**message);
+    const auto& message = received.require_native<Pointer<Message>>("ROS 1");
+    by_pointer_ ? publisher_.publish(message) : publisher_.publish(*message);
     return hopmeter::Sent::accepted;
   }
 
@@ -48,72 +47,73 @@ class Publisher final : public hopmeter::Publisher {
 };
 
 /// A subscriber with a callback queue of its own.
-template <class Carrier>
+template <class Layout>
 class Topic {
  public:
-  using Message = typename Carrier::Message;
-  using Call = std::function<void(const Pointer<Message>&)>;
+  using Message = typename Layout::Message;
 
-  Topic(House& house, const hopmeter::Link& link) : arrivals(house), seen_(house.seen) {
+  Topic(Session& session, const hopmeter::Link& link) : queue(session), session_(session) {
     ros::SubscribeOptions options;
-    const auto& setup = house.setup;
+    const auto& setup = session.setup;
     options.initByFullCallbackType<const Event&>(name_of(link), setup.setting<std::uint32_t>("queue"),
-                                                 [this](const Event& event) { arrived(event); });
-    options.callback_queue = arrivals.queue();
+                                                 [this](const Event& event) { receive(event); });
+    options.callback_queue = queue.get();
     options.transport_hints.tcpNoDelay(setup.setting<bool>("nodelay"));
-    subscriber_ = house.node.subscribe(options);
+    subscriber_ = session.node.subscribe(options);
   }
 
   /// Set before anything is called, by the thread that calls or by the one that starts it.
-  Call call;
-  Arrivals arrivals;
+  std::function<void(const Pointer<Message>&)> call;
+  PolledQueue queue;
 
  private:
   using Event = ros::MessageEvent<const Message>;
 
-  void arrived(const Event& event) {
-    if (!noted_) (event.getPublisherName() == ros::this_node::getName() ? seen_.here : seen_.elsewhere) = true;
-    noted_ = true;
+  void receive(const Event& event) {
+    if (!std::exchange(knows_publisher_, true)) {
+      const bool is_here = event.getPublisherName() == ros::this_node::getName();
+      (is_here ? session_.receives_from_here : session_.receives_from_elsewhere) = true;
+    }
     call(event.getConstMessage());
   }
 
-  Seen& seen_;
-  bool noted_ = false;
+  Session& session_;
+  bool knows_publisher_ = false;
   ros::Subscriber subscriber_;
 };
 
-template <class Carrier>
-class Polled final : public hopmeter::Subscriber {
+template <class Layout>
+class PolledSubscriber final : public hopmeter::Subscriber {
  public:
-  Polled(House& house, const hopmeter::Link& link) : topic_(house, link) {}
+  PolledSubscriber(Session& session, const hopmeter::Link& link) : topic_(session, link) {}
 
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
-    std::size_t taken = 0;
+    std::size_t frames = 0;
     topic_.call = [&](const auto& message) {
-      read<Carrier>(message, take);
-      ++taken;
+      read<Layout>(message, take);
+      ++frames;
     };
-    topic_.arrivals.call(timeout);
-    return taken;
+    topic_.queue.call(timeout);
+    return frames;
   }
 
  private:
-  Topic<Carrier> topic_;
+  Topic<Layout> topic_;
 };
 
-template <class Carrier>
-class Called final : public hopmeter::Subscription {
+template <class Layout>
+class CalledSubscriber final : public hopmeter::Subscription {
  public:
-  Called(House& house, const hopmeter::Link& link, hopmeter::OnFrame on_frame)
-      : on_frame_(std::move(on_frame)), topic_(house, link) {
-    topic_.call = [this](const auto& message) { read<Carrier>(message, on_frame_); };
-    spinning_.emplace(topic_.arrivals.queue());
+  CalledSubscriber(Session& session, const hopmeter::Link& link, hopmeter::OnFrame on_frame)
+      : on_frame_(std::move(on_frame)), topic_(session, link) {
+    topic_.call = [this](const auto& message) { read<Layout>(message, on_frame_); };
+    thread_.emplace(topic_.queue.get());
   }
 
  private:
   hopmeter::OnFrame on_frame_;
-  Topic<Carrier> topic_;
-  std::optional<Spinning> spinning_;
+  Topic<Layout> topic_;
+  std::optional<SpinnerThread> thread_;
 };
 
 }  // namespace ros1

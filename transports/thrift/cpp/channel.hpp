@@ -2,97 +2,198 @@
 #pragma once
 
 #include <thrift/TConfiguration.h>
-#include <thrift/protocol/TProtocol.h>
+#include <thrift/protocol/TBinaryProtocol.h>
+#include <thrift/protocol/TCompactProtocol.h>
+#include <thrift/transport/TBufferTransports.h>
 #include <thrift/transport/TServerSocket.h>
 #include <thrift/transport/TSocket.h>
-#include <thrift/transport/TTransport.h>
 
-#include <hopmeter/hopmeter.hpp>
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
 
-namespace channel {
+#include "hopmeter/hopmeter.hpp"
+#include "hopmeter/host_port.hpp"
 
 using apache::thrift::TConfiguration;
 using apache::thrift::protocol::TProtocol;
 using apache::thrift::protocol::TProtocolFactory;
-using apache::thrift::transport::TServerSocket;
 using apache::thrift::transport::TSocket;
 using apache::thrift::transport::TTransport;
 using apache::thrift::transport::TTransportException;
 using apache::thrift::transport::TTransportFactory;
 
-/// What the settings make of every connection.
-struct Stack {
-  explicit Stack(const hopmeter::Setup& setup);
+/// Makes transports that know the limits, which Thrift's own factories leave at their defaults.
+class LimitedTransports final : public TTransportFactory {
+ public:
+  explicit LimitedTransports(const hopmeter::Setup& setup)
+      : is_framed_(setup.setting<std::string>("transport") == "framed"),
+        buffer_bytes_(setup.setting<std::uint32_t>("buffer")),
+        limits_(limits_for(setup.frame_bytes())) {
+    if (buffer_bytes_ == 0) buffer_bytes_ = Buffered::DEFAULT_BUFFER_SIZE;
+  }
 
-  bool unix_sockets;
-  /// Where the files of Unix sockets go.
-  std::string directory;
-  std::shared_ptr<TConfiguration> limits;
-  std::shared_ptr<TTransportFactory> transports;
+  std::shared_ptr<TTransport> getTransport(std::shared_ptr<TTransport> socket) override {
+    if (is_framed_) return std::make_shared<apache::thrift::transport::TFramedTransport>(socket, limits_);
+    return std::make_shared<Buffered>(socket, buffer_bytes_, limits_);
+  }
+
+  const std::shared_ptr<TConfiguration>& limits() const noexcept { return limits_; }
+
+ private:
+  using Buffered = apache::thrift::transport::TBufferedTransport;
+  /// How much a message is larger than its frame: the name of the call and the fields' tags, generously.
+  static constexpr std::size_t margin_bytes = 4096;
+
+  /// Thrift's own limits, raised for larger frames.
+  static std::shared_ptr<TConfiguration> limits_for(std::size_t frame_bytes) {
+    constexpr int message = TConfiguration::DEFAULT_MAX_MESSAGE_SIZE, frame = TConfiguration::DEFAULT_MAX_FRAME_SIZE;
+    const int largest = static_cast<int>(frame_bytes + margin_bytes);
+    return std::make_shared<TConfiguration>(std::max(largest, message), std::max(largest, frame));
+  }
+
+  bool is_framed_;
+  std::uint32_t buffer_bytes_;
+  std::shared_ptr<TConfiguration> limits_;
+};
+
+/// What all connections of the process have in common.
+struct Stack {
+  explicit Stack(const hopmeter::Setup& setup)
+      : setup(setup),
+        uses_unix(setup.setting<std::string>("endpoint") == "unix"),
+        transports(std::make_shared<LimitedTransports>(setup)) {
+    if (setup.setting<std::string>("protocol") == "compact")
+      protocols = std::make_shared<apache::thrift::protocol::TCompactProtocolFactory>();
+    else
+      protocols = std::make_shared<apache::thrift::protocol::TBinaryProtocolFactory>();
+  }
+
+  hopmeter::Setup setup;
+  bool uses_unix;
+  std::shared_ptr<LimitedTransports> transports;
   std::shared_ptr<TProtocolFactory> protocols;
 };
 
-/// A socket whose receive timeout holds for the beginning of a message only: once its first bytes are there, a
-/// timeout would lose them, so the rest is waited for.
+/// A socket whose receive timeout applies only until a message begins: once its first bytes are there, a timeout would
+/// lose them, so the rest is waited for.
 class Socket final : public TSocket {
  public:
   using TSocket::TSocket;
 
-  std::uint32_t read(std::uint8_t* buffer, std::uint32_t length) override;
+  std::uint32_t read(std::uint8_t* buffer, std::uint32_t length) override {
+    for (;;) {
+      try {
+        const auto bytes = TSocket::read(buffer, length);
+        has_begun_ = true;
+        is_closed_ = bytes == 0;
+        return bytes;
+      } catch (const TTransportException& error) {
+        if (!has_begun_ || error.getType() != TTransportException::TIMED_OUT) throw;
+      }
+    }
+  }
 
-  /// A new message may begin, or has begun already; how long to wait for it costs a system call only when it changes.
-  void expect(hopmeter::Timeout timeout, bool begun);
+  /// Prepares for a new message, which may have begun already. Sets how long to wait for it, a system call, only when
+  /// that changes.
+  void expect_message(hopmeter::Timeout timeout, bool has_begun) {
+    has_begun_ = has_begun;
+    const auto limit = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
+    const int timeout_ms = static_cast<int>(std::max<std::int64_t>(1, limit));
+    if (timeout_ms == timeout_ms_) return;
+    setRecvTimeout(timeout_ms);
+    timeout_ms_ = timeout_ms;
+  }
 
   /// Whether the peer has closed the connection.
-  bool ended() const noexcept { return ended_; }
+  bool is_closed() const noexcept { return is_closed_; }
 
  private:
-  bool begun_ = false, ended_ = false;
+  bool has_begun_ = false, is_closed_ = false;
   int timeout_ms_ = 0;
 };
 
 /// One connection.
 class Channel {
  public:
-  Channel(const Stack& stack, std::shared_ptr<Socket> socket);
+  Channel(const Stack& stack, std::shared_ptr<Socket> socket)
+      : socket_(std::move(socket)),
+        transport_(stack.transports->getTransport(socket_)),
+        protocol_(stack.protocols->getProtocol(transport_)) {}
 
-  /// Where a client finds its server: `host:port`, or the path of a Unix socket.
-  static Channel connected(const Stack& stack, const std::string& address);
+  /// Connects to a server at `host:port`, or at the path of a Unix socket.
+  Channel(const Stack& stack, const std::string& address) : Channel(stack, make_socket(stack, address)) {
+    transport_->open();
+  }
 
   Socket& socket() const noexcept { return *socket_; }
   const std::shared_ptr<TProtocol>& protocol() const noexcept { return protocol_; }
+
   /// Whether bytes of another message were read together with the last one.
-  bool buffered() const;
-  /// Whether this is what a peer that has left causes, which is no failure of this end.
-  bool left(const TTransportException& error) const noexcept;
+  bool has_buffered() const {
+    std::uint32_t one = 1;
+    return transport_->borrow(nullptr, &one) != nullptr;
+  }
+
+  /// Whether the error means that the peer has left, which is no failure of this end.
+  bool is_farewell(const TTransportException& error) const noexcept {
+    return socket_->is_closed() || error.getType() == TTransportException::NOT_OPEN;
+  }
 
  private:
+  static std::shared_ptr<Socket> make_socket(const Stack& stack, const std::string& address) {
+    if (stack.uses_unix) return std::make_shared<Socket>(address, stack.transports->limits());
+    const auto [host, port] = hopmeter::HostPort::parse(address);
+    return std::make_shared<Socket>(host, port, stack.transports->limits());
+  }
+
   std::shared_ptr<Socket> socket_;
   std::shared_ptr<TTransport> transport_;
   std::shared_ptr<TProtocol> protocol_;
 };
 
-/// A listening socket, bound when it is made: its address is known before one of Thrift's servers calls `listen`.
-class Listener final : public TServerSocket {
+/// A listening socket that is bound when it is constructed: its address is known before one of Thrift's servers calls
+/// `listen`.
+class Listener final : public apache::thrift::transport::TServerSocket {
  public:
-  /// An interruptable one looks, at every read, whether its server wants to stop: what Thrift's own servers need.
-  static std::shared_ptr<Listener> bound(const Stack& stack, const hopmeter::Link& link, bool interruptable);
-  ~Listener() override;
+  /// `is_interruptable`: every read looks whether the server is to stop, as Thrift's own servers need it.
+  static std::shared_ptr<Listener> bind(const Stack& stack, const hopmeter::Link& link, bool is_interruptable) {
+    const auto& limits = stack.transports->limits();
+    std::shared_ptr<Listener> listener(stack.uses_unix
+                                           ? new Listener(limits, stack.setup.directory() + "/" + link.name + ".thrift")
+                                           : new Listener(limits, host, 0));
+    listener->setInterruptableChildren(is_interruptable);
+    listener->listen();
+    return listener;
+  }
 
-  void listen() override;
-  std::string address() const;
+  ~Listener() override {
+    std::error_code ignored;  // the trial's folder is removed as a whole
+    if (isUnixDomainSocket()) std::filesystem::remove(getPath(), ignored);
+  }
+
+  void listen() override {
+    if (!std::exchange(is_bound_, true)) TServerSocket::listen();
+  }
+
+  std::string address() const {
+    return isUnixDomainSocket() ? getPath() : std::string(host) + ":" + std::to_string(getPort());
+  }
 
  protected:
-  std::shared_ptr<TSocket> createSocket(int connection) override;
+  std::shared_ptr<TSocket> createSocket(int connection) override {
+    if (interruptableChildren_) return std::make_shared<Socket>(connection, pChildInterruptSockReader_, limits_);
+    return std::make_shared<Socket>(connection, limits_);
+  }
 
  private:
-  Listener(const std::string& path, std::shared_ptr<TConfiguration> limits);
-  Listener(const std::string& host, int port, std::shared_ptr<TConfiguration> limits);
+  static constexpr const char* host = "127.0.0.1";
+
+  Listener(std::shared_ptr<TConfiguration> limits, const auto&... where)
+      : TServerSocket(where...), limits_(std::move(limits)) {}
 
   std::shared_ptr<TConfiguration> limits_;
-  bool bound_ = false;
+  bool is_bound_ = false;
 };
-
-}  // namespace channel

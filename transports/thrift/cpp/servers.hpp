@@ -1,20 +1,202 @@
-/// The answering end: polled on the caller's thread, or one of Thrift's own servers on threads of its own.
+/// Servers: polled on the caller's thread, or one of Thrift's own on threads of its own.
 #pragma once
 
-#include <hopmeter/hopmeter.hpp>
-#include <memory>
+#include <Exchange.h>
+#include <poll.h>
+#include <thrift/concurrency/ThreadFactory.h>
+#include <thrift/concurrency/ThreadManager.h>
+#include <thrift/server/TSimpleServer.h>
+#include <thrift/server/TThreadPoolServer.h>
+#include <thrift/server/TThreadedServer.h>
+
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
 
 #include "channel.hpp"
-#include "message.hpp"
+#include "hopmeter/message.hpp"
 
-namespace servers {
+using apache::thrift::TProcessor;
+using apache::thrift::server::TServer;
+using hopmeter::idl::Image;
+using hopmeter::idl::Timing;
 
-/// Binds a server that is polled.
-std::unique_ptr<hopmeter::Server> polled(const channel::Stack& stack, const hopmeter::Link& link,
-                                         carriage::Shape shape);
+/// The layouts of hopmeter.thrift's messages; ../README.md has the table.
+template <class Message>
+struct Layout;
 
-/// Binds a server that is called by Thrift's `simple`, `threaded` or `threadpool` server.
-std::unique_ptr<hopmeter::Server> called(const channel::Stack& stack, const hopmeter::Link& link, carriage::Shape shape,
-                                         const std::string& kind);
+template <>
+struct Layout<Timing> {
+  static void shape(Timing&, const hopmeter::Setup&) {}
+  static auto& text(auto& message) { return message.source; }
+  static auto& octets(auto& message) { return message.padding; }
+  static void stamp(Timing& message, std::uint64_t seq, std::int64_t sent_ns) {
+    message.id = static_cast<std::int64_t>(seq);
+    message.nanosec = sent_ns;
+  }
+  static std::int64_t sent_ns(const Timing& message) { return message.nanosec; }
+};
 
-}  // namespace servers
+template <>
+struct Layout<Image> {
+  static void shape(Image& message, const hopmeter::Setup& setup) {
+    message.width = static_cast<std::int32_t>(setup.width());
+    message.height = static_cast<std::int32_t>(setup.height());
+    message.encoding = "rgb8";
+    message.step = 3 * message.width;
+  }
+  static auto& text(auto& message) { return message.frame_id; }
+  static auto& octets(auto& message) { return message.data; }
+  static void stamp(Image& message, std::uint64_t, std::int64_t sent_ns) { hopmeter::set_time(message.stamp, sent_ns); }
+  static std::int64_t sent_ns(const Image& message) { return hopmeter::nanoseconds(message.stamp); }
+};
+
+/// What Thrift calls with a request. `Handler` is a `hopmeter::Handle`, a `hopmeter::OnRequest` or like them.
+template <class Handler>
+class Exchange final : public hopmeter::idl::ExchangeIf {
+ public:
+  Exchange(Handler handler, const hopmeter::Setup& setup) : handler_(std::move(handler)), setup_(setup) {}
+
+  void timing(Timing& reply, const Timing& request) override { answer(reply, request); }
+  void image(Image& reply, const Image& request) override { answer(reply, request); }
+
+ private:
+  template <class Message>
+  void answer(Message& reply, const Message& request) {
+    hopmeter::MessageReplier<Layout<Message>, Message> replier(setup_, request, reply);
+    hopmeter::hand_over<Layout<Message>>(request,
+                                         [&](const hopmeter::Received& received) { handler_(received, replier); });
+    if (!replier.has_reply()) throw hopmeter::idl::Unanswered();
+  }
+
+  Handler handler_;
+  hopmeter::Setup setup_;
+};
+
+template <class Handler>
+std::shared_ptr<TProcessor> make_processor(Handler handler, const hopmeter::Setup& setup) {
+  auto exchange = std::make_shared<Exchange<Handler>>(std::move(handler), setup);
+  return std::make_shared<hopmeter::idl::ExchangeProcessor>(std::move(exchange));
+}
+
+/// Thrift's own loop for one connection, over all connections of the server, so that it can run on the caller's thread
+/// and end when its time is over: wait until one is readable, and let the generated processor read, answer and reply.
+class PolledServer final : public hopmeter::Server {
+ public:
+  PolledServer(const Stack& stack, const hopmeter::Link& link)
+      : stack_(stack), listener_(Listener::bind(stack, link, false)) {
+    const auto handle = [this](const hopmeter::Received& received, auto& replier) {
+      ++requests_;
+      (*handle_)(received, replier);
+    };
+    processor_ = make_processor(handle, stack.setup);
+    events_.push_back({listener_->getSocketFD(), POLLIN, 0});
+  }
+
+  std::string address() const override { return listener_->address(); }
+
+  std::size_t poll(hopmeter::Timeout timeout, hopmeter::Handle handle) override {
+    const auto limit = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
+    const int ready = ::poll(events_.data(), events_.size(), static_cast<int>(limit));
+    if (ready < 0 && errno != EINTR) throw hopmeter::Error::system("waiting for requests");
+    if (ready <= 0) return 0;
+    handle_ = handle;
+    requests_ = 0;
+    for (std::size_t client = clients_.size(); client-- > 0;) {
+      if (events_[client + 1].revents != 0) answer(client);
+    }
+    if (events_[0].revents != 0) accept();
+    return requests_;
+  }
+
+ private:
+  /// Answers a client's requests. A client that has left is removed.
+  void answer(std::size_t client) {
+    auto& channel = clients_[client];
+    try {
+      do {
+        processor_->process(channel.protocol(), channel.protocol(), nullptr);
+      } while (channel.has_buffered());
+    } catch (const TTransportException& error) {
+      if (!channel.is_farewell(error)) throw;
+      clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(client));
+      events_.erase(events_.begin() + static_cast<std::ptrdiff_t>(client) + 1);
+    }
+  }
+
+  void accept() {
+    clients_.emplace_back(stack_, std::static_pointer_cast<Socket>(listener_->accept()));
+    events_.push_back({clients_.back().socket().getSocketFD(), POLLIN, 0});
+  }
+
+  const Stack& stack_;
+  std::shared_ptr<Listener> listener_;
+  std::shared_ptr<TProcessor> processor_;
+  /// Of the current poll.
+  std::optional<hopmeter::Handle> handle_;
+  std::size_t requests_ = 0;
+  std::vector<Channel> clients_;
+  /// What to wait for: the listener, then each client.
+  std::vector<pollfd> events_;
+};
+
+/// One of Thrift's servers: `simple`, `threaded` or `threadpool`.
+inline std::unique_ptr<TServer> make_server(const Stack& stack, const std::shared_ptr<TProcessor>& processor,
+                                            const std::shared_ptr<Listener>& listener) {
+  using namespace apache::thrift;
+  const auto kind = stack.setup.setting<std::string>("server");
+  const auto make = [&]<class Kind>(std::type_identity<Kind>, auto... more) -> std::unique_ptr<TServer> {
+    return std::make_unique<Kind>(processor, listener, stack.transports, stack.protocols, more...);
+  };
+  if (kind == "simple") return make(std::type_identity<server::TSimpleServer>());
+  if (kind == "threaded") return make(std::type_identity<server::TThreadedServer>());
+  auto threads = concurrency::ThreadManager::newSimpleThreadManager();
+  threads->threadFactory(std::make_shared<concurrency::ThreadFactory>());
+  threads->start();
+  return make(std::type_identity<server::TThreadPoolServer>(), threads);
+}
+
+/// One of Thrift's servers, on a thread of its own until this is destroyed.
+class ServerThread final : public hopmeter::Subscription {
+ public:
+  explicit ServerThread(std::unique_ptr<TServer> server)
+      : server_(std::move(server)), thread_([this] { server_->serve(); }) {}
+
+  /// Interrupts the listening socket and every connection, and returns when the threads of all have ended.
+  ~ServerThread() override {
+    server_->stop();
+    thread_.join();
+  }
+
+ private:
+  std::unique_ptr<TServer> server_;
+  std::thread thread_;
+};
+
+class CalledServer final : public hopmeter::Server {
+ public:
+  CalledServer(const Stack& stack, const hopmeter::Link& link)
+      : stack_(stack), listener_(Listener::bind(stack, link, true)) {}
+
+  std::string address() const override { return listener_->address(); }
+
+  std::size_t poll(hopmeter::Timeout, hopmeter::Handle) override {
+    throw hopmeter::Error("this server calls, it is not polled", "use wait = \"block\" for one that is polled");
+  }
+
+  /// Requests of several connections come on several threads; the instrument takes them one at a time.
+  hopmeter::Owned<hopmeter::Subscription> serve(hopmeter::OnRequest on_request) override {
+    auto handle = [on_request = std::move(on_request), turn = std::make_unique<std::mutex>()](
+                      const hopmeter::Received& received, auto& replier) {
+      const std::lock_guard lock(*turn);
+      on_request(received, replier);
+    };
+    return std::make_unique<ServerThread>(
+        make_server(stack_, make_processor(std::move(handle), stack_.setup), listener_));
+  }
+
+ private:
+  const Stack& stack_;
+  std::shared_ptr<Listener> listener_;
+};

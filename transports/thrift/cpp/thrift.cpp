@@ -1,98 +1,83 @@
 /// Thrift: calls of a service over sockets, with messages that the Thrift compiler made.
 #include <thrift/config.h>
 
-#include <optional>
-#include <thread>
-
-#include "channel.hpp"
-#include "message.hpp"
 #include "servers.hpp"
 
 namespace {
 
 using namespace hopmeter;
-using carriage::Image;
-using carriage::Shape;
-using carriage::Timing;
-using channel::Channel;
-using channel::Stack;
-using channel::TTransportException;
 using idl::ExchangeClient;
 
-void ask(ExchangeClient& client, const Timing& request) { client.send_timing(request); }
-void ask(ExchangeClient& client, const Image& request) { client.send_image(request); }
-void hear(ExchangeClient& client, Timing& reply) { client.recv_timing(reply); }
-void hear(ExchangeClient& client, Image& reply) { client.recv_image(reply); }
+void send(ExchangeClient& client, const Timing& request) { client.send_timing(request); }
+void send(ExchangeClient& client, const Image& request) { client.send_image(request); }
+void receive(ExchangeClient& client, Timing& reply) { client.recv_timing(reply); }
+void receive(ExchangeClient& client, Image& reply) { client.recv_image(reply); }
 
 /// The generated client, whose calls consist of a sending and a receiving half.
 template <class Message>
 class Caller final : public Client {
  public:
-  Caller(const Stack& stack, const Link& link, Shape shape)
-      : channel_(Channel::connected(stack, link.address)), client_(channel_.protocol()), shape_(shape) {}
+  Caller(const Stack& stack, const Link& link)
+      : setup_(stack.setup), channel_(stack, link.address), client_(channel_.protocol()) {}
 
   Sent start(std::size_t payload_bytes, Fill fill) override {
-    carriage::write(request_, payload_bytes, fill, shape_);
-    if (!gone_) unless_gone([this] { ask(client_, request_); });
+    Layout<Message>::shape(request_, setup_);
+    write_message<Layout<Message>>(request_, payload_bytes, fill);
+    if (!is_gone_) attempt([this] { send(client_, request_); });
     return Sent::accepted;
   }
 
   std::size_t poll(Timeout timeout, Take take) override {
-    channel_.socket().expect(timeout, channel_.buffered());
-    const bool come = !gone_ && unless_gone([this] { hear(client_, reply_); });
-    // Without this pause the role would ask a server that has gone for good without end.
-    if (gone_) std::this_thread::sleep_for(timeout);
-    if (come) carriage::read(reply_, take);
-    return come ? 1 : 0;
+    channel_.socket().expect_message(timeout, channel_.has_buffered());
+    const bool has_reply = !is_gone_ && attempt([this] { receive(client_, reply_); });
+    // The server does not come back; without this pause the role would poll without end.
+    if (is_gone_) std::this_thread::sleep_for(timeout);
+    if (has_reply) hand_over<Layout<Message>>(reply_, take);
+    return has_reply ? 1 : 0;
   }
 
  private:
-  /// Whether it was done: a request without an answer is lost, as is all that goes to a server that has gone.
-  bool unless_gone(auto&& step) {
+  /// Whether it was done: a request without an answer is lost, as is everything that goes to a server that is gone.
+  bool attempt(auto&& step) {
     try {
       step();
       return true;
     } catch (const idl::Unanswered&) {
       return false;
     } catch (const TTransportException& error) {
-      gone_ = channel_.left(error);
-      if (!gone_ && error.getType() != TTransportException::TIMED_OUT) throw;
+      is_gone_ = channel_.is_farewell(error);
+      if (!is_gone_ && error.getType() != TTransportException::TIMED_OUT) throw;
       return false;
     }
   }
 
+  Setup setup_;
   Channel channel_;
   ExchangeClient client_;
-  Shape shape_;
   Message request_, reply_;
-  bool gone_ = false;
+  bool is_gone_ = false;
 };
 
 class Thrift final : public Transport {
  public:
-  explicit Thrift(const Setup& setup)
-      : setup_(setup),
-        stack_(setup),
-        shape_{static_cast<std::int32_t>(setup.width()), static_cast<std::int32_t>(setup.height())} {}
+  explicit Thrift(const Setup& setup) : stack_(setup) {}
 
   static std::string version() { return "libthrift " PACKAGE_VERSION; }
 
   Owned<Server> server(const Link& link) override {
-    if (setup_.wait() != Wait::callback) return servers::polled(stack_, link, shape_);
-    return servers::called(stack_, link, shape_, setup_.setting<std::string>("server"));
+    if (stack_.setup.wait() == Wait::callback) return std::make_unique<CalledServer>(stack_, link);
+    return std::make_unique<PolledServer>(stack_, link);
   }
 
   Owned<Client> client(const Link& link) override {
-    if (setup_.payload() == PayloadKind::image) return std::make_unique<Caller<Image>>(stack_, link, shape_);
-    return std::make_unique<Caller<Timing>>(stack_, link, shape_);
+    if (stack_.setup.payload() == PayloadKind::image) return std::make_unique<Caller<Image>>(stack_, link);
+    return std::make_unique<Caller<Timing>>(stack_, link);
   }
 
-  Facts facts() override { return {{"path", stack_.unix_sockets ? "Unix sockets" : "TCP on the loopback device"}}; }
+  Facts facts() override { return {{"path", stack_.uses_unix ? "Unix sockets" : "TCP on the loopback device"}}; }
 
  private:
-  Setup setup_;
   Stack stack_;
-  Shape shape_;
 };
 
 }  // namespace
