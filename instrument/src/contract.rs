@@ -80,8 +80,10 @@ pub struct Link {
 /// One transport in one process. Shared by all participants of the node; methods are called from their threads, each
 /// on the core its participant is pinned to, so threads that a transport starts inherit that pinning.
 pub trait Transport: Send + Sync {
-    /// The library's version as the library itself reports it, not as the manifest pins it.
-    fn version(&self) -> String;
+    /// The library's version if the settings choose the library; otherwise the node's own version holds.
+    fn version(&self) -> Option<String> {
+        None
+    }
 
     /// Binds the sending end of a pubsub link. May wait.
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
@@ -145,6 +147,24 @@ pub trait Publisher: Send {
     }
 }
 
+impl<P: Publisher + ?Sized> Publisher for Box<P> {
+    fn address(&self) -> String {
+        (**self).address()
+    }
+
+    fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        (**self).send(payload_bytes, fill)
+    }
+
+    fn send_parts(&mut self, header: &[u8; HEADER_BYTES], payload: &Shared) -> Result<Sent> {
+        (**self).send_parts(header, payload)
+    }
+
+    fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
+        (**self).forward(received)
+    }
+}
+
 thread_local! {
     static COPIES: Cell<u64> = const { Cell::new(0) };
 }
@@ -175,6 +195,12 @@ pub trait Subscriber: Send {
     /// and returns; with `block` it sleeps in the transport until something arrives or about `timeout` has passed
     /// (early returns are fine, overruns of up to 100 ms too). The bytes are valid until `take` returns.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize>;
+}
+
+impl<S: Subscriber + ?Sized> Subscriber for Box<S> {
+    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
+        (**self).poll(timeout, take)
+    }
 }
 
 /// A receiving end that is called. Dropping it ends the calls for certain: it returns when none is running.

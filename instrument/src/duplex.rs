@@ -6,12 +6,12 @@ use crate::contract::*;
 use crate::error::Result;
 
 /// A client whose requests go out on one link and whose replies come in on the other.
-pub struct DuplexClient {
-    pub requests: Box<dyn Publisher>,
-    pub replies: Box<dyn Subscriber>,
+pub struct DuplexClient<P, S> {
+    pub requests: P,
+    pub replies: S,
 }
 
-impl Client for DuplexClient {
+impl<P: Publisher, S: Subscriber> Client for DuplexClient<P, S> {
     fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         self.requests.send(payload_bytes, fill)
     }

@@ -30,10 +30,6 @@ fn held(called: &Called) -> MutexGuard<'_, Option<OnFrame>> {
 struct Empty(Called);
 
 impl Contract for Empty {
-    fn version(&self) -> String {
-        env!("CARGO_PKG_VERSION").to_owned()
-    }
-
     fn publisher(&self, _: &Link) -> Result<Box<dyn Publisher>> {
         Ok(Box::new(Caller { called: self.0.clone(), frame: Vec::new() }))
     }

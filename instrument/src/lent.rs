@@ -61,6 +61,21 @@ impl<'a> Fill<'a> {
         }
     }
 
+    /// Writes the frame into `buffer`, which gets the frame's length.
+    #[inline(always)]
+    pub fn write_into(self, buffer: &mut Vec<u8>, payload_bytes: usize) {
+        buffer.resize(HEADER_BYTES + payload_bytes, 0);
+        self.write(FrameMut::split(buffer));
+    }
+
+    /// The frame in a new buffer of its own.
+    #[inline(always)]
+    pub fn to_vec(self, payload_bytes: usize) -> Vec<u8> {
+        let mut buffer = vec![0; HEADER_BYTES + payload_bytes];
+        self.write(FrameMut::split(&mut buffer));
+        buffer
+    }
+
     /// What writes, and where the sent time goes: for a language that stamps by itself.
     pub fn into_parts(self) -> (Write<'a>, Option<&'a Cell<i64>>) {
         (self.write, self.sent_ns)
@@ -106,6 +121,12 @@ impl<'a> Received<'a> {
     /// The same frame with the transport's own message attached.
     pub fn with_native(self, native: &'a dyn Any) -> Self {
         Self { native: Some(native), ..self }
+    }
+
+    /// The transport's own message, if it is of this type.
+    #[inline(always)]
+    pub fn native_as<T: Any>(&self) -> Option<&'a T> {
+        self.native.and_then(|native| native.downcast_ref())
     }
 
     /// The same frame with a way to keep it beyond the callback.

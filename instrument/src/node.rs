@@ -33,6 +33,7 @@ pub struct Host<'a> {
     /// Compiler and flags the adapter was built with; interpreter for Python.
     pub compiler: String,
     pub flags: String,
+    /// The library's version as the library itself reports it.
     pub version: &'a (dyn Fn() -> String + Sync),
     pub open: &'a (dyn Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync),
     /// Opens [`crate::empty`] in the same language.
@@ -268,7 +269,8 @@ impl Node<'_> {
 
     fn say_bound(&self, links: BTreeMap<String, String>, transport: &dyn Transport) {
         let clock = clock::measure_quality();
-        self.control.say(&Report::Bound { links, version: transport.version(), pid: std::process::id(), clock });
+        let version = transport.version().unwrap_or_else(|| (self.host.version)());
+        self.control.say(&Report::Bound { links, version, pid: std::process::id(), clock });
     }
 
     /// One participant's thread, from binding its ends to closing them.

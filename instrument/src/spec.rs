@@ -121,6 +121,16 @@ pub enum PayloadKind {
     Image { width: u32, height: u32 },
 }
 
+impl PayloadKind {
+    /// Width and height of an image; zeros for anything else.
+    pub fn image_size(self) -> (u32, u32) {
+        match self {
+            Self::Image { width, height } => (width, height),
+            Self::Timing | Self::Bytes => (0, 0),
+        }
+    }
+}
+
 /// How an rpc link is carried: by the transport's own calls, or by two pubsub links, one each way.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]

@@ -7,6 +7,7 @@ use crate::frame::{HEADER_BYTES, Header};
 
 /// The length of a label.
 pub const LABEL_BYTES: usize = 56;
+const SECOND_NS: i64 = 1_000_000_000;
 /// Where the blanks of a label are, between its fields.
 const BLANKS: [usize; 4] = [16, 25, 30, 47];
 /// The digits of all fields, those of the flags after four zeros: numbers of eight digits, of which the last is 0.
@@ -24,6 +25,22 @@ pub fn label(header: &[u8; HEADER_BYTES]) -> [u8; LABEL_BYTES] {
         text[at..at + length].copy_from_slice(&digits[from..from + length]);
     }
     text
+}
+
+/// Writes the label into the text of a message, whose memory is used again.
+pub fn label_into(text: &mut String, header: &[u8; HEADER_BYTES]) {
+    text.clear();
+    text.extend(label(header).map(char::from));
+}
+
+/// A time in nanoseconds as the seconds and nanoseconds of a message.
+pub fn to_stamp(time_ns: i64) -> (i64, i64) {
+    (time_ns / SECOND_NS, time_ns % SECOND_NS)
+}
+
+/// The time of a stamp, in nanoseconds.
+pub fn of_stamp(seconds: i64, nanoseconds: i64) -> i64 {
+    seconds * SECOND_NS + nanoseconds
 }
 
 /// The header that a message carried. A text that is no label gives one that every receiver refuses as malformed.
@@ -150,6 +167,16 @@ mod tests {
         let back = Header::read(&header_of(&label, sent_of(&bytes()), 9), 9).unwrap();
         assert_eq!(back, Header { intended_ns: HEADER.sent_ns, ..HEADER });
         assert_eq!(seq_of(&bytes()), HEADER.seq);
+    }
+
+    #[test]
+    fn texts_and_stamps_take_what_a_header_has() {
+        let mut text = "an older label that is longer than a label is, by some more words".to_owned();
+        label_into(&mut text, &bytes());
+        assert_eq!(text.as_bytes(), label(&bytes()));
+        let (seconds, nanoseconds) = to_stamp(HEADER.sent_ns);
+        assert_eq!((seconds, nanoseconds), (1234, 567_890_123));
+        assert_eq!(of_stamp(seconds, nanoseconds), HEADER.sent_ns);
     }
 
     #[test]

@@ -1,7 +1,19 @@
-//! Versions of crates that cannot be asked for theirs.
+//! The versions of libraries that have no call for it.
 
-/// The version of a crate that a lock file pins, given as `include_str!("…/Cargo.lock")`; "unknown" where it has none.
-pub fn locked(lock: &str, name: &str) -> String {
+/// The version of a crate in the lock file that the adapter is built with, read at build time. The lock file of this
+/// workspace lies three folders above an adapter's crate.
+#[macro_export]
+macro_rules! library_version {
+    ($crate_name:literal) => {
+        $crate::version::version_in(
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../Cargo.lock")),
+            $crate_name,
+        )
+    };
+}
+
+/// The version of a crate in the text of a lock file; "unknown" if it is not there.
+pub fn version_in(lock: &str, name: &str) -> String {
     let wanted = format!("name = \"{name}\"");
     let mut lines = lock.lines().skip_while(|line| *line != wanted);
     let version = lines.nth(1).and_then(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
@@ -15,7 +27,7 @@ mod tests {
     #[test]
     fn a_lock_file_names_versions() {
         let lock = "[[package]]\nname = \"a\"\nversion = \"1.2\"\n\n[[package]]\nname = \"ab\"\nversion = \"3.4.5\"\n";
-        assert_eq!((locked(lock, "a"), locked(lock, "ab")), ("1.2".into(), "3.4.5".into()));
-        assert_eq!(locked(lock, "b"), "unknown");
+        assert_eq!((version_in(lock, "a"), version_in(lock, "ab")), ("1.2".into(), "3.4.5".into()));
+        assert_eq!(version_in(lock, "b"), "unknown");
     }
 }

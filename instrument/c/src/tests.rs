@@ -232,7 +232,7 @@ fn opened(settings: serde_json::Value) -> hopmeter_instrument::Result<CTransport
 #[test]
 fn a_transport_says_what_it_offers_and_reads_its_settings() {
     let transport = opened(serde_json::json!({"depth": 8})).expect("opened");
-    assert_eq!(transport.version(), "4.2");
+    assert_eq!(transport.version().as_deref(), Some("4.2"));
     let link = Link { name: "x".into(), address: String::new(), receivers: 1 };
     let error = transport.publisher(&link).err().expect("it has none");
     assert_eq!(error.what_text(), "the adapter offers no publisher (asked for link x)");

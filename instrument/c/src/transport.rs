@@ -109,8 +109,8 @@ impl Drop for CTransport {
 }
 
 impl Transport for CTransport {
-    fn version(&self) -> String {
-        text::answered(|out| (self.calls().version)(self.raw.object, out))
+    fn version(&self) -> Option<String> {
+        Some(text::answered(|out| (self.calls().version)(self.raw.object, out)))
     }
 
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {

@@ -52,8 +52,8 @@ fn run(
     objects: Option<Py<PyAny>>,
 ) -> u8 {
     let tell = || transport::version(&version);
-    let open = |setup: &Setup| PyTransport::open(&open, &version, setup, Detach(works), &facts);
-    let open_empty = |setup: &Setup| PyTransport::open(&open_empty, &version, setup, Detach(false), &BTreeMap::new());
+    let open = |setup: &Setup| PyTransport::open(&open, setup, Detach(works), &facts);
+    let open_empty = |setup: &Setup| PyTransport::open(&open_empty, setup, Detach(false), &BTreeMap::new());
     let codec = objects.map(|make| move || PyCodec::open(&make));
     let host = Host {
         transport,

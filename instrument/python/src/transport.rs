@@ -85,7 +85,6 @@ pub fn version(tell: &Py<PyAny>) -> String {
 /// An adapter's `Transport` object.
 pub struct PyTransport {
     end: End,
-    version: Py<PyAny>,
     detach: Detach,
     /// What the node itself has to say, such as the interpreter's version.
     facts: BTreeMap<String, String>,
@@ -96,7 +95,6 @@ impl PyTransport {
     /// What the adapter raises.
     pub fn open(
         open: &Py<PyAny>,
-        version: &Py<PyAny>,
         setup: &Setup,
         detach: Detach,
         facts: &BTreeMap<String, String>,
@@ -105,8 +103,7 @@ impl PyTransport {
             let opened = PySetup::new(py, setup).and_then(|setup| open.bind(py).call1((setup,)));
             let object = opened.map_err(|raised| failure(py, "opening the adapter's Transport", &raised))?;
             let end = End::new(object, "Transport".to_owned())?;
-            Ok(Arc::new(Self { end, version: version.clone_ref(py), detach, facts: facts.clone() })
-                as Arc<dyn Transport>)
+            Ok(Arc::new(Self { end, detach, facts: facts.clone() }) as Arc<dyn Transport>)
         })
     }
 
@@ -142,10 +139,6 @@ impl PyTransport {
 }
 
 impl Transport for PyTransport {
-    fn version(&self) -> String {
-        version(&self.version)
-    }
-
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         attach(|py| Ok(Box::new(PyPublisher::new(py, self.plain_end(py, "publisher", link)?)?) as _))
     }

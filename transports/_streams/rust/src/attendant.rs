@@ -1,106 +1,151 @@
-//! The thread beside a publisher: it lets receivers in, and finishes what the publisher had no patience for. It sleeps
-//! while neither is needed, and the publisher does all its sending itself.
+//! The thread of a binding end: it accepts peers, and sends what a slow peer has not taken. It sleeps while neither is
+//! needed; the end itself does all its other sending.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use hopmeter_instrument::{Context, Result, Sent};
+use hopmeter_instrument::prelude::*;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
 
-use crate::Family;
 use crate::options::accept_on;
-use crate::receivers::{Receivers, lock};
 
-pub(crate) struct Attendant {
+/// The peers that have connected to a binding end.
+pub trait Peers: Send + 'static {
+    type Peer;
+    type Socket: AsFd;
+
+    /// The sockets of the peers that have not taken all they were sent. They outlive the lock on the peers.
+    fn behind(&self) -> Vec<Self::Socket>;
+
+    /// Sends what those peers have not taken, without waiting.
+    fn flush(&mut self);
+
+    fn admit(&mut self, peer: Self::Peer);
+
+    /// The thread has ended: no more peers can connect.
+    fn fail(&mut self, failure: Error);
+}
+
+pub struct Attendant<P: Peers> {
+    peers: Arc<Mutex<P>>,
     signal: Arc<Signal>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// How the publisher wakes its attendant.
+/// How the end wakes its thread.
 struct Signal {
     event: OwnedFd,
     stops: AtomicBool,
 }
 
-struct Duty<F> {
-    family: Arc<F>,
-    listener: OwnedFd,
-    receivers: Arc<Mutex<Receivers>>,
-    signal: Arc<Signal>,
-}
-
-impl Attendant {
-    pub(crate) fn start<F: Family>(
-        family: Arc<F>,
-        listener: OwnedFd,
-        receivers: Arc<Mutex<Receivers>>,
-    ) -> Result<Self> {
-        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).context("making an eventfd")?;
-        rustix::io::ioctl_fionbio(&listener, true).context("making the listening socket nonblocking")?;
-        let signal = Arc::new(Signal { event, stops: AtomicBool::new(false) });
-        let duty = Duty { family, listener, receivers, signal: signal.clone() };
-        let thread = std::thread::Builder::new().name("attendant".into()).spawn(move || duty.attend());
-        Ok(Self { signal, thread: Some(thread.context("starting a thread to accept receivers")?) })
-    }
-
-    /// Sends a message, and leaves to the attendant what a receiver was too slow for.
-    pub(crate) fn send(&self, receivers: &mut Receivers, message: &[u8]) -> Result<Sent> {
-        let sent = receivers.send(message);
-        if receivers.are_behind() {
-            self.wake()?;
-        }
-        Ok(sent)
-    }
-
-    fn wake(&self) -> Result<()> {
-        rustix::io::write(&self.signal.event, &1_u64.to_ne_bytes()).context("waking the publisher's thread")?;
+impl Signal {
+    fn raise(&self) -> Result<()> {
+        rustix::io::write(&self.event, &1_u64.to_ne_bytes()).context("waking the thread that accepts peers")?;
         Ok(())
     }
+}
 
-    pub(crate) fn stop(&mut self) {
+impl<P: Peers> Attendant<P> {
+    /// `greet` makes a peer of an accepted connection; none if the connection is to be closed.
+    ///
+    /// # Errors
+    /// When the system refuses an eventfd or a thread.
+    pub fn start(
+        listener: OwnedFd,
+        peers: P,
+        greet: impl Fn(OwnedFd) -> Result<Option<P::Peer>> + Send + 'static,
+    ) -> Result<Self> {
+        let event = event()?;
+        rustix::io::ioctl_fionbio(&listener, true).context("making the listening socket nonblocking")?;
+        let (peers, signal) = (Arc::new(Mutex::new(peers)), Arc::new(Signal { event, stops: AtomicBool::new(false) }));
+        let duty = Duty { listener, peers: peers.clone(), signal: signal.clone(), greet };
+        let thread = std::thread::Builder::new().name("attendant".into()).spawn(move || duty.attend());
+        Ok(Self { peers, signal, thread: Some(thread.context("starting a thread to accept peers")?) })
+    }
+
+    #[inline]
+    pub fn peers(&self) -> MutexGuard<'_, P> {
+        lock(&self.peers)
+    }
+
+    /// Leaves it to the thread to send what slow peers have not taken.
+    ///
+    /// # Errors
+    /// When the system refuses to write to an eventfd.
+    pub fn wake(&self) -> Result<()> {
+        self.signal.raise()
+    }
+}
+
+impl<P: Peers> Drop for Attendant<P> {
+    fn drop(&mut self) {
         self.signal.stops.store(true, Ordering::Release);
-        if self.wake().is_ok() {
-            // It only ends by being told to; there is nothing to learn from it.
+        if self.signal.raise().is_ok() {
+            // The thread ends only because of the signal, so its result says nothing.
             let _ = self.thread.take().map(JoinHandle::join);
         }
     }
 }
 
-impl<F: Family> Duty<F> {
+struct Duty<P, G> {
+    listener: OwnedFd,
+    peers: Arc<Mutex<P>>,
+    signal: Arc<Signal>,
+    greet: G,
+}
+
+impl<P: Peers, G: Fn(OwnedFd) -> Result<Option<P::Peer>>> Duty<P, G> {
     fn attend(&self) {
         while !self.signal.stops.load(Ordering::Acquire) {
-            let worked = self.sleep().and_then(|()| self.admit_all());
-            if let Err(failure) = worked {
-                lock(&self.receivers).fail(failure);
+            if let Err(failure) = self.sleep().and_then(|()| self.admit_all()) {
+                lock(&self.peers).fail(failure);
                 return;
             }
-            lock(&self.receivers).flush();
+            lock(&self.peers).flush();
         }
     }
 
-    /// Until somebody wants to connect, a receiver that is behind takes more, or the publisher calls.
+    /// Until a peer connects, a peer that is behind takes more, or the end wakes the thread.
     fn sleep(&self) -> Result<()> {
-        let behind = lock(&self.receivers).behind();
+        let behind = lock(&self.peers).behind();
         let mut places =
             vec![PollFd::new(&self.signal.event, PollFlags::IN), PollFd::new(&self.listener, PollFlags::IN)];
-        places.extend(behind.iter().map(|connection| PollFd::new(&**connection, PollFlags::OUT)));
+        places.extend(behind.iter().map(|socket| PollFd::new(socket, PollFlags::OUT)));
         match poll(&mut places, None) {
             Ok(_) | Err(Errno::INTR) => {}
-            Err(cause) => return Err(cause).context("waiting for receivers"),
+            Err(cause) => return Err(cause).context("waiting for peers"),
         }
-        // Takes the call back; that there is none is fine.
-        let _ = rustix::io::read(&self.signal.event, &mut [0; 8]);
+        silence(&self.signal.event);
         Ok(())
     }
 
     fn admit_all(&self) -> Result<()> {
         while let Some(connection) = accept_on(&self.listener)? {
-            self.family.accepted(&connection)?;
-            lock(&self.receivers).admit(connection)?;
+            if let Some(peer) = (self.greet)(connection)? {
+                lock(&self.peers).admit(peer);
+            }
         }
         Ok(())
     }
+}
+
+/// A panic elsewhere leaves the peers whole: they are only ever pushed and retained.
+fn lock<P>(peers: &Mutex<P>) -> MutexGuard<'_, P> {
+    peers.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A new eventfd, which never waits.
+///
+/// # Errors
+/// When the system refuses it.
+pub fn event() -> Result<OwnedFd> {
+    eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).context("making an eventfd")
+}
+
+/// Takes an event back; that there is none is fine.
+pub fn silence(event: &OwnedFd) {
+    let _ = rustix::io::read(event, &mut [0; 8]);
 }

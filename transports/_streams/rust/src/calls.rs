@@ -4,17 +4,14 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hopmeter_instrument::spec::Wait;
-use hopmeter_instrument::{
-    Client, Context, Fill, Handle, Link, Received, Replier, Result, Sent, Server, Subscriber, Take,
-};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use hopmeter_instrument::prelude::*;
+use rustix::event::{PollFd, PollFlags};
 
 use crate::Family;
 use crate::line::Line;
 use crate::options::accept_on;
 use crate::subscriber::StreamSubscriber;
+use crate::waiting::wait_ready;
 
 /// How often a server that is kept busy looks for new clients: once in so many polls.
 const POLLS_PER_LOOK: u64 = 256;
@@ -110,11 +107,7 @@ impl<F: Family> StreamServer<F> {
     fn sleep(&self, timeout: Duration) -> Result<()> {
         let mut places = vec![PollFd::new(&self.listener, PollFlags::IN)];
         places.extend(self.callers.iter().map(|caller| PollFd::new(caller.requests.connection(), PollFlags::IN)));
-        let left = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
-        match poll(&mut places, Some(&left)) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(cause) => Err(cause).context("waiting for requests"),
-        }
+        wait_ready(&mut places, timeout).map(drop)
     }
 
     fn answer_all(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {

@@ -1,20 +1,23 @@
 //! Frames over stream sockets: what the `unix` and the `tcp` adapter share. The wire format stands in `../README.md`.
+//! [`endpoint`] and [`waiting`] serve adapters whose library speaks over sockets too.
 
-mod attendant;
+pub mod attendant;
 mod calls;
+pub mod endpoint;
 mod line;
 mod options;
 mod publisher;
 mod receivers;
 mod subscriber;
+pub mod waiting;
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use hopmeter_instrument::spec::Wait;
-use hopmeter_instrument::{Client, Link, Publisher, Result, Server, Setup, Subscriber, Transport};
+use hopmeter_instrument::prelude::*;
 
-pub use options::{set_receive_buffer, set_send_buffer, socket};
+pub use endpoint::{Endpoint, Listener};
+pub use options::{accept_on, set_receive_buffer, set_send_buffer, socket};
 
 /// What precedes every frame: its length, a little-endian u64 that does not count the prefix, and zeros up to a cache
 /// line. So message, header and payload all begin on one, from where the kernel copies fastest.
@@ -52,10 +55,6 @@ impl<F: Family> Streams<F> {
 }
 
 impl<F: Family> Transport for Streams<F> {
-    fn version(&self) -> String {
-        version()
-    }
-
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         Ok(Box::new(publisher::StreamPublisher::open(self.family.clone(), link, self.frame_bytes)?))
     }

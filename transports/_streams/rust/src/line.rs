@@ -3,8 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use hopmeter_instrument::frame::HEADER_BYTES;
-use hopmeter_instrument::{Error, Fill, FrameMut, Received, Result, Sent, copy_on};
+use hopmeter_instrument::prelude::*;
 
 use crate::receivers::Receiver;
 use crate::subscriber::Message;
@@ -70,7 +69,7 @@ impl Line {
 
     /// Sends the bytes from where they were received, with the prefix that stands before them already.
     pub(crate) fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
-        let Some(message) = received.native.and_then(|native| native.downcast_ref::<Message>()) else {
+        let Some(message) = received.native_as::<Message>() else {
             return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill));
         };
         Ok(if self.catch_up() { dispatch(&mut self.reader, message.of(received)) } else { Sent::Busy })

@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
-use hopmeter_instrument::{Context, Error, Result};
+use hopmeter_instrument::prelude::*;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, accept_with, sockopt};
 
@@ -12,7 +12,7 @@ pub fn socket(family: AddressFamily) -> Result<OwnedFd> {
 }
 
 /// The next connection that waits at a nonblocking listening socket; none where nobody does.
-pub(crate) fn accept_on(listener: &OwnedFd) -> Result<Option<OwnedFd>> {
+pub fn accept_on(listener: &OwnedFd) -> Result<Option<OwnedFd>> {
     loop {
         match accept_with(listener, SocketFlags::CLOEXEC) {
             Err(Errno::INTR | Errno::CONNABORTED) => {}

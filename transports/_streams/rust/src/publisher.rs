@@ -1,30 +1,41 @@
 //! The sending end: one frame, one `send` for each receiver.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use hopmeter_instrument::{Fill, Link, Publisher, Received, Result, Sent, copy_on};
+use hopmeter_instrument::prelude::*;
 
 use crate::Family;
 use crate::attendant::Attendant;
 use crate::line::Draft;
-use crate::receivers::{Receivers, lock};
+use crate::receivers::{Receiver, Receivers};
 use crate::subscriber::Message;
 
 pub(crate) struct StreamPublisher<F: Family> {
     family: Arc<F>,
     address: String,
-    receivers: Arc<Mutex<Receivers>>,
-    attendant: Attendant,
+    attendant: Attendant<Receivers>,
     draft: Draft,
 }
 
 impl<F: Family> StreamPublisher<F> {
     pub(crate) fn open(family: Arc<F>, link: &Link, frame_bytes: usize) -> Result<Self> {
         let (listener, address) = family.listen(link)?;
-        let receivers = Arc::new(Mutex::new(Receivers::default()));
-        let attendant = Attendant::start(family.clone(), listener, receivers.clone())?;
-        Ok(Self { family, address, receivers, attendant, draft: Draft::new(frame_bytes) })
+        let own = family.clone();
+        let attendant = Attendant::start(listener, Receivers::default(), move |connection| {
+            own.accepted(&connection)?;
+            Receiver::new(Arc::new(connection)).map(Some)
+        })?;
+        Ok(Self { family, address, attendant, draft: Draft::new(frame_bytes) })
     }
+}
+
+/// Sends a message, and leaves to the attendant what a receiver was too slow for.
+fn deliver(attendant: &Attendant<Receivers>, receivers: &mut Receivers, message: &[u8]) -> Result<Sent> {
+    let sent = receivers.send(message);
+    if receivers.are_behind() {
+        attendant.wake()?;
+    }
+    Ok(sent)
 }
 
 impl<F: Family> Publisher for StreamPublisher<F> {
@@ -33,30 +44,29 @@ impl<F: Family> Publisher for StreamPublisher<F> {
     }
 
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
-        let mut receivers = lock(&self.receivers);
+        let mut receivers = self.attendant.peers();
         if !receivers.are_ready()? {
             return Ok(Sent::Busy);
         }
         let message = self.draft.message(payload_bytes, fill)?;
-        self.attendant.send(&mut receivers, message)
+        deliver(&self.attendant, &mut receivers, message)
     }
 
     /// Sends the bytes from where they were received, with the prefix that stands before them already.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
-        let Some(message) = received.native.and_then(|native| native.downcast_ref::<Message>()) else {
+        let Some(message) = received.native_as::<Message>() else {
             return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill));
         };
-        let mut receivers = lock(&self.receivers);
+        let mut receivers = self.attendant.peers();
         if !receivers.are_ready()? {
             return Ok(Sent::Busy);
         }
-        self.attendant.send(&mut receivers, message.of(received))
+        deliver(&self.attendant, &mut receivers, message.of(received))
     }
 }
 
 impl<F: Family> Drop for StreamPublisher<F> {
     fn drop(&mut self) {
-        self.attendant.stop();
         self.family.removed(&self.address);
     }
 }

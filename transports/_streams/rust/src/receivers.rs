@@ -1,13 +1,15 @@
 //! Those who have connected to a publisher, and what each of them has not taken yet.
 
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use hopmeter_instrument::{Context, Error, Result, Sent};
+use hopmeter_instrument::prelude::*;
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{SendFlags, send};
+
+use crate::attendant::Peers;
 
 /// How long a receiver may take no byte of a message that has begun to leave.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -28,16 +30,30 @@ pub(crate) struct Receiver {
     backlog: Vec<u8>,
 }
 
-impl Receivers {
-    pub(crate) fn admit(&mut self, connection: OwnedFd) -> Result<()> {
-        self.connected.push(Receiver::new(Arc::new(connection))?);
-        Ok(())
+impl Peers for Receivers {
+    type Peer = Receiver;
+    type Socket = Arc<OwnedFd>;
+
+    fn behind(&self) -> Vec<Arc<OwnedFd>> {
+        let behind = self.connected.iter().filter(|receiver| receiver.is_behind());
+        behind.map(|receiver| receiver.connection.clone()).collect()
     }
 
-    pub(crate) fn fail(&mut self, failure: Error) {
+    fn flush(&mut self) {
+        self.connected.retain_mut(|receiver| !receiver.is_behind() || receiver.flush().is_ok());
+        self.count();
+    }
+
+    fn admit(&mut self, receiver: Receiver) {
+        self.connected.push(receiver);
+    }
+
+    fn fail(&mut self, failure: Error) {
         self.failure = Some(failure);
     }
+}
 
+impl Receivers {
     /// Whether everybody has taken what was sent before; tells once why receivers cannot connect.
     pub(crate) fn are_ready(&mut self) -> Result<bool> {
         self.failure.take().map_or(Ok(!self.are_behind()), Err)
@@ -45,18 +61,6 @@ impl Receivers {
 
     pub(crate) fn are_behind(&self) -> bool {
         self.behind > 0
-    }
-
-    /// The connections of those who have a backlog.
-    pub(crate) fn behind(&self) -> Vec<Arc<OwnedFd>> {
-        let behind = self.connected.iter().filter(|receiver| receiver.is_behind());
-        behind.map(|receiver| receiver.connection.clone()).collect()
-    }
-
-    /// Sends what is left of an earlier message, without waiting.
-    pub(crate) fn flush(&mut self) {
-        self.connected.retain_mut(|receiver| !receiver.is_behind() || receiver.flush().is_ok());
-        self.count();
     }
 
     /// Sends one message to all, or to none and is busy. Those that are gone are forgotten.
@@ -124,9 +128,4 @@ fn send_some(connection: &OwnedFd, bytes: &[u8], flags: SendFlags) -> rustix::io
             answer => return answer,
         }
     }
-}
-
-/// A panic elsewhere leaves the list whole: it is only ever pushed to and retained from.
-pub(crate) fn lock(receivers: &Mutex<Receivers>) -> MutexGuard<'_, Receivers> {
-    receivers.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,18 +4,15 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hopmeter_instrument::spec::Wait;
-use hopmeter_instrument::{Context, Error, Received, Result, Subscriber, Take};
+use hopmeter_instrument::prelude::*;
 use rustix::io::Errno;
-use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{RecvFlags, recv};
 
+use crate::waiting::ReceiveTimeout;
 use crate::{PREFIX_BYTES, frame_buffer};
 
 /// The least room to receive into, so that small frames that wait together come in one call.
 const ROOM: usize = 65_536;
-/// `SO_RCVTIMEO` of nothing at all would wait for ever.
-const SHORTEST: Duration = Duration::from_millis(1);
 
 pub(crate) struct StreamSubscriber {
     connection: Arc<OwnedFd>,
@@ -26,8 +23,7 @@ pub(crate) struct StreamSubscriber {
     /// Where the first frame in the buffer begins, always the same place, and where the bytes received end.
     offset: usize,
     end: usize,
-    /// What `SO_RCVTIMEO` is set to.
-    timeout: Duration,
+    timeout: ReceiveTimeout,
     gone: bool,
 }
 
@@ -53,7 +49,16 @@ impl StreamSubscriber {
     pub(crate) fn new(connection: Arc<OwnedFd>, wait: Wait, frame_bytes: usize) -> Self {
         let (buffer, offset) = frame_buffer(frame_bytes, ROOM);
         let blocks = wait == Wait::Block;
-        Self { connection, blocks, frame_bytes, buffer, offset, end: offset, timeout: Duration::ZERO, gone: false }
+        Self {
+            connection,
+            blocks,
+            frame_bytes,
+            buffer,
+            offset,
+            end: offset,
+            timeout: ReceiveTimeout::default(),
+            gone: false,
+        }
     }
 
     pub(crate) fn connection(&self) -> &OwnedFd {
@@ -69,7 +74,7 @@ impl StreamSubscriber {
     pub(crate) fn receive_some(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let may_wait = self.blocks && !timeout.is_zero();
         if may_wait {
-            self.set_timeout(timeout)?;
+            self.timeout.set(&self.connection, timeout)?;
         }
         while !self.gone {
             match self.receive(may_wait)? {
@@ -134,15 +139,6 @@ impl StreamSubscriber {
             self.end -= start - self.offset;
         }
         Ok(frames)
-    }
-
-    fn set_timeout(&mut self, timeout: Duration) -> Result<()> {
-        if timeout != self.timeout {
-            let bounded = Some(timeout.max(SHORTEST));
-            sockopt::set_socket_timeout(&self.connection, Timeout::Recv, bounded).context("setting SO_RCVTIMEO")?;
-            self.timeout = timeout;
-        }
-        Ok(())
     }
 }
 

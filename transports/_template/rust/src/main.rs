@@ -8,11 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hopmeter_instrument::frame::HEADER_BYTES;
-use hopmeter_instrument::spec::Wait;
-use hopmeter_instrument::{
-    Context, Error, Fill, FrameMut, Link, Publisher, Received, Result, Sent, Setup, Subscriber, Take, Transport, node,
-};
+use hopmeter_instrument::prelude::*;
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
@@ -30,10 +26,6 @@ struct ParcelTransport {
 }
 
 impl Transport for ParcelTransport {
-    fn version(&self) -> String {
-        version()
-    }
-
     // Opening may take its time: nothing is measured yet. Whatever the path of a message needs is made here, not there.
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         let path = self.setup.directory.join(format!("{}.sock", link.name));

@@ -3,16 +3,12 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::PoisonError;
 use std::sync::mpsc::{Receiver as Queue, Sender, channel};
-use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use hopmeter_instrument::spec::PayloadKind;
-use hopmeter_instrument::{
-    Client, Error, Fill, Handle, OnFrame, OnRequest, Publisher, Replier, Result, Sent, Server, Subscriber,
-    Subscription, Take,
-};
-use tokio::runtime::Runtime;
+use hopmeter_instrument::prelude::*;
+use hopmeter_tokio::{Runtime, Task};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -97,32 +93,31 @@ impl Messages {
 }
 
 pub struct Receiving {
-    runtime: Arc<Runtime>,
+    runtime: Runtime,
     messages: Messages,
     /// What came while the stream was being asked for.
     early: Option<Frame>,
 }
 
 impl Receiving {
-    pub fn open(runtime: Arc<Runtime>, stub: Stub, kind: PayloadKind) -> Self {
+    pub fn open(runtime: Runtime, stub: Stub, kind: PayloadKind) -> Self {
         let mut messages = Messages::Opening(Box::pin(Messages::open(stub, kind)));
         // It is only asked for when it is looked at.
-        let first = runtime.block_on(async { tokio::time::timeout(ASKING, messages.next()).await });
-        Self { runtime, messages, early: first.ok().flatten() }
+        let first = runtime.wait_for(ASKING, messages.next());
+        Self { runtime, messages, early: first.flatten() }
     }
 
     /// Hands every frame over on a task of the runtime.
-    pub fn call(self, mut on_frame: OnFrame) -> Called {
-        let Self { runtime, mut messages, mut early } = self;
-        let task = runtime.spawn(async move {
-            if let Some(frame) = early.take() {
+    pub fn call(self, mut on_frame: OnFrame) -> Task {
+        let Self { runtime, mut messages, early } = self;
+        runtime.call(async move {
+            if let Some(frame) = early {
                 on_frame.call(frame.received());
             }
             while let Some(frame) = messages.next().await {
                 on_frame.call(frame.received());
             }
-        });
-        Called { runtime, task: Some(task) }
+        })
     }
 }
 
@@ -132,41 +127,23 @@ impl Subscriber for Receiving {
             take(frame.received());
             return Ok(1);
         }
-        let next = self.messages.next();
-        match self.runtime.block_on(async { tokio::time::timeout(timeout, next).await }) {
-            Ok(Some(frame)) => {
+        match self.runtime.wait_for(timeout, self.messages.next()) {
+            Some(Some(frame)) => {
                 take(frame.received());
                 Ok(1)
             }
-            Ok(None) => {
+            Some(None) => {
                 std::thread::sleep(timeout);
                 Ok(0)
             }
-            Err(_) => Ok(0),
-        }
-    }
-}
-
-pub struct Called {
-    runtime: Arc<Runtime>,
-    task: Option<JoinHandle<()>>,
-}
-
-impl Subscription for Called {}
-
-impl Drop for Called {
-    fn drop(&mut self) {
-        if let Some(task) = self.task.take() {
-            task.abort();
-            // That it was aborted is what it answers; what matters is that it has ended.
-            let _ = self.runtime.block_on(task);
+            None => Ok(0),
         }
     }
 }
 
 /// The asking end: tonic's task makes the call, the reply waits for a poll.
 pub struct Asking {
-    runtime: Arc<Runtime>,
+    runtime: Runtime,
     stub: Stub,
     kind: PayloadKind,
     sender: Sender<Frame>,
@@ -175,7 +152,7 @@ pub struct Asking {
 }
 
 impl Asking {
-    pub fn new(runtime: Arc<Runtime>, stub: Stub, kind: PayloadKind) -> Self {
+    pub fn new(runtime: Runtime, stub: Stub, kind: PayloadKind) -> Self {
         let (sender, replies) = channel();
         Self { runtime, stub, kind, sender, replies, calls: VecDeque::new() }
     }
@@ -209,9 +186,7 @@ impl Client for Asking {
 impl Drop for Asking {
     fn drop(&mut self) {
         for call in self.calls.drain(..) {
-            call.abort();
-            // As for a subscription.
-            let _ = self.runtime.block_on(call);
+            self.runtime.end(call);
         }
     }
 }
@@ -224,11 +199,11 @@ pub struct Answering {
     /// Before the server, which waits at its end for the calls under way: whose requests go are not answered.
     requests: UnboundedReceiver<Asked>,
     bound: Bound,
-    runtime: Arc<Runtime>,
+    runtime: Runtime,
 }
 
 impl Answering {
-    pub fn new(runtime: Arc<Runtime>, requests: UnboundedReceiver<Asked>, bound: Bound) -> Self {
+    pub fn new(runtime: Runtime, requests: UnboundedReceiver<Asked>, bound: Bound) -> Self {
         Self { requests, bound, runtime }
     }
 }
@@ -243,10 +218,8 @@ impl Server for Answering {
     }
 
     fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
-        let next = self.requests.recv();
-        let Ok(Some(asked)) = self.runtime.block_on(async { tokio::time::timeout(timeout, next).await }) else {
-            return Ok(0);
-        };
+        let next = self.runtime.wait_for(timeout, self.requests.recv());
+        let Some(Some(asked)) = next else { return Ok(0) };
         respond(asked, handle);
         Ok(1)
     }
@@ -254,19 +227,19 @@ impl Server for Answering {
     /// A task of this link's own, so that its calls never overlap.
     fn serve(self: Box<Self>, mut on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         let Self { mut requests, bound, runtime } = *self;
-        let task = runtime.spawn(async move {
+        let task = runtime.call(async move {
             while let Some(asked) = requests.recv().await {
                 // The handler may block and wait for another server: the runtime goes on with another thread.
                 tokio::task::block_in_place(|| respond(asked, &mut *on_request));
             }
         });
-        Ok(Box::new(Served { _called: Called { runtime, task: Some(task) }, _bound: bound }))
+        Ok(Box::new(Served { _task: task, _bound: bound }))
     }
 }
 
 /// In the order in which it ends.
 struct Served {
-    _called: Called,
+    _task: Task,
     _bound: Bound,
 }
 

@@ -1,10 +1,8 @@
 //! Which fields of a message take what of a frame.
 
 use bytes::Bytes;
-use hopmeter_instrument::frame::HEADER_BYTES;
-use hopmeter_instrument::spec::PayloadKind;
+use hopmeter_instrument::prelude::*;
 use hopmeter_instrument::typed::{header_of, label, sent_of, seq_of};
-use hopmeter_instrument::{Fill, FrameMut, Received};
 
 use crate::wire::{Image, Timing};
 
@@ -41,10 +39,7 @@ impl Frame {
 
     /// The size of the picture is the cell's.
     pub fn image(self, kind: PayloadKind) -> Image {
-        let (height, width) = match kind {
-            PayloadKind::Image { width, height } => (height, width),
-            PayloadKind::Timing | PayloadKind::Bytes => (0, 0),
-        };
+        let (width, height) = kind.image_size();
         let (nanosec, frame_id) = (sent_of(&self.header), self.label());
         Image { nanosec, frame_id, height, width, encoding: "rgb8".into(), step: 3 * width, data: self.payload }
     }

@@ -4,20 +4,16 @@ mod ends;
 mod frames;
 mod service;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hopmeter_instrument::spec::PayloadKind;
-use hopmeter_instrument::{
-    Client, Context, Link, OnFrame, Publisher, Result, Server, Setup, Subscriber, Subscription, Transport, node,
-    version,
-};
+use hopmeter_instrument::prelude::*;
+use hopmeter_streams::Endpoint;
+use hopmeter_tokio::Runtime;
 use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
-use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{self, UnboundedSender};
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::{Channel, Endpoint as Remote};
 
 use ends::{Answering, Asked, Asking, Receiving, Sending};
 use service::{Bound, Service, Streams};
@@ -28,41 +24,34 @@ mod wire {
 }
 
 struct Grpc {
-    runtime: Arc<Runtime>,
+    runtime: Runtime,
     kind: PayloadKind,
-    /// Where socket files go; none where the endpoint is TCP.
-    directory: Option<PathBuf>,
+    endpoint: Endpoint,
 }
 
 impl Grpc {
     fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
-        let workers = setup.setting("workers")?;
-        let runtime = Builder::new_multi_thread().worker_threads(workers).thread_name("tonic").enable_all().build();
-        let is_unix = setup.setting::<String>("endpoint")? == "unix";
-        Ok(Arc::new(Self {
-            runtime: Arc::new(runtime.context("starting the threads of tonic")?),
-            kind: setup.payload,
-            directory: is_unix.then(|| setup.directory.clone()),
-        }))
+        let runtime = Runtime::start("tonic", setup.setting("workers")?)?;
+        Ok(Arc::new(Self { runtime, kind: setup.payload, endpoint: Endpoint::read(setup, "grpc")? }))
     }
 
     fn bind(&self, link: &Link, ask: Option<UnboundedSender<Asked>>, streams: Streams) -> Result<Bound> {
         let service = Service { ask, streams, kind: self.kind };
-        Bound::start(self.runtime.clone(), service, link, self.directory.clone())
+        Bound::start(self.runtime.clone(), service, self.endpoint.listen(link)?)
     }
 
     /// A channel of the end's own, which connects at its first use.
     fn reach(&self, link: &Link) -> Result<LinkClient<Channel>> {
         let _in_runtime = self.runtime.enter();
         let channel = match link.address.strip_prefix("unix:") {
-            None => endpoint(format!("http://{}", link.address))?.connect_lazy(),
+            None => remote(format!("http://{}", link.address))?.connect_lazy(),
             Some(path) => {
                 let path = path.to_owned();
                 let connect = move |_| {
                     let path = path.clone();
                     async move { UnixStream::connect(path).await.map(TokioIo::new) }
                 };
-                endpoint("http://localhost".into())?.connect_with_connector_lazy(tower::service_fn(connect))
+                remote("http://localhost".into())?.connect_with_connector_lazy(tower::service_fn(connect))
             }
         };
         Ok(LinkClient::new(channel).max_decoding_message_size(usize::MAX).max_encoding_message_size(usize::MAX))
@@ -73,16 +62,12 @@ impl Grpc {
     }
 }
 
-fn endpoint(place: String) -> Result<Endpoint> {
-    let endpoint = Endpoint::from_shared(place.clone()).context(format!("understanding the address {place}"))?;
-    Ok(endpoint.tcp_nodelay(true))
+fn remote(place: String) -> Result<Remote> {
+    let remote = Remote::from_shared(place.clone()).context(format!("understanding the address {place}"))?;
+    Ok(remote.tcp_nodelay(true))
 }
 
 impl Transport for Grpc {
-    fn version(&self) -> String {
-        library()
-    }
-
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         let streams = Streams::default();
         Ok(Box::new(Sending { bound: self.bind(link, None, streams.clone())?, streams }))
@@ -107,15 +92,11 @@ impl Transport for Grpc {
     }
 
     fn facts(&self) -> Vec<(String, String)> {
-        let path = if self.directory.is_some() { "HTTP/2 over a Unix socket" } else { "HTTP/2 over TCP" };
+        let path = if self.endpoint.is_unix() { "HTTP/2 over a Unix socket" } else { "HTTP/2 over TCP" };
         vec![("path".into(), path.into())]
     }
 }
 
-fn library() -> String {
-    format!("tonic {}", version::locked(include_str!("../../../../Cargo.lock"), "tonic"))
-}
-
 fn main() -> ExitCode {
-    node::main("grpc", "rust", Grpc::open, library)
+    node::main("grpc", "rust", Grpc::open, || format!("tonic {}", library_version!("tonic")))
 }

@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use hopmeter_instrument::{Context, Result, Setup};
+use hopmeter_instrument::prelude::*;
 use iceoryx2::config::Config;
 use iceoryx2::node::Node;
 use iceoryx2::prelude::{CallbackProgression, FileName, NodeBuilder, Path, SignalHandlingMode, ipc};

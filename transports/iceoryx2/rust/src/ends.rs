@@ -4,8 +4,7 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hopmeter_instrument::frame::HEADER_BYTES;
-use hopmeter_instrument::{Context, Error, Fill, FrameMut, Publisher, Received, Result, Sent, Subscriber, Take};
+use hopmeter_instrument::prelude::*;
 use iceoryx2::port::backpressure_strategy::BackpressureStrategy;
 use iceoryx2::port::listener::Listener;
 use iceoryx2::port::notifier::Notifier;

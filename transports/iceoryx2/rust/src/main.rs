@@ -7,8 +7,7 @@ mod services;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hopmeter_instrument::spec::Wait;
-use hopmeter_instrument::{Link, Publisher, Result, Setup, Subscriber, Transport, node};
+use hopmeter_instrument::prelude::*;
 use iceoryx2::prelude::{LogLevel, set_log_level};
 use iceoryx2_bb_elementary::package_version::PackageVersion;
 
@@ -43,10 +42,6 @@ impl Iceoryx2 {
 }
 
 impl Transport for Iceoryx2 {
-    fn version(&self) -> String {
-        version()
-    }
-
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         Ok(Box::new(LoanPublisher::open(self.services(link)?, self.frame_bytes, self.domain.clone())?))
     }
@@ -60,10 +55,6 @@ impl Transport for Iceoryx2 {
     }
 }
 
-fn version() -> String {
-    PackageVersion::get().to_string()
-}
-
 fn main() -> ExitCode {
-    node::main("iceoryx2", "rust", Iceoryx2::open, version)
+    node::main("iceoryx2", "rust", Iceoryx2::open, || PackageVersion::get().to_string())
 }

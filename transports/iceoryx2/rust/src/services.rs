@@ -1,6 +1,6 @@
 //! The services behind a link: publish-subscribe for its frames and, where receivers block, an event to wake them.
 
-use hopmeter_instrument::{Context, Error, Link, Result, Setup};
+use hopmeter_instrument::prelude::*;
 use iceoryx2::node::Node;
 use iceoryx2::prelude::{ServiceName, ipc};
 use iceoryx2::service::port_factory::{event, publish_subscribe};

@@ -14,15 +14,11 @@
 mod channel;
 mod pool;
 
-use std::collections::HashMap;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use hopmeter_instrument::{
-    Error, Fill, Keep, Link, OnFrame, Publisher, Received, Result, Sent, Setup, Subscriber, Subscription, Take,
-    Transport, copy_on, node,
-};
+use hopmeter_instrument::prelude::*;
 
 use crate::channel::{Channel, Queue};
 use crate::pool::{Frame, Pool};
@@ -34,40 +30,30 @@ fn main() -> ExitCode {
 
 /// One per process, shared by all participants: whatever the ends of a link have in common lives here.
 struct Memory {
-    channels: Mutex<HashMap<String, Arc<Channel>>>,
+    channels: Links<Channel>,
     queue: usize,
 }
 
 impl Memory {
     /// Settings come from the manifest, already checked against it; `setting` only gives them a type.
     fn open(setup: &Setup) -> Result<Self> {
-        Ok(Self { channels: Mutex::default(), queue: setup.setting("queue")? })
-    }
-
-    /// Either end may come first.
-    fn channel(&self, link: &Link) -> Arc<Channel> {
-        let mut channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
-        channels.entry(link.name.clone()).or_default().clone()
+        Ok(Self { channels: Links::default(), queue: setup.setting("queue")? })
     }
 }
 
 impl Transport for Memory {
-    fn version(&self) -> String {
-        env!("CARGO_PKG_VERSION").to_owned()
-    }
-
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        Ok(Box::new(MemoryPublisher { channel: self.channel(link), pool: Pool::of(self.queue + 2) }))
+        Ok(Box::new(MemoryPublisher { channel: self.channels.of(link), pool: Pool::of(self.queue + 2) }))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        let (channel, queue) = (self.channel(link), Arc::new(Queue::of(self.queue)));
+        let (channel, queue) = (self.channels.of(link), Arc::new(Queue::of(self.queue)));
         channel.add_queue(queue.clone());
         Ok(Box::new(MemorySubscriber { channel, queue }))
     }
 
     fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
-        let channel = self.channel(link);
+        let channel = self.channels.of(link);
         let id = channel.add_call(on_frame);
         Ok(Box::new(MemorySubscription { channel, id }))
     }
@@ -100,7 +86,7 @@ impl Publisher for MemoryPublisher {
 
     /// A frame that came from this transport is passed on by reference; its header and payload are not touched.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
-        let Some(frame) = received.native.and_then(|native| native.downcast_ref::<Frame>()) else {
+        let Some(frame) = received.native_as::<Frame>() else {
             return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill));
         };
         let mut receivers = self.channel.hold();

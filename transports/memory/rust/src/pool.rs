@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use hopmeter_instrument::FrameMut;
-use hopmeter_instrument::frame::HEADER_BYTES;
+use hopmeter_instrument::prelude::*;
 
 /// A reference to one frame: header and payload in one buffer.
 #[derive(Clone, Default)]

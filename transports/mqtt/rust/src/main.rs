@@ -6,11 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use hopmeter_instrument::frame::HEADER_BYTES;
-use hopmeter_instrument::{
-    Context, Error, Fill, FrameMut, Link, Publisher, Received, Result, Sent, Setup, Subscriber, Take, Transport, node,
-    version,
-};
+use hopmeter_instrument::prelude::*;
 use rumqttc::{
     Client, ClientError, Connection, Event, MqttOptions, NetworkOptions, Outgoing, Packet, QoS, RecvTimeoutError,
 };
@@ -21,56 +17,41 @@ const QUEUE: usize = 64;
 const ENVELOPE_BYTES: usize = 1024;
 
 struct Mqtt {
-    host: String,
-    port: u16,
-    nodelay: bool,
+    setup: Setup,
     qos: QoS,
-    inflight: u16,
-    frame_bytes: usize,
     receivers: AtomicU64,
 }
 
 impl Mqtt {
     fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
-        let (host, port) =
-            setup.daemon.split_once(':').ok_or_else(|| Error::new("the broker's address has no port"))?;
         let qos = match setup.setting::<u8>("qos")? {
             0 => QoS::AtMostOnce,
             1 => QoS::AtLeastOnce,
             _ => QoS::ExactlyOnce,
         };
-        Ok(Arc::new(Self {
-            host: host.into(),
-            port: port.parse().context("the broker's port")?,
-            nodelay: setup.setting("nodelay")?,
-            qos,
-            inflight: setup.setting("inflight")?,
-            frame_bytes: setup.frame_bytes,
-            receivers: AtomicU64::new(0),
-        }))
+        Ok(Arc::new(Self { setup: setup.clone(), qos, receivers: AtomicU64::new(0) }))
     }
 
     /// A connection of an end's own; it does nothing until it is looked at.
-    fn connect(&self, id: String) -> (Client, Connection) {
-        let mut options = MqttOptions::new(id, &self.host, self.port);
-        let packet_bytes = self.frame_bytes + ENVELOPE_BYTES;
+    fn connect(&self, id: String) -> Result<(Client, Connection)> {
+        let place = self.setup.daemon.split_once(':');
+        let (host, port) = place.ok_or_else(|| Error::new("the broker's address has no port"))?;
+        let mut options = MqttOptions::new(id, host, port.parse().context("the broker's port")?);
+        let packet_bytes = self.setup.frame_bytes + ENVELOPE_BYTES;
         options.set_keep_alive(Duration::from_secs(600)).set_max_packet_size(packet_bytes, packet_bytes);
-        options.set_inflight(if self.inflight == 0 { u16::MAX } else { self.inflight });
+        let inflight = self.setup.setting("inflight")?;
+        options.set_inflight(if inflight == 0 { u16::MAX } else { inflight });
         let (client, mut connection) = Client::new(options, QUEUE);
         let mut network = NetworkOptions::new();
-        network.set_tcp_nodelay(self.nodelay);
+        network.set_tcp_nodelay(self.setup.setting("nodelay")?);
         connection.eventloop.set_network_options(network);
-        (client, connection)
+        Ok((client, connection))
     }
 }
 
 impl Transport for Mqtt {
-    fn version(&self) -> String {
-        library()
-    }
-
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        let (client, connection) = self.connect(format!("{}.out", link.name));
+        let (client, connection) = self.connect(format!("{}.out", link.name))?;
         let spawned = std::thread::Builder::new().name("mqtt".into()).spawn(move || attend(connection));
         let thread = spawned.context("starting the thread of an MQTT connection")?;
         Ok(Box::new(Sending { client, topic: link.name.clone(), qos: self.qos, thread: Some(thread) }))
@@ -80,7 +61,7 @@ impl Transport for Mqtt {
         // The broker drops a client when another comes with its name.
         let number = self.receivers.fetch_add(1, Ordering::Relaxed);
         let id = format!("{}.in.{}.{number}", link.name, std::process::id());
-        let (client, connection) = self.connect(id);
+        let (client, connection) = self.connect(id)?;
         client.subscribe(&link.name, self.qos).context("subscribing at mosquitto")?;
         Ok(Box::new(Receiving { _client: client, connection }))
     }
@@ -109,9 +90,7 @@ struct Sending {
 impl Publisher for Sending {
     /// The library wants a buffer of its own for each message.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
-        let mut frame = vec![0; HEADER_BYTES + payload_bytes];
-        fill.write(FrameMut::split(&mut frame));
-        match self.client.try_publish(&self.topic, self.qos, false, frame) {
+        match self.client.try_publish(&self.topic, self.qos, false, fill.to_vec(payload_bytes)) {
             Ok(()) => Ok(Sent::Accepted),
             Err(ClientError::TryRequest(_)) if self.is_served() => Ok(Sent::Busy),
             Err(cause) => Err(Error::new("publishing at mosquitto").because(cause)),
@@ -156,10 +135,6 @@ impl Subscriber for Receiving {
     }
 }
 
-fn library() -> String {
-    version::locked(include_str!("../../../../Cargo.lock"), "rumqttc")
-}
-
 fn main() -> ExitCode {
-    node::main("mqtt", "rust", Mqtt::open, library)
+    node::main("mqtt", "rust", Mqtt::open, || library_version!("rumqttc"))
 }

@@ -3,8 +3,7 @@
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
-use hopmeter_instrument::frame::HEADER_BYTES;
-use hopmeter_instrument::{Fill, FrameMut, Received};
+use hopmeter_instrument::prelude::*;
 
 /// How many buffers are looked through for one that the connection has let go.
 const BUFFERS: usize = 64;
@@ -17,7 +16,7 @@ pub struct Frames {
 
 impl Frames {
     /// A frame in a buffer of its own, ready to be sent.
-    pub fn written(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Bytes {
+    pub fn write(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Bytes {
         let mut buffer = self.buffer(HEADER_BYTES + payload_bytes);
         fill.write(FrameMut::split(&mut buffer));
         let frame = buffer.freeze();
@@ -45,6 +44,6 @@ pub fn received(payload: &Bytes) -> Received<'_> {
 }
 
 /// The bytes of a received frame, for sending them on; none where it came from elsewhere.
-pub fn passed_on(received: &Received<'_>) -> Option<Bytes> {
-    received.native.and_then(|native| native.downcast_ref::<Bytes>()).cloned()
+pub fn whole_frame(received: &Received<'_>) -> Option<Bytes> {
+    received.native_as::<Bytes>().cloned()
 }

@@ -1,15 +1,10 @@
 //! Request and reply: REQ and REP.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use hopmeter_instrument::error::Context;
-use hopmeter_instrument::{
-    Client, Fill, Handle, Link, OnRequest, Received, Replier, Result, Sent, Server, Setup, Subscription, Take,
-};
+use hopmeter_instrument::prelude::*;
 use nng::{Message, Protocol, Socket};
 
 use crate::inbox::Inbox;
@@ -20,8 +15,6 @@ use crate::sockets::{bind, connect, frame, limit_sending, open, sent};
 const LONGEST_REPLY: Duration = Duration::from_millis(100);
 /// How long a call that has no reply keeps a new one from being started.
 const LONGEST_CALL: Duration = Duration::from_secs(1);
-/// How often a served link's thread looks whether it is over.
-const NAP: Duration = Duration::from_millis(50);
 
 /// The asking end. REQ has one call under way. nng would drop it for a new one and with it a reply that is only late, so
 /// a new one is busy until the reply has come, or will not come any more.
@@ -113,15 +106,8 @@ impl Server for Answering {
     }
 
     /// nng's callbacks may not wait and a handler may, so they wake a thread of this link.
-    fn serve(mut self: Box<Self>, mut on_request: OnRequest) -> Result<Box<dyn Subscription>> {
-        let is_over = Arc::new(AtomicBool::new(false));
-        let over = is_over.clone();
-        let serve = move || {
-            // A socket that fails serves no more; its calls are missed then.
-            while !over.load(Ordering::Relaxed) && self.poll(NAP, &mut *on_request).is_ok() {}
-        };
-        let thread = thread::Builder::new().name("nng serving".into()).spawn(serve).context("starting a thread")?;
-        Ok(Box::new(Serving { is_over, thread: Some(thread) }))
+    fn serve(self: Box<Self>, on_request: OnRequest) -> Result<Box<dyn Subscription>> {
+        serve_by_polling(self, on_request)
     }
 }
 
@@ -132,23 +118,5 @@ impl Replier for Replying<'_> {
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         sent(self.0.send(frame(payload_bytes, fill)))?;
         Ok(Sent::Accepted)
-    }
-}
-
-/// A server that is called.
-struct Serving {
-    is_over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Subscription for Serving {}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            // Fails only where the handler panicked, which has been told by then.
-            let _ = thread.join();
-        }
     }
 }

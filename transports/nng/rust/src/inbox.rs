@@ -3,9 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use hopmeter_instrument::error::Context;
-use hopmeter_instrument::spec::Wait;
-use hopmeter_instrument::{Error, OnFrame, Received, Result, Subscription};
+use hopmeter_instrument::prelude::*;
 use nng::{Aio, AioResult, Message, Socket};
 
 /// What nng's thread leaves for the one that polls.

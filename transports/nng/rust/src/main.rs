@@ -9,9 +9,7 @@ use std::ffi::CStr;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hopmeter_instrument::{
-    Client, Link, OnFrame, Publisher, Result, Server, Setup, Subscriber, Subscription, Transport, node,
-};
+use hopmeter_instrument::prelude::*;
 
 use calls::{Answering, Asking};
 use inbox::Called;
@@ -30,10 +28,6 @@ impl Nng {
 }
 
 impl Transport for Nng {
-    fn version(&self) -> String {
-        version()
-    }
-
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         Ok(Box::new(Sending::open(&self.setup, link)?))
     }

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use hopmeter_instrument::error::Context;
-use hopmeter_instrument::frame::HEADER_BYTES;
-use hopmeter_instrument::{Error, Fill, FrameMut, Link, Result, Sent, Setup};
+use hopmeter_instrument::prelude::*;
 use nng::options::transport::tcp::BoundPort;
 use nng::options::{Options, RecvMaxSize, SendTimeout};
 use nng::{Listener, Message, Protocol, Socket};

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use hopmeter_instrument::error::Context;
-use hopmeter_instrument::{Error, Fill, Link, Publisher, Received, Result, Sent, Setup, Subscriber, Take};
+use hopmeter_instrument::prelude::*;
 use nng::options::protocol::pubsub::Subscribe;
 use nng::options::{Options, RecvBufferSize, SendBufferSize};
 use nng::{Protocol, Socket};

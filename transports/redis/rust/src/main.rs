@@ -5,11 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hopmeter_instrument::frame::HEADER_BYTES;
-use hopmeter_instrument::{
-    Context, Error, Fill, FrameMut, Link, Publisher, Received, Result, Sent, Setup, Subscriber, Take, Transport, node,
-    version,
-};
+use hopmeter_instrument::prelude::*;
 use redis::{Connection, PubSub};
 
 struct Redis {
@@ -34,10 +30,6 @@ impl Redis {
 }
 
 impl Transport for Redis {
-    fn version(&self) -> String {
-        library()
-    }
-
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         Ok(Box::new(Sending { connection: self.connect()?, channel: link.name.clone(), frame: Vec::new() }))
     }
@@ -67,14 +59,13 @@ fn publish(connection: &mut Connection, channel: &str, frame: &[u8]) -> Result<S
 
 impl Publisher for Sending {
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
-        self.frame.resize(HEADER_BYTES + payload_bytes, 0);
-        fill.write(FrameMut::split(&mut self.frame));
+        fill.write_into(&mut self.frame, payload_bytes);
         publish(&mut self.connection, &self.channel, &self.frame)
     }
 
     /// Sends the bytes from where they were received.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
-        let whole = received.native.and_then(|native| native.downcast_ref::<redis::Msg>());
+        let whole = received.native_as::<redis::Msg>();
         let whole = whole.ok_or_else(|| Error::new("this frame did not come by Redis, so it cannot be moved on"))?;
         publish(&mut self.connection, &self.channel, whole.get_payload_bytes())
     }
@@ -111,10 +102,6 @@ impl Subscriber for Receiving {
     }
 }
 
-fn library() -> String {
-    version::locked(include_str!("../../../../Cargo.lock"), "redis")
-}
-
 fn main() -> ExitCode {
-    node::main("redis", "rust", Redis::open, library)
+    node::main("redis", "rust", Redis::open, || library_version!("redis"))
 }

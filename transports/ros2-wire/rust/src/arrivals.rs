@@ -3,8 +3,8 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use hopmeter_instrument::spec::Wait;
-use hopmeter_instrument::{Context as _, Result};
+use hopmeter_instrument::Context as _;
+use hopmeter_instrument::prelude::*;
 use mio::event::Source;
 use mio::{Events, Interest, Poll, Token};
 

@@ -3,7 +3,8 @@
 use std::net::Ipv4Addr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hopmeter_instrument::{Context as _, Error, Result, Setup};
+use hopmeter_instrument::Context as _;
+use hopmeter_instrument::prelude::*;
 use ros2_client::dds::rustdds::{DomainParticipant, DomainParticipantBuilder, Topic, TopicKind};
 use ros2_client::{Context, Node, NodeName, NodeOptions, Publisher, QosProfile, Subscription};
 use serde::Serialize;

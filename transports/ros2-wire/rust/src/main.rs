@@ -12,8 +12,7 @@ use std::marker::PhantomData;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hopmeter_instrument::spec::PayloadKind;
-use hopmeter_instrument::{Client, Link, Publisher, Result, Server, Setup, Subscriber, Transport, node, version};
+use hopmeter_instrument::prelude::*;
 
 use house::House;
 use messages::{Carrier, Header, Image};
@@ -42,10 +41,6 @@ impl<M: Carrier> Wire<M> {
 }
 
 impl<M: Carrier> Transport for Wire<M> {
-    fn version(&self) -> String {
-        library()
-    }
-
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         Ok(Box::new(Sending::<M>::open(&self.house, &self.setup, link)?))
     }
@@ -68,8 +63,7 @@ impl<M: Carrier> Transport for Wire<M> {
 }
 
 fn library() -> String {
-    let lock = include_str!("../../../../Cargo.lock");
-    format!("ros2-client {} over RustDDS {}", version::locked(lock, "ros2-client"), version::locked(lock, "rustdds"))
+    format!("ros2-client {} over RustDDS {}", library_version!("ros2-client"), library_version!("rustdds"))
 }
 
 fn main() -> ExitCode {

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use hopmeter_instrument::spec::PayloadKind;
-use hopmeter_instrument::{Error, Fill, FrameMut, Received, Result, frame, typed};
+use hopmeter_instrument::frame;
+use hopmeter_instrument::prelude::*;
+use hopmeter_instrument::typed;
 use ros2_client::Message;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-const SECOND_NS: i64 = 1_000_000_000;
 
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Time {
@@ -82,10 +81,7 @@ impl Carrier for Image {
     const SERVICE: &'static str = "CarryImage";
 
     fn shaped(payload: PayloadKind) -> Self {
-        let (width, height) = match payload {
-            PayloadKind::Image { width, height } => (width, height),
-            PayloadKind::Bytes | PayloadKind::Timing => (0, 0),
-        };
+        let (width, height) = payload.image_size();
         Self { width, height, step: 3 * width, encoding: "rgb8".into(), ..Self::default() }
     }
 
@@ -111,14 +107,14 @@ impl<M: Carrier> Carried<M> {
     /// Hands the message over as the instrument sees it.
     pub fn hand(&self, hand_over: impl FnOnce(Received<'_>)) {
         let (stamp, octets) = (&self.0.header().stamp, self.0.octets());
-        let sent_ns = i64::from(stamp.sec) * SECOND_NS + i64::from(stamp.nanosec);
+        let sent_ns = typed::of_stamp(stamp.sec.into(), stamp.nanosec.into());
         let header = typed::header_of(self.0.header().frame_id.as_bytes(), sent_ns, octets.len());
         hand_over(Received::parts(&header, octets).with_native(self));
     }
 
     /// The message of a frame that came by this transport.
     pub fn of(received: &Received<'_>) -> Option<Self> {
-        received.native?.downcast_ref::<Self>().cloned()
+        received.native_as::<Self>().cloned()
     }
 }
 
@@ -149,10 +145,9 @@ impl<M: Carrier> Outgoing<M> {
         let (text, octets) = Arc::make_mut(&mut self.0).parts(payload_bytes)?;
         let mut header = [0; frame::HEADER_BYTES];
         fill.write(FrameMut { header: &mut header, payload: octets });
-        let sent_ns = typed::sent_of(&header);
-        text.stamp = Time { sec: (sent_ns / SECOND_NS) as i32, nanosec: (sent_ns % SECOND_NS) as u32 };
-        text.frame_id.clear();
-        text.frame_id.extend(typed::label(&header).map(char::from));
+        let (seconds, nanoseconds) = typed::to_stamp(typed::sent_of(&header));
+        text.stamp = Time { sec: seconds as i32, nanosec: nanoseconds as u32 };
+        typed::label_into(&mut text.frame_id, &header);
         Ok(Carried(self.0.clone()))
     }
 }

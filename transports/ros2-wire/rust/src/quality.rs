@@ -1,6 +1,6 @@
 //! The quality of service that the manifest's settings ask for.
 
-use hopmeter_instrument::{Result, Setup};
+use hopmeter_instrument::prelude::*;
 use ros2_client::QosProfile;
 use ros2_client::qos::{Durability, History, Reliability, WhenFull};
 

@@ -6,10 +6,7 @@
 
 use std::time::Duration;
 
-use hopmeter_instrument::spec::Wait;
-use hopmeter_instrument::{
-    Client, Error, Fill, Handle, Link, Received, Replier, Result, Sent, Server, Setup, Take, copy_on,
-};
+use hopmeter_instrument::prelude::*;
 use ros2_client::{Gid, Publisher};
 use serde::{Deserialize, Serialize};
 

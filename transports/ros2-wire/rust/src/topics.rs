@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use hopmeter_instrument::spec::Wait;
-use hopmeter_instrument::{
-    Context as _, Error, Fill, Link, Publisher, Received, Result, Sent, Setup, Subscriber, Take, copy_on,
-};
+use hopmeter_instrument::Context as _;
+use hopmeter_instrument::prelude::*;
 use ros2_client::{Subscription, WriteError, WriteResult};
 use serde::de::DeserializeOwned;
 

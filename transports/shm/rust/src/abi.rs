@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::time::Duration;
 
-use hopmeter_instrument::{Context, Error, Result};
+use hopmeter_instrument::prelude::*;
 
 use crate::consumer::{Consumer, Interrupter};
 use crate::producer::{Options, Producer, WhenFull};

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use hopmeter_instrument::{Context, Error, Result};
+use hopmeter_instrument::prelude::*;
 use rustix::event::{self, EventfdFlags, PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{self, SocketFlags};

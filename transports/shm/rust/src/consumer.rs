@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hopmeter_instrument::frame::HEADER_BYTES;
-use hopmeter_instrument::{Error, Result};
+use hopmeter_instrument::prelude::*;
 
 use crate::handshake;
 use crate::layout::{Cursor, Geometry, Meta, Position};

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use hopmeter_instrument::{Context, Error, Result};
+use hopmeter_instrument::prelude::*;
 use rustix::event::{self, PollFd, PollFlags, Timespec};
 use rustix::net::{self, AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer};
 use rustix::net::{SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType};

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use hopmeter_instrument::{Error, Result};
+use hopmeter_instrument::prelude::*;
 
 /// Consumers of one ring; their seats fit one word of bits.
 pub const MAX_CONSUMERS: usize = 64;

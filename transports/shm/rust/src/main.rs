@@ -5,10 +5,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use hopmeter_instrument::{
-    Context, Error, Fill, FrameMut, Link, OnFrame, Publisher, Received, Result, Sent, Setup, Subscriber, Subscription,
-    Take, Transport, frame::HEADER_BYTES, node, spec::Wait,
-};
+use hopmeter_instrument::prelude::*;
 use hopmeter_shm::{Consumer, Interrupter, Options, Producer, WhenFull};
 
 /// How long a called end sleeps at most; its interrupter wakes it earlier.
@@ -48,10 +45,6 @@ fn when_full(setup: &Setup) -> Result<WhenFull> {
 }
 
 impl Transport for Shm {
-    fn version(&self) -> String {
-        version()
-    }
-
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         Ok(Box::new(Sending(Producer::open(&link.name, &self.options)?)))
     }

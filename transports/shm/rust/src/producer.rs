@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use hopmeter_instrument::frame::HEADER_BYTES;
-use hopmeter_instrument::{Error, Result};
+use hopmeter_instrument::prelude::*;
 
 use crate::admission::Admission;
 use crate::layout::{Geometry, Meta, Position};

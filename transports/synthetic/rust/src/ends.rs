@@ -1,15 +1,11 @@
 //! Both ends of a link: the sending end carries out the plan, the receiving end hands over what is due.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use hopmeter_instrument::clock::now_ns;
 use hopmeter_instrument::frame::{HEADER_BYTES, Header, flags};
-use hopmeter_instrument::spec::Wait;
-use hopmeter_instrument::{
-    Context, Fill, FrameMut, OnFrame, Publisher, Received, Result, Sent, Subscriber, Subscription, Take,
-};
+use hopmeter_instrument::prelude::*;
 
 use crate::plan::Plan;
 use crate::queue::Queue;
@@ -109,8 +105,7 @@ impl Publisher for SyntheticPublisher {
         if self.is_full() {
             return Ok(Sent::Busy);
         }
-        let mut frame = vec![0; HEADER_BYTES + payload_bytes];
-        fill.write(FrameMut::split(&mut frame));
+        let frame = fill.to_vec(payload_bytes);
         match Header::read(&frame[..HEADER_BYTES], payload_bytes).ok().filter(Header::is_sample) {
             Some(header) => {
                 self.send_planned(&header, frame);
@@ -154,40 +149,5 @@ impl Subscriber for SyntheticSubscriber {
 impl Drop for SyntheticSubscriber {
     fn drop(&mut self) {
         self.receivers.leave(&self.queue);
-    }
-}
-
-/// A thread of the transport's own that waits for frames and calls.
-pub struct SyntheticSubscription {
-    queue: Arc<Queue>,
-    receivers: Arc<Receivers>,
-    caller: Option<JoinHandle<()>>,
-}
-
-impl SyntheticSubscription {
-    pub fn start(receivers: Arc<Receivers>, mut on_frame: OnFrame) -> Result<Self> {
-        let queue = receivers.join();
-        let incoming = queue.clone();
-        let call_all = move || {
-            while incoming.wait(Duration::from_secs(1)) {
-                while let Some(frame) = incoming.pop() {
-                    on_frame.call(Received::split(&frame));
-                }
-            }
-        };
-        let caller = std::thread::Builder::new().name("synthetic".into()).spawn(call_all);
-        Ok(Self { queue, receivers, caller: Some(caller.context("starting a thread to call receivers")?) })
-    }
-}
-
-impl Subscription for SyntheticSubscription {}
-
-impl Drop for SyntheticSubscription {
-    fn drop(&mut self) {
-        self.receivers.leave(&self.queue);
-        self.queue.close();
-        if let Some(caller) = self.caller.take() {
-            let _ = caller.join();
-        }
     }
 }

@@ -5,48 +5,41 @@ mod ends;
 mod plan;
 mod queue;
 
-use std::collections::HashMap;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use hopmeter_instrument::spec::Wait;
-use hopmeter_instrument::{Link, OnFrame, Publisher, Result, Setup, Subscriber, Subscription, Transport, node};
+use hopmeter_instrument::prelude::*;
 
-use ends::{Receivers, SyntheticPublisher, SyntheticSubscriber, SyntheticSubscription};
+use ends::{Receivers, SyntheticPublisher, SyntheticSubscriber};
 use plan::Plan;
 
 struct Synthetic {
     plan: Plan,
     wait: Wait,
-    links: Mutex<HashMap<String, Arc<Receivers>>>,
+    links: Links<Receivers>,
 }
 
 impl Synthetic {
     fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
-        Ok(Arc::new(Self { plan: Plan::read(setup)?, wait: setup.wait, links: Mutex::default() }))
+        Ok(Arc::new(Self { plan: Plan::read(setup)?, wait: setup.wait, links: Links::default() }))
     }
 
-    fn receivers(&self, link: &Link) -> Arc<Receivers> {
-        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        links.entry(link.name.clone()).or_default().clone()
+    fn synthetic_subscriber(&self, link: &Link) -> Box<dyn Subscriber> {
+        Box::new(SyntheticSubscriber::new(self.links.of(link), self.wait))
     }
 }
 
 impl Transport for Synthetic {
-    fn version(&self) -> String {
-        version()
-    }
-
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        Ok(Box::new(SyntheticPublisher::new(self.plan.clone(), self.receivers(link))))
+        Ok(Box::new(SyntheticPublisher::new(self.plan.clone(), self.links.of(link))))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        Ok(Box::new(SyntheticSubscriber::new(self.receivers(link), self.wait)))
+        Ok(self.synthetic_subscriber(link))
     }
 
     fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
-        Ok(Box::new(SyntheticSubscription::start(self.receivers(link), on_frame)?))
+        subscribe_by_polling(self.synthetic_subscriber(link), on_frame)
     }
 
     fn facts(&self) -> Vec<(String, String)> {
@@ -54,10 +47,6 @@ impl Transport for Synthetic {
     }
 }
 
-fn version() -> String {
-    env!("CARGO_PKG_VERSION").into()
-}
-
 fn main() -> ExitCode {
-    node::main("synthetic", "rust", Synthetic::open, version)
+    node::main("synthetic", "rust", Synthetic::open, || env!("CARGO_PKG_VERSION").into())
 }

@@ -1,7 +1,7 @@
 //! What happens to a frame: a function of its sequence number and the settings alone, so that a test can compute it.
 //! The formulas stand in `../../README.md`, where tests in other languages take them from.
 
-use hopmeter_instrument::{Result, Setup};
+use hopmeter_instrument::prelude::*;
 use serde::Deserialize;
 
 /// The settings of `transport.toml`.

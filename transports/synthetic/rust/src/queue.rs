@@ -23,7 +23,6 @@ struct Travelling {
 struct State {
     travelling: BinaryHeap<Reverse<Travelling>>,
     sent: u64,
-    closed: bool,
 }
 
 #[derive(Default)]
@@ -56,16 +55,15 @@ impl Queue {
         state.travelling.pop().map(|first| first.0.frame)
     }
 
-    /// Sleeps until a frame is due, `timeout` has passed or the queue is closed; what is pushed meanwhile may be due
-    /// earlier than all else. Answers whether the queue is still open.
-    pub fn wait(&self, timeout: Duration) -> bool {
+    /// Sleeps until a frame is due or `timeout` has passed. A frame that is pushed meanwhile may be due first.
+    pub fn wait(&self, timeout: Duration) {
         let end_ns = now_ns().saturating_add(timeout.as_nanos() as i64);
         let mut state = self.lock();
-        while !state.closed {
+        loop {
             let due_ns = state.travelling.peek().map_or(i64::MAX, |first| first.0.due_ns);
             let now = now_ns();
             if now >= end_ns.min(due_ns) {
-                break;
+                return;
             }
             if due_ns <= end_ns && due_ns - now <= SPIN_NS {
                 drop(state);
@@ -76,12 +74,6 @@ impl Queue {
             let sleep = Duration::from_nanos((end_ns.min(due_ns.saturating_sub(SPIN_NS)) - now) as u64);
             state = self.changed.wait_timeout(state, sleep).unwrap_or_else(PoisonError::into_inner).0;
         }
-        !state.closed
-    }
-
-    pub fn close(&self) {
-        self.lock().closed = true;
-        self.changed.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hopmeter_instrument::{Context, Error, Link, Result, Setup, Transport, node};
+use hopmeter_instrument::prelude::*;
 use hopmeter_streams::{Family, Streams, set_receive_buffer, set_send_buffer, socket};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, bind, connect, getsockname, listen, sockopt};

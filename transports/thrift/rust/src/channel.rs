@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-use hopmeter_instrument::{Context, Result, Setup};
+use hopmeter_instrument::prelude::*;
+use hopmeter_streams::waiting::ReceiveTimeout;
 use rustix::io::Errno;
-use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use thrift::protocol::{
     TBinaryInputProtocol, TBinaryOutputProtocol, TCompactInputProtocol, TCompactOutputProtocol, TInputProtocol,
@@ -78,8 +78,7 @@ pub struct Channel {
     pub socket: Arc<OwnedFd>,
     progress: Arc<Progress>,
     framed: bool,
-    /// What SO_RCVTIMEO is set to; setting it costs a system call, so it is set only when it changes.
-    timeout: Duration,
+    timeout: ReceiveTimeout,
 }
 
 impl Channel {
@@ -89,7 +88,7 @@ impl Channel {
         let reads = Counted { transport: stack.reads(source), progress: progress.clone() };
         let writes = stack.writes(Sink { socket: socket.clone(), progress: progress.clone() });
         let (input, output) = (stack.input(reads), stack.output(writes));
-        Self { input, output, socket, progress, framed: stack.framed, timeout: Duration::ZERO }
+        Self { input, output, socket, progress, framed: stack.framed, timeout: ReceiveTimeout::default() }
     }
 
     /// How long the next message may take to begin.
@@ -98,12 +97,7 @@ impl Channel {
     /// When the system refuses the timeout.
     pub fn expect(&mut self, timeout: Duration) -> Result<()> {
         self.progress.begun.store(self.buffered(), Relaxed);
-        let timeout = timeout.max(Duration::from_millis(1));
-        if timeout != self.timeout {
-            set_socket_timeout(&self.socket, Timeout::Recv, Some(timeout)).context("setting SO_RCVTIMEO")?;
-            self.timeout = timeout;
-        }
-        Ok(())
+        self.timeout.set(&self.socket, timeout)
     }
 
     /// Whether no part of the next message has come yet.

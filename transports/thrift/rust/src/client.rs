@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use hopmeter_instrument::{Client, Error, Fill, Result, Sent, Take};
+use hopmeter_instrument::prelude::*;
 
 use crate::channel::Channel;
 use crate::idl::Unanswered;

@@ -1,15 +1,11 @@
 //! Frames as messages of `hopmeter.thrift`: which field takes what of the header stands in ../../README.md.
 
-use hopmeter_instrument::frame::HEADER_BYTES;
-use hopmeter_instrument::spec::PayloadKind;
-use hopmeter_instrument::typed::{header_of, label, sent_of, seq_of};
-use hopmeter_instrument::{Fill, FrameMut, Received};
+use hopmeter_instrument::prelude::*;
+use hopmeter_instrument::typed::{header_of, label_into, of_stamp, sent_of, seq_of, to_stamp};
 
 use crate::idl::{Halves, Image, Stamp, Timing};
 
 type Header = [u8; HEADER_BYTES];
-
-const SECOND_NS: i64 = 1_000_000_000;
 
 /// How many pixels an image is said to have.
 #[derive(Clone, Copy, Default)]
@@ -20,10 +16,8 @@ pub struct Shape {
 
 impl Shape {
     pub fn of(payload: PayloadKind) -> Self {
-        match payload {
-            PayloadKind::Image { width, height } => Self { width: width as i32, height: height as i32 },
-            PayloadKind::Timing | PayloadKind::Bytes => Self::default(),
-        }
+        let (width, height) = payload.image_size();
+        Self { width: width as i32, height: height as i32 }
     }
 }
 
@@ -58,7 +52,7 @@ impl Message for Timing {
     fn put(&mut self, header: &Header, _: Shape) {
         self.id = Some(seq_of(header) as i64);
         self.nanosec = Some(sent_of(header));
-        put_label(&mut self.source, header);
+        label_into(self.source.get_or_insert_default(), header);
     }
 
     fn frame(&self) -> (Header, &[u8]) {
@@ -74,9 +68,9 @@ impl Message for Image {
     }
 
     fn put(&mut self, header: &Header, shape: Shape) {
-        let sent_ns = sent_of(header);
-        self.stamp = Some(Stamp::new(sent_ns / SECOND_NS, (sent_ns % SECOND_NS) as i32));
-        put_label(&mut self.frame_id, header);
+        let (seconds, nanoseconds) = to_stamp(sent_of(header));
+        self.stamp = Some(Stamp::new(seconds, nanoseconds as i32));
+        label_into(self.frame_id.get_or_insert_default(), header);
         self.height = Some(shape.height);
         self.width = Some(shape.width);
         self.encoding = Some("rgb8".to_owned());
@@ -87,14 +81,7 @@ impl Message for Image {
         let payload = self.data.as_deref().unwrap_or_default();
         let label = self.frame_id.as_deref().unwrap_or_default();
         let stamp = self.stamp.clone().unwrap_or_default();
-        let sent_ns = stamp.sec.unwrap_or_default() * SECOND_NS + i64::from(stamp.nanosec.unwrap_or_default());
+        let sent_ns = of_stamp(stamp.sec.unwrap_or_default(), stamp.nanosec.unwrap_or_default().into());
         (header_of(label.as_bytes(), sent_ns, payload.len()), payload)
     }
-}
-
-/// Labels are ASCII.
-fn put_label(text: &mut Option<String>, header: &Header) {
-    let text = text.get_or_insert_default();
-    text.clear();
-    text.extend(label(header).map(char::from));
 }

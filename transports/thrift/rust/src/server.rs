@@ -3,14 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-use hopmeter_instrument::{Context, Error, Fill, Handle, Replier, Result, Sent, Server};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::net::{SocketFlags, accept_with};
+use hopmeter_instrument::prelude::*;
+use hopmeter_streams::waiting::wait_ready;
+use hopmeter_streams::{Listener, accept_on};
+use rustix::event::{PollFd, PollFlags};
 use thrift::server::TProcessor;
 
 use crate::channel::{Channel, Stack};
-use crate::endpoint::Listener;
 use crate::idl::{ExchangeSyncHandler, ExchangeSyncProcessor, Image, Timing, Unanswered};
 use crate::message::{Message, Shape};
 
@@ -40,7 +39,8 @@ impl Server for Polled {
             }
         }
         if ready[0] {
-            self.accept()?;
+            let connection = accept_on(&self.listener.socket)?;
+            self.clients.extend(connection.map(|connection| Channel::over(connection, &self.stack)));
         }
         Ok(handed_over.get())
     }
@@ -52,21 +52,8 @@ impl Polled {
         let sockets = self.clients.iter().map(|client| PollFd::new(&*client.socket, PollFlags::IN));
         let listener = PollFd::new(&self.listener.socket, PollFlags::IN);
         let mut places: Vec<PollFd<'_>> = std::iter::once(listener).chain(sockets).collect();
-        let patience = Timespec::try_from(timeout).context("understanding a timeout")?;
-        match poll(&mut places, Some(&patience)) {
-            Ok(_) | Err(Errno::INTR) => Ok(places.iter().map(|place| !place.revents().is_empty()).collect()),
-            Err(cause) => Err(Error::new("waiting for requests").because(cause)),
-        }
-    }
-
-    fn accept(&mut self) -> Result<()> {
-        match accept_with(&self.listener.socket, SocketFlags::CLOEXEC) {
-            Ok(connection) => self.clients.push(Channel::over(connection, &self.stack)),
-            // The client has left again.
-            Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => {}
-            Err(cause) => return Err(Error::new("accepting a client").because(cause)),
-        }
-        Ok(())
+        wait_ready(&mut places, timeout)?;
+        Ok(places.iter().map(|place| !place.revents().is_empty()).collect())
     }
 }
 

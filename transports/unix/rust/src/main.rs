@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hopmeter_instrument::{Context, Error, Link, Result, Setup, Transport, node};
+use hopmeter_instrument::prelude::*;
 use hopmeter_streams::{Family, Streams, set_send_buffer, socket};
 use rustix::net::{AddressFamily, SocketAddrUnix, bind, connect, listen};
 

@@ -5,11 +5,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use hopmeter_instrument::frame::HEADER_BYTES;
-use hopmeter_instrument::{Context, Error, Fill, FrameMut, Result};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use hopmeter_instrument::prelude::*;
+use hopmeter_streams::waiting::{ReceiveTimeout, wait_ready};
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
-use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use tungstenite::error::{Error as Failure, ProtocolError};
 use tungstenite::protocol::WebSocketConfig;
@@ -19,8 +18,6 @@ use tungstenite::{Message, WebSocket};
 const LONGEST_GREETING: Duration = Duration::from_secs(5);
 /// How long a peer may take no byte of a message that has begun to leave.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// A timeout of nothing at all would wait for ever.
-const SHORTEST: Duration = Duration::from_millis(1);
 
 /// What the trial and its settings allow a connection.
 #[derive(Clone, Copy)]
@@ -47,24 +44,23 @@ pub struct Connection {
     pub ended: bool,
     /// Whether nothing but the beginning of a message is left of what was read.
     drained: bool,
-    /// What `SO_RCVTIMEO` is set to.
-    timeout: Duration,
+    timeout: ReceiveTimeout,
 }
 
 impl Connection {
-    pub fn asking(socket: OwnedFd, url: &str, limits: Limits) -> Result<Self> {
+    pub fn connect(socket: OwnedFd, url: &str, limits: Limits) -> Result<Self> {
         let opened = tungstenite::client::client_with_config(url, Stream::greeting(socket)?, Some(limits.config()));
-        Self::ready(opened.context(format!("opening the WebSocket {url}"))?.0)
+        Ok(Self::after_handshake(opened.context(format!("opening the WebSocket {url}"))?.0))
     }
 
-    pub fn asked(socket: OwnedFd, limits: Limits) -> Result<Self> {
+    pub fn accept(socket: OwnedFd, limits: Limits) -> Result<Self> {
         let opened = tungstenite::accept_with_config(Stream::greeting(socket)?, Some(limits.config()));
-        Self::ready(opened.context("accepting a WebSocket")?)
+        Ok(Self::after_handshake(opened.context("accepting a WebSocket")?))
     }
 
-    fn ready(mut socket: WebSocket<Stream>) -> Result<Self> {
+    fn after_handshake(mut socket: WebSocket<Stream>) -> Self {
         socket.get_mut().patience = Some(PATIENCE);
-        Ok(Self { socket, behind: false, ended: false, drained: false, timeout: LONGEST_GREETING })
+        Self { socket, behind: false, ended: false, drained: false, timeout: ReceiveTimeout::default() }
     }
 
     /// Sends a message to the end, or keeps what the peer is too slow for; a peer that is gone takes everything.
@@ -98,7 +94,7 @@ impl Connection {
     /// The next message, if there is one; with `Some(timeout)` it sleeps in the socket until one comes.
     pub fn receive(&mut self, timeout: Option<Duration>) -> Result<Option<Bytes>> {
         if let Some(timeout) = timeout {
-            self.set_timeout(timeout)?;
+            self.timeout.set(&self.socket.get_ref().socket, timeout)?;
         }
         self.socket.get_mut().waits = timeout.is_some();
         while !self.ended {
@@ -135,15 +131,6 @@ impl Connection {
         let sends = if self.behind { PollFlags::OUT } else { PollFlags::empty() };
         PollFd::from_borrowed_fd(self.socket.get_ref().socket.as_fd(), PollFlags::IN | sends)
     }
-
-    fn set_timeout(&mut self, timeout: Duration) -> Result<()> {
-        if timeout != self.timeout {
-            let socket = &self.socket.get_ref().socket;
-            set_socket_timeout(socket, Timeout::Recv, Some(timeout.max(SHORTEST))).context("setting SO_RCVTIMEO")?;
-            self.timeout = timeout;
-        }
-        Ok(())
-    }
 }
 
 impl AsFd for Connection {
@@ -163,7 +150,7 @@ struct Stream {
 
 impl Stream {
     fn greeting(socket: OwnedFd) -> Result<Self> {
-        set_socket_timeout(&socket, Timeout::Recv, Some(LONGEST_GREETING)).context("setting SO_RCVTIMEO")?;
+        ReceiveTimeout::default().set(&socket, LONGEST_GREETING)?;
         Ok(Self { socket, waits: true, patience: Some(LONGEST_GREETING) })
     }
 }
@@ -185,7 +172,7 @@ impl Write for Stream {
         let at_once = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         match (send(&self.socket, bytes, at_once), self.patience) {
             (Err(Errno::AGAIN), Some(patience)) => {
-                wait(&mut [PollFd::new(&self.socket, PollFlags::OUT)], patience)?;
+                wait_ready(&mut [PollFd::new(&self.socket, PollFlags::OUT)], patience).map_err(io::Error::other)?;
                 Ok(send(&self.socket, bytes, at_once)?)
             }
             (sent, _) => Ok(sent?),
@@ -194,16 +181,6 @@ impl Write for Stream {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// Sleeps until one of the places is ready; tells whether one is.
-pub fn wait(places: &mut [PollFd<'_>], timeout: Duration) -> io::Result<bool> {
-    let timeout = Timespec::try_from(timeout).map_err(io::Error::other)?;
-    match poll(places, Some(&timeout)) {
-        Ok(ready) => Ok(ready > 0),
-        Err(Errno::INTR) => Ok(false),
-        Err(cause) => Err(cause.into()),
     }
 }
 

@@ -2,22 +2,21 @@
 
 mod connection;
 mod door;
-mod endpoint;
 mod rpc;
 mod topics;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hopmeter_instrument::{Client, Error, Link, Publisher, Result, Server, Setup, Subscriber, Transport, node};
+use hopmeter_instrument::prelude::*;
+use hopmeter_streams::Endpoint;
 
 use crate::connection::{Connection, Limits};
 use crate::door::Door;
-use crate::endpoint::{Listener, connect};
 
 struct WebSockets {
     setup: Setup,
-    unix: bool,
+    endpoint: Endpoint,
     limits: Limits,
 }
 
@@ -29,31 +28,23 @@ impl WebSockets {
         }
         Ok(Self {
             setup: setup.clone(),
-            unix: setup.setting::<String>("endpoint")? == "unix",
+            endpoint: Endpoint::read(setup, "ws")?,
             limits: Limits { frame_bytes: setup.frame_bytes, read_buffer: setup.setting("read_buffer")? },
         })
     }
 
     fn door(&self, link: &Link) -> Result<Door> {
-        let listener = match self.unix {
-            true => Listener::unix(self.setup.directory.join(format!("{}.ws", link.name)))?,
-            false => Listener::tcp()?,
-        };
-        Door::open(listener, self.limits)
+        Door::open(self.endpoint.listen(link)?, self.limits)
     }
 
     fn connection(&self, link: &Link) -> Result<Connection> {
-        let host = if self.unix { "localhost" } else { &link.address };
+        let host = if self.endpoint.is_unix() { "localhost" } else { &link.address };
         let url = format!("ws://{host}/{}", link.name);
-        Connection::asking(connect(&link.address, self.unix)?, &url, self.limits)
+        Connection::connect(self.endpoint.connect(link)?, &url, self.limits)
     }
 }
 
 impl Transport for WebSockets {
-    fn version(&self) -> String {
-        version()
-    }
-
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         Ok(Box::new(topics::Sender::new(self.door(link)?)))
     }
@@ -71,20 +62,14 @@ impl Transport for WebSockets {
     }
 
     fn facts(&self) -> Vec<(String, String)> {
-        let path = if self.unix { "Unix sockets" } else { "TCP on the loopback device" };
-        vec![("path".to_owned(), path.to_owned())]
+        vec![("path".into(), self.endpoint.path().into())]
     }
 }
 
-fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
-    Ok(Arc::new(WebSockets::open(setup)?))
-}
-
-/// The crate has no word for its version; Cargo.toml asks for exactly this one.
 fn version() -> String {
-    "tungstenite 0.30.0".to_owned()
+    format!("tungstenite {}", library_version!("tungstenite"))
 }
 
 fn main() -> ExitCode {
-    node::main("websocket", "rust", open, version)
+    node::main("websocket", "rust", |setup| Ok(Arc::new(WebSockets::open(setup)?)), version)
 }

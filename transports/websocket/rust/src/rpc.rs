@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use hopmeter_instrument::spec::Wait;
-use hopmeter_instrument::{Client, Context, Fill, Handle, Received, Replier, Result, Sent, Server, Take, copy_on};
+use hopmeter_instrument::prelude::*;
+use hopmeter_streams::waiting::wait_ready;
 use rustix::event::PollFd;
 
-use crate::connection::{Connection, Outgoing, wait};
+use crate::connection::{Connection, Outgoing};
 use crate::door::Door;
 use crate::topics::receive;
 
@@ -29,7 +29,7 @@ impl Client for Asking {
     }
 
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
-        let Some(request) = received.native.and_then(|native| native.downcast_ref::<Bytes>()) else {
+        let Some(request) = received.native_as::<Bytes>() else {
             return copy_on(received, |payload_bytes, fill| self.start(payload_bytes, fill));
         };
         if is_behind(&mut self.connection)? {
@@ -44,7 +44,7 @@ impl Client for Asking {
         let mut left = timeout;
         if self.connection.behind {
             let patience = if self.spins { Duration::ZERO } else { timeout };
-            wait(&mut [self.connection.interest()], patience).context("waiting for room or a reply")?;
+            wait_ready(&mut [self.connection.interest()], patience)?;
             self.connection.flush()?;
             left = Duration::ZERO;
         }
@@ -68,7 +68,7 @@ impl Polled {
     fn wait(&mut self, timeout: Duration) -> Result<()> {
         let mut places: Vec<PollFd<'_>> = self.clients.iter().map(Connection::interest).collect();
         places.push(self.door.arrival());
-        wait(&mut places, timeout).context("waiting for requests")?;
+        wait_ready(&mut places, timeout)?;
         let came = !places[self.clients.len()].revents().is_empty();
         let ready: Vec<bool> = places.iter().map(|place| !place.revents().is_empty()).collect();
         for (client, _) in self.clients.iter_mut().zip(ready).filter(|(_, ready)| *ready) {

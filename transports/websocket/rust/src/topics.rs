@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use hopmeter_instrument::spec::Wait;
-use hopmeter_instrument::{Context, Fill, Publisher, Received, Result, Sent, Subscriber, Take, copy_on};
+use hopmeter_instrument::prelude::*;
+use hopmeter_streams::waiting::wait_ready;
 
-use crate::connection::{Connection, Outgoing, wait};
+use crate::connection::{Connection, Outgoing};
 use crate::door::Door;
 
 pub struct Sender {
@@ -20,7 +20,7 @@ impl Sender {
     }
 
     fn is_ready(&self) -> bool {
-        !self.door.connections().iter().any(|receiver| receiver.behind)
+        !self.door.guests().connections.iter().any(|receiver| receiver.behind)
     }
 }
 
@@ -38,7 +38,7 @@ impl Publisher for Sender {
     }
 
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
-        let Some(message) = received.native.and_then(|native| native.downcast_ref::<Bytes>()) else {
+        let Some(message) = received.native_as::<Bytes>() else {
             return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill));
         };
         if !self.is_ready() {
@@ -51,14 +51,15 @@ impl Publisher for Sender {
 
 /// Sends one message to all; those that are gone are forgotten.
 fn deliver(door: &Door, message: &Bytes) -> Result<()> {
-    let mut receivers = door.connections();
+    let mut guests = door.guests();
+    let receivers = &mut guests.connections;
     for receiver in receivers.iter_mut() {
         receiver.send(message.clone())?;
     }
     receivers.retain(|receiver| !receiver.ended);
     let behind = receivers.iter().any(|receiver| receiver.behind);
-    drop(receivers);
-    if behind { door.call() } else { Ok(()) }
+    drop(guests);
+    if behind { door.wake() } else { Ok(()) }
 }
 
 pub struct Receiver {
@@ -82,8 +83,7 @@ impl Subscriber for Receiver {
 pub fn receive(connection: &mut Connection, spins: bool, timeout: Duration, take: Take<'_>) -> Result<usize> {
     let looks = spins || timeout.is_zero();
     if looks && !connection.may_have_more() {
-        let arrived = wait(&mut [connection.interest()], Duration::ZERO).context("looking for a message")?;
-        if !arrived {
+        if !wait_ready(&mut [connection.interest()], Duration::ZERO)? {
             return Ok(0);
         }
     }

@@ -4,9 +4,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hopmeter_instrument::{
-    Client, Error, Fill, Handle, OnRequest, Received, Replier, Result, Sent, Server, Subscription, Take, copy_on,
-};
+use hopmeter_instrument::prelude::*;
 use zenoh::bytes::ZBytes;
 use zenoh::handlers::{FifoChannel, FifoChannelHandler};
 use zenoh::query::{ConsolidationMode, Querier, Query, Queryable, Reply};
@@ -15,7 +13,6 @@ use zenoh::{Session, Wait};
 use crate::Quality;
 use crate::frames::{Arrivals, Memory};
 use crate::sessions::Listening;
-use crate::topics::failed;
 
 /// How zenoh itself ends a query to which no reply came.
 const TIMED_OUT: &[u8] = b"Timeout";
@@ -45,7 +42,7 @@ impl Asking {
             .express(quality.express)
             .consolidation(ConsolidationMode::None)
             .wait()
-            .map_err(failed("declaring a zenoh querier"))?;
+            .context("declaring a zenoh querier")?;
         let (sender, replies) = channel();
         Ok(Self { querier, replies, sender, memory, arrivals, _session: session })
     }
@@ -54,7 +51,7 @@ impl Asking {
         let replies = self.sender.clone();
         // The receiving end lives as long as the querier.
         let keep = move |reply| drop(replies.send(reply));
-        self.querier.get().payload(request).callback(keep).wait().map_err(failed("asking with zenoh"))?;
+        self.querier.get().payload(request).callback(keep).wait().context("asking with zenoh")?;
         Ok(Sent::Accepted)
     }
 
@@ -88,7 +85,7 @@ impl Client for Asking {
 
     /// Passes a reference on.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
-        match received.native.and_then(|native| native.downcast_ref::<ZBytes>()) {
+        match received.native_as::<ZBytes>() {
             Some(message) => self.ask(message.clone()),
             None => copy_on(received, |payload_bytes, fill| self.start(payload_bytes, fill)),
         }
@@ -125,7 +122,7 @@ impl Answering {
         arrivals: Arc<Arrivals>,
     ) -> Result<Self> {
         let declare = |depth| listening.session.declare_queryable(&key).with(FifoChannel::new(depth)).wait();
-        let queryable = channel.map(declare).transpose().map_err(failed("declaring a zenoh queryable"))?;
+        let queryable = channel.map(declare).transpose().context("declaring a zenoh queryable")?;
         Ok(Self { queryable, key, memory, arrivals, listening })
     }
 }
@@ -139,12 +136,12 @@ impl Server for Answering {
         let Some(queryable) = &self.queryable else {
             return Err(Error::new("this zenoh server waits to be called").remedy("use wait = \"block\" to poll it"));
         };
-        let mut next = queryable.recv_timeout(timeout).map_err(failed("receiving from zenoh"))?;
+        let mut next = queryable.recv_timeout(timeout).context("receiving from zenoh")?;
         let mut requests = 0;
         while let Some(query) = next {
             answer(&query, &self.memory, &self.arrivals, handle);
             requests += 1;
-            next = queryable.try_recv().map_err(failed("receiving from zenoh"))?;
+            next = queryable.try_recv().context("receiving from zenoh")?;
         }
         Ok(requests)
     }
@@ -157,7 +154,7 @@ impl Server for Answering {
             answer(&query, &memory, &arrivals, &mut **on_request);
         };
         let queryable = listening.session.declare_queryable(key).callback(call).wait();
-        let queryable = queryable.map_err(failed("declaring a zenoh queryable"))?;
+        let queryable = queryable.context("declaring a zenoh queryable")?;
         Ok(Box::new(Called { queryable: Some(queryable), _listening: listening }))
     }
 }
@@ -176,7 +173,7 @@ struct Replying<'a> {
 
 impl Replying<'_> {
     fn answer(&self, reply: ZBytes) -> Result<Sent> {
-        self.query.reply(self.query.key_expr(), reply).wait().map_err(failed("replying with zenoh"))?;
+        self.query.reply(self.query.key_expr(), reply).wait().context("replying with zenoh")?;
         Ok(Sent::Accepted)
     }
 }
@@ -190,7 +187,7 @@ impl Replier for Replying<'_> {
     }
 
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
-        match received.native.and_then(|native| native.downcast_ref::<ZBytes>()) {
+        match received.native_as::<ZBytes>() {
             Some(message) => self.answer(message.clone()),
             None => copy_on(received, |payload_bytes, fill| self.reply(payload_bytes, fill)),
         }

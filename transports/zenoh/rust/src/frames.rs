@@ -4,8 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use hopmeter_instrument::frame::HEADER_BYTES;
-use hopmeter_instrument::{Error, Fill, FrameMut, Received, Result};
+use hopmeter_instrument::prelude::*;
 use serde::Deserialize;
 use zenoh::Wait;
 use zenoh::bytes::ZBytes;

@@ -8,10 +8,7 @@ mod topics;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hopmeter_instrument::spec::Wait;
-use hopmeter_instrument::{
-    Client, Link, OnFrame, Publisher, Result, Server, Setup, Subscriber, Subscription, Transport, node,
-};
+use hopmeter_instrument::prelude::*;
 use serde::Deserialize;
 use zenoh::qos::CongestionControl;
 
@@ -94,10 +91,6 @@ fn key(link: &Link) -> String {
 }
 
 impl Transport for Zenoh {
-    fn version(&self) -> String {
-        version()
-    }
-
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         Ok(Box::new(Sending::open(self.sessions.listening()?, key(link), self.quality, self.memory()?)?))
     }
@@ -133,10 +126,6 @@ impl Transport for Zenoh {
     }
 }
 
-fn version() -> String {
-    zenoh::GIT_VERSION.into()
-}
-
 fn main() -> ExitCode {
-    node::main("zenoh", "rust", Zenoh::open, version)
+    node::main("zenoh", "rust", Zenoh::open, || zenoh::GIT_VERSION.into())
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hopmeter_instrument::{Error, Result};
+use hopmeter_instrument::prelude::*;
 use serde::Deserialize;
 use zenoh::{Config, Session, Wait};
 
@@ -91,10 +91,8 @@ impl Sessions {
     }
 
     fn open(&self, key: &str, endpoint: &str) -> Result<Session> {
-        let config = self.config(key, endpoint).map_err(|cause| Error::new("configuring zenoh").because(cause))?;
-        zenoh::open(config)
-            .wait()
-            .map_err(|cause| Error::new(format!("opening a zenoh session at {endpoint}")).because(cause))
+        let config = self.config(key, endpoint).context("configuring zenoh")?;
+        zenoh::open(config).wait().context(format!("opening a zenoh session at {endpoint}"))
     }
 
     /// A peer that listens or connects at one place, and looks for nobody else.

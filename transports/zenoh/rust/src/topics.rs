@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hopmeter_instrument::{Error, Fill, OnFrame, Publisher, Received, Result, Sent, Subscriber, Subscription, Take};
+use hopmeter_instrument::prelude::*;
 use zenoh::bytes::ZBytes;
 use zenoh::handlers::{FifoChannel, FifoChannelHandler};
 use zenoh::sample::Sample;
@@ -12,10 +12,6 @@ use zenoh::{Session, Wait, pubsub};
 use crate::Quality;
 use crate::frames::{Arrivals, Memory};
 use crate::sessions::Listening;
-
-pub fn failed(doing: &str) -> impl FnOnce(zenoh::Error) -> Error + '_ {
-    move |cause| Error::new(doing).because(cause)
-}
 
 /// The sending end. The publisher goes before the session that carries it, here and below.
 pub struct Sending {
@@ -32,13 +28,13 @@ impl Sending {
             .congestion_control(quality.congestion)
             .express(quality.express)
             .wait()
-            .map_err(failed("declaring a zenoh publisher"))?;
+            .context("declaring a zenoh publisher")?;
         Ok(Self { publisher, memory, listening })
     }
 
     #[inline]
     fn put(&self, frame: ZBytes) -> Result<Sent> {
-        self.publisher.put(frame).wait().map_err(failed("publishing with zenoh"))?;
+        self.publisher.put(frame).wait().context("publishing with zenoh")?;
         Ok(Sent::Accepted)
     }
 }
@@ -57,9 +53,9 @@ impl Publisher for Sending {
 
     /// Passes a reference on.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
-        match received.native.and_then(|native| native.downcast_ref::<ZBytes>()) {
+        match received.native_as::<ZBytes>() {
             Some(message) => self.put(message.clone()),
-            None => hopmeter_instrument::copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill)),
+            None => copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill)),
         }
     }
 }
@@ -74,19 +70,19 @@ pub struct Receiving {
 impl Receiving {
     pub fn open(session: Session, key: String, quality: Quality, arrivals: Arc<Arrivals>) -> Result<Self> {
         let subscriber = session.declare_subscriber(key).with(FifoChannel::new(quality.channel)).wait();
-        let subscriber = subscriber.map_err(failed("declaring a zenoh subscriber"))?;
+        let subscriber = subscriber.context("declaring a zenoh subscriber")?;
         Ok(Self { subscriber, arrivals, _session: session })
     }
 }
 
 impl Subscriber for Receiving {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
-        let mut next = self.subscriber.recv_timeout(timeout).map_err(failed("receiving from zenoh"))?;
+        let mut next = self.subscriber.recv_timeout(timeout).context("receiving from zenoh")?;
         let mut frames = 0;
         while let Some(sample) = next {
             self.arrivals.look(sample.payload(), &mut *take);
             frames += 1;
-            next = self.subscriber.try_recv().map_err(failed("receiving from zenoh"))?;
+            next = self.subscriber.try_recv().context("receiving from zenoh")?;
         }
         Ok(frames)
     }
@@ -107,7 +103,7 @@ impl Calling {
             arrivals.look(sample.payload(), |received| on_frame.call(received));
         };
         let subscriber = session.declare_subscriber(key).callback(call).wait();
-        let subscriber = subscriber.map_err(failed("declaring a zenoh subscriber"))?;
+        let subscriber = subscriber.context("declaring a zenoh subscriber")?;
         Ok(Self { subscriber: Some(subscriber), _session: session })
     }
 }

@@ -1,0 +1,32 @@
+//! What the ends of one link share within a process, found by the link's name.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::contract::Link;
+
+/// Shared state by link.
+#[derive(Default)]
+pub struct Links<T>(Mutex<HashMap<String, Arc<T>>>);
+
+impl<T: Default> Links<T> {
+    /// The state of a link. Whichever end comes first creates it.
+    pub fn of(&self, link: &Link) -> Arc<T> {
+        let mut links = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        links.entry(link.name.clone()).or_default().clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ends_of_a_link_get_the_same_state_and_other_links_get_their_own() {
+        let link = |name: &str| Link { name: name.into(), address: String::new(), receivers: 1 };
+        let links = Links::<Mutex<u8>>::default();
+        let first = links.of(&link("a"));
+        assert!(Arc::ptr_eq(&first, &links.of(&link("a"))));
+        assert!(!Arc::ptr_eq(&first, &links.of(&link("b"))));
+    }
+}

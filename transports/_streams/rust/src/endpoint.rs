@@ -1,0 +1,118 @@
+//! Where the binding ends of adapters listen that leave the bytes to a library: TCP on the loopback device, or Unix
+//! sockets in the trial's folder.
+
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+
+use hopmeter_instrument::{Context, Link, Result, Setup};
+use rustix::net::sockopt::set_tcp_nodelay;
+
+/// The setting `endpoint`.
+#[derive(Clone)]
+pub enum Endpoint {
+    Tcp,
+    /// The trial's folder, and how the names of socket files end.
+    Unix(PathBuf, &'static str),
+}
+
+impl Endpoint {
+    /// # Errors
+    /// When the manifest does not name the setting.
+    pub fn read(setup: &Setup, suffix: &'static str) -> Result<Self> {
+        let is_unix = setup.setting::<String>("endpoint")? == "unix";
+        Ok(if is_unix { Self::Unix(setup.directory.clone(), suffix) } else { Self::Tcp })
+    }
+
+    pub fn is_unix(&self) -> bool {
+        matches!(self, Self::Unix(..))
+    }
+
+    /// Which way the bytes take.
+    pub fn path(&self) -> &'static str {
+        if self.is_unix() { "Unix sockets" } else { "TCP on the loopback device" }
+    }
+
+    /// # Errors
+    /// When nothing can be bound: the file exists, or its path is longer than a socket's address may be.
+    pub fn listen(&self, link: &Link) -> Result<Listener> {
+        match self {
+            Self::Tcp => Listener::tcp(),
+            Self::Unix(folder, suffix) => Listener::unix(folder.join(format!("{}.{suffix}", link.name))),
+        }
+    }
+
+    /// # Errors
+    /// When nobody listens there.
+    pub fn connect(&self, link: &Link) -> Result<OwnedFd> {
+        let connecting = format!("connecting to {}", link.address);
+        if self.is_unix() {
+            return Ok(UnixStream::connect(&link.address).context(connecting)?.into());
+        }
+        let connection = TcpStream::connect(&link.address).context(connecting)?;
+        connection.set_nodelay(true).context("setting TCP_NODELAY")?;
+        Ok(connection.into())
+    }
+}
+
+/// A bound socket that never waits.
+pub struct Listener {
+    pub socket: OwnedFd,
+    pub address: String,
+    pub file: Option<SocketFile>,
+}
+
+impl Listener {
+    /// Connections inherit TCP_NODELAY from it.
+    fn tcp() -> Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("binding a port of 127.0.0.1")?;
+        let address = listener.local_addr().context("asking which port was bound")?.to_string();
+        listener.set_nonblocking(true).context("making the listener nonblocking")?;
+        set_tcp_nodelay(&listener, true).context("setting TCP_NODELAY")?;
+        Ok(Self { socket: listener.into(), address, file: None })
+    }
+
+    fn unix(path: PathBuf) -> Result<Self> {
+        let address = path.display().to_string();
+        let listener = UnixListener::bind(&path).context(format!("binding {address}"))?;
+        listener.set_nonblocking(true).context("making the listener nonblocking")?;
+        Ok(Self { socket: listener.into(), address, file: Some(SocketFile(path)) })
+    }
+}
+
+/// The file of a Unix socket. Dropping it removes the file.
+pub struct SocketFile(PathBuf);
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0); // the launcher removes the trial's folder in any case
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+
+    fn link(address: String) -> Link {
+        Link { name: "l0".into(), address, receivers: 1 }
+    }
+
+    #[test]
+    fn both_kinds_of_endpoint_connect_and_leave_no_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for endpoint in [Endpoint::Tcp, Endpoint::Unix(folder.path().into(), "test")] {
+            let listener = endpoint.listen(&link(String::new())).expect("bound");
+            let client = endpoint.connect(&link(listener.address.clone())).expect("connected");
+            let server = crate::accept_on(&listener.socket).expect("accepted").expect("one waits");
+            assert!(crate::accept_on(&listener.socket).expect("no failure").is_none(), "it never waits");
+            std::fs::File::from(client).write_all(b"x").expect("sent");
+            let mut got = Vec::new();
+            std::fs::File::from(server).read_to_end(&mut got).expect("received");
+            assert_eq!(got, b"x");
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 0);
+    }
+}

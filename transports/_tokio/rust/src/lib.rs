@@ -1,0 +1,94 @@
+//! What adapters of asynchronous libraries share: the runtime, waits with a timeout, and receiving ends that a task calls.
+
+use std::future::Future;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hopmeter_instrument::{Context, Result, Subscription};
+use tokio::runtime::{Builder, Runtime as Tokio};
+use tokio::task::JoinHandle;
+
+/// The threads of a library, shared by all ends of the node.
+#[derive(Clone)]
+pub struct Runtime(Arc<Tokio>);
+
+impl Runtime {
+    /// # Errors
+    /// When the system refuses the threads.
+    pub fn start(name: &str, threads: usize) -> Result<Self> {
+        let runtime = Builder::new_multi_thread().worker_threads(threads).thread_name(name).enable_all().build();
+        Ok(Self(Arc::new(runtime.context(format!("starting the threads of {name}"))?)))
+    }
+
+    /// Waits for `future` on this thread; none if it takes longer than `timeout`.
+    pub fn wait_for<F: Future>(&self, timeout: Duration, future: F) -> Option<F::Output> {
+        self.0.block_on(async { tokio::time::timeout(timeout, future).await }).ok()
+    }
+
+    /// Runs `calls` as a task until it ends or the subscription is dropped.
+    pub fn call(&self, calls: impl Future<Output = ()> + Send + 'static) -> Task {
+        Task { runtime: self.clone(), task: Some(self.0.spawn(calls)) }
+    }
+
+    /// Ends a task, and waits until it has ended.
+    pub fn end<T>(&self, task: JoinHandle<T>) {
+        task.abort();
+        // The result only says that the task was aborted.
+        let _ = self.0.block_on(task);
+    }
+}
+
+impl Deref for Runtime {
+    type Target = Tokio;
+
+    fn deref(&self) -> &Tokio {
+        &self.0
+    }
+}
+
+/// A receiving end whose frames a task hands over.
+pub struct Task {
+    runtime: Runtime,
+    task: Option<JoinHandle<()>>,
+}
+
+impl Subscription for Task {}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.take() {
+            self.runtime.end(task);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc::unbounded_channel;
+
+    use super::*;
+
+    #[test]
+    fn a_wait_has_an_end() {
+        let runtime = Runtime::start("test", 1).expect("threads");
+        assert_eq!(runtime.wait_for(Duration::from_millis(1), std::future::pending::<()>()), None);
+        assert_eq!(runtime.wait_for(Duration::from_secs(60), async { 7 }), Some(7));
+    }
+
+    #[test]
+    fn a_dropped_task_calls_no_more() {
+        let runtime = Runtime::start("test", 1).expect("threads");
+        let (numbers, mut queue) = unbounded_channel();
+        let (seen, arrived) = std::sync::mpsc::channel();
+        let task = runtime.call(async move {
+            while let Some(number) = queue.recv().await {
+                seen.send(number).expect("the test listens");
+            }
+        });
+        numbers.send(5).expect("the task listens");
+        assert_eq!(arrived.recv(), Ok(5));
+        drop(task);
+        assert!(numbers.send(6).is_err() && arrived.recv().is_err());
+    }
+}

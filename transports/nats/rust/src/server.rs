@@ -1,0 +1,55 @@
+//! The answering end: a request names the inbox its reply goes to.
+
+use std::time::Duration;
+
+use async_nats::{Client as Connection, Message, Subject};
+use hopmeter_instrument::prelude::*;
+
+use crate::frames::{Frames, received};
+use crate::topics::{Receiving, hand_over};
+
+pub struct Answering {
+    pub requests: Receiving,
+    pub replier: Replying,
+}
+
+impl Server for Answering {
+    fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
+        let Some(request) = self.requests.next(timeout) else { return Ok(0) };
+        self.replier.answer(request, handle);
+        Ok(1)
+    }
+
+    fn serve(self: Box<Self>, mut on_request: OnRequest) -> Result<Box<dyn Subscription>> {
+        let Self { requests, mut replier } = *self;
+        // The handler may block and may wait for another server: the runtime goes on with another thread meanwhile.
+        let call = move |request| tokio::task::block_in_place(|| replier.answer(request, &mut *on_request));
+        Ok(Box::new(requests.call(call)))
+    }
+}
+
+pub struct Replying {
+    connection: Connection,
+    /// Where the reply to the present request goes; a request that wants none is answered to nobody.
+    inbox: Option<Subject>,
+    frames: Frames,
+}
+
+impl Replying {
+    pub fn new(connection: Connection) -> Self {
+        Self { connection, inbox: None, frames: Frames::default() }
+    }
+
+    fn answer(&mut self, request: Message, handle: Handle<'_>) {
+        self.inbox = request.reply;
+        handle(received(&request.payload), self);
+    }
+}
+
+impl Replier for Replying {
+    fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        let Some(inbox) = self.inbox.clone() else { return Ok(Sent::Accepted) };
+        let frame = self.frames.write(payload_bytes, fill);
+        hand_over(self.connection.publish(inbox, frame))
+    }
+}
