@@ -82,10 +82,8 @@ impl Subscriber for Receiver {
 /// Hands over the next message of a connection that is the only one to wait for.
 pub fn receive(connection: &mut Connection, spins: bool, timeout: Duration, take: Take<'_>) -> Result<usize> {
     let looks = spins || timeout.is_zero();
-    if looks && !connection.may_have_more() {
-        if !wait_ready(&mut [connection.interest()], Duration::ZERO)? {
-            return Ok(0);
-        }
+    if looks && !connection.may_have_more() && !wait_ready(&mut [connection.interest()], Duration::ZERO)? {
+        return Ok(0);
     }
     if let Some(message) = connection.receive((!looks).then_some(timeout))? {
         take(Received::split(&message).with_native(&message));
