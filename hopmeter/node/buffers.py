@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+from collections import deque
 from typing import Any
 
 from hopmeter.node.contract import HEADER_BYTES, Fill
+
+POOL_BYTES = 256 << 20
 
 
 def page_aligned(size: int) -> memoryview:
@@ -30,6 +33,23 @@ class FrameBuffer:
             self._frame = self._buffer[: HEADER_BYTES + payload_bytes]
         fill(self._frame)
         return self._frame
+
+
+class BufferPool:
+    """Page-aligned buffers that a library reads in place after `send` has returned. It takes as long as it likes: the
+    tracker of each says when it is done."""
+
+    def __init__(self, frame_bytes: int) -> None:
+        self._capacity = max(4, POOL_BYTES // frame_bytes)
+        self.used: deque[tuple[memoryview, Any]] = deque()
+        """Append each buffer with its tracker, which has `done`; None for a buffer that was not sent."""
+
+    def take(self, length: int) -> memoryview | None:
+        """A buffer to fill, or None while the library has all of them."""
+        if self.used and (self.used[0][1] is None or self.used[0][1].done):
+            frame, _ = self.used.popleft()
+            return frame if len(frame) == length else page_aligned(length)
+        return page_aligned(length) if len(self.used) < self._capacity else None
 
 
 class PartsBuffer:

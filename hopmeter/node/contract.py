@@ -18,7 +18,7 @@ and a remedy instead.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 HEADER_BYTES = 64
 """Of every frame, before its payload."""
@@ -57,12 +57,17 @@ class Setup(Protocol):
     """The largest frame, header included, that will be sent over any link."""
 
 
-def host(setup: Setup) -> str:
-    """The address that ends bind at: the loopback device's, or this machine's where the other end is on another one.
+@runtime_checkable
+class NetworkSetup(Protocol):
+    """A setup whose links may lead to another machine. Only `hopmeter.connect` has such; nodes have none."""
 
-    This is the one place where it is chosen. Only `hopmeter.connect` knows of other machines: nodes are never told.
-    """
-    return str(getattr(setup, "host", LOOPBACK))
+    host: str
+    """The address of this machine that ends bind at."""
+
+
+def host(setup: Setup) -> str:
+    """The address that ends bind at: this is the one place where it is chosen."""
+    return setup.host if isinstance(setup, NetworkSetup) else LOOPBACK
 
 
 class Link(Protocol):
@@ -119,8 +124,7 @@ class Closable(Protocol):
 
 
 class Publisher(Closable, Protocol):
-    """The sending end of a pubsub link. May also offer `forward(native) -> bool`, which sends the message that a
-    subscriber of this adapter gave as `native`, unaltered and without a copy."""
+    """The sending end of a pubsub link; see also `ForwardingPublisher`."""
 
     address: str
     """Where receivers find this end; empty if the link's name is enough."""
@@ -131,6 +135,14 @@ class Publisher(Closable, Protocol):
         True: accepted. False: busy, the transport could not take it without waiting; the frame is gone and will be
         offered again. Does not wait unless the manifest says `send = "blocking"`.
         """
+
+
+@runtime_checkable
+class ForwardingPublisher(Protocol):
+    """A publisher that passes on the library's own messages. Optional: without it a relay copies the frame."""
+
+    def forward(self, native: Any, /) -> bool:
+        """Sends the message that a subscriber of this adapter gave as `native`, unaltered and without a copy."""
 
 
 class Subscriber(Closable, Protocol):
@@ -155,14 +167,21 @@ class Client(Closable, Protocol):
 
 
 class Server(Closable, Protocol):
-    """The answering end of an rpc link. May also offer `serve(on_request)`, which turns it into an end that is called
-    on the transport's own thread, with the arguments of `Handle`, and returns a `Closable`."""
+    """The answering end of an rpc link; see also `CallableServer`."""
 
     address: str
     """Where clients find this end; empty if the link's name is enough."""
 
     def poll(self, timeout_s: float, handle: Handle) -> int:
         """Hands over the requests that have come, each with a `Reply`; the same rules as `Subscriber.poll`."""
+
+
+@runtime_checkable
+class CallableServer(Protocol):
+    """A server that can be called in place of being polled: for the wait `callback`."""
+
+    def serve(self, on_request: Handle, /) -> Closable:
+        """Has `on_request` called from the transport's thread for each request, until what this returns is closed."""
 
 
 class Objects(Protocol):
@@ -204,9 +223,20 @@ class Transport(Closable, Protocol):
     def client(self, link: Link) -> Client:
         """Connects the asking end of an rpc link."""
 
-    def carry(self, objects: Objects) -> None:
-        """Only where the manifest lists `objects`: called once in a cell with a codec, before any end is opened. Each
-        message then is the object, and not the payload."""
+
+@runtime_checkable
+class ObjectTransport(Protocol):
+    """A transport that encodes objects by itself: the ones that its manifest lists as `objects`."""
+
+    def carry(self, objects: Objects, /) -> None:
+        """Called once in a cell with a codec, before any end is opened. Each message then is the object, and not the
+        payload."""
+
+
+@runtime_checkable
+class ReportingTransport(Protocol):
+    """A transport that knows something only after the last message. Optional, but conformance asks for the fact
+    `path`."""
 
     def facts(self) -> Mapping[str, str]:
-        """Optional: what is only known after the last message, such as the path that the bytes really took."""
+        """Facts for the result, such as the path that the bytes really took."""

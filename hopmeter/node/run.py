@@ -11,7 +11,7 @@ from typing import Any
 
 from hopmeter import _instrument
 from hopmeter.node import empty
-from hopmeter.node.contract import AdapterError
+from hopmeter.node.contract import AdapterError, ObjectTransport
 from hopmeter.node.loading import transport_class, transport_name
 
 
@@ -32,7 +32,7 @@ def run(arguments: list[str]) -> int:
 
     def open_transport(setup: Any) -> Any:
         transport = transport_class(folder)(setup)
-        if objects and hasattr(transport, "carry"):
+        if objects and isinstance(transport, ObjectTransport):
             transport.carry(objects[0])
         _settle_collector(collects)
         return transport
@@ -66,11 +66,11 @@ def _objects(spec: dict[str, Any], folder: Path, made: list[Any]) -> list[Callab
         return []
 
     def make() -> Any:
+        from hopmeter.node.native_objects import NativeObjects
         from hopmeter.node.objects import opened
-        from hopmeter.node.passed import PassedObjects
 
         objects = opened(spec["codec"], spec["object"], spec["device"], spec.get("share", "none"))
-        made.append(PassedObjects(objects) if hasattr(transport_class(folder), "carry") else objects)
+        made.append(NativeObjects(objects) if issubclass(transport_class(folder), ObjectTransport) else objects)
         return made[0]
 
     return [make]

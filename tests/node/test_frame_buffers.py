@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from hopmeter.node.buffers import BytesBuffer, FrameBuffer, PartsBuffer
+from hopmeter.node.buffers import POOL_BYTES, BufferPool, BytesBuffer, FrameBuffer, PartsBuffer
 
 LENGTHS = [10, 3, 3, 0, 10]
 
@@ -31,3 +32,20 @@ def test_header_and_payload_are_two() -> None:
 def test_frames_of_one_length_share_their_memory() -> None:
     buffer = BytesBuffer()
     assert buffer.fill(3, fill) is buffer.fill(3, fill)
+
+
+def test_a_pool_lends_a_buffer_again_only_when_the_library_is_done() -> None:
+    pool = BufferPool(POOL_BYTES)
+    trackers = [SimpleNamespace(done=False) for _ in range(4)]
+    buffers = []
+    for tracker in trackers:
+        buffers.append(pool.take(10))
+        pool.used.append((buffers[-1], tracker))
+    assert pool.take(10) is None
+    trackers[0].done = True
+    assert pool.take(10) is buffers[0]
+    pool.used.append((buffers[0], None))
+    trackers[1].done = True
+    other = pool.take(20)
+    assert other is not None
+    assert len(other) == 20

@@ -45,6 +45,14 @@ impl Drop for End {
     }
 }
 
+/// Whether an object of the adapter's has the methods that a protocol of `hopmeter.node.contract` declares as optional.
+///
+/// # Errors
+/// When the protocol is not to be had.
+pub fn implements(object: &Bound<'_, PyAny>, protocol: &str) -> PyResult<bool> {
+    object.is_instance(&object.py().import("hopmeter.node.contract")?.getattr(protocol)?)
+}
+
 fn method_of(object: &Bound<'_, PyAny>, name: &str, what: &str) -> Result<Py<PyAny>> {
     let method = object.getattr(name).ok().filter(|method| method.is_callable());
     method.map(Bound::unbind).ok_or_else(|| {

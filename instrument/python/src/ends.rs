@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::attach::attach;
 use crate::call::{Known, call2};
-use crate::end::End;
+use crate::end::{End, implements};
 use crate::fill::{Sending, not_a_bool};
 use crate::lent::Slot;
 use crate::take::{Detach, Taker, Taking};
@@ -84,7 +84,8 @@ pub struct PyPublisher {
 
 impl PyPublisher {
     pub fn new(py: Python<'_>, end: End) -> Result<Self> {
-        let forward = end.object.getattr(py, "forward").ok();
+        let forwards = implements(end.object.bind(py), "ForwardingPublisher");
+        let forward = if end.raised(py, "forward", forwards)? { Some(end.method(py, "forward")?) } else { None };
         Ok(Self { sender: Sender::new(py, end, "send")?, forward })
     }
 }

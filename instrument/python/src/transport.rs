@@ -11,7 +11,7 @@ use hopmeter_instrument::{Error, Result};
 use pyo3::prelude::*;
 
 use crate::attach::attach;
-use crate::end::End;
+use crate::end::{End, implements};
 use crate::ends::{PyClient, PyPublisher, PySubscriber};
 use crate::failure::failure;
 use crate::gates::{Called, FrameGate, called};
@@ -130,7 +130,7 @@ impl PyTransport {
 
     fn adapter_facts(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
         let object = self.end.object.bind(py);
-        if !object.hasattr("facts")? {
+        if !implements(object, "ReportingTransport")? {
             return Ok(Vec::new());
         }
         let items = object.call_method0("facts")?.call_method0("items")?;

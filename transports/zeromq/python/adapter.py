@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import zmq
 
-from hopmeter.node.buffers import page_aligned
+from hopmeter.node.buffers import BufferPool
 from hopmeter.node.contract import HEADER_BYTES, Fill, Handle, Link, Setup, Take, host
 
 SHARED_FROM_BYTES = zmq.COPY_THRESHOLD  # pyzmq itself copies what is smaller (64 KiB)
-POOL_BYTES = 256 << 20
 NOBLOCK = int(zmq.NOBLOCK)
 
 
@@ -24,8 +22,7 @@ class Outgoing:
     def __init__(self, setup: Setup) -> None:
         self._small = memoryview(bytearray(min(setup.frame_bytes, SHARED_FROM_BYTES)))
         self._frame = self._small
-        self._pool: deque[tuple[memoryview, zmq.MessageTracker | None]] = deque()
-        self._capacity = max(4, POOL_BYTES // setup.frame_bytes)
+        self._pool = BufferPool(setup.frame_bytes)
 
     def send(
         self, socket: zmq.Socket[Any], payload_bytes: int, fill: Fill, client: zmq.Frame | bytes | None = None
@@ -43,18 +40,15 @@ class Outgoing:
             return False
         finally:
             if is_shared:
-                self._pool.append((frame, tracker))
+                self._pool.used.append((frame, tracker))
         return True
 
     def _buffer(self, length: int) -> memoryview | None:
-        if length < SHARED_FROM_BYTES:
-            if len(self._frame) != length:
-                self._frame = self._small[:length]
-            return self._frame
-        if self._pool and (self._pool[0][1] is None or self._pool[0][1].done):
-            frame, _ = self._pool.popleft()
-            return frame if len(frame) == length else page_aligned(length)
-        return page_aligned(length) if len(self._pool) < self._capacity else None
+        if length >= SHARED_FROM_BYTES:
+            return self._pool.take(length)
+        if len(self._frame) != length:
+            self._frame = self._small[:length]
+        return self._frame
 
 
 class End:
@@ -66,16 +60,16 @@ class End:
         self._flags = NOBLOCK if setup.wait == "spin" else 0
         self._copies = setup.frame_bytes < SHARED_FROM_BYTES
         self._outgoing = Outgoing(setup)
-        self._patience_s = -1.0
+        self._timeout_s = -1.0
 
     @property
     def address(self) -> str:
         return self._socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
 
-    def be_patient(self, timeout_s: float) -> None:
+    def set_timeout(self, timeout_s: float) -> None:
         """Has `recv` give up after so long."""
         self._socket.rcvtimeo = max(1, round(timeout_s * 1000))
-        self._patience_s = timeout_s
+        self._timeout_s = timeout_s
 
     def close(self) -> None:
         self._socket.close()
@@ -97,8 +91,8 @@ class Publisher(End):
 
 class Subscriber(End):
     def poll(self, timeout_s: float, take: Take) -> int:
-        if timeout_s != self._patience_s:
-            self.be_patient(timeout_s)
+        if timeout_s != self._timeout_s:
+            self.set_timeout(timeout_s)
         try:
             frame = self._recv(self._flags, self._copies)
         except zmq.Again:
@@ -114,8 +108,8 @@ class Client(Subscriber):
 
 class Server(End):
     def poll(self, timeout_s: float, handle: Handle) -> int:
-        if timeout_s != self._patience_s:
-            self.be_patient(timeout_s)
+        if timeout_s != self._timeout_s:
+            self.set_timeout(timeout_s)
         try:
             client = self._recv(self._flags, self._copies)
         except zmq.Again:
@@ -137,7 +131,7 @@ class Server(End):
 
 class Transport:
     def __init__(self, setup: Setup) -> None:
-        self._setup = setup
+        self._setup, self._is_tcp = setup, setup.settings["endpoint"] == "tcp"
         self._context: zmq.Context[Any] = zmq.Context(io_threads=setup.settings["io_threads"])
 
     @staticmethod
@@ -145,43 +139,39 @@ class Transport:
         return f"libzmq {zmq.zmq_version()}, pyzmq {zmq.pyzmq_version()}"
 
     def publisher(self, link: Link) -> Publisher:
-        socket = self._socket(zmq.PUB)
-        socket.setsockopt(zmq.XPUB_NODROP, int(self._setup.settings["nodrop"]))
-        return Publisher(socket, self._setup, self._bind(socket, link))
+        return self._bind(Publisher, link, zmq.PUB, zmq.XPUB_NODROP, int(self._setup.settings["nodrop"]))
 
     def subscriber(self, link: Link) -> Subscriber:
-        socket = self._socket(zmq.SUB)
-        socket.subscribe(b"")
-        socket.connect(link.address)
-        return Subscriber(socket, self._setup)
+        return self._connect(Subscriber, link, zmq.SUB, zmq.SUBSCRIBE, b"")
 
     def server(self, link: Link) -> Server:
-        socket = self._socket(zmq.ROUTER)
-        socket.router_mandatory = 1  # a full queue is an answer then, instead of a silent loss
-        return Server(socket, self._setup, self._bind(socket, link))
+        # With this option a full queue is an answer, instead of a silent loss.
+        return self._bind(Server, link, zmq.ROUTER, zmq.ROUTER_MANDATORY, 1)
 
     def client(self, link: Link) -> Client:
-        socket = self._socket(zmq.DEALER)
-        socket.connect(link.address)
-        return Client(socket, self._setup)
+        return self._connect(Client, link, zmq.DEALER)
 
-    def _socket(self, kind: int) -> zmq.Socket[Any]:
+    def _bind(self, end: type[Any], link: Link, *socket_type: Any) -> Any:
+        socket = self._socket(*socket_type)
+        file = None if self._is_tcp else Path(self._setup.directory, f"{link.name}.zmq")
+        socket.bind(f"ipc://{file}" if file else f"tcp://{host(self._setup)}:*")
+        return end(socket, self._setup, file)
+
+    def _connect(self, end: type[Any], link: Link, *socket_type: Any) -> Any:
+        socket = self._socket(*socket_type)
+        socket.connect(link.address)
+        return end(socket, self._setup)
+
+    def _socket(self, kind: int, *option: Any) -> zmq.Socket[Any]:
         socket = self._context.socket(kind)
         socket.linger = 0
         socket.set_hwm(self._setup.settings["hwm"])
+        if option:
+            socket.setsockopt(*option)
         return socket
 
-    def _bind(self, socket: zmq.Socket[Any], link: Link) -> Path | None:
-        if self._setup.settings["endpoint"] == "tcp":
-            socket.bind(f"tcp://{host(self._setup)}:*")
-            return None
-        file = Path(self._setup.directory, f"{link.name}.zmq")
-        socket.bind(f"ipc://{file}")
-        return file
-
     def facts(self) -> dict[str, str]:
-        is_tcp = self._setup.settings["endpoint"] == "tcp"
-        return {"path": "TCP on the loopback device" if is_tcp else "Unix sockets"}
+        return {"path": "TCP on the loopback device" if self._is_tcp else "Unix sockets"}
 
     def close(self) -> None:
         self._context.term()

@@ -8,7 +8,7 @@ from typing import Any
 from hopmeter.node.objects import Frames, Objects
 
 
-class PassedObjects:
+class NativeObjects:
     """The object of a cell, for an adapter that offers `carry(objects)`; the instrument calls the same methods.
 
     A payload keeps the length that it has on every other transport, so that rows compare, and is neither written nor
