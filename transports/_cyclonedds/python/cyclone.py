@@ -42,7 +42,7 @@ class Message(Protocol):
 
     def topic(self, link: str) -> str: ...
 
-    def written(self, header: bytearray, payload: bytearray) -> Any: ...
+    def write(self, header: bytearray, payload: bytearray) -> Any: ...
 
     def read(self, sample: Any) -> tuple[bytes, bytes]: ...
 
@@ -74,7 +74,7 @@ def configuration(setup: Setup, *, tagged: bool) -> str:
     )
 
 
-class House:
+class Participant:
     """What all ends of a node share."""
 
     def __init__(self, setup: Setup, *, tagged: bool) -> None:

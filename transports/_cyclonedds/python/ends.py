@@ -10,17 +10,17 @@ from cyclonedds.core import DDSException, Listener
 from cyclonedds.pub import DataWriter
 from cyclonedds.sub import DataReader
 
-from hopmeter.node.contract import Fill, Link, Setup, Take
+from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Setup, Take
 
-from .cyclone import House, Message, delete, version
+from .cyclone import Message, Participant, delete, version
 
 
-def written(writer: DataWriter[Any], sample: Any) -> bool:
+def write_sample(writer: DataWriter[Any], sample: Any) -> bool:
     """Writes a sample; false if this would wait."""
     try:
         writer.write(sample)
-    except DDSException as told:
-        if told.code != DDSException.DDS_RETCODE_TIMEOUT:
+    except DDSException as error:
+        if error.code != DDSException.DDS_RETCODE_TIMEOUT:
             raise
         return False
     return True
@@ -31,29 +31,29 @@ class Outgoing:
 
     def __init__(self, message: Message) -> None:
         self._message = message
-        self._header = bytearray(64)
+        self._header = bytearray(HEADER_BYTES)
         self._payload = bytearray()
 
-    def filled(self, payload_bytes: int, fill: Fill) -> Any:
+    def write(self, payload_bytes: int, fill: Fill) -> Any:
         if len(self._payload) != payload_bytes:
             self._payload = bytearray(payload_bytes)
         fill(self._header, self._payload)
-        return self._message.written(self._header, self._payload)
+        return self._message.write(self._header, self._payload)
 
 
 class Publisher:
     address = ""
 
-    def __init__(self, house: House, message: Message, link: Link) -> None:
+    def __init__(self, participant: Participant, message: Message, link: Link) -> None:
         self._outgoing = Outgoing(message)
-        self._topic = house.topic(message, link)
-        self._writer = house.writer(self._topic, house.writer_qos(link))
+        self._topic = participant.topic(message, link)
+        self._writer = participant.writer(self._topic, participant.writer_qos(link))
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
-        return self.forward(self._outgoing.filled(payload_bytes, fill))
+        return self.forward(self._outgoing.write(payload_bytes, fill))
 
     def forward(self, native: Any) -> bool:
-        return written(self._writer, native)
+        return write_sample(self._writer, native)
 
     def close(self) -> None:
         delete(self._writer, self._topic)
@@ -62,8 +62,8 @@ class Publisher:
 class Inbox:
     """Takes the samples of a reader."""
 
-    def __init__(self, house: House, message: Message, reader: DataReader[Any]) -> None:
-        self._house, self._message, self._reader = house, message, reader
+    def __init__(self, participant: Participant, message: Message, reader: DataReader[Any]) -> None:
+        self._participant, self._message, self._reader = participant, message, reader
         self._writer = 0
 
     def hand(self, take: Take) -> bool:
@@ -78,7 +78,7 @@ class Inbox:
         sample = next(self._valid(), None)
         if sample is not None and sample.sample_info.publication_handle != self._writer:
             self._writer = sample.sample_info.publication_handle
-            self._house.note(self._reader, self._writer)
+            self._participant.note(self._reader, self._writer)
         return sample
 
     def _valid(self) -> Iterator[Any]:
@@ -90,9 +90,9 @@ class Inbox:
 class Arrivals:
     """Waits for the samples of a reader that is polled."""
 
-    def __init__(self, house: House, reader: DataReader[Any]) -> None:
-        self._waitset = house.waitset(reader)
-        self._spins = house.setup.wait == "spin"
+    def __init__(self, participant: Participant, reader: DataReader[Any]) -> None:
+        self._waitset = participant.waitset(reader)
+        self._spins = participant.setup.wait == "spin"
 
     def next(self, timeout_s: float, look: Callable[[], bool]) -> int:
         """Looks, and where it found nothing looks again when something has come, unless this end spins."""
@@ -108,11 +108,11 @@ class Arrivals:
 
 
 class Subscriber:
-    def __init__(self, house: House, message: Message, link: Link) -> None:
-        self._topic = house.topic(message, link)
-        self._reader = house.reader(self._topic, house.reader_qos())
-        self._inbox = Inbox(house, message, self._reader)
-        self._arrivals = Arrivals(house, self._reader)
+    def __init__(self, participant: Participant, message: Message, link: Link) -> None:
+        self._topic = participant.topic(message, link)
+        self._reader = participant.reader(self._topic, participant.reader_qos())
+        self._inbox = Inbox(participant, message, self._reader)
+        self._arrivals = Arrivals(participant, self._reader)
 
     def poll(self, timeout_s: float, take: Take) -> int:
         return self._arrivals.next(timeout_s, lambda: self._inbox.hand(take))
@@ -144,10 +144,10 @@ class Called(Listener):
 
 
 class Subscription:
-    def __init__(self, house: House, message: Message, link: Link, on_frame: Take) -> None:
-        self._topic = house.topic(message, link)
-        reader = house.reader(self._topic, house.reader_qos())
-        inbox = Inbox(house, message, reader)
+    def __init__(self, participant: Participant, message: Message, link: Link, on_frame: Take) -> None:
+        self._topic = participant.topic(message, link)
+        reader = participant.reader(self._topic, participant.reader_qos())
+        inbox = Inbox(participant, message, reader)
         self._called = Called(reader, lambda: inbox.hand(on_frame))
 
     def close(self) -> None:
@@ -159,17 +159,17 @@ class Carrier:
     """The adapter for one message type; a transport derives from it and says which."""
 
     def __init__(self, setup: Setup, message: Message, *, tagged: bool) -> None:
-        self._house, self._message = House(setup, tagged=tagged), message
-        self.facts = self._house.facts
-        self.close = self._house.close
+        self._participant, self._message = Participant(setup, tagged=tagged), message
+        self.facts = self._participant.facts
+        self.close = self._participant.close
 
     version = staticmethod(version)
 
     def publisher(self, link: Link) -> Publisher:
-        return Publisher(self._house, self._message, link)
+        return Publisher(self._participant, self._message, link)
 
     def subscriber(self, link: Link) -> Subscriber:
-        return Subscriber(self._house, self._message, link)
+        return Subscriber(self._participant, self._message, link)
 
     def subscribe(self, link: Link, on_frame: Take) -> Subscription:
-        return Subscription(self._house, self._message, link, on_frame)
+        return Subscription(self._participant, self._message, link, on_frame)

@@ -11,9 +11,9 @@ from cyclonedds.idl.annotations import final
 from cyclonedds.idl.types import byte, int32, int64, sequence, uint32
 
 from hopmeter.node.contract import Setup
-from hopmeter.node.typed import header_of, label, sent_of, seq_of
+from hopmeter.node.typed import header_of, image_fields, label, nanoseconds, sent_of, signed_seq, stamp
 
-from ..._cyclonedds.python.fields import moment, nanoseconds, shape, whole
+from ..._cyclonedds.python.fields import octets_as_bytes
 
 if TYPE_CHECKING:
     Octets = bytearray | bytes
@@ -21,7 +21,7 @@ else:
     Octets = sequence[byte]
 
 
-@whole("padding")
+@octets_as_bytes("padding")
 @dataclass
 @final
 class Timing(IdlStruct, typename="message.Timing"):
@@ -38,7 +38,7 @@ class Time(IdlStruct, typename="message.Time"):
     nanosec: uint32
 
 
-@whole("data")
+@octets_as_bytes("data")
 @dataclass
 @final
 class Image(IdlStruct, typename="message.Image"):
@@ -63,10 +63,8 @@ class Timings:
     def topic(self, link: str) -> str:
         return topic_of(link)
 
-    def written(self, header: bytearray, payload: bytearray) -> Timing:
-        seq = seq_of(header)
-        number = seq - (seq >> 63 << 64)  # a long long has a sign
-        return Timing(number, sent_of(header), label(header), payload)
+    def write(self, header: bytearray, payload: bytearray) -> Timing:
+        return Timing(signed_seq(header), sent_of(header), label(header), payload)
 
     def read(self, sample: Timing) -> tuple[bytes, bytes]:
         return header_of(sample.source, sample.nanosec, len(sample.padding)), sample.padding
@@ -76,13 +74,13 @@ class Images:
     sample_type = Image
 
     def __init__(self, setup: Setup) -> None:
-        self._shape = shape(setup)
+        self._image_fields = image_fields(setup)
 
     def topic(self, link: str) -> str:
         return topic_of(link)
 
-    def written(self, header: bytearray, payload: bytearray) -> Image:
-        return Image(Time(*moment(header)), label(header), *self._shape, payload)
+    def write(self, header: bytearray, payload: bytearray) -> Image:
+        return Image(Time(*stamp(header)), label(header), *self._image_fields, payload)
 
     def read(self, sample: Image) -> tuple[bytes, bytes]:
         return header_of(sample.frame_id, nanoseconds(sample.stamp), len(sample.data)), sample.data

@@ -19,17 +19,17 @@ class Transport(Carrier):
         # ROS 2 knows no tags.
         super().__init__(setup, message, tagged=False)
         self._service = Service(message)
-        self.facts = self._told
+        self.facts = self._facts
 
-    def _told(self) -> dict[str, str]:
-        facts = self._house.facts()
-        if (dds := self._house.setup.settings["dds"]) != "cyclonedds":
+    def _facts(self) -> dict[str, str]:
+        facts = self._participant.facts()
+        if (dds := self._participant.setup.settings["dds"]) != "cyclonedds":
             also = [facts["fallback"]] if "fallback" in facts else []
             facts["fallback"] = "; ".join([*also, f"Python has no dds = {dds}: Cyclone DDS was taken"])
         return facts
 
     def server(self, link: Link) -> Server:
-        return Server(self._house, self._service, link)
+        return Server(self._participant, self._service, link)
 
     def client(self, link: Link) -> Client:
-        return Client(self._house, self._service, link)
+        return Client(self._participant, self._service, link)

@@ -10,10 +10,10 @@ from cyclonedds.idl import IdlStruct
 from cyclonedds.idl.annotations import final
 from cyclonedds.idl.types import int32, int64, sequence, uint8, uint32, uint64
 
-from hopmeter.node.contract import AdapterError, Setup
-from hopmeter.node.typed import header_of, label
+from hopmeter.node.contract import Setup
+from hopmeter.node.typed import header_of, image_fields, label, nanoseconds, no_payload_field, stamp
 
-from ..._cyclonedds.python.fields import moment, nanoseconds, shape, whole
+from ..._cyclonedds.python.fields import octets_as_bytes
 
 if TYPE_CHECKING:
     Octets = bytearray | bytes
@@ -35,7 +35,7 @@ class Header(IdlStruct, typename="std_msgs.msg.dds_.Header_"):
     frame_id: str
 
 
-@whole("data")
+@octets_as_bytes("data")
 @dataclass
 @final
 class Image(IdlStruct, typename="sensor_msgs.msg.dds_.Image_"):
@@ -48,36 +48,17 @@ class Image(IdlStruct, typename="sensor_msgs.msg.dds_.Image_"):
     data: Octets
 
 
-@dataclass
-@final
-class CarryTimingRequest(IdlStruct, typename="hopmeter_ros2.srv.dds_.CarryTiming_Request_"):
-    client: uint64
-    number: int64
-    it: Header
+def carried(name: str, message: type[IdlStruct]) -> type[IdlStruct]:
+    """The type of a request or reply with a message: whose call it belongs to, and which one of those."""
 
+    @dataclass
+    @final
+    class Carried(IdlStruct, typename=f"hopmeter_ros2.srv.dds_.{name}_"):
+        client: uint64
+        number: int64
+        it: message  # type: ignore[valid-type]
 
-@dataclass
-@final
-class CarryTimingResponse(IdlStruct, typename="hopmeter_ros2.srv.dds_.CarryTiming_Response_"):
-    client: uint64
-    number: int64
-    it: Header
-
-
-@dataclass
-@final
-class CarryImageRequest(IdlStruct, typename="hopmeter_ros2.srv.dds_.CarryImage_Request_"):
-    client: uint64
-    number: int64
-    it: Image
-
-
-@dataclass
-@final
-class CarryImageResponse(IdlStruct, typename="hopmeter_ros2.srv.dds_.CarryImage_Response_"):
-    client: uint64
-    number: int64
-    it: Image
+    return Carried
 
 
 def topic_of(link: str) -> str:
@@ -85,7 +66,7 @@ def topic_of(link: str) -> str:
 
 
 def stamped(header: bytearray) -> Header:
-    return Header(Time(*moment(header)), label(header))
+    return Header(Time(*stamp(header)), label(header))
 
 
 def frame_header(header: Header, payload_bytes: int) -> bytes:
@@ -100,10 +81,9 @@ class Headers:
     def topic(self, link: str) -> str:
         return topic_of(link)
 
-    def written(self, header: bytearray, payload: bytearray) -> Header:
+    def write(self, header: bytearray, payload: bytearray) -> Header:
         if payload:
-            what = f"this message has no field for a payload of {len(payload)} bytes"
-            raise AdapterError(what, "ask for the payload `bytes`, or for timing without padding")
+            raise no_payload_field(len(payload))
         return stamped(header)
 
     def read(self, sample: Header) -> tuple[bytes, bytes]:
@@ -116,13 +96,13 @@ class Images:
     sample_type = Image
 
     def __init__(self, setup: Setup) -> None:
-        self._shape = shape(setup)
+        self._image_fields = image_fields(setup)
 
     def topic(self, link: str) -> str:
         return topic_of(link)
 
-    def written(self, header: bytearray, payload: bytearray) -> Image:
-        return Image(stamped(header), *self._shape, payload)
+    def write(self, header: bytearray, payload: bytearray) -> Image:
+        return Image(stamped(header), *self._image_fields, payload)
 
     def read(self, sample: Image) -> tuple[bytes, bytes]:
         return frame_header(sample.header, len(sample.data)), sample.data
@@ -137,8 +117,8 @@ class Enveloped:
     def topic(self, link: str) -> str:
         return self._topic.format(link=link)
 
-    def written(self, header: bytearray, payload: bytearray) -> Any:
-        return self.sample_type(0, 0, self._message.written(header, payload))
+    def write(self, header: bytearray, payload: bytearray) -> Any:
+        return self.sample_type(0, 0, self._message.write(header, payload))
 
     def read(self, sample: Any) -> tuple[bytes, bytes]:
         return self._message.read(sample.it)
@@ -148,8 +128,7 @@ class Service:
     """The requests and replies that carry a message both ways."""
 
     def __init__(self, message: Headers | Images) -> None:
-        timing = isinstance(message, Headers)
-        request = CarryTimingRequest if timing else CarryImageRequest
-        reply = CarryTimingResponse if timing else CarryImageResponse
+        name = "CarryTiming" if isinstance(message, Headers) else "CarryImage"
+        request, reply = (carried(f"{name}_{part}", message.sample_type) for part in ("Request", "Response"))
         self.request = Enveloped(message, request, "rq/hopmeter_{link}Request")
         self.reply = Enveloped(message, reply, "rr/hopmeter_{link}Reply")

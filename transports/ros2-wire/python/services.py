@@ -7,28 +7,28 @@ from typing import Any
 
 from hopmeter.node.contract import Fill, Handle, Link, Take
 
-from ..._cyclonedds.python.cyclone import House, delete
-from ..._cyclonedds.python.ends import Arrivals, Called, Inbox, Outgoing, written
+from ..._cyclonedds.python.cyclone import Participant, delete
+from ..._cyclonedds.python.ends import Arrivals, Called, Inbox, Outgoing, write_sample
 from .messages import Service
 
 
 class Client:
-    def __init__(self, house: House, service: Service, link: Link) -> None:
+    def __init__(self, participant: Participant, service: Service, link: Link) -> None:
         self._reply, self._number = service.reply, 0
         self._outgoing = Outgoing(service.request)
-        self._topics = [house.topic(message, link) for message in (service.request, service.reply)]
-        self._writer = house.writer(self._topics[0], house.request_qos())
-        self._reader = house.reader(self._topics[1], house.service_qos())
+        self._topics = [participant.topic(message, link) for message in (service.request, service.reply)]
+        self._writer = participant.writer(self._topics[0], participant.request_qos())
+        self._reader = participant.reader(self._topics[1], participant.service_qos())
         # The binding gives it with a sign.
         self._own = self._writer.get_instance_handle() % (1 << 64)
-        self._inbox = Inbox(house, service.reply, self._reader)
-        self._arrivals = Arrivals(house, self._reader)
+        self._inbox = Inbox(participant, service.reply, self._reader)
+        self._arrivals = Arrivals(participant, self._reader)
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
-        request = self._outgoing.filled(payload_bytes, fill)
+        request = self._outgoing.write(payload_bytes, fill)
         self._number += 1
         request.client, request.number = self._own, self._number
-        return written(self._writer, request)
+        return write_sample(self._writer, request)
 
     def poll(self, timeout_s: float, take: Take) -> int:
         return self._arrivals.next(timeout_s, lambda: self._look(take))
@@ -49,14 +49,14 @@ class Client:
 class Server:
     address = ""
 
-    def __init__(self, house: House, service: Service, link: Link) -> None:
+    def __init__(self, participant: Participant, service: Service, link: Link) -> None:
         self._request = service.request
         self._outgoing = Outgoing(service.reply)
-        self._topics = [house.topic(message, link) for message in (service.request, service.reply)]
-        self._reader = house.reader(self._topics[0], house.service_qos())
-        self._writer = house.writer(self._topics[1], house.service_qos())
-        self._inbox = Inbox(house, service.request, self._reader)
-        self._arrivals = Arrivals(house, self._reader) if house.setup.wait != "callback" else None
+        self._topics = [participant.topic(message, link) for message in (service.request, service.reply)]
+        self._reader = participant.reader(self._topics[0], participant.service_qos())
+        self._writer = participant.writer(self._topics[1], participant.service_qos())
+        self._inbox = Inbox(participant, service.request, self._reader)
+        self._arrivals = Arrivals(participant, self._reader) if participant.setup.wait != "callback" else None
         self._called: Called | None = None
 
     def poll(self, timeout_s: float, handle: Handle) -> int:
@@ -75,9 +75,9 @@ class Server:
 
     def _answer(self, request: Any, handle: Handle) -> None:
         def reply(payload_bytes: int, fill: Fill) -> bool:
-            sample = self._outgoing.filled(payload_bytes, fill)
+            sample = self._outgoing.write(payload_bytes, fill)
             sample.client, sample.number = request.client, request.number
-            return written(self._writer, sample)
+            return write_sample(self._writer, sample)
 
         handle(*self._request.read(request), reply)
 
