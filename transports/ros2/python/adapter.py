@@ -28,7 +28,7 @@ class Publisher:
         self._publisher = self._node.create_publisher(carrier.message, name_of(link), house.qos)
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
-        return self.forward(self._carrier.written(payload_bytes, fill))
+        return self.forward(self._carrier.write(payload_bytes, fill))
 
     def forward(self, native: Any) -> bool:
         self._publisher.publish(native)
@@ -89,7 +89,7 @@ class Answer:
         handle(*self._carrier.read(self._request.it), self._reply)
 
     def _reply(self, payload_bytes: int, fill: Fill) -> bool:
-        self._response.it, self._given = self._carrier.written(payload_bytes, fill), True
+        self._response.it, self._given = self._carrier.write(payload_bytes, fill), True
         return True
 
     def given(self) -> Any:
@@ -160,7 +160,7 @@ class Client:
         self._polled = Polled(house, node)
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
-        request = self._carrier.service.Request(it=self._carrier.written(payload_bytes, fill))
+        request = self._carrier.service.Request(it=self._carrier.write(payload_bytes, fill))
         self._client.call_async(request).add_done_callback(lambda future: self._replies.append(future.result()))
         return True
 

@@ -14,10 +14,8 @@ from std_msgs.msg import Header
 
 from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Setup
 from hopmeter.node.loading import search_path
-from hopmeter.node.typed import header_of, label, sent_of
+from hopmeter.node.typed import SECOND_NS, header_of, label, nanoseconds, no_payload_field, sent_of
 from hopmeter.system import paths
-
-SECOND_NS = 1_000_000_000
 
 
 def services_folder() -> Path:
@@ -54,14 +52,14 @@ class Carrier:
         self.message = Header if self.is_timing else Image
         self.service = CarryTiming if self.is_timing else CarryImage
 
-    def written(self, payload_bytes: int, fill: Fill) -> Any:
+    def write(self, payload_bytes: int, fill: Fill) -> Any:
         """Has a frame written into a fresh message."""
         if self.is_timing and payload_bytes:
-            raise AdapterError("std_msgs/Header has no field for a payload", "ask for the payload `bytes`")
+            raise no_payload_field(payload_bytes)
         # Of this very type, its octets are neither checked one by one nor copied when they are set.
         header, payload = bytearray(HEADER_BYTES), array("B", bytes(payload_bytes))
         fill(header, payload)
-        fields = Header(stamp=stamp(header), frame_id=label(header))
+        fields = Header(stamp=time_sent(header), frame_id=label(header))
         return fields if self.is_timing else self._image(fields, payload)
 
     def _image(self, fields: Any, payload: array[int]) -> Any:
@@ -92,11 +90,11 @@ class PlainCarrier(Carrier):
             )
         self.message = fitting[0]
 
-    def written(self, payload_bytes: int, fill: Fill) -> Any:
+    def write(self, payload_bytes: int, fill: Fill) -> Any:
         """Has a frame written into a fresh message."""
         message, header = self.message(), bytearray(HEADER_BYTES)
         fill(header, message.data[:payload_bytes])
-        message.stamp, message.length = stamp(header), payload_bytes
+        message.stamp, message.length = time_sent(header), payload_bytes
         message.label[:] = np.frombuffer(label(header).encode(), np.uint8)
         return message
 
@@ -111,11 +109,7 @@ def topic_carrier(setup: Setup) -> Carrier:
     return PlainCarrier(setup) if setup.settings["message"] == "plain" else Carrier(setup)
 
 
-def stamp(header: bytearray) -> Any:
-    """When a frame was sent."""
+def time_sent(header: bytearray) -> Any:
+    """When a frame was sent, as ROS 2 has it."""
     seconds, nanoseconds = divmod(sent_of(header), SECOND_NS)
     return Time(sec=seconds, nanosec=nanoseconds)
-
-
-def nanoseconds(stamp: Any) -> int:
-    return int(stamp.sec * SECOND_NS + stamp.nanosec)

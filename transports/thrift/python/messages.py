@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from hopmeter.node.contract import Fill, Setup
-from hopmeter.node.typed import header_of, label, sent_of, seq_of
+from hopmeter.node.typed import header_of, label, nanoseconds, sent_of, signed_seq, stamp
 
 from .hopmeter_idl.ttypes import Image, Stamp, Timing
-
-SECOND_NS = 1_000_000_000
 
 
 class Messages:
@@ -26,18 +24,16 @@ class Messages:
         fill(self._header, self._payload)
         if self.method == "image":
             return self._image(bytes(self._payload))
-        seq = seq_of(self._header)
-        number = seq - (seq >> 63 << 64)  # Thrift's integers have a sign
-        return Timing(number, sent_of(self._header), label(self._header), bytes(self._payload))
+        return Timing(signed_seq(self._header), sent_of(self._header), label(self._header), bytes(self._payload))
 
     def _image(self, data: bytes) -> Image:
-        stamp = Stamp(*divmod(sent_of(self._header), SECOND_NS))
-        return Image(stamp, label(self._header), self._height, self._width, "rgb8", 3 * self._width, data)
+        return Image(
+            Stamp(*stamp(self._header)), label(self._header), self._height, self._width, "rgb8", 3 * self._width, data
+        )
 
 
 def read(message: Timing | Image) -> tuple[bytes, bytes]:
     """The frame that a message carries: header and payload."""
     if isinstance(message, Timing):
         return header_of(message.source, message.nanosec, len(message.padding)), message.padding
-    sent_ns = message.stamp.sec * SECOND_NS + message.stamp.nanosec
-    return header_of(message.frame_id, sent_ns, len(message.data)), message.data
+    return header_of(message.frame_id, nanoseconds(message.stamp), len(message.data)), message.data
