@@ -24,9 +24,9 @@ OFFERS = """
 
 - **Calls**: `native` uses the transport's own requests and replies; `duplex` carries them over two
   publish-subscribe links.
-- **Placements**: `thread` has both ends in one process, `process` in two.
-- **Waits**: `spin` looks again and again, `block` sleeps in the transport, `callback` runs on the thread that the
-  transport calls it from.
+- **Placements**: `thread` runs all participants in one process, `process` each in its own.
+- **Waits**: `spin` looks again and again, `block` sleeps in the transport, `callback` runs on a thread of the
+  transport.
 - **Who installs it**: `hopmeter build` installs what the registries and the system's packages have. Installing
   packages of the system needs root or sudo without a password; otherwise `hopmeter build` prints the command.
 
