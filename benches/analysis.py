@@ -10,7 +10,6 @@ import json
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ LIMIT_MB = 1000.0
 PATIENCE_S = 120.0
 PERIOD_NS = 10_000
 
-CHAIN = Cell(
+CHAIN = Cell.of(
     id="one-hop",
     transport="made-up",
     language="rust",
@@ -47,7 +46,7 @@ CHAIN = Cell(
     sinks=1,
     trials=TRIALS,
 )
-CASES = {"one-hop": CHAIN, "twenty-relays": replace(CHAIN, id="twenty-relays", relays=20)}
+CASES = {"one-hop": CHAIN, "twenty-relays": CHAIN.with_values(id="twenty-relays", relays=20)}
 
 MEASURED = """
 import json, sys
@@ -80,7 +79,7 @@ def raw_file(path: Path, participant: int, **times: np.ndarray[Any, Any]) -> Pat
 
 def make_trial(folder: RunFolder, cell: Cell, trial: int, scratch: Path) -> None:
     """Latencies with a long tail, so that nothing about them is easy."""
-    places = cell.relays + 2
+    places = cell.axes.relays + 2
     messages = ROWS // TRIALS // places
     random = np.random.default_rng(trial)
     intended = 10**15 + np.arange(messages) * PERIOD_NS
@@ -98,7 +97,7 @@ def make_trial(folder: RunFolder, cell: Cell, trial: int, scratch: Path) -> None
 
 def make_run(results: Path, cell: Cell) -> Path:
     """A run of one cell."""
-    about = {"cells": [{**cell.as_json(), "messages": ROWS // TRIALS // (cell.relays + 2)}]}
+    about = {"cells": [cell.with_values(messages=ROWS // TRIALS // (cell.axes.relays + 2)).as_json()]}
     folder = RunFolder.create(results, cell.id, about)
     for trial in range(TRIALS):
         make_trial(folder, cell, trial, results)

@@ -131,7 +131,7 @@ def main(asked: Sequence[str]) -> int:
     benches = [each for each in BENCHES if not asked or each.name in asked]
     minutes = math.ceil(sum(each.seconds for each in benches) / 60)
     print(f"{len(benches)} benches of {PAIRS} pairs: about {minutes} minutes, {AS_WELL}")
-    for each in findings({**description.describe(), "awake": os.access(BOUND, os.W_OK)}):
+    for each in findings({**description.describe(), "no_idle_states": os.access(BOUND, os.W_OK)}):
         if each["level"] == "hurts":
             print(f"what hurts here, {each['subject']}: {each['says']} ({each['remedy']})")
     outcomes: list[Outcome] = []

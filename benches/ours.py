@@ -42,7 +42,7 @@ def _planned(scenario: str) -> tuple[Plan, World]:
     names = asked["transport"]
     here = world(tuple([names] if isinstance(names, str) else names))
     made = plan.make("bench", checked(Scenario, asked, "the bench's scenario"), here)
-    ranked = [cell for cell in made.cells if cell.ranked]
+    ranked = [cell for cell in made.cells if cell.comparison.ranked]
     if dropped := [cell.dropped for cell in ranked if cell.dropped]:
         raise NothingMeasuredError("; ".join(dropped))
     return Plan(made.name, made.scenario, ranked, made.seed), here

@@ -43,8 +43,8 @@ def cells(asked: argparse.Namespace, world: World) -> Iterator[Cell]:
     table |= {"transport": asked.transport.split(","), "pattern": asked.pattern.split(",")}
     seen = set()
     for cell in plan.make("starting", Scenario.model_validate(table), world).runnable:
-        which = cell.transport, cell.language, cell.pattern
-        is_asked = asked.transport == "all" or cell.transport in table["transport"]  # floors come along, too
+        which = cell.axes.transport, cell.axes.language, cell.axes.pattern
+        is_asked = asked.transport == "all" or cell.axes.transport in table["transport"]  # floors come along, too
         if is_asked and which not in seen:
             seen.add(which)
             yield cell
@@ -52,23 +52,25 @@ def cells(asked: argparse.Namespace, world: World) -> Iterator[Cell]:
 
 def started(cell: Cell, world: World, folder: Path, alarm: Alarm, ground: ScratchDir) -> tuple[float | None, str]:
     """Seconds from nothing, its daemon included, to when message 0 was due; and what failed or was lost."""
-    ready = {cell.language: world.ready[cell.transport, cell.language]}
-    work = Work(cell, 0, 0, 0, world.manifests[cell.transport], ready, logs=folder)
+    ready = {cell.axes.language: world.ready[cell.axes.transport, cell.axes.language]}
+    work = Work(cell, 0, 0, 0, world.manifests[cell.axes.transport], ready, logs=folder)
     began_ns = time.monotonic_ns()
     with executed(work, ground, alarm) as outcome:
         result = outcome.result
     if not result.good:
         return None, result.reason
     came = max(each["received"] for node in result.nodes for each in node["participants"] if each["role"] in LAST)
-    return (result.start_ns - began_ns) / 1e9, f"; {cell.messages - came} lost" if came < cell.messages else ""
+    return (
+        result.start_ns - began_ns
+    ) / 1e9, f"; {cell.schedule.messages - came} lost" if came < cell.schedule.messages else ""
 
 
 def line(cell: Cell, seconds: float | None, faults: str) -> tuple[str, bool]:
     """As it is printed, and whether it holds; 22 processes have no limit, since they all start on the same cores."""
-    name = f"{cell.transport} ({cell.language}), {cell.pattern}, {cell.wait}"
+    name = f"{cell.axes.transport} ({cell.axes.language}), {cell.axes.pattern}, {cell.axes.wait}"
     if seconds is None:
         return f"{name:44}      -     FAILED: {faults}", False
-    if cell.placement == "process":
+    if cell.axes.placement == "process":
         return f"{name:44} {seconds:6.2f} s   told{faults}", True
     holds = seconds <= LIMIT_S
     verdict = "holds" if holds else "MISSED"

@@ -70,9 +70,9 @@ def planned(case: Case) -> Cell:
     asked: dict[str, Any] = {**ASKED, "transport": name, "language": case.sender, "wait": case.wait}
     world = World({name: case.manifest}, {key: each for key, each in ANSWERS.items() if key[0] == name}, Machine.here())
     cells = plan.make("nesting", Scenario.model_validate(asked), world).cells
-    candidates = [cell for cell in cells if cell.transport == name]
+    candidates = [cell for cell in cells if cell.axes.transport == name]
     # The synthetic transport is in no ranking, and memory is its own floor.
-    cell = next((cell for cell in candidates if cell.ranked), candidates[0])
+    cell = next((cell for cell in candidates if cell.comparison.ranked), candidates[0])
     assert not cell.dropped, cell.dropped
     return cell
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from hopmeter.model.cell import Cell
@@ -10,7 +9,7 @@ from hopmeter.model.cell import Cell
 MEASURED = ("ok", "saturated")
 """What a real cell says that was measured: on a busy machine the last messages of a short trial may come late."""
 
-CELL = Cell(
+CELL = Cell.of(
     id="c1",
     transport="made-up",
     language="rust",
@@ -31,4 +30,4 @@ CELL = Cell(
 
 def cell(**changes: Any) -> Cell:
     """The same with other values."""
-    return replace(CELL, **changes)
+    return CELL.with_values(**changes)

@@ -68,22 +68,22 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
 
 def _cut_short(cell: Cell, trials: Sequence[Judged]) -> list[str]:
     """What is said of an unpaced cell whose trials ended before they had the messages that were asked for."""
-    if cell.rate_hz is not None or cell.timed:
+    if cell.axes.rate_hz is not None or cell.schedule.timed:
         return []  # a source that is slower than its rate is told as overload
     cut = [each.measured for each in trials if each.measured and tallied(each.result, "limit_reached")]
-    fewest, asked = min((each.counts.messages for each in cut), default=0), cell.messages * cell.pairs
+    fewest, asked = min((each.counts.messages for each in cut), default=0), cell.schedule.messages * cell.axes.pairs
     if not cut or fewest >= asked:
         return []
-    return [f"only {fewest} of {asked} messages within {cell.limit_s:g} s; ask for fewer, or give a duration"]
+    return [f"only {fewest} of {asked} messages within {cell.schedule.limit_s:g} s; ask for fewer, or give a duration"]
 
 
 def _asked(cell: Cell) -> dict[str, Any]:
-    columns = {name: getattr(cell, name) for name in PLANNED}
-    forward = cell.forward if cell.relays else None
-    asking = cell.asking if cell.pattern == "scatter" else None
-    ideal_us = None if cell.ideal_s is None else cell.ideal_s * 1e6
-    told = {"forward": forward, "asking": asking, "ideal_us": ideal_us}
-    return columns | {"cell": cell.id, "quick": cell.trials < QUICK_TRIALS} | told
+    columns = {name: cell[name] for name in PLANNED}
+    forward = cell.carriage.forward if cell.axes.relays else None
+    dispatch = cell.axes.dispatch if cell.axes.pattern == "scatter" else None
+    ideal_us = None if cell.axes.ideal_s is None else cell.axes.ideal_s * 1e6
+    told = {"forward": forward, "dispatch": dispatch, "ideal_us": ideal_us}
+    return columns | {"cell": cell.id, "quick": cell.schedule.trials < QUICK_TRIALS} | told
 
 
 def _status(cell: Cell, trials: Sequence[Judged]) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def _counts(cell: Cell, results: Sequence[TrialResult], trials: Sequence[Measure
         **{name: getattr(counts, name) for name in names},
         **{name: sum(tallied(each, name) for each in results) for name in told},
         "achieved_hz": sum(rates) / len(rates) if rates else None,
-        "achieved_mb_s": counts.received * cell.frame_bytes / 1e6 / seconds if seconds else None,
+        "achieved_mb_s": counts.received * cell.carriage.frame_bytes / 1e6 / seconds if seconds else None,
         **resources.reports(results),
     }
 
@@ -181,7 +181,7 @@ def _chain(cell: Cell, trials: Sequence[Any]) -> dict[str, Any]:
     whole = summary(CHAIN, trials, ("p50", "p90"))
     names = [f"{each}{end}_us" for each in ("p50", "p90") for end in ("", "_low", "_high")]
     known = {name: whole.get(f"{CHAIN}_{name}") for name in names}
-    return {f"chain_per_hop_{name}": None if value is None else value / cell.hops for name, value in known.items()}
+    return {f"chain_per_hop_{name}": None if value is None else value / cell.axes.hops for name, value in known.items()}
 
 
 def _negative(trial: Measured) -> int:

@@ -54,15 +54,15 @@ def latencies(flow: Flow) -> Pieces:
 def _spans(flow: Flow) -> Iterator[Span]:
     """What a user waits for. A ring has a round trip and nothing else: it is no one-way time."""
     sent, done = flow.sent, flow.done
-    if flow.cell.pattern == "pubsub" and not flow.one_way:
+    if flow.cell.axes.pattern == "pubsub" and not flow.one_way:
         yield from (("roundtrip", done, sent), (CHAIN, done, sent))
         return
     yield from (("response", done, flow.intended), ("service", done, sent))
-    if flow.cell.pattern == "pubsub":
+    if flow.cell.axes.pattern == "pubsub":
         yield CHAIN, done, sent
         return
     yield from (("roundtrip", lane.replied, lane.sent) for lane in flow.lanes)
-    if flow.cell.pattern == "scatter":
+    if flow.cell.axes.pattern == "scatter":
         yield "gather", done, sent
     else:
         yield CHAIN, flow.ends[0].arrived, sent
@@ -74,21 +74,21 @@ def _inner_spans(flow: Flow) -> Iterator[Span]:
     yield from (("encode", lane.encoded, lane.sent) for lane in flow.lanes if lane.encoded is not None)
     yield from (("decode", end.decoded, end.arrived) for end in flow.ends if end.decoded is not None)
     yield from (("decode", lane.decoded, lane.replied) for lane in flow.lanes if lane.decoded is not None)
-    if flow.cell.work.startswith("copy"):
+    if flow.cell.axes.work.startswith("copy"):
         workers = [each for each in (*flow.relays, *flow.ends) if len(each.forwarded)]
         yield from (("copy", each.forwarded, each.arrived) for each in workers)
-    if flow.cell.pattern != "pubsub":
+    if flow.cell.axes.pattern != "pubsub":
         yield from (("server", end.forwarded, end.arrived) for end in flow.ends)
         yield "overhead", flow.done, _plus(flow.sent, _held(flow))
-        if flow.cell.ideal_s is not None:
-            yield "excess", flow.done, _later(flow.sent, flow.cell.ideal_s)
+        if flow.cell.axes.ideal_s is not None:
+            yield "excess", flow.done, _later(flow.sent, flow.cell.axes.ideal_s)
 
 
 def _held(flow: Flow) -> Times:
     """How long those who answer held each request: one after the other, or asked at once the slowest of them."""
     holds = [hold(each) for each in (*flow.relays, *flow.ends)]
     missing = np.logical_or.reduce([each == NONE_NS for each in holds])
-    at_once = flow.cell.pattern == "scatter" and flow.cell.asking == "parallel"
+    at_once = flow.cell.axes.pattern == "scatter" and flow.cell.axes.dispatch == "parallel"
     held: Times = (np.maximum if at_once else np.add).reduce(holds)
     held[missing] = NONE_NS
     return held

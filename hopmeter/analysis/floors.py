@@ -10,19 +10,21 @@ from hopmeter.model.cell import Cell
 
 def headline(cell: Cell) -> str:
     """The figure a cell is ranked by: what its user waits for, from when it was due where there is a schedule."""
-    return "gather" if cell.pattern == "scatter" and cell.pacing.awaits_return else cell.pacing.latency
+    return "gather" if cell.axes.pattern == "scatter" and cell.axes.pacing.awaits_return else cell.axes.pacing.latency
 
 
 def set_floor(cell: Cell, row: dict[str, Any], rows: Mapping[str, dict[str, Any]]) -> None:
     """Fills in `floor_us`, `times_floor` and `floor_reason` from the p50 of the floor's row."""
-    floor = rows.get(cell.floor or "")
+    floor = rows.get(cell.comparison.floor or "")
     if floor is None:
-        row["floor_reason"] = cell.floor_reason or "the run has no floor for this cell"
+        row["floor_reason"] = cell.comparison.floor_reason or "the run has no floor for this cell"
         return
     column = f"{headline(cell)}_p50_us"
     usable = floor["status"] == "ok" and floor[column] is not None
     if not usable:
-        row["floor_reason"] = f"the floor {cell.floor} is {floor['status']}: {floor['reason'] or 'too few samples'}"
+        row["floor_reason"] = (
+            f"the floor {cell.comparison.floor} is {floor['status']}: {floor['reason'] or 'too few samples'}"
+        )
         return
     row["floor_us"], row["floor_reason"] = floor[column], None
     if row[column] is not None and floor[column] > 0:

@@ -61,7 +61,7 @@ class Flow:
     @property
     def one_way(self) -> bool:
         """Whether it ends at sinks, and not where it began."""
-        return self.cell.pattern == "pubsub" and not self.cell.is_ring
+        return self.cell.axes.pattern == "pubsub" and not self.cell.axes.is_ring
 
     @property
     def intended(self) -> Times:
@@ -99,7 +99,7 @@ class Flow:
         """(arrived, left) of every hop, from the source on; the last place has one for each sink or server."""
         lefts = [self.lanes[0].left, *(relay.forwarded for relay in self.relays)]
         chain = [(relay.arrived, left) for relay, left in zip(self.relays, lefts, strict=False)]
-        if self.cell.pattern == "scatter":
+        if self.cell.axes.pattern == "scatter":
             return [(end.arrived, lane.left) for end, lane in zip(self.ends, self.lanes, strict=True)]
         if not self.ends:
             return [*chain, (self.lanes[0].replied, lefts[-1])]

@@ -49,11 +49,11 @@ def paced(flow: Flow) -> Pace:
     begun_ns = int(due.min()) if len(due) else 0
     achieved_hz, span_ns = _rate(known, begun_ns)
     asked_hz, asked_ns = _rate(due, begun_ns)
-    scheduled = flow.cell.pacing.is_scheduled and len(known) >= LEAST
+    scheduled = flow.cell.axes.pacing.is_scheduled and len(known) >= LEAST
     behind = scheduled and _behind(achieved_hz, asked_hz, _medians(sent, intended), asked_ns)
     backlog = scheduled and _backlog(_medians(done, intended), asked_ns, len(due))
     seconds = max(span_ns, int(done.max(initial=begun_ns)) - begun_ns) / 1e9
-    turn_ns = asked_ns / max(len(due) - 1, 1) * flow.cell.burst
+    turn_ns = asked_ns / max(len(due) - 1, 1) * flow.cell.axes.burst
     queued_ns, long_ns = _standing(flow, turn_ns) if scheduled else (0.0, 0.0)
     return Pace(achieved_hz, asked_hz if scheduled else None, behind, backlog, seconds, turn_ns, queued_ns, long_ns)
 

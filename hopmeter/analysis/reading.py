@@ -29,7 +29,7 @@ def flows(cell: Cell, samples: Samples) -> Iterator[Flow]:
     strangers = set(samples.participants) - {each.id for each in participants}
     if strangers:
         raise _implausible(samples, f"participant {min(strangers)} is not in the cell {cell.id}")
-    for number in range(cell.pairs):
+    for number in range(cell.axes.pairs):
         yield _flow(cell, samples, [each for each in participants if each.flow == number])
 
 
@@ -38,19 +38,19 @@ def _flow(cell: Cell, samples: Samples, participants: list[Participant]) -> Flow
     lanes = _lanes(cell, samples, origin.id)
     relays = [_place(cell, samples, each, lanes[0]) for each in others if each.role == "relay"]
     ends = [each for each in others if each.role != "relay"]
-    of_lane = lanes if cell.pattern == "scatter" else lanes * len(ends)
+    of_lane = lanes if cell.axes.pattern == "scatter" else lanes * len(ends)
     places = [_place(cell, samples, each, lane) for each, lane in zip(ends, of_lane, strict=True)]
     return Flow(cell, lanes, relays, places)
 
 
 def _lanes(cell: Cell, samples: Samples, origin: int) -> list[Lane]:
-    if cell.pattern == "pubsub" and not cell.is_ring:
+    if cell.axes.pattern == "pubsub" and not cell.axes.is_ring:
         return [_source(cell, samples, origin)]
     rows = samples.of(origin, "seq", "copy", "intended_ns", "sent_ns", "arrived_ns", *_codec(cell))
-    if cell.pattern == "pubsub":
+    if cell.axes.pattern == "pubsub":
         came_back = rows["arrived_ns"] != NONE_NS
         return [_lane(samples, _where(rows, ~came_back), _where(rows, came_back))]
-    count = cell.sinks if cell.pattern == "scatter" else 1
+    count = cell.axes.sinks if cell.axes.pattern == "scatter" else 1
     lanes = [_where(rows, rows["copy"] == number) for number in range(count)]
     messages = max(_messages(samples, lane["seq"]) for lane in lanes)
     return [_lane(samples, lane, _where(lane, lane["arrived_ns"] != NONE_NS), messages) for lane in lanes]
@@ -64,7 +64,7 @@ def _source(cell: Cell, samples: Samples, origin: int) -> Lane:
 
 def _codec(cell: Cell) -> list[str]:
     """Columns that only a codec fills, and only where it is not the transport that encodes."""
-    return [] if cell.codec == "none" or cell.own_encoders else ["encoded_ns", "decoded_ns"]
+    return [] if cell.axes.codec == "none" or cell.carriage.own_encoders else ["encoded_ns", "decoded_ns"]
 
 
 def _where(rows: Columns, chosen: NDArray[np.bool_]) -> Columns:
@@ -101,7 +101,7 @@ def _messages(samples: Samples, seqs: Times) -> int:
 
 def _place(cell: Cell, samples: Samples, who: Participant, lane: Lane) -> Place:
     passes_on = who.role != "sink"
-    forwarding = ["forwarded_ns"] if passes_on or (cell.sinks_work and cell.work != "none") else []
+    forwarding = ["forwarded_ns"] if passes_on or (cell.axes.sinks_work and cell.axes.work != "none") else []
     names = ["arrived_ns", *forwarding, *_decoding(cell, who)]
     rows = samples.of(who.id, "seq", *names)
     arrivals = Arrivals(rows["seq"], len(lane.intended))

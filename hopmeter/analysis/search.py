@@ -45,7 +45,7 @@ class Hunt:
 
     def _next(self, steps: Sequence[Cell]) -> Cell | None:
         rows = [self._row(step) for step in steps]
-        held = {step.rate_hz or 0.0: not why_not(row, self._search) for step, row in zip(steps, rows, strict=True)}
+        held = {step.axes.rate_hz or 0.0: not why_not(row, self._search) for step, row in zip(steps, rows, strict=True)}
         if not any(held.values()) and rows[-1]["status"] == "failed":
             return None  # it is broken and not too slow; a lower rate would only fail again
         rate = next_rate(self._search, held)
@@ -61,8 +61,8 @@ def by_search(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
     """The steps of every search, in the order in which they were taken."""
     found: dict[str, list[Cell]] = {}
     for cell in cells:
-        if cell.search and not cell.dropped:
-            found.setdefault(cell.search, []).append(cell)
+        if cell.comparison.search and not cell.dropped:
+            found.setdefault(cell.comparison.search, []).append(cell)
     return found
 
 

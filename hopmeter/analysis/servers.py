@@ -21,7 +21,7 @@ LAST = "last"
 
 def by_server(flow: Flow) -> Pieces:
     """`roundtrip 0`, `held 0`, … in nanoseconds, and who was last; nothing where no scatter was asked."""
-    if flow.cell.pattern != "scatter":
+    if flow.cell.axes.pattern != "scatter":
         return {}
     cut = trimmed(flow)
     figures: Pieces = {}
@@ -29,7 +29,7 @@ def by_server(flow: Flow) -> Pieces:
         held = hold(end)[cut]
         figures[f"roundtrip {number}"] = [minus(lane.replied[cut], lane.sent[cut])]
         figures[f"held {number}"] = [held[held != NONE_NS]]
-    if flow.cell.asking == "parallel":
+    if flow.cell.axes.dispatch == "parallel":
         replied = np.stack([lane.replied[cut] for lane in flow.lanes])
         figures[LAST] = [replied.argmax(axis=0)[(replied != NONE_NS).all(axis=0)]]
     return figures
@@ -37,11 +37,11 @@ def by_server(flow: Flow) -> Pieces:
 
 def columns(cell: Cell, trials: Sequence[Pieces]) -> dict[str, Any]:
     """The columns `servers_…` from what the trials measured; null where the pattern has no servers to tell apart."""
-    if cell.pattern != "scatter":
+    if cell.axes.pattern != "scatter":
         return {}
     found: dict[str, Any] = {}
     for figure, statistics in STATISTICS.items():
-        each = [summary("", [trial.get(f"{figure} {n}", []) for trial in trials], ()) for n in range(cell.sinks)]
+        each = [summary("", [trial.get(f"{figure} {n}", []) for trial in trials], ()) for n in range(cell.axes.sinks)]
         for statistic in statistics:
             found[f"servers_{figure}_{statistic}_us"] = [one.get(f"_{statistic}_us") for one in each]
     return found | {"servers_last_share": _shares(cell, trials)}
@@ -52,5 +52,5 @@ def _shares(cell: Cell, trials: Sequence[Pieces]) -> list[float] | None:
     messages = sum(map(len, pieces))
     if not messages:
         return None
-    counts = np.bincount(np.concatenate(pieces), minlength=cell.sinks)
+    counts = np.bincount(np.concatenate(pieces), minlength=cell.axes.sinks)
     return [int(count) / messages for count in counts]

@@ -32,13 +32,15 @@ def columns(cell: Cell, trials: Sequence[Pieces]) -> dict[str, Any]:
     """The columns `sinks_…` from what the trials measured; null where there are no sinks to tell apart."""
     if not _several(cell):
         return {}
-    each = [summary("", [trial.get(f"service {n}", []) for trial in trials], ()) for n in range(cell.sinks)]
+    each = [summary("", [trial.get(f"service {n}", []) for trial in trials], ()) for n in range(cell.axes.sinks)]
     found: dict[str, Any] = {
         f"sinks_service_{statistic}_us": [one.get(f"_{statistic}_us") for one in each] for statistic in STATISTICS
     }
-    received = [[int(piece.sum()) for trial in trials for piece in trial[f"received {n}"]] for n in range(cell.sinks)]
+    received = [
+        [int(piece.sum()) for trial in trials for piece in trial[f"received {n}"]] for n in range(cell.axes.sinks)
+    ]
     return found | {"sinks_received": [sum(one) for one in received]}
 
 
 def _several(cell: Cell) -> bool:
-    return cell.pattern == "pubsub" and not cell.is_ring and cell.sinks > 1
+    return cell.axes.pattern == "pubsub" and not cell.axes.is_ring and cell.axes.sinks > 1

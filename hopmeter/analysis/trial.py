@@ -72,7 +72,7 @@ def measure(cell: Cell, path: Path) -> Measured:
         trial.counts += _counts(flow)
         trial.paces.append(paced(flow))
         pieces = latencies(flow) | by_server(flow) | by_sink(flow)
-        if cell.pacing.is_scheduled:
+        if cell.axes.pacing.is_scheduled:
             pieces[PACING] = [minus(flow.sent, flow.intended)]
         for name, each in pieces.items():
             trial.latencies.setdefault(name, []).extend(each)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from typing import Any
 
 from hopmeter.errors import HopmeterError, StoppedError
 
@@ -17,6 +19,7 @@ def run() -> None:
         from hopmeter.system import terminal
 
         terminal.replace_what_cannot_be_encoded()
+        warnings.showwarning = _show_warning
         register_all()
         app()
     except HopmeterError as failed:
@@ -42,6 +45,11 @@ def _is_ctrl_c(ended: SystemExit) -> bool:
 def _stop() -> None:
     print("\nhopmeter: stopped", file=sys.stderr)
     sys.exit(INTERRUPTED)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Says in a line what Python would say with the place in hopmeter that noticed it."""
+    print(f"hopmeter: {message}", file=sys.stderr)
 
 
 def fail(failed: HopmeterError) -> None:

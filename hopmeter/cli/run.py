@@ -55,9 +55,11 @@ def run(
     sinks: Annotated[Text, _axis("Receivers of the last hop; servers in scatter.")] = None,
     pairs: Annotated[Text, _axis("Independent pairs at once.")] = None,
     work: Annotated[Text, _axis("What a relay or server does: none, sleep:T, spin:T, copy:N, sleep:T/T/T.")] = None,
-    asking: Annotated[Text, _axis("Whether a scatter asks its servers at once: parallel, sequential.")] = None,
+    dispatch: Annotated[Text, _axis("Whether a scatter asks its servers at once: parallel, sequential.")] = None,
     burst: Annotated[Text, _axis("Messages per burst.")] = None,
-    heap: Annotated[Text, _axis("kept, libc: freed memory is kept for the next message, or as libc does.")] = None,
+    heap: Annotated[
+        Text, _axis("retain, libc: nodes retain freed memory for the next message, or do as libc does.")
+    ] = None,
     setting: Annotated[
         list[str] | None,
         typer.Option(
@@ -74,9 +76,13 @@ def run(
     seed: Annotated[int | None, _length("Of the trials' order; drawn and recorded where absent.")] = None,
     fifo: Annotated[int | None, typer.Option(help="SCHED_FIFO priority of the nodes; needs the right to it.")] = None,
     mlock: Annotated[bool | None, typer.Option(help="Lock the nodes' memory.", show_default=False)] = None,
-    awake: Annotated[
+    no_idle_states: Annotated[
         bool | None,
-        typer.Option(help="Keep idle cores awake while measuring; needs the right to it.", show_default=False),
+        typer.Option(
+            "--no-idle-states/--idle-states",
+            help="Keep idle cores from sleeping while measuring; needs the right to it.",
+            show_default=False,
+        ),
     ] = None,
     sample_cpu: Annotated[bool | None, typer.Option(help="Sample CPU every second.", show_default=False)] = None,
     out: Annotated[
@@ -85,6 +91,8 @@ def run(
     resume: Annotated[Path | None, typer.Option(metavar="DIR", help="Go on with an interrupted run.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the cells, and what is dropped and why.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, a line a cell.")] = False,
+    asking: Annotated[Text, typer.Option(hidden=True)] = None,
+    awake: Annotated[bool | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Measure a scenario. Every axis can be given or replaced; what cannot be is dropped and said.
 

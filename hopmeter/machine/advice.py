@@ -15,7 +15,7 @@ def findings(machine: Machine | None = None) -> list[Finding]:
     return [judge(machine) for judge in JUDGES]
 
 
-AWAKE = "compare transports with `hopmeter run --awake`, which holds /dev/cpu_dma_latency at 0"
+AWAKE = "compare transports with `hopmeter run --no-idle-states`, which holds /dev/cpu_dma_latency at 0"
 LONG_US = 50_000.0
 """A core that looks for work for so long has not halted when the next image is due."""
 
@@ -89,7 +89,7 @@ def _plain(subject: str, value: str) -> Finding:
 
 def _idle_states(machine: Machine) -> Finding:
     exit_us = machine["idle_exit_us"]
-    if machine.get("awake"):
+    if machine.get("no_idle_states"):
         return _awake(machine)
     if machine.get("halt_poll_us") is not None:
         return _halting(machine["halt_poll_us"])
@@ -117,8 +117,8 @@ def _awake(machine: Machine) -> Finding:
         return finding(
             "idle states",
             "hurts",
-            "`awake` was asked for in vain: without a driver of idle states this kernel halts idle cores all the same",
-            "boot with idle=poll to keep cores awake, or leave `awake` out",
+            "`no_idle_states` was asked for in vain: without a driver of idle states idle cores halt all the same",
+            "boot with idle=poll to keep cores awake, or leave `no_idle_states` out",
         )
     return finding("idle states", "good", "none: idle cores are kept awake while this is measured")
 

@@ -1,48 +1,22 @@
-"""A cell: one fully determined configuration."""
+"""A cell: one fully determined configuration, as planned. A row of `cells.parquet` holds what was measured of it."""
 
 from __future__ import annotations
 
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import Any
 
 from hopmeter.model import units
 from hopmeter.model.paces import PACES, Pace, PaceName
 
-AXES = (
-    "pattern",
-    "placement",
-    "wait",
-    "cores",
-    "payload",
-    "touch",
-    "codec",
-    "device",
-    "share",
-    "pace",
-    "rate_hz",
-    "relays",
-    "sinks",
-    "pairs",
-    "work",
-    "asking",
-    "burst",
-    "heap",
-)
-"""The fields that a scenario may give several values of, beside transport, language and settings."""
-
 CALL_S = 10.0
 """How long a client waits at least for a reply that does not come."""
+HEADER_BYTES = 64
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One fully determined configuration, as `run.json` keeps it and `cells.parquet` repeats it.
+class Axes:
+    """What a scenario may give several values of. `language` is source>relay>sink, shortened where all are the same."""
 
-    `language` is source>relay>sink, shortened to one word where all are the same. `core_list` holds the cores that
-    participant i takes at i modulo its length; empty means unpinned. Times are nanoseconds, sizes bytes.
-    """
-
-    id: str
     transport: str
     language: str
     pattern: str
@@ -50,73 +24,23 @@ class Cell:
     wait: str
     cores: str
     payload: str
-    payload_bytes: int
     touch: str
     codec: str
-    pace: PaceName
-    rate_hz: float | None
-    relays: int
-    sinks: int
-    pairs: int = 1
-    messages: int = 1000
-    warmup: int = 0
-    trials: int = 5
     device: str = "cpu"
     """Where the object of a codec lives."""
     share: str = "none"
     """How an object on a GPU gets to another process: through the host, or `cuda-ipc`, by a handle of its memory."""
+    pace: PaceName = "open"
+    rate_hz: float | None = None
+    relays: int = 0
+    sinks: int = 1
+    pairs: int = 1
     work: str = "none"
-    asking: str = "parallel"
+    dispatch: str = "parallel"
     """Whether a scatter asks its servers at once or one after the other."""
-    reply: str = "echo"
-    checksum: bool = False
-    profile: str = ""
-    """Settings that differ from the manifest's defaults, as `name=value name=value`; empty for the default profile."""
-    settings: dict[str, Any] = field(default_factory=dict)
-    """Every setting, resolved."""
-    core_list: tuple[int, ...] = ()
-    spin_us: float | None = None
-    """None: learned by whoever sleeps."""
     burst: int = 1
-    heap: str = "kept"
-    """Whether the nodes' C library keeps what they free, or does by itself what it does (`libc`)."""
-    limit_s: float = 60.0
-    drain_s: float = 0.2
-    busy_s: float = 1.0
-    timeout_s: float = 20.0
-    """How long a node may take for each step of its start and its end."""
-    timed: bool = False
-    """Whether a trial ends by its time: it has a duration, and no rate that would say how many messages that is."""
-    rpc: str = "duplex"
-    """How rpc is carried: the transport's own calls (`native`), or two pubsub links."""
-    fifo: int = 0
-    mlock: bool = False
-    awake: bool = False
-    forward: str = "copy"
-    send: str = "nonblocking"
-    system_copies: int | None = None
-    """Copies of a payload that the operating system makes on each hop, as the manifest says."""
-    own_encoders: bool = False
-    """Whether the transport encodes the cell's objects by itself: within the hop, where nobody can tell it apart."""
-    floor: str | None = None
-    """The id of the cell that is this one's floor, measured in the same run."""
-    floor_reason: str = ""
-    """Why there is no floor."""
-    ranked: bool = True
-    """False for floors added by the planner and for transports that are no candidates (`synthetic`)."""
-    search: str = ""
-    """The id of the first cell of the search for the highest rate that this one is a step of; empty without one."""
-    dropped: str = ""
-    """Why this cell is not measured; empty where it is."""
-
-    def as_json(self) -> dict[str, Any]:
-        """The cell as `run.json` holds it."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, row: dict[str, Any]) -> Cell:
-        """A cell as `run.json` holds it; the reverse of `as_json`."""
-        return cls(**{**row, "core_list": tuple(row["core_list"])})
+    heap: str = "retain"
+    """Whether the nodes' C library retains what they free for the next message, or does what it does (`libc`)."""
 
     @property
     def waits(self) -> tuple[str, ...]:
@@ -144,9 +68,9 @@ class Cell:
         return self.pattern == "pubsub" and not self.relays
 
     @property
-    def frame_bytes(self) -> int:
-        """What travels: the 64-byte header and the payload."""
-        return 64 + self.payload_bytes
+    def hops(self) -> int:
+        """Hops from the source to the last receiver; a ring of n relays has n + 1 too."""
+        return self.relays + 1
 
     @property
     def ideal_s(self) -> float | None:
@@ -157,25 +81,174 @@ class Cell:
         many = self.sinks if self.pattern == "scatter" else self.relays + (self.pattern == "rpc")
         if not many:
             return None  # what sinks do with a message comes when it has arrived
-        asked_ns = units.works_ns(self.work, many)
-        if not asked_ns:
+        works_ns = units.works_ns(self.work, many)
+        if not works_ns:
             return None
-        at_once = self.pattern == "scatter" and self.asking == "parallel"
-        return (max(asked_ns) if at_once else sum(asked_ns)) / 1e9
+        at_once = self.pattern == "scatter" and self.dispatch == "parallel"
+        return (max(works_ns) if at_once else sum(works_ns)) / 1e9
 
     @property
     def call_s(self) -> float:
         """How long a client waits for a reply that does not come, beyond what was asked of those who answer."""
         return CALL_S + (self.ideal_s or 0.0)
 
+
+@dataclass(frozen=True)
+class Carriage:
+    """How the transport carries the messages: its settings, and what its manifest says of them."""
+
+    payload_bytes: int
+    profile: str = ""
+    """Settings that differ from the manifest's defaults, as `name=value name=value`; empty for the default profile."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Every setting, resolved."""
+    rpc: str = "duplex"
+    """How rpc is carried: the transport's own calls (`native`), or two pubsub links."""
+    forward: str = "copy"
+    send: str = "nonblocking"
+    system_copies: int | None = None
+    """Copies of a payload that the operating system makes on each hop, as the manifest says."""
+    own_encoders: bool = False
+    """Whether the transport encodes the cell's objects by itself: within the hop, where nobody can tell it apart."""
+
     @property
-    def hops(self) -> int:
-        """Hops from the source to the last receiver; a ring of n relays has n + 1 too."""
-        return self.relays + 1
+    def frame_bytes(self) -> int:
+        """What travels: the header and the payload."""
+        return HEADER_BYTES + self.payload_bytes
 
 
-DEFAULTS = {each.name: each.default for each in fields(Cell) if each.default is not MISSING}
+@dataclass(frozen=True)
+class Schedule:
+    """How many messages each trial measures, and how long each part of it may take."""
+
+    messages: int = 1000
+    warmup: int = 0
+    trials: int = 5
+    timed: bool = False
+    """Whether a trial ends by its time: it has a duration, and no rate that would say how many messages that is."""
+    limit_s: float = 60.0
+    retry_s: float = 1.0
+    """How long a refused message is offered again."""
+    drain_s: float = 0.2
+    """How long receivers listen after the schedule."""
+    timeout_s: float = 20.0
+    """How long a node may take for each step of its start and its end."""
+
+
+@dataclass(frozen=True)
+class NodeSettings:
+    """How the nodes run. Endpoint i takes the core at i modulo the length of `core_list`; empty means unpinned."""
+
+    core_list: tuple[int, ...] = ()
+    spin_us: float | None = None
+    """None: learned by whoever sleeps."""
+    fifo: int = 0
+    mlock: bool = False
+    no_idle_states: bool = False
+    reply: str = "echo"
+    checksum: bool = False
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What the cell's row is compared with."""
+
+    floor: str | None = None
+    """The id of the cell that is this one's floor, measured in the same run."""
+    floor_reason: str = ""
+    """Why there is no floor."""
+    ranked: bool = True
+    """False for floors added by the planner and for transports that are no candidates (`synthetic`)."""
+    search: str = ""
+    """The id of the first cell of the search for the highest rate that this one is a step of; empty without one."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One fully determined configuration, as `run.json` holds it and `cells.parquet` repeats it."""
+
+    id: str
+    axes: Axes
+    carriage: Carriage
+    schedule: Schedule = Schedule()
+    nodes: NodeSettings = NodeSettings()
+    comparison: Comparison = Comparison()
+    dropped: str = ""
+    """Why this cell is not measured; empty where it is."""
+
+    def __getitem__(self, name: str) -> Any:
+        """A value by its name alone, as columns are named: `cell["pattern"]`."""
+        for part in (self, self.axes, self.carriage, self.schedule, self.nodes, self.comparison):
+            if name not in GROUPS and hasattr(part, name):
+                return getattr(part, name)
+        raise KeyError(name)
+
+    def get(self, name: str) -> Any:
+        """The same; None where a cell has no such value."""
+        try:
+            return self[name]
+        except KeyError:
+            return None
+
+    def with_values(self, **values: Any) -> Cell:
+        """The same cell with other values, by their names alone."""
+        own = {name: values.pop(name) for name in ("id", "dropped") if name in values}
+        parts = {name: _part(getattr(self, name), values) for name in GROUPS}
+        if values:
+            raise TypeError(f"a cell has no {', '.join(values)}")
+        return replace(self, **own, **parts)
+
+    @classmethod
+    def of(cls, **values: Any) -> Cell:
+        """A cell of values by their names alone."""
+        own = {name: values.pop(name) for name in ("id", "dropped") if name in values}
+        parts = {name: kind(**_pick(kind, values)) for name, kind in GROUPS.items()}
+        if values:
+            raise TypeError(f"a cell has no {', '.join(values)}")
+        return cls(**own, **parts)
+
+    def flat(self) -> dict[str, Any]:
+        """Every value by its name alone."""
+        parts = [asdict(getattr(self, name)) for name in GROUPS]
+        return (
+            {"id": self.id}
+            | {name: value for part in parts for name, value in part.items()}
+            | {"dropped": self.dropped}
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The cell as `run.json` holds it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Cell:
+        """A cell as `run.json` holds it; the reverse of `as_json`."""
+        parts = {name: kind(**row[name]) for name, kind in GROUPS.items()}
+        made = cls(**{**row, **parts})
+        return made.with_values(core_list=tuple(made.nodes.core_list))
+
+
+GROUPS: dict[str, type[Any]] = {
+    "axes": Axes,
+    "carriage": Carriage,
+    "schedule": Schedule,
+    "nodes": NodeSettings,
+    "comparison": Comparison,
+}
+AXES = tuple(each.name for each in fields(Axes) if each.name not in ("transport", "language"))
+"""The fields that a scenario may give several values of, beside transport, language and settings."""
+DEFAULTS = {each.name: each.default for kind in GROUPS.values() for each in fields(kind) if each.default is not MISSING}
 """What a cell has where nobody says otherwise."""
+
+
+def _pick(kind: type[Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Takes the values of one group out of those of all."""
+    return {each.name: values.pop(each.name) for each in fields(kind) if each.name in values}
+
+
+def _part(part: Any, values: dict[str, Any]) -> Any:
+    chosen = _pick(type(part), values)
+    return replace(part, **chosen) if chosen else part
 
 
 def waits_of(word: str) -> tuple[str, ...]:

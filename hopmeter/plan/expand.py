@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from hopmeter.errors import UsageError
@@ -120,7 +120,7 @@ def _cell(
     offer = manifest.offers.get(parts[0])
     relay = manifest.offers.get(parts[1] if axes["relays"] else parts[0])
     core_list, no_cores = _cores(machine, axes["cores"])
-    cell = Cell(
+    cell = Cell.of(
         id="",
         transport=manifest.name,
         language=joined(parts),
@@ -140,7 +140,7 @@ def _cell(
         sinks=axes["sinks"],
         pairs=axes["pairs"],
         work=axes["work"],
-        asking=axes["asking"] if axes["pattern"] == "scatter" else "parallel",
+        dispatch=axes["dispatch"] if axes["pattern"] == "scatter" else "parallel",
         burst=axes["burst"] if PACES[axes["pace"]].has_bursts else 1,
         heap=axes["heap"],
         trials=ask.trials,
@@ -157,12 +157,12 @@ def _cell(
         **length(ask, axes),
         **_manner(scenario),
     )
-    return cell if ask.duration else replace(cell, limit_s=cell.limit_s + _worked_s(cell))
+    return cell if ask.duration else cell.with_values(limit_s=cell.schedule.limit_s + _worked_s(cell))
 
 
 def _worked_s(cell: Cell) -> float:
     """What the work alone takes of an unpaced trial that ends by its messages."""
-    return 0.0 if cell.rate_hz else (cell.messages + cell.warmup) * (cell.ideal_s or 0.0)
+    return 0.0 if cell.axes.rate_hz else (cell.schedule.messages + cell.schedule.warmup) * (cell.axes.ideal_s or 0.0)
 
 
 def _manner(scenario: Scenario) -> dict[str, Any]:
@@ -172,11 +172,11 @@ def _manner(scenario: Scenario) -> dict[str, Any]:
         "checksum": scenario.checksum,
         "spin_us": scenario.spin_us,
         "drain_s": units.seconds(scenario.drain),
-        "busy_s": units.seconds(scenario.busy),
+        "retry_s": units.seconds(scenario.retry),
         "timeout_s": units.seconds(scenario.timeout),
         "fifo": scenario.fifo,
         "mlock": scenario.mlock,
-        "awake": scenario.awake,
+        "no_idle_states": scenario.no_idle_states,
     }
 
 

@@ -12,7 +12,7 @@ from hopmeter.plan.rules import why_not
 FLOORS = {"thread": "memory", "process": "shm"}
 LANGUAGE = "rust"
 NO_FLOORS = "a search compares rates, which have no floor"
-SAME = (*AXES, "reply", "fifo", "mlock", "awake", "messages", "warmup", "limit_s")
+SAME = (*AXES, "reply", "fifo", "mlock", "no_idle_states", "messages", "warmup", "limit_s")
 """A floor agrees with its cells in all of these."""
 
 
@@ -39,26 +39,29 @@ def with_floors(cells: list[Cell], world: World) -> list[Cell]:
 def without_floors(cells: list[Cell]) -> list[Cell]:
     """The first cells of searches: rates are compared there, and not latencies."""
     numbered = _numbered(cells)
-    return [replace(cell, search=cell.id, floor_reason=NO_FLOORS) for cell in numbered]
+    return [cell.with_values(search=cell.id, floor_reason=NO_FLOORS) for cell in numbered]
 
 
 def _key(cell: Cell) -> tuple[Any, ...]:
-    return tuple(getattr(cell, name) for name in SAME)
+    return tuple(cell[name] for name in SAME)
 
 
 def _is_floor(cell: Cell) -> bool:
-    return cell.transport == FLOORS.get(cell.placement) and cell.language == LANGUAGE and not cell.profile
+    return (
+        cell.axes.transport == FLOORS.get(cell.axes.placement)
+        and cell.axes.language == LANGUAGE
+        and not cell.carriage.profile
+    )
 
 
 def _floor_of(cell: Cell, world: World) -> Cell | str:
-    if cell.codec != "none":
+    if cell.axes.codec != "none":
         return "floors carry bytes, and this cell an object"
-    manifest = world.manifests.get(FLOORS[cell.placement])
+    manifest = world.manifests.get(FLOORS[cell.axes.placement])
     if manifest is None or LANGUAGE not in manifest.offers:
-        return f"there is no transport {FLOORS[cell.placement]} in {LANGUAGE} here"
+        return f"there is no transport {FLOORS[cell.axes.placement]} in {LANGUAGE} here"
     offer = manifest.offers[LANGUAGE]
-    return replace(
-        cell,
+    return cell.with_values(
         transport=manifest.name,
         language=LANGUAGE,
         profile="",
@@ -77,12 +80,12 @@ def _numbered(cells: list[Cell]) -> list[Cell]:
 
 
 def _id(number: int, width: int, cell: Cell) -> str:
-    language = cell.language.replace("c++", "cpp").replace(">", "-")
-    return f"c{number:0{width}}-{cell.transport}-{language}"
+    language = cell.axes.language.replace("c++", "cpp").replace(">", "-")
+    return f"c{number:0{width}}-{cell.axes.transport}-{language}"
 
 
 def _pointed(cell: Cell, ids: dict[tuple[Any, ...], str], reasons: dict[tuple[Any, ...], str]) -> Cell:
     if cell.dropped:
         return cell
     floor = ids.get(_key(cell))
-    return replace(cell, floor=floor, floor_reason="" if floor else reasons.get(_key(cell), ""))
+    return cell.with_values(floor=floor, floor_reason="" if floor else reasons.get(_key(cell), ""))

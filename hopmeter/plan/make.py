@@ -30,14 +30,17 @@ class Plan:
     @property
     def seconds(self) -> float:
         """About how long the schedule takes, without starts and ends."""
-        return sum(cell.trials * scheduled_s(cell) for cell in self.runnable)
+        return sum(cell.schedule.trials * scheduled_s(cell) for cell in self.runnable)
 
 
 def scheduled_s(cell: Cell) -> float:
     """How long a trial's messages take, as planned."""
-    if cell.rate_hz is None:
-        return min(cell.limit_s, max(2.0, (cell.messages + cell.warmup) * (cell.ideal_s or 0.0)))
-    return (cell.messages + cell.warmup) / cell.rate_hz + cell.drain_s
+    if cell.axes.rate_hz is None:
+        return min(
+            cell.schedule.limit_s,
+            max(2.0, (cell.schedule.messages + cell.schedule.warmup) * (cell.axes.ideal_s or 0.0)),
+        )
+    return (cell.schedule.messages + cell.schedule.warmup) / cell.axes.rate_hz + cell.schedule.drain_s
 
 
 def make(name: str, scenario: Scenario, world: World) -> Plan:
@@ -55,7 +58,7 @@ def _judged(cells: list[Cell], world: World) -> list[Cell]:
 
 
 def _weightless(cell: Cell) -> Cell:
-    return cell if cell.codec == "none" else replace(cell, payload_bytes=0)
+    return cell if cell.axes.codec == "none" else cell.with_values(payload_bytes=0)
 
 
 def _distinct(cells: list[Cell]) -> list[Cell]:
@@ -63,6 +66,10 @@ def _distinct(cells: list[Cell]) -> list[Cell]:
     in. Of cells that differ only in how much is measured the one with most is kept: nothing tells their rows apart."""
     kept: dict[str, Cell] = {}
     for cell in cells:
-        key = repr(replace(cell, id="", messages=0, warmup=0, trials=0, limit_s=0.0))
-        kept[key] = max(kept.get(key, cell), cell, key=lambda each: (each.trials, each.messages, each.warmup))
+        key = repr(cell.with_values(id="", messages=0, warmup=0, trials=0, limit_s=0.0))
+        kept[key] = max(
+            kept.get(key, cell),
+            cell,
+            key=lambda each: (each.schedule.trials, each.schedule.messages, each.schedule.warmup),
+        )
     return list(kept.values())

@@ -21,53 +21,55 @@ Key = tuple[str, str, str, str]
 
 def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
     """Why a cell's codec, device and payload do not go together; `ends` are their languages."""
-    kind = cell.payload.partition(":")[0]
-    if cell.codec == "none":
+    kind = cell.axes.payload.partition(":")[0]
+    if cell.axes.codec == "none":
         if kind == "array":
-            return f"{cell.payload} is an object: name the codec that carries it, such as --codec numpy"
-        return "bytes are on the CPU: device gpu is for the objects of a codec" if cell.place != ("cpu",) else ""
+            return f"{cell.axes.payload} is an object: name the codec that carries it, such as --codec numpy"
+        return "bytes are on the CPU: device gpu is for the objects of a codec" if cell.axes.place != ("cpu",) else ""
     other = next((language for language in ends if language != "python"), "")
     if other:
-        return f"codec {cell.codec} carries objects of Python's, and an end is {other}"
-    if kind not in OBJECTS and not images.parsed(cell.payload):
+        return f"codec {cell.axes.codec} carries objects of Python's, and an end is {other}"
+    if kind not in OBJECTS and not images.parsed(cell.axes.payload):
         forms = "array:200x200, image:1440x1080, image:PATH or video:PATH"
-        return f"codec {cell.codec} carries objects, {forms}, and not {cell.payload}"
+        return f"codec {cell.axes.codec} carries objects, {forms}, and not {cell.axes.payload}"
     return _no_place(cell)
 
 
 def _no_place(cell: Cell) -> str:
     from hopmeter.node.forms import devices  # only here: few plans need NumPy
 
-    known = devices(cell.codec)
-    if cell.device not in known:
-        return f"codec {cell.codec} keeps its objects on the {known[0].upper()}"
-    return _no_handle(cell) if cell.share != "none" else ""
+    known = devices(cell.axes.codec)
+    if cell.axes.device not in known:
+        return f"codec {cell.axes.codec} keeps its objects on the {known[0].upper()}"
+    return _no_handle(cell) if cell.axes.share != "none" else ""
 
 
 def _no_handle(cell: Cell) -> str:
     """Why an object's memory cannot be lent."""
     from hopmeter.node.forms import lenders
 
-    if cell.device != "gpu":
-        return f"share {cell.share} lends memory of a GPU, and this object is on the CPU: --device gpu"
-    if cell.own_encoders:
-        return f"share {cell.share}: {cell.transport} encodes objects by itself"
+    if cell.axes.device != "gpu":
+        return f"share {cell.axes.share} lends memory of a GPU, and this object is on the CPU: --device gpu"
+    if cell.carriage.own_encoders:
+        return f"share {cell.axes.share}: {cell.axes.transport} encodes objects by itself"
     known = lenders()
-    return "" if cell.codec in known else f"codec {cell.codec} lends no memory of a GPU: {', '.join(known)} do"
+    return (
+        "" if cell.axes.codec in known else f"codec {cell.axes.codec} lends no memory of a GPU: {', '.join(known)} do"
+    )
 
 
 def weighed(cells: Sequence[Cell], world: World) -> list[Cell]:
     """The cells, those with a codec with the payload that their object takes, or dropped with why there is none."""
-    pairs = sorted({(cell.transport, cell.codec) for cell in cells if _carries(cell)})
+    pairs = sorted({(cell.axes.transport, cell.axes.codec) for cell in cells if _carries(cell)})
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda pair: world.carrier(world.manifests[pair[0]], pair[1]), pairs)
         carriers = dict(zip(pairs, found, strict=True))
     asked: dict[Key, Asked] = {}
     for cell in filter(_carries, cells):
-        carrier = carriers[cell.transport, cell.codec]
+        carrier = carriers[cell.axes.transport, cell.axes.codec]
         if carrier.ready:
             one = asked.get(_key(cell)) or asked.setdefault(_key(cell), _question(cell, carrier, world))
-            one.payloads[object_of(cell.payload)] = None
+            one.payloads[object_of(cell.axes.payload)] = None
     answers = weights(list(asked.values()))
     told = {key: answers[one.identity] for key, one in asked.items()}
     return [_settled(cell, carriers, told) if _carries(cell) else cell for cell in cells]
@@ -76,27 +78,27 @@ def weighed(cells: Sequence[Cell], world: World) -> list[Cell]:
 def _question(cell: Cell, carrier: Readiness, world: World) -> Asked:
     from hopmeter.manifest import codec_interpreter  # NumPy, for codecs alone
 
-    python = codec_interpreter.interpreter(cell.codec, world.manifests[cell.transport].offers["python"])
+    python = codec_interpreter.interpreter(cell.axes.codec, world.manifests[cell.axes.transport].offers["python"])
     is_it = python is not None and tuple(python.command) == carrier.command
-    return Asked(carrier.command, python if is_it else None, cell.codec, cell.device, cell.share)
+    return Asked(carrier.command, python if is_it else None, cell.axes.codec, cell.axes.device, cell.axes.share)
 
 
 def _carries(cell: Cell) -> bool:
-    return cell.codec != "none" and not cell.dropped
+    return cell.axes.codec != "none" and not cell.dropped
 
 
 def _key(cell: Cell) -> Key:
-    return cell.transport, cell.codec, cell.device, cell.share
+    return cell.axes.transport, cell.axes.codec, cell.axes.device, cell.axes.share
 
 
 def _settled(cell: Cell, carriers: Mapping[tuple[str, str], Readiness], told: Mapping[Key, Weights]) -> Cell:
-    carrier = carriers[cell.transport, cell.codec]
+    carrier = carriers[cell.axes.transport, cell.axes.codec]
     if not carrier.ready:
         get = f"run `{carrier.get}`" if carrier.get.startswith("hopmeter ") else carrier.get
-        return replace(cell, dropped=f"codec {cell.codec}: {carrier.missing}; {get}")
-    payload_bytes, missing = told[_key(cell)][object_of(cell.payload)]
+        return replace(cell, dropped=f"codec {cell.axes.codec}: {carrier.missing}; {get}")
+    payload_bytes, missing = told[_key(cell)][object_of(cell.axes.payload)]
     return (
-        replace(cell, dropped=f"codec {cell.codec}: {missing}")
+        replace(cell, dropped=f"codec {cell.axes.codec}: {missing}")
         if missing
-        else replace(cell, payload_bytes=payload_bytes)
+        else cell.with_values(payload_bytes=payload_bytes)
     )

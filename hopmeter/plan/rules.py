@@ -19,67 +19,69 @@ Rule = Callable[[Cell, Manifest, World], str]
 
 def why_not(cell: Cell, world: World) -> str:
     """Why this cell cannot be measured here; empty where it can."""
-    manifest = world.manifests[cell.transport]
+    manifest = world.manifests[cell.axes.transport]
     answers = (rule(cell, manifest, world) for rule in RULES)
     return cell.dropped or next((answer for answer in answers if answer), "")
 
 
 def languages(cell: Cell) -> list[str]:
     """The languages that take part, each once."""
-    source, relay, sink = language_parts(cell.language, cell.relays)
-    return list(dict.fromkeys([source, relay, sink] if cell.relays else [source, sink]))
+    source, relay, sink = language_parts(cell.axes.language, cell.axes.relays)
+    return list(dict.fromkeys([source, relay, sink] if cell.axes.relays else [source, sink]))
 
 
 def _language(cell: Cell, manifest: Manifest, _: World) -> str:
     absent = [word for word in languages(cell) if word not in manifest.offers]
-    return f"{cell.transport} has no adapter in {absent[0]} (it has {', '.join(manifest.offers)})" if absent else ""
+    return (
+        f"{cell.axes.transport} has no adapter in {absent[0]} (it has {', '.join(manifest.offers)})" if absent else ""
+    )
 
 
 def _mixture(cell: Cell, manifest: Manifest, _: World) -> str:
     if len(languages(cell)) == 1:
         return ""
-    if cell.placement == "thread":
+    if cell.axes.placement == "thread":
         return "one process speaks one language; mixed languages need placement process"
-    return "" if manifest.cross_language else f"languages of {cell.transport} cannot talk to each other"
+    return "" if manifest.cross_language else f"languages of {cell.axes.transport} cannot talk to each other"
 
 
 def _offered(cell: Cell, manifest: Manifest, _: World) -> str:
     for language in languages(cell):
         offer = manifest.offers[language]
         asked: list[tuple[str, str, Sequence[str]]] = [
-            ("pattern", cell.pattern, offer.patterns),
-            ("placement", cell.placement, offer.placements),
-            *(("wait", wait, offer.waits) for wait in cell.waits),
+            ("pattern", cell.axes.pattern, offer.patterns),
+            ("placement", cell.axes.placement, offer.placements),
+            *(("wait", wait, offer.waits) for wait in cell.axes.waits),
         ]
         for axis, value, listed in asked:
             if value not in listed:
-                return f"{cell.transport} ({language}) offers no {axis} {value} (it offers {', '.join(listed)})"
+                return f"{cell.axes.transport} ({language}) offers no {axis} {value} (it offers {', '.join(listed)})"
     return ""
 
 
 def _shape(cell: Cell, *_: object) -> str:
-    if cell.is_ring:
-        if not cell.relays:
-            return f"{cell.pace} pubsub is a ring and needs at least one relay; --relays 1 gives the round trip"
-        if cell.sinks > 1:
-            return f"{cell.pace} pubsub is a ring: its source is its only receiver"
-    if cell.pattern == "rpc" and cell.sinks > 1:
+    if cell.axes.is_ring:
+        if not cell.axes.relays:
+            return f"{cell.axes.pace} pubsub is a ring and needs at least one relay; --relays 1 gives the round trip"
+        if cell.axes.sinks > 1:
+            return f"{cell.axes.pace} pubsub is a ring: its source is its only receiver"
+    if cell.axes.pattern == "rpc" and cell.axes.sinks > 1:
         return "a call has one server; several at once are the pattern scatter"
-    if cell.pattern == "scatter" and cell.relays:
+    if cell.axes.pattern == "scatter" and cell.axes.relays:
         return "scatter has no relays: the client asks every server itself"
     return _waits(cell) or _works(cell)
 
 
 def _waits(cell: Cell) -> str:
     """A wait for each is for sinks alone: how those before them would wait, nobody said."""
-    many = len(cell.waits)
+    many = len(cell.axes.waits)
     if many == 1:
         return ""
-    if cell.pattern != "pubsub" or cell.relays:
-        return f"wait {cell.wait} is for {many} sinks of a pubsub without relays"
-    if many != cell.sinks:
-        return f"wait {cell.wait} is for {many} sinks, and there {_are(cell.sinks)}"
-    if cell.placement == "thread" and {"spin", "block"} <= set(cell.waits):
+    if cell.axes.pattern != "pubsub" or cell.axes.relays:
+        return f"wait {cell.axes.wait} is for {many} sinks of a pubsub without relays"
+    if many != cell.axes.sinks:
+        return f"wait {cell.axes.wait} is for {many} sinks, and there {_are(cell.axes.sinks)}"
+    if cell.axes.placement == "thread" and {"spin", "block"} <= set(cell.axes.waits):
         return "receivers that are polled by one process all spin or all block; placement process has both"
     return ""
 
@@ -90,56 +92,55 @@ def _are(many: int) -> str:
 
 def _copies(cell: Cell, manifest: Manifest, _: World) -> str:
     lacking = [word for word in languages(cell) if not manifest.offers[word].copies]
-    is_own = any(work.get("way") == "own" for work in units.works(cell.work))
-    return f"{cell.transport} ({lacking[0]}) brings no copy function of its own" if is_own and lacking else ""
+    is_own = any(work.get("way") == "own" for work in units.works(cell.axes.work))
+    return f"{cell.axes.transport} ({lacking[0]}) brings no copy function of its own" if is_own and lacking else ""
 
 
 def _works(cell: Cell) -> str:
-    many = len(units.works(cell.work))
-    if many > 1 and cell.pattern != "scatter" and not cell.sinks_work:
-        return (
-            f"work {cell.work} is for {many} servers of a scatter, or sinks without relays; the others all do the same"
-        )
-    if many > 1 and many != cell.sinks:
-        who = "servers" if cell.pattern == "scatter" else "sinks"
-        return f"work {cell.work} is for {many} {who}, and there {_are(cell.sinks)}"
+    many = len(units.works(cell.axes.work))
+    if many > 1 and cell.axes.pattern != "scatter" and not cell.axes.sinks_work:
+        which = f"{many} servers of a scatter, or sinks without relays"
+        return f"work {cell.axes.work} is for {which}; the others all do the same"
+    if many > 1 and many != cell.axes.sinks:
+        who = "servers" if cell.axes.pattern == "scatter" else "sinks"
+        return f"work {cell.axes.work} is for {many} {who}, and there {_are(cell.axes.sinks)}"
     return ""
 
 
 def _object(cell: Cell, *_: object) -> str:
-    source, _relay, sink = language_parts(cell.language, cell.relays)
+    source, _relay, sink = language_parts(cell.axes.language, cell.axes.relays)
     return why_no_object(cell, (source, sink))
 
 
 def _own_encoders(cell: Cell, manifest: Manifest, _: World) -> str:
     """Encoding an object twice would measure neither way."""
     own = manifest.offers["python"].objects if "python" in manifest.offers else []
-    if cell.codec == "none" or not own or cell.codec in own:
+    if cell.axes.codec == "none" or not own or cell.axes.codec in own:
         return ""
-    return f"{cell.transport} encodes objects by itself: those of {', '.join(own)}, and not of {cell.codec}"
+    return f"{cell.axes.transport} encodes objects by itself: those of {', '.join(own)}, and not of {cell.axes.codec}"
 
 
 def _size(cell: Cell, manifest: Manifest, _: World) -> str:
     for language in languages(cell):
         most = manifest.offers[language].max_payload_bytes
-        if cell.payload_bytes > most:
-            named = cell.transport if most == manifest.max_payload_bytes else f"{cell.transport} ({language})"
-            return f"{cell.payload_bytes} bytes are more than {named} carries ({most})"
+        if cell.carriage.payload_bytes > most:
+            named = cell.axes.transport if most == manifest.max_payload_bytes else f"{cell.axes.transport} ({language})"
+            return f"{cell.carriage.payload_bytes} bytes are more than {named} carries ({most})"
     return ""
 
 
 def _receivers(cell: Cell, manifest: Manifest, _: World) -> str:
     most = manifest.max_receivers
-    if most is None or cell.pattern != "pubsub" or cell.sinks <= most:
+    if most is None or cell.axes.pattern != "pubsub" or cell.axes.sinks <= most:
         return ""
-    return f"{cell.sinks} receivers of one link are more than {cell.transport} serves ({most})"
+    return f"{cell.axes.sinks} receivers of one link are more than {cell.axes.transport} serves ({most})"
 
 
 def _length(cell: Cell, *_: object) -> str:
-    if cell.messages > MOST_MESSAGES:
+    if cell.schedule.messages > MOST_MESSAGES:
         most = f"a trial keeps ({MOST_MESSAGES:,})"
-        return f"{cell.messages:,} messages are more than {most}; shorten it, or lower its rate"
-    longest_s = max(cell.limit_s, cell.call_s)
+        return f"{cell.schedule.messages:,} messages are more than {most}; shorten it, or lower its rate"
+    longest_s = max(cell.schedule.limit_s, cell.axes.call_s)
     if longest_s > MOST_S:
         return f"a trial could take {longest_s:,.0f} s; nothing may take more than {MOST_S:,.0f} s"
     return ""
@@ -149,53 +150,53 @@ def _idle_settings(cell: Cell, manifest: Manifest, _: World) -> str:
     """A row that names a setting nobody heeds would show no difference, and seem to prove it."""
     here = {
         "languages": set(languages(cell)),
-        "waits": set(cell.waits),
-        "patterns": {"pubsub" if cell.pattern == "pubsub" else "rpc"},
-        "placements": {cell.placement},
+        "waits": set(cell.axes.waits),
+        "patterns": {"pubsub" if cell.axes.pattern == "pubsub" else "rpc"},
+        "placements": {cell.axes.placement},
     }
-    for name, value in cell.settings.items():
+    for name, value in cell.carriage.settings.items():
         setting = manifest.settings[name]
         if value == setting.default:
             continue
         for kind, mine in here.items():
             heeds = getattr(setting, kind)
             if heeds is not None and not mine & set(heeds):
-                return f"setting {name} of {cell.transport} does nothing with {kind} other than {', '.join(heeds)}"
+                return f"setting {name} of {cell.axes.transport} does nothing with {kind} other than {', '.join(heeds)}"
         for other, values in setting.where.items():
-            if cell.settings[other] not in values:
+            if cell.carriage.settings[other] not in values:
                 needed = " or ".join(f"{other}={word_of(each)}" for each in values)
-                return f"setting {name} of {cell.transport} does nothing without {needed}"
+                return f"setting {name} of {cell.axes.transport} does nothing without {needed}"
     return ""
 
 
 def participants(cell: Cell) -> int:
     """How many roles a cell has, all pairs together."""
-    last = 0 if cell.is_ring else cell.sinks
-    return cell.pairs * (1 + cell.relays + last)
+    last = 0 if cell.axes.is_ring else cell.axes.sinks
+    return cell.axes.pairs * (1 + cell.axes.relays + last)
 
 
 def _spinning(cell: Cell, _: Manifest, world: World) -> str:
-    cores = len(set(cell.core_list) or set(world.machine.allowed))
+    cores = len(set(cell.nodes.core_list) or set(world.machine.allowed))
     # Of sinks that wait differently some sleep; a source spins before each message.
-    threads = participants(cell) - cell.pairs * sum(wait != "spin" for wait in cell.waits)
-    if "spin" not in cell.waits or threads <= cores:
+    threads = participants(cell) - cell.axes.pairs * sum(wait != "spin" for wait in cell.axes.waits)
+    if "spin" not in cell.axes.waits or threads <= cores:
         return ""
     return f"{threads} spinning threads on {cores} core{'s' if cores > 1 else ''} would measure the scheduler"
 
 
 def _built(cell: Cell, _: Manifest, world: World) -> str:
     for language in languages(cell):
-        state = world.ready.get((cell.transport, language))
+        state = world.ready.get((cell.axes.transport, language))
         if state is None or not state.ready:
             missing, get = (state.missing, state.get) if state else (NOT_BUILT, "")
             what = "is not built" if missing == NOT_BUILT else f"is not ready: {missing}"
-            return f"{cell.transport} ({language}) {what}; {_remedy(cell, get)}"
+            return f"{cell.axes.transport} ({language}) {what}; {_remedy(cell, get)}"
     return ""
 
 
 def _remedy(cell: Cell, get: str) -> str:
     """A command is to be run; what only a user can bring has a sentence of its own."""
-    command = get or f"hopmeter build {cell.transport}"
+    command = get or f"hopmeter build {cell.axes.transport}"
     return f"run `{command}`" if command.startswith("hopmeter ") else command
 
 

@@ -60,8 +60,8 @@ def _round(rate: float) -> float:
 def further(scenario: Scenario, steps: Sequence[Cell], rate: float) -> Cell:
     """The next cell of a search: as the first, at another rate."""
     first = steps[0]
-    at_rate = length(_ask(scenario, first), {"pace": first.pace, "rate": rate})
-    return replace(first, id=f"{first.search}-{len(steps) + 1}", **at_rate)
+    at_rate = length(_ask(scenario, first), {"pace": first.axes.pace, "rate": rate})
+    return replace(first, id=f"{first.comparison.search}-{len(steps) + 1}", **at_rate)
 
 
 def _ask(scenario: Scenario, cell: Cell) -> Ask:
@@ -72,4 +72,4 @@ def _ask(scenario: Scenario, cell: Cell) -> Ask:
 
 def _is_of(cell: Cell, ask: Ask) -> bool:
     words = ("pattern", "wait", "cores", "payload", "relays", "sinks", "pairs", "work")
-    return all(getattr(cell, word) in ask.axes[word] for word in words)
+    return all(cell[word] in ask.axes[word] for word in words)

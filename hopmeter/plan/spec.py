@@ -43,7 +43,7 @@ def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
         each: {"name": f"{place.run}_{each.replace('.', '_')}", "receivers": many} for each, many in shape.links.items()
     }
     specs = []
-    for number, hosted in enumerate(shape.nodes(cell.placement)):
+    for number, hosted in enumerate(shape.nodes(cell.axes.placement)):
         language = hosted[0].language
         adapter = place.adapters.get(language)
         spec = {
@@ -65,73 +65,73 @@ def _common(cell: Cell, place: Place) -> dict[str, Any]:
         "run": place.run,
         "cell": cell.id,
         "trial": place.trial,
-        "transport": cell.transport,
-        "settings": cell.settings,
+        "transport": cell.axes.transport,
+        "settings": cell.carriage.settings,
         "directory": str(place.directory),
         "daemon": place.daemon,
-        "pattern": cell.pattern,
+        "pattern": cell.axes.pattern,
         "payload": _payload(cell, place),
-        "payload_bytes": cell.payload_bytes,
+        "payload_bytes": cell.carriage.payload_bytes,
         **_where_asked(cell, place),
-        "touch": cell.touch,
+        "touch": cell.axes.touch,
         "pace": _pace(cell, place),
-        "messages": cell.messages,
-        "warmup": cell.warmup,
-        "limit_ns": _ns(cell.limit_s),
-        "drain_ns": _ns(cell.drain_s),
-        "busy_ns": _ns(cell.busy_s),
-        "call_ns": _ns(cell.call_s),
-        "checksum": cell.checksum,
-        "rpc": cell.rpc,
-        "reply": cell.reply,
-        "fifo": cell.fifo,
-        "mlock": cell.mlock,
-        "heap": cell.heap,
-        "awake": cell.awake,
+        "messages": cell.schedule.messages,
+        "warmup": cell.schedule.warmup,
+        "limit_ns": _ns(cell.schedule.limit_s),
+        "drain_ns": _ns(cell.schedule.drain_s),
+        "busy_ns": _ns(cell.schedule.retry_s),
+        "call_ns": _ns(cell.axes.call_s),
+        "checksum": cell.nodes.checksum,
+        "rpc": cell.carriage.rpc,
+        "reply": cell.nodes.reply,
+        "fifo": cell.nodes.fifo,
+        "mlock": cell.nodes.mlock,
+        "heap": {"retain": "kept"}.get(cell.axes.heap, cell.axes.heap),
+        "awake": cell.nodes.no_idle_states,
     }
 
 
 def _payload(cell: Cell, place: Place) -> dict[str, Any]:
-    if cell.codec != "none":
+    if cell.axes.codec != "none":
         return {"kind": "bytes"}
-    return place.picture.payload if place.picture else units.payload(cell.payload)
+    return place.picture.payload if place.picture else units.payload(cell.axes.payload)
 
 
 def _object(cell: Cell, place: Place) -> dict[str, Any]:
     """What the ends encode and decode; those between carry bytes, in whatever language."""
-    if cell.codec == "none":
+    if cell.axes.codec == "none":
         return {}
-    made_of = cell.payload
+    made_of = cell.axes.payload
     if picture := place.picture:
-        made_of = f"{units.object_of(cell.payload)}:{picture.frames}:{picture.file}"
-    told = {"codec": cell.codec, "device": cell.device, "object": made_of}
-    return told if cell.share == "none" else {**told, "share": cell.share}
+        made_of = f"{units.object_of(cell.axes.payload)}:{picture.frames}:{picture.file}"
+    told = {"codec": cell.axes.codec, "device": cell.axes.device, "object": made_of}
+    return told if cell.axes.share == "none" else {**told, "share": cell.axes.share}
 
 
 def _where_asked(cell: Cell, place: Place) -> dict[str, Any]:
     """What a node need not know where it is as usual, so that one that was built before goes on working."""
     told: dict[str, Any] = {}
-    if file := units.payload_file(cell.payload):
+    if file := units.payload_file(cell.axes.payload):
         told["payload_file"] = str(file)
-    if (picture := place.picture) and cell.codec == "none":
+    if (picture := place.picture) and cell.axes.codec == "none":
         told |= {"payload_file": str(picture.file)} | ({"payload_frames": picture.frames} if picture.frames > 1 else {})
-    if cell.asking != "parallel":
-        told["asking"] = cell.asking
+    if cell.axes.dispatch != "parallel":
+        told["asking"] = cell.axes.dispatch
     return told
 
 
 def _pace(cell: Cell, place: Place) -> dict[str, Any]:
     return {
-        "kind": cell.pace,
-        "rate_hz": cell.rate_hz or 0.0,
-        "burst": cell.burst,
-        "spin_ns": None if cell.spin_us is None else round(cell.spin_us * 1000),
+        "kind": cell.axes.pace,
+        "rate_hz": cell.axes.rate_hz or 0.0,
+        "burst": cell.axes.burst,
+        "spin_ns": None if cell.nodes.spin_us is None else round(cell.nodes.spin_us * 1000),
         "seed": place.seed,
     }
 
 
 def _participant(cell: Cell, place: Place, one: Participant) -> dict[str, Any]:
-    core = cell.core_list[one.id % len(cell.core_list)] if cell.core_list else None
+    core = cell.nodes.core_list[one.id % len(cell.nodes.core_list)] if cell.nodes.core_list else None
     return {
         "id": one.id,
         "role": one.role,
@@ -148,31 +148,31 @@ def _participant(cell: Cell, place: Place, one: Participant) -> dict[str, Any]:
 
 def _wait(cell: Cell, hosted: Sequence[Participant]) -> str:
     """How a node's receivers wait; where some are called and some polled, how those wait."""
-    waits = [_own_wait(cell, one) for one in hosted if one.role == "sink"] or cell.waits
+    waits = [_own_wait(cell, one) for one in hosted if one.role == "sink"] or cell.axes.waits
     return next((wait for wait in waits if wait != "callback"), "callback")
 
 
 def _told_wait(cell: Cell, one: Participant) -> dict[str, str]:
     """What only who shares a node with others that wait differently has to be told."""
-    differ = one.role == "sink" and len(cell.waits) > 1 and cell.placement == "thread"
+    differ = one.role == "sink" and len(cell.axes.waits) > 1 and cell.axes.placement == "thread"
     return {"wait": _own_wait(cell, one)} if differ else {}
 
 
 def _own_wait(cell: Cell, sink: Participant) -> str:
-    return cell.waits[(sink.place - 1) % len(cell.waits)]
+    return cell.axes.waits[(sink.place - 1) % len(cell.axes.waits)]
 
 
 def _work(cell: Cell, one: Participant) -> dict[str, Any]:
     """Relays and servers work, else sinks; where servers or sinks differ, number i does what stands at i."""
-    workers = ("sink",) if cell.sinks_work else ("relay", "server")
-    listed = units.works(cell.work if one.role in workers else "none")
+    workers = ("sink",) if cell.axes.sinks_work else ("relay", "server")
+    listed = units.works(cell.axes.work if one.role in workers else "none")
     return listed[(one.place - 1) % len(listed)]
 
 
 def capacity(cell: Cell) -> int:
     """Samples a participant keeps room for: a duplicate of each message, and each reply of a scatter."""
-    each = cell.sinks if cell.pattern == "scatter" else 1
-    return 2 * each * cell.messages + SPARE_SAMPLES
+    each = cell.axes.sinks if cell.axes.pattern == "scatter" else 1
+    return 2 * each * cell.schedule.messages + SPARE_SAMPLES
 
 
 def _ns(value_s: float) -> int:

@@ -39,14 +39,14 @@ class Topology:
         """Whose reports prove a flow: its sinks; where replies or the ring come back to it, its source."""
         ours = [each for each in self.participants if each.flow == flow]
         sinks = [each.id for each in ours if each.role == "sink"]
-        return frozenset(sinks if cell.pattern == "pubsub" and sinks else [ours[0].id])
+        return frozenset(sinks if cell.axes.pattern == "pubsub" and sinks else [ours[0].id])
 
 
 def topology(cell: Cell) -> Topology:
     """The topology of a cell, every pair of it."""
     participants: list[Participant] = []
     links: dict[str, int] = {}
-    for flow in range(cell.pairs):
+    for flow in range(cell.axes.pairs):
         roles = _roles(cell)
         first = len(participants)
         for place, (role, inputs, outputs) in enumerate(roles):
@@ -61,19 +61,19 @@ Role = tuple[str, list[int], list[int]]
 
 
 def _roles(cell: Cell) -> list[Role]:
-    if cell.pattern == "scatter":
-        servers: list[Role] = [("server", [link], []) for link in range(cell.sinks)]
-        return [("client", [], list(range(cell.sinks))), *servers]
-    relays: list[Role] = [("relay", [link], [link + 1]) for link in range(cell.relays)]
-    if cell.pattern == "rpc":
-        return [("client", [], [0]), *relays, ("server", [cell.relays], [])]
-    if cell.is_ring:
-        return [("source", [cell.relays], [0]), *relays]
-    return [("source", [], [0]), *relays, *[("sink", [cell.relays], []) for _ in range(cell.sinks)]]
+    if cell.axes.pattern == "scatter":
+        servers: list[Role] = [("server", [link], []) for link in range(cell.axes.sinks)]
+        return [("client", [], list(range(cell.axes.sinks))), *servers]
+    relays: list[Role] = [("relay", [link], [link + 1]) for link in range(cell.axes.relays)]
+    if cell.axes.pattern == "rpc":
+        return [("client", [], [0]), *relays, ("server", [cell.axes.relays], [])]
+    if cell.axes.is_ring:
+        return [("source", [cell.axes.relays], [0]), *relays]
+    return [("source", [], [0]), *relays, *[("sink", [cell.axes.relays], []) for _ in range(cell.axes.sinks)]]
 
 
 def _language(cell: Cell, role: str) -> str:
-    source, relay, sink = language_parts(cell.language, cell.relays)
+    source, relay, sink = language_parts(cell.axes.language, cell.axes.relays)
     return {"source": source, "client": source, "relay": relay}.get(role, sink)
 
 
@@ -83,12 +83,12 @@ def _link(flow: int, number: int) -> str:
 
 def _links(cell: Cell, flow: int) -> dict[str, int]:
     """Links by id; a call that is carried as duplex takes two."""
-    many = cell.sinks if cell.pattern == "scatter" else cell.relays + 1
+    many = cell.axes.sinks if cell.axes.pattern == "scatter" else cell.axes.relays + 1
     ids = [_link(flow, number) for number in range(many)]
-    if cell.pattern != "pubsub":
-        if cell.rpc == "duplex":
+    if cell.axes.pattern != "pubsub":
+        if cell.carriage.rpc == "duplex":
             return {f"{each}.{way}": 1 for each in ids for way in ("request", "reply")}
         return dict.fromkeys(ids, 1)
     receivers = dict.fromkeys(ids, 1)
-    receivers[ids[-1]] = 1 if cell.is_ring else cell.sinks
+    receivers[ids[-1]] = 1 if cell.axes.is_ring else cell.axes.sinks
     return receivers

@@ -30,7 +30,7 @@ def answer(runs: Sequence[Run], found: Sequence[Group]) -> list[str]:
     copied = [each.sentence for each in copies(runs)]
     above = [each.sentence for each in beyond(found)]
     asked = [each.sentence for each in searches(runs)] + [each.sentence for each in most_pairs(runs)] + above + copied
-    found = [group for group in found if not all(row.cell.search for row in group.rows)]
+    found = [group for group in found if not all(row.cell.comparison.search for row in group.rows)]
     if asked and not found:
         return [*asked, *caution(runs)]
     measured = [group for group in found if group.ranked]

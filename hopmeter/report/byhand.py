@@ -150,7 +150,7 @@ def row(run: Run, transport: str, codec: str, pattern: str, known: Delays) -> Ro
     same: dict[str, Any] = {"placement": "process", "wait": "block", "cores": "free", "sinks": 1}
     bare: dict[str, Any] = {"payload": "array", "payload_bytes": 0, "touch": "none", "pace": "open", "relays": 0}
     who: dict[str, Any] = {"id": f"{transport}-{codec}", "transport": transport, "language": "python", "codec": codec}
-    cell = Cell(**who, **same, **bare, pattern=pattern, rate_hz=run.about.get("rate"))
+    cell = Cell.of(**who, **same, **bare, pattern=pattern, rate_hz=run.about.get("rate"))
     low, high = _notch(known)
     return Row(run, cell, {"status": "ok", "response_p50_low_us": low, "response_p50_high_us": high})
 

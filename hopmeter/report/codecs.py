@@ -51,7 +51,7 @@ class OneWay(Group):
     @cached_property
     def labels(self) -> dict[int, str]:
         """The codec of each row, by `id` of the row object."""
-        several = len({row.cell.place for row in self.rows}) > 1
+        several = len({row.cell.axes.place for row in self.rows}) > 1
         return {id(row): _codec(row, several) for row in self.rows}
 
     @property
@@ -90,7 +90,7 @@ def placed(family: Sequence[Group]) -> list[Stand]:
 
 def arranged(found: Sequence[tuple[Row, shapes.Box]]) -> list[Stand]:
     """Rows with their boxes from top to bottom, in that order."""
-    names, several = labels([row for row, _ in found], ASIDE), len({row.cell.place for row, _ in found}) > 1
+    names, several = labels([row for row, _ in found], ASIDE), len({row.cell.axes.place for row, _ in found}) > 1
     codecs: dict[str, list[tuple[Row, shapes.Box]]] = {}
     for row, box in sorted(found, key=lambda each: each[1].p50):
         codecs.setdefault(_codec(row, several), []).append((row, box))
@@ -105,7 +105,7 @@ def arranged(found: Sequence[tuple[Row, shapes.Box]]) -> list[Stand]:
 
 def on_gpu(stands: Sequence[Stand]) -> list[str]:
     """`torch over zeromq 1.30×`: the median of objects on a GPU as a multiple of that of the same ones in memory."""
-    medians = {(str(each.row["codec"]), each.series, each.row.cell.place): each.box.p50 for each in stands}
+    medians = {(str(each.row["codec"]), each.series, each.row.cell.axes.place): each.box.p50 for each in stands}
     return [
         " ".join([f"{codec} over {series}", *(f"by {share}" for share in place[1:]), formatting.times(there / here)])
         for (codec, series, place), there in medians.items()
@@ -115,7 +115,7 @@ def on_gpu(stands: Sequence[Stand]) -> list[str]:
 
 def _codec(row: Row, places: bool) -> str:
     codec = "no codec" if row["codec"] in (None, "none") else str(row["codec"])
-    return " ".join(formatting.distinct([codec, *(row.cell.place if places else ())]))
+    return " ".join(formatting.distinct([codec, *(row.cell.axes.place if places else ())]))
 
 
 def height(stands: Sequence[Stand]) -> float:

@@ -13,7 +13,7 @@ from hopmeter.model.paces import PACES, PaceName
 from hopmeter.report import formatting, hosts
 from hopmeter.report.source import Row, Run
 
-CONDITIONS = (*AXES, "payload_bytes", "reply", "fifo", "mlock", "awake")
+CONDITIONS = (*AXES, "payload_bytes", "reply", "fifo", "mlock", "no_idle_states")
 """A figure is compared only with one that agrees in all of these: what a scenario varies, and what follows from it."""
 
 QUIET = DEFAULTS | {"codec": "none", "sinks": 1, "relays": 0, "pace": "open"}
@@ -130,7 +130,7 @@ FIRST = ("payload_bytes", "rate_hz", "relays", "sinks", "pairs")
 
 def _rank(item: tuple[tuple[Any, ...], list[Row]]) -> list[tuple[int, float, str]]:
     conditions = dict(zip(CONDITIONS, item[0], strict=False))
-    work_s = item[1][0].cell.ideal_s or 0.0
+    work_s = item[1][0].cell.axes.ideal_s or 0.0
     return [_order(value) for value in (*(conditions[key] for key in FIRST), work_s, *item[0])]
 
 
@@ -185,12 +185,12 @@ _SAYINGS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
     "sinks": lambda value, conditions: formatting.plural(
         value, "server" if conditions["pattern"] == "scatter" else "sink"
     ),
-    "asking": lambda *_: "asked one after the other",
+    "dispatch": lambda *_: "asked one after the other",
     "pairs": lambda value, _: formatting.plural(value, "pair"),
     "heap": lambda *_: "freed memory left to the C library",
     "fifo": lambda value, _: f"SCHED_FIFO {value}",
     "mlock": lambda *_: "memory locked",
-    "awake": lambda *_: "cores kept awake",
+    "no_idle_states": lambda *_: "no idle states",
 }
 
 
@@ -236,5 +236,7 @@ def profile(row: Row, among: Iterable[Row]) -> str:
         return str(row["profile"])
     alike = [str(other["profile"] or "") for other in among if other["transport"] == row["transport"]]
     varied = {each.partition("=")[0] for text in alike for each in text.split()}
-    known = [f"{name}={_worded(row.cell.settings[name])}" for name in varied if name in row.cell.settings]
+    known = [
+        f"{name}={_worded(row.cell.carriage.settings[name])}" for name in varied if name in row.cell.carriage.settings
+    ]
     return known[0] if len(varied) == len(known) == 1 else "defaults" if varied else ""

@@ -66,7 +66,7 @@ class Echo:
     @property
     def copying(self) -> float | None:
         """The share of the CPU that the system's copies of a request and its reply take, at the speed of memory."""
-        copies = self.row.cell.system_copies
+        copies = self.row.cell.carriage.system_copies
         if copies is None:
             return None
         copied_us = 2 * copies * self.row["frame_bytes"] / self.memory_mb_s
@@ -131,7 +131,7 @@ def _of(run: Run) -> Iterator[Echo]:
     for rows in alike.values():
         if len({row["pairs"] for row in rows}) > 1:
             for row in sorted(rows, key=lambda each: int(each["pairs"])):
-                cores = len(set(row.cell.core_list) or set(usable))
+                cores = len(set(row.cell.nodes.core_list) or set(usable))
                 alone = next((each for each in rows if each["pairs"] == 1), None)
                 yield Echo(row, cores, memory * 1000, _without_tcp(row, run), alone)
 

@@ -110,7 +110,7 @@ def _table(row: Row, part: Delivered) -> pl.DataFrame:
 
 
 def _plugin(row: Row) -> str:
-    place = row.cell.place
+    place = row.cell.axes.place
     return "_".join([str(row["codec"] or "none"), *(place if place != ("cpu",) else ())])
 
 

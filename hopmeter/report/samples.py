@@ -92,13 +92,15 @@ def _ends(row: Row, flow: Flow) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def _trial(row: Row, number: int, found: list[Flow]) -> Trial:
     pieces = [piece for flow in found for piece in latencies(flow).get(row.headline, [])]
     due, took = _course(row, found[0])
-    hops = [_hops(flow) for flow in found] if row.cell.relays else []
+    hops = [_hops(flow) for flow in found] if row.cell.axes.relays else []
     return Trial(
         number,
         np.concatenate(pieces) / 1e3 if pieces else np.empty(0),
         due,
         took,
-        tuple(tuple(arrays for flow in hops for arrays in flow[hop]) for hop in range(row.cell.hops if hops else 0)),
+        tuple(
+            tuple(arrays for flow in hops for arrays in flow[hop]) for hop in range(row.cell.axes.hops if hops else 0)
+        ),
     )
 
 
@@ -114,7 +116,7 @@ def _hops(flow: Flow) -> list[list[Numbers]]:
     """The last hop has as many arrays as there are sinks."""
     out = trim(flow.messages)
     cut = slice(out, flow.messages - out)
-    found: list[list[Numbers]] = [[] for _ in range(flow.cell.hops)]
+    found: list[list[Numbers]] = [[] for _ in range(flow.cell.axes.hops)]
     for place, (arrived, left) in enumerate(flow.hops()):
-        found[min(place, flow.cell.hops - 1)].append(minus(arrived[cut], left[cut]) / 1e3)
+        found[min(place, flow.cell.axes.hops - 1)].append(minus(arrived[cut], left[cut]) / 1e3)
     return found

@@ -67,8 +67,8 @@ def _steps(run: Run) -> list[list[Row]]:
     """The rows of each search, in the order in which they were taken."""
     found: dict[str, list[Row]] = {}
     for row in run.measured:
-        if row.cell.search:
-            found.setdefault(row.cell.search, []).append(row)
+        if row.cell.comparison.search:
+            found.setdefault(row.cell.comparison.search, []).append(row)
     return list(found.values())
 
 

@@ -44,13 +44,13 @@ class Beyond:
 
 
 def _way(row: Row) -> str:
-    return WAYS[str(row["asking"])]
+    return WAYS[str(row["dispatch"])]
 
 
 def beyond(found: Sequence[Group]) -> list[Beyond]:
     """All of them, in the order of the groups; none where there are too many to be told."""
     rows = {group.id: tuple(sorted(filter(_is_known, group.measured), key=_excess)) for group in found}
-    works = [(each[0]["ideal_us"], each[0]["asking"]) for each in rows.values() if each]
+    works = [(each[0]["ideal_us"], each[0]["dispatch"]) for each in rows.values() if each]
     if len(works) > MOST_GROUPS:
         return []
     twice = len(set(works)) < len(works)

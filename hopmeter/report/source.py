@@ -13,6 +13,7 @@ from hopmeter.errors import UsageError
 from hopmeter.model.cell import Cell
 from hopmeter.store import RunFolder
 from hopmeter.store.disk import StoreError
+from hopmeter.store.formats import with_current_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +26,7 @@ class Row:
 
     def __getitem__(self, column: str) -> Any:
         value = self.values.get(column)
-        return getattr(self.cell, column, None) if value is None else value
+        return self.cell.get(column) if value is None else value
 
     @property
     def id(self) -> str:
@@ -45,7 +46,7 @@ class Row:
     @property
     def is_floor(self) -> bool:
         """Whether other cells of the run are held against it."""
-        return any(row.cell.floor == self.id for row in self.run.rows)
+        return any(row.cell.comparison.floor == self.id for row in self.run.rows)
 
     @property
     def headline(self) -> str:
@@ -132,6 +133,6 @@ def _cells(folder: Path) -> list[dict[str, Any]]:
     if not path.exists():
         raise UsageError(f"{folder} has no {path.name}", f"finish the run with `hopmeter run --resume {folder}`")
     try:
-        return pl.read_parquet(path).to_dicts()
+        return [with_current_columns(row) for row in pl.read_parquet(path).to_dicts()]
     except (OSError, pl.exceptions.PolarsError) as cause:
         raise StoreError(f"{path} cannot be read: {cause}", "take it from a copy, or measure again") from cause

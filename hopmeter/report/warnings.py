@@ -108,9 +108,9 @@ def every_core_busy(runs: Sequence[Run]) -> Iterator[Caution]:
 
 def _is_full(row: Row) -> bool:
     """Of paces that have a rate: the others take all there is."""
-    usable = row.cell.core_list or row.run.part("machine").get("usable_cores")
+    usable = row.cell.nodes.core_list or row.run.part("machine").get("usable_cores")
     per_message, rate = row["cpu_us_per_message"], row["achieved_hz"]
-    if not (usable and per_message and rate) or row["wait"] == "spin" or not row.cell.pacing.is_scheduled:
+    if not (usable and per_message and rate) or row["wait"] == "spin" or not row.cell.axes.pacing.is_scheduled:
         return False
     return bool(per_message * rate * (row["pairs"] or 1) / 1e6 >= FULL * len(set(usable)))
 
@@ -213,7 +213,7 @@ def other_path(runs: Sequence[Run]) -> Iterator[Caution]:
     knows itself to be otherwise than asked, `measured_otherwise` tells."""
     for row in measured(runs):
         path, loopback = str(row["path"] or ""), row["loopback_bytes_per_message"] or 0.0
-        over_loopback = "shared memory" in path and loopback > max(row.cell.payload_bytes / 2, LEAST_BYTES)
+        over_loopback = "shared memory" in path and loopback > max(row.cell.carriage.payload_bytes / 2, LEAST_BYTES)
         if over_loopback:
             seen = (
                 f"{formatting.count(loopback)} bytes per message went over the loopback device, "

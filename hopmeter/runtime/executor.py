@@ -105,18 +105,18 @@ class Executor:
             trial=turn.trial,
             order=turn.order,
             seed=turn.seed,
-            manifest=self.world.manifests[cell.transport],
+            manifest=self.world.manifests[cell.axes.transport],
             ready={language: self._ready(cell, language) for language in languages(cell)},
             logs=self.folder.logs,
             cpu=self.folder.cpu_path(cell.id, turn.trial) if self.plan.scenario.sample_cpu else None,
-            picture=self.pictures.get(cell.payload),
+            picture=self.pictures.get(cell.axes.payload),
         )
 
     def _ready(self, cell: Cell, language: str) -> Readiness:
         """A Python node that carries a codec's objects may run on another Python than one that carries bytes."""
-        if language != "python" or cell.codec == NO_CODEC:
-            return self.world.ready[cell.transport, language]
-        return readiness(self.world.manifests[cell.transport], language, cell.codec)
+        if language != "python" or cell.axes.codec == NO_CODEC:
+            return self.world.ready[cell.axes.transport, language]
+        return readiness(self.world.manifests[cell.axes.transport], language, cell.axes.codec)
 
     def _add(self, result: TrialResult, raw_files: list[Path], progress: RunProgress) -> None:
         kept = self.folder.add_trial(result, raw_files)

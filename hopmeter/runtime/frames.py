@@ -41,10 +41,10 @@ def _needed(plan: Plan) -> dict[str, int | None]:
     """By payload, how many frames are sent at most before they begin anew; None: nobody knows yet."""
     needed: dict[str, int | None] = {}
     for cell in plan.runnable:
-        if parsed(cell.payload):
-            before = needed.get(cell.payload, 0)
-            sent = None if plan.scenario.search else max(cell.messages, cell.warmup)
-            needed[cell.payload] = None if sent is None or before is None else max(before, sent)
+        if parsed(cell.axes.payload):
+            before = needed.get(cell.axes.payload, 0)
+            sent = None if plan.scenario.search else max(cell.schedule.messages, cell.schedule.warmup)
+            needed[cell.axes.payload] = None if sent is None or before is None else max(before, sent)
     return needed
 
 

@@ -24,8 +24,8 @@ def turns(cells: Sequence[Cell], seed: int) -> list[Turn]:
     """All trials of these cells; the same seed gives the same order."""
     draw = random.Random(seed)
     shuffled: list[tuple[Cell, int]] = []
-    for trial in range(max((cell.trials for cell in cells), default=0)):
-        in_round = [(cell, trial) for cell in cells if trial < cell.trials]
+    for trial in range(max((cell.schedule.trials for cell in cells), default=0)):
+        in_round = [(cell, trial) for cell in cells if trial < cell.schedule.trials]
         draw.shuffle(in_round)
         shuffled += in_round
     return [Turn(cell, trial, order, draw.getrandbits(63)) for order, (cell, trial) in enumerate(shuffled)]

@@ -51,7 +51,7 @@ class RunProgress:
     def begin(self, turn: Turn) -> None:
         """Before a trial."""
         cell = turn.cell
-        said = f"{cell.transport} {cell.language}, {cell.payload}"
+        said = f"{cell.axes.transport} {cell.axes.language}, {cell.axes.payload}"
         self._bar.update(self._task, description=said, left=f"about {humanize.time(self._left_s())} left", refresh=True)
         self._began = time.monotonic()
 

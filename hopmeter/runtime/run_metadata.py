@@ -14,14 +14,11 @@ from hopmeter.plan import Plan
 from hopmeter.plan.expand import World
 from hopmeter.plan.rules import languages
 
-FORMAT = 1
-
 
 def about(plan: Plan, world: World, command: Sequence[str]) -> dict[str, Any]:
     """The whole of it; probes this machine for a moment."""
     nodes = _nodes(plan, world)
     return {
-        "format": FORMAT,
         "scenario_name": plan.name,
         "title": plan.scenario.title,
         "question": plan.scenario.question,
@@ -36,12 +33,12 @@ def about(plan: Plan, world: World, command: Sequence[str]) -> dict[str, Any]:
         "versions": {name: node.version for name, node in nodes.items()},
         "builds": {name: _build(node) for name, node in nodes.items()},
         "cells": [cell.as_json() for cell in plan.cells],
-        **_machine(plan.scenario.awake),
+        **_machine(plan.scenario.no_idle_states),
     }
 
 
 def _nodes(plan: Plan, world: World) -> dict[str, Readiness]:
-    used = [(cell.transport, language) for cell in plan.runnable for language in languages(cell)]
+    used = [(cell.axes.transport, language) for cell in plan.runnable for language in languages(cell)]
     return {
         f"{transport} ({language})": world.ready[transport, language] for transport, language in dict.fromkeys(used)
     }
@@ -52,13 +49,13 @@ def _build(node: Readiness) -> str:
     return " ".join(word for word in said if word)
 
 
-def _machine(awake: bool) -> dict[str, Any]:
+def _machine(no_idle_states: bool) -> dict[str, Any]:
     """The doctor's view, as far as it can look: a run on a machine it does not understand is still a run."""
     from hopmeter.machine import advice, description, noise
 
     looks: dict[str, Callable[[], Any]] = {
         "machine": description.describe,
-        "doctor": lambda: advice.findings({**description.describe(), "awake": awake}),
+        "doctor": lambda: advice.findings({**description.describe(), "no_idle_states": no_idle_states}),
         "noise": noise.noise_probe,
         "instrument": noise.own_cost,
     }

@@ -109,7 +109,7 @@ def _run(work: Work, ground: ScratchDir, alarm: Alarm, place: Place, leftovers: 
         stops.watch(([daemon.pid] if daemon else []) + [node.pid for node in nodes])
         control = Control(nodes, alarm, daemon)
         ends.callback(control.close)
-        with aside(work.cell.core_list):
+        with aside(work.cell.nodes.core_list):
             _converse(work, control, outcome.result, daemon, stops)
 
 
@@ -119,9 +119,9 @@ def _daemon(work: Work, place: Place) -> Daemon | None:
     if told is None:
         return None
     after = len(topology(cell).participants)
-    core = cell.core_list[after % len(cell.core_list)] if cell.core_list else None
+    core = cell.nodes.core_list[after % len(cell.nodes.core_list)] if cell.nodes.core_list else None
     log = work.logs / f"{work.name}-daemon.log"
-    return Daemon(told, BrokerContext(place.run, place.directory / "daemon", cell.settings, log, core))
+    return Daemon(told, BrokerContext(place.run, place.directory / "daemon", cell.carriage.settings, log, core))
 
 
 def _starts(work: Work, place: Place, environment: Mapping[str, str]) -> Iterator[Start]:
@@ -129,7 +129,7 @@ def _starts(work: Work, place: Place, environment: Mapping[str, str]) -> Iterato
         roles = "+".join(dict.fromkeys(participant["role"] for participant in spec["participants"]))
         number = spec["node"]
         yield Start(
-            name=f"node {number} ({work.cell.transport} {language}, {roles})",
+            name=f"node {number} ({work.cell.axes.transport} {language}, {roles})",
             language=language,
             command=work.ready[language].command,
             spec=spec,
@@ -141,10 +141,10 @@ def _starts(work: Work, place: Place, environment: Mapping[str, str]) -> Iterato
 
 def _converse(work: Work, control: Control, result: TrialResult, daemon: Daemon | None, stops: StopWatch) -> None:
     cell = work.cell
-    control.expect("bound", cell.timeout_s)
+    control.expect("bound", cell.schedule.timeout_s)
     links = {link: address for node in control.nodes for link, address in node.said["bound"].get("links", {}).items()}
     control.say({"say": "connect", "links": links})
-    control.expect("ready", cell.timeout_s)
+    control.expect("ready", cell.schedule.timeout_s)
     _prove(cell, control)
     before = daemon.reading() if daemon else None
     result.start_ns = time.monotonic_ns() + LEAD_NS
@@ -156,13 +156,13 @@ def _converse(work: Work, control: Control, result: TrialResult, daemon: Daemon 
         result.nodes.append(_served(daemon, daemon.reading().since(before)))
     _note_stops(result, stops)
     control.say({"say": "end"})
-    control.wait_for_exits(cell.timeout_s)
+    control.wait_for_exits(cell.schedule.timeout_s)
 
 
 def _prove(cell: Cell, control: Control) -> None:
     """Lets sources probe until every branch of every flow has reported the same probe."""
     shape = topology(cell)
-    missing = {flow: shape.provers(cell, flow) for flow in range(cell.pairs)}
+    missing = {flow: shape.provers(cell, flow) for flow in range(cell.axes.pairs)}
     seen: dict[tuple[int, int], set[int]] = {}
     quiet: set[int] = set()
 
@@ -179,15 +179,26 @@ def _prove(cell: Cell, control: Control) -> None:
             control.say({"say": "proved", "flow": flow})
 
     control.say({"say": "probe"})
-    control.listen(lambda: not missing, cell.timeout_s, "probed", heed)
-    control.listen(lambda: len(quiet) == cell.pairs, cell.timeout_s, "quiet", heed)
+    control.listen(lambda: not missing, cell.schedule.timeout_s, "probed", heed)
+    control.listen(lambda: len(quiet) == cell.axes.pairs, cell.schedule.timeout_s, "quiet", heed)
 
 
 def _measure(work: Work, control: Control, daemon: Daemon | None) -> None:
     """Waits for the end of the schedule. Nothing is sent meanwhile, and nothing looked at but who has ended."""
     cell = work.cell
-    calls = 0.0 if cell.pattern == "pubsub" else cell.call_s * (cell.sinks if cell.asking == "sequential" else 1)
-    patience_s = LEAD_NS / 1e9 + cell.limit_s + cell.drain_s + cell.busy_s + calls + cell.timeout_s
+    calls = (
+        0.0
+        if cell.axes.pattern == "pubsub"
+        else cell.axes.call_s * (cell.axes.sinks if cell.axes.dispatch == "sequential" else 1)
+    )
+    patience_s = (
+        LEAD_NS / 1e9
+        + cell.schedule.limit_s
+        + cell.schedule.drain_s
+        + cell.schedule.retry_s
+        + calls
+        + cell.schedule.timeout_s
+    )
     sampler = CpuSampler(control.nodes, daemon) if work.cpu else None
     if sampler:
         sampler.sample()

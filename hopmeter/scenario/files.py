@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.errors import UsageError
+from hopmeter.model.old_names import with_new_names
 from hopmeter.scenario.model import Scenario
 from hopmeter.system import paths, toml_files
 
@@ -30,7 +31,7 @@ def find(asked: str) -> Path:
 
 def load(path: Path) -> tuple[Scenario, dict[str, Any]]:
     """A scenario and the table it was read from; `UsageError` lists everything that is wrong with it."""
-    table = toml_files.read(path)
+    table = with_new_names(toml_files.read(path), str(path))
     return toml_files.checked(Scenario, table, str(path)), table
 
 

@@ -201,12 +201,12 @@ class Axes(Strict):
         description="What a relay or server does per message, or a sink where there is no relay; servers of a scatter "
         "and sinks may each have their own, with / between.",
     )
-    asking: Axis[Literal["parallel", "sequential"]] | None = Field(
+    dispatch: Axis[Literal["parallel", "sequential"]] | None = Field(
         None, description="Whether a scatter asks its servers all at once, or each when the one before has answered."
     )
     burst: Axis[Count] | None = Field(None, description="Messages per burst; bursts come at rate / burst.")
-    heap: Axis[Literal["kept", "libc"]] | None = Field(
-        None, description="Whether nodes keep the memory of a message for the next, or leave that to the C library."
+    heap: Axis[Literal["retain", "libc"]] | None = Field(
+        None, description="Whether nodes retain the memory of a message for the next, or leave that to the C library."
     )
     settings: dict[str, dict[str, Axis[Setting]]] = Field(
         {}, description="By transport: settings of its manifest; a list is an axis."
@@ -268,13 +268,15 @@ class Scenario(Axes):
         "learned, unless it is given, from how late sleeps end where it is measured.",
     )
     drain: Duration = Field("200ms", description="How long receivers listen for stragglers.")
-    busy: Duration = Field("1s", description="How long a refused message is offered again.")
+    retry: Duration = Field("1s", description="How long a refused message is offered again.")
     timeout: Span = Field("20s", description="How long a node may take for each step of its start and its end.")
     reply: Literal["echo", "header"] = Field("echo", description="What a server sends back.")
     checksum: bool = Field(False, description="Check every payload, not only those of warm-up and the last.")
     fifo: Annotated[int, Field(ge=0, le=99)] = Field(0, description="SCHED_FIFO priority; 0 is the ordinary scheduler.")
     mlock: bool = Field(False, description="Lock all memory of the nodes.")
-    awake: bool = Field(False, description="Keep idle cores from sleeping and halting (/dev/cpu_dma_latency at 0).")
+    no_idle_states: bool = Field(
+        False, description="Keep idle cores from sleeping and halting (/dev/cpu_dma_latency at 0)."
+    )
     sample_cpu: bool = Field(False, description="Sample each process's CPU every second into cpu/.")
 
     @model_validator(mode="after")

@@ -27,9 +27,9 @@ DEFAULTS: dict[str, list[Any]] = {
     "sinks": [1],
     "pairs": [1],
     "work": ["none"],
-    "asking": ["parallel"],
+    "dispatch": ["parallel"],
     "burst": [1],
-    "heap": ["kept"],
+    "heap": ["retain"],
 }
 TRIALS = 5
 MESSAGES = 1000

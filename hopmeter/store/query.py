@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from hopmeter.errors import UsageError
 from hopmeter.store.disk import StoreError
+from hopmeter.store.formats import RENAMED
 
 TABLES = {
     "cells": ("cells.parquet", r"([^/]+)/cells\.parquet$"),
@@ -74,7 +75,21 @@ def _select(view: str, files: list[str], run: str) -> str:
     if view in OF_TRIALS:
         cell, trial = (f"regexp_extract(filename, {_quoted(SAMPLE)}, {part})" for part in (1, 2))
         named += f", {cell} AS cell, CAST({trial} AS BIGINT) AS trial"
-    return f"SELECT {named}, * EXCLUDE (filename) FROM read_parquet([{listed}], union_by_name=true, filename=true)"
+    left_out, renamed = _renamed(view, files)
+    files_named = f"read_parquet([{listed}], union_by_name=true, filename=true)"
+    return f"SELECT {named}, * EXCLUDE ({left_out}){renamed} FROM {files_named}"
+
+
+def _renamed(view: str, files: list[str]) -> tuple[str, str]:
+    """What to leave out, and columns of older runs under today's names."""
+    found = {name for file in files for name in pq.read_schema(file).names}
+    left_out, renamed = ["filename"], ""
+    for old, new in RENAMED.get(view, {}).items():
+        if old in found:
+            both = new in found
+            left_out += [old, new] if both else [old]
+            renamed += f", coalesce({new}, {old}) AS {new}" if both else f", {old} AS {new}"
+    return ", ".join(left_out), renamed
 
 
 def _quoted(text: str) -> str:

@@ -18,6 +18,7 @@ from hopmeter.model.columns import CELLS, PROCESSES, TRIALS
 from hopmeter.model.trial import TrialResult
 from hopmeter.store import processes
 from hopmeter.store.disk import DiskFullError, StoreError, append_line, replacing, write_json, writing
+from hopmeter.store.formats import FORMAT, with_current_format
 from hopmeter.store.samples import write_parquet
 from hopmeter.store.schemas import table
 from hopmeter.system.input_files import read_text
@@ -46,6 +47,7 @@ class RunFolder:
         Raises UsageError where the run exists, finished or not, and StoreError where it cannot be written.
         """
         _check_name(name, "run")
+        about = {"format": FORMAT, **about}
         partial = _partial(results / name)
         for taken in (results / name, partial):
             if taken.exists():
@@ -64,7 +66,12 @@ class RunFolder:
         Raises UsageError where there is none, and StoreError where it is damaged.
         """
         path = path if path.exists() or not _partial(path).exists() else _partial(path)
-        return cls(path, _read_about(path), {(each.cell, each.trial): each for each in _read_trials(path)})
+        about = _read_about(path)
+        try:
+            about = with_current_format(about)
+        except (AttributeError, KeyError, TypeError) as cause:
+            raise _odd(path, cause) from cause
+        return cls(path, about, {(each.cell, each.trial): each for each in _read_trials(path)})
 
     @classmethod
     def resume(cls, path: Path) -> RunFolder:
@@ -99,11 +106,7 @@ class RunFolder:
 
     def odd(self, cause: object) -> StoreError:
         """What to raise where `run.json` says something else than a run's does."""
-        said = f"it has no {cause}" if isinstance(cause, KeyError) else cause
-        return StoreError(
-            f"{self.path / 'run.json'} is damaged, or of another hopmeter: {said}",
-            "read the run with the hopmeter that made it (`hopmeter` in run.json), or measure again",
-        )
+        return _odd(self.path, cause)
 
     @property
     def trials(self) -> list[TrialResult]:
@@ -233,6 +236,14 @@ def _read_about(path: Path) -> dict[str, Any]:
     if not isinstance(about, dict):
         raise _damaged(path / "run.json", "it holds no object")
     return about
+
+
+def _odd(path: Path, cause: object) -> StoreError:
+    said = f"it has no {cause}" if isinstance(cause, KeyError) else cause
+    return StoreError(
+        f"{path / 'run.json'} is damaged, or of another hopmeter: {said}",
+        "read the run with the hopmeter that made it (`hopmeter` in run.json), or measure again",
+    )
 
 
 def _damaged(path: Path, cause: object) -> StoreError:

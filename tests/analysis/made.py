@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ Trial = Mapping[int, Rows]
 
 
 def cell(**changes: Any) -> Cell:
-    return replace(CELL, **changes)
+    return CELL.with_values(**changes)
 
 
 def messages(count: int, late_us: int = 0) -> Rows:

@@ -127,17 +127,17 @@ def scattered(in_turn: bool) -> dict[int, Rows]:
     return trial
 
 
-@pytest.mark.parametrize(("asking", "gather", "overhead"), [("parallel", 90, 10), ("sequential", 190, 30)])
+@pytest.mark.parametrize(("dispatch", "gather", "overhead"), [("parallel", 90, 10), ("sequential", 190, 30)])
 def test_what_is_above_the_servers_and_above_their_work_depends_on_how_they_were_asked(
-    tmp_path: Path, asking: str, gather: float, overhead: float
+    tmp_path: Path, dispatch: str, gather: float, overhead: float
 ) -> None:
-    one = cell(pattern="scatter", sinks=3, work="sleep:20us/70us/30us", asking=asking)
-    row = analysed(tmp_path, one, scattered(asking == "sequential"))
+    one = cell(pattern="scatter", sinks=3, work="sleep:20us/70us/30us", dispatch=dispatch)
+    row = analysed(tmp_path, one, scattered(dispatch == "sequential"))
     found = middle(row)
-    ideal = 70 if asking == "parallel" else 120
+    ideal = 70 if dispatch == "parallel" else 120
     assert (found["gather"], found["overhead"], row["ideal_us"]) == (gather, overhead, pytest.approx(ideal))
     assert found["excess"] == pytest.approx(gather - ideal)
-    assert (row["asking"], row["excess_count"]) == (asking, COUNT)
+    assert (row["dispatch"], row["excess_count"]) == (dispatch, COUNT)
 
 
 def test_each_server_of_a_scatter_is_told_apart_and_who_was_last_is_counted(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_each_server_of_a_scatter_is_told_apart_and_who_was_last_is_counted(tmp_
 
 
 def test_nobody_is_last_by_chance_where_the_last_is_asked_last(tmp_path: Path) -> None:
-    row = analysed(tmp_path, cell(pattern="scatter", sinks=3, asking="sequential"), scattered(in_turn=True))
+    row = analysed(tmp_path, cell(pattern="scatter", sinks=3, dispatch="sequential"), scattered(in_turn=True))
     assert row["servers_roundtrip_p50_us"] == [40, 90, 60]
     assert row["servers_last_share"] is row["ideal_us"] is row["excess_p50_us"] is None
 
@@ -175,7 +175,7 @@ def test_calls_have_no_servers_to_tell_apart(tmp_path: Path) -> None:
     served = [{"seq": s, "arrived": s * MS + 10 * US, "forwarded": s * MS + 90 * US} for s in range(COUNT)]
     row = analysed(tmp_path, cell(pattern="rpc", work="spin:70us"), {0: asked, 1: served})
     assert (row["ideal_us"], row["excess_p50_us"], row["overhead_p50_us"]) == (pytest.approx(70), 30, 20)
-    assert row["servers_roundtrip_p50_us"] is row["servers_last_share"] is row["asking"] is None
+    assert row["servers_roundtrip_p50_us"] is row["servers_last_share"] is row["dispatch"] is None
 
 
 def test_a_codec_is_within_the_response_and_outside_the_hop(tmp_path: Path) -> None:

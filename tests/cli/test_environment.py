@@ -85,7 +85,7 @@ def test_a_bad_value_is_a_clear_error(variables: dict[str, str], says: str) -> N
 
 
 def test_a_result_line_has_its_form() -> None:
-    row = dict.fromkeys(CELLS) | {name: getattr(CELL, name) for name in result_lines.CONDITIONS if name != "cell"}
+    row = dict.fromkeys(CELLS) | {name: CELL[name] for name in result_lines.CONDITIONS if name != "cell"}
     row |= {"cell": "c1", "status": "ok", "response_mean_us": 21.123456789, "service_mean_us": 20.0, "lost": 0}
     row |= {"sinks_service_mean_us": [0.5, None]}
     (line,) = result_lines.lines([CELL], [row, {"cell": "c2", "status": "dropped"}])

@@ -58,18 +58,18 @@ def test_memory_that_may_not_be_locked_is_refused_clearly(tmp_path: Path) -> Non
 
 def test_cores_are_kept_awake_while_it_is_measured_and_no_longer(tmp_path: Path) -> None:
     if not os.access(AWAKE, os.W_OK):
-        failed = row(run(tmp_path, "--awake"), "unix")
-        assert f"keeping cores awake ({AWAKE})" in failed["reason"] and "leave `awake` out" in failed["reason"]
+        failed = row(run(tmp_path, "--no-idle-states"), "unix")
+        assert f"keeping cores awake ({AWAKE})" in failed["reason"] and "leave `no_idle_states` out" in failed["reason"]
         return
     with subprocess.Popen(
-        command(tmp_path, "--awake", "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command(tmp_path, "--no-idle-states", "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as measuring:
         nodes = nodes_of(psutil.Process(measuring.pid), 2)
         assert comes(lambda: all(AWAKE in files_of(node) for node in nodes)), "nobody keeps them awake"
         out, errors = measuring.communicate(timeout=120)
     done = subprocess.CompletedProcess(measuring.args, measuring.returncode, out, errors)
     assert row(done, "unix")["status"] in MEASURED
-    assert "cores kept awake" in (tmp_path / "run/report.html").read_text()
+    assert "no idle states" in (tmp_path / "run/report.html").read_text()
 
 
 def files_of(node: psutil.Process) -> list[str]:

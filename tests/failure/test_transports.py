@@ -27,7 +27,7 @@ messages = 50
 warmup = 5
 trials = 1
 drain = "100ms"
-busy = "100ms"
+retry = "100ms"
 timeout = "4s"
 
 [[case]]

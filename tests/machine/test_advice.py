@@ -86,7 +86,7 @@ def test_remedies_are_those_of_the_processor() -> None:
 
 
 def test_cores_that_are_kept_awake_have_no_idle_states() -> None:
-    awake = {**QUIET, "idle_exit_us": 890, "halt_poll_us": 0.0, "awake": True}
+    awake = {**QUIET, "idle_exit_us": 890, "halt_poll_us": 0.0, "no_idle_states": True}
     assert worth_telling(findings({**awake, "idle_driver": "haltpoll"})) == []
     (told,) = worth_telling(findings({**awake, "idle_driver": "none"}))
     assert "in vain" in told["says"] and "idle=poll" in told["remedy"]

@@ -9,8 +9,8 @@ BUS = transport("bus")
 
 def test_a_floor_is_added_once_for_each_set_of_conditions() -> None:
     made = planned(world(BUS), language="each", rate=[10, 100], placement=["thread", "process"])
-    added = [cell for cell in made.cells if not cell.ranked]
-    assert sorted((cell.transport, cell.rate_hz) for cell in added) == [
+    added = [cell for cell in made.cells if not cell.comparison.ranked]
+    assert sorted((cell.axes.transport, cell.axes.rate_hz) for cell in added) == [
         ("memory", 10),
         ("memory", 100),
         ("shm", 10),
@@ -18,13 +18,16 @@ def test_a_floor_is_added_once_for_each_set_of_conditions() -> None:
     ]
     floors = {cell.id: cell for cell in made.cells}
     for cell in made.cells:
-        assert cell.floor is not None
-        assert (floors[cell.floor].rate_hz, floors[cell.floor].placement) == (cell.rate_hz, cell.placement)
+        assert cell.comparison.floor is not None
+        assert (floors[cell.comparison.floor].axes.rate_hz, floors[cell.comparison.floor].axes.placement) == (
+            cell.axes.rate_hz,
+            cell.axes.placement,
+        )
 
 
 def test_a_floor_that_is_asked_for_is_not_added_again_and_is_ranked() -> None:
     made = planned(world(BUS), transport=["shm", "bus"])
-    assert [(cell.transport, cell.ranked, cell.floor) for cell in made.cells] == [
+    assert [(cell.axes.transport, cell.comparison.ranked, cell.comparison.floor) for cell in made.cells] == [
         ("shm", True, "c1-shm-rust"),
         ("bus", True, "c1-shm-rust"),
     ]
@@ -33,34 +36,42 @@ def test_a_floor_that_is_asked_for_is_not_added_again_and_is_ranked() -> None:
 def test_another_profile_of_the_floor_is_no_floor() -> None:
     slots = transport("shm", placements=["process"], settings={"slots": {"default": 4, "min": 1, "help": "S."}})
     made = planned(world(slots), transport="shm", settings={"shm": {"slots": [8]}})
-    assert [(cell.profile, cell.floor) for cell in made.cells] == [("slots=8", "c2-shm-rust"), ("", "c2-shm-rust")]
+    assert [(cell.carriage.profile, cell.comparison.floor) for cell in made.cells] == [
+        ("slots=8", "c2-shm-rust"),
+        ("", "c2-shm-rust"),
+    ]
 
 
 def test_where_there_is_no_floor_the_cell_says_why() -> None:
     made = planned(world(BUS, unready=(("shm", "rust"),)))
     (cell,) = made.cells
-    assert (cell.floor, cell.floor_reason) == (None, "no floor: shm (rust) is not built; run `hopmeter build shm`")
+    assert (cell.comparison.floor, cell.comparison.floor_reason) == (
+        None,
+        "no floor: shm (rust) is not built; run `hopmeter build shm`",
+    )
     made = planned(world(transport("bus", max_payload_bytes=5000)), payload="bytes:2000")
-    assert made.cells[0].floor_reason == "no floor: 2000 bytes are more than shm carries (1000)"
+    assert made.cells[0].comparison.floor_reason == "no floor: 2000 bytes are more than shm carries (1000)"
 
 
 def test_a_floor_that_cannot_serve_so_many_is_not_tried() -> None:
     few = world(transport("bus"), transport("shm", placements=["process"], max_receivers=64))
     for sinks, reason in ((64, ""), (65, "no floor: 65 receivers of one link are more than shm serves (64)")):
         (bus, *floors) = planned(few, sinks=sinks).cells
-        assert (bus.floor_reason, bus.dropped, len(floors)) == (reason, "", not reason)
+        assert (bus.comparison.floor_reason, bus.dropped, len(floors)) == (reason, "", not reason)
     (shm,) = planned(few, transport="shm", sinks=65).cells
     assert shm.dropped == "65 receivers of one link are more than shm serves (64)"
 
 
 def test_dropped_cells_need_no_floor() -> None:
-    assert [cell.transport for cell in planned(world(BUS), wait="callback").cells] == ["bus"]
+    assert [cell.axes.transport for cell in planned(world(BUS), wait="callback").cells] == ["bus"]
 
 
 def test_cells_that_differ_only_in_how_much_is_measured_are_one_with_the_most_of_it() -> None:
     cases = [{"messages": 300, "warmup": 50}, {"messages": 10, "warmup": 2}, {"messages": 400, "warmup": 2, "rate": 30}]
     made = planned(world(BUS), rate=100, case=cases)
-    assert [(cell.transport, cell.rate_hz, cell.messages, cell.warmup) for cell in made.cells] == [
+    assert [
+        (cell.axes.transport, cell.axes.rate_hz, cell.schedule.messages, cell.schedule.warmup) for cell in made.cells
+    ] == [
         ("bus", 100, 300, 50),
         ("bus", 30, 400, 2),
         ("shm", 100, 300, 50),

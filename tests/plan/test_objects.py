@@ -40,22 +40,24 @@ def carried(node: tuple[str, ...] = NODE, missing: str = "", get: str = "", **gi
 
 
 def dropped(made: Plan) -> list[str]:
-    return [cell.dropped for cell in made.cells if cell.ranked]
+    return [cell.dropped for cell in made.cells if cell.comparison.ranked]
 
 
 def test_a_payload_weighs_what_its_object_does_when_it_is_encoded() -> None:
     made = carried(codec=["numpy", "pillow", "pickle-in-band"])
-    sizes = [cell.payload_bytes for cell in made.runnable]
+    sizes = [cell.carriage.payload_bytes for cell in made.runnable]
     assert sizes[0] == 4800 + 128
     assert 2400 < sizes[1] < 2700, "Pillow's ones are of 32 bits"
     assert len(set(sizes)) == 3
-    assert {cell.touch for cell in made.runnable} == {"none"}
-    assert {cell.floor_reason for cell in made.runnable} == {"no floor: floors carry bytes, and this cell an object"}
+    assert {cell.axes.touch for cell in made.runnable} == {"none"}
+    assert {cell.comparison.floor_reason for cell in made.runnable} == {
+        "no floor: floors carry bytes, and this cell an object"
+    }
 
 
 def test_one_language_is_python_where_there_is_an_object() -> None:
     made = carried(language="one")
-    assert [(cell.language, cell.dropped) for cell in made.cells if cell.ranked] == [("python", "")]
+    assert [(cell.axes.language, cell.dropped) for cell in made.cells if cell.comparison.ranked] == [("python", "")]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,7 @@ def test_a_transport_that_encodes_by_itself_has_its_own_codecs_only() -> None:
     made = planned(replace(world(own), carrier=carrier), **asked)
     first, second = dropped(made)
     assert not first
-    assert made.cells[0].own_encoders
+    assert made.cells[0].carriage.own_encoders
     assert second == "bus encodes objects by itself: those of numpy, torch, and not of pickle-in-band"
 
 
@@ -126,7 +128,7 @@ def test_an_unknown_codec_is_refused_with_those_that_there_are() -> None:
 
 
 def test_only_the_nodes_of_python_are_told_of_the_object(tmp_path: Path) -> None:
-    (cell,) = (cell for cell in carried(language="python>rust>python", relays=1).cells if cell.ranked)
+    (cell,) = (cell for cell in carried(language="python>rust>python", relays=1).cells if cell.comparison.ranked)
     place = Place("0" * 16, 0, 1, tmp_path, tmp_path, {})
     told = [(language, spec.get("object"), spec["payload"]["kind"]) for language, spec in node_specs(cell, place)]
     assert told == [("python", "array:20x30", "bytes"), ("rust", None, "bytes"), ("python", "array:20x30", "bytes")]
@@ -157,7 +159,7 @@ def test_environments_that_are_alike_are_asked_once_and_then_remembered(monkeypa
     monkeypatch.setattr(object_sizes, "_weigh", nodes)
     for _ in range(2):
         made = carried(**WIDELY)
-        assert [cell.payload_bytes for cell in made.runnable] == [128] * 8
+        assert [cell.carriage.payload_bytes for cell in made.runnable] == [128] * 8
         assert sorted(nodes.asked) == ONCE
     assert len(carried(**{**WIDELY, "payload": "array:2x2"}).runnable) == 4
     assert sorted(nodes.asked[4:]) == ["numpy cpu none array:2x2", "pillow cpu none array:2x2"]
@@ -191,7 +193,7 @@ def test_a_share_is_asked_of_the_node_with_the_place_and_dropped_where_no_gpu_is
     made = carried(codec="torch", device="gpu", share=["none", "cuda-ipc"])
     assert dropped(made) == ["codec torch: torch finds no GPU here"] * 2
     assert sorted(nodes.asked) == ["torch gpu cuda-ipc array:20x30", "torch gpu none array:20x30"]
-    assert [cell.share for cell in made.cells if cell.ranked] == ["none", "cuda-ipc"]
+    assert [cell.axes.share for cell in made.cells if cell.comparison.ranked] == ["none", "cuda-ipc"]
 
 
 def test_the_ends_are_told_of_a_share_beside_the_device(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -215,7 +217,7 @@ def test_a_gpu_that_is_not_here_is_remembered_until_one_comes(monkeypatch: pytes
 def test_the_frames_of_a_file_weigh_what_an_image_of_their_size_does(tmp_path: Path) -> None:
     still, moving = image(tmp_path / "one.png", pixels()[0]), video(tmp_path / "many.mkv", pixels())
     generated, shown, played, resized = (
-        carried(payload=payload).runnable[0].payload_bytes
+        carried(payload=payload).runnable[0].carriage.payload_bytes
         for payload in ("image:10x6", f"image:{still}", f"video:{moving}", f"video:20x12:{moving}")
     )
     assert shown == generated

@@ -75,7 +75,7 @@ BUS = transport("bus", settings={"hwm": {"default": 10, "min": 0, "help": "H."}}
 )
 def test_what_cannot_be_is_dropped_with_its_reason(given: dict[str, Any], reason: str) -> None:
     made = planned(world(BUS, unready=(("bus", "python"),)), **given)
-    assert [cell.dropped for cell in made.cells if cell.ranked] == [reason]
+    assert [cell.dropped for cell in made.cells if cell.comparison.ranked] == [reason]
     assert made.runnable == []
 
 
@@ -112,7 +112,7 @@ def test_a_setting_that_does_nothing_there_makes_no_cell(
     bus = transport("bus", settings={"hwm": {"default": 1000, "help": "H.", **heeds}})
     for value, expected in ((1000, ""), (1, reason and f"setting hwm of bus does nothing with {reason}")):
         made = planned(world(bus), settings={"bus": {"hwm": value}}, **given)
-        assert {cell.dropped for cell in made.cells if cell.ranked} == {expected}
+        assert {cell.dropped for cell in made.cells if cell.comparison.ranked} == {expected}
 
 
 def test_a_setting_that_does_nothing_beside_another_makes_no_cell() -> None:
@@ -120,7 +120,7 @@ def test_a_setting_that_does_nothing_beside_another_makes_no_cell() -> None:
     executor = {"default": "single", "help": "E.", "choices": ["single", "multi", "pool"]}
     bus = transport("bus", settings={"executor": executor, "threads": threads})
     made = planned(world(bus), settings={"bus": {"executor": ["single", "multi"], "threads": [2, 3]}})
-    dropped = {cell.profile: cell.dropped for cell in made.cells if cell.ranked}
+    dropped = {cell.carriage.profile: cell.dropped for cell in made.cells if cell.comparison.ranked}
     idle = "setting threads of bus does nothing without executor=multi or executor=pool"
     assert dropped == {"": "", "threads=3": idle, "executor=multi": "", "executor=multi threads=3": ""}
 
@@ -133,7 +133,7 @@ def test_a_setting_that_does_nothing_beside_another_makes_no_cell() -> None:
         {"payload": "bytes:1000"},
         {"language": "rust>python"},
         {"pattern": "scatter", "sinks": 3},
-        {"pattern": "scatter", "sinks": 2, "work": "sleep:1ms/2ms", "asking": "sequential"},
+        {"pattern": "scatter", "sinks": 2, "work": "sleep:1ms/2ms", "dispatch": "sequential"},
         {"pattern": "rpc", "relays": 2},
         {"placement": "thread"},
         {"wait": "block+spin", "sinks": 2},
@@ -147,8 +147,8 @@ def test_what_can_be_is_not_dropped(given: dict[str, Any]) -> None:
 
 def test_languages_that_cannot_talk_to_each_other_are_not_mixed() -> None:
     made = planned(world(transport("bus", cross_language=False)), language="pairs")
-    assert [cell.language for cell in made.runnable if cell.ranked] == ["rust", "python"]
-    assert [cell.language for cell in made.cells if cell.dropped] == ["rust>python", "python>rust"]
+    assert [cell.axes.language for cell in made.runnable if cell.comparison.ranked] == ["rust", "python"]
+    assert [cell.axes.language for cell in made.cells if cell.dropped] == ["rust>python", "python>rust"]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_cores_follow_the_machine(machine: Machine, word: str, cores: tuple[int,
 
 
 def test_one_core_is_too_few_for_cross() -> None:
-    (cell,) = [cell for cell in planned(world(BUS, machine=Machine((0,)))).cells if cell.ranked]
+    (cell,) = [cell for cell in planned(world(BUS, machine=Machine((0,)))).cells if cell.comparison.ranked]
     assert cell.dropped.startswith("cores cross: there is only one core")
 
 
@@ -195,7 +195,7 @@ def test_one_language_is_the_first_that_is_ready() -> None:
         ((("bus", "rust"), ("bus", "python")), "python"),
     ):
         made = planned(world(heavy, unready=unready), language="one")
-        assert made.cells[0].language == language
+        assert made.cells[0].axes.language == language
 
 
 @pytest.mark.parametrize(
@@ -210,18 +210,18 @@ def test_one_language_is_one_that_offers_the_cell(given: dict[str, Any]) -> None
         "max_payload_bytes": 999,
     }
     made = planned(world(transport("bus", languages={"rust": less, "python": LANGUAGE})), language="one", **given)
-    assert [(cell.language, cell.dropped) for cell in made.cells if cell.ranked] == [("python", "")]
+    assert [(cell.axes.language, cell.dropped) for cell in made.cells if cell.comparison.ranked] == [("python", "")]
 
 
 def test_direct_transports_are_those_without_a_daemon() -> None:
     broker = transport("broker", daemon={"title": "d", "command": ["d"], "ready": "port"})
     made = planned(world(BUS, broker), transport="direct", placement="apart")
-    assert [cell.transport for cell in made.cells] == ["memory", "shm", "bus"]
+    assert [cell.axes.transport for cell in made.cells] == ["memory", "shm", "bus"]
 
 
 def test_all_transports_are_those_that_can_be_ranked() -> None:
     made = planned(world(BUS, transport("truth", ranked=False)), transport="all", placement="apart")
-    assert [(cell.transport, cell.placement) for cell in made.cells] == [
+    assert [(cell.axes.transport, cell.axes.placement) for cell in made.cells] == [
         ("memory", "thread"),
         ("shm", "process"),
         ("bus", "process"),

@@ -21,7 +21,9 @@ PLACE = Place("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {"python": Path(
 
 def cell(**given: Any) -> Cell:
     native = {"rpc": "native", **given.pop("manifest", {})}
-    return next(cell for cell in planned(world(transport("bus", **native)), **given).cells if cell.transport == "bus")
+    return next(
+        cell for cell in planned(world(transport("bus", **native)), **given).cells if cell.axes.transport == "bus"
+    )
 
 
 def shape(**given: Any) -> list[str]:
@@ -134,7 +136,7 @@ def test_sinks_work_where_there_is_no_relay_to_do_it(given: dict[str, Any], work
 
 def test_what_is_as_usual_is_not_told_and_a_node_of_before_understands_it() -> None:
     (_, usual), *_ = node_specs(cell(pattern="scatter", sinks=2), PLACE)
-    (_, other), *_ = node_specs(cell(pattern="scatter", sinks=2, asking="sequential"), PLACE)
+    (_, other), *_ = node_specs(cell(pattern="scatter", sinks=2, dispatch="sequential"), PLACE)
     assert set(other) - set(usual) == {"asking"}
     assert other["asking"] == "sequential"
 
@@ -160,23 +162,25 @@ def test_frames_of_a_file_are_read_from_where_they_were_decoded_to(frames: int, 
     ("given", "ideal_s"),
     [
         ({"pattern": "scatter", "sinks": 3, "work": "sleep:30ms/40ms/50ms"}, 0.05),
-        ({"pattern": "scatter", "sinks": 3, "work": "sleep:30ms/40ms/50ms", "asking": "sequential"}, 0.12),
-        ({"pattern": "scatter", "sinks": 3, "work": "sleep:20ms", "asking": "sequential"}, 0.06),
+        ({"pattern": "scatter", "sinks": 3, "work": "sleep:30ms/40ms/50ms", "dispatch": "sequential"}, 0.12),
+        ({"pattern": "scatter", "sinks": 3, "work": "sleep:20ms", "dispatch": "sequential"}, 0.06),
         ({"pattern": "rpc", "relays": 2, "work": "spin:1ms"}, 0.003),
         ({"relays": 2, "work": "spin:1ms"}, 0.002),
         ({"pattern": "rpc", "work": "copy:7"}, None),
         ({"pattern": "rpc"}, None),
         ({"sinks": 2, "work": "sleep:1ms/2ms"}, None),
-        ({"pattern": "scatter", "sinks": 2, "work": "sleep:5ms/none", "asking": "sequential"}, 0.005),
+        ({"pattern": "scatter", "sinks": 2, "work": "sleep:5ms/none", "dispatch": "sequential"}, 0.005),
     ],
 )
 def test_the_ideal_is_the_work_on_the_way_alone(given: dict[str, Any], ideal_s: float | None) -> None:
-    assert cell(**given).ideal_s == pytest.approx(ideal_s)
+    assert cell(**given).axes.ideal_s == pytest.approx(ideal_s)
 
 
 def test_work_that_takes_long_has_time_for_every_message_and_reply() -> None:
-    slow = cell(pattern="scatter", sinks=2, work="sleep:20s", asking="sequential", pace="closed", messages=9, warmup=1)
-    assert slow.limit_s > 10 * 40
+    slow = cell(
+        pattern="scatter", sinks=2, work="sleep:20s", dispatch="sequential", pace="closed", messages=9, warmup=1
+    )
+    assert slow.schedule.limit_s > 10 * 40
     (_, spec), *_ = node_specs(slow, PLACE)
     assert spec["call_ns"] > 40e9
 
@@ -192,20 +196,20 @@ def test_work_that_takes_long_has_time_for_every_message_and_reply() -> None:
     ],
 )
 def test_a_duration_is_never_cut_where_a_rate_says_how_many_it_has(given: dict[str, Any], messages: int) -> None:
-    assert cell(**given).messages == messages
+    assert cell(**given).schedule.messages == messages
 
 
 def test_a_trial_ends_by_its_time_where_it_has_nothing_else_to_end_by() -> None:
-    assert cell(pace="max", duration="2s").timed
-    assert not cell(pace="max", messages=9).timed
-    assert not cell(duration="2s").timed
+    assert cell(pace="max", duration="2s").schedule.timed
+    assert not cell(pace="max", messages=9).schedule.timed
+    assert not cell(duration="2s").schedule.timed
 
 
 def test_how_servers_are_asked_makes_no_difference_where_none_are() -> None:
-    given: dict[str, Any] = {"asking": ["parallel", "sequential"], "sinks": 2}
+    given: dict[str, Any] = {"dispatch": ["parallel", "sequential"], "sinks": 2}
     for pattern, asked in (("pubsub", ["parallel"]), ("scatter", ["parallel", "sequential"])):
         cells = planned(world(transport("bus")), pattern=pattern, **given).cells
-        assert [cell.asking for cell in cells if cell.transport == "bus"] == asked
+        assert [cell.axes.dispatch for cell in cells if cell.axes.transport == "bus"] == asked
 
 
 def test_amounts_are_in_the_units_of_the_spec() -> None:

@@ -177,7 +177,7 @@ def _node(each: Made, cell: Cell, participant: int, many: int) -> dict[str, Any]
         "sent": 0 if last else many,
         "copies": 0 if last else int(each.copies * many),
     }
-    share = each.cpu_us * many / (cell.relays + 2)
+    share = each.cpu_us * many / (cell.axes.relays + 2)
     return {
         "version": "4.3.4" if each.transport == "zeromq" else "1.0.0",
         "language": each.language,

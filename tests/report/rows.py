@@ -9,7 +9,7 @@ from hopmeter.model.cell import Cell
 from hopmeter.report.source import Row, Run
 from tests import cells
 
-PLANNED = cells.cell(transport="shm").as_json()
+PLANNED = cells.cell(transport="shm").flat()
 MEASURED = {
     "trials_good": 5,
     "status": "ok",
@@ -30,7 +30,7 @@ def run_of(*rows: dict[str, Any], **about: Any) -> Run:
 
 def _row(run: Run, name: str, row: dict[str, Any]) -> Row:
     planned = {key: row.get(key, value) for key, value in PLANNED.items()}
-    return Row(run, Cell.from_json({**planned, "id": name}), {"cell": name, **MEASURED, **row})
+    return Row(run, Cell.of(**{**planned, "id": name}), {"cell": name, **MEASURED, **row})
 
 
 def cell(

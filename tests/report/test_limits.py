@@ -26,7 +26,7 @@ def echo(transport: str, pairs: int, cpu_us: float, round_trips_hz: float, **mor
 def run(*rows: dict[str, Any], copies: int | None = 2) -> Run:
     made = run_of(*rows, instrument={"copy_bytes_per_ns": 10.0}, machine={"usable_cores": [0, 1, 2, 3]})
     for row in made.rows:
-        object.__setattr__(row.cell, "system_copies", copies)
+        object.__setattr__(row, "cell", row.cell.with_values(system_copies=copies))
     return made
 
 

@@ -22,7 +22,7 @@ from hopmeter import report
 from hopmeter.cli.parts import table
 from hopmeter.cli.parts.application import app, register_all
 from hopmeter.errors import UsageError
-from hopmeter.report import source
+from hopmeter.report import formatting, source
 from hopmeter.store import query
 
 ROOT = Path(__file__).parents[2]
@@ -80,7 +80,7 @@ def test_too_few_messages_for_a_median_leave_the_other_figures(made: ModuleType,
     run.rows[0].values["response_p50_us"] = None
     table.print_run(Console(file=out, width=60), run)
     (line,) = [line for line in out.getvalue().splitlines() if "zenoh" in line]
-    assert report.words.number(run.rows[0]["response_mean_us"]) in line
+    assert formatting.number(run.rows[0]["response_mean_us"]) in line
     assert "ok" not in line
     assert "– is not resolved: too few messages or trials; a median takes 20 messages." in " ".join(
         out.getvalue().split()

@@ -65,7 +65,7 @@ def test_the_name_of_each_of_several_rows_stands_above_its_servers() -> None:
 
 
 def test_the_answer_says_how_much_more_than_the_work_a_message_takes() -> None:
-    slow = {"asking": "sequential", "ideal_us": 120_000.0, "work": "sleep:30ms/40ms/50ms"}
+    slow = {"dispatch": "sequential", "ideal_us": 120_000.0, "work": "sleep:30ms/40ms/50ms"}
     rows = [gathered("shm", 80, **slow), gathered("zeromq", 300, work="sleep:30ms/40ms/50ms")]
     run = run_of(*rows, gathered("shm", 90, work="sleep:30ms/40ms/50ms", ranked=False))
     said = answer([run], groups([run]))

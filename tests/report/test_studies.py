@@ -224,7 +224,7 @@ def test_scenarios_that_repeat_a_study_exist() -> None:
     assert all(study.scenarios for study in known.studies().values())
 
 
-ASKED = ("pattern", "placement", "wait", "work", "relays", "sinks", "pairs", "asking", "payload", "codec")
+ASKED = ("pattern", "placement", "wait", "work", "relays", "sinks", "pairs", "dispatch", "payload", "codec")
 
 
 def asks_for(figure: known.Published, ask: scenario.Ask) -> bool:

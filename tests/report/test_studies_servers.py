@@ -26,14 +26,14 @@ def test_servers_asked_in_parallel() -> None:
     assert told(text, asked(20_400.0)).answer == "does not hold"
     differing = {"sinks": 3, "work": "sleep:4ms/10ms/8ms"}
     assert told(text, asked(10_400.0) | differing).answer == "holds"
-    assert told(text, asked(22_400.0) | differing | {"asking": "sequential"}).answer == "not measured"
+    assert told(text, asked(22_400.0) | differing | {"dispatch": "sequential"}).answer == "not measured"
 
 
 def test_servers_asked_one_after_the_other() -> None:
     took = {"gather_p50_us": 22_400.0, "gather_p50_low_us": 22_300.0, "gather_p50_high_us": 22_500.0}
-    asked = cell("zeromq", 1.0, pattern="scatter", sinks=3, work="sleep:4ms/10ms/8ms", asking="sequential") | took
+    asked = cell("zeromq", 1.0, pattern="scatter", sinks=3, work="sleep:4ms/10ms/8ms", dispatch="sequential") | took
     assert told("Asked one after the other", asked).answer == "holds"
-    assert told("Asked one after the other", asked | {"asking": "parallel"}).answer == "not measured"
+    assert told("Asked one after the other", asked | {"dispatch": "parallel"}).answer == "not measured"
 
 
 def test_of_few_long_calls_the_fastest_and_the_slowest_settle_a_claim() -> None:

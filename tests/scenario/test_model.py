@@ -52,7 +52,7 @@ def made(**given: Any) -> Scenario:
             {"work": "copy:frame:slowly"},
             '"copy:frame:slowly" is no copy; write copy:BYTES or copy:frame, then how (memcpy,',
         ),
-        ({"asking": "serial"}, 'asking: "serial" is not one of parallel, sequential'),
+        ({"dispatch": "serial"}, 'dispatch: "serial" is not one of parallel, sequential'),
         ({"payload": "file:/nowhere/one.jpg"}, "/nowhere/one.jpg cannot be read: No such file or directory"),
         ({"payload": "file:/"}, "/ cannot be read: Is a directory"),
         ({"payload": "file:/dev/zero"}, "/dev/zero cannot be read: it is no regular file; copy what it gives"),

@@ -14,9 +14,10 @@ from hopmeter.errors import UsageError
 from hopmeter.model.trial import TrialResult
 from hopmeter.store import RunFolder, query
 from hopmeter.store.disk import DiskFullError, StoreError
+from hopmeter.store.formats import FORMAT
 from tests.store.raw import write_raw
 
-ABOUT: dict[str, Any] = {"scenario_name": "made", "cells": []}
+ABOUT: dict[str, Any] = {"format": FORMAT, "scenario_name": "made", "cells": []}
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ def shown(made: Plan, console: Console, as_json: bool) -> int:
     """The cells without measuring them."""
     if as_json:
         for cell in made.cells:
-            print(json.dumps({**cell.as_json(), "cell": cell.id, "status": "dropped" if cell.dropped else "planned"}))
+            print(json.dumps({**cell.flat(), "cell": cell.id, "status": "dropped" if cell.dropped else "planned"}))
     else:
         table.print_plan(console, made)
     return 0 if made.runnable else NOTHING_TO_RUN
@@ -75,7 +75,7 @@ def measured(
     from hopmeter.store.run_lock import locked
 
     final = _place(out) if out else paths.results() / f"{datetime.now():%Y-%m-%dT%H%M%S}-{made.name}"
-    if not any(cell.ranked or cell.transport in _named(made) for cell in made.runnable):
+    if not any(cell.comparison.ranked or cell.axes.transport in _named(made) for cell in made.runnable):
         _print_dropped(console, made.cells, as_json)
         raise UsageError("no cell of this scenario can be measured here", _remedy(made))
     tell_swept(console)
@@ -160,11 +160,11 @@ def _check_still_ready(made: Plan, world: World) -> None:
 
     for cell in made.runnable:
         for language in languages(cell):
-            state = world.ready.get((cell.transport, language))
+            state = world.ready.get((cell.axes.transport, language))
             if state is None or not state.ready:
                 raise UsageError(
-                    f"{cell.transport} ({language}) was ready when this run began and is not now",
-                    f"hopmeter build {cell.transport}",
+                    f"{cell.axes.transport} ({language}) was ready when this run began and is not now",
+                    f"hopmeter build {cell.axes.transport}",
                 )
 
 
@@ -259,9 +259,9 @@ def _print_dropped(console: Console, cells: list[Cell], as_json: bool) -> None:
     if as_json:
         for cell in cells:
             if cell.dropped:
-                print(json.dumps({**cell.as_json(), "cell": cell.id, "status": "dropped", "reason": cell.dropped}))
+                print(json.dumps({**cell.flat(), "cell": cell.id, "status": "dropped", "reason": cell.dropped}))
     else:
-        table.print_dropped(console, [(cell.as_json(), cell.dropped) for cell in cells if cell.dropped])
+        table.print_dropped(console, [(cell, cell.dropped) for cell in cells if cell.dropped])
 
 
 def _print_kept(console: Console, folder: Any) -> None:

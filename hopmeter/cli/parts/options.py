@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.errors import UsageError
+from hopmeter.model.old_names import with_new_names
 
 NUMBERS: dict[str, Callable[[str], Any]] = {"rate": float, "relays": int, "sinks": int, "pairs": int, "burst": int}
 """Axes that are no words."""
@@ -18,10 +19,12 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
     from hopmeter.scenario.model import Scenario  # only here: other commands have no scenario
     from hopmeter.scenario.resolve import DEFAULTS
 
-    told = {name: options[name] for name in Scenario.model_fields if options.get(name) is not None}
+    options = with_new_names({name: value for name, value in options.items() if value is not None}, "the command line")
+    told = {name: options[name] for name in Scenario.model_fields if name in options}
     if "messages" in told and "duration" in told:
         raise UsageError("--messages and --duration say the same thing twice", "keep one")
-    return {name: listed(name, value) if name in DEFAULTS else value for name, value in told.items()}
+    parsed = {name: listed(name, value) if name in DEFAULTS else value for name, value in told.items()}
+    return with_new_names(parsed, "the command line")
 
 
 def listed(name: str, text: str) -> list[Any]:

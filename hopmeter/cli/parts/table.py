@@ -26,7 +26,6 @@ from hopmeter.system.terminal import Console
 NAMES = ("", "transport", "language")
 FIGURES = ("p50 µs", "p99 µs", "×floor", "CPU µs")
 SHOWN_ANYWAY = {"response_p50_us", "response_p99_us", "times_floor", "cpu_us_per_message", "lost", "status"}
-Facts = dict[str, Any]
 
 
 def print_run(console: Console, run: Run) -> None:
@@ -41,7 +40,7 @@ def print_run(console: Console, run: Run) -> None:
     if any(row["status"] == "ok" for row in run.rows):
         _print_legend(console, run)
     _print_warnings(console, run.rows)
-    print_dropped(console, [(row.cell.as_json(), str(row["reason"])) for row in run.rows if row["status"] == "dropped"])
+    print_dropped(console, [(row.cell, str(row["reason"])) for row in run.rows if row["status"] == "dropped"])
 
 
 def _print_group(console: Console, group: Group, asked: Sequence[str]) -> None:
@@ -149,7 +148,7 @@ def _print_legend(console: Console, run: Run) -> None:
 
 def _print_warnings(console: Console, rows: Iterable[Row]) -> None:
     """What the report warns of too, once for each text: a process that was stopped, a way that was not asked for."""
-    warned = [(row.cell.as_json(), str(text)) for row in rows for text in row["warnings"] or []]
+    warned = [(row.cell, str(text)) for row in rows for text in row["warnings"] or []]
     _print_reasons(console, "warnings", warned)
 
 
@@ -162,19 +161,19 @@ def print_plan(console: Console, made: Plan) -> None:
     for cell in made.runnable:
         table.add_row(
             cell.id,
-            *(_word(getattr(cell, name)) for name in shown),
-            cell.floor or formatting.NOTHING,
-            style="" if cell.ranked else "dim",
+            *(_word(cell[name]) for name in shown),
+            cell.comparison.floor or formatting.NOTHING,
+            style="" if cell.comparison.ranked else "dim",
         )
     print_whole(console, table)
-    trials = sum(cell.trials for cell in made.runnable)
+    trials = sum(cell.schedule.trials for cell in made.runnable)
     console.print(
         f"\n{formatting.plural(len(made.runnable), 'cell')}, {formatting.plural(trials, 'trial')}, "
         f"about {humanize.time(made.seconds)}; seed {made.seed}"
     )
-    for reason in formatting.distinct(cell.floor_reason for cell in made.runnable):
+    for reason in formatting.distinct(cell.comparison.floor_reason for cell in made.runnable):
         console.print(Text(reason, style="yellow"))
-    print_dropped(console, [(cell.as_json(), cell.dropped) for cell in made.cells if cell.dropped])
+    print_dropped(console, [(cell, cell.dropped) for cell in made.cells if cell.dropped])
 
 
 ALWAYS = ("transport", "language")
@@ -183,7 +182,7 @@ TELLING = ("profile", *AXES, "messages", "trials")
 
 def _varying(cells: Sequence[Cell]) -> list[str]:
     """What tells cells apart; the rest goes without saying."""
-    return [*ALWAYS, *(name for name in TELLING if len({getattr(cell, name) for cell in cells}) > 1)]
+    return [*ALWAYS, *(name for name in TELLING if len({cell[name] for cell in cells}) > 1)]
 
 
 def _word(value: object) -> str:
@@ -192,15 +191,15 @@ def _word(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def print_dropped(console: Console, dropped: Iterable[tuple[Facts, str]]) -> None:
+def print_dropped(console: Console, dropped: Iterable[tuple[Cell, str]]) -> None:
     """What is not measured, once for each reason."""
     _print_reasons(console, "dropped", dropped)
 
 
-def _print_reasons(console: Console, title: str, cells_and_reasons: Iterable[tuple[Facts, str]]) -> None:
+def _print_reasons(console: Console, title: str, cells_and_reasons: Iterable[tuple[Cell, str]]) -> None:
     reasons: dict[str, list[str]] = {}
     for cell, reason in cells_and_reasons:
-        reasons.setdefault(reason, []).append(f"{cell['transport']} ({cell['language']})")
+        reasons.setdefault(reason, []).append(f"{cell.axes.transport} ({cell.axes.language})")
     if reasons:
         console.print(f"\n{title}", style="bold")
     for reason, cells in reasons.items():

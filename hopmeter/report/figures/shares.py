@@ -40,8 +40,8 @@ def parts(each: Stand) -> dict[str, float] | None:
     the transport."""
     row = each.row
     whole, encode, decode = (row[f"{name}_mean_us"] for name in ("service", "encode", "decode"))
-    adds_up = row["pattern"] == "pubsub" and not row.cell.is_ring and row["sinks"] == 1
-    if not adds_up or not whole or row.cell.own_encoders:
+    adds_up = row["pattern"] == "pubsub" and not row.cell.axes.is_ring and row["sinks"] == 1
+    if not adds_up or not whole or row.cell.carriage.own_encoders:
         return None
     coded = (encode or 0.0) + (decode or 0.0)
     return {"encode": encode or 0.0, "transport": max(0.0, whole - coded), "decode": decode or 0.0}

@@ -18,7 +18,7 @@ CONDITIONS = (
     "relays",
     "sinks",
     "pairs",
-    "asking",
+    "dispatch",
     "payload",
     "rate_hz",
     "codec",
@@ -97,7 +97,7 @@ def _measured(runs: Iterable[Run]) -> list[Row]:
 
 def _is_set_alike(figure: Published, row: Row) -> bool:
     wanted = (each.partition("=") for each in (figure.settings or "").split())
-    return all(str(row.cell.settings.get(name)) == value for name, _, value in wanted)
+    return all(str(row.cell.carriage.settings.get(name)) == value for name, _, value in wanted)
 
 
 def _rows(figure: Published, rows: Iterable[Row]) -> list[Row]:
@@ -179,7 +179,7 @@ def conditions(figure: Published) -> str:
                 formatting.plural(figure.relays, "relay") if figure.relays else "",
                 formatting.plural(figure.sinks, "server") if figure.sinks else "",
                 (figure.work or "").replace(":", " "),
-                {"parallel": "at once", "sequential": "one after the other"}.get(figure.asking or "", ""),
+                {"parallel": "at once", "sequential": "one after the other"}.get(figure.dispatch or "", ""),
                 formatting.plural(figure.pairs, "pair") if figure.pairs else "",
                 formatting.rate(figure.rate_hz) if figure.rate_hz else "",
                 figure.codec or "",

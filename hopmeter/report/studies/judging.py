@@ -104,7 +104,7 @@ def matches(row: Row, wanted: Selector) -> bool:
 
 def _get(row: Row, name: str) -> Any:
     value = row[name]
-    return row.cell.settings.get(name) if value is None else value
+    return row.cell.carriage.settings.get(name) if value is None else value
 
 
 def _is(value: Any, wanted: Any) -> bool:
@@ -136,7 +136,7 @@ def _alike(one: Row, other: Row, free: set[str]) -> bool:
 
 def _set_alike(claim: Claim, one: Row, other: Row) -> bool:
     """Whether the settings differ in nothing but those that the claim is about."""
-    here, there = one.cell.settings, other.cell.settings
+    here, there = one.cell.carriage.settings, other.cell.carriage.settings
     differing = {name for name in {*here, *there} if here.get(name) != there.get(name)}
     return not claim.only or differing <= set(claim.only)
 

@@ -45,7 +45,7 @@ class Published(Strict):
     relays: int | None
     sinks: int | None
     pairs: int | None
-    asking: str | None
+    dispatch: str | None
     payload: str | None
     rate_hz: float | None
     settings: str | None

@@ -59,7 +59,7 @@ def _lost(row: Row) -> Value | None:
 
 def _gathered(row: Row) -> Value | None:
     """The time until all servers have answered, as a multiple of their work: the slowest's, or in turn the sum."""
-    whole, ideal_s = measured(row, "gather_p50_us"), row.cell.ideal_s
+    whole, ideal_s = measured(row, "gather_p50_us"), row.cell.axes.ideal_s
     if whole is None or not ideal_s:
         return None
     low, high = _ends(row, whole)
@@ -91,7 +91,7 @@ def _process(row: Row, role: str) -> Value | None:
 
 def _waiting_sink(row: Row) -> Value | None:
     """The sink that blocks, of several that wait differently."""
-    each, waits = row["sinks_service_mean_us"], row.cell.waits
+    each, waits = row["sinks_service_mean_us"], row.cell.axes.waits
     return Value(each[waits.index("block")]) if row.ok and each and "block" in waits else None
 
 

@@ -1,0 +1,56 @@
+"""The format of a run folder, and how runs of older formats are read: they come out as if they had today's.
+
+Format 1 had the values of a cell side by side, and some columns and values under other names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hopmeter.errors import UsageError
+from hopmeter.model import old_names
+from hopmeter.model.cell import Cell
+
+FORMAT = 2
+RENAMED = {"cells": {"asking": "dispatch"}}
+"""By table, the columns of format 1 that have another name now."""
+OLD_KEYS = {"asking": "dispatch", "awake": "no_idle_states", "busy_s": "retry_s"}
+"""What a cell of format 1 has under another name."""
+
+
+def with_current_format(about: dict[str, Any]) -> dict[str, Any]:
+    """What `run.json` holds, in today's format. Raises UsageError where the run is of a later one."""
+    stored = about.get("format", 1)
+    if stored == FORMAT:
+        return about
+    if not isinstance(stored, int) or stored > FORMAT:
+        raise UsageError(
+            f"the run has format {stored}, and this hopmeter reads up to {FORMAT}",
+            f"read it with the hopmeter that made it ({about.get('hopmeter', 'a later one')}), or a later one",
+        )
+    renewed = {**about, "format": FORMAT, "cells": [_cell(row) for row in about.get("cells", [])]}
+    if isinstance(scenario := about.get("scenario"), dict):
+        renewed["scenario"] = old_names.stored(scenario)
+    if isinstance(columns := about.get("columns"), list):
+        renewed["columns"] = [RENAMED["cells"].get(name, name) for name in columns]
+    return renewed
+
+
+def _cell(row: dict[str, Any]) -> dict[str, Any]:
+    """A cell of format 1 as it is written today."""
+    return Cell.of(**_renamed(row, OLD_KEYS)).as_json()
+
+
+def with_current_columns(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of `cells.parquet` under today's names."""
+    return _renamed(row, RENAMED["cells"])
+
+
+def _renamed(values: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    """Values under their names of today, and the words among them that have changed."""
+    return {names.get(name, name): _word(name, value) for name, value in values.items()}
+
+
+def _word(name: str, value: Any) -> Any:
+    words = old_names.VALUES.get(name)
+    return words.get(value, value) if words else value

@@ -1,0 +1,87 @@
+"""A run that an older hopmeter stored reads as if it had today's format; one of a later format is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from hopmeter.analysis import analyse_run
+from hopmeter.errors import UsageError
+from hopmeter.model.columns import CELLS
+from hopmeter.report.source import read
+from hopmeter.store import RunFolder, query
+from hopmeter.store.formats import FORMAT
+
+STORED = Path(__file__).parent / "format1"
+"""A run of two scatters and two pairs over `unix` with their floors, as hopmeter stored it in format 1."""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(STORED, tmp_path / "stored"))
+
+
+def edited(run: Path, **changes: object) -> Path:
+    about = json.loads((run / "run.json").read_text()) | changes
+    (run / "run.json").write_text(json.dumps(about))
+    return run
+
+
+def test_cells_of_format_1_have_todays_names_and_values(run: Path) -> None:
+    first, second, third, *_ = RunFolder.open(run).cells
+    assert (first.axes.dispatch, second.axes.dispatch) == ("parallel", "sequential")
+    assert (third.axes.heap, third.axes.pairs) == ("retain", 2)
+    assert (first.nodes.no_idle_states, first.schedule.retry_s) == (True, 0.5)
+    assert first.comparison.floor == "c4-shm-rust"
+
+
+def test_rows_of_format_1_have_todays_columns_and_the_values_that_were_stored(run: Path) -> None:
+    stored = pq.read_table(run / "cells.parquet").to_pylist()
+    rows = read(run).rows
+    assert all(set(row.values) <= set(CELLS) for row in rows)
+    assert [row["dispatch"] for row in rows[:3]] == ["parallel", "sequential", "parallel"]
+    same = [name for name in stored[0] if name not in ("asking", "heap")]
+    assert [{name: row.values[name] for name in same} for row in rows] == [
+        {name: row[name] for name in same} for row in stored
+    ]
+
+
+def test_a_run_of_format_1_analysed_again_says_what_was_stored(run: Path) -> None:
+    stored = {row["cell"]: row for row in pq.read_table(run / "cells.parquet").to_pylist()}
+    for row in analyse_run(RunFolder.open(run)):
+        was = stored[row["cell"]]
+        assert all(row[name] == was[name] for name in CELLS if name in was and name != "heap")
+        assert row["dispatch"] == was["asking"]
+
+
+def test_queries_find_old_and_new_runs_under_todays_names(run: Path, tmp_path: Path) -> None:
+    newer = Path(shutil.copytree(run, tmp_path / "newer"))
+    table = pq.read_table(newer / "cells.parquet")
+    pq.write_table(
+        table.rename_columns([{"asking": "dispatch"}.get(name, name) for name in table.column_names]),
+        newer / "cells.parquet",
+    )
+    for runs in ([run], [newer], [run, newer]):
+        found = query.connect(runs).sql("SELECT DISTINCT dispatch FROM cells WHERE pattern = 'scatter'").fetchall()
+        assert sorted(found) == [("parallel",), ("sequential",)]
+        assert "asking" not in query.connect(runs).sql("SELECT * FROM cells").columns
+
+
+def test_columns_and_scenario_of_a_stored_run_are_asked_for_by_todays_names(run: Path) -> None:
+    about = RunFolder.open(run).about
+    assert about["columns"] == ["dispatch", "gather_p50_us"]
+    assert about["scenario"]["case"][0]["dispatch"] == ["parallel", "sequential"]
+    assert about["scenario"]["retry"] == "500ms"
+    assert about["format"] == FORMAT
+
+
+@pytest.mark.parametrize("later", [FORMAT + 1, "x"])
+def test_a_later_format_is_refused_with_what_reads_it(run: Path, later: object) -> None:
+    with pytest.raises(UsageError) as refused:
+        RunFolder.open(edited(run, format=later, hopmeter="9.1"))
+    assert f"format {later}" in refused.value.what
+    assert "9.1" in refused.value.remedy
