@@ -53,7 +53,9 @@ TORCH_TESTS := $(addprefix tests/codecs/,test_tensors.py test_devices.py)
 INSTRUMENT := Cargo.toml Cargo.lock $(shell find instrument -name '*.rs' -o -name Cargo.toml)
 # Outside the workspace, so that Cargo does not see it.
 TEMPLATE := transports/_template/rust/src/main.rs
-CRATES := instrument/Cargo.toml instrument/c/Cargo.toml $(filter-out transports/_template/%,$(wildcard transports/*/rust/Cargo.toml))
+# Those with tests.
+CRATES := $(shell for folder in instrument instrument/c transports/*/rust; do \
+	! grep -rqF '#[test]' "$$folder" --include='*.rs' || echo "$$folder/Cargo.toml"; done)
 CPP := $(shell find cpp transports benches conformance tests \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' \) \
 	-not -name abi.h 2>/dev/null)
 # A test that fails is run once more, with what it said the first time in the summary; conftest.py has the limit.
@@ -68,11 +70,12 @@ bench: $(STAMPS)/use
 all: $(STAMPS)/develop
 	hopmeter build --system-packages
 
-test: test-rust test-cpp test-python test-torch
+test: all test-rust test-cpp test-python test-torch
 
 nightly: test-nightly test-codecs
 
-# Crate by crate: together, Cargo would give what they share the features of all, and build it once more than they need.
+# Crate by crate, after the nodes: each then uses the dependencies that its node was built with. In one call Cargo would
+# give all of them the features of all crates, and build about 50 of them a second time.
 test-rust: $(STAMPS)/develop
 	for manifest in $(CRATES); do cargo test --release --manifest-path $$manifest; done
 
@@ -84,8 +87,8 @@ test-cpp: all
 test-python: all
 	python -m hopmeter.build.system $(TEST_PACKAGES)
 	setup/multicast.sh
-	pytest -m "not together and not nightly" $(APART_TESTS:%=--ignore=%) $(AGAIN) $(PYTEST)
-	pytest -m "together and not nightly" $(APART_TESTS:%=--ignore=%) -n $$(( $$(nproc) + 2 )) $(AGAIN) $(PYTEST)
+	pytest -m "alone and not nightly" $(APART_TESTS:%=--ignore=%) $(AGAIN) $(PYTEST)
+	pytest -m "not alone and not nightly" $(APART_TESTS:%=--ignore=%) -n $$(( $$(nproc) + 2 )) $(AGAIN) $(PYTEST)
 
 test-nightly: all
 	pytest -m nightly $(AGAIN) $(PYTEST)
@@ -98,7 +101,7 @@ test-torch: $(STAMPS)/torch
 # The rest of tests/codecs runs in .venv with all other tests. File by file: importing a framework takes long.
 test-codecs: $(STAMPS)/frameworks
 	export JAX_PLATFORMS=cpu TF_CPP_MIN_LOG_LEVEL=3; \
-	$(FRAMEWORKS)/bin/python -m pytest tests/codecs/test_{tensors,devices,cells}.py -n 2 --dist loadfile $(AGAIN) $(PYTEST)
+	$(FRAMEWORKS)/bin/python -m pytest tests/codecs/test_{tensors,devices,cells}.py -n 2 $(AGAIN) $(PYTEST)
 	export PYTHONPATH=$(CURDIR)/build/pytest; \
 	$(APART)mxnet/bin/python -m pytest tests/codecs/test_{mxnet,devices,numpy,plain}.py $(AGAIN) $(PYTEST); \
 	$(APART)pandas1/bin/python -m pytest tests/codecs/test_pandas.py $(AGAIN) $(PYTEST)
@@ -117,7 +120,7 @@ aarch64: $(STAMPS)/develop
 lint: lint-rust lint-python lint-cpp lint-shell lint-docs
 
 lint-rust: $(STAMPS)/develop
-	cargo fmt --check
+	cargo fmt --all --check
 	rustfmt --check --edition 2021 $(TEMPLATE)
 	cargo clippy --release --workspace --all-targets -- -D warnings
 
@@ -151,7 +154,7 @@ coverage: $(STAMPS)/develop
 	setup/coverage.sh $(PARTS)
 
 format: $(STAMPS)/develop $(STAMPS)/lint-packages
-	cargo fmt
+	cargo fmt --all
 	rustfmt --edition 2021 $(TEMPLATE)
 	ruff check --fix --quiet . || true
 	ruff format .

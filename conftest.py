@@ -1,6 +1,8 @@
-"""What holds for all tests: one that passed only when it was run again is named, and more than a few fail the run."""
+"""Rules for all tests: their order, which of them one worker runs, and how many reruns are allowed."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
@@ -9,32 +11,63 @@ ONE_IN = 400
 ALWAYS = 2
 
 
-def told(config: pytest.Config, outcome: str) -> list[pytest.TestReport]:
-    """The reports of one outcome: `passed`, or `rerun`, once for each time a test had to be run again."""
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Starts the slow tests first, so that no worker is left with one of them at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+@pytest.hookimpl(optionalhook=True)  # where pytest-xdist is installed
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """Gives a worker one group of tests at a time, in their order. The groups are known by the names of the tests:
+    pytest-xdist 3.8 ignores its own marker `xdist_group` with pytest 9.2."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class GroupScheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return group(nodeid)
+
+    config.option.loadscopereorder = False
+    return GroupScheduling(config, log)
+
+
+def group(nodeid: str) -> str:
+    """The tests of a file, which may share fixtures. In conformance, the tests of a case, which share nodes; those that
+    kill nodes share none."""
+    path, _, test = nodeid.partition("::")
+    name, _, case = test.partition("[")
+    if not path.startswith("conformance/"):
+        return path
+    return test if name.startswith("test_a_killed_") else case
+
+
+def reports(config: pytest.Config, outcome: str) -> list[pytest.TestReport]:
+    """The reports of one outcome: `passed`, or `rerun`, once for each time a test had to run again."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     return list(reporter.stats.get(outcome, [])) if reporter else []
 
 
-def most(config: pytest.Config) -> int:
-    """How many tests may be run again in a run of this size."""
-    return max(ALWAYS, len(told(config, "passed")) // ONE_IN)
+def rerun_limit(config: pytest.Config) -> int:
+    """How many tests may run again in a run of this size."""
+    return max(ALWAYS, len(reports(config, "passed")) // ONE_IN)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fails a run that leans on running again."""
-    if len(told(session.config, "rerun")) > most(session.config) and session.exitstatus == pytest.ExitCode.OK:
+    """Fails a run that has more reruns than the limit."""
+    reruns = len(reports(session.config, "rerun"))
+    if reruns > rerun_limit(session.config) and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Names them, with how they failed at first."""
-    again = told(config, "rerun")
-    for report in again:
+    """Names the tests that ran again, with how they failed at first."""
+    reruns = reports(config, "rerun")
+    for report in reruns:
         terminalreporter.section(f"run again: {report.nodeid}", "-")
         terminalreporter.write_line(report.longreprtext[-2000:])
         for title, text in report.sections:
             terminalreporter.write_line(f"{title}:\n{text[-2000:]}")
-    if len(again) > most(config):
+    if len(reruns) > rerun_limit(config):
         terminalreporter.write_line(
-            f"{len(again)} tests were run again, at most {most(config)} may be: this run has failed"
+            f"{len(reruns)} tests ran again, at most {rerun_limit(config)} may: this run has failed"
         )

@@ -1,4 +1,4 @@
-"""A chain of 20 relays in one process over zenoh, called, at 1000 Hz, against zenoh alone (benches/zenoh).
+"""A chain of 20 relays in one process over zenoh, called, at 1000 Hz, against zenoh alone (benches/rust/zenoh).
 
 The limit holds against relays that do what relays that measure have to; against plain ones the ratio is told.
 """

@@ -85,7 +85,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Crate:
-    """A bare program in Rust, benches/NAME; zenoh takes minutes to build the first time."""
+    """A bare program in Rust, benches/rust/NAME; zenoh takes minutes to build the first time."""
 
     name: str
 
@@ -113,8 +113,8 @@ class Script:
 
 @cache
 def cargo_built(name: str) -> str:
-    """Builds benches/NAME; answers where Cargo has put it."""
-    manifest = HERE / name / "Cargo.toml"
+    """Builds benches/rust/NAME; answers where Cargo has put it."""
+    manifest = HERE / "rust" / name / "Cargo.toml"
     command = ["cargo", "build", "--release", "--message-format=json", "--manifest-path", str(manifest)]
     said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     made = (json.loads(line).get("executable") for line in said.splitlines())

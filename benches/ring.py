@@ -10,7 +10,7 @@ MOST_S = 600
 
 
 def main() -> int:
-    """What benches/shm says and answers."""
+    """What benches/rust/shm says and answers."""
     with Run() as run:
         return run.start([*Crate("shm").command, str(PAIRS)]).wait(timeout=MOST_S)
 

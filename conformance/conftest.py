@@ -1,4 +1,4 @@
-"""Lends the nodes of a case to its tests, which run one after the other."""
+"""Gives each test the nodes of its case: the tests of a case run one after another and share them."""
 
 from __future__ import annotations
 
@@ -8,81 +8,79 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import ANSWERS
-from conformance.theatre import Theatre
+from conformance.cases import READINESS
+from conformance.node_pool import NodePool
 
 KILLS, ENDS = "test_a_killed_", "test_a_process_that_ends_"
-"""How the tests begin that kill nodes, and those that end all nodes of the case."""
-KEPT = pytest.StashKey[Theatre]()
-"""The theatre that the test before has left for this one."""
+"""How the names of tests begin that kill nodes, and of those that end all nodes of the case."""
+POOL = pytest.StashKey[NodePool]()
+"""The pool that one test leaves for the next one."""
 NEXT = pytest.StashKey[pytest.Item | None]()
 FAILED = pytest.StashKey[bool]()
 
 
-def _stage(item: Any) -> str:
-    """Tests of one stage share their nodes: those of one case. Those that kill have their own, and others have none."""
+def _sharers(item: Any) -> str:
+    """Names the tests that share nodes: those of one case. A test that kills nodes shares with none."""
     call = getattr(item, "callspec", None)
-    if call is None or "theatre" not in item.fixturenames or item.name.startswith(KILLS):
+    if call is None or "pool" not in item.fixturenames or item.name.startswith(KILLS):
         return ""
     return str(call.params["case"].label)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the tests of a stage side by side, and the one that ends all of its nodes last."""
+    """Puts the tests of a case next to each other, and the test that ends all nodes last."""
     first: dict[str, int] = {}
     for index, item in enumerate(items):
-        first.setdefault(_stage(item) or item.nodeid, index)
-    items.sort(key=lambda item: (first[_stage(item) or item.nodeid], item.name.startswith(ENDS)))
+        first.setdefault(_sharers(item) or item.nodeid, index)
+    items.sort(key=lambda item: (first[_sharers(item) or item.nodeid], item.name.startswith(ENDS)))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
-    """Lets the fixture know which test comes next."""
+    """Tells the fixture which test comes next."""
     item.stash[NEXT] = nextitem
     return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Shows with a failure what the nodes have said, and what has served them: both are gone with the test."""
+    """Adds the logs of nodes and daemon to a failure: they are gone after the test."""
     report = yield
-    theatre = getattr(item, "funcargs", {}).get("theatre")
+    pool = getattr(item, "funcargs", {}).get("pool")
     if report.when == "call":
         item.stash[FAILED] = report.failed
-    if report.when == "call" and report.failed and theatre is not None:
-        report.sections.extend(theatre.said())
+    if report.when == "call" and report.failed and pool is not None:
+        report.sections.extend(pool.log_tails())
     return report
 
 
 @pytest.fixture
-def theatre(request: pytest.FixtureRequest) -> Iterator[Theatre]:
-    """The nodes that the test before has left, or none yet; after a failure, and where a stage ends, all end."""
-    item, kept = request.node, request.config.stash
-    theatre = kept[KEPT] if KEPT in kept else Theatre()
-    kept[KEPT] = theatre
-    yield theatre
-    del kept[KEPT]
+def pool(request: pytest.FixtureRequest) -> Iterator[NodePool]:
+    """The nodes that the previous test of the case left. They end after a failure and after the last test of a case."""
+    item, stash = request.node, request.config.stash
+    pool = stash[POOL] if POOL in stash else NodePool()
+    stash[POOL] = pool
+    yield pool
+    del stash[POOL]
     with contextlib.ExitStack() as end:
-        end.enter_context(theatre)
+        end.enter_context(pool)
         if item.stash.get(FAILED, True):
             return
-        theatre.rest()
-        if _stage(item) and _stage(item) == _stage(item.stash[NEXT]):
-            kept[KEPT] = theatre
+        pool.release()
+        if _sharers(item) and _sharers(item) == _sharers(item.stash[NEXT]):
+            stash[POOL] = pool
             end.pop_all()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Ends the nodes of a run that was interrupted."""
-    if KEPT in session.config.stash:
-        with session.config.stash[KEPT]:
+    """Ends the nodes of an interrupted run."""
+    if POOL in session.config.stash:
+        with session.config.stash[POOL]:
             pass
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Names what was not tested, since it is not ready here."""
-    for answer in ANSWERS.values():
-        if not answer.ready:
-            terminalreporter.write_line(
-                f"not tested: {answer.transport} ({answer.language}): {answer.missing}; {answer.get}"
-            )
+    """Lists the adapters that were not tested because they are not ready here."""
+    for each in READINESS.values():
+        if not each.ready:
+            terminalreporter.write_line(f"not tested: {each.transport} ({each.language}): {each.missing}; {each.get}")

@@ -1,40 +1,40 @@
-"""Closing is certain: ends that are closed leave no thread, no descriptor, no segment, no file."""
+"""Closed ends leave no thread, no descriptor, no segment and no file."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from conformance.cases import Case, adapters, every
-from conformance.census import grows_not
-from conformance.meeting import meet, received, seqs
-from conformance.theatre import Theatre
+from conformance.cases import Case, adapters, for_each
+from conformance.connection import connect, receive_frames, seqs
+from conformance.node_pool import NodePool
+from conformance.resource_count import assert_no_growth
 
 SHARED_MEMORY = Path("/dev/shm")
 
 
-@every(adapters())
-def test_ends_that_close_leave_nothing(case: Case, theatre: Theatre) -> None:
-    meeting = meet(theatre, case)
-    receiver, sender = meeting.receivers[0], meeting.sender
+@for_each(adapters())
+def test_ends_that_close_leave_nothing(case: Case, pool: NodePool) -> None:
+    connection = connect(pool, case)
+    receiver, sender = connection.receivers[0], connection.sender
 
     def once() -> None:
-        link = sender.open("publisher", "brief", theatre.link())
+        link = sender.open("publisher", "brief", pool.link())
         receiver.open("subscriber", "short", link)
         sender.send("brief", 0, 1, 100)
         receiver.receive("short", 1, within_ms=50)
         receiver.close_end("short")
         sender.close_end("brief")
 
-    grows_not([sender, receiver], once)
+    assert_no_growth([sender, receiver], once)
 
 
-@every(adapters())
-def test_a_process_that_ends_leaves_no_file_and_no_segment(case: Case, theatre: Theatre) -> None:
-    meeting = meet(theatre, case)
-    meeting.sender.send("out", 0, 3, 100_000)
-    assert seqs(received(meeting.receivers[0], "in0", 3)) == [0, 1, 2]
-    theatre.end()
-    ours = [path for path in SHARED_MEMORY.iterdir() if theatre.run in path.name]
+@for_each(adapters())
+def test_a_process_that_ends_leaves_no_file_and_no_segment(case: Case, pool: NodePool) -> None:
+    connection = connect(pool, case)
+    connection.sender.send("out", 0, 3, 100_000)
+    assert seqs(receive_frames(connection.receivers[0], "in0", 3)) == [0, 1, 2]
+    pool.end()
+    ours = [path for path in SHARED_MEMORY.iterdir() if pool.run in path.name]
     assert ours == [], f"segments are left behind: {ours}"
-    sockets = [path for path in Path(theatre.folder).rglob("*") if path.is_socket()]
+    sockets = [path for path in Path(pool.folder).rglob("*") if path.is_socket()]
     assert sockets == [], f"socket files are left behind: {sockets}"

@@ -1,11 +1,12 @@
-"""A server that asks the next one before it answers, twenty deep and all in one process: nobody waits for himself."""
+"""Servers that call the next server before they answer, twenty deep and in one process: there is no deadlock."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from conformance.cases import ANSWERS, READY, Case, every
+from conformance.cases import READINESS, READY, Case, for_each
+from conformance.node_pool import turn
 from hopmeter import plan
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Cell
@@ -19,8 +20,8 @@ from hopmeter.system.scratch_dir import ScratchDir
 CALLS = 10
 RELAYS = 20
 HARDEST_FIRST = ("callback", "block", "spin")
-"""A server that is called may be called on the thread that has to bring it its own reply."""
-ASKED = {
+"""A callback may run on the thread that has to deliver the reply to the callback's own call."""
+SCENARIO = {
     "title": "Nested calls",
     "question": "Does every call come back?",
     "pattern": "rpc",
@@ -36,8 +37,8 @@ ASKED = {
 }
 
 
-def nested() -> list[Case]:
-    """Every adapter with calls that one process can hold, in the hardest wait it has."""
+def nesting_cases() -> list[Case]:
+    """Every adapter that offers calls within one process, with its hardest wait."""
     offers = [(manifest, language, manifest.offers[language]) for manifest, language in READY]
     return [
         Case(manifest, language, language, next(wait for wait in HARDEST_FIRST if wait in offer.waits))
@@ -46,30 +47,32 @@ def nested() -> list[Case]:
     ]
 
 
-@every(nested())
+@for_each(nesting_cases())
 def test_calls_pass_twenty_servers_of_one_process(case: Case, tmp_path: Path) -> None:
-    result = measured(case, tmp_path)
-    assert result.good, f"{result.reason}; {result.remedy}; {said(tmp_path)}"
-    told = [each for node in result.nodes for each in node.get("participants", [])]  # brokers have none
-    assert len(told) == RELAYS + 2
-    assert [each["received"] for each in told] == [CALLS] * len(told), told
+    result = run_trial(case, tmp_path)
+    assert result.good, f"{result.reason}; {result.remedy}; {log_tails(tmp_path)}"
+    participants = [each for node in result.nodes for each in node.get("participants", [])]  # brokers have none
+    assert len(participants) == RELAYS + 2
+    assert [each["received"] for each in participants] == [CALLS] * len(participants), participants
 
 
-def measured(case: Case, folder: Path) -> TrialResult:
-    """One trial of the one cell, with fresh nodes and daemons."""
-    cell = planned(case)
-    ready = {case.sender: ANSWERS[case.manifest.name, case.sender]}
+def run_trial(case: Case, folder: Path) -> TrialResult:
+    """Runs one trial with new nodes and a new daemon."""
+    cell = plan_cell(case)
+    ready = {case.sender: READINESS[case.manifest.name, case.sender]}
     work = Work(cell, 0, 0, 0, case.manifest, ready, logs=folder)
-    with Alarm() as alarm, ScratchDir() as ground, executed(work, ground, alarm) as outcome:
+    with turn(case.manifest), Alarm() as alarm, ScratchDir() as scratch, executed(work, scratch, alarm) as outcome:
         return outcome.result
 
 
-def planned(case: Case) -> Cell:
-    """What is asked, without the floors that come along."""
+def plan_cell(case: Case) -> Cell:
+    """The cell of the case, without the floors that the plan adds."""
     name = case.manifest.name
-    asked: dict[str, Any] = {**ASKED, "transport": name, "language": case.sender, "wait": case.wait}
-    world = World({name: case.manifest}, {key: each for key, each in ANSWERS.items() if key[0] == name}, Machine.here())
-    cells = plan.make("nesting", Scenario.model_validate(asked), world).cells
+    scenario: dict[str, Any] = {**SCENARIO, "transport": name, "language": case.sender, "wait": case.wait}
+    world = World(
+        {name: case.manifest}, {key: each for key, each in READINESS.items() if key[0] == name}, Machine.here()
+    )
+    cells = plan.make("nesting", Scenario.model_validate(scenario), world).cells
     candidates = [cell for cell in cells if cell.axes.transport == name]
     # The synthetic transport is in no ranking, and memory is its own floor.
     cell = next((cell for cell in candidates if cell.comparison.ranked), candidates[0])
@@ -77,6 +80,6 @@ def planned(case: Case) -> Cell:
     return cell
 
 
-def said(folder: Path) -> str:
-    """The ends of the nodes' logs."""
+def log_tails(folder: Path) -> str:
+    """The last lines of the nodes' logs."""
     return "\n".join(log.read_text(errors="replace")[-2000:] for log in sorted(folder.iterdir()) if log.is_file())

@@ -1,4 +1,4 @@
-"""Settings that take another way than the default: what each carries is whole, and it closes."""
+"""Settings that use another code path than the default: frames arrive whole, and ends close."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import itertools
 import re
 import time
 
-from conformance.cases import Case, every, tried
-from conformance.meeting import meet, received
-from conformance.puppet import Puppet
-from conformance.test_rpc import NATIVE, call, connect
-from conformance.theatre import Theatre
+from conformance.cases import Case, for_each, settings_cases
+from conformance.connection import connect, receive_frames
+from conformance.node_pool import NodePool
+from conformance.scripted_node import ScriptedNode
+from conformance.test_rpc import NATIVE, call, connect_call
 
 SIZES = (0, 1000)
 LARGEST = 3
@@ -18,21 +18,21 @@ LARGEST = 3
 PATIENCE_S = 10
 
 
-@every(tried())
-def test_a_setting_carries_frames_whole_and_closes(case: Case, theatre: Theatre) -> None:
-    meeting = meet(theatre, case, frame_bytes=64 + max(1 << 20, case.payload_bytes))
-    sender, receiver = meeting.sender, meeting.receivers[0]
+@for_each(settings_cases())
+def test_a_setting_carries_frames_whole_and_closes(case: Case, pool: NodePool) -> None:
+    connection = connect(pool, case, frame_bytes=64 + max(1 << 20, case.payload_bytes))
+    sender, receiver = connection.sender, connection.receivers[0]
     for seq, size in enumerate((*SIZES, *[case.payload_bytes] * LARGEST)):
         assert sender.send("out", seq, 1, size)["accepted"] == 1
-        seen = received(receiver, "in0", 1)
+        seen = receive_frames(receiver, "in0", 1)
         assert [(frame["seq"], frame["payload_bytes"]) for frame in seen] == [(seq, size)]
-    prove_the_way(case, sender, receiver)
+    wait_for_facts(case, sender, receiver)
     receiver.close_end("in0")
     sender.close_end("out")
 
 
-def prove_the_way(case: Case, sender: Puppet, receiver: Puppet) -> None:
-    """That frames come as the setting asks for. zenoh makes its shared memory while the first ones are on their way."""
+def wait_for_facts(case: Case, sender: ScriptedNode, receiver: ScriptedNode) -> None:
+    """Sends frames until the facts match. zenoh creates its shared memory while the first frames are in transit."""
     deadline = time.monotonic() + PATIENCE_S
     for seq in itertools.count(len(SIZES) + LARGEST):
         if not (wrong := wrong_facts(case, receiver)):
@@ -42,15 +42,17 @@ def prove_the_way(case: Case, sender: Puppet, receiver: Puppet) -> None:
         receiver.receive("in0", 1)
 
 
-def wrong_facts(case: Case, receiver: Puppet) -> dict[str, str | None]:
-    """The receiver's facts that are not what the setting asks for."""
-    facts = dict(receiver.tell(do="facts"))
-    return {name: facts.get(name) for name, asked in case.facts.items() if not re.search(asked, facts.get(name, ""))}
+def wrong_facts(case: Case, receiver: ScriptedNode) -> dict[str, str | None]:
+    """The receiver's facts that do not match."""
+    facts = dict(receiver.execute(do="facts"))
+    return {
+        name: facts.get(name) for name, expected in case.facts.items() if not re.search(expected, facts.get(name, ""))
+    }
 
 
-@every([case for case in tried("rpc") if case.manifest.name in NATIVE])
-def test_a_setting_carries_calls_whole_and_closes(case: Case, theatre: Theatre) -> None:
-    client, server = connect(theatre, case)
+@for_each([case for case in settings_cases("rpc") if case.manifest.name in NATIVE])
+def test_a_setting_carries_calls_whole_and_closes(case: Case, pool: NodePool) -> None:
+    client, server = connect_call(pool, case)
     for seq, size in enumerate((*SIZES, case.payload_bytes)):
         replies = call(client, server, seq, size)
         assert [(reply["seq"], reply["payload_bytes"]) for reply in replies] == [(seq, size)]

@@ -20,6 +20,8 @@ from scipy.signal import lfilter
 from hopmeter.analysis.percentiles import summary
 from tests.analysis.made import MS, analysed, cell, messages
 
+pytestmark = pytest.mark.slow
+
 SEEDS = 1000
 MESSAGES = 1000
 LEAST = 0.93

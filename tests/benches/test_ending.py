@@ -38,6 +38,8 @@ def main():
 STUBBORN = """
 import os, signal, tempfile, time
 from pathlib import Path
+
+pytestmark = pytest.mark.slow
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 tempfile.mkstemp()
 Path(f"/dev/shm/hm_{os.environ['HOPMETER_BENCH_RUN']}_file").touch()

@@ -13,7 +13,16 @@ import pytest
 from hopmeter.build import rust
 
 CHECKOUT = Path(__file__).parents[2]
-PARTS = ("Cargo.toml", "Cargo.lock", "instrument", "cpp", "hopmeter", "conformance", "pyproject.toml")
+PARTS = (
+    "Cargo.toml",
+    "Cargo.lock",
+    "benches/rust/websocket",
+    "instrument",
+    "cpp",
+    "hopmeter",
+    "conformance",
+    "pyproject.toml",
+)
 CLUTTER = shutil.ignore_patterns("__pycache__", "_data", "target", "build.log")
 
 pytestmark = [pytest.mark.nightly, pytest.mark.package, pytest.mark.timeout(900)]

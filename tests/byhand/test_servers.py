@@ -21,6 +21,8 @@ from hopmeter.byhand import asking
 from tests.byhand.running import Command, started
 from tests.images.made import image, pixels, video
 
+pytestmark = pytest.mark.slow
+
 OTHER = "zeromq" if importlib.util.find_spec("zmq") else "queue"
 
 

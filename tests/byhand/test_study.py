@@ -134,6 +134,8 @@ def test_ctrl_c_at_one_end_ends_both_and_keeps_what_was_measured(end: str, tmp_p
 
 TWOS = """
 import numpy
+
+pytestmark = pytest.mark.slow
 ones = numpy.ones
 numpy.ones = lambda shape, *rest, **named: ones(shape, *rest, **named) * (2 if shape == (20, 30) else 1)
 """

@@ -11,9 +11,12 @@ from pathlib import Path
 
 import psutil
 import pyarrow.parquet as pq
+import pytest
 
 from tests.byhand.machines import AHEAD_S, Machine, two_machines
 from tests.byhand.running import Command, started
+
+pytestmark = pytest.mark.slow
 
 NEEDS = {"zeromq": "zmq", "nng": "pynng", "websocket": "websockets", "zenoh": "zenoh"}
 BROKERS = {"mqtt": ("mosquitto", "paho"), "nats": ("nats-server", "nats"), "redis": ("redis-server", "redis")}

@@ -31,6 +31,8 @@ HANGS_S = 300
 READS = """
 import json, sys
 from hopmeter.codecs import CodecError, decode
+
+pytestmark = pytest.mark.slow
 try:
     found = decode([bytes.fromhex(frame) for frame in json.load(sys.stdin)])
 except CodecError as refusal:

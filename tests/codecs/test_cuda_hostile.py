@@ -18,6 +18,8 @@ from hopmeter.codecs.cuda import driver, wire
 from hopmeter.codecs.cuda.mappings import MAPPINGS
 from hopmeter.codecs.header import PREFIX
 
+pytestmark = pytest.mark.slow
+
 
 def lie(frame: bytes, **told: Any) -> bytes:
     """The frame, with some of what it says said otherwise."""

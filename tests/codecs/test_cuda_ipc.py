@@ -256,6 +256,8 @@ import cuda_peer
 cuda_peer.pretend(sys.argv[2])
 from hopmeter.codecs import Lender, encode
 from hopmeter.codecs.cuda.borrowing import borrowed
+
+pytestmark = pytest.mark.slow
 hold, lender = borrowed(bytes.fromhex(sys.argv[3])), Lender()
 tensor = cuda_peer.Tensor(cuda_peer.memory(cuda_peer.allocated(), (4,), "f4"))
 child = os.fork()

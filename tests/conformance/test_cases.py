@@ -37,7 +37,7 @@ def manifest(monkeypatch: pytest.MonkeyPatch) -> Manifest:
 
 
 def test_what_is_tried_meets_peers_with_the_defaults_both_ways(manifest: Manifest) -> None:
-    seen = [(case.label, case.settings("sender"), case.settings("receiver")) for case in cases.tried()]
+    seen = [(case.label, case.settings("sender"), case.settings("receiver")) for case in cases.settings_cases()]
     three = {"library": "three"}
     assert seen == [
         ("made-cpp-block-library=three", three, three),
@@ -51,13 +51,13 @@ def test_what_is_tried_meets_peers_with_the_defaults_both_ways(manifest: Manifes
 def test_what_is_tried_says_what_is_carried_and_what_is_told(manifest: Manifest) -> None:
     told = Tried(settings={"library": "three"}, path="memory", facts={"loan": "none"}, payload_bytes=5_000_000)
     manifest.tried[:] = [told]
-    case = cases.tried()[0]
+    case = cases.settings_cases()[0]
     assert (case.facts, case.payload_bytes) == ({"path": "memory", "loan": "none"}, 5_000_000)
 
 
 def test_a_peer_that_is_not_built_here_is_not_met(manifest: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cases, "READY", [(manifest, "c++")])
-    assert {(case.sender, case.receiver) for case in cases.tried()} == {("c++", "c++")}
+    assert {(case.sender, case.receiver) for case in cases.settings_cases()} == {("c++", "c++")}
 
 
 SUITE = sorted(Path(cases.__file__).parent.glob("test_*.py"))
@@ -68,7 +68,7 @@ def test_where_everything_is_built_no_test_of_the_suite_lacks_cases(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """pytest skips a test that has no cases, and nobody would notice."""
-    everything = [(manifest, language) for manifest in cases.EVERY.values() for language in manifest.offers]
+    everything = [(manifest, language) for manifest in cases.MANIFESTS.values() for language in manifest.offers]
     monkeypatch.setattr(cases, "READY", everything)
     tests = {name: found for name, found in runpy.run_path(str(path)).items() if name.startswith("test_")}
     counts = {name: [len(mark.args[1]) for mark in test.pytestmark] for name, test in tests.items()}

@@ -14,6 +14,8 @@ from tests.end_to_end.conftest import Ran
 LIAR = """
 import pickle
 
+pytestmark = pytest.mark.slow
+
 def encode(obj):
     return [pickle.dumps(obj)]
 

@@ -21,6 +21,8 @@ from hopmeter.store import query
 from tests.end_to_end.conftest import CASES, MESSAGES, Measured, Ran
 from tests.failure.running import nodes_of
 
+pytestmark = pytest.mark.alone
+
 ROOT = Path(__file__).parents[2]
 PROMISED = """
 cell transport language pattern placement wait cores payload payload_bytes touch codec device share pace rate_hz relays

@@ -10,6 +10,8 @@ import pytest
 from tests.cells import MEASURED
 from tests.end_to_end.conftest import CASES, MESSAGES, Measured, Row
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_shape_is_measured_without_loss(measured: Measured, name: str) -> None:

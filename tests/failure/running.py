@@ -51,7 +51,7 @@ def row(done: subprocess.CompletedProcess[str], transport: str) -> dict[str, Any
     return next(row for row in rows if row["transport"] == transport)
 
 
-def nodes_of(launcher: psutil.Process, count: int, of: str = "", patience_s: float = 20) -> list[psutil.Process]:
+def nodes_of(launcher: psutil.Process, count: int, of: str = "", patience_s: float = 60) -> list[psutil.Process]:
     """The nodes of a running command, once there are `count`; those of one transport where `of` names it."""
     deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:
@@ -98,7 +98,7 @@ def _words(process: psutil.Process) -> list[str]:
         return []
 
 
-def gone(pids: list[int], patience_s: float = 10) -> bool:
+def gone(pids: list[int], patience_s: float = 30) -> bool:
     """Whether all of these processes have ended within the time."""
     deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:

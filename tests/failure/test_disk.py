@@ -14,6 +14,8 @@ import pytest
 
 from tests.failure.running import command, row, run
 
+pytestmark = pytest.mark.slow
+
 # A namespace of its own: the small disks are nobody else's, and gone with the command.
 PRIVATE = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--mount"]
 MOUNT = "mount -t tmpfs -o size={size} tmpfs {place}"

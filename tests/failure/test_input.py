@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SOUND = 'title = "t"\nquestion = "q?"\ntransport = "unix"\nlanguage = "rust"\n'
 
 

@@ -17,6 +17,8 @@ import pytest
 from tests.cells import MEASURED
 from tests.failure.running import Traces, command, gone, nodes_of, role_of, row, run, without_privileges
 
+pytestmark = pytest.mark.slow
+
 AWAKE = "/dev/cpu_dma_latency"
 
 
@@ -77,7 +79,7 @@ def files_of(node: psutil.Process) -> list[str]:
     return [str(file.readlink()) for file in Path(f"/proc/{node.pid}/fd").iterdir()]
 
 
-def comes(is_so: Callable[[], bool], patience_s: float = 10) -> bool:
+def comes(is_so: Callable[[], bool], patience_s: float = 30) -> bool:
     """Whether it is so before patience is over."""
     deadline = time.monotonic() + patience_s
     while not (so := is_so()) and time.monotonic() < deadline:

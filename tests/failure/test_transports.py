@@ -15,6 +15,8 @@ import pytest
 
 from hopmeter.system import paths
 
+pytestmark = pytest.mark.alone
+
 ROOT = Path(__file__).parents[2]
 SCENARIO = """
 title = "Misbehaviour"

@@ -17,6 +17,8 @@ from hopmeter.store.run_folder import RunFolder
 from tests import containers
 from tests.failure.running import command, nodes_of
 
+pytestmark = pytest.mark.slow
+
 MEMORY = ["--transport", "memory", "--placement", "thread"]
 LONG = [*MEMORY, "--messages", "400", "--trials", "2"]
 SHORT = [*MEMORY, "--messages", "10", "--warmup", "0"]
@@ -33,7 +35,7 @@ def measuring(words: list[str]) -> Iterator[subprocess.Popen[str]]:
     """A command whose nodes have started; it is killed in the end."""
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
-            nodes_of(psutil.Process(process.pid), 1, patience_s=60)
+            nodes_of(psutil.Process(process.pid), 1)
             yield process
         finally:
             process.kill()

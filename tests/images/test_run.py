@@ -49,6 +49,8 @@ ADAPTER = (
     + """
 from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 class Witness(Subscriber):
     def __init__(self, line, kept):
         super().__init__(line)

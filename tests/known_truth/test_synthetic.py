@@ -10,6 +10,8 @@ import pytest
 
 from tests.known_truth.measuring import Case, Measured, evenly, exponential, lognormal, measured
 
+pytestmark = pytest.mark.alone
+
 MESSAGES, TRIALS = 1000, 2
 LATE_US = 2500
 """What a busy machine may add to a median: waking a thread takes up to some milliseconds there. It never takes away."""

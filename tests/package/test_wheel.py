@@ -16,7 +16,7 @@ from hopmeter.build import stage, system
 from hopmeter.system import paths
 from tests.cells import MEASURED
 
-pytestmark = [pytest.mark.package, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.package, pytest.mark.slow, pytest.mark.timeout(600)]
 
 CHECKOUT = Path(__file__).parents[2]
 

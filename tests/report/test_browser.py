@@ -15,6 +15,7 @@ from selenium.webdriver.common.by import By
 from docs.images import screenshot
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.browser,
     pytest.mark.skipif(
         not (shutil.which("chromium") and shutil.which("chromedriver")), reason="Debian's chromium-driver is missing"

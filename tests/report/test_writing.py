@@ -16,6 +16,8 @@ from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.model.cell import AXES
 from hopmeter.report import drawing, formatting, grouping, rendering, write
 
+pytestmark = pytest.mark.slow
+
 
 def command() -> typer.Typer:
     app = typer.Typer()

@@ -40,7 +40,7 @@ def launched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Launch
     scratch_dir.sweep()
 
 
-def wait_for(what: Callable[[], object], seconds: float = 10) -> object:
+def wait_for(what: Callable[[], object], seconds: float = 30) -> object:
     deadline = time.monotonic() + seconds
     while not (found := what()):
         assert time.monotonic() < deadline, "it never happened"
@@ -63,7 +63,7 @@ def test_what_is_finished_stays_when_a_run_is_interrupted(launched: Launched, tm
     wait_for(lambda: lines.exists() and len(lines.read_text().splitlines()) >= 2)
     nodes = wait_for(lambda: noted_nodes(tmp_path / "home"))
     launcher.send_signal(number)
-    assert launcher.wait(10) == 130
+    assert launcher.wait(30) == 130
     kept = RunFolder.open(tmp_path / "run").trials
     assert 2 <= len(kept) < 50
     assert all(trial.good for trial in kept)
@@ -76,7 +76,7 @@ def test_the_next_command_sweeps_what_a_killed_launcher_left(launched: Launched,
     wait_for(lambda: noted_nodes(tmp_path / "home"))
     note = notes(tmp_path / "home")[0]
     directory = Path(str(note["directory"]))
-    left = Path(str(note["leftovers"][0]).replace("*", "_test"))  # type: ignore[index]
+    left = Path(str(note["leftovers"][0]).replace("*", "_left"))  # type: ignore[index]
     left.write_text("x")
     assert scratch_dir.sweep() == []
     assert directory.exists()

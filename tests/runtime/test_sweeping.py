@@ -81,6 +81,7 @@ def killed(launched: Launched, tmp_path: Path) -> Iterator[dict[str, Any]]:
         path.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "namespace", [containers.PIDS, containers.CLOCK, containers.OTHER_HOST], ids=["pids", "clock", "host"]
 )

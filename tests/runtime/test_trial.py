@@ -13,6 +13,8 @@ from hopmeter.manifest.daemon import Daemon
 
 from .conftest import Bench
 
+pytestmark = pytest.mark.alone
+
 FAKE_DAEMON = Path(__file__).with_name("fake_daemon.py")
 
 

@@ -1,4 +1,6 @@
-"""What a test leaves outside its folder, known by its run or by who has held it: others test beside us."""
+"""Finds what a test leaves outside its folder.
+
+Other tests run at the same time, so a leak is recognised by the run's id or by the process that had it open."""
 
 from __future__ import annotations
 
@@ -8,48 +10,48 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PLACES = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))
-"""Where libraries put what is not in their folder."""
+"""Where libraries put files outside their folder."""
 CHECKOUT = Path(__file__).resolve().parents[1]
-"""May lie in such a place itself, with all that is installed into it."""
+"""May be in such a place itself, with everything that is installed into it."""
 STARTS = tuple(f"{place}/" for place in PLACES)
 PATIENCE_S = 3.0
-"""A process that was told to end takes a moment, and so does who cleans up after it."""
+"""Processes need a moment to end and to clean up."""
 CLOCK_S = 0.1
-"""By how much a file's time may be behind, and more."""
+"""More than a file's time may lag behind the clock."""
 
 
-class Watch:
-    """Looks at the processes of one test before they end, and afterwards at what there still is."""
+class LeakWatch:
+    """Records the open files of a test's processes before they end, and finds what is left afterwards."""
 
     def __init__(self, run: str, folder: Path) -> None:
         self._marks = (run, folder.name)
         self._folder = folder
         self._before = set(_entries())
         self._began = time.time() - CLOCK_S
-        self._held: set[Path] = set()
+        self._opened: set[Path] = set()
 
-    def look(self, pid: int) -> None:
-        """Notes what a process and its children hold; called before it ends."""
+    def record(self, pid: int) -> None:
+        """Records which files a process and its children have open; called before it ends."""
         for each in (pid, *_children(pid)):
-            self._held.update(path for path in held(each) if not {self._folder, CHECKOUT} & set(path.parents))
+            self._opened.update(path for path in open_files(each) if not {self._folder, CHECKOUT} & set(path.parents))
 
-    def remains(self) -> list[str]:
-        """What is left once everything had time to go; empty where all is as it was."""
+    def leaks(self) -> list[str]:
+        """Everything that is left after a grace period; empty if there is none."""
         deadline = time.monotonic() + PATIENCE_S
-        while (left := self._left()) and time.monotonic() < deadline:
+        while (left := self._find_leaks()) and time.monotonic() < deadline:
             time.sleep(0.05)
         return left
 
-    def _left(self) -> list[str]:
+    def _find_leaks(self) -> list[str]:
         files = [path for path in _entries() if path != self._folder and self._is_marked(path.name)]
-        orphans = [path for path in self._held - self._before if self._is_new(path)]
-        held_by_others = {path for pid in _pids() for path in held(pid)} if orphans else set()
+        orphans = [path for path in self._opened - self._before if self._is_new(path)]
+        held_by_others = {path for pid in _pids() for path in open_files(pid)} if orphans else set()
         files += [path for path in orphans if path not in held_by_others and path not in files]
         sockets = [line.split()[-1] for line in _lines("/proc/net/unix") if "@" in line and self._is_marked(line)]
         return [*map(str, sorted(files)), *sockets, *self._processes()]
 
     def _is_new(self, path: Path) -> bool:
-        """Whether it is there, and was made since: libraries may be installed in such places, too."""
+        """Whether a file exists and is newer than this watch: libraries may be installed in such places, too."""
         with contextlib.suppress(OSError):
             return path.stat().st_ctime >= self._began
         return False
@@ -65,8 +67,8 @@ class Watch:
         return any(mark in text for mark in self._marks)
 
 
-def held(pid: int) -> set[Path]:
-    """The files in the places of libraries that a process has open or mapped; empty where that may not be seen."""
+def open_files(pid: int) -> set[Path]:
+    """The files in PLACES that a process has open or mapped; empty if that may not be read."""
     names: set[str] = set()
     with contextlib.suppress(OSError):
         names.update(line.split(maxsplit=5)[-1] for line in _lines(f"/proc/{pid}/maps"))

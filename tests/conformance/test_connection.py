@@ -1,4 +1,4 @@
-"""What the conformance suite waits for, and what it sees of a leak, with puppets that are none."""
+"""How the conformance suite waits for probes and detects leaks, with objects in place of nodes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from conformance import census
-from conformance.census import LOOKS, OPENINGS, grows_not
-from conformance.meeting import PROBE_SEQ, Meeting, catch_up, prove, received, seqs
-from conformance.puppet import Puppet
+from conformance import resource_count
+from conformance.connection import PROBE_SEQ, Connection, catch_up, prove, receive_frames, seqs
+from conformance.resource_count import LOOKS, OPENINGS, assert_no_growth
+from conformance.scripted_node import ScriptedNode
 
 
 class Holder:
@@ -24,28 +24,28 @@ class Holder:
         self._opened += 1
         self._looks = self._ending
 
-    def tell(self, do: str) -> dict[str, int]:
+    def execute(self, do: str) -> dict[str, int]:
         assert do == "census"
         self._looks -= 1
         return {"descriptors": 20 + self._kept * self._opened, "threads": 3 + OPENINGS * (self._looks >= 0)}
 
 
-def look_at(monkeypatch: pytest.MonkeyPatch, *holders: Holder) -> None:
+def check_growth(monkeypatch: pytest.MonkeyPatch, *holders: Holder) -> None:
     def once() -> None:
         for one in holders:
             one.once()
 
-    monkeypatch.setattr(census, "PAUSE_S", 0.0)
-    grows_not(cast("list[Puppet]", holders), once)
+    monkeypatch.setattr(resource_count, "PAUSE_S", 0.0)
+    assert_no_growth(cast("list[ScriptedNode]", holders), once)
 
 
 def test_what_is_given_back_late_is_no_leak(monkeypatch: pytest.MonkeyPatch) -> None:
-    look_at(monkeypatch, Holder(), Holder(ending=LOOKS - 1))
+    check_growth(monkeypatch, Holder(), Holder(ending=LOOKS - 1))
 
 
 def test_one_process_that_holds_more_with_each_opening_is_a_leak(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(AssertionError, match=f"more is held after {OPENINGS} openings.*'descriptors': 28"):
-        look_at(monkeypatch, Holder(), Holder(kept=1))
+    with pytest.raises(AssertionError, match=f"more resources after {OPENINGS} openings.*'descriptors': 28"):
+        check_growth(monkeypatch, Holder(), Holder(kept=1))
 
 
 class Receiver:
@@ -74,36 +74,36 @@ class Sender:
             one.coming.append(seq)
 
 
-def met(*receivers: Receiver) -> Meeting:
-    meeting = Meeting(cast("Puppet", Sender(*receivers)), cast("list[Puppet]", list(receivers)), {})
+def connect_to(*receivers: Receiver) -> Connection:
+    connection = Connection(cast("ScriptedNode", Sender(*receivers)), cast("list[ScriptedNode]", list(receivers)), {})
     for index in range(len(receivers)):
-        prove(meeting, index)
-    catch_up(meeting)
-    return meeting
+        prove(connection, index)
+    catch_up(connection)
+    return connection
 
 
 def test_who_has_seen_the_last_probe_is_not_asked_again() -> None:
     only = Receiver()
-    met(only)
+    connect_to(only)
     assert (only.asked, list(only.coming)) == (1, [])
 
 
 def test_probes_that_came_late_or_for_others_are_taken_by_each() -> None:
     receivers = [Receiver(), Receiver(late=3), Receiver()]
-    met(*receivers)
+    connect_to(*receivers)
     assert [list(one.coming) for one in receivers] == [[], [], []]
 
 
 def test_silence_tells_that_the_last_probe_was_lost() -> None:
     only = Receiver()
-    meeting = met(only)
-    meeting.sent += 1
-    catch_up(meeting)
+    connection = connect_to(only)
+    connection.sent += 1
+    catch_up(connection)
     assert only.asked == 2
 
 
 def test_a_probe_that_comes_after_all_takes_no_frames_place() -> None:
     only = Receiver()
     only.coming.extend([PROBE_SEQ, PROBE_SEQ + 1, 0])
-    assert seqs(received(cast("Puppet", only), "in0", 1)) == [0]
-    assert seqs(received(cast("Puppet", only), "in0", 1)) == []
+    assert seqs(receive_frames(cast("ScriptedNode", only), "in0", 1)) == [0]
+    assert seqs(receive_frames(cast("ScriptedNode", only), "in0", 1)) == []

@@ -1,0 +1,117 @@
+"""Connected nodes: frames sent by the one arrive at the others."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from conformance.cases import Case
+from conformance.node_pool import NodePool
+from conformance.scripted_node import ScriptedNode
+
+PROBE_SEQ = 1 << 40
+"""Frames with this number or a higher one are probes: they only show that a link delivers."""
+
+
+@dataclass
+class Connection:
+    """A publisher `out` and subscribers `in0`, `in1`, … on one link that delivers."""
+
+    sender: ScriptedNode
+    receivers: list[ScriptedNode]
+    link: dict[str, Any]
+    probes: count[int] = field(default_factory=lambda: count(PROBE_SEQ))
+    sent: int = 0
+    """The last probe that was sent."""
+    seen: dict[int, int] = field(default_factory=dict)
+    """By receiver, the last probe that it received."""
+
+
+def connect(
+    pool: NodePool, case: Case, receivers: int = 1, frame_bytes: int = 64 + (1 << 20), **given: Any
+) -> Connection:
+    """Opens both sides of a new link and waits until it delivers."""
+    start = dict(frame_bytes=frame_bytes, **given)
+    wait = case.wait if case.one_process else _wait(case)
+    sender = pool.node(case.manifest, case.sender, wait, **start, **case.settings("sender"))
+    link = sender.open("publisher", "out", pool.link(receivers))
+    others = [sender if case.one_process else _receiver(pool, case, start) for _ in range(receivers)]
+    for index, other in enumerate(others):
+        other.open("subscriber", f"in{index}", link)
+    connection = Connection(sender, others, link)
+    for index in range(receivers):
+        prove(connection, index)
+    catch_up(connection)
+    return connection
+
+
+def _wait(case: Case) -> str:
+    waits = case.manifest.offers[case.sender].waits
+    return case.wait if case.wait in waits else waits[0]
+
+
+def _receiver(pool: NodePool, case: Case, start: dict[str, Any]) -> ScriptedNode:
+    return pool.node(case.manifest, case.receiver, case.wait, **start, **case.settings("receiver"))
+
+
+def prove(connection: Connection, index: int = 0, patience_s: float = 20) -> None:
+    """Sends probes until receiver `index` receives one."""
+    deadline = time.monotonic() + patience_s
+    for probe in connection.probes:
+        connection.sender.send("out", probe, 1, 8)
+        connection.sent = probe
+        if _receives(connection, index, within_ms=100):
+            return
+        assert time.monotonic() < deadline, f"receiver {index} saw no frame within {patience_s} s"
+
+
+def catch_up(connection: Connection) -> None:
+    """Receives the probes that are still in transit: until the last one arrives, or none for a while if it was lost."""
+    for index in range(len(connection.receivers)):
+        while connection.seen.get(index) != connection.sent and _receives(connection, index, within_ms=60):
+            pass
+
+
+def _receives(connection: Connection, index: int, within_ms: int) -> bool:
+    """Whether a receiver receives a frame in time."""
+    seen = connection.receivers[index].receive(f"in{index}", 1, within_ms)
+    for frame in seen:
+        connection.seen[index] = frame.get("seq", 0)  # one that was mangled has none
+    return bool(seen)
+
+
+def drain(connection: Connection) -> None:
+    """Receives all frames that are still in transit."""
+    for index, receiver in enumerate(connection.receivers):
+        while receiver.receive(f"in{index}", 1, within_ms=60):
+            pass
+
+
+def frames(seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The received frames without late probes; altered content is a failure."""
+    for frame in seen:
+        assert "refused" not in frame, f"the transport mangled a frame: {frame['refused']}"
+        assert frame["whole"], f"frame {frame['seq']} of {frame['payload_bytes']} bytes arrived with other content"
+    return [frame for frame in seen if frame["seq"] < PROBE_SEQ]
+
+
+def receive_frames(receiver: ScriptedNode, name: str, count: int) -> list[dict[str, Any]]:
+    """Receives `count` frames, not counting late probes."""
+    return replace_probes(receiver, name, receiver.receive(name, count))
+
+
+def replace_probes(receiver: ScriptedNode, name: str, seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The received frames, with the next frame in place of each late probe: on a busy machine a probe that seemed lost
+    may arrive after all."""
+    found = frames(seen)
+    while late := len(seen) - len(frames(seen)):
+        seen = receiver.receive(name, late)
+        found += frames(seen)
+    return found
+
+
+def seqs(seen: list[dict[str, Any]]) -> list[int]:
+    """The numbers of the received frames, in order of arrival."""
+    return [frame["seq"] for frame in frames(seen)]

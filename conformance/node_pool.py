@@ -1,0 +1,178 @@
+"""Starts nodes, shares them between tests, ends all of them and checks that nothing is left."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from conformance.leak_watch import LeakWatch
+from conformance.scripted_node import ScriptedNode
+from hopmeter.manifest.model import Manifest
+from hopmeter.manifest.readiness import environment, node_command
+from hopmeter.model import units
+from hopmeter.runtime.daemon import BrokerContext, Daemon
+from hopmeter.system.scratch_dir import remove_leftovers
+
+PATIENCE_S = 60
+
+
+def _blocking_settings(manifest: Manifest) -> dict[str, str]:
+    """Settings that make a sender wait if it drops frames by default. Conformance checks what arrives; hopmeter
+    measures loss."""
+    drops = (name for name, each in manifest.settings.items() if each.default == "drop")
+    return {name: "block" for name in drops if "block" in (manifest.settings[name].choices or ())}
+
+
+@contextlib.contextmanager
+def turn(manifest: Manifest) -> Iterator[None]:
+    """Waits until no other test uses the transport's daemon, if a machine runs only one of it."""
+    if manifest.daemon is None or not manifest.daemon.single:
+        yield
+        return
+    with Path(tempfile.gettempdir(), f"hopmeter-{manifest.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+class NodePool:
+    """The nodes of one transport that tests share, with a private folder, a run id and one daemon.
+
+    A test gets an idle node with the same settings, or a new one if there is none."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="hmc"))
+        self.run = secrets.token_hex(8)
+        self.nodes: list[ScriptedNode] = []
+        """The nodes of this test."""
+        self._idle: defaultdict[str, list[ScriptedNode]] = defaultdict(list)
+        self._openings: dict[int, str] = {}
+        """By process, the settings of its adapter."""
+        self._links, self._logs = count(1), count()
+        self._crashed = False
+        self._daemon: Daemon | None = None
+        self._daemon_settings: Mapping[str, Any] = {}
+        self._leftovers: set[str] = set()
+        self._watch = LeakWatch(self.run, self.folder)
+        self._turn = contextlib.ExitStack()
+        """Held while this pool may start a daemon of which a machine runs only one."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._turn:
+            self.end()
+            leaks = [] if self._crashed else self._watch.leaks()
+            remove_leftovers(self._leftovers, self.run)
+            leaks = self._watch.leaks() if self._crashed else leaks
+            shutil.rmtree(self.folder, ignore_errors=True)
+            assert error is not None or not leaks, f"left outside the test's folder: {leaks}"
+
+    def end(self) -> None:
+        """Ends all nodes, and the transport's daemon."""
+        nodes = [*reversed(self.nodes), *(each for idle in self._idle.values() for each in idle)]
+        self._crashed |= any(node.is_killed for node in nodes)
+        for step in (ScriptedNode.hang_up, ScriptedNode.close):  # all of them end at the same time
+            for node in nodes:
+                step(node)
+        self.nodes.clear()
+        self._idle.clear()
+        if self._daemon is not None:
+            self._watch.record(self._daemon.pid)
+            self._daemon.close()
+            self._daemon = None
+
+    def release(self) -> None:
+        """Closes the ends of a test and makes its nodes idle, for the next test. Killed nodes are dropped."""
+        for node in reversed(self.nodes):
+            if not node.is_killed:
+                node.close_ends()
+        for node in self.nodes:
+            if node.is_killed:
+                self._crashed = True
+                node.close()
+            else:
+                self._idle[self._openings[node.process.pid]].append(node)
+        self.nodes.clear()
+
+    def log_tails(self) -> list[tuple[str, str]]:
+        """The last lines of every log, with a title."""
+        logs = [path for path in sorted(self.folder.glob("*log*")) if path.is_file() and path.stat().st_size]
+        return [(f"end of {log.name}", log.read_text(errors="replace")[-3000:]) for log in logs]
+
+    def link(self, receivers: int = 1) -> dict[str, Any]:
+        """A link with a new name."""
+        return {"name": f"hm_{self.run}_l{next(self._links)}", "receivers": receivers}
+
+    def node(
+        self,
+        manifest: Manifest,
+        language: str,
+        wait: str,
+        frame_bytes: int = 64 + (1 << 20),
+        payload: str = "bytes:0",
+        blocking: bool = True,
+        **given: Any,
+    ) -> ScriptedNode:
+        """A node of the transport with an open adapter. `payload` describes what frames carry, `given` are settings. A
+        `blocking` node waits even if its default is to drop."""
+        self._leftovers.update(manifest.leftovers)
+        settings = manifest.settled({**(_blocking_settings(manifest) if blocking else {}), **given})
+        self._ensure_daemon(manifest, settings)
+        opening = {"wait": wait, "settings": settings, "payload": units.payload(payload), "frame_bytes": frame_bytes}
+        known = json.dumps([manifest.name, language, opening], sort_keys=True, default=str)
+        idle = self._idle[known]
+        node = idle.pop(0) if idle else self._start(manifest, language)
+        self.nodes.append(node)
+        if node.process.pid not in self._openings:
+            address = self._daemon.address if self._daemon else ""
+            node.execute(run=self.run, directory=str(self.folder), **opening, daemon=address)
+            self._openings[node.process.pid] = known
+        return node
+
+    def _ensure_daemon(self, manifest: Manifest, settings: dict[str, Any]) -> None:
+        """Starts the transport's daemon if none runs. A test with other settings gets another one."""
+        if manifest.daemon is None:
+            return
+        if not self.nodes and settings != self._daemon_settings:
+            self.end()
+        if self._daemon is None:
+            self._turn.close()
+            self._turn.enter_context(turn(manifest))
+            context = BrokerContext(self.run, self.folder / "daemon", settings, self.folder / "daemon.log")
+            self._daemon = Daemon(manifest.daemon, context).__enter__()
+            self._daemon_settings = settings
+
+    def _start(self, manifest: Manifest, language: str) -> ScriptedNode:
+        command = node_command(manifest, language)
+        assert command is not None, f"{manifest.name} ({language}) is not built: run `hopmeter build {manifest.name}`"
+        adapter = ["--adapter", str(manifest.folder / "python")] if language == "python" else []
+        given = self._daemon.environment if self._daemon else {}
+        ours, theirs = socket.socketpair()
+        log = self.folder / f"log{next(self._logs)}"
+        with log.open("wb") as out, theirs:
+            arguments = [*command, "--puppet", "--control-fd", str(theirs.fileno()), *adapter]
+            process = subprocess.Popen(
+                arguments,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                pass_fds=[theirs.fileno()],
+                env={**environment(), **given},
+            )
+        ours.settimeout(PATIENCE_S)
+        return ScriptedNode(process, ours, ours.makefile("rb"), log, self._watch.record)

@@ -1,0 +1,46 @@
+"""Counts the resources of processes: what grows with every opening is a leak."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from conformance.scripted_node import ScriptedNode
+
+LOOKS, PAUSE_S = 10, 0.05
+"""How often to count, and the pause in between: threads of libraries need a moment to end."""
+OPENINGS = 5
+"""Libraries retain a few descriptors and threads for reuse; one for each opening is a leak."""
+Resources = dict[str, int]
+
+
+def assert_no_growth(nodes: Sequence[ScriptedNode], once: Callable[[], None]) -> None:
+    """Opens and closes repeatedly and compares the counts."""
+    for _ in range(3):
+        once()
+    *_, before = _minimum_counts(nodes)
+    for _ in range(OPENINGS):
+        once()
+    after = before
+    for after in _minimum_counts(nodes):
+        if not _growth(before, after):  # later counts can only be smaller
+            return
+    raise AssertionError(f"more resources after {OPENINGS} openings: {_growth(before, after)}")
+
+
+def _minimum_counts(nodes: Sequence[ScriptedNode]) -> Iterator[list[Resources]]:
+    """The smallest counts so far, updated LOOKS times."""
+    smallest = [dict(node.execute(do="census")) for node in nodes]
+    yield smallest
+    for _ in range(LOOKS - 1):
+        time.sleep(PAUSE_S)
+        for known, node in zip(smallest, nodes, strict=True):
+            now = node.execute(do="census")
+            known.update({key: min(known[key], now[key]) for key in known})
+        yield smallest
+
+
+def _growth(before: Sequence[Resources], after: Sequence[Resources]) -> list[tuple[Resources, Resources]]:
+    """For each process that has more, its counts before and after."""
+    pairs = zip(before, after, strict=True)
+    return [(was, now) for was, now in pairs if any(now[key] - was[key] >= OPENINGS for key in was)]
