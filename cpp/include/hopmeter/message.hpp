@@ -98,12 +98,17 @@ void write_message(auto& message, std::size_t payload_bytes, Fill fill) {
   write_message<Layout>(message, payload_field<Layout>(message, payload_bytes), fill);
 }
 
-/// Hands a received message over as a frame, with `native` for a `forward`.
+/// Hands a received message over as a frame, with its payload and with `native` for a `forward`.
 template <class Layout>
-void hand_over(const auto& message, const auto& take, const void* native) {
-  const auto payload = payload_of<Layout>(message);
+void hand_over(const auto& message, std::span<const std::byte> payload, const auto& take, const void* native) {
   const auto header = header_of(label_in(Layout::text(message)), Layout::sent_ns(message), payload.size());
   take(Received(header, payload).with_native(native));
+}
+
+/// The same with the payload in the message's own field, and by default the message itself as `native`.
+template <class Layout>
+void hand_over(const auto& message, const auto& take, const void* native) {
+  hand_over<Layout>(message, payload_of<Layout>(message), take, native);
 }
 
 template <class Layout>

@@ -1,5 +1,5 @@
-# For the nodes of transports over Cyclone DDS. Where the library or its compiler of IDL is missing,
-# hopmeter_find_cyclonedds() stops an adapter that is built alone, with the remedy; where all are built, it leaves it out.
+# For the nodes of transports over Cyclone DDS. If the library or its IDL compiler is missing, hopmeter_find_cyclonedds()
+# stops an adapter that is built alone, with the remedy; if all are built, it leaves the adapter out.
 set(HOPMETER_CYCLONE "${CMAKE_CURRENT_LIST_DIR}")
 
 macro(hopmeter_find_cyclonedds)
@@ -10,21 +10,20 @@ macro(hopmeter_find_cyclonedds)
   endif()
 endmacro()
 
-# hopmeter_use_cyclonedds(NODE IDL...): the shared code, and the types of each IDL as `cyclone/STEM.h`, with what
-# IDLC_OPTIONS tells the compiler.
+# hopmeter_use_cyclonedds(NODE IDL...): adds the shared code, and the types of each IDL as `cyclone/STEM.h`. The compiler
+# gets the IDLC_OPTIONS.
 function(hopmeter_use_cyclonedds NODE)
   set(types "${CMAKE_CURRENT_BINARY_DIR}/types")
   file(MAKE_DIRECTORY "${types}/cyclone")
   foreach(idl IN LISTS ARGN)
     get_filename_component(stem "${idl}" NAME_WE)
-    set(made "${types}/cyclone/${stem}.c")
-    add_custom_command(OUTPUT "${made}" "${types}/cyclone/${stem}.h" DEPENDS ${ARGN}
+    set(source "${types}/cyclone/${stem}.c")
+    add_custom_command(OUTPUT "${source}" "${types}/cyclone/${stem}.h" DEPENDS ${ARGN}
       COMMAND "${IDLC}" ${IDLC_OPTIONS} -o "${types}/cyclone" "${idl}" VERBATIM)
-    list(APPEND generated "${made}")
+    list(APPEND generated "${source}")
   endforeach()
 
-  target_sources(${NODE} PRIVATE "${HOPMETER_CYCLONE}/buffer.cpp" "${HOPMETER_CYCLONE}/configuration.cpp"
-    "${HOPMETER_CYCLONE}/house.cpp" "${HOPMETER_CYCLONE}/qos.cpp" ${generated})
+  target_sources(${NODE} PRIVATE ${generated})
   target_include_directories(${NODE} PRIVATE "${HOPMETER_CYCLONE}")
   target_include_directories(${NODE} SYSTEM PRIVATE "${types}")
   target_link_libraries(${NODE} PRIVATE CycloneDDS::ddsc)

@@ -1,150 +1,236 @@
-/// The ends of links: a writer, and readers that are polled or called.
+/// Writers and readers of links. A transport describes each of its message types by a layout (hopmeter/message.hpp)
+/// that also names what idlc has generated for it, and its topic:
+///
+///   using Sample = message_Image;
+///   static constexpr const dds_topic_descriptor_t& type = message_Image_desc;
+///   static std::string topic(const std::string& link);
 #pragma once
 
-#include "house.hpp"
-#include "message.hpp"
+#include <dds/version.h>
+
+#include "hopmeter/message.hpp"
+#include "participant.hpp"
 
 namespace cyclone {
 
-/// Writes a sample, or says that this would wait.
-inline hopmeter::Sent written(dds_entity_t writer, const void* sample) {
-  const auto code = dds_write(writer, sample);
-  if (code == DDS_RETCODE_TIMEOUT) return hopmeter::Sent::busy;
-  demand(code, "write a sample");
-  return hopmeter::Sent::accepted;
+inline std::string version() { return "Cyclone DDS " DDS_VERSION; }
+
+/// Sets what is the same in all pictures: three bytes a pixel.
+void set_shape(auto& picture, const hopmeter::Setup& setup) {
+  static char rgb8[] = "rgb8";
+  picture.encoding = rgb8;
+  picture.height = setup.height();
+  picture.width = setup.width();
+  picture.step = 3 * setup.width();
 }
 
+/// Writes samples, from one whose memory it keeps.
 template <class Message>
-class Writer final : public hopmeter::Publisher {
+class Writer {
  public:
-  Writer(House& house, const hopmeter::Link& link)
-      : outgoing_(house.setup),
-        topic_(house.topic(Message::type, Message::topic(link.name))),
-        writer_(house.writer(*topic_, link, writer_qos(house.setup, link))) {}
+  using Sample = typename Message::Sample;
 
-  hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
-    return written(*writer_, &outgoing_.filled(payload_bytes, fill));
+  Writer(Participant& participant, const std::string& topic, const Qos& qos)
+      : topic_(participant.topic(Message::type, topic)),
+        writer_(demand(dds_create_writer(*participant, *topic_, qos.get(), nullptr), "create a writer of " + topic)) {
+    Message::shape(sample_, participant.setup);
+    Message::text(sample_) = text_;
+  }
+  Writer(const Writer&) = delete;
+
+  /// Has a frame written into the sample.
+  Sample& fill_sample(std::size_t payload_bytes, hopmeter::Fill fill) {
+    if constexpr (hopmeter::HasPayload<Message, Sample>) {
+      if (payload_.size() < payload_bytes) payload_.resize(payload_bytes);
+      auto& octets = Message::octets(sample_);
+      octets._buffer = reinterpret_cast<std::uint8_t*>(payload_.data());
+      octets._length = octets._maximum = static_cast<std::uint32_t>(payload_bytes);
+      hopmeter::write_message<Message>(sample_, std::span(payload_).first(payload_bytes), fill);
+    } else {
+      hopmeter::write_message<Message>(sample_, payload_bytes, fill);
+    }
+    return sample_;
   }
 
-  hopmeter::Sent forward(const hopmeter::Received& received) override {
-    const auto* sample = received.native<typename Message::Sample>();
-    if (!sample) throw hopmeter::Error("this frame did not come by Cyclone DDS, so it cannot be moved on");
-    return written(*writer_, sample);
+  /// Writes a sample, or returns that this would wait.
+  hopmeter::Sent write(const Sample& sample) {
+    const auto code = dds_write(*writer_, &sample);
+    if (code == DDS_RETCODE_TIMEOUT) return hopmeter::Sent::busy;
+    demand(code, "write a sample");
+    return hopmeter::Sent::accepted;
+  }
+
+  /// Identifies the writer in its domain.
+  dds_instance_handle_t id() const {
+    dds_instance_handle_t id = 0;
+    demand(dds_get_instance_handle(*writer_, &id), "get a writer's handle");
+    return id;
   }
 
  private:
-  Outgoing<Message> outgoing_;
   Entity topic_, writer_;
+  Sample sample_{};
+  char text_[hopmeter::label_bytes + 1]{};
+  std::vector<std::byte> payload_;
 };
 
-/// Takes the samples of a reader, each into the same memory: a loan of the library is freed when it is returned, with
-/// the octets in it, and made anew for the next sample.
+/// Hands a sample over as a frame.
+template <class Message>
+void hand_over(const typename Message::Sample& sample, const auto& take) {
+  std::span<const std::byte> payload;
+  if constexpr (hopmeter::HasPayload<Message, typename Message::Sample>) {
+    const auto& octets = Message::octets(sample);
+    payload = std::as_bytes(std::span(octets._buffer, octets._length));
+  }
+  hopmeter::hand_over<Message>(sample, payload, take, &sample);
+}
+
+/// Takes the samples of a reader, each into the same memory: a loan of the library would be freed when it is returned,
+/// with the octets in it, and allocated again for the next sample.
 template <class Message>
 class Inbox {
  public:
-  explicit Inbox(House& house) : house_(house) {}
+  explicit Inbox(Participant& participant) : participant_(participant) {}
   Inbox(const Inbox&) = delete;
   ~Inbox() { dds_sample_free(&sample_, &Message::type, DDS_FREE_CONTENTS); }
 
-  /// Hands over the next sample as the instrument sees it, if there is one.
-  bool take(dds_entity_t reader, const auto& hand_over) {
-    return take_sample(reader, [&](const auto& sample) { hand<Message>(sample, hand_over); });
-  }
-
-  /// The same with the sample itself.
-  bool take_sample(dds_entity_t reader, const auto& hand_over) {
+  /// Hands over the next sample, if there is one; returns whether there was.
+  bool take(dds_entity_t reader, const auto& use) {
     dds_sample_info_t info;
     void* into = &sample_;
     while (demand(dds_take(reader, &into, &info, 1, 1), "take a sample") > 0) {
       if (!info.valid_data) continue;
-      hand_over(std::as_const(sample_));
-      note(reader, info.publication_handle);
+      use(std::as_const(sample_));
+      if (std::exchange(writer_, info.publication_handle) != info.publication_handle)
+        participant_.record_path(reader, info.publication_handle);
       return true;
     }
     return false;
   }
 
  private:
-  void note(dds_entity_t reader, dds_instance_handle_t writer) {
-    if (writer == writer_) return;
-    writer_ = writer;
-    house_.note(reader, writer);
-  }
-
-  House& house_;
+  Participant& participant_;
   typename Message::Sample sample_{};
+  /// Of the last sample.
   dds_instance_handle_t writer_ = 0;
 };
 
-/// Waits for the samples of a reader that is polled.
-class Arrivals {
+/// A reader and where its samples are taken into.
+template <class Message>
+struct Source {
+  bool take(const auto& use) const { return inbox.take(reader, use); }
+
+  dds_entity_t reader;
+  Inbox<Message>& inbox;
+};
+
+inline Entity make_reader(Participant& participant, dds_entity_t topic, const Qos& qos,
+                          const dds_listener_t* listener = nullptr) {
+  return Entity(demand(dds_create_reader(*participant, topic, qos.get(), listener), "create a reader"));
+}
+
+/// A reader that is polled.
+template <class Message>
+class PolledReader {
  public:
-  Arrivals(House& house, dds_entity_t reader)
-      : spins_(house.setup.wait() == hopmeter::Wait::spin), waitset_(house.waitset()) {
-    demand(dds_set_status_mask(reader, DDS_DATA_AVAILABLE_STATUS), "watch for samples");
-    demand(dds_waitset_attach(*waitset_, reader, 0), "watch for samples");
+  PolledReader(Participant& participant, const std::string& topic, const Qos& qos)
+      : spins_(participant.setup.wait() == hopmeter::Wait::spin),
+        inbox_(participant),
+        topic_(participant.topic(Message::type, topic)),
+        reader_(make_reader(participant, *topic_, qos)),
+        waitset_(demand(dds_create_waitset(*participant), "create a waitset")) {
+    demand(dds_set_status_mask(*reader_, DDS_DATA_AVAILABLE_STATUS), "watch for samples");
+    demand(dds_waitset_attach(*waitset_, *reader_, 0), "watch for samples");
   }
 
-  /// Looks, and where it found nothing looks again when something has come, unless this end spins.
-  std::size_t next(hopmeter::Timeout timeout, const auto& look) {
-    if (look()) return 1;
+  /// Calls `look(source)`, and unless this end spins again once something has come if it finds nothing.
+  std::size_t poll(hopmeter::Timeout timeout, const auto& look) {
+    const Source<Message> source{*reader_, inbox_};
+    if (look(source)) return 1;
     if (spins_) return 0;
     demand(dds_waitset_wait(*waitset_, nullptr, 0, timeout.count()), "wait for samples");
-    return look();
+    return look(source);
   }
 
  private:
   bool spins_;
-  Entity waitset_;
+  Inbox<Message> inbox_;
+  Entity topic_, reader_, waitset_;
 };
 
-template <class Message>
-class Reader final : public hopmeter::Subscriber {
+/// A reader that calls `look(source)` once for each sample, on the thread that receives, or within the process on the
+/// one that writes; never on two at once.
+template <class Message, class Look>
+class CalledReader final : public hopmeter::Subscription {
  public:
-  Reader(House& house, const hopmeter::Link& link)
-      : inbox_(house),
-        topic_(house.topic(Message::type, Message::topic(link.name))),
-        reader_(house.reader(*topic_, link, reader_qos(house.setup))),
-        arrivals_(house, *reader_) {}
+  CalledReader(Participant& participant, const std::string& topic, const Qos& qos, Look look)
+      : look_(std::move(look)),
+        inbox_(participant),
+        topic_(participant.topic(Message::type, topic)),
+        reader_(make_reader(participant, *topic_, qos, make_listener().get())) {}
+  /// Waits until no call is running: one that finds its reader half deleted cannot take.
+  ~CalledReader() override { dds_set_listener(*reader_, nullptr); }
 
-  std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
-    return arrivals_.next(timeout, [&] { return inbox_.take(*reader_, take); });
+ private:
+  auto make_listener() {
+    hopmeter::Resource<dds_listener_t, dds_delete_listener> listener(dds_create_listener(this));
+    dds_lset_data_available(listener.get(), [](dds_entity_t reader, void* self) {
+      auto& called = *static_cast<CalledReader*>(self);
+      called.look_(Source<Message>{reader, called.inbox_});
+    });
+    return listener;
   }
 
- private:
+  Look look_;
   Inbox<Message> inbox_;
   Entity topic_, reader_;
-  Arrivals arrivals_;
 };
 
-/// What has Cyclone DDS call `arrived(reader)` of an object, once for each sample.
-template <class Called>
-auto calling(Called* called) {
-  const auto enter = [](dds_entity_t reader, void* self) { static_cast<Called*>(self)->arrived(reader); };
-  std::unique_ptr<dds_listener_t, decltype(&dds_delete_listener)> listener(dds_create_listener(called),
-                                                                           &dds_delete_listener);
-  dds_lset_data_available(listener.get(), enter);
-  return listener;
-}
-
-/// Entered by the thread that receives, or within the process by the one that writes; never by two at once.
+/// The adapter for one message type.
 template <class Message>
-class Listener final : public hopmeter::Subscription {
+class DdsTransport : public hopmeter::Transport {
  public:
-  Listener(House& house, const hopmeter::Link& link, hopmeter::OnFrame on_frame)
-      : on_frame_(std::move(on_frame)),
-        inbox_(house),
-        topic_(house.topic(Message::type, Message::topic(link.name))),
-        reader_(house.reader(*topic_, link, reader_qos(house.setup), calling<Listener>(this).get())) {}
-  /// Waits until no call is under way: one that finds its reader half deleted cannot take.
-  ~Listener() override { dds_set_listener(*reader_, nullptr); }
+  DdsTransport(const hopmeter::Setup& setup, const Options& options) : participant_(setup, options) {}
 
-  void arrived(dds_entity_t reader) { inbox_.take(reader, on_frame_); }
+  hopmeter::Owned<hopmeter::Publisher> publisher(const hopmeter::Link& link) override {
+    return std::make_unique<LinkPublisher>(participant_, Message::topic(link.name),
+                                           writer_qos(participant_.setup, link.name));
+  }
+  hopmeter::Owned<hopmeter::Subscriber> subscriber(const hopmeter::Link& link) override {
+    return std::make_unique<LinkSubscriber>(participant_, Message::topic(link.name), reader_qos(participant_.setup));
+  }
+  hopmeter::Owned<hopmeter::Subscription> subscribe(const hopmeter::Link& link, hopmeter::OnFrame on_frame) override {
+    auto look = [on_frame = std::move(on_frame)](const Source<Message>& source) {
+      source.take([&](const auto& sample) { hand_over<Message>(sample, on_frame); });
+    };
+    return std::make_unique<CalledReader<Message, decltype(look)>>(participant_, Message::topic(link.name),
+                                                                   reader_qos(participant_.setup), std::move(look));
+  }
+  hopmeter::Facts facts() override { return participant_.facts(); }
+
+ protected:
+  Participant participant_;
 
  private:
-  hopmeter::OnFrame on_frame_;
-  Inbox<Message> inbox_;
-  Entity topic_, reader_;
+  struct LinkPublisher final : hopmeter::Publisher {
+    explicit LinkPublisher(auto&&... arguments) : writer(arguments...) {}
+    hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
+      return writer.write(writer.fill_sample(payload_bytes, fill));
+    }
+    hopmeter::Sent forward(const hopmeter::Received& received) override {
+      return writer.write(received.require_native<typename Message::Sample>("Cyclone DDS"));
+    }
+    Writer<Message> writer;
+  };
+
+  struct LinkSubscriber final : hopmeter::Subscriber {
+    explicit LinkSubscriber(auto&&... arguments) : reader(arguments...) {}
+    std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
+      const auto use = [&](const auto& sample) { hand_over<Message>(sample, take); };
+      return reader.poll(timeout, [&](const auto& source) { return source.take(use); });
+    }
+    PolledReader<Message> reader;
+  };
 };
 
 }  // namespace cyclone

@@ -3,20 +3,56 @@
 
 #include <dds/dds.h>
 
-#include <memory>
+#include <string_view>
 
 #include "hopmeter/contract.hpp"
+#include "hopmeter/resource.hpp"
 
 namespace cyclone {
 
-using Qos = std::unique_ptr<dds_qos_t, decltype(&dds_delete_qos)>;
+using Qos = hopmeter::Resource<dds_qos_t, dds_delete_qos>;
 
-Qos writer_qos(const hopmeter::Setup& setup, const hopmeter::Link& link);
-Qos reader_qos(const hopmeter::Setup& setup);
+/// Sends the samples of a writer through a queue, to a thread that does nothing but call listeners. Cyclone DDS
+/// delivers samples of at least priority 0 on the thread that receives, others from a queue.
+inline void set_queued(const Qos& qos) { dds_qset_transport_priority(qos.get(), -1); }
 
-/// Of the topics of services, which are reliable and volatile, as in ROS 2; what is kept follows the settings.
-Qos service_qos(const hopmeter::Setup& setup);
-/// Of a client's writer. Where servers are called, its requests are queued.
-Qos request_qos(const hopmeter::Setup& setup);
+inline Qos make_qos(const hopmeter::Setup& setup, bool is_reliable, bool is_volatile) {
+  Qos qos(dds_create_qos());
+  const bool keeps_last = setup.setting<std::string>("history") == "keep-last";
+  const auto history = keeps_last ? DDS_HISTORY_KEEP_LAST : DDS_HISTORY_KEEP_ALL;
+  constexpr auto unlimited = DDS_LENGTH_UNLIMITED;
+  const auto depth = keeps_last ? setup.setting<std::int32_t>("depth") : unlimited;
+  // A writer that may not wait returns that it is busy.
+  dds_qset_reliability(qos.get(), is_reliable ? DDS_RELIABILITY_RELIABLE : DDS_RELIABILITY_BEST_EFFORT, 0);
+  dds_qset_durability(qos.get(), is_volatile ? DDS_DURABILITY_VOLATILE : DDS_DURABILITY_TRANSIENT_LOCAL);
+  dds_qset_history(qos.get(), history, depth);
+  dds_qset_durability_service(qos.get(), 0, history, depth, unlimited, unlimited, unlimited);
+  return qos;
+}
+
+inline Qos reader_qos(const hopmeter::Setup& setup) {
+  return make_qos(setup, setup.setting<std::string>("reliability") == "reliable",
+                  setup.setting<std::string>("durability") == "volatile");
+}
+
+/// For the writer of a topic. Calls over two topics are queued if servers are called: such a server waits for the next
+/// one's reply, which the receiving thread has to bring.
+inline Qos writer_qos(const hopmeter::Setup& setup, std::string_view link) {
+  auto qos = reader_qos(setup);
+  const bool is_call = setup.wait() == hopmeter::Wait::callback && link.ends_with("_request");
+  const bool is_asynchronous = setup.setting<std::string>("delivery") == "asynchronous" && !link.ends_with("_reply");
+  if (is_call || is_asynchronous) set_queued(qos);
+  return qos;
+}
+
+/// For the topics of services, which are reliable and volatile, as in ROS 2; the history follows the settings.
+inline Qos service_qos(const hopmeter::Setup& setup) { return make_qos(setup, true, true); }
+
+/// For a client's writer. If servers are called, its requests are queued.
+inline Qos request_qos(const hopmeter::Setup& setup) {
+  auto qos = service_qos(setup);
+  if (setup.wait() == hopmeter::Wait::callback) set_queued(qos);
+  return qos;
+}
 
 }  // namespace cyclone

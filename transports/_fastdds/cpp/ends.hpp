@@ -1,237 +1,235 @@
-/// The ends of links: a writer, and readers that are polled or called.
+/// Writers and readers of links. A transport describes each of its message types by a layout (hopmeter/message.hpp)
+/// that also names what fastddsgen has generated for it, and its topic:
+///
+///   using Support = message::ImagePubSubType;
+///   static std::string topic(const std::string& link);
 #pragma once
 
+#include <fastrtps/config.h>
 #include <fastdds/dds/core/condition/WaitSet.hpp>
 #include <fastdds/dds/subscriber/DataReaderListener.hpp>
 #include <fastdds/dds/subscriber/SampleInfo.hpp>
 #include <semaphore>
 #include <thread>
 
-#include "message.hpp"
+#include "hopmeter/message.hpp"
+#include "participant.hpp"
 
 namespace fastdds {
 
 using eprosima::fastrtps::types::ReturnCode_t;
 
-/// Whether Fast DDS took a sample; it does not where its history stays full, which is all that `busy` means here.
-inline hopmeter::Sent sent(const ReturnCode_t& code) {
+inline std::string version() { return "Fast DDS " FASTRTPS_VERSION_STR; }
+
+template <class Message>
+using Sample = typename Message::Support::type;
+
+/// Whether a message is of fixed size and without pointers, so that its memory can be lent and shared.
+template <class Message>
+concept Plain = hopmeter::FixedSize<Message, Sample<Message>>;
+
+/// Sets what is the same in all pictures: three bytes a pixel.
+void set_shape(auto& picture, const hopmeter::Setup& setup) {
+  picture.height(setup.height());
+  picture.width(setup.width());
+  picture.step(3 * setup.width());
+  if constexpr (requires { picture.encoding().assign("rgb8"); })
+    picture.encoding().assign("rgb8");
+  else
+    picture.encoding() = {'r', 'g', 'b', '8'};
+}
+
+template <class Message>
+TypedTopic topic_of(const std::string& name) {
+  fast::TypeSupport type(new typename Message::Support);
+  // Peers need no description of a type to match its name; Cyclone DDS 0.10 crashes on one that it does not expect.
+  type->auto_fill_type_object(false);
+  type->auto_fill_type_information(false);
+  return {name, type};
+}
+
+/// Whether Fast DDS took a sample. It does not if its history stays full, which is the only meaning of `busy` here.
+inline hopmeter::Sent to_sent(const ReturnCode_t& code) {
   if (code == ReturnCode_t::RETCODE_OK) return hopmeter::Sent::accepted;
   if (code == ReturnCode_t::RETCODE_TIMEOUT || code == ReturnCode_t::RETCODE_OUT_OF_RESOURCES)
     return hopmeter::Sent::busy;
   throw hopmeter::Error("Fast DDS refused a sample with return code " + std::to_string(code()));
 }
 
-/// A writer or a reader in its participant.
-template <class End>
-class Held {
+/// A sample whose memory an end keeps; plain ones are in memory that the library lends.
+template <class Message>
+class OwnSample {
  public:
-  Held(Participant& participant, End* end) : participant_(participant), end_(end) {}
-  Held(const Held&) = delete;
-  ~Held() { participant_.close(end_); }
-
-  End* operator->() const noexcept { return end_; }
-  End& operator*() const noexcept { return *end_; }
+  Sample<Message>& operator*() noexcept { return sample_; }
 
  private:
-  Participant& participant_;
-  End* end_;
+  struct None {};
+  [[no_unique_address]] std::conditional_t<Plain<Message>, None, Sample<Message>> sample_;
 };
 
-/// Writes messages, from one that is kept so that its memory is; plain ones into memory that the library lends.
+/// Writes samples, from one whose memory it keeps; plain ones in memory that the library lends.
 template <class Message>
-class Outgoing {
+class Writer {
  public:
-  Outgoing(House& house, Participant& participant, const std::string& topic, const fast::DataWriterQos& qos)
-      : setup_(house.setup), writer_(participant, participant.writer(place<Message>(topic), qos)) {
-    if constexpr (!Plain<Message>) Message::shape(sample_, setup_);
+  Writer(Session& session, Participant& participant, const std::string& topic, const fast::DataWriterQos& qos)
+      : setup_(session.setup), writer_(participant, participant.writer(topic_of<Message>(topic), qos)) {
+    if constexpr (!Plain<Message>) Message::shape(*sample_, setup_);
   }
 
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) {
     if constexpr (Plain<Message>)
       return send_loan(payload_bytes, fill);
     else
-      return write(&filled(payload_bytes, fill));
+      return write(fill_sample(payload_bytes, fill));
   }
 
-  Sample<Message>& filled(std::size_t payload_bytes, hopmeter::Fill fill) requires(!Plain<Message>) {
-    fill_in<Message>(sample_, payload_bytes, fill);
-    return sample_;
+  /// Has a frame written into the sample.
+  Sample<Message>& fill_sample(std::size_t payload_bytes, hopmeter::Fill fill) requires(!Plain<Message>) {
+    hopmeter::write_message<Message>(*sample_, payload_bytes, fill);
+    return *sample_;
   }
 
   /// The sample is only read, as Fast DDS promises.
-  hopmeter::Sent write(const Sample<Message>* sample) {
-    return sent(writer_->write(const_cast<Sample<Message>*>(sample), fast::HANDLE_NIL));
+  hopmeter::Sent write(const Sample<Message>& sample) {
+    return to_sent(writer_->write(const_cast<Sample<Message>*>(&sample), fast::HANDLE_NIL));
   }
 
-  fast::DataWriter& writer() const noexcept { return *writer_; }
+  const rtps::GUID_t& guid() const { return writer_->guid(); }
 
  private:
-  struct Nothing {};
-
   hopmeter::Sent send_loan(std::size_t payload_bytes, hopmeter::Fill fill) {
     void* loan = nullptr;
-    if (const auto lent = sent(writer_->loan_sample(loan)); lent == hopmeter::Sent::busy) return lent;
+    if (to_sent(writer_->loan_sample(loan)) == hopmeter::Sent::busy) return hopmeter::Sent::busy;
     auto& sample = *static_cast<Sample<Message>*>(loan);
     Message::shape(sample, setup_);
-    fill_in<Message>(sample, payload_bytes, fill);
-    const auto done = write(&sample);
-    if (done == hopmeter::Sent::busy) writer_->discard_loan(loan);
-    return done;
+    hopmeter::write_message<Message>(sample, payload_bytes, fill);
+    const auto sent = write(sample);
+    if (sent == hopmeter::Sent::busy) writer_->discard_loan(loan);
+    return sent;
   }
 
   const hopmeter::Setup& setup_;
-  Held<fast::DataWriter> writer_;
-  [[no_unique_address]] std::conditional_t<Plain<Message>, Nothing, Sample<Message>> sample_;
+  Endpoint<fast::DataWriter> writer_;
+  OwnSample<Message> sample_;
 };
 
-template <class Message>
-class Writer final : public hopmeter::Publisher {
- public:
-  Writer(House& house, Participant& participant, const hopmeter::Link& link)
-      : outgoing_(house, participant, Message::topic(link.name), writer_qos(house.setup, house.customs)) {}
-
-  hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
-    return outgoing_.send(payload_bytes, fill);
-  }
-
-  hopmeter::Sent forward(const hopmeter::Received& received) override {
-    const auto* sample = received.native<Sample<Message>>();
-    if (!sample) throw hopmeter::Error("this frame did not come by Fast DDS, so it cannot be moved on");
-    return outgoing_.write(sample);
-  }
-
- private:
-  Outgoing<Message> outgoing_;
-};
-
-/// The message that samples are read into.
+/// Takes the samples of a reader, each into the same memory, or plain ones on loan.
 template <class Message>
 class Inbox {
  public:
-  /// Hands over the next sample as the instrument sees it, if there is one.
-  bool take(fast::DataReader& reader, const auto& hand_over) {
-    return take_sample(reader, [&](const auto& sample) { hand<Message>(sample, hand_over); });
-  }
-
-  /// The same with the sample itself.
-  bool take_sample(fast::DataReader& reader, const auto& hand_over) {
+  /// Hands over the next sample, if there is one; returns whether there was.
+  bool take(fast::DataReader& reader, const auto& use) {
     if constexpr (Plain<Message>)
-      return take_loan(reader, hand_over);
+      return take_loan(reader, use);
     else
-      return take_copy(reader, hand_over);
+      return take_copy(reader, use);
   }
 
  private:
-  bool take_copy(fast::DataReader& reader, const auto& hand_over) {
+  bool take_copy(fast::DataReader& reader, const auto& use) {
     fast::SampleInfo info;
     do
-      if (reader.take_next_sample(&sample_, &info) != ReturnCode_t::RETCODE_OK) return false;
+      if (reader.take_next_sample(&*sample_, &info) != ReturnCode_t::RETCODE_OK) return false;
     while (!info.valid_data);
-    hand_over(sample_);
+    use(std::as_const(*sample_));
     return true;
   }
 
-  bool take_loan(fast::DataReader& reader, const auto& hand_over) {
+  bool take_loan(fast::DataReader& reader, const auto& use) {
     fast::LoanableSequence<Sample<Message>> samples;
     fast::SampleInfoSeq infos;
     if (reader.take(samples, infos, 1) != ReturnCode_t::RETCODE_OK) return false;
     // With data sharing the writer may have taken the sample's memory back already.
-    if (infos[0].valid_data && reader.is_sample_valid(&samples[0], &infos[0])) hand_over(samples[0]);
+    if (infos[0].valid_data && reader.is_sample_valid(&samples[0], &infos[0])) use(std::as_const(samples[0]));
     reader.return_loan(samples, infos);
     return true;
   }
 
-  struct Nothing {};
-  [[no_unique_address]] std::conditional_t<Plain<Message>, Nothing, Sample<Message>> sample_;
+  OwnSample<Message> sample_;
 };
 
-/// A reader that is polled, and what waits for its samples.
-class Polled {
+/// A reader and where its samples are taken into.
+template <class Message>
+struct Source {
+  bool take(const auto& use) const { return inbox.take(reader, use); }
+
+  fast::DataReader& reader;
+  Inbox<Message>& inbox;
+};
+
+/// A reader that is polled.
+template <class Message>
+class PolledReader {
  public:
-  Polled(House& house, Participant& participant, const Place& place, const fast::DataReaderQos& qos)
-      : spins_(house.setup.wait() == hopmeter::Wait::spin), reader_(participant, participant.reader(place, qos)) {
+  PolledReader(Session& session, Participant& participant, const std::string& topic, const fast::DataReaderQos& qos)
+      : spins_(session.setup.wait() == hopmeter::Wait::spin),
+        reader_(participant, participant.reader(topic_of<Message>(topic), qos)) {
     auto& arrival = reader_->get_statuscondition();
     arrival.set_enabled_statuses(fast::StatusMask::data_available());
-    arrivals_.attach_condition(arrival);
+    waitset_.attach_condition(arrival);
   }
-  ~Polled() { arrivals_.detach_condition(reader_->get_statuscondition()); }
+  ~PolledReader() { waitset_.detach_condition(reader_->get_statuscondition()); }
 
-  /// Looks, and where it found nothing looks again when something has come, unless this end spins.
-  std::size_t next(hopmeter::Timeout timeout, const auto& look) {
-    if (look(*reader_)) return 1;
+  /// Calls `look(source)`, and unless this end spins again once something has come if it finds nothing.
+  std::size_t poll(hopmeter::Timeout timeout, const auto& look) {
+    const Source<Message> source{*reader_, inbox_};
+    if (look(source)) return 1;
     if (spins_) return 0;
-    arrivals_.wait(arrived_, eprosima::fastrtps::Duration_t(static_cast<long double>(timeout.count()) / 1e9L));
-    return look(*reader_);
+    waitset_.wait(active_, eprosima::fastrtps::Duration_t(static_cast<long double>(timeout.count()) / 1e9L));
+    return look(source);
   }
 
  private:
   bool spins_;
-  Held<fast::DataReader> reader_;
-  fast::WaitSet arrivals_;
-  fast::ConditionSeq arrived_;
-};
-
-template <class Message>
-class Reader final : public hopmeter::Subscriber {
- public:
-  Reader(House& house, Participant& participant, const hopmeter::Link& link)
-      : polled_(house, participant, place<Message>(Message::topic(link.name)), reader_qos(house.setup, house.customs)) {
-  }
-
-  std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
-    return polled_.next(timeout, [&](auto& reader) { return inbox_.take(reader, take); });
-  }
-
- private:
-  Polled polled_;
+  Endpoint<fast::DataReader> reader_;
   Inbox<Message> inbox_;
+  fast::WaitSet waitset_;
+  fast::ConditionSeq active_;
 };
 
-/// Has a participant of its own: Fast DDS holds the reader while it calls the listener, and a participant has one
-/// thread for all that its readers owe their writers. A listener that takes long would stop discovery, too.
-template <class Look>
-class Called final : public hopmeter::Subscription, private fast::DataReaderListener {
+/// Calls `look(source)` when samples have come, until it finds none.
+///
+/// It has a participant of its own: Fast DDS locks the reader while it calls the listener, and a participant has one
+/// thread for everything that its readers owe their writers. A listener that takes long would stop discovery, too.
+template <class Message, class Look>
+class CalledReader final : public hopmeter::Subscription, private fast::DataReaderListener {
  public:
-  Called(House& house, const Place& place, const fast::DataReaderQos& qos, Look look)
-      : look_(std::move(look)), participant_(house), reader_(participant_, participant_.reader(place, qos, this)) {}
+  CalledReader(Session& session, const std::string& topic, const fast::DataReaderQos& qos, Look look)
+      : look_(std::move(look)),
+        participant_(session),
+        reader_(participant_, participant_.reader(topic_of<Message>(topic), qos, this)) {}
 
  private:
-  /// Entered by whichever thread brings a sample; within the process that may be one that a sample of ours has set
-  /// off, further down on the same stack: the call that is under way then takes what has come.
+  /// Entered by any thread that brings a sample. Within the process that may be one that a sample of ours has caused,
+  /// further down on the same stack: the call that is running then takes what has come.
   void on_data_available(fast::DataReader* reader) override {
     const std::lock_guard lock(mutex_);
     if (is_running_) return;
     is_running_ = true;
-    while (look_(*reader)) continue;
+    while (look_(Source<Message>{*reader, inbox_})) continue;
     is_running_ = false;
   }
 
   Look look_;
+  Inbox<Message> inbox_;
   std::recursive_mutex mutex_;
   bool is_running_ = false;
   Participant participant_;
-  Held<fast::DataReader> reader_;
+  Endpoint<fast::DataReader> reader_;
 };
 
-/// Has `look(reader)` called when samples have come, until it finds none.
-template <class Look>
-hopmeter::Owned<hopmeter::Subscription> called(House& house, const Place& place, const fast::DataReaderQos& qos,
-                                               Look look) {
-  return std::make_unique<Called<Look>>(house, place, qos, std::move(look));
-}
-
-/// For servers: a thread of its own, which the listener wakes. A server may ask the next one and wait for its reply; on
-/// the thread that brought the request, which within the process is the asker's, all that has to bring the reply
-/// would wait with it.
-template <class Look>
-class Served final : public hopmeter::Subscription, private fast::DataReaderListener {
+/// The same for servers, on a thread of its own, which the listener wakes. A server may call the next one and wait for
+/// its reply. On the thread that brought the request, which within the process is the client's, everything that has to
+/// bring the reply would wait with it.
+template <class Message, class Look>
+class ServingReader final : public hopmeter::Subscription, private fast::DataReaderListener {
  public:
-  Served(Participant& participant, const Place& place, const fast::DataReaderQos& qos, Look look)
+  ServingReader(Participant& participant, const std::string& topic, const fast::DataReaderQos& qos, Look look)
       : look_(std::move(look)),
-        reader_(participant, participant.reader(place, qos, this)),
-        thread_([this](const std::stop_token& is_over) { serve(is_over); }) {}
-  /// Waits for the call that is under way.
-  ~Served() override {
+        reader_(participant, participant.reader(topic_of<Message>(topic), qos, this)),
+        thread_([this](const std::stop_token& stop) { serve(stop); }) {}
+  /// Waits for the call that is running.
+  ~ServingReader() override {
     thread_.request_stop();
     arrivals_.release();
     thread_.join();
@@ -240,22 +238,73 @@ class Served final : public hopmeter::Subscription, private fast::DataReaderList
  private:
   void on_data_available(fast::DataReader*) override { arrivals_.release(); }
 
-  void serve(const std::stop_token& is_over) {
-    for (arrivals_.acquire(); !is_over.stop_requested(); arrivals_.acquire())
-      while (look_(*reader_)) continue;
+  void serve(const std::stop_token& stop) {
+    for (arrivals_.acquire(); !stop.stop_requested(); arrivals_.acquire())
+      while (look_(Source<Message>{*reader_, inbox_})) continue;
   }
 
   Look look_;
+  Inbox<Message> inbox_;
   std::counting_semaphore<> arrivals_{0};
-  Held<fast::DataReader> reader_;
+  Endpoint<fast::DataReader> reader_;
   std::jthread thread_;
 };
 
-/// The same as `called`, for a `look` that may wait for what others send.
-template <class Look>
-hopmeter::Owned<hopmeter::Subscription> served(Participant& participant, const Place& place,
-                                               const fast::DataReaderQos& qos, Look look) {
-  return std::make_unique<Served<Look>>(participant, place, qos, std::move(look));
-}
+/// The adapter for one message type. All ends that are polled, and all writers, share a participant.
+template <class Message>
+class DdsTransport : public hopmeter::Transport {
+ public:
+  DdsTransport(const hopmeter::Setup& setup, const Options& options)
+      : session_(setup, options), participant_(session_) {}
+
+  hopmeter::Owned<hopmeter::Publisher> publisher(const hopmeter::Link& link) override {
+    return std::make_unique<LinkPublisher>(session_, participant_, Message::topic(link.name),
+                                           writer_qos(session_.setup, session_.options));
+  }
+  hopmeter::Owned<hopmeter::Subscriber> subscriber(const hopmeter::Link& link) override {
+    return std::make_unique<LinkSubscriber>(session_, participant_, Message::topic(link.name),
+                                            reader_qos(session_.setup, session_.options));
+  }
+  hopmeter::Owned<hopmeter::Subscription> subscribe(const hopmeter::Link& link, hopmeter::OnFrame on_frame) override {
+    auto look = [on_frame = std::move(on_frame)](const Source<Message>& source) {
+      return source.take([&](const auto& sample) { hopmeter::hand_over<Message>(sample, on_frame); });
+    };
+    const auto qos = reader_qos(session_.setup, session_.options);
+    const auto topic = Message::topic(link.name);
+    if (link.name.ends_with("_request"))
+      return std::make_unique<ServingReader<Message, decltype(look)>>(participant_, topic, qos, std::move(look));
+    return std::make_unique<CalledReader<Message, decltype(look)>>(session_, topic, qos, std::move(look));
+  }
+  hopmeter::Facts facts() override {
+    auto facts = session_.discovery.facts();
+    facts.emplace_back("loan", Plain<Message> ? "in the writer's history" : "none, samples are serialised");
+    return facts;
+  }
+
+ protected:
+  Session session_;
+  Participant participant_;
+
+ private:
+  struct LinkPublisher final : hopmeter::Publisher {
+    explicit LinkPublisher(auto&&... arguments) : writer(arguments...) {}
+    hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
+      return writer.send(payload_bytes, fill);
+    }
+    hopmeter::Sent forward(const hopmeter::Received& received) override {
+      return writer.write(received.require_native<Sample<Message>>("Fast DDS"));
+    }
+    Writer<Message> writer;
+  };
+
+  struct LinkSubscriber final : hopmeter::Subscriber {
+    explicit LinkSubscriber(auto&&... arguments) : reader(arguments...) {}
+    std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
+      const auto use = [&](const auto& sample) { hopmeter::hand_over<Message>(sample, take); };
+      return reader.poll(timeout, [&](const auto& source) { return source.take(use); });
+    }
+    PolledReader<Message> reader;
+  };
+};
 
 }  // namespace fastdds

@@ -1,5 +1,5 @@
-# For the nodes of transports over Fast DDS. Where the library or its generator is missing, hopmeter_find_fastdds() stops
-# an adapter that is built alone, with the remedy; where all are built, it leaves it out.
+# For the nodes of transports over Fast DDS. If the library or its generator is missing, hopmeter_find_fastdds() stops an
+# adapter that is built alone, with the remedy; if all are built, it leaves the adapter out.
 set(HOPMETER_FASTDDS "${CMAKE_CURRENT_LIST_DIR}")
 
 macro(hopmeter_find_fastdds)
@@ -10,7 +10,7 @@ macro(hopmeter_find_fastdds)
   endif()
 endmacro()
 
-# hopmeter_use_fastdds(NODE IDL...): the shared code, and the types of each IDL as `fast/STEMPubSubTypes.h`.
+# hopmeter_use_fastdds(NODE IDL...): adds the shared code, and the types of each IDL as `fast/STEMPubSubTypes.h`.
 function(hopmeter_use_fastdds NODE)
   set(types "${CMAKE_CURRENT_BINARY_DIR}/types")
   file(MAKE_DIRECTORY "${types}/fast" "${types}/preprocessed")
@@ -18,15 +18,14 @@ function(hopmeter_use_fastdds NODE)
     get_filename_component(stem "${idl}" NAME_WE)
     list(APPEND generated "${types}/fast/${stem}.cxx" "${types}/fast/${stem}PubSubTypes.cxx")
   endforeach()
-  # Once for all: what takes long is Java. Headers are named by their way from where the generator runs. What it
-  # preprocesses it would leave in the system's folder of temporary files.
+  # One run for all, because starting Java takes long. Headers are named by their path from where the generator runs. It
+  # would leave what it preprocesses in the system's folder of temporary files.
   add_custom_command(OUTPUT ${generated} DEPENDS ${ARGN} WORKING_DIRECTORY "${types}/fast"
     COMMAND "${FASTDDSGEN}" -replace -d "${types}/fast" -t "${types}/preprocessed" ${ARGN} VERBATIM)
-  # What is generated is not ours to mend.
+  # Warnings in generated code are not shown.
   set_source_files_properties(${generated} PROPERTIES COMPILE_OPTIONS -w)
 
-  target_sources(${NODE} PRIVATE "${HOPMETER_FASTDDS}/meetings.cpp" "${HOPMETER_FASTDDS}/names.cpp"
-    "${HOPMETER_FASTDDS}/participant.cpp" "${HOPMETER_FASTDDS}/profile.cpp" "${HOPMETER_FASTDDS}/qos.cpp" ${generated})
+  target_sources(${NODE} PRIVATE "${HOPMETER_FASTDDS}/names.cpp" ${generated})
   target_include_directories(${NODE} PRIVATE "${HOPMETER_FASTDDS}")
   target_include_directories(${NODE} SYSTEM PRIVATE "${types}")
   target_link_libraries(${NODE} PRIVATE fastrtps fastcdr)

@@ -1,13 +1,13 @@
-/// Names of shared memory. Fast DDS makes them up and has no setting for them, so that what a killed process leaves
-/// cannot be told from what others use.
+/// Names of shared memory. Fast DDS generates them and has no setting for them. Without the run in them, leftovers of a
+/// killed process could not be distinguished from files in use.
 #pragma once
 
 #include <string>
 
 namespace fastdds {
 
-/// From now on everything that Fast DDS of this process makes in shared memory has the run in its name. All nodes of a
-/// trial call it with the same run, before they open Fast DDS.
+/// Puts the run into the names of everything that Fast DDS creates in shared memory in this process from now on. All
+/// nodes of a trial call this with the same run before they open Fast DDS.
 void name_shared_memory_after(const std::string& run);
 
 }  // namespace fastdds

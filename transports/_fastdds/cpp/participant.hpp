@@ -1,51 +1,124 @@
 /// A participant of DDS, and the writers and readers in it.
 #pragma once
 
-#include "hopmeter/contract.hpp"
-
+#include <fastrtps/xmlparser/XMLProfileManager.h>
+#include <fastdds/dds/domain/DomainParticipantFactory.hpp>
 #include <fastdds/dds/publisher/DataWriter.hpp>
+#include <fastdds/dds/publisher/Publisher.hpp>
 #include <fastdds/dds/subscriber/DataReader.hpp>
+#include <fastdds/dds/subscriber/Subscriber.hpp>
+#include <fastdds/dds/topic/Topic.hpp>
 #include <fastdds/dds/topic/TypeSupport.hpp>
 
-#include "meetings.hpp"
+#include "discovery.hpp"
+#include "hopmeter/hopmeter.hpp"
+#include "names.hpp"
 
 namespace fastdds {
 
 /// What all participants of the process share.
-struct House {
-  House(const hopmeter::Setup& setup, const Customs& customs);
+struct Session {
+  Session(const hopmeter::Setup& setup, const Options& options)
+      : setup(setup), options(options), discovery(setup, options) {
+    using namespace eprosima::fastrtps;
+    name_shared_memory_after(setup.run());
+    auto settings = xmlparser::XMLProfileManager::library_settings();
+    settings.intraprocess_delivery = options.is_intra_process ? INTRAPROCESS_FULL : INTRAPROCESS_OFF;
+    xmlparser::XMLProfileManager::library_settings(settings);
+  }
 
   hopmeter::Setup setup;
-  Customs customs;
-  Meetings meetings;
+  Options options;
+  Discovery discovery;
 };
 
 /// A topic by its name and type.
-struct Place {
-  std::string topic;
+struct TypedTopic {
+  std::string name;
   fast::TypeSupport type;
 };
 
+/// Fast DDS returns null if it fails.
+template <class Entity>
+Entity* demand(Entity* entity, const std::string& what) {
+  if (!entity) throw hopmeter::Error("Fast DDS could not create " + what, "read its reason in the log of this node");
+  return entity;
+}
+
 class Participant {
  public:
-  explicit Participant(House& house);
+  explicit Participant(Session& session) {
+    const auto run = session.setup.run();
+    participant_ = demand(factory()->create_participant(domain_of(run), participant_qos(run, session.options),
+                                                        &session.discovery, fast::StatusMask::none()),
+                          "a participant");
+    // Neither of these can fail except for lack of memory.
+    publisher_ = participant_->create_publisher(fast::PUBLISHER_QOS_DEFAULT);
+    subscriber_ = participant_->create_subscriber(fast::SUBSCRIBER_QOS_DEFAULT);
+  }
   Participant(const Participant&) = delete;
-  ~Participant();
+  ~Participant() {
+    participant_->set_listener(nullptr);
+    participant_->delete_contained_entities();
+    factory()->delete_participant(participant_);
+  }
 
-  fast::DataWriter* writer(const Place& place, const fast::DataWriterQos& qos);
-  fast::DataReader* reader(const Place& place, const fast::DataReaderQos& qos,
-                           fast::DataReaderListener* listener = nullptr);
-  void close(fast::DataWriter* writer);
-  void close(fast::DataReader* reader);
+  fast::DataWriter* writer(const TypedTopic& topic, const fast::DataWriterQos& qos) {
+    return demand(publisher_->create_datawriter(register_topic(topic), qos), "a writer of " + topic.name);
+  }
+
+  fast::DataReader* reader(const TypedTopic& topic, const fast::DataReaderQos& qos,
+                           fast::DataReaderListener* listener = nullptr) {
+    const auto mask = listener ? fast::StatusMask::data_available() : fast::StatusMask::none();
+    return demand(subscriber_->create_datareader(register_topic(topic), qos, listener, mask),
+                  "a reader of " + topic.name);
+  }
+
+  void close(fast::DataWriter* writer) {
+    auto* topic = writer->get_topic();
+    publisher_->delete_datawriter(writer);
+    participant_->delete_topic(topic);
+  }
+
+  void close(fast::DataReader* reader) {
+    const auto* topic = dynamic_cast<const fast::Topic*>(reader->get_topicdescription());
+    subscriber_->delete_datareader(reader);
+    participant_->delete_topic(topic);
+  }
 
  private:
-  fast::Topic* topic(const Place& place);
+  static fast::DomainParticipantFactory* factory() { return fast::DomainParticipantFactory::get_instance(); }
 
-  /// Guards the making of topics, of which there is one for both ends.
-  std::mutex making_;
+  fast::Topic* register_topic(const TypedTopic& topic) {
+    const std::lock_guard lock(mutex_);
+    if (auto* known = participant_->find_topic(topic.name, {0, 0})) return known;
+    const auto type = topic.type.get_type_name();
+    // A type of this name can be registered once.
+    if (participant_->find_type(type).empty()) topic.type.register_type(participant_);
+    return demand(participant_->create_topic(topic.name, type, fast::TOPIC_QOS_DEFAULT), "the topic " + topic.name);
+  }
+
+  /// Guards the creation of topics: both ends of a link share one.
+  std::mutex mutex_;
   fast::DomainParticipant* participant_;
   fast::Publisher* publisher_;
   fast::Subscriber* subscriber_;
+};
+
+/// A writer or a reader in its participant, closed when it is destroyed.
+template <class End>
+class Endpoint {
+ public:
+  Endpoint(Participant& participant, End* end) : participant_(participant), end_(end) {}
+  Endpoint(const Endpoint&) = delete;
+  ~Endpoint() { participant_.close(end_); }
+
+  End* operator->() const noexcept { return end_; }
+  End& operator*() const noexcept { return *end_; }
+
+ private:
+  Participant& participant_;
+  End* end_;
 };
 
 }  // namespace fastdds

@@ -1,11 +1,14 @@
-/// What a transport asks of Fast DDS, as Fast DDS's qualities of service.
+/// The options of a transport, and the settings of its manifest, as Fast DDS's qualities of service.
 #pragma once
 
-#include "hopmeter/contract.hpp"
-
+#include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
+#include <fastdds/rtps/transport/shared_mem/SharedMemTransportDescriptor.h>
+#include <fastrtps/utils/IPLocator.h>
 #include <fastdds/dds/domain/qos/DomainParticipantQos.hpp>
 #include <fastdds/dds/publisher/qos/DataWriterQos.hpp>
 #include <fastdds/dds/subscriber/qos/DataReaderQos.hpp>
+
+#include "options.hpp"
 
 // Its headers also have a global `dds`, for the standard's C++ interface.
 namespace fast = eprosima::fastdds::dds;
@@ -13,50 +16,116 @@ namespace rtps = eprosima::fastrtps::rtps;
 
 namespace fastdds {
 
-/// What differs between the transports that are built on Fast DDS. The defaults are the library's own.
-struct Customs {
-  /// Shared memory where both ends have it, else UDP (`default`), or only one of the two (`shm`, `udp`).
-  std::string transport = "default";
-  /// Of each participant; 0 for the library's.
-  std::uint32_t segment_bytes = 0;
-  /// The largest message that goes through it whole; 0 for all that fit. Beside UDP messages are cut for UDP.
-  std::uint32_t message_bytes = 0;
-  /// Of UDP's sockets; 0 for the system's.
-  std::uint32_t send_buffer_bytes = 0, receive_buffer_bytes = 0;
-  /// Whether readers of the writer's own process are served without a transport.
-  bool is_intra_process = true;
-  bool is_data_sharing = false;
-  /// Whether a thread of the library sends, not the caller of write.
-  bool is_asynchronous = false;
-  /// How often a reliable writer says what it has, and how long either end waits before it answers; 0 for the
-  /// library's.
-  std::int32_t heartbeat_ms = 0, response_ms = 0;
-  /// How much all writers of a participant send within a millisecond, on a thread of the library; 0 for no limit.
-  std::uint32_t flow_bytes = 0;
-  /// How long a writer may wait; then it is busy.
-  std::int32_t patience_ms = 100;
-  /// Peers of other makers are looked for without multicast, at the ports of a hundred participants.
-  bool meets_others = false;
-};
+/// The flow controller that all writers of a participant share.
+inline constexpr const char* flow_name = "hopmeter";
 
-/// The domain of a trial. Peers over other libraries reckon the same.
-std::uint32_t domain_of(const std::string& run);
+/// The domain of a trial. Peers over other libraries compute the same.
+inline std::uint32_t domain_of(const std::string& run) {
+  // The ports of lower domains are below the system's ephemeral ports.
+  constexpr unsigned long domains = 99;
+  return static_cast<std::uint32_t>(1 + std::stoul(run.substr(0, 8), nullptr, 16) % domains);
+}
 
-fast::DomainParticipantQos participant_qos(const std::string& run, const Customs& customs);
+inline auto udp_transport(const Options& options) {
+  auto udp = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
+  udp->interfaceWhiteList = {"127.0.0.1"};
+  udp->sendBufferSize = options.send_buffer_bytes;
+  udp->receiveBufferSize = options.receive_buffer_bytes;
+  // At whose ports peers are looked for. A hundred and twenty would reach into the next domain.
+  if (options.meets_others) udp->maxInitialPeersRange = 100;
+  return udp;
+}
 
-/// What the manifest's settings ask for.
-fast::DataWriterQos writer_qos(const hopmeter::Setup& setup, const Customs& customs);
-fast::DataReaderQos reader_qos(const hopmeter::Setup& setup, const Customs& customs);
+inline auto shared_memory_transport(const Options& options) {
+  auto shared = std::make_shared<eprosima::fastdds::rtps::SharedMemTransportDescriptor>();
+  if (options.segment_bytes == 0) return shared;
+  shared->segment_size(options.segment_bytes);
+  // Next to UDP messages would be cut for it all the same.
+  if (options.transport == "shm")
+    shared->max_message_size(options.message_bytes != 0 ? options.message_bytes : options.segment_bytes);
+  return shared;
+}
 
-/// Of the topics of services, which are reliable and volatile, as in ROS 2; what is kept follows the settings.
+inline auto flow_controller(const Options& options) {
+  auto flow = std::make_shared<eprosima::fastdds::rtps::FlowControllerDescriptor>();
+  flow->name = flow_name;
+  flow->max_bytes_per_period = static_cast<std::int32_t>(options.flow_bytes);
+  flow->period_ms = 1;
+  return flow;
+}
+
+inline fast::DomainParticipantQos participant_qos(const std::string& run, const Options& options) {
+  fast::DomainParticipantQos qos;
+  qos.name("hopmeter " + run);
+  // Each writer that is called from another one's call, as those of relays within a process are, holds a buffer.
+  qos.allocation().send_buffers.dynamic = true;
+  qos.transport().use_builtin_transports = false;
+  auto& transports = qos.transport().user_transports;
+  if (options.transport != "shm") transports.push_back(udp_transport(options));
+  if (options.transport != "udp") transports.push_back(shared_memory_transport(options));
+  if (options.flow_bytes != 0) qos.flow_controllers().push_back(flow_controller(options));
+  if (!options.meets_others) return qos;
+  // Without a multicast address none is listened to, and announcements go to the peers that are named. A port of 0
+  // stands for those that the standard gives to a domain's participants.
+  rtps::Locator_t loopback;
+  rtps::IPLocator::setIPv4(loopback, "127.0.0.1");
+  qos.wire_protocol().builtin.metatrafficUnicastLocatorList.push_back(loopback);
+  qos.wire_protocol().builtin.initialPeersList.push_back(loopback);
+  return qos;
+}
+
+inline eprosima::fastrtps::Duration_t milliseconds(std::int32_t count) {
+  return eprosima::fastrtps::Duration_t(count / 1e3L);
+}
+
 template <class Qos>
-Qos of_service(Qos qos) {
+Qos endpoint_qos(const hopmeter::Setup& setup, const Options& options) {
+  Qos qos;
+  const auto text = [&](const char* name) { return setup.setting<std::string>(name); };
+  const bool is_reliable = text("reliability") == "reliable", is_volatile = text("durability") == "volatile";
+  const bool keeps_last = text("history") == "keep-last";
+  const auto depth = setup.setting<std::int32_t>("depth");
+  qos.reliability().kind = is_reliable ? fast::RELIABLE_RELIABILITY_QOS : fast::BEST_EFFORT_RELIABILITY_QOS;
+  qos.reliability().max_blocking_time = milliseconds(options.patience_ms);
+  qos.durability().kind = is_volatile ? fast::VOLATILE_DURABILITY_QOS : fast::TRANSIENT_LOCAL_DURABILITY_QOS;
+  qos.history().kind = keeps_last ? fast::KEEP_LAST_HISTORY_QOS : fast::KEEP_ALL_HISTORY_QOS;
+  qos.history().depth = depth;
+  auto& limits = qos.resource_limits();
+  limits.max_samples = keeps_last ? std::max(limits.max_samples, depth) : depth;
+  limits.max_samples_per_instance = keeps_last ? std::max(limits.max_samples_per_instance, depth) : depth;
+  limits.allocated_samples = std::min(limits.allocated_samples, limits.max_samples);
+  if (options.is_data_sharing)
+    qos.data_sharing().on("");
+  else
+    qos.data_sharing().off();
+  return qos;
+}
+
+inline fast::DataWriterQos writer_qos(const hopmeter::Setup& setup, const Options& options) {
+  auto qos = endpoint_qos<fast::DataWriterQos>(setup, options);
+  // A flow controller applies only to what the library's thread sends.
+  const bool is_asynchronous = options.is_asynchronous || options.flow_bytes != 0;
+  qos.publish_mode().kind = is_asynchronous ? fast::ASYNCHRONOUS_PUBLISH_MODE : fast::SYNCHRONOUS_PUBLISH_MODE;
+  if (options.flow_bytes != 0) qos.publish_mode().flow_controller_name = flow_name;
+  auto& times = qos.reliable_writer_qos().times;
+  if (options.heartbeat_ms != 0) times.heartbeatPeriod = milliseconds(options.heartbeat_ms);
+  if (options.response_ms != 0) times.nackResponseDelay = milliseconds(options.response_ms);
+  return qos;
+}
+
+inline fast::DataReaderQos reader_qos(const hopmeter::Setup& setup, const Options& options) {
+  auto qos = endpoint_qos<fast::DataReaderQos>(setup, options);
+  auto& times = qos.reliable_reader_qos().times;
+  if (options.response_ms != 0) times.heartbeatResponseDelay = milliseconds(options.response_ms);
+  return qos;
+}
+
+/// For the topics of services, which are reliable and volatile, as in ROS 2; the history follows the settings.
+template <class Qos>
+Qos for_service(Qos qos) {
   qos.reliability().kind = fast::RELIABLE_RELIABILITY_QOS;
   qos.durability().kind = fast::VOLATILE_DURABILITY_QOS;
   return qos;
 }
-
-/// For participants that are made from now on.
-void set_intra_process(bool is_on);
 
 }  // namespace fastdds

@@ -1,15 +1,13 @@
 /// Cyclone DDS by its C API. The messages are those of ../idl; the rest is in ../../_cyclonedds.
-#include "carrier.hpp"
 #include "cyclone/hopmeter.h"
+#include "ends.hpp"
 #include "hopmeter/choice.hpp"
 
 using namespace hopmeter;
 
 namespace {
 
-constexpr cyclone::Customs customs{.is_tagged = true};
-
-/// Names of topics begin with a letter, those of links may not.
+/// The name of a topic begins with a letter; that of a link may not.
 std::string topic_of(const std::string& link) { return "hopmeter_" + link; }
 
 struct Timing {
@@ -30,27 +28,19 @@ struct Image {
   using Sample = message_Image;
   static constexpr const dds_topic_descriptor_t& type = message_Image_desc;
   static std::string topic(const std::string& link) { return topic_of(link); }
-  static void shape(Sample& sample, const Setup& setup) { cyclone::set_shape(sample, setup.height(), setup.width()); }
+  static void shape(Sample& sample, const Setup& setup) { cyclone::set_shape(sample, setup); }
   static auto& text(auto& sample) { return sample.frame_id; }
   static auto& octets(auto& sample) { return sample.data; }
-  static void stamp(Sample& sample, std::uint64_t, std::int64_t sent_ns) { cyclone::set_time(sample.stamp, sent_ns); }
-  static std::int64_t sent_ns(const Sample& sample) { return cyclone::nanoseconds(sample.stamp); }
+  static void stamp(Sample& sample, std::uint64_t, std::int64_t sent_ns) { set_time(sample.stamp, sent_ns); }
+  static std::int64_t sent_ns(const Sample& sample) { return nanoseconds(sample.stamp); }
 };
 
-/// Picks the message by what the payload stands for.
-class CycloneDds final : public Choice {
- public:
-  explicit CycloneDds(const Setup& setup) : Choice(carrier(setup)) {}
-
+template <class Message>
+struct CycloneDds final : cyclone::DdsTransport<Message> {
+  explicit CycloneDds(const Setup& setup) : cyclone::DdsTransport<Message>(setup, {.is_tagged = true}) {}
   static std::string version() { return cyclone::version(); }
-
- private:
-  static std::unique_ptr<Transport> carrier(const Setup& setup) {
-    if (setup.payload() == PayloadKind::image) return std::make_unique<cyclone::Carrier<Image>>(setup, customs);
-    return std::make_unique<cyclone::Carrier<Timing>>(setup, customs);
-  }
 };
 
 }  // namespace
 
-int main(int argc, char** argv) { return run<CycloneDds>(argc, argv); }
+int main(int argc, char** argv) { return run<ChoiceByPayload<CycloneDds, Timing, Image>>(argc, argv); }

@@ -1,17 +1,16 @@
 /// Fast DDS by its DDS interface: a writer and a reader for each link. The messages are those of ../idl; the rest is in
 /// ../../_fastdds.
-#include "carrier.hpp"
+#include "ends.hpp"
 #include "hopmeter/choice.hpp"
 #include "messages.hpp"
-#include "profile.hpp"
 
 using namespace hopmeter;
 
 namespace {
 
-fastdds::Customs customs(const Setup& setup) {
+fastdds::Options options(const Setup& setup) {
   const auto socket_buffer_bytes = setup.setting<std::uint32_t>("socket_buffer_bytes");
-  fastdds::Customs customs{
+  fastdds::Options options{
       .transport = setup.setting<std::string>("transport"),
       .segment_bytes = setup.setting<std::uint32_t>("segment_bytes"),
       .send_buffer_bytes = socket_buffer_bytes,
@@ -21,8 +20,8 @@ fastdds::Customs customs(const Setup& setup) {
       .is_asynchronous = setup.setting<std::string>("publish") == "asynchronous",
       .heartbeat_ms = setup.setting<std::int32_t>("heartbeat_ms"),
   };
-  if (setup.setting<std::string>("profile") == "large") fastdds::enlarge(customs, setup.frame_bytes());
-  return customs;
+  if (setup.setting<std::string>("profile") == "large") fastdds::enlarge(options, setup.frame_bytes());
+  return options;
 }
 
 template <class Message>
@@ -36,23 +35,23 @@ void demand_room(std::size_t payload_bytes) {
 }
 
 template <class Message>
-std::unique_ptr<Transport> carrier(const Setup& setup) {
+std::unique_ptr<Transport> open(const Setup& setup) {
   if constexpr (fastdds::Plain<Message>) demand_room<Message>(setup.frame_bytes() - header_bytes);
-  return std::make_unique<fastdds::Carrier<Message>>(setup, customs(setup));
+  return std::make_unique<fastdds::DdsTransport<Message>>(setup, options(setup));
 }
 
-/// Picks the message by what the payload stands for.
+/// Chooses the message by what the payload stands for.
 class FastDds final : public Choice {
  public:
-  explicit FastDds(const Setup& setup) : Choice(picked(setup)) {}
+  explicit FastDds(const Setup& setup) : Choice(choose(setup)) {}
 
   static std::string version() { return fastdds::version(); }
 
  private:
-  static std::unique_ptr<Transport> picked(const Setup& setup) {
+  static std::unique_ptr<Transport> choose(const Setup& setup) {
     const bool is_plain = setup.setting<bool>("data_sharing");
-    if (setup.payload() == PayloadKind::image) return is_plain ? carrier<PlainImage>(setup) : carrier<Image>(setup);
-    return is_plain ? carrier<PlainTiming>(setup) : carrier<Timing>(setup);
+    if (setup.payload() == PayloadKind::image) return is_plain ? open<PlainImage>(setup) : open<Image>(setup);
+    return is_plain ? open<PlainTiming>(setup) : open<Timing>(setup);
   }
 };
 

@@ -1,14 +1,14 @@
 /// The messages of ../idl, and where a frame is in them; ../README.md has the table.
 #pragma once
 
+#include "ends.hpp"
 #include "fast/hopmeterPubSubTypes.h"
-#include "message.hpp"
 
 /// What all have in common.
 template <class Generated>
 struct Message {
   using Support = Generated;
-  /// Names of topics begin with a letter, and the run in links' names keeps other trials apart.
+  /// The run in a link's name keeps trials apart.
   static std::string topic(const std::string& link) { return link; }
 };
 
@@ -25,8 +25,8 @@ struct Picture : Message<Generated> {
   static void shape(auto& sample, const hopmeter::Setup& setup) { fastdds::set_shape(sample, setup); }
   static auto& text(auto& sample) { return sample.frame_id(); }
   static auto& octets(auto& sample) { return sample.data(); }
-  static void stamp(auto& sample, std::uint64_t, std::int64_t sent_ns) { fastdds::set_time(sample.stamp(), sent_ns); }
-  static std::int64_t sent_ns(const auto& sample) { return fastdds::nanoseconds(sample.stamp()); }
+  static void stamp(auto& sample, std::uint64_t, std::int64_t sent_ns) { hopmeter::set_time(sample.stamp(), sent_ns); }
+  static std::int64_t sent_ns(const auto& sample) { return hopmeter::nanoseconds(sample.stamp()); }
 };
 
 /// Of plain types, whose octets are an array.
@@ -48,9 +48,9 @@ struct Image : Picture<message::ImagePubSubType> {};
 struct PlainTiming : Small<message::PlainTimingPubSubType>, Counted {
   static void stamp(auto& sample, std::uint64_t seq, std::int64_t sent_ns) {
     sample.id(static_cast<std::uint32_t>(seq));
-    fastdds::set_time(sample.stamp(), sent_ns);
+    hopmeter::set_time(sample.stamp(), sent_ns);
   }
-  static std::int64_t sent_ns(const auto& sample) { return fastdds::nanoseconds(sample.stamp()); }
+  static std::int64_t sent_ns(const auto& sample) { return hopmeter::nanoseconds(sample.stamp()); }
 };
 
 struct PlainImage : Picture<message::PlainImagePubSubType>, Counted {};

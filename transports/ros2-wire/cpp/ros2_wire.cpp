@@ -1,8 +1,7 @@
-/// The wire protocol of ROS 2 by Cyclone DDS or Fast DDS: messages of ../idl, topics and services as ROS 2 names them.
-/// No rcl, no rclcpp, no executor.
+/// The wire protocol of ROS 2 by Cyclone DDS or Fast DDS: messages of ../idl, topics and services as ROS 2 names them,
+/// without rcl, rclcpp or an executor.
 #include "hopmeter/choice.hpp"
-#include "hopmeter/hopmeter.hpp"
-#include "wire.hpp"
+#include "services.hpp"
 
 using namespace hopmeter;
 
@@ -12,13 +11,13 @@ class Ros2Wire final : public Choice {
  public:
   explicit Ros2Wire(const Setup& setup) : Ros2Wire(setup, setup.setting<std::string>("dds") == "fastdds") {}
 
-  static std::string version() { return wire::by_cyclonedds::version() + ", " + wire::by_fastdds::version(); }
+  static std::string version() { return wire::cyclonedds_version() + ", " + wire::fastdds_version(); }
   std::string library() const { return library_; }
 
  private:
   Ros2Wire(const Setup& setup, bool is_fast)
-      : Choice(is_fast ? wire::by_fastdds::carrier(setup) : wire::by_cyclonedds::carrier(setup)),
-        library_(is_fast ? wire::by_fastdds::version() : wire::by_cyclonedds::version()) {}
+      : Choice(is_fast ? wire::open_fastdds(setup) : wire::open_cyclonedds(setup)),
+        library_(is_fast ? wire::fastdds_version() : wire::cyclonedds_version()) {}
 
   std::string library_;
 };

@@ -1,0 +1,116 @@
+/// What all ends of a node share: one domain, on the loopback device only, and one participant in it.
+#pragma once
+
+#include <dds/dds.h>
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "buffer.hpp"
+#include "hopmeter/hopmeter.hpp"
+#include "qos.hpp"
+
+namespace cyclone {
+
+/// Returns what Cyclone DDS returned from a call, or throws the error that it stands for.
+inline dds_return_t demand(dds_return_t code, const std::string& what, const std::string& remedy = {}) {
+  if (code >= 0) return code;
+  throw hopmeter::Error("Cyclone DDS could not " + what + ": " + dds_strretcode(code), remedy);
+}
+
+/// An entity of Cyclone DDS, deleted when it is destroyed. For a reader that waits until no listener of it runs.
+class Entity {
+ public:
+  explicit Entity(dds_entity_t handle) noexcept : handle_(handle) {}
+  Entity(Entity&& from) noexcept : handle_(std::exchange(from.handle_, 0)) {}
+  ~Entity() {
+    if (handle_ > 0) dds_delete(handle_);
+  }
+  dds_entity_t operator*() const noexcept { return handle_; }
+
+ private:
+  dds_entity_t handle_;
+};
+
+/// What differs between the transports that are built on Cyclone DDS.
+struct Options {
+  /// Keeps processes of other trials in the same domain apart, and those with other DDS libraries, which know no tags.
+  bool is_tagged;
+};
+
+/// The domain of a trial. Peers in other languages compute the same.
+inline dds_domainid_t domain_of(const std::string& run) {
+  // The ports of lower domains are below the system's ephemeral ports.
+  constexpr unsigned long domains = 99;
+  return static_cast<dds_domainid_t>(1 + std::stoul(run.substr(0, 8), nullptr, 16) % domains);
+}
+
+/// The configuration of the domain, as `CYCLONEDDS_URI` would take it. Peers are found without multicast, at the ports
+/// of a hundred processes: a hundred and twenty would reach into the next domain.
+inline std::string configuration(const hopmeter::Setup& setup, const Options& options) {
+  const bool large = is_large(setup);
+  return std::string(
+             "<CycloneDDS><Domain id='any'><General><Interfaces><NetworkInterface address='127.0.0.1' "
+             "multicast='false'/></Interfaces><AllowMulticast>false</AllowMulticast>") +
+         (large ? "<MaxMessageSize>65500B</MaxMessageSize>" : "") +
+         "</General><Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>99"
+         "</MaxAutoParticipantIndex><Peers><Peer address='127.0.0.1'/></Peers>" +
+         (options.is_tagged ? "<Tag>" + setup.run() + "</Tag>" : "") + "</Discovery>" +
+         (large ? "<Internal><SocketReceiveBufferSize max='" + std::to_string(large_buffer_bytes) + "B'/></Internal>"
+                : "") +
+         "</Domain></CycloneDDS>";
+}
+
+class Participant {
+ public:
+  Participant(const hopmeter::Setup& setup, const Options& options)
+      : setup(setup),
+        id_(domain_of(setup.run())),
+        domain_(demand(dds_create_domain(id_, configuration(setup, options).c_str()),
+                       "open domain " + std::to_string(id_), "read its reason in the log of this node")),
+        participant_(demand(dds_create_participant(id_, nullptr, nullptr),
+                            "take part in domain " + std::to_string(id_) + " on 127.0.0.1",
+                            "see that the loopback device is up and that fewer than 100 processes use this domain")) {}
+
+  dds_entity_t operator*() const noexcept { return *participant_; }
+
+  Entity topic(const dds_topic_descriptor_t& type, const std::string& name) const {
+    return Entity(
+        demand(dds_create_topic(*participant_, &type, name.c_str(), nullptr, nullptr), "create the topic " + name));
+  }
+
+  /// Records which way a sample came to a reader.
+  void record_path(dds_entity_t reader, dds_instance_handle_t writer) {
+    const hopmeter::Resource<dds_builtintopic_endpoint_t, dds_builtintopic_free_endpoint> endpoint(
+        dds_get_matched_publication_data(reader, writer));
+    if (!endpoint) return;  // it has left in the meantime
+    dds_instance_handle_t own = 0;
+    demand(dds_get_instance_handle(*participant_, &own), "get the handle of its participant");
+    const std::lock_guard lock(mutex_);
+    paths_.insert(endpoint->participant_instance_handle == own ? "within the process" : "UDP on the loopback device");
+  }
+
+  hopmeter::Facts facts() {
+    auto facts = buffer_facts(setup);
+    facts.emplace_back("domain", std::to_string(id_));
+    facts.emplace_back("interface", "lo, 127.0.0.1");
+    facts.emplace_back("shared_memory", "not used");
+    const std::lock_guard lock(mutex_);
+    std::string all;
+    for (const auto& path : paths_) all += (all.empty() ? "" : ", ") + path;
+    if (!all.empty()) facts.emplace_back("path", all);
+    return facts;
+  }
+
+  const hopmeter::Setup setup;
+
+ private:
+  dds_domainid_t id_;
+  Entity domain_, participant_;
+  std::mutex mutex_;
+  std::set<std::string> paths_;
+};
+
+}  // namespace cyclone

@@ -1,0 +1,154 @@
+/// Which paths samples can have taken, from the ends that Fast DDS discovers.
+#pragma once
+
+#include <algorithm>
+#include <fastdds/dds/domain/DomainParticipant.hpp>
+#include <fastdds/dds/domain/DomainParticipantListener.hpp>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "qos.hpp"
+
+namespace fastdds {
+
+/// Listens to all participants of the process.
+class Discovery final : public fast::DomainParticipantListener {
+ public:
+  Discovery(const hopmeter::Setup& setup, const Options& options)
+      : options_(options),
+        run_(setup.run()),
+        uses_both_(options.transport == "default" && setup.setting<std::string>("reliability") == "best-effort"),
+        frame_bytes_(setup.frame_bytes()) {}
+
+  /// The paths of the samples, and why they are not the requested ones. To be called after the last sample.
+  hopmeter::Facts facts() {
+    const auto paths = find_paths();
+    hopmeter::Facts facts{{"path", join(paths, ", ")}};
+    if (paths.contains(shared_memory)) facts.emplace_back("segment", segment_sizes());
+    std::set<std::string> fallbacks{fallback(paths), segment_warning(paths)};
+    for (auto& [name, value] : paths.contains(udp) ? buffer_facts(options_) : hopmeter::Facts()) {
+      if (name == "fallback")
+        fallbacks.insert(value);
+      else
+        facts.emplace_back(name, value);
+    }
+    fallbacks.erase("");
+    if (!fallbacks.empty()) facts.emplace_back("fallback", join(fallbacks, "; "));
+    return facts;
+  }
+
+ private:
+  static constexpr const char* within = "within the process";
+  static constexpr const char* data_sharing = "data sharing";
+  static constexpr const char* shared_memory = "shared memory";
+  static constexpr const char* udp = "UDP on the loopback device";
+
+  /// The writers or the readers of a topic: whether there are some in this process, and the paths to those elsewhere.
+  struct Ends {
+    bool are_here = false;
+    std::set<std::string> elsewhere;
+  };
+  struct Topic {
+    Ends writers, readers;
+  };
+
+  void on_subscriber_discovery(fast::DomainParticipant* participant, rtps::ReaderDiscoveryInfo&& info) override {
+    if (info.status == rtps::ReaderDiscoveryInfo::DISCOVERED_READER) add(*participant, info.info, &Topic::readers);
+  }
+  void on_publisher_discovery(fast::DomainParticipant* participant, rtps::WriterDiscoveryInfo&& info) override {
+    if (info.status == rtps::WriterDiscoveryInfo::DISCOVERED_WRITER) add(*participant, info.info, &Topic::writers);
+  }
+
+  void add(const fast::DomainParticipant& participant, const auto& end, Ends Topic::*side) {
+    // An end that fails to get memory for data sharing goes on without an error, but announces no domain for it.
+    const auto& sharing = end.m_qos.data_sharing;
+    const bool shares_data = sharing.kind() != fast::OFF && !sharing.domain_ids().empty();
+    const auto& ports = end.remote_locators().unicast;
+    const bool has_shared_memory =
+        std::any_of(ports.begin(), ports.end(), [](const auto& port) { return port.kind == LOCATOR_KIND_SHM; });
+
+    const std::lock_guard lock(mutex_);
+    auto& ends = topics_[end.topicName().to_string()].*side;
+    if (end.guid().is_on_same_process_as(participant.guid())) {
+      ends.are_here = true;
+      shares_data_ &= shares_data;
+      has_shared_memory_ |= has_shared_memory;
+    } else {
+      ends.elsewhere.insert(shares_data ? data_sharing : has_shared_memory ? shared_memory : udp);
+    }
+  }
+
+  std::set<std::string> find_paths() {
+    const std::lock_guard lock(mutex_);
+    std::set<std::string> paths;
+    for (auto& [name, topic] : topics_) {
+      auto& [writers, readers] = topic;
+      if (writers.are_here && readers.are_here) paths.insert(options_.is_intra_process ? within : data_sharing);
+      if (writers.are_here) paths.insert(readers.elsewhere.begin(), readers.elsewhere.end());
+      if (readers.are_here) paths.insert(writers.elsewhere.begin(), writers.elsewhere.end());
+    }
+    // What a peer offers is of no use if this process does not have it.
+    if (!shares_data_ && paths.erase(data_sharing)) paths.insert(shared_memory);
+    if (!has_shared_memory_ && paths.erase(shared_memory)) paths.insert(udp);
+    if (uses_both_ && paths.contains(shared_memory)) paths.insert(udp);
+    return paths;
+  }
+
+  std::string fallback(const std::set<std::string>& paths) const {
+    if (options_.is_data_sharing && (paths.contains(shared_memory) || paths.contains(udp)))
+      return "data sharing was asked for, but Fast DDS took a transport";
+    if (paths.contains(shared_memory) && paths.contains(udp) && uses_both_)
+      return "Fast DDS sends best-effort samples by UDP as well as by shared memory; transport = shm or udp takes one";
+    if (options_.transport != "udp" && paths.contains(udp))
+      return "shared memory was asked for, but Fast DDS took UDP: see whether /dev/shm can be written";
+    return "";
+  }
+
+  /// Whether a frame that a segment cannot hold arrives depends on which process runs when; the next run may lose it.
+  std::string segment_warning(const std::set<std::string>& paths) const {
+    constexpr std::size_t default_segment_bytes = 512 << 10;  // the library's
+    const std::size_t segment_bytes = options_.segment_bytes != 0 ? options_.segment_bytes : default_segment_bytes;
+    if (!paths.contains(shared_memory) || frame_bytes_ <= segment_bytes) return "";
+    return "frames of " + std::to_string(frame_bytes_) + " bytes are larger than Fast DDS's segment of " +
+           std::to_string(segment_bytes) +
+           " bytes: their pieces are dropped where it is full, and are lost or come again after a heartbeat; " +
+           "profile = large, or a larger segment_bytes, holds them";
+  }
+
+  /// The sizes of the segments that this process and its peers have mapped, as the system reports them. Ports, which
+  /// announce the segments' pieces, and locks have names of their own.
+  std::string segment_sizes() const {
+    std::ifstream maps("/proc/self/maps");
+    std::set<std::string> sizes;
+    for (std::string line; std::getline(maps, line);) {
+      const auto path = line.find("/dev/shm/hm_" + run_ + "_fastrtps_");
+      if (path == line.npos || line.find("_fastrtps_port") != line.npos) continue;
+      std::error_code error;
+      const auto bytes = std::filesystem::file_size(line.substr(path), error);
+      if (!error) sizes.insert(std::to_string(bytes) + " bytes");
+    }
+    return join(sizes, ", ");
+  }
+
+  static std::string join(const std::set<std::string>& words, const char* separator) {
+    std::string all;
+    for (const auto& word : words) all += (all.empty() ? "" : separator) + word;
+    return all;
+  }
+
+  Options options_;
+  std::string run_;
+  /// The library sends best-effort samples over every transport that a reader has; the loopback's counters show it.
+  bool uses_both_;
+  std::size_t frame_bytes_;
+  /// Held only briefly: Fast DDS reports an end while it creates it.
+  std::mutex mutex_;
+  std::map<std::string, Topic> topics_;
+  /// Of the ends of this process.
+  bool shares_data_ = true, has_shared_memory_ = false;
+};
+
+}  // namespace fastdds

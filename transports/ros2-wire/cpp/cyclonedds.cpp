@@ -1,0 +1,129 @@
+/// Topics and services by Cyclone DDS's C API. The messages are those of ../idl; the rest is in ../../_cyclonedds.
+#include "../../_cyclonedds/cpp/ends.hpp"
+
+#include "cyclone/hopmeter_ros2.h"
+#include "cyclone/sensor_msgs.h"
+#include "cyclone/std_msgs.h"
+#include "services.hpp"
+
+using namespace hopmeter;
+
+namespace wire {
+namespace {
+
+/// std_msgs/Header: a time and a text, and no field for a payload.
+struct Timing {
+  using Sample = std_msgs_msg_dds__Header_;
+  static constexpr const dds_topic_descriptor_t& type = std_msgs_msg_dds__Header__desc;
+  static std::string topic(const std::string& link) { return message_topic(link); }
+  static void shape(Sample&, const Setup&) {}
+  static auto& text(auto& sample) { return sample.frame_id; }
+  static void stamp(Sample& sample, std::uint64_t, std::int64_t sent_ns) { set_time(sample.stamp, sent_ns); }
+  static std::int64_t sent_ns(const Sample& sample) { return nanoseconds(sample.stamp); }
+};
+
+/// sensor_msgs/Image. Bytes that are no picture have height and width 0.
+struct Image {
+  using Sample = sensor_msgs_msg_dds__Image_;
+  static constexpr const dds_topic_descriptor_t& type = sensor_msgs_msg_dds__Image__desc;
+  static std::string topic(const std::string& link) { return message_topic(link); }
+  static void shape(Sample& sample, const Setup& setup) { cyclone::set_shape(sample, setup); }
+  static auto& text(auto& sample) { return sample.header.frame_id; }
+  static auto& octets(auto& sample) { return sample.data; }
+  static void stamp(Sample& sample, std::uint64_t, std::int64_t sent_ns) { set_time(sample.header.stamp, sent_ns); }
+  static std::int64_t sent_ns(const Sample& sample) { return nanoseconds(sample.header.stamp); }
+};
+
+/// A message within a request or a reply.
+template <class Message, class Envelope, const dds_topic_descriptor_t& descriptor>
+struct Enveloped {
+  using Sample = Envelope;
+  static constexpr const dds_topic_descriptor_t& type = descriptor;
+  static void shape(Sample& sample, const Setup& setup) { Message::shape(sample.it, setup); }
+  static auto& text(auto& sample) { return Message::text(sample.it); }
+  static auto& octets(auto& sample) requires HasPayload<Message, typename Message::Sample> {
+    return Message::octets(sample.it);
+  }
+  static void stamp(Sample& sample, std::uint64_t seq, std::int64_t sent_ns) {
+    Message::stamp(sample.it, seq, sent_ns);
+  }
+  static std::int64_t sent_ns(const Sample& sample) { return Message::sent_ns(sample.it); }
+};
+
+using TimingRequest =
+    Enveloped<Timing, hopmeter_ros2_srv_dds__CarryTiming_Request_, hopmeter_ros2_srv_dds__CarryTiming_Request__desc>;
+using TimingReply =
+    Enveloped<Timing, hopmeter_ros2_srv_dds__CarryTiming_Response_, hopmeter_ros2_srv_dds__CarryTiming_Response__desc>;
+using ImageRequest =
+    Enveloped<Image, hopmeter_ros2_srv_dds__CarryImage_Request_, hopmeter_ros2_srv_dds__CarryImage_Request__desc>;
+using ImageReply =
+    Enveloped<Image, hopmeter_ros2_srv_dds__CarryImage_Response_, hopmeter_ros2_srv_dds__CarryImage_Response__desc>;
+
+/// Cyclone DDS as services need it.
+struct Dds {
+  template <class Message>
+  using Sample = typename Message::Sample;
+  template <class Message>
+  using Source = cyclone::Source<Message>;
+
+  template <class Message>
+  auto request_writer(const std::string& topic) {
+    return cyclone::Writer<Message>(participant, topic, cyclone::request_qos(participant.setup));
+  }
+  template <class Message>
+  auto reply_writer(const std::string& topic) {
+    return cyclone::Writer<Message>(participant, topic, cyclone::service_qos(participant.setup));
+  }
+  template <class Message>
+  auto reader(const std::string& topic) {
+    return cyclone::PolledReader<Message>(participant, topic, cyclone::service_qos(participant.setup));
+  }
+  template <class Message, class Look>
+  Owned<Subscription> serve(const std::string& topic, Look look) {
+    return std::make_unique<cyclone::CalledReader<Message, Look>>(
+        participant, topic, cyclone::service_qos(participant.setup), std::move(look));
+  }
+
+  static std::uint64_t id_of(const auto& writer) { return writer.id(); }
+  /// Copies only the outermost fields.
+  static Sent send(auto& writer, auto sample, Call call) {
+    sample.client = call.client;
+    sample.number = call.number;
+    return writer.write(sample);
+  }
+  static Call call_of(const auto& sample) { return {sample.client, sample.number}; }
+  template <class Message>
+  static void hand_over(const Sample<Message>& sample, const auto& take) {
+    cyclone::hand_over<Message>(sample, take);
+  }
+  Wait wait() const { return participant.setup.wait(); }
+
+  cyclone::Participant& participant;
+};
+
+/// The adapter for one message.
+template <class Message, class Request, class Reply>
+class CycloneTransport final : public cyclone::DdsTransport<Message> {
+ public:
+  /// ROS 2 knows no tags.
+  explicit CycloneTransport(const Setup& setup) : cyclone::DdsTransport<Message>(setup, {.is_tagged = false}) {}
+
+  Owned<hopmeter::Server> server(const Link& link) override {
+    return std::make_unique<Server<Dds, Request, Reply>>(Dds{this->participant_}, link);
+  }
+  Owned<hopmeter::Client> client(const Link& link) override {
+    return std::make_unique<Client<Dds, Request, Reply>>(Dds{this->participant_}, link);
+  }
+};
+
+}  // namespace
+
+std::string cyclonedds_version() { return cyclone::version(); }
+
+std::unique_ptr<Transport> open_cyclonedds(const Setup& setup) {
+  if (setup.payload() == PayloadKind::timing)
+    return std::make_unique<CycloneTransport<Timing, TimingRequest, TimingReply>>(setup);
+  return std::make_unique<CycloneTransport<Image, ImageRequest, ImageReply>>(setup);
+}
+
+}  // namespace wire

@@ -1,0 +1,165 @@
+/// Topics and services by Fast DDS. The messages are those of ../idl; the rest is in ../../_fastdds.
+#include "../../_fastdds/cpp/ends.hpp"
+
+#include <cstring>
+
+#include "../../_cyclonedds/cpp/buffer.hpp"
+#include "fast/hopmeter_ros2PubSubTypes.h"
+#include "fast/sensor_msgsPubSubTypes.h"
+#include "fast/std_msgsPubSubTypes.h"
+#include "services.hpp"
+
+using namespace hopmeter;
+
+namespace wire {
+namespace {
+
+/// std_msgs/Header: a time and a text, and no field for a payload.
+struct Timing {
+  using Support = std_msgs::msg::dds_::Header_PubSubType;
+  static std::string topic(const std::string& link) { return message_topic(link); }
+  static void shape(auto&, const Setup&) {}
+  static auto& text(auto& sample) { return sample.frame_id(); }
+  static void stamp(auto& sample, std::uint64_t, std::int64_t sent_ns) { set_time(sample.stamp(), sent_ns); }
+  static std::int64_t sent_ns(const auto& sample) { return nanoseconds(sample.stamp()); }
+};
+
+/// sensor_msgs/Image. Bytes that are no picture have height and width 0.
+struct Image {
+  using Support = sensor_msgs::msg::dds_::Image_PubSubType;
+  static std::string topic(const std::string& link) { return message_topic(link); }
+  static void shape(auto& sample, const Setup& setup) { fastdds::set_shape(sample, setup); }
+  static auto& text(auto& sample) { return sample.header().frame_id(); }
+  static auto& octets(auto& sample) { return sample.data(); }
+  static void stamp(auto& sample, std::uint64_t, std::int64_t sent_ns) { set_time(sample.header().stamp(), sent_ns); }
+  static std::int64_t sent_ns(const auto& sample) { return nanoseconds(sample.header().stamp()); }
+};
+
+/// A message within a request or a reply.
+template <class Message, class Generated>
+struct Enveloped {
+  using Support = Generated;
+  static void shape(auto& sample, const Setup& setup) { Message::shape(sample.it(), setup); }
+  static auto& text(auto& sample) { return Message::text(sample.it()); }
+  static auto& octets(auto& sample) requires HasPayload<Message, fastdds::Sample<Message>> {
+    return Message::octets(sample.it());
+  }
+  static void stamp(auto& sample, std::uint64_t seq, std::int64_t sent_ns) {
+    Message::stamp(sample.it(), seq, sent_ns);
+  }
+  static std::int64_t sent_ns(const auto& sample) { return Message::sent_ns(sample.it()); }
+};
+
+using TimingRequest = Enveloped<Timing, hopmeter_ros2::srv::dds_::CarryTiming_Request_PubSubType>;
+using TimingReply = Enveloped<Timing, hopmeter_ros2::srv::dds_::CarryTiming_Response_PubSubType>;
+using ImageRequest = Enveloped<Image, hopmeter_ros2::srv::dds_::CarryImage_Request_PubSubType>;
+using ImageReply = Enveloped<Image, hopmeter_ros2::srv::dds_::CarryImage_Response_PubSubType>;
+
+/// Fast DDS as services need it.
+struct Dds {
+  template <class Message>
+  using Sample = fastdds::Sample<Message>;
+  template <class Message>
+  using Source = fastdds::Source<Message>;
+
+  template <class Message>
+  auto reply_writer(const std::string& topic) {
+    return fastdds::Writer<Message>(session, participant, topic,
+                                    fastdds::for_service(fastdds::writer_qos(session.setup, session.options)));
+  }
+  template <class Message>
+  auto request_writer(const std::string& topic) {
+    return reply_writer<Message>(topic);
+  }
+  template <class Message>
+  auto reader(const std::string& topic) {
+    return fastdds::PolledReader<Message>(session, participant, topic, reader_qos());
+  }
+  template <class Message, class Look>
+  Owned<Subscription> serve(const std::string& topic, Look look) {
+    return std::make_unique<fastdds::ServingReader<Message, Look>>(participant, topic, reader_qos(), std::move(look));
+  }
+  fast::DataReaderQos reader_qos() const {
+    return fastdds::for_service(fastdds::reader_qos(session.setup, session.options));
+  }
+
+  /// All 16 octets of a writer's identity in 8, as many as the header has.
+  static std::uint64_t id_of(const auto& writer) {
+    const rtps::GUID_t guid = writer.guid();
+    std::uint64_t halves[2];
+    std::memcpy(halves, guid.guidPrefix.value, sizeof guid.guidPrefix.value);
+    std::memcpy(reinterpret_cast<char*>(halves) + sizeof guid.guidPrefix.value, guid.entityId.value,
+                sizeof guid.entityId.value);
+    return halves[0] ^ halves[1];
+  }
+  /// A forwarded sample is in an inbox of this process, where its call has been read already.
+  static Sent send(auto& writer, const auto& sample, Call call) {
+    auto& own = const_cast<std::remove_cvref_t<decltype(sample)>&>(sample);
+    own.client(call.client);
+    own.number(call.number);
+    return writer.write(own);
+  }
+  static Call call_of(const auto& sample) { return {sample.client(), sample.number()}; }
+  template <class Message>
+  static void hand_over(const Sample<Message>& sample, const auto& take) {
+    hopmeter::hand_over<Message>(sample, take);
+  }
+  Wait wait() const { return session.setup.wait(); }
+
+  fastdds::Session& session;
+  fastdds::Participant& participant;
+};
+
+fastdds::Options options(const Setup& setup) {
+  return {
+      // Other DDS libraries read it, too.
+      .transport = "udp",
+      .receive_buffer_bytes = cyclone::is_large(setup) ? cyclone::large_buffer_bytes : 0,
+      .patience_ms = 0,
+      .meets_others = true,
+  };
+}
+
+/// Adds what differs from the settings to the fact that says so.
+void add_fallback(Facts& facts, const std::string& what) {
+  for (auto& [name, value] : facts)
+    if (name == "fallback") return void(value += "; " + what);
+  facts.emplace_back("fallback", what);
+}
+
+/// The adapter for one message.
+template <class Message, class Request, class Reply>
+class FastTransport final : public fastdds::DdsTransport<Message> {
+ public:
+  explicit FastTransport(const Setup& setup) : fastdds::DdsTransport<Message>(setup, options(setup)) {}
+
+  Owned<hopmeter::Server> server(const Link& link) override {
+    return std::make_unique<Server<Dds, Request, Reply>>(Dds{this->session_, this->participant_}, link);
+  }
+  Owned<hopmeter::Client> client(const Link& link) override {
+    return std::make_unique<Client<Dds, Request, Reply>>(Dds{this->session_, this->participant_}, link);
+  }
+
+  Facts facts() override {
+    const auto& setup = this->session_.setup;
+    auto facts = fastdds::DdsTransport<Message>::facts();
+    facts.emplace_back("domain", std::to_string(fastdds::domain_of(setup.run())));
+    facts.emplace_back("interface", "lo, 127.0.0.1");
+    facts.emplace_back("shared_memory", "not used");
+    if (setup.template setting<std::string>("delivery") == "asynchronous")
+      add_fallback(facts, "Fast DDS does not know delivery = asynchronous");
+    return facts;
+  }
+};
+
+}  // namespace
+
+std::string fastdds_version() { return fastdds::version(); }
+
+std::unique_ptr<Transport> open_fastdds(const Setup& setup) {
+  if (setup.payload() == PayloadKind::timing)
+    return std::make_unique<FastTransport<Timing, TimingRequest, TimingReply>>(setup);
+  return std::make_unique<FastTransport<Image, ImageRequest, ImageReply>>(setup);
+}
+
+}  // namespace wire

@@ -1,0 +1,127 @@
+/// Services as rmw_cyclonedds puts them on the wire, not rmw_fastrtps: a topic for the requests and one for the
+/// replies, which all clients of a service get. `Dds` is the library beneath.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "hopmeter/hopmeter.hpp"
+
+namespace wire {
+
+/// The topics of messages, and of the requests and replies of services, as ROS 2 names them.
+inline std::string message_topic(const std::string& link) { return "rt/hopmeter_" + link; }
+inline std::string request_topic(const std::string& link) { return "rq/hopmeter_" + link + "Request"; }
+inline std::string reply_topic(const std::string& link) { return "rr/hopmeter_" + link + "Reply"; }
+
+std::string cyclonedds_version();
+std::unique_ptr<hopmeter::Transport> open_cyclonedds(const hopmeter::Setup& setup);
+std::string fastdds_version();
+std::unique_ptr<hopmeter::Transport> open_fastdds(const hopmeter::Setup& setup);
+
+/// What the header before each request and reply says: which client called, and its number of the call.
+struct Call {
+  std::uint64_t client = 0;
+  std::int64_t number = 0;
+};
+
+/// Has an optional construct what a function returns, without a move.
+template <class Make>
+struct InPlace {
+  operator std::invoke_result_t<const Make&>() const { return make(); }
+  const Make& make;
+};
+
+template <class Dds, class Request, class Reply>
+class Client final : public hopmeter::Client {
+ public:
+  Client(Dds dds, const hopmeter::Link& link)
+      : requests_(dds.template request_writer<Request>(request_topic(link.name))),
+        replies_(dds.template reader<Reply>(reply_topic(link.name))) {
+    call_.client = Dds::id_of(requests_);
+  }
+
+  hopmeter::Sent start(std::size_t payload_bytes, hopmeter::Fill fill) override {
+    return call(requests_.fill_sample(payload_bytes, fill));
+  }
+
+  hopmeter::Sent forward(const hopmeter::Received& received) override {
+    const auto* request = received.native<typename Dds::template Sample<Request>>();
+    return request ? call(*request) : hopmeter::Client::forward(received);
+  }
+
+  std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
+    return replies_.poll(timeout, [&](const auto& source) { return look(source, take); });
+  }
+
+ private:
+  hopmeter::Sent call(const auto& request) {
+    ++call_.number;
+    return Dds::send(requests_, request, call_);
+  }
+
+  /// Skips replies to other clients.
+  bool look(const auto& source, const hopmeter::Take& take) {
+    bool is_ours = false;
+    const auto sift = [&](const auto& reply) {
+      is_ours = Dds::call_of(reply).client == call_.client;
+      if (is_ours) Dds::template hand_over<Reply>(reply, take);
+    };
+    while (!is_ours && source.take(sift)) continue;
+    return is_ours;
+  }
+
+  decltype(std::declval<Dds>().template request_writer<Request>("")) requests_;
+  decltype(std::declval<Dds>().template reader<Reply>("")) replies_;
+  /// The last one.
+  Call call_;
+};
+
+/// Polls or is called for requests, and answers the one that is being handled.
+template <class Dds, class Request, class Reply>
+class Server final : public hopmeter::Server, public hopmeter::Replier {
+ public:
+  Server(Dds dds, const hopmeter::Link& link)
+      : dds_(dds),
+        topic_(request_topic(link.name)),
+        replies_(dds.template reply_writer<Reply>(reply_topic(link.name))) {
+    const auto make_reader = [&] { return dds_.template reader<Request>(topic_); };
+    if (dds.wait() != hopmeter::Wait::callback) requests_.emplace(InPlace<decltype(make_reader)>{make_reader});
+  }
+
+  std::size_t poll(hopmeter::Timeout timeout, hopmeter::Handle handle) override {
+    return requests_->poll(timeout, [&](const auto& source) { return look(source, handle); });
+  }
+
+  hopmeter::Owned<hopmeter::Subscription> serve(hopmeter::OnRequest on_request) override {
+    auto look = [this, on_request = std::move(on_request)](const auto& source) {
+      while (this->look(source, on_request)) continue;
+      return false;
+    };
+    return dds_.template serve<Request>(topic_, std::move(look));
+  }
+
+  hopmeter::Sent reply(std::size_t payload_bytes, hopmeter::Fill fill) override {
+    return Dds::send(replies_, replies_.fill_sample(payload_bytes, fill), call_);
+  }
+  hopmeter::Sent forward(const hopmeter::Received& received) override { return Replier::forward(received); }
+
+ private:
+  bool look(const auto& source, const auto& handle) {
+    return source.take([&](const auto& request) {
+      call_ = Dds::call_of(request);
+      Dds::template hand_over<Request>(request, [&](const hopmeter::Received& received) { handle(received, *this); });
+    });
+  }
+
+  Dds dds_;
+  std::string topic_;
+  decltype(std::declval<Dds>().template reply_writer<Reply>("")) replies_;
+  /// Of a server that is polled.
+  std::optional<decltype(std::declval<Dds>().template reader<Request>(""))> requests_;
+  /// Of the request that is being handled.
+  Call call_;
+};
+
+}  // namespace wire
