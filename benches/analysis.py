@@ -108,7 +108,7 @@ def measure(run: Path) -> dict[str, Any]:
     """Time and peak memory of a process that analyses the run."""
     begun = time.monotonic()
     with Run() as programs:
-        done = programs.said([sys.executable, "-c", MEASURED, str(run)], PATIENCE_S)
+        done = programs.capture([sys.executable, "-c", MEASURED, str(run)], PATIENCE_S)
         seconds = time.monotonic() - begun
     if done.returncode != 0:
         raise RuntimeError(f"the analysis failed: {done.stderr.strip()[-400:]}")

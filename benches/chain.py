@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ending import orderly
 from ours import hopmeter
-from pairs import Comparison, in_turn, told, until_told
+from pairs import Comparison, in_turn, pair_rounds, print_comparisons
 from programs import Crate, number
 
 CORE = 1
@@ -47,11 +47,11 @@ def main() -> int:
     """One cell, one peer in its two ways."""
     name = f"zenoh (rust), {RELAYS} relays, 64 B, per hop"
     found = {"alike": Comparison(name, 1.1), "plain": Comparison(f"{name}, plainest", None)}
-    for index in until_told(found.values()):
+    for index in pair_rounds(found.values()):
         mine, peers = in_turn(index, ours, theirs)
         for way, each in found.items():
             each.add(mine, peers[way])
-    return told(found.values())
+    return print_comparisons(found.values())
 
 
 if __name__ == "__main__":

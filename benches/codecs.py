@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from ending import Run, orderly
-from pairs import PAIRS, Comparison, told
+from pairs import PAIRS, Comparison, print_comparisons
 
 from hopmeter.codecs import CodecError, decode, encode, missing, named, names, packing
 
@@ -85,7 +85,7 @@ def best(call: Callable[[], Any]) -> list[float]:
     return [min(timeit.repeat(call, number=count, repeat=5)) / count * 1e6 for _ in range(PAIRS)]
 
 
-def decoded(number: int, file: str) -> None:
+def decode_file(number: int, file: str) -> None:
     """Decodes what is in a file, proves it and prints how long it took."""
     row = rows()[number]
     message = Path(file).read_bytes()
@@ -107,7 +107,7 @@ def digest(row: Row, obj: Any) -> str:
     return hashlib.sha256(np.ascontiguousarray(row.look(obj)).tobytes()).hexdigest()
 
 
-def measured(number: int) -> list[float]:
+def measure(number: int) -> list[float]:
     """Microseconds of each round of a row; `WrongError` where the content differs or the memory is not shared."""
     row = rows()[number]
     obj = row.make(numbers(row))
@@ -117,7 +117,7 @@ def measured(number: int) -> list[float]:
     with Run() as run:
         file = Path(run.directory) / "message"
         file.write_bytes(message)
-        answer = answered(run, sys.executable, "decoded", number, file)
+        answer = ask_python(run, sys.executable, "decode", number, file)
     if answer["digest"] != hashlib.sha256(numbers(row).tobytes()).hexdigest():
         raise WrongError("the content is not what was sent")
     if not answer["shared"]:
@@ -125,11 +125,11 @@ def measured(number: int) -> list[float]:
     return [there + back for there, back in zip(best(lambda: encode(obj)), answer["us"], strict=True)]
 
 
-def answered(run: Run, python: str, *words: object) -> Any:
+def ask_python(run: Run, python: str, *words: object) -> Any:
     """What this file answers when a Python runs it with some words; raises `WrongError`."""
     command = [python, __file__, *map(str, words)]
     # Frameworks have threads, beside which what is forked must run nothing before its program.
-    done = run.said(command, MOST_S, env={"PYTHONPATH": str(Path(__file__).parents[1])}, preexec_fn=None)
+    done = run.capture(command, MOST_S, env={"PYTHONPATH": str(Path(__file__).parents[1])}, preexec_fn=None)
     if done.returncode != 0:
         raise WrongError(next(iter(done.stderr.splitlines()[::-1]), f"it ended with {done.returncode}"))
     return json.loads(done.stdout.splitlines()[-1])
@@ -152,18 +152,18 @@ def python_with(framework: str) -> str:
     return ""
 
 
-def compared_with_budget(number: int, row: Row, python: str) -> Comparison:
+def compare_with_budget(number: int, row: Row, python: str) -> Comparison:
     """One row, here or on another Python."""
     here = python == sys.executable
     place = "" if here else ", the system's Python"
     found = Comparison(f"{row.name}, encode + decode{place}", 1.0)
     with Run() as run:
-        for took_us in measured(number) if here else answered(run, python, "measured", number):
+        for took_us in measure(number) if here else ask_python(run, python, "measure", number):
             found.add(took_us, row.budget_us)
     return found
 
 
-def compared(name: str, what: Any) -> Comparison:
+def compare(name: str, what: Any) -> Comparison:
     """NumPy's own way against a codec to compare with, both in this process, round by round."""
     array, codec = numbers(Row("numpy", what, 2, np.asarray, np.asarray)), named(name)
     shape, dtype = what
@@ -186,20 +186,20 @@ def main() -> int:
             print(f"{row.name}: left out, {missing(row.framework)}")
             continue
         try:
-            found.append(compared_with_budget(number, row, python))
+            found.append(compare_with_budget(number, row, python))
         except (WrongError, CodecError) as error:
             troubles.append(f"{row.name}: FAILED: {error}")
-    found += [compared(name, what) for name in names() for what in (ARRAY, IMAGE)]
-    code = told(found)
+    found += [compare(name, what) for name in names() for what in (ARRAY, IMAGE)]
+    code = print_comparisons(found)
     print(*troubles, sep="\n", end="\n" if troubles else "")
     return 1 if troubles else code
 
 
 if __name__ == "__main__":
     os.environ.update({key: os.environ.get(key, value) for key, value in QUIET.items()})
-    if sys.argv[1:2] == ["decoded"]:
-        decoded(int(sys.argv[2]), sys.argv[3])
-    elif sys.argv[1:2] == ["measured"]:
-        print(json.dumps(measured(int(sys.argv[2]))))
+    if sys.argv[1:2] == ["decode"]:
+        decode_file(int(sys.argv[2]), sys.argv[3])
+    elif sys.argv[1:2] == ["measure"]:
+        print(json.dumps(measure(int(sys.argv[2]))))
     else:
         raise SystemExit(orderly(main))

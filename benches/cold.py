@@ -18,7 +18,7 @@ from typing import Any
 
 from ending import orderly
 from ours import hopmeter
-from pairs import Comparison, in_turn, told, until_told
+from pairs import Comparison, in_turn, pair_rounds, print_comparisons
 from programs import Program, number
 
 RATES_HZ = (10, 30, 100, 1000)
@@ -88,7 +88,7 @@ def theirs(way: str, payload: str, rate_hz: int) -> float:
     return number(program, size, rate_hz, count, CORE) / 1000
 
 
-def called(rate_hz: int, index: int, found: dict[str, Comparison]) -> None:
+def compare_callbacks(rate_hz: int, index: int, found: dict[str, Comparison]) -> None:
     """Callbacks on the sender's thread."""
     transports = ("memory", "libxr") if libxr() else ("memory",)
     ways = {"memory": "call", "libxr": "libxr"}
@@ -110,7 +110,7 @@ def called(rate_hz: int, index: int, found: dict[str, Comparison]) -> None:
         comparison.add(row["service_p50_us"], bare[row["transport"], row["payload"]])
 
 
-def blocked(transport: str, rate_hz: int, index: int, found: dict[str, Comparison]) -> None:
+def compare_blocking(transport: str, rate_hz: int, index: int, found: dict[str, Comparison]) -> None:
     """A receiver that sleeps in a process of its own."""
     rows, bare = in_turn(
         index,
@@ -133,16 +133,16 @@ def main() -> int:
     if libxr() is None:
         print("LibXR is left out: LIBXR_ROOT names none")
     asked: list[tuple[Callable[[int, dict[str, Comparison]], None], dict[str, Comparison]]] = [
-        *((partial(called, rate_hz), {}) for rate_hz in RATES_HZ),
-        *((partial(blocked, transport, 30), {}) for transport in ("unix", "shm")),
+        *((partial(compare_callbacks, rate_hz), {}) for rate_hz in RATES_HZ),
+        *((partial(compare_blocking, transport, 30), {}) for transport in ("unix", "shm")),
     ]
     every: dict[str, Comparison] = {}
-    for index in until_told(every.values()):
+    for index in pair_rounds(every.values()):
         for measure, found in asked:
             if not found or any(each.wants_more for each in found.values()):
                 measure(index, found)
                 every |= found
-    return told(every.values())
+    return print_comparisons(every.values())
 
 
 if __name__ == "__main__":

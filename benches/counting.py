@@ -46,13 +46,13 @@ def one(row: Row, end: str, rounds: int) -> int:
     return 0
 
 
-def counted(number: int, end: str, rounds: int) -> Counts:
+def count_events(number: int, end: str, rounds: int) -> Counts:
     """All that a fresh process and its children do for `one`."""
     with Run(GRACE_S) as run:
         told = Path(run.directory) / "counts"
         command = ["perf", "stat", "-x,", "-o", str(told), "-e", ",".join(EVENTS.values()), "--"]
         again = [sys.executable, __file__, "--one", str(number), end, str(rounds)]
-        run.said([*command, *again], MOST_S).check_returncode()
+        run.capture([*command, *again], MOST_S).check_returncode()
         lines = [line.split(",") for line in told.read_text().splitlines() if "," in line]
     found = {fields[2]: float(fields[0]) for fields in lines if fields[0].isdigit()}
     return {name: found.get(event, 0.0) for name, event in EVENTS.items()}
@@ -60,7 +60,7 @@ def counted(number: int, end: str, rounds: int) -> Counts:
 
 def of_a_round(number: int, end: str) -> Counts:
     """The difference of a long and a short run, by round trip."""
-    short, long = (counted(number, end, rounds) for rounds in (SHORT, LONG))
+    short, long = (count_events(number, end, rounds) for rounds in (SHORT, LONG))
     return {name: (long[name] - short[name]) / (LONG - SHORT) for name in EVENTS}
 
 

@@ -46,7 +46,7 @@ class Run:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._ask_to_end()
-        while living := _marked(self.name):
+        while living := _marked_processes(self.name):
             for pid in living:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
@@ -70,8 +70,8 @@ class Run:
         self._started.append(process)
         return process
 
-    def said(self, command: Sequence[str], timeout_s: float, **options: Any) -> subprocess.CompletedProcess[str]:
-        """Waits for a program; raises `subprocess.TimeoutExpired`. What it says is in the answer."""
+    def capture(self, command: Sequence[str], timeout_s: float, **options: Any) -> subprocess.CompletedProcess[str]:
+        """Runs a program to its end and captures its output; raises `subprocess.TimeoutExpired`."""
         both = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         process = self.start(command, **both, **options)
         out, err = process.communicate(timeout=timeout_s)
@@ -88,8 +88,8 @@ class Run:
                 process.kill()
 
 
-def _marked(name: str) -> list[int]:
-    """The processes of a run that live; one that has ended has no environment."""
+def _marked_processes(name: str) -> list[int]:
+    """The live processes of a run; a process that ended has no environment."""
     sought = f"{MARK}={name}".encode()
     return [int(each.parent.name) for each in Path("/proc").glob("[0-9]*/environ") if sought in _read(each)]
 

@@ -1,6 +1,6 @@
-"""All benches, one after the other: first how long they take, at the end how long each took and what it missed.
+"""Runs all benches one after another: first prints how long they take, in the end the times and the missed limits.
 
-`every.py [BENCH ...]`: all, or some. One that misses a limit, fails or hangs stops no other.
+`every.py [BENCH ...]` runs all or some. A bench that misses a limit, fails or hangs does not stop the others.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ from hopmeter.manifest import interpreter
 
 HERE = Path(__file__).resolve().parent
 TROUBLE = ("MISSED", "not resolved", "FAILED", "not measured", "not compared", "left out", "does not count")
-"""Lines with one of these words are told again at the end."""
-AS_WELL = "up to three times that where a limit does not hold, and what their programs take to build"
+"""Lines with one of these words are repeated at the end."""
+AS_WELL = "up to three times as long if a limit does not hold, plus the time to build their programs"
 GRACE_S = 30.0
-"""For a bench to end its own programs."""
+"""The time for a bench to end its own programs."""
 HANGS = 6
-"""A bench that takes so many times as long as it should, and ten minutes, has hung."""
+"""A bench hangs if it takes this many times its expected time, and more than LEAST_S."""
 LEAST_S = 600.0
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A file of this folder, and how long it takes on two cores: once, and for each pair."""
+    """A file of this folder with its time on two cores: in all, and for each pair."""
 
     name: str
     once_s: float
     pair_s: float = 0.0
     environment: str = ""
-    """Whose Python runs it, where that was made."""
+    """The environment whose Python runs it, if that exists."""
 
     @property
     def seconds(self) -> float:
-        """What it takes, programs that have to be built and what is measured again left out."""
+        """The expected time, without building programs and without repeated pairs."""
         return self.once_s + PAIRS * self.pair_s
 
     @property
     def command(self) -> list[str]:
-        """What runs it."""
+        """The command line."""
         python = interpreter.own(self.environment) if self.environment else None
         return [str(python.program if python else sys.executable), "-u", str(HERE / f"{self.name}.py")]
 
@@ -76,7 +76,7 @@ BENCHES = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a bench went."""
+    """The result of a bench."""
 
     bench: Bench
     took_s: float
@@ -85,14 +85,14 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """In a word or two."""
+        """The result in one word."""
         if self.code == 0:
             return "holds"
         return "missed" if self.code == 1 and any("MISSED" in line for line in self.troubles) else "failed"
 
 
-def measured(bench: Bench) -> Outcome:
-    """Runs one; what it says is passed on line by line."""
+def run_bench(bench: Bench) -> Outcome:
+    """Runs a bench and passes its output on, line by line."""
     began, said = time.monotonic(), []
     with Run(GRACE_S) as run:
         process = run.start(
@@ -109,12 +109,12 @@ def measured(bench: Bench) -> Outcome:
             hangs.cancel()
     troubles = [line for line in said if any(word in line for word in TROUBLE)]
     if code != 0 and not troubles:
-        troubles = [f"it ended with {code}: {said[-1] if said else 'it said nothing'}"]
+        troubles = [f"it ended with {code}: {said[-1] if said else 'no output'}"]
     return Outcome(bench, time.monotonic() - began, code, troubles)
 
 
-def tell(outcomes: Sequence[Outcome]) -> None:
-    """Bench by bench."""
+def print_summary(outcomes: Sequence[Outcome]) -> None:
+    """Prints a line for each bench."""
     print(f"\n{'bench':12} {'took':>7}")
     for each in outcomes:
         print(f"{each.bench.name:12} {each.took_s:5.0f} s  {each.verdict}")
@@ -124,7 +124,7 @@ def tell(outcomes: Sequence[Outcome]) -> None:
 
 
 def main(asked: Sequence[str]) -> int:
-    """1 where one did not hold."""
+    """Returns 1 if a bench did not hold."""
     if unknown := sorted(set(asked) - {each.name for each in BENCHES}):
         print(f"no bench {', '.join(unknown)}; there are {', '.join(each.name for each in BENCHES)}")
         return 2
@@ -133,14 +133,14 @@ def main(asked: Sequence[str]) -> int:
     print(f"{len(benches)} benches of {PAIRS} pairs: about {minutes} minutes, {AS_WELL}")
     for each in findings({**description.describe(), "no_idle_states": os.access(BOUND, os.W_OK)}):
         if each["level"] == "hurts":
-            print(f"what hurts here, {each['subject']}: {each['says']} ({each['remedy']})")
+            print(f"problem on this machine, {each['subject']}: {each['says']} ({each['remedy']})")
     outcomes: list[Outcome] = []
     try:
         for each in benches:
             print(f"\n{each.name}: about {each.seconds:.0f} s", flush=True)
-            outcomes.append(measured(each))
+            outcomes.append(run_bench(each))
     finally:
-        tell(outcomes)
+        print_summary(outcomes)
     return int(any(each.code != 0 for each in outcomes))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ending import Run, orderly
 from ours import hopmeter
-from pairs import ROUNDS, Comparison, in_turn, told, until_told
+from pairs import ROUNDS, Comparison, in_turn, pair_rounds, print_comparisons
 from programs import PATIENCE_S
 
 BARE = Path(__file__).with_name("bare") / "hops.py"
@@ -47,7 +47,7 @@ def bare_us(kind: str) -> float:
     """The median round trip of the bare program."""
     command = [sys.executable, str(BARE), kind, str(FRAME_BYTES), str(ROUNDS[FRAME_BYTES]), str(CORE)]
     with Run() as run:
-        done = run.said(command, PATIENCE_S)
+        done = run.capture(command, PATIENCE_S)
         done.check_returncode()
         return float(done.stdout)
 
@@ -55,14 +55,14 @@ def bare_us(kind: str) -> float:
 def main() -> int:
     """Every pair is one run of hopmeter and one of the bare program."""
     found: dict[str, Comparison] = {}
-    for index in until_told(found.values()):
+    for index in pair_rounds(found.values()):
         for kind in ("zeromq", "unix"):
             ours, theirs = in_turn(index, partial(hopmeter_us, kind), partial(bare_us, kind))
             name = f"{kind} (python), {FRAME_BYTES} B, a hop more than bare"
             found.setdefault(name, Comparison(name, 1.0)).add((ours - theirs) / 2, MOST_US)
             whole = f"{kind} (python), {FRAME_BYTES} B, round trip"
             found.setdefault(whole, Comparison(whole, None)).add(ours, theirs)
-    return told(found.values())
+    return print_comparisons(found.values())
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any
 
 from ending import orderly
 from ours import hopmeter
-from pairs import Comparison, told, until_told
+from pairs import Comparison, pair_rounds, print_comparisons
 from programs import Program, number, python_number
 
 from hopmeter import manifest
@@ -120,11 +120,11 @@ def main() -> int:
     known = manifest.every()
     here = tuple(name for name in DIRECT if readiness(known[name], "python", "numpy").ready)
     found: dict[str, Comparison] = {}
-    for _ in until_told(found.values()):
+    for _ in pair_rounds(found.values()):
         against_wrapyfi(found)
         image(found)
         echo(found, here)
-    code = told(found.values())
+    code = print_comparisons(found.values())
     return code if any("wrapyfi" in name for name in found) else 1
 
 

@@ -37,7 +37,7 @@ def world(transports: tuple[str, ...]) -> World:
 
 
 @cache
-def _planned(scenario: str) -> tuple[Plan, World]:
+def _make_plan(scenario: str) -> tuple[Plan, World]:
     asked = tomllib.loads(scenario)
     names = asked["transport"]
     here = world(tuple([names] if isinstance(names, str) else names))
@@ -53,7 +53,7 @@ def hopmeter(scenario: str) -> list[dict[str, Any]]:
 
     Raises `NothingMeasuredError`.
     """
-    made, here = _planned(scenario)
+    made, here = _make_plan(scenario)
     said = StringIO()
     with tempfile.TemporaryDirectory() as results:
         about = {"cells": [cell.as_json() for cell in made.cells]}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ending import orderly
 from ours import NothingMeasuredError, hopmeter
-from pairs import ROUNDS, Comparison, in_turn, told, until_told
+from pairs import ROUNDS, Comparison, in_turn, pair_rounds, print_comparisons
 from programs import TOGETHER, ToolFailedError
 from rows import ROWS, Row
 
@@ -67,10 +67,10 @@ def main(asked: Sequence[str]) -> int:
     rows = [row for row in ROWS if not asked or row.transport in asked]
     missing = without_packages(rows)
     tasks = [task(row, each) for row in rows if row.transport not in missing for each in row.sizes]
-    for index in until_told(tasks):
+    for index in pair_rounds(tasks):
         for each in tasks:
             each.pair(index)
-    code = told(each.found for each in tasks if each.found.ours)
+    code = print_comparisons(each.found for each in tasks if each.found.ours)
     for name, what in missing.items():
         print(f"{name}: not compared, {what}")
     for each in (each for each in tasks if each.trouble):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ending import Run, orderly
 from ours import hopmeter
-from pairs import Comparison, in_turn, told, until_told
+from pairs import Comparison, in_turn, pair_rounds, print_comparisons
 from programs import PATIENCE_S
 
 POOL = Path(__file__).with_name("bare") / "pool.py"
@@ -44,7 +44,7 @@ def pool_us() -> float:
     words = [FRAMES, WIDTH, HEIGHT, *SLEEPS_MS]
     command = [sys.executable, str(POOL), *map(str, words)]
     with Run() as run:
-        done = run.said(command, PATIENCE_S)
+        done = run.capture(command, PATIENCE_S)
         done.check_returncode()
         return float(done.stdout)
 
@@ -52,12 +52,12 @@ def pool_us() -> float:
 def main() -> int:
     """Every pair is one run of both transports and one of the pool."""
     found: dict[str, Comparison] = {}
-    for index in until_told(found.values()):
+    for index in pair_rounds(found.values()):
         rows, bare_us = in_turn(index, lambda: hopmeter(SCENARIO), pool_us)
         for row in rows:
             name = f"{row['transport']} (python), frame to three workers"
             found.setdefault(name, Comparison(name, LIMIT)).add(row["gather_p50_us"], bare_us)
-    return told(found.values())
+    return print_comparisons(found.values())
 
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ class Crate:
     @property
     def command(self) -> list[str]:
         """The program, built."""
-        return [cargo_built(self.name)]
+        return [build_crate(self.name)]
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,8 @@ class Script:
 
 
 @cache
-def cargo_built(name: str) -> str:
-    """Builds benches/rust/NAME; answers where Cargo has put it."""
+def build_crate(name: str) -> str:
+    """Builds benches/rust/NAME. Returns the path of the program."""
     manifest = HERE / "rust" / name / "Cargo.toml"
     command = ["cargo", "build", "--release", "--message-format=json", "--manifest-path", str(manifest)]
     said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -130,18 +130,18 @@ def number(program: Program | Crate, *words: object) -> float:
 def number_of(
     run: Run, program: Program | Crate | Script, *words: object, env: Mapping[str, str] | None = None
 ) -> float:
-    """The same within a run that there is already, with `env` beside this process's own."""
-    return _said_number(run, [*program.command, *map(str, words)], env)
+    """The same within an existing run, with `env` added to this process's environment."""
+    return _printed_number(run, [*program.command, *map(str, words)], env)
 
 
 def python_number(source: str, *words: object) -> float:
     """The number that a program in Python of benches/bare prints."""
     with Run() as run:
-        return _said_number(run, [sys.executable, str(HERE / "bare" / source), *map(str, words)])
+        return _printed_number(run, [sys.executable, str(HERE / "bare" / source), *map(str, words)])
 
 
-def _said_number(run: Run, command: list[str], env: Mapping[str, str] | None = None) -> float:
-    done = run.said(command, PATIENCE_S, env=env)
+def _printed_number(run: Run, command: list[str], env: Mapping[str, str] | None = None) -> float:
+    done = run.capture(command, PATIENCE_S, env=env)
     try:
         done.check_returncode()
         return float(done.stdout)
@@ -151,4 +151,4 @@ def _said_number(run: Run, command: list[str], env: Mapping[str, str] | None = N
 
 
 class ToolFailedError(Exception):
-    """What is compared with did not work; the text says what it said."""
+    """A bare program or tool failed; the text has its output."""

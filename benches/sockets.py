@@ -11,7 +11,7 @@ from typing import Any
 
 from ending import orderly
 from ours import hopmeter
-from pairs import ROUNDS, Comparison, in_turn, told, until_told
+from pairs import ROUNDS, Comparison, in_turn, pair_rounds, print_comparisons
 from programs import APART, TOGETHER, Program, number
 
 PINGPONG = Program("pingpong.c")
@@ -59,13 +59,13 @@ def add(found: dict[str, Comparison], place: str, row: dict[str, Any], peers: di
 def main() -> int:
     """Every pair is one run of hopmeter in all languages and one of the bare program in each way."""
     found: dict[str, Comparison] = {}
-    for index in until_told(found.values()):
+    for index in pair_rounds(found.values()):
         for kind, (place, cores), frame_bytes in product(KINDS, PINNED.items(), ROUNDS):
             asked = (kind, cores, frame_bytes)
             rows, peers = in_turn(index, partial(ours, *asked), partial(theirs, *asked))
             for row in rows:
                 add(found, place, row, peers)
-    return told(found[key] for key in sorted(found))
+    return print_comparisons(found[key] for key in sorted(found))
 
 
 if __name__ == "__main__":

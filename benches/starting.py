@@ -50,7 +50,7 @@ def cells(asked: argparse.Namespace, world: World) -> Iterator[Cell]:
             yield cell
 
 
-def started(cell: Cell, world: World, folder: Path, alarm: Alarm, ground: ScratchDir) -> tuple[float | None, str]:
+def measure_start(cell: Cell, world: World, folder: Path, alarm: Alarm, ground: ScratchDir) -> tuple[float | None, str]:
     """Seconds from nothing, its daemon included, to when message 0 was due; and what failed or was lost."""
     ready = {cell.axes.language: world.ready[cell.axes.transport, cell.axes.language]}
     work = Work(cell, 0, 0, 0, world.manifests[cell.axes.transport], ready, logs=folder)
@@ -88,7 +88,7 @@ def main(words: Sequence[str] | None = None) -> int:
     asked, world, all_hold = ask.parse_args(words), this_world(), True
     with tempfile.TemporaryDirectory() as folder, Alarm() as alarm, ScratchDir() as ground:
         for cell in cells(asked, world):
-            said, holds = line(cell, *started(cell, world, Path(folder), alarm, ground))
+            said, holds = line(cell, *measure_start(cell, world, Path(folder), alarm, ground))
             print(said, flush=True)
             all_hold = all_hold and holds
     return 0 if all_hold else 1

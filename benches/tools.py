@@ -44,7 +44,7 @@ def _last(cores: str) -> int:
     return int(cores.rpartition(",")[2])
 
 
-def _pinned(core: int, words: Words, places: Mapping[str, object]) -> list[str]:
+def _pin(core: int, words: Words, places: Mapping[str, object]) -> list[str]:
     return ["taskset", "--cpu-list", str(core), *(word.format(**places) for word in words)]
 
 
@@ -102,19 +102,19 @@ class Tool:
         """Runs it once; how many rounds it takes is the tool's own affair."""
         with Run() as run:
             places = _places(run.directory, cores, frame_bytes, rounds)
-            server = _pinned(_last(cores), self.server, places)
-            client = _pinned(_first(cores), self.client, places)
+            server = _pin(_last(cores), self.server, places)
+            client = _pin(_first(cores), self.client, places)
             quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
             serving = run.start(server, env=self.environment, **quiet)
             return self.times * self._asked(run, client, serving)
 
-    def _asked(self, run: Run, client: list[str], serving: subprocess.Popen[str]) -> float:
+    def _ask(self, run: Run, client: list[str], serving: subprocess.Popen[str]) -> float:
         said = ""
         for _ in range(TRIES):
             try:
                 serving.wait(LOOK_S)
             except subprocess.TimeoutExpired:
-                done = run.said(client, PATIENCE_S, env=self.environment)
+                done = run.capture(client, PATIENCE_S, env=self.environment)
                 said = done.stdout + done.stderr
                 if found := re.findall(self.figure, said):
                     return float(found[-1])

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ending import orderly
 from ours import hopmeter
-from pairs import Comparison, told, until_told
+from pairs import Comparison, pair_rounds, print_comparisons
 from programs import python_number
 
 MOST_US = 50_500.0
@@ -49,10 +49,10 @@ def add_bare(found: dict[str, Comparison]) -> None:
 def main() -> int:
     """Every pair is one run of both transports, and of the bare program, beside the budget."""
     found: dict[str, Comparison] = {}
-    for _ in until_told(found.values()):
+    for _ in pair_rounds(found.values()):
         add_ours(found)
         add_bare(found)
-    return told(found.values())
+    return print_comparisons(found.values())
 
 
 if __name__ == "__main__":

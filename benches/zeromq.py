@@ -10,7 +10,7 @@ from itertools import product
 
 from ending import orderly
 from ours import hopmeter
-from pairs import ROUNDS, Comparison, in_turn, told, until_told
+from pairs import ROUNDS, Comparison, in_turn, pair_rounds, print_comparisons
 from programs import APART, TOGETHER, Program, number
 
 REQREP = Program("reqrep.c", ("zmq",))
@@ -64,11 +64,11 @@ def ours(kind: str, cores: str, frame_bytes: int) -> float:
 def main() -> int:
     """Ten pairs of every endpoint, place and size."""
     found = {each: Comparison(name(*each), LIMITS[each[1]]) for each in product(KINDS, LIMITS, ROUNDS)}
-    for index in until_told(found.values()):
+    for index in pair_rounds(found.values()):
         for each, comparison in found.items():
             if comparison.wants_more:
                 comparison.add(*in_turn(index, partial(ours, *each), partial(theirs, *each)))
-    return told(found.values())
+    return print_comparisons(found.values())
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ TRIES = 200
 HEAD = 64
 
 
-def settled(port: int) -> Any:
+def configure(port: int) -> Any:
     """What the adapter settles by default: shared memory alone, and a send waits until it was read."""
     config = ecal.Configuration()
     config.registration.local.udp.port = config.registration.network.udp.port = port
@@ -38,7 +38,7 @@ def settled(port: int) -> Any:
     return config
 
 
-def opened(config: Any, name: str) -> Any:
+def open_publisher(config: Any, name: str) -> Any:
     """A publisher, once eCAL is started: that cannot be before the fork."""
     if not ecal.initialize(config, name, ecal.init.PUBLISHER | ecal.init.SUBSCRIBER):
         raise SystemExit("eCAL does not start")
@@ -48,7 +48,7 @@ def opened(config: Any, name: str) -> Any:
 def pass_on(config: Any) -> None:
     """What the other process does, until it is asked to end: memory files of one that is killed would stay."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-    publisher = opened(config, BACK)
+    publisher = open_publisher(config, BACK)
     subscriber = ecal.Subscriber(THERE, config=config.subscriber)
     subscriber.set_receive_callback(lambda _topic, _type, data: publisher.send(data.buffer))
     signal.sigwait({signal.SIGTERM})
@@ -60,7 +60,7 @@ def pass_on(config: Any) -> None:
 
 def median_ns(config: Any, frame: bytes, rounds: int) -> int:
     """Calls until the other process answers; then the frame goes there and back."""
-    publisher, came = opened(config, THERE), queue.SimpleQueue[tuple[int, bytes]]()
+    publisher, came = open_publisher(config, THERE), queue.SimpleQueue[tuple[int, bytes]]()
 
     def receive(_topic: Any, _type: Any, data: Any) -> None:
         message = data.buffer
@@ -102,10 +102,10 @@ def main(frame: bytes, rounds: int, cores: str) -> None:
         bare.pin(cores)
         child = bare.other_process(cores)
         if child == 0:
-            pass_on(settled(port))
+            pass_on(configure(port))
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         try:
-            print(median_ns(settled(port), frame, rounds))
+            print(median_ns(configure(port), frame, rounds))
         finally:
             bare.end(child)
             ecal.finalize()

@@ -35,7 +35,7 @@ def serve(endpoint: str, sleep_ms: float) -> None:
         server.send_multipart([client, frame.bytes[:1] + REPLY[1:]])
 
 
-def measured(servers: list[zmq.Socket[bytes]], frames: int, size: int) -> float:
+def measure(servers: list[zmq.Socket[bytes]], frames: int, size: int) -> float:
     """The mean of what follows the warm-up."""
     took = []
     poller = zmq.Poller()
@@ -71,7 +71,7 @@ def main(frames: int, size: int, sleeps_ms: list[float]) -> None:
             servers = [context.socket(zmq.DEALER) for _ in sleeps_ms]
             for index, server in enumerate(servers):
                 server.connect(f"ipc://{folder}/{index}")
-            print(measured(servers, frames, size))
+            print(measure(servers, frames, size))
         finally:
             for child in children:
                 os.kill(child, signal.SIGKILL)

@@ -64,7 +64,7 @@ def of_sockets(out: socket.socket, into: socket.socket) -> tuple[Send, Receive]:
     return lambda frame: out.sendall(LENGTH.pack(len(frame)) + frame), receive
 
 
-def measured(send: Send, receive: Receive, frame: bytes, rounds: int) -> float:
+def measure(send: Send, receive: Receive, frame: bytes, rounds: int) -> float:
     """The median round trip in microseconds."""
     took = []
     for _ in range(WARMUP + rounds):
@@ -92,7 +92,7 @@ def main(kind: str, frame: bytes, rounds: int, core: str) -> None:
         if child == 0:
             answer(*(of_zeromq(folder, False) if kind == "zeromq" else of_sockets(*ends)))
         try:
-            print(measured(*(of_zeromq(folder, True) if kind == "zeromq" else of_sockets(*ends)), frame, rounds))
+            print(measure(*(of_zeromq(folder, True) if kind == "zeromq" else of_sockets(*ends)), frame, rounds))
         finally:
             bare.end(child)
 

@@ -36,7 +36,7 @@ def pass_on_alike(receive: Receive, send: Send) -> None:
     while True:
         frame = receive()
         arrived_ns = time.monotonic_ns()
-        seq = numbered(frame)[0]
+        seq = read_numbers(frame)[0]
         forwarded_ns = time.monotonic_ns()
         send(frame)
         kept.append((seq, arrived_ns, forwarded_ns))
@@ -67,7 +67,7 @@ def median_alike_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> 
         send(bytes(buffer))
         came = receive()
         arrived_ns = time.monotonic_ns()
-        came_seq, due_ns, sent_ns = numbered(came)
+        came_seq, due_ns, sent_ns = read_numbers(came)
         assert (came_seq, len(came)) == (seq, len(frame)), "what came back is not what was sent"
         kept.append((seq, due_ns, sent_ns, arrived_ns))
         return arrived_ns - sent_ns
@@ -75,7 +75,7 @@ def median_alike_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> 
     return bare.median_ns(round_trip, rounds)
 
 
-def numbered(frame: bytes) -> tuple[int, int, int]:
+def read_numbers(frame: bytes) -> tuple[int, int, int]:
     """Which message it is, when it was due and when sent."""
     run, seq, due_ns, sent_ns = HEADER.unpack_from(frame)
     assert run == RUN, "a message of another run"

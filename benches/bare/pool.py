@@ -32,7 +32,7 @@ def work(sleep_ms: float) -> int:
     return int(frame[0, 0, 0])
 
 
-def measured(pool: multiprocessing.pool.Pool, image: np.ndarray, frames: int, sleeps_ms: list[float]) -> list[int]:
+def measure(pool: multiprocessing.pool.Pool, image: np.ndarray, frames: int, sleeps_ms: list[float]) -> list[int]:
     """From the first task to the last answer of each frame, in nanoseconds."""
     took = []
     for number in range(WARMUP + frames):
@@ -55,7 +55,7 @@ def main() -> None:
     try:
         with multiprocessing.get_context("fork").Pool(len(sleeps_ms), attach, (own.name, shape)) as pool:
             image = np.ndarray(shape, np.uint8, own.buf)
-            print(statistics.median(measured(pool, image, frames, sleeps_ms)) / 1000)
+            print(statistics.median(measure(pool, image, frames, sleeps_ms)) / 1000)
             del image
     finally:
         own.unlink()

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 BENCHES = Path(__file__).parents[2] / "benches"
 PATIENCE_S = 60
 SHARED = "/dev/shm/*hm_{run}_*"
@@ -38,8 +40,6 @@ def main():
 STUBBORN = """
 import os, signal, tempfile, time
 from pathlib import Path
-
-pytestmark = pytest.mark.slow
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 tempfile.mkstemp()
 Path(f"/dev/shm/hm_{os.environ['HOPMETER_BENCH_RUN']}_file").touch()
@@ -90,11 +90,11 @@ def living(run: str) -> list[str]:
     return found
 
 
-def shared(run: str) -> list[str]:
+def shared_memory(run: str) -> list[str]:
     return [str(path) for path in Path("/").glob(SHARED.format(run=run).lstrip("/"))]
 
 
-def ended(process: subprocess.Popen[str], number: signal.Signals | None) -> int:
+def end(process: subprocess.Popen[str], number: signal.Signals | None) -> int:
     if number is not None:
         process.send_signal(number)
     return process.wait(PATIENCE_S)
@@ -106,15 +106,15 @@ def ended(process: subprocess.Popen[str], number: signal.Signals | None) -> int:
 )
 def test_fast_dds_alone_leaves_no_segment(number: signal.Signals | None, code: int) -> None:
     with bench(MEETS, 4 if number is None else PATIENCE_S) as (process, run, folder):
-        until(lambda: shared(run))
-        assert ended(process, number) == code
-    assert not (living(run) or shared(run) or folder.exists())
+        until(lambda: shared_memory(run))
+        assert end(process, number) == code
+    assert not (living(run) or shared_memory(run) or folder.exists())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_programs_that_do_not_want_to_end_are_ended(number: signal.Signals) -> None:
     with bench(STAYS) as (process, run, folder):
-        until(lambda: shared(run))
+        until(lambda: shared_memory(run))
         assert len(living(run)) >= 1
-        assert ended(process, number) == 130
-    assert not (living(run) or shared(run) or folder.exists())
+        assert end(process, number) == 130
+    assert not (living(run) or shared_memory(run) or folder.exists())

@@ -40,7 +40,7 @@ def test_each_is_told_at_the_end_with_what_it_missed(tmp_path: Path) -> None:
     process = every(tmp_path, missed=missed, broken="raise KeyError('row')", good="print('left out, run this')")
     said, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
-    assert said.startswith("3 benches of 10 pairs: about 2 minutes, up to three times that")
+    assert said.startswith("3 benches of 10 pairs: about 2 minutes, up to three times as long")
     assert ending(said) == [
         *("missed missed", "a row 1.20 limit 1.05: MISSED"),
         *("broken failed", "it ended with 1: KeyError: 'row'"),

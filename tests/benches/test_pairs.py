@@ -15,17 +15,17 @@ BENCHES = Path(__file__).parents[2] / "benches"
 ASKED = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
-from pairs import Comparison, told, until_told
+from pairs import Comparison, print_comparisons, pair_rounds
 ratios, (limit, most) = json.loads(sys.argv[2]), json.loads(sys.argv[3])
 found = Comparison("a row", limit, most=most)
-for number in until_told([found]):
+for number in pair_rounds([found]):
     found.add(ratios[number], 1.0)
-print(json.dumps([found.pairs, found.verdict, told([found])]))
+print(json.dumps([found.pairs, found.verdict, print_comparisons([found])]))
 """
 AT_ONCE, LATER = 10, 30
 
 
-def asked(ratios: list[float], limit: float | None, most: float | None = None) -> list[Any]:
+def run_rounds(ratios: list[float], limit: float | None, most: float | None = None) -> list[Any]:
     """How many pairs were taken, what the verdict is and the exit code."""
     command = [sys.executable, "-c", ASKED, str(BENCHES), json.dumps(ratios), json.dumps([limit, most])]
     said = subprocess.check_output(command, text=True, env={**os.environ, "HOPMETER_PAIRS": str(AT_ONCE)})
@@ -51,9 +51,9 @@ def around(middle: float, spread: float) -> list[float]:
 def test_a_limit_holds_by_the_median_and_is_missed_by_the_whole_interval(
     ratios: list[float], limit: float | None, pairs: int, verdict: str, code: int
 ) -> None:
-    assert asked(ratios, limit) == [pairs, verdict, code]
+    assert run_rounds(ratios, limit) == [pairs, verdict, code]
 
 
 def test_the_worse_of_two_limits_counts_where_theirs_stays_within_it() -> None:
-    assert asked(around(1.10, 0.01), 1.2, most=1.05) == [LATER, "MISSED", 1]
-    assert asked(around(1.10, 0.01), 1.2, most=0.5) == [AT_ONCE, "holds", 0]
+    assert run_rounds(around(1.10, 0.01), 1.2, most=1.05) == [LATER, "MISSED", 1]
+    assert run_rounds(around(1.10, 0.01), 1.2, most=0.5) == [AT_ONCE, "holds", 0]

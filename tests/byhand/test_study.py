@@ -18,6 +18,8 @@ from hopmeter.manifest.interpreter import NoPythonError, system
 from hopmeter.system import paths
 from tests.byhand.running import started
 
+pytestmark = pytest.mark.slow
+
 HAS_RING = any((folder / "libhopmeter_shm.so").exists() for folder in paths.node_folders())
 HAS_MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/bin") and importlib.util.find_spec("paho")
 
@@ -134,8 +136,6 @@ def test_ctrl_c_at_one_end_ends_both_and_keeps_what_was_measured(end: str, tmp_p
 
 TWOS = """
 import numpy
-
-pytestmark = pytest.mark.slow
 ones = numpy.ones
 numpy.ones = lambda shape, *rest, **named: ones(shape, *rest, **named) * (2 if shape == (20, 30) else 1)
 """

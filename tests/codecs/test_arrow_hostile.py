@@ -22,6 +22,8 @@ from hopmeter.codecs import CodecError, decode, encode, named
 from hopmeter.codecs.arrow_messages import message_of
 from hopmeter.codecs.header import PREFIX, pack
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = Path(__file__).with_name("arrow_damage.py")
 MUTATIONS = int(os.environ.get("HOPMETER_ARROW_MUTATIONS", "40000"))
 """A few thousand a second: some 10 to 20 s."""
@@ -31,8 +33,6 @@ HANGS_S = 300
 READS = """
 import json, sys
 from hopmeter.codecs import CodecError, decode
-
-pytestmark = pytest.mark.slow
 try:
     found = decode([bytes.fromhex(frame) for frame in json.load(sys.stdin)])
 except CodecError as refusal:

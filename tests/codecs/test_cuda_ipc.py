@@ -21,6 +21,8 @@ from hopmeter.codecs.cuda import driver, wire
 from hopmeter.codecs.cuda.mappings import MAPPINGS
 from hopmeter.codecs.header import PREFIX
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 NAMES = ["lent", "torch", "jax", "paddle", "tensorflow", "cupy"]
 
@@ -256,8 +258,6 @@ import cuda_peer
 cuda_peer.pretend(sys.argv[2])
 from hopmeter.codecs import Lender, encode
 from hopmeter.codecs.cuda.borrowing import borrowed
-
-pytestmark = pytest.mark.slow
 hold, lender = borrowed(bytes.fromhex(sys.argv[3])), Lender()
 tensor = cuda_peer.Tensor(cuda_peer.memory(cuda_peer.allocated(), (4,), "f4"))
 child = os.fork()

@@ -11,10 +11,10 @@ import pytest
 from tests.cells import MEASURED
 from tests.end_to_end.conftest import Ran
 
+pytestmark = pytest.mark.slow
+
 LIAR = """
 import pickle
-
-pytestmark = pytest.mark.slow
 
 def encode(obj):
     return [pickle.dumps(obj)]

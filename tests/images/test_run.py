@@ -26,6 +26,8 @@ from tests.cells import MEASURED
 from tests.images.made import Pixels, image, pixels, video
 from tests.node.driver import QUEUES
 
+pytestmark = pytest.mark.slow
+
 MESSAGES = 8
 HEADER_BYTES = 64
 NO_SAMPLE = 3
@@ -48,8 +50,6 @@ ADAPTER = (
     QUEUES
     + """
 from pathlib import Path
-
-pytestmark = pytest.mark.slow
 
 class Witness(Subscriber):
     def __init__(self, line, kept):
