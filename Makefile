@@ -148,6 +148,7 @@ docs: $(STAMPS)/develop
 	mkdocs build
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps -p hopmeter-instrument
 	cp -r $(or $(CARGO_TARGET_DIR),target)/doc build/docs/rust
+	@echo 'docs: build/docs/index.html. The search needs a server: python -m http.server --directory build/docs'
 
 # In Rust with the toolchain's component llvm-tools: rustup component add llvm-tools.
 coverage: $(STAMPS)/develop
