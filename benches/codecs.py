@@ -22,7 +22,7 @@ import numpy as np
 from ending import Run, orderly
 from pairs import PAIRS, Comparison, print_comparisons
 
-from hopmeter.codecs import CodecError, decode, encode, missing, named, names, packing
+from hopmeter.codecs import CodecError, comparison_codec, comparison_codecs, decode, encode, install_hint, packing
 
 ROUND_S = 0.02
 MOST_S = 300.0
@@ -144,7 +144,7 @@ def python_with(framework: str) -> str:
     # Not needed by those that the system's Python runs, which has not all that hopmeter's manifests need.
     from hopmeter.manifest import codec_interpreter, interpreter
 
-    if not missing(framework):
+    if not install_hint(framework):
         return sys.executable
     with contextlib.suppress(interpreter.NoPythonError):
         if codec_interpreter.has(interpreter.system(), framework):
@@ -165,7 +165,7 @@ def compare_with_budget(number: int, row: Row, python: str) -> Comparison:
 
 def compare(name: str, what: Any) -> Comparison:
     """NumPy's own way against a codec to compare with, both in this process, round by round."""
-    array, codec = numbers(Row("numpy", what, 2, np.asarray, np.asarray)), named(name)
+    array, codec = numbers(Row("numpy", what, 2, np.asarray, np.asarray)), comparison_codec(name)
     shape, dtype = what
     found = Comparison(f"numpy {'x'.join(map(str, shape))} {dtype} / {name}", None)
     ours = best(lambda: decode(encode(array)))
@@ -177,19 +177,19 @@ def compare(name: str, what: Any) -> Comparison:
 
 def main() -> int:
     """Rows of a framework that no Python here has are told with the command that gets it; one that fails, fails."""
-    if not missing("paddle") and not missing("tensorflow"):
+    if not install_hint("paddle") and not install_hint("tensorflow"):
         importlib.import_module("paddle")  # importing it after TensorFlow crashes
     found, troubles = [], []
     for number, row in enumerate(rows()):
         python = python_with(row.framework)
         if not python:
-            print(f"{row.name}: left out, {missing(row.framework)}")
+            print(f"{row.name}: left out, {install_hint(row.framework)}")
             continue
         try:
             found.append(compare_with_budget(number, row, python))
         except (WrongError, CodecError) as error:
             troubles.append(f"{row.name}: FAILED: {error}")
-    found += [compare(name, what) for name in names() for what in (ARRAY, IMAGE)]
+    found += [compare(name, what) for name in comparison_codecs() for what in (ARRAY, IMAGE)]
     code = print_comparisons(found)
     print(*troubles, sep="\n", end="\n" if troubles else "")
     return 1 if troubles else code

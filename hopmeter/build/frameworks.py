@@ -9,7 +9,7 @@ from pathlib import Path
 from hopmeter.build.command import BuildError
 from hopmeter.build.python import install as install_packages
 from hopmeter.build.python import make
-from hopmeter.codecs import lookup, naming
+from hopmeter.codecs import comparison, lookup
 from hopmeter.errors import UsageError
 from hopmeter.manifest import codec_interpreter
 from hopmeter.manifest.interpreter import NoPythonError, folder, ours, own
@@ -44,7 +44,7 @@ class State:
 
 def chosen(names: Iterable[str]) -> list[str]:
     """Those asked for, `all` being every one that needs no GPU. `UsageError` for names that are none."""
-    known = [*lookup.codecs(), *naming.names(), *EXTRAS]
+    known = [*lookup.codecs(), *comparison.comparison_codecs(), *EXTRAS]
     wanted = dict.fromkeys(names)
     for name in wanted:
         if name not in (*known, ALL):
@@ -102,7 +102,7 @@ def _alone(name: str) -> str | None:
 
 def states() -> list[State]:
     """Every codec: what is here, in which version, and what gets what is not."""
-    return [_state(name) for name in (*lookup.codecs(), *naming.names())]
+    return [_state(name) for name in (*lookup.codecs(), *comparison.comparison_codecs())]
 
 
 def _state(name: str) -> State:

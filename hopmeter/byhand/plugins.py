@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from hopmeter.codecs import encode, missing
-from hopmeter.codecs.lookup import apart
+from hopmeter.codecs import encode, install_hint
+from hopmeter.codecs.lookup import own_packages
 from hopmeter.codecs.packing import pack_into, packed_bytes
 from hopmeter.node.forms import form_of, forms, place_of
 from hopmeter.system.toml_files import one_of
@@ -74,7 +74,7 @@ def absent(name: str) -> str:
     if name not in PLUGINS:
         return f"plugin {one_of(name, PLUGINS)}"
     # What has an environment of its own is looked for there, transport by transport.
-    return "" if apart(PLUGINS[name].codec) else missing(PLUGINS[name].codec)
+    return "" if own_packages(PLUGINS[name].codec) else install_hint(PLUGINS[name].codec)
 
 
 class Expected:

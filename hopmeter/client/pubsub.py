@@ -34,7 +34,7 @@ def decoder(as_: str | None, device: str | None, share: str | None = None) -> De
     """What makes an object of a payload; UsageError for a framework or a device that there is not."""
     try:
         codec_named("numpy" if as_ is None else as_)
-        devices.checked("cpu" if device is None else device)
+        devices.check_device("cpu" if device is None else device)
     except CodecError as unknown:
         raise UsageError(unknown.what, unknown.remedy) from unknown
     return lambda payload: decode(unpack(payload), as_, device, share)

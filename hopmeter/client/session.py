@@ -75,7 +75,7 @@ def _shareable(share: str | None, kept: int, host: str | None) -> None:
     if share is None:
         return
     try:
-        lending.checked(share)
+        lending.check_share(share)
         Lender(kept).close()
     except CodecError as unknown:
         raise UsageError(unknown.what, unknown.remedy) from unknown

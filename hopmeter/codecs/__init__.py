@@ -4,20 +4,42 @@ object that lies in the memory of the frames. docs/codecs.md tells what travels,
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from hopmeter.codecs.comparison import comparison_codec, comparison_codecs
 from hopmeter.codecs.cuda import lending
 from hopmeter.codecs.cuda.lending import Lender
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import codecs as _codecs
-from hopmeter.codecs.lookup import missing
-from hopmeter.codecs.naming import named, names
+from hopmeter.codecs.lookup import install_hint
 from hopmeter.codecs.reading import object_of
 from hopmeter.codecs.records import register
-from hopmeter.codecs.writing import frames_of, written
+from hopmeter.codecs.writing import frames_by_nodes, frames_of
 
-__all__ = ["CodecError", "Lender", "decode", "encode", "frameworks", "missing", "named", "names", "register"]
+__all__ = [
+    "CodecError",
+    "Lender",
+    "comparison_codec",
+    "comparison_codecs",
+    "decode",
+    "encode",
+    "frameworks",
+    "install_hint",
+    "register",
+]
+
+_RENAMED = {"missing": "install_hint", "named": "comparison_codec", "names": "comparison_codecs"}
+"""Names of the release before, which still work in this one."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _RENAMED:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        warnings.warn(f"hopmeter.codecs.{name} is now `{_RENAMED[name]}`", DeprecationWarning, stacklevel=2)
+        return globals()[_RENAMED[name]]
 
 
 def encode(obj: Any, share: str | Lender | None = None) -> list[Any]:
@@ -29,7 +51,7 @@ def encode(obj: Any, share: str | Lender | None = None) -> list[Any]:
     of Python objects.
     """
     try:
-        return frames_of(obj) if share is None else written(obj, lending.lender(share))
+        return frames_of(obj) if share is None else frames_by_nodes(obj, lending.lender(share))
     except RecursionError as cause:
         raise CodecError("objects nested too deep", "flatten them; a cycle cannot be sent") from cause
 
@@ -45,9 +67,9 @@ def decode(
     GPU memory are opened only with `share="cuda-ipc"`. Raises CodecError, and nothing else, for frames that are damaged
     or hostile.
     """
-    return object_of(frames, as_, device, share is not None and bool(lending.asked(share)))
+    return object_of(frames, as_, device, share is not None and bool(lending.takes_handles(share)))
 
 
 def frameworks() -> list[str]:
-    """The names of all codecs, whether or not what they are for is installed: `missing(name)` tells."""
+    """The names of all codecs, whether or not what they are for is installed: `install_hint(name)` says that."""
     return list(_codecs())

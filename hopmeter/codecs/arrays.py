@@ -41,18 +41,18 @@ def write(array: Array, frames: Frames, framework: str = "numpy", extra: Any = N
     else:
         array, order = np.ascontiguousarray(array), "C"
     key = (array.dtype, array.shape, order, framework, extra, dtype)
-    node, memory = _kept.get(key) or _described(key, array)
+    node, memory = _kept.get(key) or _new_array_node(key, array)
     frames.append(memory(array if order == "C" else array.T))
     return node
 
 
-def described(array: Array, framework: str, extra: Any, dtype: str | None) -> str:
+def array_node(array: Array, framework: str, extra: Any, dtype: str | None) -> str:
     """The node alone of an array whose memory lies side by side."""
     order = "C" if array.flags.c_contiguous else "F"
-    return _described((array.dtype, array.shape, order, framework, extra, dtype), array)[0]
+    return _new_array_node((array.dtype, array.shape, order, framework, extra, dtype), array)[0]
 
 
-def _described(key: Any, array: Array) -> tuple[str, Callable[[Any], memoryview]]:
+def _new_array_node(key: Any, array: Array) -> tuple[str, Callable[[Any], memoryview]]:
     of, shape, order, framework, extra, dtype = key
     node = ["array", framework, dtype or dtypes.to_node(of), list(shape), order, extra]
     written = json.dumps(node, separators=(",", ":"))
@@ -64,12 +64,12 @@ def _described(key: Any, array: Array) -> tuple[str, Callable[[Any], memoryview]
 def _memory_of(dtype: np.dtype[Any], has_bytes: int) -> Callable[[Any], memoryview]:
     if not has_bytes:
         return lambda _: EMPTY
-    if castable(dtype):
+    if is_castable(dtype):
         return lambda array: memoryview(array).cast("B")
     return lambda array: memoryview(array.reshape(-1).view(np.uint8))
 
 
-def castable(dtype: np.dtype[Any]) -> bool:
+def is_castable(dtype: np.dtype[Any]) -> bool:
     """Whether a memoryview of such an array can be cast to bytes: a third of what NumPy's own views cost."""
     return dtype.isnative and dtype.kind in "biuf" and dtype.char != "g" and dtype.type.__module__ == "numpy"
 
@@ -79,21 +79,21 @@ def read(node: list[Any], reading: Reading) -> Maker:
     _, framework, dtype, shape, order, extra = listing(node, 6)
     name = text(framework) if reading.as_ is None else reading.as_
     codec = None if name == "numpy" else codec_named(name)
-    raw = dtypes.raw(dtype) if hasattr(codec, "RAW") else None
+    raw = dtypes.raw_dtype(dtype) if hasattr(codec, "RAW") else None
     of = dtypes.from_node(dtype) if raw is None else raw
     make = _numpy(of, _shape(shape), one_of(order, "C", "F"), reading.frame())
     if codec is None:
-        devices.only_cpu("NumPy", reading.device)
+        devices.refuse_gpu("NumPy", reading.device)
         return make
     more = extra if name == framework else None
     convert = _converter(codec, Wanted(dtype if raw is not None else "", reading.device, more))
     return lambda frames: convert(make(frames))
 
 
-def laid_out(node: list[Any], place: int) -> Maker:
+def array_maker_as_sent(node: list[Any], place: int) -> Maker:
     """What makes NumPy's array of a node in the frame of that place, bytes as wide where NumPy lacks the dtype."""
     _, _, dtype, shape, order, _ = listing(node, 6)
-    of = dtypes.raw(dtype)
+    of = dtypes.raw_dtype(dtype)
     return _numpy(dtypes.from_node(dtype) if of is None else of, _shape(shape), one_of(order, "C", "F"), place)
 
 
@@ -112,7 +112,7 @@ class Wanted:
 def converter(reading: Reading) -> Callable[[Any], Any]:
     """What turns an array into what the receiver asks for; for objects that are arrays among other things."""
     if reading.as_ in (None, "numpy"):
-        devices.only_cpu("NumPy", reading.device)
+        devices.refuse_gpu("NumPy", reading.device)
         return lambda array: array
     return _converter(codec_named(reading.as_ or ""), Wanted("", reading.device, None))
 
@@ -123,7 +123,7 @@ def _converter(codec: ModuleType, wanted: Wanted) -> Callable[[Array], Any]:
         made: Callable[[Array], Any] = codec.from_array(wanted)
         return made
     if hasattr(codec, "adopt"):
-        devices.only_cpu(name, wanted.device)
+        devices.refuse_gpu(name, wanted.device)
         adopted: Callable[[Any], Any] = codec.adopt
         return adopted
     raise CodecError(f"an array cannot be received as {name}", "ask for a framework of arrays, or for none")
@@ -139,17 +139,17 @@ def _shape(node: Any) -> tuple[int, ...]:
 def _numpy(dtype: np.dtype[Any], shape: tuple[int, ...], order: Any, place: int) -> Maker:
     size = math.prod(shape) * dtype.itemsize
     if not size:
-        return _empty(dtype, shape, place)
+        return _empty_array_maker(dtype, shape, place)
     new = np.ndarray
 
     def rows(frames: Any) -> Array:
         data = frames[place]
         if len(data) != size:
-            _sized(data, size)
+            _check_size(data, size)
         return new(shape, dtype, data)
 
     def columns(frames: Any) -> Array:
-        _sized(frames[place], size)
+        _check_size(frames[place], size)
         return new(shape, dtype, frames[place], 0, None, "F")
 
     make = rows if order == "C" else columns
@@ -173,17 +173,17 @@ def _valid_text(array: Array, of: np.dtype[Any], paths: list[tuple[str, ...]]) -
     return array
 
 
-def _sized(data: Any, size: int) -> None:
+def _check_size(data: Any, size: int) -> None:
     if memoryview(data).nbytes != size:
         raise CodecError(f"a frame of {memoryview(data).nbytes} bytes for an array of {size}")
 
 
-def _empty(dtype: np.dtype[Any], shape: tuple[int, ...], place: int) -> Maker:
+def _empty_array_maker(dtype: np.dtype[Any], shape: tuple[int, ...], place: int) -> Maker:
     if math.prod(shape) and len(shape) and math.prod(shape) > 2**20:
         raise CodecError("a long array of nothing")
 
     def make(frames: Any) -> Array:
-        _sized(frames[place], 0)
+        _check_size(frames[place], 0)
         return np.empty(shape, dtype)
 
     return make
@@ -210,13 +210,13 @@ def from_capsule(capsule: Any) -> Array:
     return array
 
 
-def sharing(direct: Callable[[], Callable[[Array], Any]], public: Any, told: Callable[[Any], Any]) -> Any:
+def fastest_loader(direct: Callable[[], Callable[[Array], Any]], public: Any, told: Callable[[Any], Any]) -> Any:
     """What makes a tensor in an array's memory: what `direct` answers where it is there and makes what `public` makes.
 
     A framework's own way inside may be several times faster, but any release may change it, so it is proved once;
     `told` is what has to be equal of a tensor: address, dtype, place, numbers.
     """
-    tried = aligned(np.arange(4, dtype="f4"))
+    tried = aligned_copy(np.arange(4, dtype="f4"))
     try:
         way = direct()
         if told(way(tried)) == told(public(tried)):
@@ -226,17 +226,17 @@ def sharing(direct: Callable[[], Callable[[Array], Any]], public: Any, told: Cal
     return public
 
 
-def native(array: Array) -> Array:
+def to_native_order(array: Array) -> Array:
     """The array in this machine's byte order: a copy where it is not, since tensors know no other."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def writable(array: Array) -> Array:
+def to_writable(array: Array) -> Array:
     """The array, or a copy where its memory must not be written to: some frameworks know no read-only tensor."""
-    return array if array.flags.writeable else aligned(array)
+    return array if array.flags.writeable else aligned_copy(array)
 
 
-def aligned(array: Array) -> Array:
+def aligned_copy(array: Array) -> Array:
     """A copy whose memory begins at a multiple of 64 bytes."""
     room = np.empty(array.nbytes + BYTES_ALIGNED, np.uint8)
     start = -room.ctypes.data % BYTES_ALIGNED

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from hopmeter.codecs import arrow_layout as layout
-from hopmeter.codecs.arrow_types import EXTRA, has_bytes, is_view
+from hopmeter.codecs.arrow_types import EXTRA, has_bytes, has_views
 from hopmeter.codecs.arrow_views import check_views
 from hopmeter.codecs.checks import listing
 from hopmeter.codecs.errors import CodecError
-from hopmeter.codecs.lookup import required
+from hopmeter.codecs.lookup import import_package
 from hopmeter.codecs.reading import Maker, Reading
 
 DEPTH = 32
@@ -21,7 +21,7 @@ DEPTH = 32
 def array_maker(node: Any, of: Any, reading: Reading, depth: int = 0) -> Maker:
     """What makes an array of a type from its parts: its memory is as large as its type demands, but its values are not
     valid until `validate(full=True)` has said so."""
-    pa = required("pyarrow", EXTRA)
+    pa = import_package("pyarrow", EXTRA)
     if depth > DEPTH:
         raise CodecError("types of Arrow nested too deep")
     if isinstance(of, pa.BaseExtensionType):
@@ -31,7 +31,7 @@ def array_maker(node: Any, of: Any, reading: Reading, depth: int = 0) -> Maker:
         return _dictionary(pa, node, of, reading, depth)
     if listing(node, 5)[4] is not None:
         raise CodecError(f"an array of Arrow's {of} with a dictionary")
-    return _plain(pa, node, of, reading, depth)
+    return _plain_array_maker(pa, node, of, reading, depth)
 
 
 def _dictionary(pa: Any, node: Any, of: Any, reading: Reading, depth: int) -> Maker:
@@ -42,13 +42,13 @@ def _dictionary(pa: Any, node: Any, of: Any, reading: Reading, depth: int) -> Ma
         array, found = indices(frames), words(frames)
         array.validate(full=True)
         made = pa.DictionaryArray.from_arrays(array, found, ordered=of.ordered)
-        whole = _within(pa, array, len(found)) if array.null_count else array
+        whole = _indices_below(pa, array, len(found)) if array.null_count else array
         return made if whole is array else pa.DictionaryArray.from_arrays(whole, found, ordered=of.ordered)
 
     return make
 
 
-def _within(pa: Any, array: Any, count: int) -> Any:
+def _indices_below(pa: Any, array: Any, count: int) -> Any:
     """Indices of which those of missing values are below `count` too: Arrow reads them when it joins dictionaries.
 
     pandas writes -1 there, so that others are replaced and not refused.
@@ -62,7 +62,7 @@ def _within(pa: Any, array: Any, count: int) -> Any:
     return pa.Array.from_buffers(array.type, len(array), [marks, kept], -1, array.offset)
 
 
-def _plain(pa: Any, node: list[Any], of: Any, reading: Reading, depth: int) -> Maker:
+def _plain_array_maker(pa: Any, node: list[Any], of: Any, reading: Reading, depth: int) -> Maker:
     layout.check_type(pa, of)
     length, offset = layout.extent(node, of, pa)
     reading.free += 0 if has_bytes(pa, of) else length + offset
@@ -98,16 +98,16 @@ def _from_buffers(pa: Any, of: Any, extent: tuple[int, int], buffers: Maker, bel
 
 def _buffers(pa: Any, of: Any, end: int, present: Any, reading: Reading) -> Maker:
     """What takes an array's buffers from the frames, each of them as large as `end` values take."""
-    found, needed = layout.present_buffers(present, pa, of), layout.least_sizes(pa, of, end)
+    found, needed = layout.buffer_presence(present, pa, of), layout.least_sizes(pa, of, end)
     places = [reading.frame() if one else None for one in found]
     if any(need and place is None for need, place in zip(needed[1:], places[1:], strict=False)):
         raise CodecError(f"an array of Arrow's {of} without the memory of its values")
     if len(places) == 2 and places[0] is None and places[1] is not None and end:
-        return _values_alone(pa.py_buffer, places[1], needed[1])
+        return _values_maker(pa.py_buffer, places[1], needed[1])
     if not end and layout.offset_bytes(pa, of):
         places[1] = None
-    make = _several(pa, list(zip(places, _stand_ins(pa, len(places)), strict=True)), needed)
-    return _buffers_with_views(make, end) if is_view(pa, of) else make
+    make = _buffer_list_maker(pa, list(zip(places, _stand_ins(pa, len(places)), strict=True)), needed)
+    return _buffers_with_views(make, end) if has_views(pa, of) else make
 
 
 def _stand_ins(pa: Any, count: int) -> list[Any]:
@@ -115,17 +115,17 @@ def _stand_ins(pa: Any, count: int) -> list[Any]:
     return [None, *[pa.py_buffer(bytes(8))] * (count - 1)]
 
 
-def _values_alone(wrap: Any, place: int, need: int) -> Maker:
+def _values_maker(wrap: Any, place: int, need: int) -> Maker:
     def make(frames: Sequence[Any]) -> Any:
         values = wrap(frames[place])
         if values.size < need:
-            raise _too_small(values.size, need)
+            raise _size_error(values.size, need)
         return [None, values]
 
     return make
 
 
-def _several(pa: Any, places: list[tuple[int | None, Any]], needed: list[int]) -> Maker:
+def _buffer_list_maker(pa: Any, places: list[tuple[int | None, Any]], needed: list[int]) -> Maker:
     wrap, text = pa.py_buffer, [0] * (len(places) - len(needed))  # views have any number of buffers of text
     plan = [(*place, need) for place, need in zip(places, needed + text, strict=True)]
 
@@ -134,21 +134,21 @@ def _several(pa: Any, places: list[tuple[int | None, Any]], needed: list[int]) -
         for place, instead, need in plan:
             one = instead if place is None else wrap(frames[place])
             if place is not None and one.size < need:
-                raise _too_small(one.size, need)
+                raise _size_error(one.size, need)
             found.append(one)
         return found
 
     return make
 
 
-def _too_small(size: int, need: int) -> CodecError:
+def _size_error(size: int, need: int) -> CodecError:
     return CodecError(f"a frame of {size} bytes for values of Arrow's that take {need}", "send the frames whole")
 
 
 def _buffers_with_views(make: Maker, end: int) -> Maker:
-    def made(frames: Sequence[Any]) -> Any:
+    def build(frames: Sequence[Any]) -> Any:
         found = make(frames)
         check_views(found, end)
         return found
 
-    return made
+    return build

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hopmeter.codecs.arrow_types import is_view
+from hopmeter.codecs.arrow_types import has_views
 from hopmeter.codecs.checks import integer, listing, one_of
 from hopmeter.codecs.errors import CodecError
 
@@ -27,15 +27,15 @@ def extent(node: list[Any], of: Any, pa: Any) -> tuple[int, int]:
     return length, 0 if pa.types.is_null(of) or not length else offset
 
 
-def present_buffers(node: Any, pa: Any, of: Any) -> list[int]:
+def buffer_presence(node: Any, pa: Any, of: Any) -> list[int]:
     """Which buffers there are (1) and which are left out (0), as many as the type has."""
     found = [one_of(one, 0, 1) for one in listing(node)]
     least = of.num_buffers
-    if len(found) < least or (len(found) > least and not is_view(pa, of)):
+    if len(found) < least or (len(found) > least and not has_views(pa, of)):
         raise CodecError(f"an array of Arrow's {of} with {len(found)} buffers, which has {least}")
     if (pa.types.is_null(of) or pa.types.is_union(of)) and found[0]:
         raise CodecError(f"an array of Arrow's {of} that says which values are missing", "send it anew")
-    if not all(found[2:]) and is_view(pa, of):
+    if not all(found[2:]) and has_views(pa, of):
         raise CodecError(f"an array of Arrow's {of} without the text of its views")
     return found
 
@@ -45,7 +45,7 @@ def least_sizes(pa: Any, of: Any, end: int) -> list[int]:
     types, marks = pa.types, _bytes(end)
     if types.is_union(of):
         return [0, end] if of.mode == "sparse" else [0, end, 4 * end]
-    if is_view(pa, of):
+    if has_views(pa, of):
         return [marks, VIEW_BYTES * end]
     if width := offset_bytes(pa, of):
         return [marks, (end + 1) * width if end else 0, 0][: of.num_buffers]
@@ -72,7 +72,7 @@ def _bytes(bits: int) -> int:
 def check_type(pa: Any, of: Any) -> None:
     """CodecError for a type that nobody writes, or whose numbers no type of Arrow's has."""
     types = pa.types
-    if of.num_fields and not any(is_one(of) for is_one in _nested(types)):
+    if of.num_fields and not any(is_one(of) for is_one in _nested_kinds(types)):
         # Rows of views may overlap, and one run may stand for any number of rows.
         raise CodecError(f"arrays of Arrow's {of} have no form on the wire", "cast the column to another type")
     if types.is_decimal(of) and abs(of.scale) > MOST_SCALE:
@@ -81,7 +81,7 @@ def check_type(pa: Any, of: Any) -> None:
         raise CodecError("a union of Arrow's two of whose types have one code")
 
 
-def _nested(types: Any) -> tuple[Any, ...]:
+def _nested_kinds(types: Any) -> tuple[Any, ...]:
     lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
     return (types.is_struct, types.is_union, types.is_map, *lists)
 

@@ -49,24 +49,24 @@ class Table:
     def table(self, slot: int) -> Table | None:
         """A table within this one."""
         at = self.place(slot)
-        return Table(self._data, self._referred(at)) if at else None
+        return Table(self._data, self._target(at)) if at else None
 
     def tables(self, slot: int) -> Iterator[Table]:
         """All tables of a list."""
         first = self.start(slot)
         for number in range(self.length(slot)):
-            yield Table(self._data, self._referred(first + 4 * number))
+            yield Table(self._data, self._target(first + 4 * number))
 
     def start(self, slot: int) -> int:
         """Where the first member of a list stands."""
-        return self._referred(self.place(slot)) + 4
+        return self._target(self.place(slot)) + 4
 
     def length(self, slot: int) -> int:
         """How many bytes a text has, or members a list; 0 if it is left out."""
         at = self.place(slot)
-        return _number(self._data, "<I", self._referred(at)) if at else 0
+        return _number(self._data, "<I", self._target(at)) if at else 0
 
-    def _referred(self, at: int) -> int:
+    def _target(self, at: int) -> int:
         return at + _number(self._data, "<I", at)
 
 
@@ -96,11 +96,11 @@ def contents(data: bytes) -> tuple[int, bool]:
 
     CodecError where they would take far more memory than they have bytes, or the message's buffers have to be inflated.
     """
-    return _known(data) if len(data) <= KEPT_BYTES else _known.__wrapped__(data)
+    return _longest_and_views(data) if len(data) <= KEPT_BYTES else _longest_and_views.__wrapped__(data)
 
 
 @functools.lru_cache(KEPT)
-def _known(data: bytes) -> tuple[int, bool]:
+def _longest_and_views(data: bytes) -> tuple[int, bool]:
     try:
         message = message_of(data)
         _check_costs(message, len(data))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hopmeter.codecs import arrays
-from hopmeter.codecs.arrow_types import is_view
+from hopmeter.codecs.arrow_types import has_views
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.writing import Frames
 
@@ -22,19 +22,19 @@ def parts(pa: Any, array: Any, frames: Frames, before: int = 0) -> str:
     """
     of = array.type
     if of.id in _flat:
-        return _fixed(array, frames, before)
+        return _fixed_width_node(array, frames, before)
     if isinstance(of, pa.BaseExtensionType):
         return parts(pa, array.storage, frames, before)
     if pa.types.is_dictionary(of):
         words = parts(pa, array.dictionary, frames)
-        return _fixed(array.indices, frames, before, words)
+        return _fixed_width_node(array.indices, frames, before, words)
     if pa.types.is_primitive(of) or pa.types.is_decimal(of) or pa.types.is_fixed_size_binary(of):
         _flat.add(of.id)
-        return _fixed(array, frames, before)
-    return _nested(pa, array, frames, before)
+        return _fixed_width_node(array, frames, before)
+    return _nested_node(pa, array, frames, before)
 
 
-def _fixed(array: Any, frames: Frames, before: int, words: str = "null") -> str:
+def _fixed_width_node(array: Any, frames: Frames, before: int, words: str = "null") -> str:
     """Values of one width: of a slice, only its bytes travel."""
     own, width, length = array.buffers(), array.type.bit_width, len(array)
     # The usual: no slice, and nothing is missing.
@@ -43,7 +43,7 @@ def _fixed(array: Any, frames: Frames, before: int, words: str = "null") -> str:
         return f"[{length},0,[0,1],[],{words}]"
     spare, *cuts = extent(array, before, (1, width), own[0] is None)
     frames.extend([memory_of(one)[cut] for one, cut in zip(own, cuts, strict=True) if one is not None])
-    return f"[{before + len(array)},{spare},{_present(own)},[],{words}]"
+    return f"[{before + len(array)},{spare},{_presence(own)},[],{words}]"
 
 
 def extent(array: Any, before: int, widths: tuple[int, ...], all_there: bool) -> tuple[Any, ...]:
@@ -54,7 +54,7 @@ def extent(array: Any, before: int, widths: tuple[int, ...], all_there: bool) ->
     return spare, *(slice(first * width // 8, (end * width + 7) // 8) for width in widths)
 
 
-def _nested(pa: Any, array: Any, frames: Frames, before: int) -> str:
+def _nested_node(pa: Any, array: Any, frames: Frames, before: int) -> str:
     of, own = array.type, array.buffers()
     own = own[: of.num_buffers] if of.num_fields else own
     if of.id not in _bits:
@@ -67,10 +67,10 @@ def _nested(pa: Any, array: Any, frames: Frames, before: int) -> str:
     children = [parts(pa, child, frames, ahead) for child, ahead in below]
     cuts += [slice(None)] * (len(own) - len(cuts))
     frames.extend([memory_of(one)[cut] for one, cut in zip(own, cuts, strict=True) if one is not None])
-    return f"[{before + len(array)},{spare},{_present(own)},[{','.join(children)}],null]"
+    return f"[{before + len(array)},{spare},{_presence(own)},[{','.join(children)}],null]"
 
 
-def _present(buffers: list[Any]) -> str:
+def _presence(buffers: list[Any]) -> str:
     return "[" + ",".join("0" if one is None else "1" for one in buffers) + "]"
 
 
@@ -80,7 +80,7 @@ def _widths(pa: Any, of: Any) -> tuple[int, ...]:
         return (1,)
     if pa.types.is_union(of):
         return (0, 8) if of.mode == "sparse" else (0, 8, 32)
-    return (1, 128) if is_view(pa, of) else ()
+    return (1, 128) if has_views(pa, of) else ()
 
 
 def _children(pa: Any, array: Any, before: int, spare: int) -> list[tuple[Any, int]]:

@@ -9,7 +9,7 @@ from typing import Any
 from hopmeter.codecs.arrow_messages import check_schema
 from hopmeter.codecs.checks import text
 from hopmeter.codecs.errors import CodecError
-from hopmeter.codecs.lookup import required
+from hopmeter.codecs.lookup import import_package
 
 EXTRA = "pyarrow"
 POINTERS = b"POLARS_EXTENSION_TYPE"
@@ -18,7 +18,7 @@ POINTERS = b"POLARS_EXTENSION_TYPE"
 
 def schema_of(node: Any) -> Any:
     """A schema from its IPC message, whose structure Arrow verifies before it reads it."""
-    pa = required("pyarrow", EXTRA)
+    pa = import_package("pyarrow", EXTRA)
     try:
         message = base64.b64decode(text(node), validate=True)
         check_schema(message)
@@ -33,7 +33,7 @@ def schema_of(node: Any) -> Any:
 
 def fields(found: Any) -> Iterator[Any]:
     """All fields of a schema or of a list of them, and all that are within these."""
-    pa = required("pyarrow", EXTRA)
+    pa = import_package("pyarrow", EXTRA)
     extension, is_dictionary = pa.BaseExtensionType, pa.types.is_dictionary
     for field in found:
         yield field
@@ -46,14 +46,14 @@ def fields(found: Any) -> Iterator[Any]:
             yield from fields([of.field(number) for number in range(of.num_fields)])
 
 
-def stored(pa: Any, of: Any) -> Any:
+def storage_type(pa: Any, of: Any) -> Any:
     """What an extension type lies in memory as; any other type is itself."""
     return of.storage_type if isinstance(of, pa.BaseExtensionType) else of
 
 
 def has_bytes(pa: Any, of: Any) -> bool:
     """Whether every row takes at least a bit of a buffer, so that the buffers prove how many there are."""
-    of, types = stored(pa, of), pa.types
+    of, types = storage_type(pa, of), pa.types
     if types.is_fixed_size_binary(of):
         return bool(of.byte_width)
     if types.is_fixed_size_list(of):
@@ -63,7 +63,7 @@ def has_bytes(pa: Any, of: Any) -> bool:
     return not types.is_null(of)
 
 
-def is_view(pa: Any, of: Any) -> bool:
+def has_views(pa: Any, of: Any) -> bool:
     """Whether values are views into as many buffers as there need to be."""
     return bool(pa.types.is_string_view(of) or pa.types.is_binary_view(of))
 

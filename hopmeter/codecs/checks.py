@@ -62,11 +62,11 @@ def mapping(makers: Sequence[tuple[Callable[[Any], Any], Callable[[Any], Any]]])
     if len(makers) <= ALIKE:
         return lambda frames: {key(frames): value(frames) for key, value in makers}
 
-    def many(frames: Any) -> dict[Any, Any]:
+    def make_dict(frames: Any) -> dict[Any, Any]:
         found = keys([key(frames) for key, _ in makers])
         return dict(zip(found, [value(frames) for _, value in makers], strict=True))
 
-    return many
+    return make_dict
 
 
 def buffer(data: Any) -> memoryview:

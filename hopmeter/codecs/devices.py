@@ -11,7 +11,7 @@ SPELLING = re.compile(r"cpu(:0)?|(gpu|cuda)(:[0-9]{1,4})?")
 REMEDY = 'ask for device="cpu", or for none: then what was on a GPU arrives on one where there is one'
 
 
-def checked(asked: str) -> str:
+def check_device(asked: str) -> str:
     """The same word; CodecError for one that names no place."""
     if SPELLING.fullmatch(asked) is None:
         raise CodecError(f"no device {asked[:40]!r}", "ask for cpu, gpu or gpu:1")
@@ -24,9 +24,9 @@ def number(asked: str | None) -> int | None:
     return int(last) if last else None
 
 
-def only_cpu(framework: str, asked: str | None) -> None:
+def refuse_gpu(framework: str, asked: str | None) -> None:
     """CodecError where a GPU is asked for, of a framework whose objects never lie on one."""
-    if asked is not None and not checked(asked).startswith("cpu"):
+    if asked is not None and not check_device(asked).startswith("cpu"):
         raise CodecError(f"what is {framework}'s lies on no GPU, and {asked} was asked for", REMEDY)
 
 
@@ -36,7 +36,7 @@ def gpu(framework: str, asked: str, count: Callable[[], int]) -> int | None:
     `count` tells how many GPUs the framework sees; it is called only where one is asked for. CodecError where that
     one is not there, or for another word.
     """
-    if checked(asked).startswith("cpu"):
+    if check_device(asked).startswith("cpu"):
         return None
     number, there = int(asked.partition(":")[2] or 0), count()
     if number < there:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hopmeter.codecs.checks import integer, listing, text
 from hopmeter.codecs.errors import CodecError
-from hopmeter.codecs.lookup import required
+from hopmeter.codecs.lookup import import_package
 
 Type = np.dtype[Any]
 SIMPLE = re.compile(r"[<>|][biufcmMSUV]\d{1,10}(\[\d{0,10}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?")
@@ -43,23 +43,23 @@ def _field(dtype: Type, name: str) -> list[Any]:
 def from_node(node: Any, depth: int = 0) -> Type:
     """The dtype; CodecError for what `to_node` would not have written."""
     if isinstance(node, str):
-        return _simple(node)
+        return _plain_dtype(node)
     tag, itemsize, fields = listing(node, 3)
     if tag != "struct" or depth > 16:
         raise CodecError("no dtype that hopmeter writes")
     return _struct(integer(itemsize), [listing(field, 4) for field in listing(fields)], depth)
 
 
-def raw(node: Any) -> Type | None:
+def raw_dtype(node: Any) -> Type | None:
     """Bytes as wide as a dtype that NumPy lacks, for frameworks that have it themselves; None for all others."""
     if not isinstance(node, str) or not SMALL_FLOATS.fullmatch(node):
         return None
     return np.dtype("<i2" if node == "bfloat16" else "u1")
 
 
-def _simple(name: str) -> Type:
+def _plain_dtype(name: str) -> Type:
     if SMALL_FLOATS.fullmatch(name):
-        small: Type = np.dtype(getattr(required("ml_dtypes", "jax"), name))
+        small: Type = np.dtype(getattr(import_package("ml_dtypes", "jax"), name))
         return small
     if not SIMPLE.fullmatch(name):
         raise CodecError(f"no dtype that hopmeter writes: {name[:40]!r}")

@@ -40,15 +40,15 @@ def unpack(header: bytes) -> tuple[Any, int, int]:
         raise CodecError("unknown flags in the header", "use one hopmeter at both ends")
     if size != len(header) - PREFIX.size or size > MAX_BODY_BYTES:
         raise CodecError(f"a body of {len(header) - PREFIX.size} bytes says that it has {size}")
-    return _parsed(header[PREFIX.size :]), frames, flags
+    return _parse(header[PREFIX.size :]), frames, flags
 
 
-def _parsed(body: bytes) -> Any:
+def _parse(body: bytes) -> Any:
     try:
-        return json.loads(body.decode("ascii"), parse_constant=_no_constant)
+        return json.loads(body.decode("ascii"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as cause:
         raise CodecError("the header's body is no JSON that hopmeter writes") from cause
 
 
-def _no_constant(name: str) -> None:
+def _refuse_constant(name: str) -> None:
     raise ValueError(name)

@@ -16,7 +16,7 @@ What such a file offers, by name:
 - `from_array(wanted)` where it has arrays: returns what makes one from a NumPy array (`arrays.Wanted`). `RAW = True`
   where it has dtypes itself that NumPy lacks, such as bfloat16.
 - `from_device(wanted)` where it can make one in another process's memory on a GPU (`cuda.ghosts.Ghost`), and its
-  `write` then asks `cuda.nodes.lent` first where `frames` lend (`writing.Lending`).
+  `write` then asks `cuda.nodes.lend_tensor` first where `frames` lend (`writing.Lending`).
 - `adopt(obj)` where an object of another framework can be asked for as one of this.
 - `FORM` where it makes objects of arrays (`forms.Form`): how it makes the ones and the picture that scenarios and
   `hopmeter publish` send, and reads them again by the framework's own means.
@@ -67,13 +67,13 @@ def codec_named(name: str) -> ModuleType:
     return found
 
 
-def required(package: str, extra: str) -> Any:
+def import_package(package: str, extra: str) -> Any:
     """A framework's package, imported; says how to get it where it is not installed."""
     module = sys.modules.get(package)
-    return _imported(package, extra) if module is None else module
+    return _import(package, extra) if module is None else module
 
 
-def _imported(package: str, extra: str) -> Any:
+def _import(package: str, extra: str) -> Any:
     try:
         return importlib.import_module(package)
     except ImportError as cause:
@@ -90,7 +90,7 @@ def command(extra: str) -> str:
     return f"hopmeter build --framework {extra}"
 
 
-def apart(name: str) -> tuple[str, ...]:
+def own_packages(name: str) -> tuple[str, ...]:
     """The packages of a codec that has an environment of its own; none for the others."""
     return tuple(getattr(codec_named(name), "APART", ()))
 
@@ -102,19 +102,19 @@ def package(name: str) -> str:
     return found
 
 
-def missing(name: str) -> str:
+def install_hint(name: str) -> str:
     """Empty if the framework of a codec is installed (it is not imported), else what gets it."""
     root = package(name)
-    if (root in sys.modules or importlib.util.find_spec(root) is not None) and _as_pinned(name):
+    if (root in sys.modules or importlib.util.find_spec(root) is not None) and _has_pinned_version(name):
         return ""
     return f"{name} is not installed: {remedy(codec_named(name).EXTRA)}"
 
 
-def _as_pinned(name: str) -> bool:
+def _has_pinned_version(name: str) -> bool:
     """Whether it is the very version; only what is pinned has one."""
-    if not apart(name):
+    if not own_packages(name):
         return True
-    wanted, _, version = apart(name)[0].partition("==")
+    wanted, _, version = own_packages(name)[0].partition("==")
     try:
         return metadata.version(wanted) == version
     except metadata.PackageNotFoundError:

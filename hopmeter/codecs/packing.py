@@ -52,7 +52,7 @@ def unpack(received: Any) -> list[memoryview]:
         if count > view.nbytes // COUNT.size:
             raise CodecError(f"a message of {view.nbytes} bytes cannot hold {count} frames")
         table = view[: COUNT.size * (count + 1)].tobytes()
-        _, places, end = (_told_kept if count <= KEPT_FRAMES else _told)(table)
+        _, places, end = (_read_layout_cached if count <= KEPT_FRAMES else _read_layout)(table)
     except (struct.error, TypeError, ValueError) as cause:
         raise CodecError("a message too short for its table of frames") from cause
     if end != view.nbytes:
@@ -62,7 +62,7 @@ def unpack(received: Any) -> list[memoryview]:
 
 def _layout_for(frames: Sequence[Any]) -> Layout:
     lengths = tuple([memoryview(frame).nbytes for frame in frames])
-    return (_layout_kept if len(lengths) <= KEPT_FRAMES else _layout)(lengths)
+    return (_layout_cached if len(lengths) <= KEPT_FRAMES else _layout)(lengths)
 
 
 def _layout(lengths: tuple[int, ...]) -> Layout:
@@ -74,11 +74,11 @@ def _layout(lengths: tuple[int, ...]) -> Layout:
     return Layout(struct.pack(f"<{len(lengths) + 1}Q", len(lengths), *lengths), tuple(places), end)
 
 
-def _told(table: bytes) -> Layout:
+def _read_layout(table: bytes) -> Layout:
     """The layout that a table tells; struct.error where the table is cut off."""
     (count,) = COUNT.unpack_from(table)
     return _layout(struct.unpack_from(f"<{count}Q", table, COUNT.size))
 
 
-_layout_kept = functools.lru_cache(KEPT)(_layout)
-_told_kept = functools.lru_cache(KEPT)(_told)
+_layout_cached = functools.lru_cache(KEPT)(_layout)
+_read_layout_cached = functools.lru_cache(KEPT)(_read_layout)

@@ -12,7 +12,7 @@ from hopmeter.codecs import lookup
 from hopmeter.codecs.checks import integer, listing, one_of, text
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.reading import Maker, Reading
-from hopmeter.codecs.writing import Frames, node_of, refused
+from hopmeter.codecs.writing import Frames, node_of, refusal
 
 ZONE = re.compile(r"(?!dateutil|tzlocal)[\w+/:-]{1,64}", re.ASCII)
 PLAIN = (type(None), bool, int, float, str)
@@ -29,7 +29,7 @@ def node(pd: Any, array: Any, frames: Frames, depth: int) -> str:
         return _numpy(array, frames, depth)
     writer = _KINDS.get(kind)
     if writer is None:
-        raise refused(array, "convert the column: `astype`, or `.sparse.to_dense()`")
+        raise refusal(array, "convert the column: `astype`, or `.sparse.to_dense()`")
     return writer(pd, array, frames, depth)
 
 
@@ -43,11 +43,11 @@ def _numpy(array: Any, frames: Frames, depth: int) -> str:
 
 
 def _categorical(pd: Any, array: Any, frames: Frames, depth: int) -> str:
-    parts = (np.asarray(array.codes), counted(pd, array.categories, len(array)), bool(array.ordered))
+    parts = (np.asarray(array.codes), written_out_range(pd, array.categories, len(array)), bool(array.ordered))
     return f'["categorical",{",".join(node_of(part, frames, depth) for part in parts)}]'
 
 
-def _masked(pd: Any, array: Any, frames: Frames, depth: int) -> str:
+def _masked_node(pd: Any, array: Any, frames: Frames, depth: int) -> str:
     return f'["masked",{node_of(array._data, frames, depth)},{node_of(array._mask, frames, depth)}]'
 
 
@@ -57,7 +57,7 @@ def _arrow(pd: Any, array: Any, frames: Frames, depth: int) -> str:
 
 def _string(pd: Any, array: Any, frames: Frames, depth: int) -> str:
     missing = "NA" if array.dtype.na_value is pd.NA else "nan"
-    pa = lookup.required("pyarrow", "pyarrow")
+    pa = lookup.import_package("pyarrow", "pyarrow")
     values = array.__arrow_array__()
     values = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
     return f'["string","{array.dtype.storage}","{missing}",{node_of(values, frames, depth)}]'
@@ -72,12 +72,14 @@ def _moments(pd: Any, array: Any, frames: Frames, depth: int) -> str:
 def _zone(pd: Any, zone: Any) -> str:
     """The name by which the receiver finds the same zone."""
     name, origin = str(zone), type(zone).__module__.partition(".")[0]
-    if ZONE.fullmatch(name) and (origin in ("zoneinfo", "pytz") or (origin == "datetime" and _found(pd, name) == zone)):
+    if ZONE.fullmatch(name) and (
+        origin in ("zoneinfo", "pytz") or (origin == "datetime" and _zone_named(pd, name) == zone)
+    ):
         return name
     raise CodecError(f"the time zone {zone!r} has no name of its own", 'use `tz_convert("Europe/Berlin")` or "UTC"')
 
 
-def _found(pd: Any, name: str) -> Any:
+def _zone_named(pd: Any, name: str) -> Any:
     try:
         return pd.DatetimeTZDtype("ns", name).tz
     except (KeyError, ValueError, TypeError):
@@ -89,11 +91,11 @@ def _periods(pd: Any, array: Any, frames: Frames, depth: int) -> str:
 
 
 def _intervals(pd: Any, array: Any, frames: Frames, depth: int) -> str:
-    left, right = (node_of(counted(pd, ends, 0), frames, depth) for ends in (array.left, array.right))
+    left, right = (node_of(written_out_range(pd, ends, 0), frames, depth) for ends in (array.left, array.right))
     return f'["interval","{array.closed}",{left},{right}]'
 
 
-def counted(pd: Any, index: Any, rows: int) -> Any:
+def written_out_range(pd: Any, index: Any, rows: int) -> Any:
     """A range whose numbers the receiver writes down travels as they are, unless as many codes go with it."""
     is_range = type(index) is pd.RangeIndex and len(index) > rows
     return pd.Index(np.arange(index.start, index.stop, index.step), name=index.name) if is_range else index
@@ -101,7 +103,7 @@ def counted(pd: Any, index: Any, rows: int) -> Any:
 
 _KINDS = {
     "Categorical": _categorical,
-    **dict.fromkeys(MASKED, _masked),
+    **dict.fromkeys(MASKED, _masked_node),
     "ArrowExtensionArray": _arrow,
     **dict.fromkeys(STRINGS, _string),
     "DatetimeArray": _moments,
@@ -111,7 +113,7 @@ _KINDS = {
 }
 
 
-def kept(written: Any) -> type | None:
+def required_dtype(written: Any) -> type | None:
     """The dtype to insist on: pandas would make text of objects that are all text."""
     return object if listing(written)[:1] == ["object"] else None
 
@@ -123,12 +125,16 @@ def maker(pd: Any, written: Any, reading: Reading) -> Maker:
     wants |= {"string": 3, "interval": 3}
     if len(parts) != wants[one_of(kind, *wants)]:
         raise CodecError("values of pandas's with other parts than their kind")
-    makers = dense(parts, reading) if kind in ("categorical", "interval") else [reading.maker(part) for part in parts]
+    makers = (
+        makers_without_ranges(parts, reading)
+        if kind in ("categorical", "interval")
+        else [reading.maker(part) for part in parts]
+    )
     build = _BUILD[kind]
     return lambda frames: build(pd, *[make(frames) for make in makers])
 
 
-def dense(parts: list[Any], reading: Reading) -> list[Maker]:
+def makers_without_ranges(parts: list[Any], reading: Reading) -> list[Maker]:
     """Of these, pandas writes every number of a range down."""
     before, reading.dense = reading.dense, True
     makers = [reading.maker(part) for part in parts]

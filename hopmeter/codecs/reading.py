@@ -52,7 +52,7 @@ class Reading:
     def maker(self, node: Any) -> Maker:
         """What makes the object of a node."""
         if type(node) is not list:
-            return _constant(node)
+            return _constant_maker(node)
         reader = readers().get(node[0]) if node and type(node[0]) is str else None
         if reader is None:
             raise CodecError("a node of an unknown kind", "use one hopmeter at both ends")
@@ -103,13 +103,13 @@ def _plan(key: Any, head: bytes, as_: str | None, device: str | None, share: boo
     if as_ is not None:
         as_ = codec_named(as_).__name__.rpartition(".")[2]
     if device is not None:
-        devices.checked(device)
+        devices.check_device(device)
     reading = Reading(as_, device, share, flags)
     make = reading.maker(node)
     if reading.taken != announced:
         raise CodecError(f"the header announces {announced} frames and describes {reading.taken}")
     if reading.free > FREE_ROWS:
-        make = _borne(make, reading.free)
+        make = _row_checking_maker(make, reading.free)
     if len(head) <= KEPT_HEADER_BYTES:
         if len(_plans) >= KEPT or sum(_held.values()) + len(head) > KEPT_BYTES:
             forget()
@@ -117,16 +117,16 @@ def _plan(key: Any, head: bytes, as_: str | None, device: str | None, share: boo
     return announced + 1, make
 
 
-def _borne(make: Maker, rows: int) -> Maker:
-    def made(frames: Sequence[Any]) -> Any:
+def _row_checking_maker(make: Maker, rows: int) -> Maker:
+    def build(frames: Sequence[Any]) -> Any:
         if rows > FREE_ROWS + sum(memoryview(frame).nbytes for frame in frames):
             raise CodecError(f"{rows} rows that are in no frame", "leave out columns that hold nothing")
         return make(frames)
 
-    return made
+    return build
 
 
-def _constant(value: Any) -> Maker:
+def _constant_maker(value: Any) -> Maker:
     if type(value) is dict:
         raise CodecError("a node of an unknown kind", "use one hopmeter at both ends")
     return lambda _: value

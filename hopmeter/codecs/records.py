@@ -28,7 +28,7 @@ def register(kind: Kind, name: str | None = None) -> Kind:
     return kind
 
 
-def named(name: str, fields: list[str]) -> type:
+def registered_type(name: str, fields: list[str]) -> type:
     """The dataclass that was registered, if its fields are those that were sent."""
     kind = _known.get(name)
     if kind is None:
@@ -38,9 +38,9 @@ def named(name: str, fields: list[str]) -> type:
     return kind
 
 
-def made(kind: type, fields: Iterable[tuple[str, Any]]) -> Any:
+def new_instance(kind: type, fields: Iterable[tuple[str, Any]]) -> Any:
     """An instance with these fields; neither `__init__` nor `__post_init__` runs."""
-    made: Any = object.__new__(kind)
+    instance: Any = object.__new__(kind)
     for name, value in fields:
-        object.__setattr__(made, name, value)
-    return made
+        object.__setattr__(instance, name, value)
+    return instance

@@ -26,7 +26,7 @@ _headers: dict[str, bytes] = {}
 def frames_of(obj: Any) -> Frames:
     """`[header, memory, …]` of any object that a codec knows."""
     whole = _whole.get(type(obj))
-    return whole(obj) if whole else written(obj)
+    return whole(obj) if whole else frames_by_nodes(obj)
 
 
 class Lending(list[Any]):
@@ -37,7 +37,7 @@ class Lending(list[Any]):
         self.lender, self.since, self.flags = lender, lender.next, 0
 
 
-def written(obj: Any, lender: Any = None) -> Frames:
+def frames_by_nodes(obj: Any, lender: Any = None) -> Frames:
     """The same by way of nodes; tensors on a GPU are lent where there is a lender (`cuda.lending.Lender`)."""
     frames: Frames = [None] if lender is None else Lending(lender)
     body = (_writers.get(type(obj)) or writer_of(type(obj)))(obj, frames, 0)
@@ -66,7 +66,7 @@ def writer_of(kind: type) -> Writer:
     raise CodecError(f"no codec for {kind.__module__}.{kind.__qualname__}", f"known are {', '.join(codecs())}")
 
 
-def refused(obj: Any, remedy: str = "") -> CodecError:
+def refusal(obj: Any, remedy: str = "") -> CodecError:
     """The error for a type of a known framework that has no form on the wire."""
     kind = type(obj)
     return CodecError(f"no codec for {kind.__module__}.{kind.__qualname__}", remedy)

@@ -13,7 +13,7 @@ from importlib import machinery, metadata
 from pathlib import Path
 from types import ModuleType
 
-from hopmeter.codecs import lookup, naming
+from hopmeter.codecs import comparison, lookup
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, ours, own, system
 from hopmeter.manifest.model import Offer
 from hopmeter.manifest.requirement import here
@@ -105,7 +105,7 @@ def _is_in(package: str, folders: tuple[Path, ...]) -> bool:
 
 
 def _module(codec: str) -> ModuleType:
-    return naming.named(codec) if codec in naming.names() else lookup.codec_named(codec)
+    return comparison.comparison_codec(codec) if codec in comparison.comparison_codecs() else lookup.codec_named(codec)
 
 
 def _package(codec: str) -> str:

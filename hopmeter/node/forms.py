@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hopmeter.codecs import Lender, decode, encode, frameworks, missing, named, names
+from hopmeter.codecs import Lender, comparison_codec, comparison_codecs, decode, encode, frameworks, install_hint
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Array, Form
 from hopmeter.codecs.lookup import codecs
@@ -29,7 +29,7 @@ def forms() -> dict[str, Form]:
 @functools.cache
 def codec_names() -> tuple[str, ...]:
     """Every codec that can be measured: frameworks that make objects of arrays, then the codecs to compare with."""
-    return (*forms(), *names())
+    return (*forms(), *comparison_codecs())
 
 
 def devices(codec: str) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ def place_of(codec: str, device: str, share: str = "none") -> str:
 
     Raises CodecError where it is not there, or where its memory shall be lent (`cuda-ipc`) and cannot be.
     """
-    if codec in frameworks() and (absent := missing(codec)):
+    if codec in frameworks() and (absent := install_hint(codec)):
         raise CodecError(absent)
     form = form_of(codec)
     if device not in devices(codec):
@@ -87,8 +87,8 @@ def place_of(codec: str, device: str, share: str = "none") -> str:
 
 def encoder_of(codec: str, place: str, settle: Callable[[Any], Any] | None, share: str = "none") -> tuple[Any, Any]:
     """`encode(obj) -> frames` and `decode(frames) -> obj`; `share`: how memory of a GPU is lent, where it is."""
-    if codec in names():
-        module = named(codec)
+    if codec in comparison_codecs():
+        module = comparison_codec(codec)
         return module.encode, module.decode
     if not place:
         return encode, decode

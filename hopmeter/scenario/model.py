@@ -179,7 +179,7 @@ class Axes(Strict):
     codec: Axis[Annotated[str, AfterValidator(_codec), Field(examples=["none", "numpy", "torch"])]] | None = Field(
         None,
         description="Object to frames and back, in Python: none, a framework (`hopmeter.codecs.frameworks()`), or one "
-        "to compare with (`hopmeter.codecs.names()`).",
+        "to compare with (`hopmeter.codecs.comparison_codecs()`).",
     )
     device: Axis[Literal["cpu", "gpu"]] | None = Field(None, description="Where the object of a codec lives.")
     share: Axis[Literal["none", "cuda-ipc"]] | None = Field(

@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from hopmeter.codecs import encode, named
+from hopmeter.codecs import comparison_codec, encode
 
 REFUSED = {
     "INTERVAL_DAY_TIME": "PyArrow has no arrays of it",
@@ -170,7 +170,7 @@ def _of_pandas(table: Any) -> list[Any]:
 def messages() -> list[tuple[str, list[bytes]]]:
     """Their frames, beside the name of the codec that they are for."""
     own = [("", [bytes(frame) for frame in encode(sent)]) for sent in objects()]
-    codec = named("arrow-ipc")
+    codec = comparison_codec("arrow-ipc")
     tables = [pa.table({"a": array}) for array in arrays()]
     sent = [*tables, np.arange(6.0).reshape(2, 3), np.asfortranarray(np.ones((2, 3), "i2"))]
     return own + [("arrow-ipc", [bytes(frame) for frame in codec.encode(one)]) for one in sent]

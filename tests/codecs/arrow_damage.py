@@ -28,7 +28,7 @@ import polars as pl
 import pyarrow as pa
 from arrow_corpus import messages
 
-from hopmeter.codecs import CodecError, decode, encode, named, reading
+from hopmeter.codecs import CodecError, comparison_codec, decode, encode, reading
 from hopmeter.codecs.header import PREFIX, pack
 
 MEMORY = 12 * 2**30
@@ -41,7 +41,7 @@ ASKED: list[str | None] = [None, None, None, None, "polars", "pandas", "numpy", 
 OF_ARROW = (pa.Array, pa.ChunkedArray, pa.Table, pa.RecordBatch)
 ROWS = (*OF_ARROW, pl.Series, pl.DataFrame, pd.Series, pd.DataFrame, np.ndarray)
 READ = (
-    *(repr, len, list, encode, named("arrow-ipc").encode),
+    *(repr, len, list, encode, comparison_codec("arrow-ipc").encode),
     lambda obj: obj.equals(obj),
     lambda obj: obj == obj,
     lambda obj: obj.validate(full=True),
@@ -227,7 +227,7 @@ def one(number: int, corpus: list[tuple[str, list[bytes]]]) -> str:
     asked = dice.choice(ASKED)
     frames = damage(frames, others, dice)
     try:
-        obj = named(codec).decode(frames) if codec else decode(frames, asked)
+        obj = comparison_codec(codec).decode(frames) if codec else decode(frames, asked)
     except CodecError as refusal:
         return f"refused: {refusal}"
     read(obj)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopmeter.codecs import decode, encode, missing
+from hopmeter.codecs import decode, encode, install_hint
 
 
 def aligned(data: Any) -> memoryview:
@@ -45,7 +45,7 @@ def lies_in(address: int, frames: list[Any]) -> bool:
 
 def framework(name: str) -> None:
     """Skips the module, with the command that helps, where a framework is not installed."""
-    without = missing(name)
+    without = install_hint(name)
     if without:
         pytest.skip(without, allow_module_level=True)
 

@@ -41,14 +41,14 @@ def gpu(library: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(driver, "DLPACK_DEVICE", 1)
     monkeypatch.setenv("FAKE_CUDA", "AB")
     monkeypatch.setitem(lookup.codecs(), "lent", cuda_peer.PLAIN)  # type: ignore[arg-type]
-    driver._loaded.cache_clear()
+    driver._load.cache_clear()
     reading.forget()
     cuda_peer.fake().fake_forget()
     yield cuda_peer.fake()
     reading.forget()
     gc.collect()
     left, MAPPINGS._open = dict(MAPPINGS._open), {}
-    driver._loaded.cache_clear()
+    driver._load.cache_clear()
     assert not left
 
 

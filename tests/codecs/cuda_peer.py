@@ -25,7 +25,7 @@ ALLOCATION = 1 << 16
 def pretend(library: str) -> None:
     """The fake in place of the driver; its memory is the host's, and DLPack is told so."""
     driver.LIBRARY, driver.DLPACK_DEVICE = library, 1
-    driver._loaded.cache_clear()
+    driver._load.cache_clear()
 
 
 def fake() -> Any:
@@ -67,7 +67,7 @@ class Tensor:
 
 def _write(obj: Any, frames: Any, depth: int) -> str:
     del depth
-    lent = nodes.lent(obj, frames, "numpy") if isinstance(frames, writing.Lending) else None
+    lent = nodes.lend_tensor(obj, frames, "numpy") if isinstance(frames, writing.Lending) else None
     return lent or arrays.write(obj.array, frames)
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 from carrying import carried
 
-from hopmeter.codecs import CodecError, decode, encode, named
+from hopmeter.codecs import CodecError, comparison_codec, decode, encode
 from hopmeter.codecs.arrow_messages import message_of
 from hopmeter.codecs.header import PREFIX, pack
 
@@ -134,7 +134,7 @@ def test_a_view_of_a_missing_value_that_leads_nowhere_is_refused() -> None:
     head, marks, views, data = [bytearray(frame) for frame in encode(text)]
     views[16:20] = (2**31 - 1).to_bytes(4, "little")
     assert outcome([head, marks, views, data]).startswith("refused views")
-    codec = named("arrow-ipc")
+    codec = comparison_codec("arrow-ipc")
     kind, message = codec.encode(pa.table({"a": text}))
     place = bytes(message).index(bytes(encode(text)[2])) + 16
     message = bytearray(message)
@@ -154,7 +154,7 @@ def test_an_empty_array_that_begins_elsewhere_is_one_that_begins_nowhere() -> No
 
 
 def test_an_empty_array_in_a_stream_that_begins_elsewhere_is_refused() -> None:
-    codec = named("arrow-ipc")
+    codec = comparison_codec("arrow-ipc")
     kind, message = codec.encode(pa.table({"a": pa.array([[], []], pa.list_(pa.list_(pa.int8())))}))
     assert codec.decode([kind, message]).num_rows == 2
     read = pa.ipc.open_stream(pa.py_buffer(message)).read_all()
@@ -246,12 +246,12 @@ def test_a_compressed_stream_is_refused_before_it_is_inflated(compression: str) 
             stream.write_table(table)
         before = pa.default_memory_pool().bytes_allocated()
         with pytest.raises(CodecError, match="compressed"):
-            named("arrow-ipc").decode([b"table", sink.getvalue()])
+            comparison_codec("arrow-ipc").decode([b"table", sink.getvalue()])
         assert pa.default_memory_pool().bytes_allocated() - before < 10**6
 
 
 def test_rows_of_a_stream_that_are_in_no_frame_are_few() -> None:
-    codec = named("arrow-ipc")
+    codec = comparison_codec("arrow-ipc")
     for column in (pa.nulls(2**24), pa.array([None]).cast(pa.list_(pa.null()))):
         frames = codec.encode(pa.table({"a": column}))
         if len(column) == 1:

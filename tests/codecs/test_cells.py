@@ -17,7 +17,7 @@ import pytest
 
 from hopmeter import manifest
 from hopmeter.byhand.plugins import absent
-from hopmeter.codecs.lookup import apart, codecs
+from hopmeter.codecs.lookup import codecs, own_packages
 from hopmeter.manifest.readiness import Readiness, readiness
 from hopmeter.node.forms import forms
 from tests.byhand.running import started
@@ -37,7 +37,7 @@ def heavy() -> list[str]:
 def cases() -> list[tuple[str, str]]:
     """Shared memory for each; for what has environments of its own one with a transport's packages too; and PyTorch
     over a transport of the system's Python, which alone has it without CUDA."""
-    beside = [("zeromq", codec) for codec in heavy() if apart(codec)]
+    beside = [("zeromq", codec) for codec in heavy() if own_packages(codec)]
     return [*(("shm", codec) for codec in heavy()), *beside, ("ros1", "torch")]
 
 
@@ -91,7 +91,7 @@ def test_objects_come_through_by_hand_as_they_were_sent(tmp_path: Path) -> None:
     if not here:
         pytest.skip(f"none of {', '.join(heavy())} is here: hopmeter build zeromq --framework NAME")
     # Those beside hopmeter's own packages take one way, and a second or ten each.
-    plugins = [*filter(apart, here), *[codec for codec in here if not apart(codec)][:1]]
+    plugins = [*filter(own_packages, here), *[codec for codec in here if not own_packages(codec)][:1]]
     words = ["--plugins", *plugins, "--mwares", "zeromq", "--width", "30", "--height", "20", "--rate", "50"]
     words += ["--trials", str(MESSAGES), "--folder", str(tmp_path / "meeting"), "--out", str(tmp_path / "out")]
     with (

@@ -10,22 +10,23 @@ import pyarrow as pa
 import pytest
 from carrying import received
 
-from hopmeter.codecs import CodecError, named, names
+from hopmeter import codecs
+from hopmeter.codecs import CodecError, comparison_codec, comparison_codecs
 
 NAMES = ["arrow-ipc", "json-base64", "msgpack", "pickle-in-band", "pickle-out-of-band", "protobuf", "safetensors"]
 SAFE = [name for name in NAMES if not name.startswith("pickle")]
 
 
 def test_every_codec_is_found_by_its_file() -> None:
-    assert names() == NAMES
+    assert comparison_codecs() == NAMES
     with pytest.raises(CodecError, match="known are arrow-ipc"):
-        named("pickle")
+        comparison_codec("pickle")
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("array", [np.arange(12.0).reshape(3, 4), np.zeros((2, 3, 3), "u1"), np.arange(3, dtype="i8")])
 def test_arrays_come_back_equal(name: str, array: Any) -> None:
-    codec = named(name)
+    codec = comparison_codec(name)
     back = codec.decode(received(codec.encode(array)))
     assert (back.dtype, back.shape, back.tolist()) == (array.dtype, array.shape, array.tolist())
 
@@ -33,15 +34,15 @@ def test_arrays_come_back_equal(name: str, array: Any) -> None:
 def test_what_holds_arrays_comes_back_where_there_is_a_form_for_it() -> None:
     sent: Any = {"a": np.arange(3), "b": np.ones(2)}
     for name in ("msgpack", "json-base64", "safetensors", "pickle-in-band"):
-        back = named(name).decode(received(named(name).encode(sent)))
+        back = comparison_codec(name).decode(received(comparison_codec(name).encode(sent)))
         assert {key: value.tolist() for key, value in back.items()} == {"a": [0, 1, 2], "b": [1, 1]}
     table = pa.table({"a": [1, None], "b": ["x", "y"]})
-    assert named("arrow-ipc").decode(received(named("arrow-ipc").encode(table))).equals(table)
+    assert comparison_codec("arrow-ipc").decode(received(comparison_codec("arrow-ipc").encode(table))).equals(table)
 
 
 @pytest.mark.parametrize("name", SAFE)
 def test_what_has_no_form_and_what_was_damaged_is_refused(name: str) -> None:
-    codec, dice = named(name), random.Random(6)
+    codec, dice = comparison_codec(name), random.Random(6)
     with pytest.raises(CodecError):
         codec.encode(object())
     whole = [bytes(frame) for frame in codec.encode(np.arange(20.0))]
@@ -60,9 +61,17 @@ def test_what_has_no_form_and_what_was_damaged_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["msgpack", "protobuf"])
 def test_text_of_what_is_no_character_is_refused(name: str) -> None:
-    codec = named(name)
+    codec = comparison_codec(name)
     (frame,) = codec.encode(np.array(["abc"]))
     assert codec.decode([frame]).tolist() == ["abc"]
     forged = bytes(frame).replace("a".encode("utf-32-le"), b"\xff" * 4)
     with pytest.raises(CodecError, match="character 0x"):
         codec.decode([forged])
+
+
+@pytest.mark.parametrize(("old", "new"), [("named", "comparison_codec"), ("names", "comparison_codecs")])
+def test_a_name_of_the_release_before_still_works_and_warns(old: str, new: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"codecs.{old} is now `{new}`"):
+        assert getattr(codecs, old) is getattr(codecs, new)
+    with pytest.raises(AttributeError, match="unheard_of"):
+        _ = codecs.unheard_of  # type: ignore[attr-defined]

@@ -28,7 +28,7 @@ class Own(cuda_peer.Tensor):
 
 def _write(obj: Own, frames: Any, depth: int) -> str:
     del depth
-    lent = nodes.lent(obj, frames, "lent") if isinstance(frames, writing.Lending) else None
+    lent = nodes.lend_tensor(obj, frames, "lent") if isinstance(frames, writing.Lending) else None
     return lent or arrays.write(obj.array, frames, "lent")
 
 

@@ -130,6 +130,6 @@ def test_this_machine_has_no_driver_and_says_so(sender: Any) -> None:
 
 def test_a_driver_without_gpus_is_told_by_name(gpu: Any, sender: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_CUDA", "")
-    driver._loaded.cache_clear()
+    driver._load.cache_clear()
     with pytest.raises(CodecError, match=r"cuInit of NVIDIA's driver: CUDA_ERROR_NO_DEVICE"):
         opened(sender.frames())

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from carrying import before_tensorflow, opened, received
 
-from hopmeter.codecs import CodecError, Lender, decode, encode, lookup, missing
+from hopmeter.codecs import CodecError, Lender, decode, encode, install_hint, lookup
 from hopmeter.codecs.cuda import driver, wire
 from hopmeter.codecs.cuda.mappings import MAPPINGS
 from hopmeter.codecs.header import PREFIX
@@ -31,8 +31,8 @@ NAMES = ["lent", "torch", "jax", "paddle", "tensorflow", "cupy"]
 def test_a_tensor_arrives_in_the_very_memory_of_its_sender(
     name: str, gpu: Any, started: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if name != "lent" and missing(name):
-        pytest.skip(missing(name))
+    if name != "lent" and install_hint(name):
+        pytest.skip(install_hint(name))
     if name == "cupy":
         monkeypatch.setattr(lookup.codec_named("cupy"), "_count", lambda _: 1)
     before_tensorflow()
@@ -114,11 +114,11 @@ def test_the_gpu_is_found_by_its_uuid_however_it_is_numbered_here(
 ) -> None:
     assert opened(sender.frames(device="B")).device == 1
     monkeypatch.setenv("FAKE_CUDA", "BA")
-    driver._loaded.cache_clear()
+    driver._load.cache_clear()
     assert opened(sender.frames(device="A")).device == 1
     monkeypatch.setenv("FAKE_CUDA", "B")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
-    driver._loaded.cache_clear()
+    driver._load.cache_clear()
     with pytest.raises(CodecError, match=r"does not see the GPU .* 4141.*CUDA_VISIBLE_DEVICES=3.*encode"):
         opened(sender.frames(device="A"))
 
@@ -164,7 +164,7 @@ def test_a_receiver_that_is_killed_holds_nothing(sender: Any, library: str) -> N
         "import sys; sys.path.append(sys.argv[1]); import cuda_peer; cuda_peer.pretend(sys.argv[2]);"
         "from hopmeter.codecs import decode;"
         "made = decode([bytes.fromhex(word) for word in sys.argv[3:]], 'numpy', share='cuda-ipc');"
-        "from hopmeter.codecs.cuda.borrowing import borrowed; hold = borrowed(bytes.fromhex(sys.argv[4]));"
+        "from hopmeter.codecs.cuda.borrowing import borrow; hold = borrow(bytes.fromhex(sys.argv[4]));"
         "print('held', flush=True); sys.stdin.read()"
     )
     words = [frame.hex() for frame in sender.frames()]
@@ -257,8 +257,8 @@ sys.path.append(sys.argv[1])
 import cuda_peer
 cuda_peer.pretend(sys.argv[2])
 from hopmeter.codecs import Lender, encode
-from hopmeter.codecs.cuda.borrowing import borrowed
-hold, lender = borrowed(bytes.fromhex(sys.argv[3])), Lender()
+from hopmeter.codecs.cuda.borrowing import borrow
+hold, lender = borrow(bytes.fromhex(sys.argv[3])), Lender()
 tensor = cuda_peer.Tensor(cuda_peer.memory(cuda_peer.allocated(), (4,), "f4"))
 child = os.fork()
 if not child:
@@ -282,8 +282,8 @@ def test_a_forked_child_neither_lends_nor_gives_back(sender: Any, library: str) 
 
 
 def test_bfloat16_and_other_frameworks(gpu: Any, started: Callable[..., Any]) -> None:
-    if missing("jax"):
-        pytest.skip(missing("jax"))
+    if install_hint("jax"):
+        pytest.skip(install_hint("jax"))
     import jax
 
     array = cuda_peer.memory(cuda_peer.allocated(), (2,), "<i2")
@@ -291,7 +291,7 @@ def test_bfloat16_and_other_frameworks(gpu: Any, started: Callable[..., Any]) ->
     ghost = cuda_peer.nodes.ghosts.Ghost(array, 0, "bfloat16")
     frames = encode(jax.dlpack.from_dlpack(ghost), Lender())
     assert PREFIX.unpack_from(frames[0])[2] == 1
-    for as_ in (None, *(name for name in ("paddle", "torch") if not missing(name))):
+    for as_ in (None, *(name for name in ("paddle", "torch") if not install_hint(name))):
         made = decode(frames, as_, share="cuda-ipc")
         assert str(made.dtype).endswith("bfloat16")
         assert [float(number) for number in made] == [1.5, -2]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from carrying import before_tensorflow, carried
 
-from hopmeter.codecs import CodecError, decode, devices, missing
+from hopmeter.codecs import CodecError, decode, devices, install_hint
 from hopmeter.codecs.header import pack
 
 FRAMEWORKS = ["torch", "tensorflow", "jax", "paddle", "mxnet", "cupy"]
@@ -23,8 +23,8 @@ NOTES = {
 
 @pytest.fixture(params=FRAMEWORKS)
 def name(request: pytest.FixtureRequest) -> str:
-    if missing(request.param):
-        pytest.skip(missing(request.param))
+    if install_hint(request.param):
+        pytest.skip(install_hint(request.param))
     before_tensorflow()
     return str(request.param)
 
@@ -55,7 +55,7 @@ def test_a_place_that_is_no_device_is_refused(name: str) -> None:
             carried(np.ones(3, "f4"), as_=name, device=asked)
 
 
-@pytest.mark.parametrize("name", [name for name in NOTES if not missing(name)])
+@pytest.mark.parametrize("name", [name for name in NOTES if not install_hint(name)])
 def test_what_was_on_a_gpu_arrives_where_there_is_none(name: str) -> None:
     if has_gpu(name):
         pytest.skip("there is a GPU here")
@@ -66,8 +66,8 @@ def test_what_was_on_a_gpu_arrives_where_there_is_none(name: str) -> None:
 
 
 def test_cupy_without_a_gpu_says_what_to_receive_instead() -> None:
-    if missing("cupy"):
-        pytest.skip(missing("cupy"))
+    if install_hint("cupy"):
+        pytest.skip(install_hint("cupy"))
     if has_gpu("cupy"):
         pytest.skip("there is a GPU here")
     for asked in (None, "cpu"):

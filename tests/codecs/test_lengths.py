@@ -177,6 +177,6 @@ def test_long_ranges_that_are_backed_arrive() -> None:
 
 
 def test_chunks_of_dask_s_are_counted_before_they_are_listed() -> None:
-    lookup.required("dask.array", "dask")  # what importing it takes is no part of this
+    lookup.import_package("dask.array", "dask")  # what importing it takes is no part of this
     chunks = ["list", [["list", [1] * 10] for _ in range(9)]]
     refused(["dask", chunks, ["list", []]], match="other chunks than it says")

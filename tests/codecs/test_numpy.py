@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from carrying import addresses, carried, received
 
-from hopmeter.codecs import CodecError, decode, encode, missing
+from hopmeter.codecs import CodecError, decode, encode, install_hint
 from hopmeter.codecs.lookup import codec_named
 
 RECORD = np.dtype([("id", "<i4"), ("pose", ">f8", (2, 3)), ("name", "U5"), ("in", [("a", "u1"), ("b", "M8[ms]")])])
@@ -142,7 +142,7 @@ def test_headers_are_the_same_in_every_run() -> None:
 
 def test_pytorch_is_torch() -> None:
     assert codec_named("pytorch") is codec_named("torch")
-    if missing("torch"):
+    if install_hint("torch"):
         with pytest.raises(CodecError, match="torch is not installed"):
             carried(np.ones(3), as_="pytorch")
         return

@@ -33,9 +33,9 @@ def test_a_buffer_of_another_length_is_refused_though_its_table_is_known(count: 
 
 
 def test_tables_of_many_frames_are_not_kept() -> None:
-    before = packing._told_kept.cache_info().currsize
+    before = packing._read_layout_cached.cache_info().currsize
     frames = [b""] * (packing.KEPT_FRAMES + 1)
     buffer = bytearray(packing.packed_bytes(frames))
     packing.pack_into(frames, buffer)
     packing.unpack(buffer)
-    assert packing._told_kept.cache_info().currsize == before
+    assert packing._read_layout_cached.cache_info().currsize == before

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from carrying import carried
 
-from hopmeter.codecs import CodecError, missing
+from hopmeter.codecs import CodecError, install_hint
 
 OBJECTS = {
     "an array": np.ones(2),
@@ -42,8 +42,8 @@ def test_what_never_lies_on_a_gpu_is_refused_where_one_is_asked_for(kind: str) -
 
 @pytest.mark.parametrize("as_", ["numpy", "polars", "pyarrow", "pandas", "xarray", "pillow"])
 def test_a_framework_without_gpus_gives_nothing_on_one(as_: str) -> None:
-    if missing(as_):
-        pytest.skip(missing(as_))
+    if install_hint(as_):
+        pytest.skip(install_hint(as_))
     with pytest.raises(CodecError, match="lies on no GPU"):
         carried(np.ones((2, 2), "u1"), as_=as_, device="cuda")
     carried(np.ones((2, 2), "u1"), as_=as_, device="cpu")

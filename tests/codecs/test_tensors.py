@@ -20,7 +20,7 @@ import pytest
 from carrying import addresses, carried, lies_in, received
 from kinds import KINDS, Tensorflow
 
-from hopmeter.codecs import CodecError, decode, encode, missing
+from hopmeter.codecs import CodecError, decode, encode, install_hint
 from hopmeter.codecs.header import pack
 from hopmeter.codecs.lookup import codec_named
 from hopmeter.codecs.reading import forget
@@ -49,8 +49,8 @@ FRAMEWORKS = ["torch", "tensorflow", "jax", "paddle"]
 
 @pytest.fixture(params=FRAMEWORKS)
 def name(request: pytest.FixtureRequest) -> str:
-    if missing(request.param):
-        pytest.skip(missing(request.param))
+    if install_hint(request.param):
+        pytest.skip(install_hint(request.param))
     return str(request.param)
 
 
@@ -141,8 +141,8 @@ def replace(monkeypatch: pytest.MonkeyPatch, name: str, way: Any) -> None:
 @pytest.fixture(params=["jax", "paddle"])
 def quicker(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any]]:
     """The name of a framework that has such a way, and its kind; whether it does is found out anew."""
-    if missing(request.param):
-        pytest.skip(missing(request.param))
+    if install_hint(request.param):
+        pytest.skip(install_hint(request.param))
     forget_proofs(request.param)
     yield request.param, KINDS[request.param]()
     forget_proofs(request.param)
@@ -150,7 +150,7 @@ def quicker(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any]]:
 
 def forget_proofs(name: str) -> None:
     """And the plans that were made with them."""
-    codec_named(name)._sharing.cache_clear()
+    codec_named(name)._loader.cache_clear()
     forget()
 
 
@@ -198,18 +198,18 @@ def test_lies_about_tensors_are_refused(name: str) -> None:
 
 
 def test_what_is_not_installed_names_the_command_that_gets_it() -> None:
-    absent = [name for name in (*FRAMEWORKS, "cupy", "mxnet") if missing(name)]
+    absent = [name for name in (*FRAMEWORKS, "cupy", "mxnet") if install_hint(name)]
     if not absent:
         pytest.skip("every framework is installed here")
     for name in absent:
-        assert f"`hopmeter build --framework {name}`" in missing(name)
+        assert f"`hopmeter build --framework {name}`" in install_hint(name)
         with pytest.raises(CodecError, match=rf"{name} is not installed .*hopmeter build --framework {name}"):
             carried(np.ones(3, "f4"), as_=name)
 
 
 def test_torch_keeps_gradients_parameters_and_views() -> None:
-    if missing("torch"):
-        pytest.skip(missing("torch"))
+    if install_hint("torch"):
+        pytest.skip(install_hint("torch"))
     import torch
 
     weight = torch.nn.Parameter(torch.ones(2, 3))
@@ -234,8 +234,8 @@ def test_torch_keeps_gradients_parameters_and_views() -> None:
 
 
 def test_torch_tensor_from_a_gpu_arrives_on_the_cpu_where_there_is_none() -> None:
-    if missing("torch"):
-        pytest.skip(missing("torch"))
+    if install_hint("torch"):
+        pytest.skip(install_hint("torch"))
     import torch
 
     head = pack(json.dumps(["array", "torch", "<f4", [2], "C", ["tensor", "cuda:3", False]]), 1)
@@ -248,8 +248,8 @@ def test_torch_tensor_from_a_gpu_arrives_on_the_cpu_where_there_is_none() -> Non
 
 
 def test_tensorflow_keeps_variables_and_refuses_text() -> None:
-    if missing("tensorflow"):
-        pytest.skip(missing("tensorflow"))
+    if install_hint("tensorflow"):
+        pytest.skip(install_hint("tensorflow"))
     tf = Tensorflow().of
     back = carried(tf.Variable([1.0, 2.0]))
     assert isinstance(back, tf.Variable)
@@ -260,8 +260,8 @@ def test_tensorflow_keeps_variables_and_refuses_text() -> None:
 
 
 def test_jax_refuses_to_halve_numbers_and_to_send_keys() -> None:
-    if missing("jax"):
-        pytest.skip(missing("jax"))
+    if install_hint("jax"):
+        pytest.skip(install_hint("jax"))
     program = (
         "import jax, numpy as n; from hopmeter.codecs import *\n"
         "for run in (lambda: decode(encode(n.ones(3)), as_='jax'), lambda: encode(jax.random.key(1))):\n"

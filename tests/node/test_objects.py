@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopmeter.codecs import CodecError, missing
-from hopmeter.codecs.naming import names
+from hopmeter.codecs import CodecError, install_hint
+from hopmeter.codecs.comparison import comparison_codecs
 from hopmeter.node.forms import arrays_of, codec_names, devices, form_of
 from hopmeter.node.objects import Frames, opened
 from tests.node.driver import MESSAGES, Measure, Outcome
@@ -35,7 +35,7 @@ LYING = """
 
 
 def here(codec: str) -> bool:
-    return codec in names() or (not missing(codec) and devices(codec)[0] == "cpu")
+    return codec in comparison_codecs() or (not install_hint(codec) and devices(codec)[0] == "cpu")
 
 
 def asked(codec: str, made_of: str = "array:20x30") -> dict[str, Any]:

@@ -9,10 +9,10 @@ import numpy as np
 
 from hopmeter.codecs.arrow_layout import offset_bytes
 from hopmeter.codecs.arrow_messages import contents
-from hopmeter.codecs.arrow_types import is_view, nested_arrays
+from hopmeter.codecs.arrow_types import has_views, nested_arrays
 from hopmeter.codecs.arrow_views import check_views
 from hopmeter.codecs.errors import CodecError
-from hopmeter.codecs.lookup import required
+from hopmeter.codecs.lookup import import_package
 from hopmeter.codecs.reading import FREE_ROWS
 
 PACKAGE = "pyarrow"
@@ -21,7 +21,7 @@ EXTRA = "pyarrow"
 
 def encode(obj: Any) -> list[Any]:
     """One frame with a copy of an array of NumPy's, a tensor or a table of Arrow's."""
-    pa = required("pyarrow", "pyarrow")
+    pa = import_package("pyarrow", "pyarrow")
     sink = pa.BufferOutputStream()
     if isinstance(obj, np.ndarray | pa.Tensor):
         pa.ipc.write_tensor(pa.Tensor.from_numpy(obj) if isinstance(obj, np.ndarray) else obj, sink)
@@ -37,7 +37,7 @@ def encode(obj: Any) -> list[Any]:
 def decode(frames: Sequence[Any]) -> Any:
     """An array or a table in the frame's memory. CodecError for what is none, and for what is compressed: inflated, it
     could be of any size."""
-    pa = required("pyarrow", "pyarrow")
+    pa = import_package("pyarrow", "pyarrow")
     try:
         kind, frame = frames
         memory = pa.py_buffer(frame)
@@ -66,7 +66,7 @@ def _check_arrays(pa: Any, table: Any) -> None:
     """CodecError for what Arrow's validation skips: views of missing values, and where the values of nothing begin."""
     for array in [one for column in table.columns for one in nested_arrays(pa, column)]:
         width = offset_bytes(pa, array.type)
-        if is_view(pa, array.type):
+        if has_views(pa, array.type):
             check_views(array.buffers(), array.offset + len(array))
         elif width and not len(array) and _first_offset(array, width):
             raise CodecError("an empty array of Arrow's whose values begin somewhere")

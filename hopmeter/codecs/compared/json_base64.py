@@ -33,12 +33,12 @@ def decode(frames: Sequence[Any]) -> Any:
     """The object; CodecError for what is none. Nothing in it is unpickled."""
     try:
         (frame,) = frames
-        return json.loads(bytes(frame), object_hook=_made)
+        return json.loads(bytes(frame), object_hook=_read_array)
     except Exception as cause:
         raise CodecError(f"no object of json-base64: {cause}") from cause
 
 
-def _made(found: dict[str, Any]) -> Any:
+def _read_array(found: dict[str, Any]) -> Any:
     if found.keys() != {MARK}:
         return found
     return arrays.valid_text(np.load(io.BytesIO(base64.b64decode(found[MARK])), allow_pickle=False))

@@ -9,7 +9,7 @@ import numpy as np
 
 from hopmeter.codecs import arrays, dtypes
 from hopmeter.codecs.errors import CodecError
-from hopmeter.codecs.lookup import required
+from hopmeter.codecs.lookup import import_package
 
 PACKAGE = "msgpack"
 EXTRA = "msgpack"
@@ -17,7 +17,7 @@ EXTRA = "msgpack"
 
 def encode(obj: Any) -> list[Any]:
     """One frame with a copy of an array, or of plain objects that hold arrays."""
-    return [required("msgpack", "msgpack").packb(obj, default=_array)]
+    return [import_package("msgpack", "msgpack").packb(obj, default=_array)]
 
 
 def _array(obj: Any) -> Any:
@@ -30,14 +30,14 @@ def decode(frames: Sequence[Any]) -> Any:
     """Arrays lie in a copy of their bytes, which msgpack makes. CodecError for what is no such frame."""
     try:
         (frame,) = frames
-        return required("msgpack", "msgpack").unpackb(frame, object_hook=_made, strict_map_key=False)
+        return import_package("msgpack", "msgpack").unpackb(frame, object_hook=_read_array, strict_map_key=False)
     except CodecError:
         raise
     except Exception as cause:
         raise CodecError(f"no message of msgpack: {cause}") from cause
 
 
-def _made(found: dict[Any, Any]) -> Any:
+def _read_array(found: dict[Any, Any]) -> Any:
     if found.keys() != {"dtype", "shape", "data"}:
         return found
     array = np.frombuffer(found["data"], dtypes.from_node(found["dtype"])).reshape(found["shape"])

@@ -11,7 +11,7 @@ import numpy as np
 
 from hopmeter.codecs import arrays, dtypes
 from hopmeter.codecs.errors import CodecError
-from hopmeter.codecs.lookup import required
+from hopmeter.codecs.lookup import import_package
 
 PACKAGE = "google.protobuf"
 EXTRA = "protobuf"
@@ -22,14 +22,14 @@ FIELDS = (("dtype", 9, 1), ("shape", 3, 3), ("data", 12, 1))
 
 @functools.cache
 def _message() -> Any:
-    pb2 = required("google.protobuf.descriptor_pb2", "protobuf")
+    pb2 = import_package("google.protobuf.descriptor_pb2", "protobuf")
     file = pb2.FileDescriptorProto(name="hopmeter_array.proto", package="hopmeter", syntax="proto3")
     message = file.message_type.add(name="Array")
     for number, (name, kind, label) in enumerate(FIELDS, 1):
         message.field.add(name=name, number=number, type=kind, label=label)
-    pool = required("google.protobuf.descriptor_pool", "protobuf").DescriptorPool()
+    pool = import_package("google.protobuf.descriptor_pool", "protobuf").DescriptorPool()
     pool.Add(file)
-    factory = required("google.protobuf.message_factory", "protobuf")
+    factory = import_package("google.protobuf.message_factory", "protobuf")
     return factory.GetMessageClass(pool.FindMessageTypeByName("hopmeter.Array"))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hopmeter.codecs.errors import CodecError
-from hopmeter.codecs.lookup import required
+from hopmeter.codecs.lookup import import_package
 
 PACKAGE = "safetensors"
 EXTRA = "safetensors"
@@ -21,7 +21,7 @@ def encode(obj: Any) -> list[Any]:
     arrays = {ALONE: obj} if isinstance(obj, np.ndarray) else obj
     if not isinstance(arrays, dict) or not all(isinstance(array, np.ndarray) for array in arrays.values()):
         raise CodecError("safetensors carries arrays of NumPy's, or a dict of them")
-    load = required("safetensors.numpy", "safetensors")
+    load = import_package("safetensors.numpy", "safetensors")
     return [load.save({name: np.ascontiguousarray(array) for name, array in arrays.items()})]
 
 
@@ -29,7 +29,7 @@ def decode(frames: Sequence[Any]) -> Any:
     """The array, or the dict; safetensors copies a frame that is not bytes. CodecError for what is none."""
     try:
         (frame,) = frames
-        found: dict[str, Any] = required("safetensors.numpy", "safetensors").load(bytes(frame))
+        found: dict[str, Any] = import_package("safetensors.numpy", "safetensors").load(bytes(frame))
     except CodecError:
         raise
     except Exception as cause:

@@ -54,19 +54,19 @@ class Hold:
             self.close()
 
 
-def borrowed(frame: Any) -> Hold:
+def borrow(frame: Any) -> Hold:
     """The memory that a frame stands for; CodecError where it is not to be had here, and nothing stays open."""
     lent = wire.unpack(frame)
     wire.refuse_elsewhere(lent)
     lease = Lease(lent)
     try:
-        return _own(lent, lease) if wire.of_this_process(lent) else _mapped(lent, lease)
+        return _own_memory(lent, lease) if wire.of_this_process(lent) else _map(lent, lease)
     except BaseException:
         lease.close()
         raise
 
 
-def _own(lent: wire.Lent, lease: Lease) -> Hold:
+def _own_memory(lent: wire.Lent, lease: Lease) -> Hold:
     """Lent by this very process, which cannot open its own handles: the memory itself."""
     lender = lending.of_token(lent.token)
     if lender is None:
@@ -76,7 +76,7 @@ def _own(lent: wire.Lent, lease: Lease) -> Hold:
     return Hold((address, lent.size, driver().ordinal_of(address)), lease, None, array)
 
 
-def _mapped(lent: wire.Lent, lease: Lease) -> Hold:
+def _map(lent: wire.Lent, lease: Lease) -> Hold:
     device = _device(lent.device)
     mapping, base = MAPPINGS.open(lent.handle, device)
     try:

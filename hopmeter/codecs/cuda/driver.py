@@ -60,11 +60,11 @@ NEWER = {"cuDeviceGetUuid": "cuDeviceGetUuid_v2"}
 
 def driver() -> Driver:
     """The driver of this process; CodecError where there is none, or where it sees no GPU."""
-    return _loaded(LIBRARY)
+    return _load(LIBRARY)
 
 
 @functools.cache
-def _loaded(path: str) -> Driver:
+def _load(path: str) -> Driver:
     return Driver(path)
 
 
@@ -86,45 +86,45 @@ class Driver:
         """Which GPU the memory at an address belongs to; CodecError for memory that CUDA does not know."""
         return self._attribute(address, ORDINAL)
 
-    def exportable(self, address: int) -> bool:
+    def is_exportable(self, address: int) -> bool:
         """Whether the allocation is of the kind that CUDA IPC passes on: cudaMalloc's."""
         return bool(self._attribute(address, EXPORTABLE))
 
     def range_of(self, address: int, ordinal: int) -> tuple[int, int]:
         """First address and bytes of the allocation that an address lies in."""
         base, size = ctypes.c_uint64(), ctypes.c_size_t()
-        with self._on(ordinal):
+        with self._device_context(ordinal):
             self._call("cuMemGetAddressRange_v2", ctypes.byref(base), ctypes.byref(size), address)
         return base.value, size.value
 
     def settle(self, ordinal: int) -> None:
         """Waits until the GPU has done all that this process has asked it for, on whatever stream."""
-        with self._on(ordinal):
+        with self._device_context(ordinal):
             self._call("cuCtxSynchronize")
 
     def export(self, base: int, ordinal: int) -> bytes:
         """The handle of an allocation, 64 bytes."""
         handle = Handle()
-        with self._on(ordinal):
+        with self._device_context(ordinal):
             self._call("cuIpcGetMemHandle", ctypes.byref(handle), base)
         return bytes(handle)
 
     def open(self, handle: bytes, ordinal: int) -> int:
         """The address at which another process's allocation lies here from now on."""
         base = ctypes.c_uint64()
-        with self._on(ordinal):
+        with self._device_context(ordinal):
             given = Handle.from_buffer_copy(handle)
             self._call("cuIpcOpenMemHandle_v2", ctypes.byref(base), given, LAZY_PEER_ACCESS)
         return base.value
 
     def close(self, base: int, ordinal: int) -> None:
         """Gives up what `open` gave."""
-        with self._on(ordinal):
+        with self._device_context(ordinal):
             self._call("cuIpcCloseMemHandle", base)
 
     def read(self, address: int, ordinal: int, target: Any) -> None:
         """Copies memory of the GPU into an array in the host's, as many bytes as that has."""
-        with self._on(ordinal):
+        with self._device_context(ordinal):
             self._call("cuMemcpyDtoH_v2", target.ctypes.data, address, target.nbytes)
 
     def _function(self, name: str) -> Any:
@@ -164,7 +164,7 @@ class Driver:
         return value.value
 
     @contextmanager
-    def _on(self, ordinal: int) -> Iterator[None]:
+    def _device_context(self, ordinal: int) -> Iterator[None]:
         """The device's primary context is this thread's meanwhile; it is kept until the process ends."""
         if ordinal not in self._contexts:
             context = ctypes.c_void_p()

@@ -74,9 +74,9 @@ class Lease:
     _file: int | None
 
     def __init__(self, lent: Lent) -> None:
-        self._slot, self._file = lent.slot, _opened(lent)
+        self._slot, self._file = lent.slot, _open_ledger(lent)
         try:
-            if not _lock(self._file, fcntl.F_RDLCK, lent.slot) or _entered(self._file, lent) != lent.number:
+            if not _lock(self._file, fcntl.F_RDLCK, lent.slot) or _loan_number(self._file, lent) != lent.number:
                 what = "the sender has let go of this GPU memory: it keeps only its newest loans"
                 raise CodecError(what, "receive sooner, have it keep more (`Lender(64)`), or " + COPY)
         except BaseException:
@@ -91,7 +91,7 @@ class Lease:
             os.close(file)
 
 
-def _opened(lent: Lent) -> int:
+def _open_ledger(lent: Lent) -> int:
     """The ledger, proved to be one before it is opened: a frame may name any file of any process."""
     path = f"/proc/{lent.pid}/fd/{lent.ledger}"
     try:
@@ -107,6 +107,6 @@ def _opened(lent: Lent) -> int:
     raise CodecError("the sender has closed, or this is no handle of its GPU memory", COPY)
 
 
-def _entered(file: int, lent: Lent) -> int:
+def _loan_number(file: int, lent: Lent) -> int:
     found = os.pread(file, NUMBER.size, TOKEN_BYTES + lent.slot * NUMBER.size)
     return int(NUMBER.unpack(found)[0]) if len(found) == NUMBER.size else 0

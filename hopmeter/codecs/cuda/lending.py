@@ -66,19 +66,19 @@ class Lender:
             raise CodecError("a process that was forked cannot use the GPU of its parent")
         gpu, address = driver(), int(array.ctypes.data)
         ordinal = gpu.ordinal_of(address)
-        if not gpu.exportable(address):
+        if not gpu.is_exportable(address):
             raise CodecError("this memory is not cudaMalloc's (managed, cudaMallocAsync's, expandable segments)")
         base, allocation = gpu.range_of(address, ordinal)
         handle = gpu.export(base, ordinal)
         gpu.settle(ordinal)
-        number, slot, ledger = self._kept(array, since)
+        number, slot, ledger = self._claim_slot(array, since)
         place = (number, slot, 0, allocation, address - base, array.nbytes)
         pid, started = self._process
         return wire.pack(
             wire.Lent(handle, gpu.uuids[ordinal], wire.host(), ledger.token, started, pid, ledger.file, *place)
         )
 
-    def _kept(self, array: Any, since: int) -> tuple[int, int, Ledger]:
+    def _claim_slot(self, array: Any, since: int) -> tuple[int, int, Ledger]:
         """Number and slot of a new loan, in place of the oldest that nobody holds."""
         with self._lock:
             if self._ledger is None:
@@ -127,15 +127,15 @@ def of_token(token: bytes) -> Lender | None:
 
 def lender(share: Any) -> Lender:
     """The lender that is asked for: one's own, or for the word `cuda-ipc` the one of this process."""
-    return share if isinstance(share, Lender) else _common(checked(share), os.getpid())
+    return share if isinstance(share, Lender) else _process_lender(check_share(share), os.getpid())
 
 
-def asked(share: Any) -> bool:
+def takes_handles(share: Any) -> bool:
     """Whether a receiver takes handles; a lender, which is for senders, says so too."""
-    return isinstance(share, Lender) or bool(checked(share))
+    return isinstance(share, Lender) or bool(check_share(share))
 
 
-def checked(share: Any) -> str:
+def check_share(share: Any) -> str:
     """The same word; CodecError for one that names no way of sharing."""
     if share != SHARE:
         raise CodecError(f"no way of sharing {share!r:.40}", f'ask for share="{SHARE}", or for none')
@@ -143,5 +143,5 @@ def checked(share: Any) -> str:
 
 
 @functools.cache
-def _common(share: str, pid: int) -> Lender:  # noqa: ARG001 (a child of this process has its own)
+def _process_lender(share: str, pid: int) -> Lender:  # noqa: ARG001 (a child of this process has its own)
     return Lender()

@@ -11,7 +11,7 @@ import numpy as np
 from hopmeter.codecs import arrays, devices, dtypes, header
 from hopmeter.codecs.checks import listing, one_of, text
 from hopmeter.codecs.cuda import driver, ghosts
-from hopmeter.codecs.cuda.borrowing import borrowed
+from hopmeter.codecs.cuda.borrowing import borrow
 from hopmeter.codecs.cuda.lending import log
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import codec_named
@@ -30,7 +30,7 @@ def on_gpu(tensor: Any) -> bool:
         return False
 
 
-def lent(tensor: Any, frames: Lending, framework: str, extra: Any = None) -> str | None:
+def lend_tensor(tensor: Any, frames: Lending, framework: str, extra: Any = None) -> str | None:
     """The node of a tensor that has DLPack, and its frame; None where it is to be copied: why is noted."""
     try:
         if not hasattr(tensor, "__dlpack_device__") or tensor.__dlpack_device__()[0] != driver.DLPACK_DEVICE:
@@ -38,10 +38,10 @@ def lent(tensor: Any, frames: Lending, framework: str, extra: Any = None) -> str
     except Exception as cause:  # noqa: BLE001 (an array in several pieces, or on what DLPack knows no word for)
         frames.lender.copy(f"{framework}: {cause}")
         return None
-    return lent_array(lambda: _side_by_side(tensor), frames, framework, extra)
+    return lend_array(lambda: _contiguous_array(tensor), frames, framework, extra)
 
 
-def _side_by_side(tensor: Any) -> tuple[Any, str | None]:
+def _contiguous_array(tensor: Any) -> tuple[Any, str | None]:
     """Rows and columns as they lie; what has steps is gathered on the GPU, where its framework can."""
     array, dtype = ghosts.of_capsule(tensor.__dlpack__())
     if array.flags.forc or not hasattr(tensor, "contiguous"):
@@ -49,7 +49,7 @@ def _side_by_side(tensor: Any) -> tuple[Any, str | None]:
     return ghosts.of_capsule(tensor.contiguous().__dlpack__())
 
 
-def lent_array(seen: Callable[[], Any], frames: Lending, framework: str, extra: Any = None) -> str | None:
+def lend_array(seen: Callable[[], Any], frames: Lending, framework: str, extra: Any = None) -> str | None:
     """The same of what `seen` makes: an array over the memory, and the name of a dtype that NumPy lacks."""
     try:
         array, dtype = seen()
@@ -57,7 +57,7 @@ def lent_array(seen: Callable[[], Any], frames: Lending, framework: str, extra: 
             return None
         if not array.flags.forc:
             raise CodecError("its memory does not lie side by side")
-        node = arrays.described(array, framework, extra, dtype)
+        node = arrays.array_node(array, framework, extra, dtype)
         frames.append(memoryview(frames.lender.lend(array, frames.since)))
     except Exception as cause:  # noqa: BLE001 (what a framework cannot tell by DLPack is copied as ever)
         frames.lender.copy(cause.what if isinstance(cause, CodecError) else f"{framework}: {cause}")
@@ -74,29 +74,29 @@ def read(node: list[Any], reading: Reading) -> Maker:
         raise CodecError("a handle of GPU memory in a header that says that there are none")
     array = listing(listing(node, 2)[1], 6)
     one_of(array[0], "array")
-    place, raw = reading.taken + 1, array[2] if dtypes.raw(array[2]) is not None else ""
-    direct, wanted = _direct(array, raw, reading), devices.number(reading.device)
-    whole, copied = arrays.laid_out(array, place), arrays.read(array, reading)
+    place, raw = reading.taken + 1, array[2] if dtypes.raw_dtype(array[2]) is not None else ""
+    direct, wanted = _gpu_tensor_maker(array, raw, reading), devices.number(reading.device)
+    whole, copied = arrays.array_maker_as_sent(array, place), arrays.read(array, reading)
 
     def make(frames: Any) -> Any:
-        hold = borrowed(frames[place])
+        hold = borrow(frames[place])
         try:
-            ghost = ghosts.Ghost(whole(_only(place, np.asarray(hold))), hold.device, raw)
+            ghost = ghosts.Ghost(whole(_frames_of_one(place, np.asarray(hold))), hold.device, raw)
             if direct is not None and wanted in (None, hold.device):
-                with _copied_instead():
+                with _copying_on_failure():
                     return direct(ghost)
             data = hold.read()
         except BaseException:
             hold.close()
             raise
         hold.close()
-        return copied(_only(place, data))
+        return copied(_frames_of_one(place, data))
 
     return make
 
 
 @contextmanager
-def _copied_instead() -> Iterator[None]:
+def _copying_on_failure() -> Iterator[None]:
     """What a framework does not import as it lies (columns, a dtype that this NumPy's DLPack lacks) is copied."""
     try:
         yield
@@ -106,12 +106,12 @@ def _copied_instead() -> Iterator[None]:
         log.warning("a tensor that was lent is copied here: %s", cause)
 
 
-def _only(place: int, data: Any) -> Any:
+def _frames_of_one(place: int, data: Any) -> Any:
     """All frames that an array's maker looks at: its own."""
     return {place: data}
 
 
-def _direct(array: list[Any], raw: str, reading: Reading) -> Callable[[Any], Any] | None:
+def _gpu_tensor_maker(array: list[Any], raw: str, reading: Reading) -> Callable[[Any], Any] | None:
     """What makes a tensor in the GPU's memory; None for a framework that cannot, or a receiver that wants the CPU."""
     name = text(array[1]) if reading.as_ is None else reading.as_
     codec = None if name == "numpy" else codec_named(name)

@@ -12,8 +12,8 @@ from hopmeter.codecs.checks import integer
 from hopmeter.codecs.cuda import nodes
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
-from hopmeter.codecs.lookup import required
-from hopmeter.codecs.writing import Frames, Lending, refused
+from hopmeter.codecs.lookup import import_package
+from hopmeter.codecs.writing import Frames, Lending, refusal
 
 ROOTS = ("cupy",)
 EXTRA = "cupy"
@@ -23,17 +23,17 @@ READERS: dict[str, Any] = {}
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
     """One copy, from the GPU to the host."""
-    cupy = required("cupy", EXTRA)
+    cupy = import_package("cupy", EXTRA)
     if not isinstance(obj, cupy.ndarray):
-        raise refused(obj, "send dense arrays: `matrix.toarray()`")
-    if isinstance(frames, Lending) and (node := _lent(obj, frames)):
+        raise refusal(obj, "send dense arrays: `matrix.toarray()`")
+    if isinstance(frames, Lending) and (node := _lend(obj, frames)):
         return node
     return arrays.write(cupy.asnumpy(obj), frames, "cupy", int(obj.device.id))
 
 
-def _lent(obj: Any, frames: Lending) -> str | None:
+def _lend(obj: Any, frames: Lending) -> str | None:
     # CuPy's own DLPack asks the driver about streams, which lending waits for anyhow.
-    return nodes.lent_array(lambda: (np.asarray(_Seen(obj)), None), frames, "cupy", int(obj.device.id))
+    return nodes.lend_array(lambda: (np.asarray(_Seen(obj)), None), frames, "cupy", int(obj.device.id))
 
 
 class _Seen:
@@ -51,7 +51,7 @@ class _Seen:
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 (all codecs are asked alike)
     """An array in memory on a GPU that is another process's."""
-    cupy = required("cupy", EXTRA)
+    cupy = import_package("cupy", EXTRA)
 
     def make(ghost: Any) -> Any:
         seen = ghost.array
@@ -64,7 +64,7 @@ def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """One copy, from the host to the GPU; without a GPU it has to be asked for as NumPy's."""
-    cupy = required("cupy", EXTRA)
+    cupy = import_package("cupy", EXTRA)
     here = _count(cupy)
     number = min(0 if wanted.extra is None else integer(wanted.extra), here - 1)
     if wanted.device is not None:
@@ -89,9 +89,9 @@ def _count(cupy: Any) -> int:
 
 
 FORM = Form(
-    lambda array, _: required("cupy", EXTRA).asarray(array),
+    lambda array, _: import_package("cupy", EXTRA).asarray(array),
     lambda array: array.get(),
     cpu=False,
     gpu="cuda",
-    gpus=lambda: _count(required("cupy", EXTRA)),
+    gpus=lambda: _count(import_package("cupy", EXTRA)),
 )

@@ -13,7 +13,7 @@ from hopmeter.codecs.checks import integer, listing
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
 from hopmeter.codecs.reading import Maker, Reading
-from hopmeter.codecs.writing import Frames, node_of, refused
+from hopmeter.codecs.writing import Frames, node_of, refusal
 
 ROOTS = ("dask",)
 EXTRA = "dask"
@@ -22,23 +22,23 @@ MEGABYTES = (5, 15)
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
     """Computes the array, a chunk a frame; the chunks themselves are not copied."""
-    da = lookup.required("dask.array", EXTRA)
+    da = lookup.import_package("dask.array", EXTRA)
     if not isinstance(obj, da.Array):
-        raise refused(obj, "only arrays of Dask's travel: compute it first (`it.compute()`)")
-    dask = lookup.required("dask", EXTRA)
-    several = [obj.blocks[at] for at in _places(obj.numblocks)] if obj.ndim else [obj]
+        raise refusal(obj, "only arrays of Dask's travel: compute it first (`it.compute()`)")
+    dask = lookup.import_package("dask", EXTRA)
+    several = [obj.blocks[at] for at in _block_indices(obj.numblocks)] if obj.ndim else [obj]
     blocks = list(dask.compute(*several))
-    chunks = [[int(length) for length in along] for along in _measured(obj, blocks)]
+    chunks = [[int(length) for length in along] for along in _block_lengths(obj, blocks)]
     return f'["dask",{node_of(chunks, frames, depth)},{node_of(blocks, frames, depth)}]'
 
 
-def _places(numbers: tuple[int, ...]) -> Any:
+def _block_indices(numbers: tuple[int, ...]) -> Any:
     return itertools.product(*(range(number) for number in numbers))
 
 
-def _measured(obj: Any, blocks: list[Any]) -> Any:
+def _block_lengths(obj: Any, blocks: list[Any]) -> Any:
     """Lengths along each axis; some are only known once they are computed."""
-    shapes = dict(zip(_places(obj.numblocks), (block.shape for block in blocks), strict=True))
+    shapes = dict(zip(_block_indices(obj.numblocks), (block.shape for block in blocks), strict=True))
     for axis, number in enumerate(obj.numblocks):
         first = [0] * len(obj.numblocks)
         yield [shapes[(*first[:axis], place, *first[axis + 1 :])][axis] for place in range(number)]
@@ -47,40 +47,41 @@ def _measured(obj: Any, blocks: list[Any]) -> Any:
 def _read(node: list[Any], reading: Reading) -> Maker:
     _, chunks, blocks = listing(node, 3)
     lengths, make = reading.maker(chunks), reading.inner(blocks, "dask")
-    da = lookup.required("dask.array", EXTRA)
+    da = lookup.import_package("dask.array", EXTRA)
     finish = None if reading.as_ in (None, "dask") else reading.as_
     if finish not in (None, "numpy"):
         raise CodecError(f"an array of Dask's cannot be received as {finish}", "ask for numpy or for none")
 
-    def made(frames: Any) -> Any:
+    def build(frames: Any) -> Any:
         along = tuple(tuple(integer(length) for length in listing(axis)) for axis in listing(lengths(frames)))
-        array = _joined(da, along, listing(make(frames)))
+        array = _join_blocks(da, along, listing(make(frames)))
         return array.compute() if finish else array
 
-    return made
+    return build
 
 
-def _joined(da: Any, chunks: tuple[tuple[int, ...], ...], blocks: list[Any]) -> Any:
+def _join_blocks(da: Any, chunks: tuple[tuple[int, ...], ...], blocks: list[Any]) -> Any:
     if math.prod(len(axis) for axis in chunks) != len(blocks) or not blocks:
         raise CodecError("an array of Dask's with other chunks than it says")
     told = zip(blocks, itertools.product(*chunks), strict=True)
     if any(block.shape != shape or block.dtype != blocks[0].dtype for block, shape in told):
         raise CodecError("a chunk of Dask's of another shape than it says")
     name = f"hopmeter-{uuid.uuid4().hex}"
-    graph = {(name, *at): block for at, block in zip(_places(tuple(map(len, chunks))), blocks, strict=True)}
+    graph = {(name, *at): block for at, block in zip(_block_indices(tuple(map(len, chunks))), blocks, strict=True)}
     return da.Array(graph, name, chunks, meta=blocks[0][tuple(slice(0, 0) for _ in chunks)])
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """An array in one chunk, which shares the memory; Dask's own `from_array` would copy it."""
-    devices.only_cpu("Dask", wanted.device)
-    da = lookup.required("dask.array", EXTRA)
-    return lambda array: _joined(da, tuple((length,) for length in array.shape), [array])
+    devices.refuse_gpu("Dask", wanted.device)
+    da = lookup.import_package("dask.array", EXTRA)
+    return lambda array: _join_blocks(da, tuple((length,) for length in array.shape), [array])
 
 
 READERS = {"dask": _read}
 
 
 FORM = Form(
-    lambda array, _: lookup.required("dask.array", EXTRA).from_array(array, chunks=-1), lambda array: array.compute()
+    lambda array, _: lookup.import_package("dask.array", EXTRA).from_array(array, chunks=-1),
+    lambda array: array.compute(),
 )

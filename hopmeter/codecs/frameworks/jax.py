@@ -13,8 +13,8 @@ from hopmeter.codecs.checks import one_of
 from hopmeter.codecs.cuda import nodes
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
-from hopmeter.codecs.lookup import required
-from hopmeter.codecs.writing import Frames, Lending, refused
+from hopmeter.codecs.lookup import import_package
+from hopmeter.codecs.writing import Frames, Lending, refusal
 
 ROOTS = ("jax", "jaxlib")
 EXTRA = "jax"
@@ -26,14 +26,16 @@ _numbers: set[Any] = set()
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
     """The memory of an array; only arrays that this process holds whole, so no tracer and no piece of a larger one."""
-    jax = required("jax", EXTRA)
+    jax = import_package("jax", EXTRA)
     if not isinstance(obj, jax.Array) or isinstance(obj, jax.core.Tracer) or not obj.is_fully_addressable:
-        raise refused(obj, "send arrays that are computed and whole, not tracers or shards")
+        raise refusal(obj, "send arrays that are computed and whole, not tracers or shards")
     if obj.dtype not in _numbers:
         if jax.dtypes.issubdtype(obj.dtype, jax.dtypes.prng_key):
-            raise refused(obj, "send `jax.random.key_data(key)`")
+            raise refusal(obj, "send `jax.random.key_data(key)`")
         _numbers.add(obj.dtype)
-    if isinstance(frames, Lending) and (node := nodes.lent(jax.block_until_ready(obj), frames, "jax", _device(obj))):
+    if isinstance(frames, Lending) and (
+        node := nodes.lend_tensor(jax.block_until_ready(obj), frames, "jax", _device(obj))
+    ):
         return node
     return arrays.write(np.asarray(obj), frames, "jax", _device(obj))
 
@@ -45,16 +47,16 @@ def _device(array: Any) -> str | None:
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 (all codecs are asked alike)
     """Shares memory on a GPU that is another process's."""
-    jax = required("jax", EXTRA)
+    jax = import_package("jax", EXTRA)
 
     def make(ghost: Any) -> Any:
-        _not_halved(jax, ghost.array.dtype)
+        _refuse_halving(jax, ghost.array.dtype)
         return jax.dlpack.from_dlpack(ghost)
 
     return make
 
 
-def _not_halved(jax: Any, dtype: Any) -> None:
+def _refuse_halving(jax: Any, dtype: Any) -> None:
     if dtype.itemsize >= 8 and dtype.kind in "iufc" and dtype.str[1:] != "c8" and not jax.config.jax_enable_x64:
         remedy = 'call `jax.config.update("jax_enable_x64", True)` at the receiver, or receive it as numpy'
         raise CodecError(f"JAX would turn {dtype} into half its width", remedy)
@@ -62,36 +64,36 @@ def _not_halved(jax: Any, dtype: Any) -> None:
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """Shares the array's memory by DLPack where that begins at a multiple of 64 bytes; else JAX copies."""
-    jax = required("jax", EXTRA)
-    share = _sharing(jax)
+    jax = import_package("jax", EXTRA)
+    share = _loader(jax)
     place = _place(jax, wanted.device, one_of(wanted.extra, None, "gpu", "tpu", "cuda", "rocm"))
 
     def make(array: Any) -> Any:
-        _not_halved(jax, array.dtype)
+        _refuse_halving(jax, array.dtype)
         if place is None and array.flags.c_contiguous and array.dtype.isnative and array.dtype.kind != "V":
-            return share(arrays.writable(array))
-        return jax.device_put(arrays.native(array), place)
+            return share(arrays.to_writable(array))
+        return jax.device_put(arrays.to_native_order(array), place)
 
     return make
 
 
 @functools.cache
-def _sharing(jax: Any) -> Callable[[Any], Any]:
+def _loader(jax: Any) -> Callable[[Any], Any]:
     """`jax.dlpack.from_dlpack`, or what it does in jaxlib: it takes five times as long to convert to the same dtype.
 
     `jax.device_put` shares memory too, but lets go of it only when JAX is called again.
     """
 
-    def direct() -> Callable[[Any], Any]:
-        load = required("jaxlib.xla_client", EXTRA)._xla.dlpack_managed_tensor_to_buffer
+    def internal_loader() -> Callable[[Any], Any]:
+        load = import_package("jaxlib.xla_client", EXTRA)._xla.dlpack_managed_tensor_to_buffer
         cpu = jax.local_devices(backend="cpu")[0]
         return lambda array: load(array.__dlpack__(), cpu, None)
 
-    shared: Callable[[Any], Any] = arrays.sharing(direct, jax.dlpack.from_dlpack, _told)
+    shared: Callable[[Any], Any] = arrays.fastest_loader(internal_loader, jax.dlpack.from_dlpack, _identity)
     return shared
 
 
-def _told(array: Any) -> Any:
+def _identity(array: Any) -> Any:
     place = (array.unsafe_buffer_pointer(), array.sharding, getattr(array, "committed", None))
     return (type(array), array.dtype, array.weak_type, place, array.tolist())
 
@@ -112,7 +114,7 @@ def _devices(jax: Any, platform: str) -> list[Any]:
 
 
 def _form(array: Any, place: str) -> Any:
-    jax = required("jax", EXTRA)
+    jax = import_package("jax", EXTRA)
     return jax.block_until_ready(jax.device_put(array, jax.devices(place or "cpu")[0]))
 
 
@@ -120,6 +122,6 @@ FORM = Form(
     _form,
     floats="float32",
     gpu="gpu",
-    gpus=lambda: len(_devices(required("jax", EXTRA), "gpu")),
-    settle=lambda array: required("jax", EXTRA).block_until_ready(array),
+    gpus=lambda: len(_devices(import_package("jax", EXTRA), "gpu")),
+    settle=lambda array: import_package("jax", EXTRA).block_until_ready(array),
 )

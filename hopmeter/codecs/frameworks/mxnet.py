@@ -11,8 +11,8 @@ from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.checks import one_of
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
-from hopmeter.codecs.lookup import required
-from hopmeter.codecs.writing import Frames, refused
+from hopmeter.codecs.lookup import import_package
+from hopmeter.codecs.writing import Frames, refusal
 
 ROOTS = ("mxnet",)
 EXTRA = "mxnet"
@@ -28,9 +28,9 @@ _COPIED = frozenset(np.dtype(name) for name in COPIED.split())
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
     """The memory of an array, once it is computed; one of a GPU is copied to the host."""
-    mx = required("mxnet", EXTRA)
+    mx = import_package("mxnet", EXTRA)
     if not isinstance(obj, mx.nd.NDArray) or obj.stype != "default":
-        raise refused(obj, 'send dense arrays: `array.tostype("default")`')
+        raise refusal(obj, 'send dense arrays: `array.tostype("default")`')
     gpu = obj.context.device_type == "gpu"
     here = obj.as_in_context(mx.cpu()) if gpu else obj
     kind = "np" if isinstance(obj, mx.np.ndarray) else "nd"
@@ -45,22 +45,22 @@ def _memory(array: Any) -> Any:
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """Shares the array's memory where MXNet knows its numbers and it lies in rows; locks the array."""
-    mx = required("mxnet", EXTRA)
+    mx = import_package("mxnet", EXTRA)
     kind, _, sent = one_of(wanted.extra or "nd", "nd", "np", "nd.gpu", "np.gpu").partition(".")
     module = mx.np if kind == "np" else mx.nd
     place = _place(mx, wanted.device, bool(sent))
 
     def make(array: Any) -> Any:
-        array = arrays.native(arrays.writable(array))
+        array = arrays.to_native_order(arrays.to_writable(array))
         # Without this, MXNet takes an array without dimensions, or with one of no length, for one yet unknown.
         with mx.util.np_shape(True):
-            made = _made(mx, module, array)
+            made = _mxnet_array(mx, module, array)
             return made if place is None else made.as_in_context(place)
 
     return make
 
 
-def _made(mx: Any, module: Any, array: Any) -> Any:
+def _mxnet_array(mx: Any, module: Any, array: Any) -> Any:
     if array.dtype in _SHARED:
         array = array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(array.shape)
         return mx.nd.from_numpy(array, zero_copy=True, array_cls=module.NDArray if module is mx.nd else module.ndarray)
@@ -78,12 +78,12 @@ def _place(mx: Any, asked: str | None, sent: bool) -> Any:
 
 
 def _form(array: Any, place: str) -> Any:
-    mx = required("mxnet", EXTRA)
+    mx = import_package("mxnet", EXTRA)
     return mx.nd.array(array, ctx=mx.gpu() if place else mx.cpu(), dtype=array.dtype)
 
 
 def _gpus() -> int:
-    return int(required("mxnet", EXTRA).context.num_gpus())
+    return int(import_package("mxnet", EXTRA).context.num_gpus())
 
 
 FORM = Form(_form, lambda array: array.asnumpy(), "float32", gpu="gpu", gpus=_gpus)

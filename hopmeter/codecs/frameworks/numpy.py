@@ -13,7 +13,7 @@ from hopmeter.codecs.cuda import nodes
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
 from hopmeter.codecs.reading import Maker, Reading
-from hopmeter.codecs.writing import KEPT, Frames, node_of, refused, written
+from hopmeter.codecs.writing import KEPT, Frames, frames_by_nodes, node_of, refusal
 
 ROOTS = ("numpy", "ml_dtypes")
 EXTRA = ""
@@ -33,7 +33,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
         return arrays.write(np.asarray(obj), frames)
     if kind in NAMED:
         return f'["numpy.{NAMED[kind]}",{arrays.write(np.asarray(obj), frames)}]'
-    return _rarer(obj, frames, depth)
+    return _write_rare(obj, frames, depth)
 
 
 def whole(array: Any) -> Frames:
@@ -41,8 +41,8 @@ def whole(array: Any) -> Frames:
     try:
         return [_kept[array.dtype, array.shape], array.data.cast("B")]
     except (KeyError, TypeError, ValueError):  # seen for the first time, or not in rows
-        frames = written(array)
-        if arrays.castable(array.dtype) and array.size and array.flags.c_contiguous:
+        frames = frames_by_nodes(array)
+        if arrays.is_castable(array.dtype) and array.size and array.flags.c_contiguous:
             if len(_kept) >= KEPT:
                 _kept.clear()
             _kept[array.dtype, array.shape] = frames[0]
@@ -52,7 +52,7 @@ def whole(array: Any) -> Frames:
 WHOLE = {np.ndarray: whole}
 
 
-def _rarer(obj: Any, frames: Frames, depth: int) -> str:
+def _write_rare(obj: Any, frames: Frames, depth: int) -> str:
     if obj is np.ma.masked:
         return '["numpy.masked"]'
     if isinstance(obj, np.ma.MaskedArray):
@@ -62,7 +62,7 @@ def _rarer(obj: Any, frames: Frames, depth: int) -> str:
         return f'["numpy.scalar",{arrays.write(np.asarray(obj), frames)}]'
     if isinstance(obj, np.dtype):
         return f'["numpy.dtype",{node_of(None, frames, depth)},{_json(dtypes.to_node(obj))}]'
-    raise refused(obj, "pass `numpy.asarray(it)`")
+    raise refusal(obj, "pass `numpy.asarray(it)`")
 
 
 def _json(node: Any) -> str:
@@ -87,7 +87,7 @@ def _read_named(node: list[Any], reading: Reading) -> Maker:
 
 
 def _read_masked(node: list[Any], reading: Reading) -> Maker:
-    _only_numpy(reading, "a masked array", "send `array.filled()`")
+    _refuse_others(reading, "a masked array", "send `array.filled()`")
     if len(node) == 1:
         return lambda _: np.ma.masked
     data, mask, fill = (reading.maker(_array(part)) for part in listing(node, 4)[1:])
@@ -115,26 +115,26 @@ def _read_dtype(node: list[Any], reading: Reading) -> Maker:
     return lambda _: dtype
 
 
-def _only_numpy(reading: Reading, what: str, remedy: str) -> None:
+def _refuse_others(reading: Reading, what: str, remedy: str) -> None:
     if reading.as_ not in (None, "numpy"):
         raise CodecError(f"{what} cannot be received as {reading.as_}", f"ask for numpy or for none, or {remedy}")
 
 
 def _read_strings(node: list[Any], reading: Reading) -> Maker:
-    _only_numpy(reading, "an array of NumPy's StringDType", "send `array.tolist()`")
+    _refuse_others(reading, "an array of NumPy's StringDType", "send `array.tolist()`")
     _, (shape, word), values = listing(node, 3)
     lengths, make = tuple(listing(shape)), reading.maker(values)
-    devices.only_cpu("NumPy", reading.device)
+    devices.refuse_gpu("NumPy", reading.device)
     na: Any = {"na_object": NA[word]} if one_of(word, "", *NA) else {}
     if np.lib.NumpyVersion(np.__version__) < "2.0.0":
         raise CodecError(f"NumPy {np.__version__} knows no strings of any length", "receive them on NumPy 2")
     dtype: Any = np.dtypes.StringDType(**na)
 
-    def made(frames: Any) -> Any:
+    def build(frames: Any) -> Any:
         found = [na["na_object"] if value is None else text(value) for value in listing(make(frames))]
         return np.array(found, dtype).reshape(lengths)
 
-    return made
+    return build
 
 
 def _array(node: Any) -> list[Any]:

@@ -11,8 +11,8 @@ from hopmeter.codecs.checks import listing, one_of
 from hopmeter.codecs.cuda import nodes
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
-from hopmeter.codecs.lookup import required
-from hopmeter.codecs.writing import Frames, Lending, refused
+from hopmeter.codecs.lookup import import_package
+from hopmeter.codecs.writing import Frames, Lending, refusal
 
 ROOTS = ("paddle",)
 EXTRA = "paddle"
@@ -23,17 +23,17 @@ READERS: dict[str, Any] = {}
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
     """The memory of a tensor by DLPack, which alone copies nothing; what DLPack lacks is copied by Paddle."""
-    paddle = required("paddle", EXTRA)
+    paddle = import_package("paddle", EXTRA)
     if not isinstance(obj, paddle.Tensor) or not obj.is_dense():
-        raise refused(obj, "only dense tensors travel: use `to_dense()`")
+        raise refusal(obj, "only dense tensors travel: use `to_dense()`")
     gpu = paddle.is_compiled_with_cuda() and obj.place.is_gpu_place()
     extra = ("gpu" if gpu else None, obj.stop_gradient)
     here = obj if obj.stop_gradient else obj.detach()
-    if isinstance(frames, Lending) and (node := nodes.lent(here, frames, "paddle", extra)):
+    if isinstance(frames, Lending) and (node := nodes.lend_tensor(here, frames, "paddle", extra)):
         return node
     here = here.cpu() if gpu else here
     memory = _memory(paddle, here)
-    return _rarer(paddle, here, frames, extra) if memory is None else arrays.write(memory, frames, "paddle", extra)
+    return _write_rare(paddle, here, frames, extra) if memory is None else arrays.write(memory, frames, "paddle", extra)
 
 
 def _memory(paddle: Any, tensor: Any) -> Any:
@@ -44,7 +44,7 @@ def _memory(paddle: Any, tensor: Any) -> Any:
         return None
 
 
-def _rarer(paddle: Any, tensor: Any, frames: Frames, extra: Any) -> str:
+def _write_rare(paddle: Any, tensor: Any, frames: Frames, extra: Any) -> str:
     name = str(tensor.dtype).removeprefix("paddle.")
     if name != "bfloat16" and not name.startswith("float8"):
         return arrays.write(tensor.numpy(), frames, "paddle", extra)
@@ -55,7 +55,7 @@ def _rarer(paddle: Any, tensor: Any, frames: Frames, extra: Any) -> str:
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """Shares memory on a GPU that is another process's."""
-    paddle = required("paddle", EXTRA)
+    paddle = import_package("paddle", EXTRA)
     _, stop = listing(wanted.extra, 2) if wanted.extra is not None else (None, True)
     stop = one_of(stop, True, False)
 
@@ -69,8 +69,8 @@ def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """Shares the array's memory by DLPack; tensors can be written to, so what cannot is copied."""
-    paddle = required("paddle", EXTRA)
-    share = _sharing(paddle)
+    paddle = import_package("paddle", EXTRA)
+    share = _loader(paddle)
     device, stop = listing(wanted.extra, 2) if wanted.extra is not None else (None, True)
     stop = one_of(stop, True, False)
     place = _place(wanted.device, one_of(device, None, "gpu"))
@@ -78,7 +78,7 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     def make(array: Any) -> Any:
         if array.dtype.char == "H" and not wanted.raw:
             raise CodecError("Paddle takes uint16 for bfloat16", 'receive it as numpy: `decode(frames, as_="numpy")`')
-        array = arrays.native(arrays.writable(array))
+        array = arrays.to_native_order(arrays.to_writable(array))
         try:
             tensor = share(array)
         except (RuntimeError, ValueError, BufferError):
@@ -94,24 +94,24 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
 
 @functools.cache
-def _sharing(paddle: Any) -> Callable[[Any], Any]:
+def _loader(paddle: Any) -> Callable[[Any], Any]:
     """`paddle.utils.dlpack.from_dlpack`, or what it does, by the way on which Paddle's loader makes tensors of batches:
     `paddle.Tensor(…)` looks at its arguments six times as long.
     """
 
-    def direct() -> Callable[[Any], Any]:
+    def internal_loader() -> Callable[[Any], Any]:
         core = paddle.base.core
         load, wrapped = core.from_dlpack, core.eager.read_next_tensor_list
         return lambda array: wrapped([load(array.__dlpack__())])[0]
 
-    def public(array: Any) -> Any:
+    def load_by_dlpack(array: Any) -> Any:
         return paddle.utils.dlpack.from_dlpack(array.__dlpack__())
 
-    shared: Callable[[Any], Any] = arrays.sharing(direct, public, _told)
+    shared: Callable[[Any], Any] = arrays.fastest_loader(internal_loader, load_by_dlpack, _identity)
     return shared
 
 
-def _told(tensor: Any) -> Any:
+def _identity(tensor: Any) -> Any:
     place = (tensor.data_ptr(), str(tensor.place), tensor.persistable, tensor.stop_gradient)
     return (type(tensor), tensor.dtype, place, tensor.tolist())
 
@@ -125,11 +125,11 @@ def _place(asked: str | None, sent: str | None) -> str | None:
 
 
 def _form(array: Any, place: str) -> Any:
-    return required("paddle", EXTRA).to_tensor(array, place=place or "cpu")
+    return import_package("paddle", EXTRA).to_tensor(array, place=place or "cpu")
 
 
 def _gpus() -> int:
-    paddle = required("paddle", EXTRA)
+    paddle = import_package("paddle", EXTRA)
     return int(paddle.device.cuda.device_count()) if paddle.is_compiled_with_cuda() else 0
 
 

@@ -15,7 +15,7 @@ from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form, rows
 from hopmeter.codecs.frameworks.pyarrow import adopter
 from hopmeter.codecs.reading import Maker, Reading
-from hopmeter.codecs.writing import Frames, node_of, refused
+from hopmeter.codecs.writing import Frames, node_of, refusal
 
 ROOTS = ("pandas",)
 EXTRA = "pandas"
@@ -25,7 +25,7 @@ MEGABYTES = (12, 46)
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
     """Frames by their blocks, series and indexes by their values; `attrs` travels where it is not empty."""
-    pd = lookup.required("pandas", EXTRA)
+    pd = lookup.import_package("pandas", EXTRA)
     if type(obj) is pd.DataFrame:
         return _frame(pd, obj, frames, depth)
     if type(obj) is pd.Series:
@@ -42,21 +42,21 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
         return '["pandas.NA"]' if obj is pd.NA else '["pandas.NaT"]'
     if isinstance(obj, pd.DataFrame | pd.Series):
         kind = "DataFrame" if isinstance(obj, pd.DataFrame) else "Series"
-        raise refused(obj, f"what a subclass adds would stay behind: send `pandas.{kind}(it)`")
-    raise refused(obj, "send frames, series, indexes or arrays")
+        raise refusal(obj, f"what a subclass adds would stay behind: send `pandas.{kind}(it)`")
+    raise refusal(obj, "send frames, series, indexes or arrays")
 
 
 def _frame(pd: Any, frame: Any, frames: Frames, depth: int) -> str:
     """Blocks are pandas's own way to keep columns of one dtype together, seen from outside only column by column."""
     about = [node_of(part, frames, depth) for part in (frame.columns, frame.index, dict(frame.attrs))]
     blocks = [
-        f"[{_places(block.mgr_locs, len(frame.columns))},{values.node(pd, block.values, frames, depth)}]"
+        f"[{_column_numbers(block.mgr_locs, len(frame.columns))},{values.node(pd, block.values, frames, depth)}]"
         for block in frame._mgr.blocks
     ]
     return f'["pandas.frame",{",".join(about)},[{",".join(blocks)}]]'
 
 
-def _places(places: Any, columns: int) -> str:
+def _column_numbers(places: Any, columns: int) -> str:
     found = places.as_array
     return "null" if len(found) == columns and (found[:-1] < found[1:]).all() else repr(found.tolist()).replace(" ", "")
 
@@ -66,7 +66,7 @@ def _index(pd: Any, index: Any, frames: Frames, depth: int) -> str:
         name = node_of(index.name, frames, depth)
         return f'["pandas.range",{name},{index.start},{index.stop},{index.step}]'
     if isinstance(index, pd.MultiIndex):
-        levels = [values.counted(pd, level, len(index)) for level in index.levels]
+        levels = [values.written_out_range(pd, level, len(index)) for level in index.levels]
         parts = (list(index.names), [np.asarray(codes) for codes in index.codes], levels)
         return f'["pandas.multi",{",".join(node_of(part, frames, depth) for part in parts)}]'
     freq = getattr(index, "freq", None) if isinstance(index, pd.DatetimeIndex | pd.TimedeltaIndex) else None
@@ -80,7 +80,7 @@ def _frequency(freq: Any) -> str:
     """Its word, where pandas makes the same of it again."""
     word = str(freq.freqstr)
     try:
-        again = lookup.required("pandas", EXTRA).tseries.frequencies.to_offset(word)
+        again = lookup.import_package("pandas", EXTRA).tseries.frequencies.to_offset(word)
     except ValueError:
         again = None
     if again != freq:
@@ -89,44 +89,44 @@ def _frequency(freq: Any) -> str:
 
 
 def _read_frame(node: list[Any], reading: Reading) -> Maker:
-    pd = lookup.required("pandas", EXTRA)
+    pd = lookup.import_package("pandas", EXTRA)
     asked, reading.as_ = reading.as_, None
     _, columns, index, attrs, blocks = listing(node, 5)
-    of, along, more = _fixed(columns, reading), reading.maker(index), _fixed(attrs, reading)
+    of, along, more = _shared_index_maker(columns, reading), reading.maker(index), _shared_index_maker(attrs, reading)
     parts = [listing(block, 2) for block in listing(blocks)]
     makers = [(_place(places), values.maker(pd, data, reading)) for places, data in parts]
     reading.as_ = asked
 
     def make(frames: Any) -> Any:
         named, held = of(frames), [(places, make(frames)) for places, make in makers]
-        frame = _joined(pd, held, named, along(frames))
+        frame = _join_blocks(pd, held, named, along(frames))
         if attributes := more(frames):
             frame.attrs.update(attributes)
         return frame
 
-    return _converted(make, reading)
+    return _converter(make, reading)
 
 
-def _fixed(node: Any, reading: Reading) -> Maker:
+def _shared_index_maker(node: Any, reading: Reading) -> Maker:
     """An index that lies in the header alone never changes, so it is made once and shared by all that are alike."""
     before, make = reading.taken, reading.maker(node)
     if reading.taken != before or not isinstance(node, list) or not str(node[0]).startswith("pandas."):
         return make
     once: list[Any] = []
 
-    def made(frames: Any) -> Any:
+    def build(frames: Any) -> Any:
         if not once:
             once.append(make(frames))
         return once[0].view()
 
-    return made
+    return build
 
 
 def _place(node: Any) -> Any:
     return None if node is None else [integer(place) for place in listing(node)]
 
 
-def _joined(pd: Any, held: list[Any], columns: Any, index: Any) -> Any:
+def _join_blocks(pd: Any, held: list[Any], columns: Any, index: Any) -> Any:
     if len(held) == 1 and held[0][0] is None and type(held[0][1]) is np.ndarray and held[0][1].ndim == 2:
         kind = object if held[0][1].dtype.hasobject else None  # else pandas would look for a better one
         return pd.DataFrame(held[0][1].T, index=index, columns=columns, dtype=kind, copy=False)
@@ -143,7 +143,7 @@ def _joined(pd: Any, held: list[Any], columns: Any, index: Any) -> Any:
     return frame
 
 
-def _converted(make: Maker, reading: Reading) -> Maker:
+def _converter(make: Maker, reading: Reading) -> Maker:
     if reading.as_ in (None, "pandas"):
         return make
     if reading.as_ == "numpy":
@@ -151,16 +151,16 @@ def _converted(make: Maker, reading: Reading) -> Maker:
     adopt = getattr(lookup.codec_named(reading.as_ or ""), "adopt", None)
     if adopt is None or reading.as_ == "pillow":
         raise CodecError(f"what is pandas's cannot be received as {reading.as_}", "ask for numpy, pyarrow or polars")
-    table = lookup.required("pyarrow", "pyarrow")
+    table = lookup.import_package("pyarrow", "pyarrow")
     return lambda frames: adopt(table.Table.from_pandas(make(frames)))
 
 
 def _read_series(node: list[Any], reading: Reading) -> Maker:
-    pd = lookup.required("pandas", EXTRA)
+    pd = lookup.import_package("pandas", EXTRA)
     asked, reading.as_ = reading.as_, None
     _, name, attrs, index, data = listing(node, 5)
     called, more, along = (reading.maker(part) for part in (name, attrs, index))
-    held, kind = values.maker(pd, data, reading), values.kept(data)
+    held, kind = values.maker(pd, data, reading), values.required_dtype(data)
     reading.as_ = asked
 
     def make(frames: Any) -> Any:
@@ -173,26 +173,26 @@ def _read_series(node: list[Any], reading: Reading) -> Maker:
         return _as_arrow(make, adopter(asked))
     if asked not in (None, "pandas", "numpy"):
         raise CodecError(f"a series of pandas's cannot be received as {asked}", "ask for numpy, pyarrow or polars")
-    return _converted(make, reading)
+    return _converter(make, reading)
 
 
 def _as_arrow(make: Maker, convert: Any) -> Maker:
     """The values of a series, in Polars under its name; its index stays behind."""
-    array = lookup.required("pyarrow", "pyarrow").array
+    array = lookup.import_package("pyarrow", "pyarrow").array
 
-    def made(frames: Any) -> Any:
+    def build(frames: Any) -> Any:
         series = make(frames)
         values = convert(array(series, from_pandas=True))
         return values.alias(series.name) if type(series.name) is str and hasattr(values, "alias") else values
 
-    return made
+    return build
 
 
 def _read_index(node: list[Any], reading: Reading) -> Maker:
-    pd = lookup.required("pandas", EXTRA)
+    pd = lookup.import_package("pandas", EXTRA)
     _, name, freq, data = listing(node, 4)
     called, often, held = reading.maker(name), reading.maker(freq), values.maker(pd, data, reading)
-    kind = values.kept(data)
+    kind = values.required_dtype(data)
 
     def make(frames: Any) -> Any:
         index = pd.Index(held(frames), name=called(frames), dtype=kind, copy=False)
@@ -203,7 +203,7 @@ def _read_index(node: list[Any], reading: Reading) -> Maker:
 
 
 def _read_range(node: list[Any], reading: Reading) -> Maker:
-    pd = lookup.required("pandas", EXTRA)
+    pd = lookup.import_package("pandas", EXTRA)
     _, name, *limits = listing(node, 5)
     if not all(type(limit) is int and abs(limit) < 2**62 for limit in limits):
         raise CodecError("a range of pandas's without limits")
@@ -213,13 +213,13 @@ def _read_range(node: list[Any], reading: Reading) -> Maker:
 
 
 def _read_multi(node: list[Any], reading: Reading) -> Maker:
-    pd = lookup.required("pandas", EXTRA)
-    makers = values.dense(listing(node, 4)[1:], reading)
+    pd = lookup.import_package("pandas", EXTRA)
+    makers = values.makers_without_ranges(listing(node, 4)[1:], reading)
     return lambda frames: values.levels_of(pd, *[make(frames) for make in makers])
 
 
 def _read_array(node: list[Any], reading: Reading) -> Maker:
-    pd, held = lookup.required("pandas", EXTRA), listing(node, 2)[1]
+    pd, held = lookup.import_package("pandas", EXTRA), listing(node, 2)[1]
     make = values.maker(pd, held, reading)
     if reading.as_ == "numpy" or listing(held)[:1] not in (["numpy"], ["object"]):
         return make
@@ -229,19 +229,19 @@ def _read_array(node: list[Any], reading: Reading) -> Maker:
 
 def _read_moment(node: list[Any], reading: Reading) -> Maker:
     tag, value = listing(node, 2)
-    pd, make = lookup.required("pandas", EXTRA), reading.maker(value)
+    pd, make = lookup.import_package("pandas", EXTRA), reading.maker(value)
     kind = pd.Timestamp if tag == "pandas.timestamp" else pd.Timedelta
     return lambda frames: kind(make(frames))
 
 
 def _read_missing(node: list[Any], reading: Reading) -> Maker:
-    value = getattr(lookup.required("pandas", EXTRA), listing(node, 1)[0].partition(".")[2])
+    value = getattr(lookup.import_package("pandas", EXTRA), listing(node, 1)[0].partition(".")[2])
     return lambda _: value
 
 
 def adopt(obj: Any) -> Any:
     """Arrays of NumPy's of one or two dimensions, tables of Arrow's."""
-    pd = lookup.required("pandas", EXTRA)
+    pd = lookup.import_package("pandas", EXTRA)
     if hasattr(obj, "to_pandas"):
         return obj.to_pandas()
     return pd.Series(obj, copy=False) if obj.ndim == 1 else pd.DataFrame(obj, copy=False)
@@ -259,4 +259,6 @@ READERS = {
 }
 
 
-FORM = Form(lambda array, _: lookup.required("pandas", EXTRA).DataFrame(rows(array)), lambda frame: frame.to_numpy())
+FORM = Form(
+    lambda array, _: lookup.import_package("pandas", EXTRA).DataFrame(rows(array)), lambda frame: frame.to_numpy()
+)

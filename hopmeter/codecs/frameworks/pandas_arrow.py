@@ -7,7 +7,7 @@ from typing import Any
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Array, Form, rows
 from hopmeter.codecs.frameworks import pandas
-from hopmeter.codecs.lookup import required
+from hopmeter.codecs.lookup import import_package
 
 ROOTS = ()
 PACKAGE = "pandas"
@@ -20,22 +20,24 @@ READERS: dict[str, Any] = {}
 def adopt(obj: Any) -> Any:
     """Arrays of NumPy's of one or two dimensions, tables of Arrow's."""
     if hasattr(obj, "to_pandas"):
-        return obj.to_pandas(types_mapper=required("pandas", EXTRA).ArrowDtype)
-    return _backed(pandas.adopt(obj), obj.dtype)
+        return obj.to_pandas(types_mapper=import_package("pandas", EXTRA).ArrowDtype)
+    return _with_arrow_dtype(pandas.adopt(obj), obj.dtype)
 
 
-def _backed(frame: Any, dtype: Any) -> Any:
-    pd, pa = required("pandas", EXTRA), required("pyarrow", "pyarrow")
+def _with_arrow_dtype(frame: Any, dtype: Any) -> Any:
+    pd, pa = import_package("pandas", EXTRA), import_package("pyarrow", "pyarrow")
     return frame.astype(pd.ArrowDtype(pa.from_numpy_dtype(dtype)))
 
 
 def _read(frame: Any) -> Array:
     """CodecError for a frame that lost Arrow's memory on its way."""
     (kind, *others) = set(frame.dtypes)
-    if others or not isinstance(kind, required("pandas", EXTRA).ArrowDtype):
+    if others or not isinstance(kind, import_package("pandas", EXTRA).ArrowDtype):
         raise CodecError("a frame of pandas's whose columns are not all of one type of Arrow's")
     read: Array = frame.to_numpy(dtype=kind.numpy_dtype)
     return read
 
 
-FORM = Form(lambda array, _: _backed(required("pandas", EXTRA).DataFrame(rows(array)), array.dtype), _read)
+FORM = Form(
+    lambda array, _: _with_arrow_dtype(import_package("pandas", EXTRA).DataFrame(rows(array)), array.dtype), _read
+)

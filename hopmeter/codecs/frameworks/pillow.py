@@ -12,7 +12,7 @@ from hopmeter.codecs.checks import buffer, integer, listing, one_of
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
 from hopmeter.codecs.reading import Maker, Reading
-from hopmeter.codecs.writing import Frames, node_of, refused
+from hopmeter.codecs.writing import Frames, node_of, refusal
 
 ROOTS = ("PIL",)
 EXTRA = "pillow"
@@ -31,9 +31,9 @@ PLAIN = (type(None), bool, int, float, str, bytes)
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
     """The current picture, its palette, and of `info` what is plain (no open files)."""
-    image = lookup.required("PIL.Image", EXTRA)
+    image = lookup.import_package("PIL.Image", EXTRA)
     if not isinstance(obj, image.Image):
-        raise refused(obj, "send images")
+        raise refusal(obj, "send images")
     obj.load()
     way, memory = _memory(obj)
     frames.append(memory)
@@ -49,18 +49,18 @@ def _info(info: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _memory(obj: Any) -> tuple[str, memoryview]:
-    pa = lookup.required("pyarrow", "pyarrow")
+    pa = lookup.import_package("pyarrow", "pyarrow")
     if obj.mode not in MODES:
-        raise refused(obj, f"convert the mode {obj.mode} to another")
+        raise refusal(obj, f"convert the mode {obj.mode} to another")
     if not obj.width or not obj.height:
         return "bytes", arrays.EMPTY
     try:
-        return "memory", memoryview(_innermost(pa.array(obj)).buffers()[-1]).cast("B")
+        return "memory", memoryview(_pixel_values(pa.array(obj)).buffers()[-1]).cast("B")
     except (ValueError, TypeError, AttributeError):  # rows in several pieces, or a Pillow that lends no memory
         return "bytes", memoryview(obj.tobytes())
 
 
-def _innermost(array: Any) -> Any:
+def _pixel_values(array: Any) -> Any:
     return array.values if array.type.num_fields else array
 
 
@@ -71,14 +71,14 @@ def _read(node: list[Any], reading: Reading) -> Maker:
     if max(size) >= 2**31:
         raise CodecError("an image too large for Pillow")
     place, extras = reading.frame(), reading.maker(more)
-    load = _lent if way == "memory" else _copied
+    load = _image_over if way == "memory" else _image_copy
 
     def make(frames: Any) -> Any:
         image = load(mode, size, buffer(frames[place]))
-        return _dressed(image, *listing(extras(frames), 2))
+        return _with_palette_and_info(image, *listing(extras(frames), 2))
 
     if reading.as_ in (None, "pillow"):
-        devices.only_cpu("Pillow", reading.device)
+        devices.refuse_gpu("Pillow", reading.device)
         return make
     return _as_array(make, reading)
 
@@ -88,8 +88,8 @@ def _as_array(make: Maker, reading: Reading) -> Maker:
     return lambda frames: convert(np.asarray(make(frames)))
 
 
-def _lent(mode: str, size: tuple[int, int], data: memoryview) -> Any:
-    pa, image = lookup.required("pyarrow", "pyarrow"), lookup.required("PIL.Image", EXTRA)
+def _image_over(mode: str, size: tuple[int, int], data: memoryview) -> Any:
+    pa, image = lookup.import_package("pyarrow", "pyarrow"), lookup.import_package("PIL.Image", EXTRA)
     of, channels = MODES[mode]
     kind, pixels = getattr(pa, of)(), math.prod(size)
     if data.nbytes != pixels * channels * kind.bit_width // 8:
@@ -100,8 +100,8 @@ def _lent(mode: str, size: tuple[int, int], data: memoryview) -> Any:
     return image.fromarrow(array, mode, size)
 
 
-def _copied(mode: str, size: tuple[int, int], data: memoryview) -> Any:
-    image = lookup.required("PIL.Image", EXTRA)
+def _image_copy(mode: str, size: tuple[int, int], data: memoryview) -> Any:
+    image = lookup.import_package("PIL.Image", EXTRA)
     channels = image.getmodebands(mode)
     row = -(-size[0] // 8) if mode == "1" else size[0] * channels * np.dtype(MODES[mode][0]).itemsize
     if data.nbytes != row * size[1]:
@@ -109,7 +109,7 @@ def _copied(mode: str, size: tuple[int, int], data: memoryview) -> Any:
     return image.frombytes(mode, size, data) if data.nbytes else image.new(mode, size)
 
 
-def _dressed(image: Any, palette: Any, info: Any) -> Any:
+def _with_palette_and_info(image: Any, palette: Any, info: Any) -> Any:
     if palette is not None:
         mode, data = listing(palette, 2)
         known = one_of(mode, "RGB", "RGBA", "RGBX", "CMYK", "L")
@@ -124,7 +124,7 @@ def _dressed(image: Any, palette: Any, info: Any) -> Any:
 
 def adopt(obj: Any) -> Any:
     """An array of rows, columns and channels."""
-    return lookup.required("PIL.Image", EXTRA).fromarray(np.asarray(obj))
+    return lookup.import_package("PIL.Image", EXTRA).fromarray(np.asarray(obj))
 
 
 READERS = {"image": _read}

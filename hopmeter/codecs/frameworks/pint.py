@@ -11,7 +11,7 @@ from hopmeter.codecs.checks import listing, text
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
 from hopmeter.codecs.reading import Maker, Reading
-from hopmeter.codecs.writing import Frames, node_of, refused
+from hopmeter.codecs.writing import Frames, node_of, refusal
 
 ROOTS = ("pint",)
 EXTRA = "pint"
@@ -20,11 +20,11 @@ MEGABYTES = (1, 3)
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
     """A quantity is its magnitude, of any codec, and its units; units alone have no magnitude."""
-    pint = lookup.required("pint", EXTRA)
+    pint = lookup.import_package("pint", EXTRA)
     if isinstance(obj, pint.Unit):
         return f'["unit",{_units(obj._units, frames, depth)}]'
     if not isinstance(obj, pint.Quantity):
-        raise refused(obj, "send quantities or units; a registry stays where it is")
+        raise refusal(obj, "send quantities or units; a registry stays where it is")
     return f'["quantity",{node_of(obj.magnitude, frames, depth)},{_units(obj._units, frames, depth)}]'
 
 
@@ -36,7 +36,7 @@ def _read_units(node: Any, reading: Reading) -> Any:
     make = reading.maker(node)
 
     def units(frames: Any) -> Any:
-        registry = lookup.required("pint", EXTRA).get_application_registry()
+        registry = lookup.import_package("pint", EXTRA).get_application_registry()
         found = [(text(name), power) for name, power in listing(make(frames))]
         for name, power in found:
             if not re.fullmatch(r"\w{1,100}", name) or type(power) is not float or name not in registry:
@@ -51,28 +51,28 @@ def _read_quantity(node: list[Any], reading: Reading) -> Maker:
     _, magnitude, units = listing(node, 3)
     make, of = reading.inner(magnitude, "pint"), _read_units(units, reading)
 
-    def made(frames: Any) -> Any:
+    def build(frames: Any) -> Any:
         value = make(frames)
         registry, container = of(frames)
         return registry.Quantity(value, container)
 
-    return made
+    return build
 
 
 def _read_unit(node: list[Any], reading: Reading) -> Maker:
     of = _read_units(listing(node, 2)[1], reading)
 
-    def made(frames: Any) -> Any:
+    def build(frames: Any) -> Any:
         registry, container = of(frames)
         return registry.Unit(container)
 
-    return made
+    return build
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """A quantity without dimensions."""
-    devices.only_cpu("Pint", wanted.device)
-    registry = lookup.required("pint", EXTRA).get_application_registry()
+    devices.refuse_gpu("Pint", wanted.device)
+    registry = lookup.import_package("pint", EXTRA).get_application_registry()
     return lambda array: registry.Quantity(array, "")
 
 
@@ -80,7 +80,7 @@ READERS = {"quantity": _read_quantity, "unit": _read_unit}
 
 
 def _metres(array: Any, _: str) -> Any:
-    return lookup.required("pint", EXTRA).get_application_registry().Quantity(array, "meter")
+    return lookup.import_package("pint", EXTRA).get_application_registry().Quantity(array, "meter")
 
 
 FORM = Form(_metres, lambda quantity: quantity.magnitude)

@@ -13,7 +13,7 @@ from hopmeter.codecs import records
 from hopmeter.codecs.checks import MOST_KEYS, buffer, keys, listing, mapping, one_of, text
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.reading import Maker, Reading
-from hopmeter.codecs.writing import Frames, node_of, refused
+from hopmeter.codecs.writing import Frames, node_of, refusal
 
 ROOTS = ("builtins",)
 EXTRA = ""
@@ -30,7 +30,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
         return writer(obj, frames, depth)  # type: ignore[no-any-return]
     if dataclasses.is_dataclass(obj) and not isinstance(obj, type):
         return _dataclass(obj, frames, depth)
-    raise refused(obj, "convert it to a plain type, or ask for a codec of pickle by name")
+    raise refusal(obj, "convert it to a plain type, or ask for a codec of pickle by name")
 
 
 def _dataclass(obj: Any, frames: Frames, depth: int) -> str:
@@ -43,12 +43,12 @@ def _integer(obj: int, frames: Frames, depth: int) -> str:
     return repr(obj) if -(2**63) <= obj < 2**63 else f'["int","{obj:x}"]'
 
 
-def _real(obj: float, frames: Frames, depth: int) -> str:
+def _write_float(obj: float, frames: Frames, depth: int) -> str:
     return repr(obj) if math.isfinite(obj) else f'["float","{obj!r}"]'
 
 
-def _complex(obj: complex, frames: Frames, depth: int) -> str:
-    return f'["complex",{_real(obj.real, frames, depth)},{_real(obj.imag, frames, depth)}]'
+def _write_complex(obj: complex, frames: Frames, depth: int) -> str:
+    return f'["complex",{_write_float(obj.real, frames, depth)},{_write_float(obj.imag, frames, depth)}]'
 
 
 def _text(obj: str, frames: Frames, depth: int) -> str:
@@ -94,8 +94,8 @@ _WRITERS: dict[type, Any] = {
     type(None): lambda obj, frames, depth: "null",
     bool: lambda obj, frames, depth: "true" if obj else "false",
     int: _integer,
-    float: _real,
-    complex: _complex,
+    float: _write_float,
+    complex: _write_complex,
     str: _text,
     **dict.fromkeys((bytes, bytearray, memoryview), _bytes),
     **dict.fromkeys((list, tuple), _sequence),
@@ -157,9 +157,9 @@ def _read_limits(node: list[Any], reading: Reading) -> Maker:
 def _read_dataclass(node: list[Any], reading: Reading) -> Maker:
     _, name, fields = listing(node, 3)
     pairs = [listing(pair, 2) for pair in listing(fields)]
-    kind = records.named(text(name), [text(field) for field, _ in pairs])
+    kind = records.registered_type(text(name), [text(field) for field, _ in pairs])
     makers = [(field, reading.maker(value)) for field, value in pairs]
-    return lambda frames: records.made(kind, ((field, make(frames)) for field, make in makers))
+    return lambda frames: records.new_instance(kind, ((field, make(frames)) for field, make in makers))
 
 
 READERS = {

@@ -10,7 +10,7 @@ from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form, rows
 from hopmeter.codecs.frameworks.pyarrow import adopter
 from hopmeter.codecs.reading import Maker, Reading
-from hopmeter.codecs.writing import Frames, node_of, refused
+from hopmeter.codecs.writing import Frames, node_of, refusal
 
 ROOTS = ("polars",)
 EXTRA = "polars"
@@ -24,22 +24,22 @@ IN_A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
     """A lazy frame is a plan, not data: it is refused."""
-    pl = lookup.required("polars", EXTRA)
+    pl = lookup.import_package("polars", EXTRA)
     if isinstance(obj, pl.DataFrame):
         return f'["polars.frame",{node_of(_table(pl, obj), frames, depth)}]'
     if isinstance(obj, pl.Series):
         name = node_of(obj.name, frames, depth)
         return f'["polars.series",{name},{node_of(_table(pl, obj.to_frame()), frames, depth)}]'
-    raise refused(obj, "collect a lazy frame first: `frame.collect()`")
+    raise refusal(obj, "collect a lazy frame first: `frame.collect()`")
 
 
 def _table(pl: Any, frame: Any) -> Any:
     """Arrow's table, whose fields say what Arrow has no type for (`Enum`, named categories)."""
     if pl.Object in frame.dtypes:
-        raise refused(frame, "a column of Python objects is not data: cast it")
+        raise refusal(frame, "a column of Python objects is not data: cast it")
     try:
         return frame.to_arrow(compat_level=pl.CompatLevel.newest())
-    except lookup.required("pyarrow", "pyarrow").ArrowException as cause:
+    except lookup.import_package("pyarrow", "pyarrow").ArrowException as cause:
         raise CodecError(
             f"Arrow has no form for a column of Polars's: {cause}", "cast it, Int128 to Decimal"
         ) from cause
@@ -49,8 +49,8 @@ def _read_frame(node: list[Any], reading: Reading) -> Maker:
     make = reading.maker(listing(node, 2)[1])
     if reading.as_ not in (None, "polars"):
         return make
-    pl = lookup.required("polars", EXTRA)
-    return make if reading.as_ else lambda frames: _taken(pl, make(frames))
+    pl = lookup.import_package("polars", EXTRA)
+    return make if reading.as_ else lambda frames: _from_arrow(pl, make(frames))
 
 
 def _read_series(node: list[Any], reading: Reading) -> Maker:
@@ -69,9 +69,9 @@ def _array(column: Any) -> Any:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _taken(pl: Any, obj: Any) -> Any:
+def _from_arrow(pl: Any, obj: Any) -> Any:
     """Arrow's table or array as Polars's; what Polars would panic at is refused."""
-    pa = lookup.required("pyarrow", "pyarrow")
+    pa = lookup.import_package("pyarrow", "pyarrow")
     if _has_moments(pa, obj.schema if hasattr(obj, "schema") else [pa.field("", obj.type)]):
         _check_moments(pa, getattr(obj, "columns", [obj]))
     if len(obj) >= MOST_ROWS and pl.get_index_type() == pl.UInt32:
@@ -86,7 +86,7 @@ def _has_moments(pa: Any, fields: Any) -> bool:
         if is_wide(field.type):
             raise CodecError("Polars has no decimals of 256 bits", "receive it as pyarrow")
         _valid_name(field.name)
-        found = found or _most(pa, field.type) > 0
+        found = found or _largest_moment(pa, field.type) > 0
     return found
 
 
@@ -98,15 +98,15 @@ def _valid_name(name: str) -> str:
 
 def _check_moments(pa: Any, columns: list[Any]) -> None:
     """CodecError for moments and spans that Polars holds, and panics at when they are shown."""
-    min_max = lookup.required("pyarrow.compute", "pyarrow").min_max
+    min_max = lookup.import_package("pyarrow.compute", "pyarrow").min_max
     for array in [one for column in columns for one in arrow_types.nested_arrays(pa, column)]:
-        most = _most(pa, array.type)
+        most = _largest_moment(pa, array.type)
         ends = min_max(array.view(f"int{array.type.bit_width}")).as_py() if most else {}
         if any(end is not None and abs(end) > most for end in ends.values()):
             raise CodecError(f"a {array.type} beyond what Polars shows", "receive it as pyarrow")
 
 
-def _most(pa: Any, of: Any) -> int:
+def _largest_moment(pa: Any, of: Any) -> int:
     """The largest number of a type of moments that Polars shows; 0 for all other types, and where any will do."""
     types = pa.types
     if types.is_date(of):
@@ -117,13 +117,15 @@ def _most(pa: Any, of: Any) -> int:
 
 def adopt(obj: Any) -> Any:
     """Tables and arrays of Arrow's, arrays of NumPy's."""
-    pl = lookup.required("polars", EXTRA)
+    pl = lookup.import_package("polars", EXTRA)
     if type(obj).__module__.partition(".")[0] == "pyarrow":
-        return _taken(pl, obj)
+        return _from_arrow(pl, obj)
     return pl.Series(obj) if getattr(obj, "ndim", 0) == 1 else pl.from_numpy(obj)
 
 
 READERS = {"polars.frame": _read_frame, "polars.series": _read_series}
 
 
-FORM = Form(lambda array, _: lookup.required("polars", EXTRA).DataFrame(rows(array)), lambda frame: frame.to_numpy())
+FORM = Form(
+    lambda array, _: lookup.import_package("polars", EXTRA).DataFrame(rows(array)), lambda frame: frame.to_numpy()
+)

@@ -13,9 +13,9 @@ from hopmeter.codecs.arrow_types import schema_of
 from hopmeter.codecs.checks import buffer, integer, listing
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
-from hopmeter.codecs.lookup import codec_named, required
+from hopmeter.codecs.lookup import codec_named, import_package
 from hopmeter.codecs.reading import Maker, Reading
-from hopmeter.codecs.writing import KEPT, Frames, refused, written
+from hopmeter.codecs.writing import KEPT, Frames, frames_by_nodes, refusal
 
 ROOTS = ("pyarrow",)
 EXTRA = "pyarrow"
@@ -26,7 +26,7 @@ _heads: dict[Any, tuple[bytes, slice, slice]] = {}
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
     """An array is its type and its buffers; what holds several is their list."""
-    pa = required("pyarrow", EXTRA)
+    pa = import_package("pyarrow", EXTRA)
     if isinstance(obj, pa.Array):
         return f'["arrow.array",{_type(pa, obj.type)},{parts(pa, obj, frames)}]'
     if isinstance(obj, pa.Table | pa.RecordBatch):
@@ -40,12 +40,12 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
     if isinstance(obj, pa.Buffer):
         frames.append(memory_of(obj))
         return '["arrow.buffer"]'
-    raise refused(obj, "send arrays, tables, tensors, schemas or buffers")
+    raise refusal(obj, "send arrays, tables, tensors, schemas or buffers")
 
 
 def simple() -> dict[type, Any]:
     """Arrays whose class says all of their type, and that have two buffers: which values are there, and they."""
-    pa = required("pyarrow", EXTRA)
+    pa = import_package("pyarrow", EXTRA)
     kinds = [f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)]
     return {getattr(pa, f"{kind}Array"): whole for kind in (*kinds, "Float", "Double")}
 
@@ -54,18 +54,18 @@ def whole(array: Any) -> Frames:
     """All frames of such an array; for the many messages that are alike, with one look-up."""
     present, data = array.buffers()
     if data is None or not data.size:
-        return written(array)
+        return frames_by_nodes(array)
     key = (type(array), len(array), array.offset, present is None)
     kept = _heads.get(key)
     if kept is None:
-        return _first(key, array)
+        return _first_frames(key, array)
     head, marks, values = kept
     memory = memoryview(data).cast("B")[values]
     return [head, memory] if present is None else [head, memory_of(present)[marks], memory]
 
 
-def _first(key: Any, array: Any) -> Frames:
-    frames = written(array)
+def _first_frames(key: Any, array: Any) -> Frames:
+    frames = frames_by_nodes(array)
     if len(_heads) >= KEPT:
         _heads.clear()
     _, marks, values = extent(array, 0, (1, array.type.bit_width), key[3])
@@ -91,30 +91,30 @@ def _chunks(pa: Any, column: Any, frames: Frames) -> str:
 def _type(pa: Any, of: Any) -> str:
     """Types with fields are equal whatever these have as metadata, so what is kept of one is not the other's."""
     known = None if of.num_fields else _schemas.get(of)
-    return known or _kept(of, pa.schema([pa.field("", of)]))
+    return known or _schema_text(of, pa.schema([pa.field("", of)]))
 
 
 def _schema(schema: Any) -> str:
     return json.dumps(base64.b64encode(schema.serialize()).decode())
 
 
-def _kept(of: Any, schema: Any) -> str:
+def _schema_text(of: Any, schema: Any) -> str:
     if len(_schemas) >= KEPT:
         _schemas.clear()
     _schemas[of] = _schema(schema)
     return _schemas[of]
 
 
-def _validated(reading: Reading, make: Maker) -> Maker:
-    devices.only_cpu("Arrow", reading.device)
+def _validating_maker(reading: Reading, make: Maker) -> Maker:
+    devices.refuse_gpu("Arrow", reading.device)
     adopt = None if reading.as_ in (None, "pyarrow") else adopter(reading.as_)
 
-    def validated(frames: Any) -> Any:
+    def make_valid(frames: Any) -> Any:
         made = make(frames)
         made.validate(full=True)
         return made if adopt is None else adopt(made)
 
-    return validated
+    return make_valid
 
 
 def adopter(name: str) -> Any:
@@ -129,16 +129,16 @@ def adopter(name: str) -> Any:
 
 def _read_array(node: list[Any], reading: Reading) -> Maker:
     _, of, inner = listing(node, 3)
-    return _validated(reading, array_maker(inner, schema_of(of).field(0).type, reading))
+    return _validating_maker(reading, array_maker(inner, schema_of(of).field(0).type, reading))
 
 
 def _read_chunked(node: list[Any], reading: Reading) -> Maker:
     _, of, inner = listing(node, 3)
-    return _validated(reading, _chunked(listing(inner), schema_of(of).field(0).type, reading))
+    return _validating_maker(reading, _chunked_maker(listing(inner), schema_of(of).field(0).type, reading))
 
 
-def _chunked(node: list[Any], of: Any, reading: Reading) -> Maker:
-    pa = required("pyarrow", EXTRA)
+def _chunked_maker(node: list[Any], of: Any, reading: Reading) -> Maker:
+    pa = import_package("pyarrow", EXTRA)
     makers = [array_maker(chunk, of, reading) for chunk in node]
 
     def make(frames: Any) -> Any:
@@ -151,14 +151,14 @@ def _chunked(node: list[Any], of: Any, reading: Reading) -> Maker:
 
 
 def _read_table(node: list[Any], reading: Reading) -> Maker:
-    pa = required("pyarrow", EXTRA)
+    pa = import_package("pyarrow", EXTRA)
     tag, of, rows, columns = listing(node, 4)
     schema, kind = schema_of(of), pa.RecordBatch if tag == "arrow.batch" else pa.Table
-    one = array_maker if tag == "arrow.batch" else _chunked
+    one = array_maker if tag == "arrow.batch" else _chunked_maker
     makers = [one(column, field.type, reading) for column, field in zip(listing(columns), schema, strict=True)]
     if not makers:
         reading.free += integer(rows)
-        return _validated(reading, _rows_alone(kind, rows, schema))
+        return _validating_maker(reading, _table_without_columns(kind, rows, schema))
 
     def make(frames: Any) -> Any:
         table = kind.from_arrays([make(frames) for make in makers], schema=schema)
@@ -166,23 +166,23 @@ def _read_table(node: list[Any], reading: Reading) -> Maker:
             raise CodecError(f"a table of {table.num_rows} rows that says it has {rows}")
         return table
 
-    return _validated(reading, make)
+    return _validating_maker(reading, make)
 
 
-def _rows_alone(kind: Any, rows: int, schema: Any) -> Maker:
+def _table_without_columns(kind: Any, rows: int, schema: Any) -> Maker:
     """A table without columns; one of nothing but missing values has no memory."""
-    pa = required("pyarrow", EXTRA)
+    pa = import_package("pyarrow", EXTRA)
     whole = pa.schema([pa.field("", pa.null())], schema.metadata)
     table = kind.from_arrays([pa.Array.from_buffers(pa.null(), rows, [None])], schema=whole).select([])
     return lambda _: table
 
 
 def _read_tensor(node: list[Any], reading: Reading) -> Maker:
-    pa = required("pyarrow", EXTRA)
+    pa = import_package("pyarrow", EXTRA)
     make = reading.maker(listing(node, 2)[1])
     if reading.as_ not in (None, "pyarrow"):
         return make
-    return lambda frames: pa.Tensor.from_numpy(arrays.native(make(frames)))
+    return lambda frames: pa.Tensor.from_numpy(arrays.to_native_order(make(frames)))
 
 
 def _read_schema(node: list[Any], reading: Reading) -> Maker:  # noqa: ARG001 (all readers are called alike)
@@ -193,14 +193,14 @@ def _read_schema(node: list[Any], reading: Reading) -> Maker:  # noqa: ARG001 (a
 def _read_buffer(node: list[Any], reading: Reading) -> Maker:
     listing(node, 1)
     place = reading.frame()
-    return lambda frames: required("pyarrow", EXTRA).py_buffer(buffer(frames[place]))
+    return lambda frames: import_package("pyarrow", EXTRA).py_buffer(buffer(frames[place]))
 
 
 def adopt(obj: Any) -> Any:
     """Anything that Arrow can take over: arrays of NumPy's, frames of data."""
-    pa = required("pyarrow", EXTRA)
+    pa = import_package("pyarrow", EXTRA)
     if hasattr(obj, "ndim") and hasattr(obj, "__array__") and not hasattr(obj, "columns"):
-        obj = arrays.native(obj)  # a tensor of Arrow's would take the bytes as they are
+        obj = arrays.to_native_order(obj)  # a tensor of Arrow's would take the bytes as they are
         return pa.Tensor.from_numpy(obj) if obj.ndim != 1 else pa.array(obj)
     return pa.table(obj)
 
@@ -216,4 +216,6 @@ READERS = {
 }
 
 
-FORM = Form(lambda array, _: required("pyarrow", EXTRA).Tensor.from_numpy(array), lambda tensor: tensor.to_numpy())
+FORM = Form(
+    lambda array, _: import_package("pyarrow", EXTRA).Tensor.from_numpy(array), lambda tensor: tensor.to_numpy()
+)

@@ -11,8 +11,8 @@ from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.checks import one_of
 from hopmeter.codecs.cuda import nodes
 from hopmeter.codecs.forms import Form
-from hopmeter.codecs.lookup import required
-from hopmeter.codecs.writing import KEPT, Frames, Lending, refused
+from hopmeter.codecs.lookup import import_package
+from hopmeter.codecs.writing import KEPT, Frames, Lending, refusal
 
 ROOTS = ("tensorflow",)
 EXTRA = "tensorflow"
@@ -24,26 +24,26 @@ _kept: dict[Any, str] = {}
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
     """The memory of a tensor; one on another device is copied to the CPU."""
-    if isinstance(frames, Lending) and (node := _lent(obj, frames)):
+    if isinstance(frames, Lending) and (node := _lend(obj, frames)):
         return node
     try:
         view = memoryview(obj)
         node = _kept[view.format, view.shape]
         frames.append(view.cast("B"))
     except (TypeError, KeyError, ValueError, BufferError):  # seen for the first time, or nothing that lends memory
-        return _general(obj, frames)
+        return _write_any(obj, frames)
     return node
 
 
-def _lent(obj: Any, frames: Lending) -> str | None:
-    if isinstance(obj, required("tensorflow", EXTRA).Variable):
-        return nodes.lent(obj.read_value(), frames, "tensorflow", "variable")
-    return nodes.lent(obj, frames, "tensorflow")
+def _lend(obj: Any, frames: Lending) -> str | None:
+    if isinstance(obj, import_package("tensorflow", EXTRA).Variable):
+        return nodes.lend_tensor(obj.read_value(), frames, "tensorflow", "variable")
+    return nodes.lend_tensor(obj, frames, "tensorflow")
 
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """Shares memory on a GPU that is another process's; a variable has a copy of it, on that GPU."""
-    tf = required("tensorflow", EXTRA)
+    tf = import_package("tensorflow", EXTRA)
     load = tf.experimental.dlpack.from_dlpack
     if one_of(wanted.extra, None, "variable") is None:
         return lambda ghost: load(ghost.__dlpack__())
@@ -55,13 +55,13 @@ def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     return variable
 
 
-def _general(obj: Any, frames: Frames) -> str:
-    tf = required("tensorflow", EXTRA)
+def _write_any(obj: Any, frames: Frames) -> str:
+    tf = import_package("tensorflow", EXTRA)
     if isinstance(obj, tf.Variable):
         return arrays.write(_memory(tf, obj.read_value()), frames, "tensorflow", "variable")
     array = _memory(tf, obj)
     node = arrays.write(array, frames, "tensorflow")
-    if array.size and arrays.castable(array.dtype) and len(_kept) < KEPT:
+    if array.size and arrays.is_castable(array.dtype) and len(_kept) < KEPT:
         _kept[memoryview(array).format, array.shape] = node
     return node
 
@@ -74,15 +74,15 @@ def _memory(tf: Any, tensor: Any) -> Any:
         return np.asarray(view)
     except (TypeError, ValueError, BufferError):  # no dtype of the buffer protocol, or no tensor at all
         if not tf.is_tensor(tensor) or not hasattr(tensor, "numpy") or isinstance(tensor, tf.RaggedTensor):
-            raise refused(tensor, "send eager tensors: ragged and sparse ones as their parts") from None
+            raise refusal(tensor, "send eager tensors: ragged and sparse ones as their parts") from None
         if tensor.dtype in (tf.string, tf.resource, tf.variant):
-            raise refused(tensor, "send text as a list of str: `tensor.numpy().tolist()`") from None
+            raise refusal(tensor, "send text as a list of str: `tensor.numpy().tolist()`") from None
         return tensor.numpy()
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """Shares the array's memory by DLPack where TensorFlow can (rows, numbers it knows); else it copies."""
-    tf = required("tensorflow", EXTRA)
+    tf = import_package("tensorflow", EXTRA)
     load = tf.experimental.dlpack.from_dlpack
     variable = one_of(wanted.extra, None, "variable") is not None
     place = None
@@ -90,30 +90,30 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
         number = devices.gpu("TensorFlow", wanted.device, _gpus)
         place = "CPU:0" if number is None else f"GPU:{number}"
 
-    def plain(array: Any) -> Any:
+    def share(array: Any) -> Any:
         if not array.flags.writeable:
-            array = arrays.aligned(array)
+            array = arrays.aligned_copy(array)
         try:
             return load(array.__dlpack__())
         except Exception:  # noqa: BLE001 (of many kinds: columns, byte order, a dtype that DLPack lacks)
-            return tf.convert_to_tensor(np.ascontiguousarray(arrays.native(array)).reshape(array.shape))
+            return tf.convert_to_tensor(np.ascontiguousarray(arrays.to_native_order(array)).reshape(array.shape))
 
-    def full(array: Any) -> Any:
+    def convert(array: Any) -> Any:
         with tf.device(place):
-            tensor = tf.identity(plain(array)) if place else plain(array)
+            tensor = tf.identity(share(array)) if place else share(array)
             return tf.Variable(tensor) if variable else tensor
 
-    return full if variable or place else plain
+    return convert if variable or place else share
 
 
 def _form(array: Any, place: str) -> Any:
-    tf = required("tensorflow", EXTRA)
+    tf = import_package("tensorflow", EXTRA)
     with tf.device(place or "/CPU:0"):
         return tf.identity(tf.constant(array))
 
 
 def _gpus() -> int:
-    return len(required("tensorflow", EXTRA).config.list_physical_devices("GPU"))
+    return len(import_package("tensorflow", EXTRA).config.list_physical_devices("GPU"))
 
 
 FORM = Form(_form, lambda tensor: tensor.numpy(), "float32", gpu="/GPU:0", gpus=_gpus)

@@ -10,8 +10,8 @@ from hopmeter.codecs.checks import listing, one_of
 from hopmeter.codecs.cuda import nodes
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
-from hopmeter.codecs.lookup import required
-from hopmeter.codecs.writing import Frames, Lending, refused
+from hopmeter.codecs.lookup import import_package
+from hopmeter.codecs.writing import Frames, Lending, refusal
 
 ROOTS = ("torch",)
 EXTRA = "torch"
@@ -24,22 +24,22 @@ NOT_NUMPYS = {"bfloat16": "int16"}
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
     """A tensor on another device is copied to the CPU; the receiver puts it back on such a device if it has one."""
-    torch = required("torch", EXTRA)
+    torch = import_package("torch", EXTRA)
     if not isinstance(obj, torch.Tensor):
-        raise refused(obj, "send tensors: `module.state_dict()` rather than the module")
-    if isinstance(frames, Lending) and (node := _lent(torch, obj, frames)):
+        raise refusal(obj, "send tensors: `module.state_dict()` rather than the module")
+    if isinstance(frames, Lending) and (node := _lend(torch, obj, frames)):
         return node
     if obj.is_cpu and not obj.requires_grad:
         try:
             return arrays.write(obj.numpy(), frames, "torch")
         except (TypeError, RuntimeError):  # a dtype or a view that NumPy has not
             pass
-    return _rarer(torch, obj, frames)
+    return _write_rare(torch, obj, frames)
 
 
-def _rarer(torch: Any, tensor: Any, frames: Frames) -> str:
+def _write_rare(torch: Any, tensor: Any, frames: Frames) -> str:
     if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_meta:
-        raise refused(tensor, "only dense tensors travel: use `to_dense()` or `dequantize()`")
+        raise refusal(tensor, "only dense tensors travel: use `to_dense()` or `dequantize()`")
     extra = (_kind(torch, tensor), None if tensor.is_cpu else str(tensor.device), tensor.requires_grad)
     here = tensor.detach().cpu().resolve_conj().resolve_neg()
     dtype = str(tensor.dtype).removeprefix("torch.")
@@ -50,11 +50,11 @@ def _rarer(torch: Any, tensor: Any, frames: Frames) -> str:
     return arrays.write(here.numpy(), frames, "torch", extra, dtype or None)
 
 
-def _lent(torch: Any, tensor: Any, frames: Lending) -> str | None:
+def _lend(torch: Any, tensor: Any, frames: Lending) -> str | None:
     if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_meta or not nodes.on_gpu(tensor.detach()):
         return None
     extra = (_kind(torch, tensor), str(tensor.device), tensor.requires_grad)
-    return nodes.lent(tensor.detach().resolve_conj().resolve_neg(), frames, "torch", extra)
+    return nodes.lend_tensor(tensor.detach().resolve_conj().resolve_neg(), frames, "torch", extra)
 
 
 def _kind(torch: Any, tensor: Any) -> str:
@@ -63,12 +63,12 @@ def _kind(torch: Any, tensor: Any) -> str:
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """Shares memory on a GPU that is another process's."""
-    torch = required("torch", EXTRA)
-    kind, _, gradient = _noted(wanted.extra)
-    return lambda ghost: _finished(torch, torch.from_dlpack(ghost), kind, gradient)
+    torch = import_package("torch", EXTRA)
+    kind, _, gradient = _read_extra(wanted.extra)
+    return lambda ghost: _as_sent(torch, torch.from_dlpack(ghost), kind, gradient)
 
 
-def _finished(torch: Any, tensor: Any, kind: str, gradient: bool) -> Any:
+def _as_sent(torch: Any, tensor: Any, kind: str, gradient: bool) -> Any:
     if kind == "parameter":
         return torch.nn.Parameter(tensor, requires_grad=gradient)
     return tensor.requires_grad_(True) if gradient else tensor
@@ -76,33 +76,33 @@ def _finished(torch: Any, tensor: Any, kind: str, gradient: bool) -> Any:
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """Shares the array's memory; tensors can be written to, so what cannot is copied."""
-    torch = required("torch", EXTRA)
-    kind, device, gradient = _noted(wanted.extra)
+    torch = import_package("torch", EXTRA)
+    kind, device, gradient = _read_extra(wanted.extra)
     place = _device(torch, wanted.device, device)
     raw = getattr(torch, wanted.raw) if wanted.raw else None
 
-    def plain(array: Any) -> Any:
+    def share(array: Any) -> Any:
         try:
-            return torch.from_numpy(array) if array.flags.writeable else torch.from_numpy(arrays.aligned(array))
+            return torch.from_numpy(array) if array.flags.writeable else torch.from_numpy(arrays.aligned_copy(array))
         except (TypeError, ValueError) as cause:
             return _other_order(torch, array, cause)
 
-    def full(array: Any) -> Any:
-        tensor = plain(array)
+    def convert(array: Any) -> Any:
+        tensor = share(array)
         tensor = tensor if raw is None else tensor.view(raw)
         tensor = tensor if place is None else tensor.to(place)
-        return _finished(torch, tensor, kind, gradient)
+        return _as_sent(torch, tensor, kind, gradient)
 
-    return plain if raw is place is None and not gradient and kind == "tensor" else full
+    return share if raw is place is None and not gradient and kind == "tensor" else convert
 
 
 def _other_order(torch: Any, array: Any, cause: Exception) -> Any:
     if array.dtype.isnative:
         raise CodecError(f"torch has no tensors of dtype {array.dtype}", "receive it as numpy") from cause
-    return torch.from_numpy(arrays.native(array))
+    return torch.from_numpy(arrays.to_native_order(array))
 
 
-def _noted(extra: Any) -> tuple[str, Any, bool]:
+def _read_extra(extra: Any) -> tuple[str, Any, bool]:
     if extra is None:
         return "tensor", None, False
     kind, device, gradient = listing(extra, 3)
@@ -121,11 +121,11 @@ def _device(torch: Any, asked: str | None, sent: Any) -> Any:
 
 
 def _form(array: Any, place: str) -> Any:
-    return required("torch", EXTRA).from_numpy(array.copy()).to(place or "cpu")
+    return import_package("torch", EXTRA).from_numpy(array.copy()).to(place or "cpu")
 
 
 def _gpus() -> int:
-    return int(required("torch", EXTRA).cuda.device_count())
+    return int(import_package("torch", EXTRA).cuda.device_count())
 
 
 FORM = Form(_form, lambda tensor: tensor.cpu().numpy(), "float32", gpu="cuda", gpus=_gpus)

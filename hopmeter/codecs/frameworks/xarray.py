@@ -12,7 +12,7 @@ from hopmeter.codecs.checks import listing, mapping
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
 from hopmeter.codecs.reading import Maker, Reading
-from hopmeter.codecs.writing import KEPT, Frames, node_of, refused
+from hopmeter.codecs.writing import KEPT, Frames, node_of, refusal
 
 NOTHING = '["dict",[]]'
 """The node of attributes that there are none of."""
@@ -24,7 +24,7 @@ MEGABYTES = (13, 60)
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
     """Indexes are made anew by the receiver from their coordinates."""
-    xr = lookup.required("xarray", EXTRA)
+    xr = lookup.import_package("xarray", EXTRA)
     if isinstance(obj, xr.DataArray):
         name = "null" if obj.name is None else node_of(obj.name, frames, depth)
         variable = _variable(obj.variable, frames, depth)
@@ -36,12 +36,12 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
         return f'["xarray.dataset",{attrs},{_variables(names, frames, depth)},{_variables(obj.coords, frames, depth)}]'
     if isinstance(obj, xr.Variable):
         return f'["xarray.variable",{_variable(obj, frames, depth)}]'
-    raise refused(obj, "send arrays, datasets or variables")
+    raise refusal(obj, "send arrays, datasets or variables")
 
 
 def _variable(variable: Any, frames: Frames, depth: int) -> str:
     dims, attrs = variable.dims, variable.attrs
-    named = _dims.get(dims) or _named(dims, frames, depth)
+    named = _dims.get(dims) or _dimension_names(dims, frames, depth)
     about = node_of(attrs, frames, depth) if attrs else NOTHING
     data = variable.data
     if type(data) is ndarray and data.dtype.char == "O":
@@ -51,10 +51,10 @@ def _variable(variable: Any, frames: Frames, depth: int) -> str:
 
 def _objects(variable: Any, data: Any, frames: Frames, depth: int) -> str:
     """Plain text and numbers that Python holds, as pandas's; an index keeps the dtype that it has there."""
-    pd = lookup.required("pandas", "pandas")
+    pd = lookup.import_package("pandas", "pandas")
     index = variable.to_index() if hasattr(variable, "get_level_variable") else None
     if isinstance(index, pd.MultiIndex):
-        raise refused(index, "send it without its index of several levels: `reset_index`")
+        raise refusal(index, "send it without its index of several levels: `reset_index`")
     if index is not None:
         return node_of(index, frames, depth)
     if isinstance(variable.dtype, pd.api.extensions.ExtensionDtype):
@@ -62,7 +62,7 @@ def _objects(variable: Any, data: Any, frames: Frames, depth: int) -> str:
     return f'["xarray.objects",{values.node(pd, data, frames, depth)}]'
 
 
-def _named(dims: Any, frames: Frames, depth: int) -> str:
+def _dimension_names(dims: Any, frames: Frames, depth: int) -> str:
     """Names have no frame of their own but where they are very long, so what repeats is kept as text."""
     before, node = len(frames), node_of(dims, frames, depth)
     if len(frames) != before:
@@ -78,7 +78,7 @@ def _variables(found: Any, frames: Frames, depth: int) -> str:
 
 
 def _variable_maker(node: Any, reading: Reading) -> Maker:
-    xr = lookup.required("xarray", EXTRA)
+    xr = lookup.import_package("xarray", EXTRA)
     dims, attrs, data = listing(node, 3)
     before, named = reading.taken, reading.maker(dims)
     fixed = None if reading.taken != before else _names(named(()))
@@ -100,7 +100,7 @@ def _variable_maker(node: Any, reading: Reading) -> Maker:
 
 
 def _read_objects(node: list[Any], reading: Reading) -> Maker:
-    return values.maker(lookup.required("pandas", "pandas"), listing(node, 2)[1], reading)
+    return values.maker(lookup.import_package("pandas", "pandas"), listing(node, 2)[1], reading)
 
 
 def _names(dims: Any) -> Any:
@@ -114,11 +114,11 @@ def _variables_maker(node: Any, reading: Reading) -> Maker:
 
 
 def _read_variable(node: list[Any], reading: Reading) -> Maker:
-    return _own(reading, lambda: _variable_maker(listing(node, 2)[1], reading))
+    return _converter(reading, lambda: _variable_maker(listing(node, 2)[1], reading))
 
 
 def _read_array(node: list[Any], reading: Reading) -> Maker:
-    xr = lookup.required("xarray", EXTRA)
+    xr = lookup.import_package("xarray", EXTRA)
     _, name, variable, coords = listing(node, 4)
 
     def build() -> Maker:
@@ -127,16 +127,16 @@ def _read_array(node: list[Any], reading: Reading) -> Maker:
         def make(frames: Any) -> Any:
             return xr.DataArray(of(frames), coords=along(frames) or None, name=called(frames))
 
-        def bare(frames: Any) -> Any:
+        def make_without_coords(frames: Any) -> Any:
             return xr.DataArray(of(frames), coords={}, name=called(frames), indexes={}, fastpath=True)
 
-        return make if coords else bare
+        return make if coords else make_without_coords
 
-    return _own(reading, build)
+    return _converter(reading, build)
 
 
 def _read_dataset(node: list[Any], reading: Reading) -> Maker:
-    xr = lookup.required("xarray", EXTRA)
+    xr = lookup.import_package("xarray", EXTRA)
     _, attrs, names, coords = listing(node, 4)
     parts = reading.maker(attrs), _variables_maker(names, reading), _variables_maker(coords, reading)
     if reading.as_ not in (None, "xarray"):
@@ -144,7 +144,7 @@ def _read_dataset(node: list[Any], reading: Reading) -> Maker:
     return lambda frames: xr.Dataset(parts[1](frames), parts[2](frames), parts[0](frames))
 
 
-def _own(reading: Reading, build: Any) -> Maker:
+def _converter(reading: Reading, build: Any) -> Maker:
     """The data keeps its own framework; asked for as NumPy's, only the data is left."""
     asked, reading.as_ = reading.as_, None
     make: Maker = build()
@@ -158,7 +158,7 @@ def _own(reading: Reading, build: Any) -> Maker:
 
 def adopt(obj: Any) -> Any:
     """Any array, its dimensions unnamed."""
-    return lookup.required("xarray", EXTRA).DataArray(obj)
+    return lookup.import_package("xarray", EXTRA).DataArray(obj)
 
 
 READERS = {

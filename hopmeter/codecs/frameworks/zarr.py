@@ -12,7 +12,7 @@ from hopmeter.codecs.checks import integer, listing
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
 from hopmeter.codecs.reading import Maker, Reading
-from hopmeter.codecs.writing import Frames, node_of, refused
+from hopmeter.codecs.writing import Frames, node_of, refusal
 
 ROOTS = ("zarr",)
 EXTRA = "zarr"
@@ -24,9 +24,9 @@ MOST_BYTES = 2**24
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
     """Data, chunks and attributes; how it was compressed and where it was stored stays behind."""
-    zarr = lookup.required("zarr", EXTRA)
+    zarr = lookup.import_package("zarr", EXTRA)
     if not isinstance(obj, zarr.Array):
-        raise refused(obj, "send the arrays of a group: `dict(group.arrays())`")
+        raise refusal(obj, "send the arrays of a group: `dict(group.arrays())`")
     _refuse(obj.shape, obj.chunks, obj.dtype.itemsize)
     more = node_of([list(obj.chunks), dict(obj.attrs)], frames, depth)
     return f'["zarr",{more},{node_of(obj[...], frames, depth)}]'
@@ -38,11 +38,11 @@ def _read(node: list[Any], reading: Reading) -> Maker:
     if reading.as_ not in (None, "zarr"):
         return make
 
-    def made(frames: Any) -> Any:
+    def build(frames: Any) -> Any:
         chunks, attributes = about(frames)
         return _array(make(frames), tuple(integer(length) for length in listing(chunks)), attributes)
 
-    return made
+    return build
 
 
 def _refuse(shape: tuple[int, ...], chunks: tuple[int, ...], itemsize: int) -> None:
@@ -57,7 +57,7 @@ def _array(data: Any, chunks: tuple[int, ...], attributes: Any) -> Any:
     if type(attributes) is not dict:
         raise CodecError("attributes of Zarr's that are no dict")
     json.dumps(attributes)  # refuses what Zarr would look into, such as a range of any length
-    zarr = lookup.required("zarr", EXTRA)
+    zarr = lookup.import_package("zarr", EXTRA)
     array = zarr.create_array({}, shape=data.shape, dtype=data.dtype, chunks=chunks, attributes=attributes)
     array[...] = data
     return array
@@ -65,12 +65,12 @@ def _array(data: Any, chunks: tuple[int, ...], attributes: Any) -> Any:
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """An array in memory; Zarr compresses it, which is a copy."""
-    devices.only_cpu("Zarr", wanted.device)
-    zarr = lookup.required("zarr", EXTRA)
+    devices.refuse_gpu("Zarr", wanted.device)
+    zarr = lookup.import_package("zarr", EXTRA)
     return lambda array: zarr.array(array)
 
 
 READERS = {"zarr": _read}
 
 
-FORM = Form(lambda array, _: lookup.required("zarr", EXTRA).array(array), lambda array: array[...])
+FORM = Form(lambda array, _: lookup.import_package("zarr", EXTRA).array(array), lambda array: array[...])

@@ -14,22 +14,22 @@ from hopmeter.codecs import compared
 from hopmeter.codecs.errors import CodecError
 
 
-def names() -> list[str]:
+def comparison_codecs() -> list[str]:
     """Every codec that can be asked for by name."""
-    return list(_listed())
+    return list(_sorted_names())
 
 
 @functools.cache
-def _listed() -> tuple[str, ...]:
+def _sorted_names() -> tuple[str, ...]:
     return tuple(sorted(found.name.replace("_", "-") for found in pkgutil.iter_modules(compared.__path__)))
 
 
-def named(name: str) -> ModuleType:
+def comparison_codec(name: str) -> ModuleType:
     """A codec by name, with `encode(obj) -> frames` and `decode(frames) -> obj`.
 
     `pickle-in-band` and `pickle-out-of-band` run whatever the sender put into the frames: ask for them only where you
     trust everyone who can send.
     """
-    if name not in names():
-        raise CodecError(f"no codec {name[:40]!r}", f"known are {', '.join(names())}")
+    if name not in comparison_codecs():
+        raise CodecError(f"no codec {name[:40]!r}", f"known are {', '.join(comparison_codecs())}")
     return importlib.import_module(f"{compared.__name__}.{name.replace('-', '_')}")
