@@ -22,7 +22,7 @@ from hopmeter.runtime.executor import Executor
 from hopmeter.scenario import Scenario
 from hopmeter.store import RunFolder
 from hopmeter.system.terminal import Console
-from hopmeter.system.toml_files import checked
+from hopmeter.system.toml_files import validate
 
 
 class NothingMeasuredError(Exception):
@@ -41,7 +41,7 @@ def _make_plan(scenario: str) -> tuple[Plan, World]:
     asked = tomllib.loads(scenario)
     names = asked["transport"]
     here = world(tuple([names] if isinstance(names, str) else names))
-    made = plan.make("bench", checked(Scenario, asked, "the bench's scenario"), here)
+    made = plan.make("bench", validate(Scenario, asked, "the bench's scenario"), here)
     ranked = [cell for cell in made.cells if cell.comparison.ranked]
     if dropped := [cell.dropped for cell in ranked if cell.dropped]:
         raise NothingMeasuredError("; ".join(dropped))

@@ -16,7 +16,7 @@ from hopmeter.cli.parts.measuring import this_world
 from hopmeter.plan import Cell
 from hopmeter.plan.expand import World
 from hopmeter.runtime.signals import Alarm
-from hopmeter.runtime.trial import Work, executed
+from hopmeter.runtime.trial import Work, execute_trial
 from hopmeter.scenario import Scenario
 from hopmeter.system.scratch_dir import ScratchDir
 
@@ -55,7 +55,7 @@ def measure_start(cell: Cell, world: World, folder: Path, alarm: Alarm, ground: 
     ready = {cell.axes.language: world.ready[cell.axes.transport, cell.axes.language]}
     work = Work(cell, 0, 0, 0, world.manifests[cell.axes.transport], ready, logs=folder)
     began_ns = time.monotonic_ns()
-    with executed(work, ground, alarm) as outcome:
+    with execute_trial(work, ground, alarm) as outcome:
         result = outcome.result
     if not result.good:
         return None, result.reason

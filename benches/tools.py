@@ -76,7 +76,7 @@ def _broker(transport: str, directory: Path, core: int) -> Iterator[Daemon]:
     known = manifest.every()[transport]
     assert known.daemon is not None
     ground = BrokerContext(
-        secrets.token_hex(8), directory / "daemon", known.settled({}), directory / "daemon.log", core
+        secrets.token_hex(8), directory / "daemon", known.resolve_settings({}), directory / "daemon.log", core
     )
     with ExitStack() as ends:
         try:

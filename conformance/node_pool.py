@@ -131,7 +131,7 @@ class NodePool:
         """A node of the transport with an open adapter. `payload` describes what frames carry, `given` are settings. A
         `blocking` node waits even if its default is to drop."""
         self._leftovers.update(manifest.leftovers)
-        settings = manifest.settled({**(_blocking_settings(manifest) if blocking else {}), **given})
+        settings = manifest.resolve_settings({**(_blocking_settings(manifest) if blocking else {}), **given})
         self._ensure_daemon(manifest, settings)
         opening = {"wait": wait, "settings": settings, "payload": units.payload(payload), "frame_bytes": frame_bytes}
         known = json.dumps([manifest.name, language, opening], sort_keys=True, default=str)

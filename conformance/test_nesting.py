@@ -13,7 +13,7 @@ from hopmeter.plan import Cell
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
 from hopmeter.runtime.signals import Alarm
-from hopmeter.runtime.trial import Work, executed
+from hopmeter.runtime.trial import Work, execute_trial
 from hopmeter.scenario import Scenario
 from hopmeter.system.scratch_dir import ScratchDir
 
@@ -61,7 +61,7 @@ def run_trial(case: Case, folder: Path) -> TrialResult:
     cell = plan_cell(case)
     ready = {case.sender: READINESS[case.manifest.name, case.sender]}
     work = Work(cell, 0, 0, 0, case.manifest, ready, logs=folder)
-    with turn(case.manifest), Alarm() as alarm, ScratchDir() as scratch, executed(work, scratch, alarm) as outcome:
+    with turn(case.manifest), Alarm() as alarm, ScratchDir() as scratch, execute_trial(work, scratch, alarm) as outcome:
         return outcome.result
 
 

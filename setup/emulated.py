@@ -14,7 +14,7 @@ NODES = Path(__file__).resolve().parents[1] / "build/aarch64/nodes"
 
 def main() -> None:
     """Becomes the program."""
-    paths.built = lambda: NODES
+    paths.node_build_dir = lambda: NODES
     sys.argv = sys.argv[1:]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 

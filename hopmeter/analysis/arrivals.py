@@ -22,14 +22,14 @@ class Arrivals:
     """How many messages were offered to the transport, so their seqs are below this."""
 
     @cached_property
-    def known(self) -> NDArray[np.bool_] | None:
+    def is_recorded(self) -> NDArray[np.bool_] | None:
         """Which of them are of messages that the source recorded; None where all are."""
         inside = (self.seqs >= 0) & (self.seqs < self.messages)
         return None if bool(inside.all()) else inside
 
     @cached_property
     def _seqs(self) -> Times:
-        return self.seqs if self.known is None else self.seqs[self.known]
+        return self.seqs if self.is_recorded is None else self.seqs[self.is_recorded]
 
     @cached_property
     def _tidy(self) -> bool:
@@ -48,20 +48,20 @@ class Arrivals:
     @property
     def stray(self) -> int:
         """Arrivals of messages that the source has no record of."""
-        return 0 if self.known is None else int((~self.known).sum())
+        return 0 if self.is_recorded is None else int((~self.is_recorded).sum())
 
     @property
-    def received(self) -> int:
+    def received_count(self) -> int:
         """Messages that came at least once."""
         return len(self._seqs) if self._tidy else int(self._first.sum())
 
     @property
-    def duplicated(self) -> int:
+    def duplicate_count(self) -> int:
         """Arrivals beyond the first of their message."""
-        return len(self._seqs) - self.received
+        return len(self._seqs) - self.received_count
 
     @property
-    def reordered(self) -> int:
+    def reordered_count(self) -> int:
         """First copies that came after one with a higher seq (RFC 4737, Type-P-Reordered)."""
         if self._tidy:
             return 0
@@ -70,7 +70,7 @@ class Arrivals:
 
     def by_message(self, times: Times) -> Times:
         """A time of each arrival as a time of each message: that of the first copy, NONE_NS where none came."""
-        times = times if self.known is None else times[self.known]
+        times = times if self.is_recorded is None else times[self.is_recorded]
         if self._tidy and len(times) == self.messages:
             return times
         out = np.full(self.messages, NONE_NS)

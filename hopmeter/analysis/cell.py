@@ -11,7 +11,7 @@ from hopmeter.analysis import resources, servers, sinks
 from hopmeter.analysis.figures import CHAIN
 from hopmeter.analysis.pace import SHARE
 from hopmeter.analysis.percentiles import QUICK_TRIALS, summary
-from hopmeter.analysis.trial import PACING, Counts, Measured, judged, measure, tallied
+from hopmeter.analysis.trial import PACING, Counts, Measured, measure, reject_altered, sum_counter
 from hopmeter.model.cell import Cell
 from hopmeter.model.columns import CELLS, LATENCIES, PLANNED
 from hopmeter.model.trial import TrialResult
@@ -37,7 +37,7 @@ def analyse(cell: Cell, trials: Sequence[TrialResult], folder: RunFolder) -> dic
 
 def examine(cell: Cell, trial: TrialResult, folder: RunFolder) -> Judged:
     """Measures one trial."""
-    trial = judged(trial)
+    trial = reject_altered(trial)
     if not trial.good:
         return Judged(trial, None)
     if not trial.samples:
@@ -51,10 +51,10 @@ def examine(cell: Cell, trial: TrialResult, folder: RunFolder) -> Judged:
 def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, Any]:
     """The row of a cell from its examined trials."""
     good = [each for each in trials if each.measured]
-    columns = dict.fromkeys(CELLS) | _asked(cell) | {"trials_good": len(good), "warnings": []}
+    columns = dict.fromkeys(CELLS) | _planned_columns(cell) | {"trials_good": len(good), "warnings": []}
     columns |= _status(cell, trials)
     if trials:
-        columns["content_errors"] = sum(tallied(each.result, "content_errors") for each in trials)
+        columns["content_errors"] = sum(sum_counter(each.result, "content_errors") for each in trials)
     if good:
         measured = [each.measured for each in good if each.measured]
         results = [each.result for each in good]
@@ -70,14 +70,14 @@ def _cut_short(cell: Cell, trials: Sequence[Judged]) -> list[str]:
     """What is said of an unpaced cell whose trials ended before they had the messages that were asked for."""
     if cell.axes.rate_hz is not None or cell.schedule.timed:
         return []  # a source that is slower than its rate is told as overload
-    cut = [each.measured for each in trials if each.measured and tallied(each.result, "limit_reached")]
+    cut = [each.measured for each in trials if each.measured and sum_counter(each.result, "limit_reached")]
     fewest, asked = min((each.counts.messages for each in cut), default=0), cell.schedule.messages * cell.axes.pairs
     if not cut or fewest >= asked:
         return []
     return [f"only {fewest} of {asked} messages within {cell.schedule.limit_s:g} s; ask for fewer, or give a duration"]
 
 
-def _asked(cell: Cell) -> dict[str, Any]:
+def _planned_columns(cell: Cell) -> dict[str, Any]:
     columns = {name: cell[name] for name in PLANNED}
     forward = cell.carriage.forward if cell.axes.relays else None
     dispatch = cell.axes.dispatch if cell.axes.pattern == "scatter" else None
@@ -107,7 +107,7 @@ def _reason(trial: TrialResult) -> str:
 def _overload(good: Sequence[Judged]) -> str:
     """Why these figures are a queue's and not a latency; empty where they are not. Docs/method.md has the rules."""
     trials = [each.measured for each in good if each.measured]
-    counts = _pooled(trials)
+    counts = _sum_counts(trials)
     found = []
     if counts.lost > (1 - SHARE) * counts.expected:
         found.append(f"{counts.lost / counts.expected:.1%} of the messages were lost")
@@ -129,11 +129,12 @@ def _standing(good: Sequence[Judged], trials: Sequence[Measured]) -> str:
             f"messages stood in queues all along: half of them waited {waited_ns / 1e6:.3g} ms or more, "
             f"and {waited_ns / turn_ns:.3g} others fell due meanwhile"
         )
-    refused = sum(tallied(each.result, "busy") for each in good)
-    if _most(trials, "long_ns") and refused >= _pooled(trials).messages:
+    refused = sum(sum_counter(each.result, "busy") for each in good)
+    if _most(trials, "long_ns") and refused >= _sum_counts(trials).messages:
         took_ns = median(max(pace.long_ns for pace in trial.paces) for trial in trials)
         return (
-            f"queues were full all along: messages were refused {refused / _pooled(trials).messages:.3g} times each, "
+            "queues were full all along: "
+            f"messages were refused {refused / _sum_counts(trials).messages:.3g} times each, "
             f"and half of them took {took_ns / 1e6:.3g} ms or more, while {took_ns / turn_ns:.3g} others fell due"
         )
     return ""
@@ -145,19 +146,19 @@ def _most(trials: Sequence[Measured], fault: str) -> bool:
     return 2 * faulty >= len(trials)
 
 
-def _pooled(trials: Sequence[Measured]) -> Counts:
+def _sum_counts(trials: Sequence[Measured]) -> Counts:
     return sum((each.counts for each in trials), Counts())
 
 
 def _counts(cell: Cell, results: Sequence[TrialResult], trials: Sequence[Measured]) -> dict[str, Any]:
-    counts = _pooled(trials)
+    counts = _sum_counts(trials)
     rates = [trial.achieved_hz for trial in trials if trial.achieved_hz]
     seconds = sum(max(pace.seconds for pace in trial.paces) for trial in trials)
     names = ("sent", "received", "lost", "duplicated", "reordered", "abandoned", "stray", "trimmed")
     told = ("busy", "malformed", "foreign", "unrecorded")
     return {
         **{name: getattr(counts, name) for name in names},
-        **{name: sum(tallied(each, name) for each in results) for name in told},
+        **{name: sum(sum_counter(each, name) for each in results) for name in told},
         "achieved_hz": sum(rates) / len(rates) if rates else None,
         "achieved_mb_s": counts.received * cell.carriage.frame_bytes / 1e6 / seconds if seconds else None,
         **resources.reports(results),

@@ -34,7 +34,7 @@ def trim(messages: int) -> int:
     return min(int(messages * TRIM_SHARE), spare)
 
 
-def trimmed(flow: Flow) -> slice:
+def trim_slice(flow: Flow) -> slice:
     """The messages of a flow that are in its latencies."""
     out = trim(flow.messages)
     return slice(out, flow.messages - out)
@@ -42,7 +42,7 @@ def trimmed(flow: Flow) -> slice:
 
 def latencies(flow: Flow) -> Pieces:
     """Every figure that applies to the flow's pattern and has samples."""
-    cut = trimmed(flow)
+    cut = trim_slice(flow)
     figures: Pieces = {}
     for name, end, start in chain(_spans(flow), _inner_spans(flow)):
         took = minus(end[cut], start[cut])
@@ -53,11 +53,11 @@ def latencies(flow: Flow) -> Pieces:
 
 def _spans(flow: Flow) -> Iterator[Span]:
     """What a user waits for. A ring has a round trip and nothing else: it is no one-way time."""
-    sent, done = flow.sent, flow.done
+    sent, done = flow.send_times, flow.completion_times
     if flow.cell.axes.pattern == "pubsub" and not flow.one_way:
         yield from (("roundtrip", done, sent), (CHAIN, done, sent))
         return
-    yield from (("response", done, flow.intended), ("service", done, sent))
+    yield from (("response", done, flow.intended_times), ("service", done, sent))
     if flow.cell.axes.pattern == "pubsub":
         yield CHAIN, done, sent
         return
@@ -79,12 +79,12 @@ def _inner_spans(flow: Flow) -> Iterator[Span]:
         yield from (("copy", each.forwarded, each.arrived) for each in workers)
     if flow.cell.axes.pattern != "pubsub":
         yield from (("server", end.forwarded, end.arrived) for end in flow.ends)
-        yield "overhead", flow.done, _plus(flow.sent, _held(flow))
+        yield "overhead", flow.completion_times, _plus(flow.send_times, _hold_times(flow))
         if flow.cell.axes.ideal_s is not None:
-            yield "excess", flow.done, _later(flow.sent, flow.cell.axes.ideal_s)
+            yield "excess", flow.completion_times, _later(flow.send_times, flow.cell.axes.ideal_s)
 
 
-def _held(flow: Flow) -> Times:
+def _hold_times(flow: Flow) -> Times:
     """How long those who answer held each request: one after the other, or asked at once the slowest of them."""
     holds = [hold(each) for each in (*flow.relays, *flow.ends)]
     missing = np.logical_or.reduce([each == NONE_NS for each in holds])

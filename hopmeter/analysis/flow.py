@@ -38,7 +38,7 @@ class Lane:
     """Of those, the ones that were refused to the end."""
 
     @property
-    def left(self) -> Times:
+    def handover_times(self) -> Times:
         """When the message was handed over: after encoding, where there is a codec."""
         return self.sent if self.encoded is None else preferring(self.encoded, self.sent)
 
@@ -64,26 +64,26 @@ class Flow:
         return self.cell.axes.pattern == "pubsub" and not self.cell.axes.is_ring
 
     @property
-    def intended(self) -> Times:
+    def intended_times(self) -> Times:
         """When each message was due."""
         return self.lanes[0].intended
 
     @property
-    def sent(self) -> Times:
+    def send_times(self) -> Times:
         """When each message was sent; in scatter the first of its requests."""
         return earliest([lane.sent for lane in self.lanes])
 
     @property
-    def done(self) -> Times:
+    def completion_times(self) -> Times:
         """When each message had reached all it was for, or all its replies were back; decoded if there is a codec."""
         if self.one_way:
-            return latest(self.reached)
-        return latest([_decoded(lane.replied, lane.decoded) for lane in self.lanes])
+            return latest(self.delivery_times)
+        return latest([_decode_times(lane.replied, lane.decoded) for lane in self.lanes])
 
     @property
-    def reached(self) -> list[Times]:
+    def delivery_times(self) -> list[Times]:
         """When each message had reached each sink or server; decoded, if it decodes."""
-        return [_decoded(end.arrived, end.decoded) for end in self.ends]
+        return [_decode_times(end.arrived, end.decoded) for end in self.ends]
 
     @property
     def deliveries(self) -> list[Arrivals]:
@@ -91,20 +91,20 @@ class Flow:
         return [end.arrivals for end in self.ends] if self.one_way else [lane.replies for lane in self.lanes]
 
     @property
-    def expected(self) -> int:
+    def expected_count(self) -> int:
         """How many deliveries there should have been."""
         return sum(lane.offered for lane in self.lanes) * (len(self.ends) if self.one_way else 1)
 
     def hops(self) -> list[tuple[Times, Times]]:
         """(arrived, left) of every hop, from the source on; the last place has one for each sink or server."""
-        lefts = [self.lanes[0].left, *(relay.forwarded for relay in self.relays)]
+        lefts = [self.lanes[0].handover_times, *(relay.forwarded for relay in self.relays)]
         chain = [(relay.arrived, left) for relay, left in zip(self.relays, lefts, strict=False)]
         if self.cell.axes.pattern == "scatter":
-            return [(end.arrived, lane.left) for end, lane in zip(self.ends, self.lanes, strict=True)]
+            return [(end.arrived, lane.handover_times) for end, lane in zip(self.ends, self.lanes, strict=True)]
         if not self.ends:
             return [*chain, (self.lanes[0].replied, lefts[-1])]
         return [*chain, *((end.arrived, lefts[-1]) for end in self.ends)]
 
 
-def _decoded(arrived: Times, decoded: Times | None) -> Times:
+def _decode_times(arrived: Times, decoded: Times | None) -> Times:
     return arrived if decoded is None else preferring(decoded, arrived)

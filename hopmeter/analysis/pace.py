@@ -9,7 +9,7 @@ import numpy as np
 
 from hopmeter.analysis.arrivals import Times, minus
 from hopmeter.analysis.flow import Flow
-from hopmeter.analysis.waits import limit_ns, median, response, throughout, waited
+from hopmeter.analysis.waits import limit_ns, median, response, throughout, waiting_times
 from hopmeter.store.samples import NONE_NS
 
 SHARE = 0.99
@@ -42,9 +42,9 @@ class Pace:
     """What the median message took, where all along many others fell due meanwhile; else 0."""
 
 
-def paced(flow: Flow) -> Pace:
+def measure_pace(flow: Flow) -> Pace:
     """The pace of a flow."""
-    sent, intended, done = flow.sent, flow.intended, flow.done
+    sent, intended, done = flow.send_times, flow.intended_times, flow.completion_times
     known, due = sent[sent != NONE_NS], intended[intended != NONE_NS]
     begun_ns = int(due.min()) if len(due) else 0
     achieved_hz, span_ns = _rate(known, begun_ns)
@@ -61,7 +61,7 @@ def paced(flow: Flow) -> Pace:
 def _standing(flow: Flow, turn_ns: float) -> tuple[float, float]:
     """The median wait and the median way, each 0 where it was not long from the first fifth to the last."""
     limit = limit_ns(flow, turn_ns)
-    spans = (waited(flow), response(flow))
+    spans = (waiting_times(flow), response(flow))
     queued_ns, long_ns = (median(each) if throughout(each, limit, PARTS) else 0.0 for each in spans)
     return queued_ns, long_ns
 

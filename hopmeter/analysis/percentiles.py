@@ -25,7 +25,7 @@ Nanoseconds = NDArray[np.int64]
 Samples = NDArray[np.int64] | NDArray[np.float64]
 
 
-def resolved(count: int, permille: int) -> bool:
+def is_resolved(count: int, permille: int) -> bool:
     """Whether enough samples lie beyond a percentile."""
     return count * (1000 - permille) >= BEYOND * 1000
 
@@ -53,7 +53,7 @@ def estimate(values: Samples, shares: Sequence[float], reorder: bool = False) ->
 def quantiles(values: Nanoseconds, permilles: Iterable[int]) -> list[float | None]:
     """Percentiles, None where not resolved. Reorders `values`, which spares a copy of what may be large."""
     wanted = list(permilles)
-    known = [each for each in wanted if resolved(len(values), each)]
+    known = [each for each in wanted if is_resolved(len(values), each)]
     found = estimate(values, [each / 1000 for each in known], reorder=True) if known else []
     by_permille = dict(zip(known, found, strict=True))
     return [by_permille.get(each) for each in wanted]

@@ -74,7 +74,7 @@ def _where(rows: Columns, chosen: NDArray[np.bool_]) -> Columns:
 def _lane(samples: Samples, asked: Columns, back: Columns, messages: int = 0) -> Lane:
     messages = messages or _messages(samples, asked["seq"])
     offers = Arrivals(asked["seq"], messages)
-    if offers.duplicated or offers.stray:
+    if offers.duplicate_count or offers.stray:
         raise _implausible(samples, "the source recorded a message twice")
     replies = Arrivals(back.get("seq", NOTHING), messages)
     return Lane(

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from hopmeter.analysis.percentiles import interval
-from hopmeter.analysis.trial import tallied
+from hopmeter.analysis.trial import sum_counter
 from hopmeter.model.trial import TrialResult
 
 SENDERS = ("source", "client", "relay")
@@ -21,7 +21,7 @@ def resources(trials: Sequence[TrialResult], messages: int) -> dict[str, Any]:
     if not messages or not any(_readings(trial) for trial in trials):
         return {}
     # What a source spun to be punctual is the instrument's CPU; a program that just sends would not spend it.
-    pacing_us = sum(tallied(trial, "pacing_ns") for trial in trials) / 1000
+    pacing_us = sum(sum_counter(trial, "pacing_ns") for trial in trials) / 1000
     cpu_us = max(0.0, _sum(trials, "user_us") + _sum(trials, "system_us") - pacing_us)
     return {
         "cpu_us_per_message": cpu_us / messages,
@@ -64,14 +64,14 @@ def reports(trials: Sequence[TrialResult]) -> dict[str, Any]:
 
 def _copies_per_hop(trials: Sequence[TrialResult]) -> float | None:
     """Copies of a payload that the instrument had to make, for each message handed over."""
-    sent = sum(tallied(trial, "sent", SENDERS) for trial in trials)
-    return sum(tallied(trial, "copies") for trial in trials) / sent if sent else None
+    sent = sum(sum_counter(trial, "sent", SENDERS) for trial in trials)
+    return sum(sum_counter(trial, "copies") for trial in trials) / sent if sent else None
 
 
 def _send_mean_us(trials: Sequence[TrialResult]) -> float | None:
     """How long a source was held by a send, from its stamp to its return, on average."""
-    sent = sum(tallied(trial, "sent", ("source",)) for trial in trials)
-    return sum(tallied(trial, "send_ns", ("source",)) for trial in trials) / sent / 1000 if sent else None
+    sent = sum(sum_counter(trial, "sent", ("source",)) for trial in trials)
+    return sum(sum_counter(trial, "send_ns", ("source",)) for trial in trials) / sent / 1000 if sent else None
 
 
 def _empty_hop_us(trials: Sequence[TrialResult]) -> float | None:
@@ -95,7 +95,7 @@ def _path(trials: Sequence[TrialResult]) -> str | None:
 
 def fallbacks(trials: Sequence[TrialResult]) -> list[str]:
     """What the transports did otherwise than asked, in their own words: UDP in place of shared memory."""
-    return _told(trials, "fallback")
+    return _facts(trials, "fallback")
 
 
 def stops(trials: Sequence[TrialResult]) -> list[str]:
@@ -115,10 +115,10 @@ def _name(number: int, node: Mapping[str, Any]) -> str:
 
 def losses(trials: Sequence[TrialResult]) -> list[str]:
     """What lost messages are due to, as far as the transports know."""
-    return _told(trials, "loss")
+    return _facts(trials, "loss")
 
 
-def _told(trials: Sequence[TrialResult], fact: str) -> list[str]:
+def _facts(trials: Sequence[TrialResult], fact: str) -> list[str]:
     said = (node.get("facts", {}).get(fact) for trial in trials for node in trial.nodes)
     return list(dict.fromkeys(str(each) for each in said if each))
 
@@ -129,14 +129,14 @@ def cpu_percent(files: Sequence[Path]) -> dict[str, Any]:
     trials = [[row for row in table if row["role"] != "launcher"] for table in tables]
     if not any(trials):
         return {}
-    sums = [_summed(rows) for rows in trials]
+    sums = [_sum_of_means(rows) for rows in trials]
     mean = sum(sums) / len(sums)
     low, high = interval(sums, mean, positive=min(sums) > 0) or (None, None)
     columns = {"cpu_percent_mean": mean, "cpu_percent_low": low, "cpu_percent_high": high}
     return {**columns, "cpu_samples": sum(map(len, trials))}
 
 
-def _summed(rows: Sequence[dict[str, Any]]) -> float:
+def _sum_of_means(rows: Sequence[dict[str, Any]]) -> float:
     """Each process's mean, added up."""
     percents: dict[int, list[float]] = {}
     for row in rows:

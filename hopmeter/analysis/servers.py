@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hopmeter.analysis.arrivals import minus
-from hopmeter.analysis.figures import Pieces, hold, trimmed
+from hopmeter.analysis.figures import Pieces, hold, trim_slice
 from hopmeter.analysis.flow import Flow
 from hopmeter.analysis.percentiles import summary
 from hopmeter.model.cell import Cell
@@ -23,7 +23,7 @@ def by_server(flow: Flow) -> Pieces:
     """`roundtrip 0`, `held 0`, … in nanoseconds, and who was last; nothing where no scatter was asked."""
     if flow.cell.axes.pattern != "scatter":
         return {}
-    cut = trimmed(flow)
+    cut = trim_slice(flow)
     figures: Pieces = {}
     for number, (lane, end) in enumerate(zip(flow.lanes, flow.ends, strict=True)):
         held = hold(end)[cut]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hopmeter.analysis.arrivals import minus
-from hopmeter.analysis.figures import Pieces, trimmed
+from hopmeter.analysis.figures import Pieces, trim_slice
 from hopmeter.analysis.flow import Flow
 from hopmeter.analysis.percentiles import summary
 from hopmeter.model.cell import Cell
@@ -20,11 +20,11 @@ def by_sink(flow: Flow) -> Pieces:
     """`service 0`, … in nanoseconds and `received 0`, …, a count; nothing where there are no sinks to tell apart."""
     if not _several(flow.cell):
         return {}
-    cut = trimmed(flow)
+    cut = trim_slice(flow)
     figures: Pieces = {}
-    for number, (reached, end) in enumerate(zip(flow.reached, flow.ends, strict=True)):
-        figures[f"service {number}"] = [minus(reached[cut], flow.sent[cut])]
-        figures[f"received {number}"] = [np.array([end.arrivals.received])]
+    for number, (reached, end) in enumerate(zip(flow.delivery_times, flow.ends, strict=True)):
+        figures[f"service {number}"] = [minus(reached[cut], flow.send_times[cut])]
+        figures[f"received {number}"] = [np.array([end.arrivals.received_count])]
     return figures
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from hopmeter.analysis.arrivals import minus
 from hopmeter.analysis.figures import Pieces, latencies, trim
 from hopmeter.analysis.flow import Flow
-from hopmeter.analysis.pace import Pace, paced
+from hopmeter.analysis.pace import Pace, measure_pace
 from hopmeter.analysis.reading import flows
 from hopmeter.analysis.servers import by_server
 from hopmeter.analysis.sinks import by_sink
@@ -70,10 +70,10 @@ def measure(cell: Cell, path: Path) -> Measured:
     trial = Measured()
     for flow in flows(cell, Samples(path)):
         trial.counts += _counts(flow)
-        trial.paces.append(paced(flow))
+        trial.paces.append(measure_pace(flow))
         pieces = latencies(flow) | by_server(flow) | by_sink(flow)
         if cell.axes.pacing.is_scheduled:
-            pieces[PACING] = [minus(flow.sent, flow.intended)]
+            pieces[PACING] = [minus(flow.send_times, flow.intended_times)]
         for name, each in pieces.items():
             trial.latencies.setdefault(name, []).extend(each)
     if not trial.counts.messages:
@@ -87,10 +87,10 @@ def _counts(flow: Flow) -> Counts:
     deliveries = flow.deliveries
     return Counts(
         sent=offered - abandoned,
-        received=sum(each.received for each in deliveries),
-        expected=flow.expected,
-        duplicated=sum(each.duplicated for each in deliveries),
-        reordered=sum(each.reordered for each in deliveries),
+        received=sum(each.received_count for each in deliveries),
+        expected=flow.expected_count,
+        duplicated=sum(each.duplicate_count for each in deliveries),
+        reordered=sum(each.reordered_count for each in deliveries),
         abandoned=abandoned + sum(each.refused for each in (*flow.relays, *flow.ends)),
         stray=sum(each.stray for each in deliveries),
         trimmed=2 * trim(flow.messages),
@@ -98,15 +98,15 @@ def _counts(flow: Flow) -> Counts:
     )
 
 
-def judged(result: TrialResult) -> TrialResult:
+def reject_altered(result: TrialResult) -> TrialResult:
     """The trial as the analysis takes it: one whose payloads arrived altered is not good."""
-    wrong = tallied(result, "content_errors")
+    wrong = sum_counter(result, "content_errors")
     if not result.good or not wrong:
         return result
     return replace(result, good=False, reason=f"{wrong} payloads did not arrive as they were sent")
 
 
-def tallied(result: TrialResult, name: str, roles: Iterable[str] = ()) -> int:
+def sum_counter(result: TrialResult, name: str, roles: Iterable[str] = ()) -> int:
     """A count that the participants of a trial kept, summed over all of them or over those of some roles."""
     wanted = set(roles)
     participants: list[dict[str, Any]] = [each for node in result.nodes for each in node.get("participants", [])]

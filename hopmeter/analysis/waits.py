@@ -31,14 +31,14 @@ def limit_ns(flow: Flow, turn_ns: float) -> float:
     return max(LEAST_NS, TURNS * turn_ns, held_ns)
 
 
-def waited(flow: Flow) -> Spans:
+def waiting_times(flow: Flow) -> Spans:
     """What each message waited: at the source past its time, and at each hop beyond what its fastest messages took.
 
     Those tell what a hop takes by itself, so that a long way is no queue. Jitter is none either: where messages
     overtake each other only the wait at the source counts.
     """
-    late = _span(flow.sent, flow.intended)
-    if any(each.reordered > (1 - ORDERLY) * each.received for each in flow.deliveries):
+    late = _span(flow.send_times, flow.intended_times)
+    if any(each.reordered_count > (1 - ORDERLY) * each.received_count for each in flow.deliveries):
         return late
     hops = [_beyond(_span(*hop)) for hop in flow.hops()]
     shared, last = hops[: len(flow.relays)], hops[len(flow.relays) :]
@@ -59,7 +59,7 @@ def median(spans: Spans) -> float:
 
 def response(flow: Flow) -> Spans:
     """From when each message was due until it had arrived everywhere."""
-    return _span(flow.done, flow.intended)
+    return _span(flow.completion_times, flow.intended_times)
 
 
 def _span(end: Times, start: Times) -> Spans:

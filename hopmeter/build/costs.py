@@ -9,7 +9,7 @@ from hopmeter.manifest.model import LONGEST_S
 from hopmeter.system import humanize
 
 
-def told(targets: Sequence[Target]) -> str:
+def format_costs(targets: Sequence[Target]) -> str:
     """Of all one after another, and which of them take long; empty where no manifest says."""
     known = [(target.title, target.offer.takes) for target in targets if target.offer.takes]
     if not known:

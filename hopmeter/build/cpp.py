@@ -27,7 +27,7 @@ def build(name: str, source: Path, kit: Kit, folder: Path, node: Path, log: Path
     remedy = f"mend {source}, then `hopmeter build {name} --language c++`"
     run_logged([*_configure(source, kit, folder)], log, remedy=remedy)
     run_logged([_cmake(), "--build", folder, "--config", "Release", "--parallel"], log, remedy=remedy)
-    replace(_built(folder, node.name), node)
+    replace(_find_binary(folder, node.name), node)
 
 
 def _configure(source: Path, kit: Kit, folder: Path) -> list[str | Path]:
@@ -63,7 +63,7 @@ def _cmake() -> str:
     return found
 
 
-def _built(folder: Path, name: str) -> Path:
+def _find_binary(folder: Path, name: str) -> Path:
     for place in (folder / name, folder / "Release" / name):
         if place.exists():
             return place

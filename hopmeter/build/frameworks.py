@@ -42,7 +42,7 @@ class State:
         return {"codec": self.name, "ready": self.ready, **{key: text or None for key, text in texts.items()}}
 
 
-def chosen(names: Iterable[str]) -> list[str]:
+def select(names: Iterable[str]) -> list[str]:
     """Those asked for, `all` being every one that needs no GPU. `UsageError` for names that are none."""
     known = [*lookup.codecs(), *comparison.comparison_codecs(), *EXTRAS]
     wanted = dict.fromkeys(names)
@@ -59,7 +59,7 @@ def _needs_gpu(name: str) -> bool:
     return form is not None and not form.cpu
 
 
-def told(name: str) -> str:
+def format_cost(name: str) -> str:
     """What installing it costs, for a person to read before it begins."""
     codecs = getattr(lookup.codecs().get(name), "MEGABYTES", (5, 10))
     download, disk = EXTRAS.get(name, codecs)
@@ -80,8 +80,8 @@ def install(name: str, log: Path, offer: Offer | None = None) -> None:
     if name in EXTRAS:
         return install_packages(ours().program, codec_interpreter.extra(name), log, remedy)
     if offer is not None and offer.interpreter == "system":
-        return _demanded(name, offer)
-    environment = codec_interpreter.joined(name, offer) if offer else _alone(name)
+        return _require_system_package(name, offer)
+    environment = codec_interpreter.joint_environment(name, offer) if offer else _alone(name)
     if environment is None:
         return install_packages(ours().program, codec_interpreter.requirements(name), log, remedy)
     make(folder(environment), log, remedy)
@@ -89,7 +89,7 @@ def install(name: str, log: Path, offer: Offer | None = None) -> None:
     return install_packages(folder(environment) / "bin/python", packages, log, remedy)
 
 
-def _demanded(name: str, offer: Offer) -> None:
+def _require_system_package(name: str, offer: Offer) -> None:
     try:
         codec_interpreter.interpreter(name, offer)
     except NoPythonError as none:
@@ -123,4 +123,8 @@ def wanting(name: str, manifests: Iterable[Manifest]) -> list[Offer]:
     if name in EXTRAS:
         return []
     offers = [manifest.offers["python"] for manifest in manifests if "python" in manifest.offers]
-    return [offer for offer in offers if offer.is_installed and offer.pip and codec_interpreter.joined(name, offer)]
+    return [
+        offer
+        for offer in offers
+        if offer.is_installed and offer.pip and codec_interpreter.joint_environment(name, offer)
+    ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hopmeter.build.targets import Target, chosen, one_language_each
-from hopmeter.manifest import selected
+from hopmeter.build.targets import Target, one_language_each, select_targets
+from hopmeter.manifest import select_transports
 from hopmeter.plan.floors import FLOORS, LANGUAGE
 from hopmeter.scenario import Ask, asks, files
 
@@ -13,13 +13,13 @@ from hopmeter.scenario import Ask, asks, files
 def needed_for(name: str) -> list[Target]:
     """The adapters for a scenario, given by name or file, and those its floors are measured with."""
     scenario, _ = files.load(files.find(name))
-    floors = [target for target in chosen(languages=[LANGUAGE]) if target.transport in FLOORS.values()]
-    wanted = [target for ask in asks(scenario) for target in _needed(ask)]
+    floors = [target for target in select_targets(languages=[LANGUAGE]) if target.transport in FLOORS.values()]
+    wanted = [target for ask in asks(scenario) for target in _targets_of(ask)]
     return list({target.title: target for target in [*floors, *wanted]}.values())
 
 
-def _needed(ask: Ask) -> Iterator[Target]:
-    targets = list(_offered(ask.axes["transport"]))
+def _targets_of(ask: Ask) -> Iterator[Target]:
+    targets = list(_all_targets(ask.axes["transport"]))
     for word in ask.axes["language"]:
         if word == "one":
             yield from one_language_each(targets)
@@ -29,5 +29,5 @@ def _needed(ask: Ask) -> Iterator[Target]:
             yield from (target for target in targets if target.language in word.split(">"))
 
 
-def _offered(transports: list[str]) -> Iterator[Target]:
-    yield from chosen(list(selected(transports)))
+def _all_targets(transports: list[str]) -> Iterator[Target]:
+    yield from select_targets(list(select_transports(transports)))

@@ -46,7 +46,7 @@ def install(python: Path, packages: Sequence[str], log: Path, remedy: str) -> No
 def _refuse_elsewhere(offer: Offer, found: Interpreter) -> None:
     """Some libraries are built for some processors only; one that was built by hand is taken."""
     for text in offer.pip:
-        if not here(text) and not installed(name(text), found):
+        if not here(text) and not is_installed(name(text), found):
             wanted = text.partition(";")[0].strip()
             raise BuildError(
                 f"{wanted} has no ready package for {platform.machine()}, which {offer.transport} in Python needs",
@@ -54,7 +54,7 @@ def _refuse_elsewhere(offer: Offer, found: Interpreter) -> None:
             )
 
 
-def installed(distribution: str, found: Interpreter) -> bool:
+def is_installed(distribution: str, found: Interpreter) -> bool:
     """Whether a package lies in a Python's folders."""
     folders = [str(folder) for folder in found.packages]
     return any(True for _ in metadata.Distribution.discover(name=distribution, path=folders))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hopmeter.build import system
 from hopmeter.errors import UsageError
-from hopmeter.manifest import LANGUAGES, Manifest, Offer, every, named
+from hopmeter.manifest import LANGUAGES, Manifest, Offer, every, find_transports
 from hopmeter.system import paths
 from hopmeter.system.toml_files import one_of
 
@@ -46,12 +46,12 @@ class Target:
         return self.manifest.folder / paths.language_word(self.language)
 
 
-def chosen(transports: Sequence[str] = (), languages: Sequence[str] = ()) -> list[Target]:
+def select_targets(transports: Sequence[str] = (), languages: Sequence[str] = ()) -> list[Target]:
     """Those asked for; nothing asked is everything. `UsageError` for names that are none."""
     for language in languages:
         if language not in LANGUAGES:
             raise UsageError(f"language {one_of(language, LANGUAGES)}")
-    manifests = named(transports) if transports else every()
+    manifests = find_transports(transports) if transports else every()
     return [
         Target(manifest, offer)
         for manifest in manifests.values()

@@ -123,7 +123,7 @@ def build_one(target: Target) -> Outcome:
         log.write_text("")
         _demand(target)
         BUILDERS[target.language](target, log)
-        outcome.version = _proved(target)
+        outcome.version = _node_version(target)
     except BuildError as error:
         _explain(outcome, error)
     outcome.seconds = time.monotonic() - started
@@ -159,7 +159,7 @@ def log_of(target: Target) -> Path:
 def _rust(target: Target, log: Path) -> None:
     tree = paths.checkout()
     if tree is not None:
-        rust.build(target.transport, tree, paths.built(), log)
+        rust.build(target.transport, tree, paths.node_build_dir(), log)
     elif paths.node(target.transport, "rust") is None:
         node = paths.node_name(target.transport, "rust")
         raise BuildError(f"{node} did not come with this package", "build it in a checkout of hopmeter, with Rust")
@@ -167,7 +167,7 @@ def _rust(target: Target, log: Path) -> None:
 
 def _cpp(target: Target, log: Path) -> None:
     _library(target, log)
-    node = paths.built() / paths.node_name(target.transport, "c++")
+    node = paths.node_build_dir() / paths.node_name(target.transport, "c++")
     cpp.build(target.transport, target.source, _kit(), workshop() / target.file_name, node, log)
 
 
@@ -196,13 +196,13 @@ def _library(target: Target, log: Path) -> None:
     """The C library that some transports have in Rust for their other languages; a package brings it along."""
     tree = paths.checkout()
     if tree is not None and rust.offers_library(target.transport, tree):
-        rust.build(target.transport, tree, paths.built(), log)
+        rust.build(target.transport, tree, paths.node_build_dir(), log)
 
 
 BUILDERS: dict[str, Callable[[Target, Path], None]] = {"rust": _rust, "c++": _cpp, "python": _python}
 
 
-def _proved(target: Target) -> str:
+def _node_version(target: Target) -> str:
     """The version that the node reports; one that does not start was not built."""
     answer = readiness(target.manifest, target.language)
     if not answer.ready:

@@ -19,7 +19,7 @@ from hopmeter.byhand.wire import Said, Wire, wait
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.images import Source, decoded
 from hopmeter.images.source import Size
-from hopmeter.manifest.discovery import named
+from hopmeter.manifest.discovery import find_transports
 from hopmeter.manifest.model import Manifest
 from hopmeter.model.units import work
 from hopmeter.runtime.failures import InterruptedRunError
@@ -151,7 +151,7 @@ def _answers(
         (told["width"], told["height"]),
         ideal_ns,
         works_ns,
-        decoded.said(shown.facts) if shown else "",
+        decoded.describe(shown.facts) if shown else "",
         said["failure"],
         bool(said.get("interrupted")),
     )
@@ -202,7 +202,7 @@ def _introduced(asking: Asking, name: str, alarm: Alarm, leaving: ExitStack) -> 
     leaving.enter_context(joined(wire, here))
     said = wire.expect("server", within_s=OPENED_S, alarm=alarm)
     transport = str(said["transport"])
-    return Host(wire, said, here, named([transport])[transport])
+    return Host(wire, said, here, find_transports([transport])[transport])
 
 
 def _refuse_apart(manifests: Sequence[Manifest], found: Sequence[brokers.Broker]) -> None:

@@ -69,7 +69,7 @@ def running(manifest: Manifest, address: str | None, directory: Path, host: str 
         remedy = f"hopmeter build {manifest.name} --system-packages, or say where one runs: --daemon {manifest.name}=…"
         raise HopmeterError(f"{manifest.daemon.title} is not installed", remedy)
     log = directory.with_name(f"{directory.name}.log")
-    settings = manifest.settled({})
+    settings = manifest.resolve_settings({})
     ground = launched.BrokerContext(secrets.token_hex(8), directory, settings, log, host=host or LOOPBACK)
     try:
         with launched.Daemon(manifest.daemon, ground) as serving:

@@ -95,7 +95,7 @@ def joined(wire: Wire, here: Here) -> Iterator[None]:
         yield
         return
     mirror = Mirror(here.folder, wire.say)
-    wire.aside |= {"opened": lambda said: _adopt(mirror, wire, said), "closed": mirror.closed}
+    wire.aside |= {"opened": lambda said: _adopt(mirror, wire, said), "closed": mirror.remove_end}
     try:
         yield
     finally:
@@ -105,6 +105,6 @@ def joined(wire: Wire, here: Here) -> Iterator[None]:
 def _adopt(mirror: Mirror, wire: Wire, said: Said) -> None:
     """Whoever offers what makes no sense is spoken to no more."""
     try:
-        mirror.opened(said)
+        mirror.add_end(said)
     except ConnectError:
         wire.hung_up = True

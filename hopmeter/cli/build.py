@@ -12,7 +12,7 @@ from rich.markup import escape
 from hopmeter import manifest
 from hopmeter.build import costs, system
 from hopmeter.build.needs import needed_for
-from hopmeter.build.targets import Target, chosen
+from hopmeter.build.targets import Target, select_targets
 from hopmeter.build.work import Outcome, build_all, workshop
 from hopmeter.cli.parts import options
 from hopmeter.cli.parts.stopping import stopping
@@ -50,7 +50,7 @@ def build(
         get(options.words("framework", framework), transports or [])
         return
     languages = options.words("language", language or ())
-    targets = needed_for(scenario) if scenario else chosen(transports or (), languages)
+    targets = needed_for(scenario) if scenario else select_targets(transports or (), languages)
     console = Console(stderr=as_json, markup=True)
     if not transports:
         targets = _brought(console, targets)
@@ -63,7 +63,7 @@ def build(
 
 def _brought(console: Console, targets: list[Target]) -> list[Target]:
     """Without those that only a user could bring, and has not; those whose manifest is wrong are not among them."""
-    for wrong in manifest.broken().values():
+    for wrong in manifest.broken_manifests().values():
         console.print(f"left out: {wrong.what}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     absent = [target.title for target in targets if not target.offer.is_installed]
     if absent:
@@ -85,7 +85,7 @@ def _announce(console: Console, targets: list[Target]) -> None:
         highlight=False,
         soft_wrap=True,
     )
-    if cost := costs.told(targets):
+    if cost := costs.format_costs(targets):
         console.print(cost, style="yellow", highlight=False, soft_wrap=True)
 
 

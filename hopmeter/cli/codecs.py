@@ -46,7 +46,7 @@ def codecs(
     if absent := [state for state in states if not state.ready]:
         console.print("\n[bold]not ready[/bold]")
     for state in absent:
-        console.print(f"  {frameworks.told(state.name)}\n    → {state.get}", markup=False, soft_wrap=True)
+        console.print(f"  {frameworks.format_cost(state.name)}\n    → {state.get}", markup=False, soft_wrap=True)
 
 
 def get(names: Sequence[str], transports: Sequence[str]) -> None:
@@ -54,9 +54,9 @@ def get(names: Sequence[str], transports: Sequence[str]) -> None:
     from hopmeter.build import frameworks
 
     console = Console(highlight=False, soft_wrap=True, markup=True)
-    wanted = frameworks.chosen(names)
+    wanted = frameworks.select(names)
     for name in wanted:
-        console.print(f"[yellow]{frameworks.told(name)}[/yellow]")
+        console.print(f"[yellow]{frameworks.format_cost(name)}[/yellow]")
     good = [_installed(console, name, offer, must) for name, offer, must in _pairs(wanted, transports)]
     if not all(good):
         raise typer.Exit(1)
@@ -69,7 +69,7 @@ def _pairs(names: Sequence[str], transports: Sequence[str]) -> Iterator[tuple[st
 
     for name in names:
         if transports:
-            chosen = manifest.named(transports).values()
+            chosen = manifest.find_transports(transports).values()
             yield from ((name, one.offers["python"], True) for one in chosen if "python" in one.offers)
             continue
         yield name, None, True

@@ -27,7 +27,7 @@ def scenarios(
     from hopmeter.scenario import files
 
     if name is not None:
-        print(files.named(name).read_text(encoding="utf-8").rstrip())
+        print(files.find_shipped(name).read_text(encoding="utf-8").rstrip())
         return
     if schema:
         print(schema_text(), end="")

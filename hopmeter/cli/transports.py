@@ -34,9 +34,9 @@ def transports(
     from hopmeter import manifest
     from hopmeter.cli.parts import details
 
-    known = manifest.selected(names) if names else manifest.every()
+    known = manifest.select_transports(names) if names else manifest.every()
     ready = manifest.readiness_of_all(known.values())
-    wrong = [] if names else [_not_ready(name, error) for name, error in manifest.broken().items()]
+    wrong = [] if names else [_not_ready(name, error) for name, error in manifest.broken_manifests().items()]
     if as_json:
         for state in (*ready.values(), *wrong):
             print(json.dumps(state.as_json()))

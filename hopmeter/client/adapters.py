@@ -8,7 +8,7 @@ from typing import Any
 
 from hopmeter.client.errors import ConnectError, in_words
 from hopmeter.errors import UsageError
-from hopmeter.manifest.discovery import every, named
+from hopmeter.manifest.discovery import every, find_transports
 from hopmeter.manifest.model import Manifest, Offer, Setting
 from hopmeter.node.contract import LOOPBACK, AdapterError
 from hopmeter.node.loading import transport_class
@@ -43,7 +43,7 @@ class Link:
 
 def manifest_of(transport: str) -> tuple[Manifest, Offer]:
     """A transport and what it offers in Python; UsageError for an unknown one, ConnectError for one without."""
-    manifest = named([transport])[transport]
+    manifest = find_transports([transport])[transport]
     offer = manifest.offers.get("python")
     if offer is None:
         raise ConnectError(f"{manifest.title} has no adapter for Python", "choose one of `hopmeter transports`")
@@ -54,7 +54,7 @@ def manifest_of(transport: str) -> tuple[Manifest, Offer]:
 
 def checked_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
     """What was given, in the manifest's types; UsageError for what it does not know or allow."""
-    return {name: _checked(manifest, name, value) for name, value in given.items()}
+    return {name: _check_setting(manifest, name, value) for name, value in given.items()}
 
 
 def away(manifest: Manifest) -> dict[str, Any]:
@@ -69,12 +69,12 @@ def away(manifest: Manifest) -> dict[str, Any]:
     raise ConnectError(f"{manifest.name} does not reach another machine", f"these do: {', '.join(others)}")
 
 
-def _checked(manifest: Manifest, name: str, value: Any) -> Any:
+def _check_setting(manifest: Manifest, name: str, value: Any) -> Any:
     known: dict[str, Setting] = manifest.settings
     if name not in known:
         raise UsageError(f"setting {one_of(name, known)}" if known else f"{manifest.title} has no setting {name}")
     try:
-        return known[name].checked(value)
+        return known[name].check(value)
     except ValueError as wrong:
         raise UsageError(f"{manifest.name}: {name}: {wrong}") from wrong
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from hopmeter.client.errors import CallFailedError, ConnectError, TimedOutError
 from hopmeter.client.frames import HEADER, Kind, Message, incoming, outgoing
-from hopmeter.client.links import Asked, End, bound, connected, waited_in_vain
-from hopmeter.client.pubsub import LOOK_S, Decode, Polled, Publisher, Subscription, closed, offered, refuse_large
+from hopmeter.client.links import Asked, End, bind_end, connect_end, waited_in_vain
+from hopmeter.client.pubsub import LOOK_S, Decode, Polled, Publisher, Subscription, close_lender, offer, refuse_large
 from hopmeter.codecs import encode
 from hopmeter.codecs.errors import ENDING
 
@@ -29,7 +29,7 @@ class Native:
 
     def __init__(self, asked: Asked, name: str, within_s: float) -> None:
         self.name = name
-        self._end = connected(asked, name, "rpc", lambda transport, link: transport.client(link), within_s)
+        self._end = connect_end(asked, name, "rpc", lambda transport, link: transport.client(link), within_s)
         self.record = self._end.record
         self._replies = Polled(self._end)
 
@@ -37,7 +37,7 @@ class Native:
         """Starts a call."""
         refuse_large(self.name, frames, self.record.frame_bytes)
         length, fill = outgoing(kind, number, self.record.run, frames)
-        if not offered(lambda: self._end.opened.start(length, fill), timeout_s):
+        if not offer(lambda: self._end.opened.start(length, fill), timeout_s):
             raise TimedOutError(f'"{self.name}": the transport stayed busy for {timeout_s:g} s', "call less at once")
 
     def next(self, timeout_s: float) -> Message | None:
@@ -54,7 +54,7 @@ class Duplex:
 
     def __init__(self, asked: Asked, name: str, within_s: float) -> None:
         began, caller = time.monotonic(), secrets.token_hex(4)
-        self._end = connected(asked, name, "rpc", None, within_s)
+        self._end = connect_end(asked, name, "rpc", None, within_s)
         self.record = self._end.record
         self._there = Publisher(asked, name, f"call-{caller}")
         try:
@@ -129,7 +129,7 @@ class Client:
         with self._lock:
             self._closed = True
             self._half.close()
-            closed(self._lender)
+            close_lender(self._lender)
 
 
 class Answering:
@@ -159,7 +159,7 @@ class Answering:
 
     def close(self) -> None:
         """Lets go of what was lent with replies."""
-        closed(self._lender)
+        close_lender(self._lender)
 
 
 class NativeServer:
@@ -168,7 +168,7 @@ class NativeServer:
     def __init__(self, asked: Asked, name: str, answering: Answering) -> None:
         self._answering, self._over = answering, threading.Event()
         self._run_id = ""
-        self._end: End = bound(asked, name, "rpc", self._open if asked.wait == "callback" else self._plain)
+        self._end: End = bind_end(asked, name, "rpc", self._open if asked.wait == "callback" else self._plain)
         self._run_id = self._end.record.run
         self._thread = threading.Thread(target=self._run, name=f"hopmeter {name}", daemon=True)
         if asked.wait != "callback":
@@ -188,7 +188,7 @@ class NativeServer:
         if message is None or said is None:
             return
         length, fill = outgoing(said[0], message.number, self._run_id, said[1])
-        if not offered(lambda: reply(length, fill), REPLY_S):
+        if not offer(lambda: reply(length, fill), REPLY_S):
             log.error("a reply was given up: the transport stayed busy for %g s", REPLY_S)
 
     def _run(self) -> None:
@@ -258,7 +258,7 @@ class DuplexServer:
         self._callers: dict[str, Caller] = {}
         self._refused: set[str] = set()
         """Those that could not be reached: told once."""
-        self._end = bound(asked, name, "rpc", None)
+        self._end = bind_end(asked, name, "rpc", None)
         self._thread = threading.Thread(target=self._run, name=f"hopmeter {name}", daemon=True)
         self._thread.start()
 

@@ -70,7 +70,7 @@ def incoming(run: str, frame: Any, payload: Any = None) -> Message | None:
     magic, version, _, of, kind, _, number, due, sent, length, _, _ = HEADER.unpack_from(head)
     if (magic, version, of, length) != (MAGIC, VERSION, int(run, 16), body.nbytes):
         return None
-    return Message(kind, number, _copied(body), due, sent, arrived)
+    return Message(kind, number, _copy_aligned(body), due, sent, arrived)
 
 
 def plain(data: Any) -> memoryview:
@@ -84,7 +84,7 @@ def plain(data: Any) -> memoryview:
         return np.frombuffer(data, np.uint8).data
 
 
-def _copied(body: memoryview) -> memoryview:
+def _copy_aligned(body: memoryview) -> memoryview:
     """Writable memory that begins at a multiple of 64 bytes: there `decode` shares everything."""
     room = np.empty(body.nbytes + ALIGN, np.uint8)
     start = -room.ctypes.data % ALIGN

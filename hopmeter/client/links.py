@@ -63,19 +63,19 @@ class End:
         self._closing.close()
 
 
-def bound(asked: Asked, name: str, kind: str, method: Method | None) -> End:
+def bind_end(asked: Asked, name: str, kind: str, method: Method | None) -> End:
     """Binds an end and leaves its address under the name. Without a method the record alone is left."""
-    settings = asked.manifest.settled(asked.settings)
+    settings = asked.manifest.resolve_settings(asked.settings)
     frame_bytes = HEADER.size + asked.largest_bytes
     record = asked.meeting.claim(name, kind, frame_bytes, settings, asked.manifest.leftovers)
     with ExitStack() as closing, in_words(f'"{name}" cannot be bound over {asked.manifest.title}'):
         closing.callback(asked.meeting.retract, name, kind, record)
-        opened = _opened(asked, record, Link(_link_name(name, record)), method, closing) if method else None
+        opened = _open_end(asked, record, Link(_link_name(name, record)), method, closing) if method else None
         asked.meeting.announce(name, kind, record, getattr(opened, "address", ""))
         return End(opened, record, closing.pop_all())
 
 
-def connected(asked: Asked, name: str, kind: str, method: Method | None, within_s: float) -> End:
+def connect_end(asked: Asked, name: str, kind: str, method: Method | None, within_s: float) -> End:
     """Connects an end to the one of that name, as soon as that is there; ConnectError if it is not in time."""
     record = asked.meeting.await_end(name, kind, within_s)
     if record is None:
@@ -84,7 +84,7 @@ def connected(asked: Asked, name: str, kind: str, method: Method | None, within_
         raise ConnectError(f"{what}: waited {within_s:g} s in {asked.meeting.folder}", "start the other program first")
     with ExitStack() as closing, in_words(f'"{name}" cannot be reached over {asked.manifest.title}'):
         link = Link(_link_name(name, record), record.address or "")
-        opened = _opened(asked, record, link, method, closing) if method else None
+        opened = _open_end(asked, record, link, method, closing) if method else None
         return End(opened, record, closing.pop_all())
 
 
@@ -92,7 +92,7 @@ def _link_name(name: str, record: Record) -> str:
     return f"{name}_{record.run}"
 
 
-def _opened(asked: Asked, record: Record, link: Link, method: Method, closing: ExitStack) -> Any:
+def _open_end(asked: Asked, record: Record, link: Link, method: Method, closing: ExitStack) -> Any:
     transport = TRANSPORTS.lend(asked, record, closing)
     end = method(transport, link)
     closing.callback(end.close)

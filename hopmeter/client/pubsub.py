@@ -13,7 +13,7 @@ from typing import Any
 
 from hopmeter.client.errors import ConnectError, TimedOutError
 from hopmeter.client.frames import HEADER, Kind, Message, incoming, outgoing
-from hopmeter.client.links import Asked, End, bound, connected, waited_in_vain
+from hopmeter.client.links import Asked, End, bind_end, connect_end, waited_in_vain
 from hopmeter.codecs import CodecError, Lender, decode, devices, encode
 from hopmeter.codecs.errors import ENDING
 from hopmeter.codecs.lookup import codec_named
@@ -40,7 +40,7 @@ def decoder(as_: str | None, device: str | None, share: str | None = None) -> De
     return lambda payload: decode(unpack(payload), as_, device, share)
 
 
-def offered(attempt: Callable[[], bool], timeout_s: float) -> bool:
+def offer(attempt: Callable[[], bool], timeout_s: float) -> bool:
     """Offers a frame again while the transport is busy; False if it still is after that time."""
     deadline, pause_s = time.monotonic() + timeout_s, 0.0
     while not attempt():
@@ -51,7 +51,7 @@ def offered(attempt: Callable[[], bool], timeout_s: float) -> bool:
     return True
 
 
-def closed(lender: Lender | None) -> None:
+def close_lender(lender: Lender | None) -> None:
     """Lets go of what an end has lent, if it lends."""
     if lender is not None:
         lender.close()
@@ -70,7 +70,7 @@ class Publisher:
 
     def __init__(self, asked: Asked, name: str, kind: str = "pubsub") -> None:
         self.name = name
-        self._end = bound(asked, name, kind, lambda transport, link: transport.publisher(link))
+        self._end = bind_end(asked, name, kind, lambda transport, link: transport.publisher(link))
         self._lender = asked.lender() if kind == "pubsub" else None
         self._number = 0
         self._lock = threading.Lock()
@@ -84,7 +84,7 @@ class Publisher:
         self.put(Kind.OBJECT, self._number, encode(obj, self._lender), timeout_s)
 
     @property
-    def copied(self) -> dict[str, int]:
+    def copy_reasons(self) -> dict[str, int]:
         """With `share`: why tensors on a GPU were copied through the host all the same, and how often."""
         return dict(self._lender.copied) if self._lender else {}
 
@@ -98,7 +98,7 @@ class Publisher:
         with self._lock:
             if self._closed:
                 raise ConnectError(f'"{self.name}" is closed', "open it again")
-            if not offered(lambda: self._end.opened.send(length, fill), timeout_s):
+            if not offer(lambda: self._end.opened.send(length, fill), timeout_s):
                 what = f'"{self.name}": the transport stayed busy for {timeout_s:g} s'
                 raise TimedOutError(what, "see whether the receivers keep up, or send less")
 
@@ -107,7 +107,7 @@ class Publisher:
         with self._lock:
             self._closed = True
             self._end.close()
-            closed(self._lender)
+            close_lender(self._lender)
 
 
 class Polled:
@@ -167,7 +167,7 @@ class Subscription:
         self._on_message = on_message or (self._inbox.put if self._inbox else None)
         name, kind, within_s = where
         method = self._subscribe if asked.wait == "callback" else lambda transport, link: transport.subscriber(link)
-        self.end = connected(asked, name, kind, method, within_s)
+        self.end = connect_end(asked, name, kind, method, within_s)
         self._source = self._inbox or Polled(self.end)
         if on_message is not None and asked.wait != "callback":
             self._thread = threading.Thread(target=self._run, name=f"hopmeter {name}", daemon=True)
@@ -206,7 +206,7 @@ class Subscription:
         return None
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether it was closed."""
         return self._over.is_set()
 
@@ -249,7 +249,7 @@ class Subscriber:
         while (message := self._subscription.next(timeout_s)) is not None:
             if message.kind == Kind.OBJECT:
                 return self._made(message.payload)
-        if self._subscription.closed:
+        if self._subscription.is_closed:
             raise ConnectError(f'"{self.name}" is closed', "open it again")
         raise waited_in_vain(self.name, self._subscription.end.record, timeout_s)
 

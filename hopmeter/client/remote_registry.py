@@ -16,7 +16,7 @@ from hopmeter.client.adapters import checked_settings
 from hopmeter.client.errors import ConnectError
 from hopmeter.client.rendezvous import Record, Rendezvous
 from hopmeter.errors import HopmeterError
-from hopmeter.manifest.discovery import named
+from hopmeter.manifest.discovery import find_transports
 from hopmeter.system.owner_lock import this_process
 
 LOOK_S = 0.05
@@ -40,7 +40,7 @@ class Mirror:
     def _run(self) -> None:
         meeting = Rendezvous(self._folder, "mirror")
         while not self._over.wait(LOOK_S):
-            self._tell(meeting.bound())
+            self._tell(meeting.bound_ends())
 
     def _tell(self, here: Mapping[str, Record]) -> None:
         for file in self._told.keys() - here.keys():
@@ -51,13 +51,13 @@ class Mirror:
                 self._told[file] = record.run
                 self._say(say="opened", file=file, **{name: getattr(record, name) for name in TOLD})
 
-    def opened(self, said: Mapping[str, Any]) -> None:
+    def add_end(self, said: Mapping[str, Any]) -> None:
         """An end of the other machine. Raises ConnectError for one that makes no sense here."""
-        self.closed(said)
+        self.remove_end(said)
         meeting, name, kind = self._place(said)
-        self._adopted[said["file"]] = meeting.adopt(name, kind, believed(said))
+        self._adopted[said["file"]] = meeting.adopt(name, kind, check_record(said))
 
-    def closed(self, said: Mapping[str, Any]) -> None:
+    def remove_end(self, said: Mapping[str, Any]) -> None:
         """That end is no more."""
         if (record := self._adopted.pop(str(said.get("file")), None)) is not None:
             meeting, name, kind = self._place(said)
@@ -72,7 +72,7 @@ class Mirror:
         self._over.set()
         self._thread.join()
         for file in list(self._adopted):
-            self.closed({"file": file})
+            self.remove_end({"file": file})
 
 
 def _parts(said: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -82,12 +82,12 @@ def _parts(said: Mapping[str, Any]) -> tuple[str, str, str]:
     return found[1], found[2], found[3]
 
 
-def believed(said: Mapping[str, Any]) -> Record:
+def check_record(said: Mapping[str, Any]) -> Record:
     """What the other machine tells of an end, checked; ConnectError for what cannot be one."""
     transport, run, address = _parts(said)[0], str(said.get("run")), said.get("address")
     frame_bytes, settings = said.get("frame_bytes"), said.get("settings")
     try:
-        manifest = named([transport])[transport]
+        manifest = find_transports([transport])[transport]
         known = checked_settings(manifest, settings if isinstance(settings, dict) else {})
     except HopmeterError as unknown:
         raise ConnectError(

@@ -68,7 +68,7 @@ class Rendezvous:
     def claim(self, name: str, kind: str, frame_bytes: int, settings: dict[str, Any], left: Sequence[str]) -> Record:
         """Takes a name for this process; ConnectError where a living one has it."""
         run = secrets.token_hex(8)
-        with self._locked():
+        with self._lock():
             self._refuse_taken(name, kind)
             directory = tempfile.mkdtemp(prefix=PREFIX, dir=paths.short_folder())
             owner_lock.hold(Path(directory))
@@ -85,7 +85,7 @@ class Rendezvous:
         """The record of an end on another machine, in this process's name and with a folder of its own; ConnectError
         where a living end has the name."""
         directory = self.folder / f"{PREFIX}{record.run}"
-        with self._locked():
+        with self._lock():
             self._refuse_taken(name, kind)
             directory.mkdir(mode=0o700)
             owner_lock.hold(directory)
@@ -95,7 +95,7 @@ class Rendezvous:
 
     def retract(self, name: str, kind: str, record: Record) -> None:
         """The end is closed: nothing of it stays."""
-        with self._locked():
+        with self._lock():
             if (there := self.look(name, kind)) is not None and there.run == record.run:
                 self._path(name, kind).unlink(missing_ok=True)
         _remove(record)
@@ -117,7 +117,7 @@ class Rendezvous:
                 return None
             time.sleep(LOOK_S)
 
-    def bound(self) -> dict[str, Record]:
+    def bound_ends(self) -> dict[str, Record]:
         """The ends of every transport that other living processes have bound here, by the name of their file."""
         found = {path.name: _read(path) for path in self.folder.glob("*.json")}
         own = owner_lock.this_process()
@@ -135,7 +135,7 @@ class Rendezvous:
 
     def sweep(self) -> None:
         """Removes what dead processes left, of every transport."""
-        with self._locked():
+        with self._lock():
             _sweep(self.folder)
 
     def _refuse_taken(self, name: str, kind: str) -> None:
@@ -158,7 +158,7 @@ class Rendezvous:
         return self.folder / f"{self._transport}.{name}.{kind}.json"
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         # The folder itself is the lock, so that no file stays behind.
         handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
         try:

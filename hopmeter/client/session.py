@@ -119,7 +119,7 @@ class Session:
 
     def publisher(self, name: str) -> Publisher:
         """Sends objects under a name that no other living program publishes under."""
-        return self._kept(Publisher(self._ready(name, "pubsub"), name))
+        return self._close_later(Publisher(self._ready(name, "pubsub"), name))
 
     def subscriber(
         self,
@@ -135,7 +135,7 @@ class Session:
         `on_object` is called with each, on one thread; without it ask `receive`. `as_` and `device` are `decode`'s.
         """
         asked = self._ready(name, "pubsub")
-        return self._kept(Subscriber(asked, name, decoder(as_, device, asked.share), within_s, on_object))
+        return self._close_later(Subscriber(asked, name, decoder(as_, device, asked.share), within_s, on_object))
 
     def server(
         self, name: str, handler: Callable[[Any], Any], *, as_: str | None = None, device: str | None = None
@@ -144,15 +144,15 @@ class Session:
         asked = self._ready(name, "rpc")
         answering = Answering(handler, decoder(as_, device, asked.share), asked, name)
         if asked.manifest.rpc == "native":
-            return self._kept(NativeServer(asked, name, answering))
-        return self._kept(DuplexServer(asked, name, answering))
+            return self._close_later(NativeServer(asked, name, answering))
+        return self._close_later(DuplexServer(asked, name, answering))
 
     def client(
         self, name: str, *, as_: str | None = None, device: str | None = None, within_s: float = WITHIN_S
     ) -> Client:
         """Calls the server of that name, which may start up to `within_s` later."""
         asked = self._ready(name, "rpc")
-        return self._kept(Client(asked, name, decoder(as_, device, asked.share), within_s))
+        return self._close_later(Client(asked, name, decoder(as_, device, asked.share), within_s))
 
     def close(self) -> None:
         """Closes all ends, the newest first; nothing of them stays."""
@@ -177,6 +177,6 @@ class Session:
             raise UsageError(f"{self._asked.manifest.title} has no {pattern} in Python", "choose another transport")
         return self._asked
 
-    def _kept(self, end: Openable) -> Openable:
+    def _close_later(self, end: Openable) -> Openable:
         self._closing.callback(end.close)
         return end

@@ -1,5 +1,5 @@
 """What image and video files show, as payloads: decoded before anything is measured, rgb8, rows without gaps."""
 
-from hopmeter.images.source import PictureError, Source, parsed
+from hopmeter.images.source import PictureError, Source, parse_source
 
-__all__ = ["PictureError", "Source", "parsed"]
+__all__ = ["PictureError", "Source", "parse_source"]

@@ -64,7 +64,7 @@ def _shape(size: Size) -> list[int]:
     return [size[1], size[0], CHANNELS]
 
 
-def said(facts: Mapping[str, Any]) -> str:
+def describe(facts: Mapping[str, Any]) -> str:
     """Those facts as a line for people."""
     many, (height, width, _), (own_height, own_width, _) = facts["frames"], facts["shape"], facts["source_shape"]
     resized = "" if (height, width) == (own_height, own_width) else f", resized from {own_width}×{own_height}"
@@ -123,15 +123,17 @@ def _with(first: Frame, others: Iterator[Frame]) -> Iterator[Frame]:
 
 def _refuse(source: Source, frame: Frame, first: Frame, many: int) -> None:
     if frame.size != first.size:
-        what = f"frame {many - 1} of {source.file} is {_named(frame.size)}, and the first is {_named(first.size)}"
-        raise PictureError(what, f"ask for one size: {source.kind}:{_named(first.size)}:{source.file}")
+        sizes = f"{_format_size(frame.size)}, and the first is {_format_size(first.size)}"
+        what = f"frame {many - 1} of {source.file} is {sizes}"
+        raise PictureError(what, f"ask for one size: {source.kind}:{_format_size(first.size)}:{source.file}")
     if many * len(frame.pixels) > LARGEST_BYTES:
-        what = f"{many} decoded frames of {source.file}, {_named(first.size)}, take more than {LARGEST_BYTES >> 20} MiB"
-        smaller = _named((max(1, first.size[0] // 2), max(1, first.size[1] // 2)))
+        frames = f"{many} decoded frames of {source.file}, {_format_size(first.size)}"
+        what = f"{frames}, take more than {LARGEST_BYTES >> 20} MiB"
+        smaller = _format_size((max(1, first.size[0] // 2), max(1, first.size[1] // 2)))
         raise PictureError(what, f"ask for fewer messages and no duration, or for smaller frames such as {smaller}")
 
 
-def _named(size: Size) -> str:
+def _format_size(size: Size) -> str:
     return f"{size[0]}x{size[1]}"
 
 

@@ -31,7 +31,7 @@ class Source:
     size: Size | None = None
 
 
-def parsed(text: str) -> Source | None:
+def parse_source(text: str) -> Source | None:
     """The source that a payload names; None where it names none. `ValueError` where its size has no pixel."""
     found = FORM.fullmatch(text)
     if found is None:

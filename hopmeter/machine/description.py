@@ -135,7 +135,7 @@ def _system(kernel: Kernel) -> dict[str, Any]:
     return {
         "virtualisation": virtualisation(kernel),
         "clock_source": kernel.text(f"{CLOCKS}/current_clocksource"),
-        "thp": kernel.chosen("sys/kernel/mm/transparent_hugepage/enabled"),
+        "thp": kernel.selected_word("sys/kernel/mm/transparent_hugepage/enabled"),
         "autogroup": {"1": "on", "0": "off"}.get(kernel.text("proc/sys/kernel/sched_autogroup_enabled"), UNKNOWN),
         "kernel": kernel.text("proc/sys/kernel/osrelease"),
         "preemption": _preemption(kernel),

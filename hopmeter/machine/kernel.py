@@ -27,7 +27,7 @@ class Kernel:
         except ValueError:
             return None
 
-    def chosen(self, path: str) -> str:
+    def selected_word(self, path: str) -> str:
         """The word in brackets of a file that lists its choices: `always [madvise] never`."""
         text = self.text(path)
         _, bracket, rest = text.partition("[")

@@ -23,7 +23,7 @@ def describe(kernel: Kernel) -> dict[str, Any]:
         "container": container(kernel),
         "cgroup_cpus": cgroup_cpus(kernel),
         "cgroup_memory_mb": _cgroup_memory_mb(kernel),
-        "cgroup_throttled": _throttled(kernel),
+        "cgroup_throttled": _throttle_count(kernel),
         "memory_mb": _memory_mb(kernel),
         "shm_mb": _shm_mb(kernel),
         "memlock_kb": _limit_kb(resource.RLIMIT_MEMLOCK),
@@ -78,7 +78,7 @@ def _cgroup_memory_mb(kernel: Kernel) -> int | None:
     return min((limit // 2**20 for limit in limits if limit is not None), default=None)
 
 
-def _throttled(kernel: Kernel) -> int | None:
+def _throttle_count(kernel: Kernel) -> int | None:
     """How often the cgroup's quota has already stopped its processes."""
     for group in _own_groups(kernel):
         for line in kernel.text(f"{group}/cpu.stat").splitlines():

@@ -27,7 +27,7 @@ def noise_probe(seconds: float = SHORT_S, cores: list[int] | None = None) -> dic
     each_s = min(seconds, LONGEST_S / max(len(watched), 1))
     before = cpu_ticks(Kernel())
     seen = [_core(core, each_s) for core in watched]
-    return {"cores": seen, "steal_percent": _stolen(before, cpu_ticks(Kernel()))}
+    return {"cores": seen, "steal_percent": _steal_percent(before, cpu_ticks(Kernel()))}
 
 
 def _core(core: int, seconds: float) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def _core(core: int, seconds: float) -> dict[str, Any]:
     }
 
 
-def _stolen(before: tuple[int, int] | None, after: tuple[int, int] | None) -> float | None:
+def _steal_percent(before: tuple[int, int] | None, after: tuple[int, int] | None) -> float | None:
     if before is None or after is None or after[0] == before[0]:
         return None
     return round(100 * (after[1] - before[1]) / (after[0] - before[0]), 2)

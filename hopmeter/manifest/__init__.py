@@ -1,6 +1,6 @@
 """What transports there are, what each offers, and which of it is ready here."""
 
-from hopmeter.manifest.discovery import broken, every, named, selected
+from hopmeter.manifest.discovery import broken_manifests, every, find_transports, select_transports
 from hopmeter.manifest.model import LANGUAGES, Manifest, Offer, Setting
 from hopmeter.manifest.readiness import Readiness, readiness, readiness_of_all
 
@@ -10,10 +10,10 @@ __all__ = [
     "Offer",
     "Readiness",
     "Setting",
-    "broken",
+    "broken_manifests",
     "every",
-    "named",
+    "find_transports",
     "readiness",
     "readiness_of_all",
-    "selected",
+    "select_transports",
 ]

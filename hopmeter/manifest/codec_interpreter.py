@@ -26,7 +26,7 @@ def interpreter(codec: str, offer: Offer) -> Interpreter | None:
 
     `NoPythonError` where nothing but the user can get it, as on the system's own Python.
     """
-    environment = joined(codec, offer)
+    environment = joint_environment(codec, offer)
     if environment is not None:
         found = own(environment)
         return found if found and has(found, codec) else None
@@ -42,7 +42,7 @@ def interpreter(codec: str, offer: Offer) -> Interpreter | None:
     return found
 
 
-def joined(codec: str, offer: Offer) -> str | None:
+def joint_environment(codec: str, offer: Offer) -> str | None:
     """The name of the environment of the two; None where there is none, and one Python has everything."""
     if offer.interpreter == "system" or not (apart(codec) or offer.environment == "own"):
         return None
@@ -61,14 +61,15 @@ def requirements(codec: str) -> list[str]:
     module = _module(codec)
     wanted, extra = {"numpy", _package(codec), *getattr(module, "ALSO", ())}, getattr(module, "EXTRA", "")
     needed = sorted(
-        (text for text in _declared() if name_of(text) in wanted), key=lambda text: name_of(text) != _package(codec)
+        (text for text in _declared_requirements() if name_of(text) in wanted),
+        key=lambda text: name_of(text) != _package(codec),
     )
-    return [*(_declared(extra) if extra else ()), *needed]
+    return [*(_declared_requirements(extra) if extra else ()), *needed]
 
 
 def extra(name: str) -> list[str]:
     """What an extra of hopmeter's own brings, as `uv pip install` takes it."""
-    return _declared(name)
+    return _declared_requirements(name)
 
 
 def frameworks() -> list[str]:
@@ -116,7 +117,7 @@ def _package(codec: str) -> str:
 
 
 @functools.cache
-def _declared(extra: str = "") -> list[str]:
+def _declared_requirements(extra: str = "") -> list[str]:
     """What hopmeter itself requires, or what one of its extras adds."""
     tree = paths.checkout()
     if tree is not None:  # what was installed may be of another day than the checkout

@@ -62,10 +62,10 @@ class Daemon(Strict):
         """Where it is on this machine; None where it is not installed."""
         if self.command[0] == PYTHON:
             return self._python() if self._python else None
-        return found(self.command[0])
+        return find_program(self.command[0])
 
 
-def found(program: str) -> str | None:
+def find_program(program: str) -> str | None:
     """Where a program is, daemons' folders included; its name may begin with a variable of the environment."""
     program = os.path.expandvars(program)
     return shutil.which(program, path=os.pathsep.join([os.environ.get("PATH", os.defpath), *SYSTEM_FOLDERS]))

@@ -17,7 +17,7 @@ def every(folders: Iterable[Path] | None = None) -> dict[str, Manifest]:
     return _read(folders)[0]
 
 
-def broken(folders: Iterable[Path] | None = None) -> dict[str, UsageError]:
+def broken_manifests(folders: Iterable[Path] | None = None) -> dict[str, UsageError]:
     """What is wrong with the manifests that cannot be read, by the names of their folders."""
     return _read(folders)[1]
 
@@ -35,7 +35,7 @@ def _read(folders: Iterable[Path] | None) -> tuple[dict[str, Manifest], dict[str
 
 def load(path: Path) -> Manifest:
     """One manifest; `UsageError` says what is wrong with it."""
-    manifest = toml_files.checked(Manifest, toml_files.read(path), str(path))
+    manifest = toml_files.validate(Manifest, toml_files.read(path), str(path))
     if manifest.name != path.parent.name:
         raise UsageError(
             f'{path}: name = "{manifest.name}" is not its folder\'s name, "{path.parent.name}"', "make them the same"
@@ -62,21 +62,23 @@ GROUPS: dict[str, Callable[[Manifest], bool]] = {
 """Words that stand for many transports: all that can be ranked, and those of them that need no broker or daemon."""
 
 
-def selected(words: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:
+def select_transports(words: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:
     """The transports that names and words for groups stand for; `UsageError` for a name that is none."""
     known = every() if manifests is None else manifests
     found: dict[str, Manifest] = {}
     for word in words:
         group = GROUPS.get(word)
-        found |= {name: each for name, each in known.items() if group(each)} if group else named([word], known)
+        found |= (
+            {name: each for name, each in known.items() if group(each)} if group else find_transports([word], known)
+        )
     return found
 
 
-def named(names: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:
+def find_transports(names: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:
     """Those transports; `UsageError` for one that is broken, and for a name that is none, with the nearest that is."""
     known = every() if manifests is None else manifests
     wanted = list(names)
     for name in wanted:
         if name not in known:
-            raise broken().get(name) or UsageError(f"transport {toml_files.one_of(name, known)}")
+            raise broken_manifests().get(name) or UsageError(f"transport {toml_files.one_of(name, known)}")
     return {name: known[name] for name in wanted}

@@ -87,8 +87,10 @@ def system() -> Interpreter:
         version, _, packages = about
         if version >= OLDEST:
             return Interpreter(Path(place) / "python3", tuple(map(Path, packages)))
-        found = f"the system's Python is {_dotted(version)}, and nodes need {_dotted(OLDEST)}"
-    remedy = f"install the system's own python3, {_dotted(OLDEST)} or newer (Debian 12 and Ubuntu 24.04 have one)"
+        found = f"the system's Python is {_format_version(version)}, and nodes need {_format_version(OLDEST)}"
+    remedy = (
+        f"install the system's own python3, {_format_version(OLDEST)} or newer (Debian 12 and Ubuntu 24.04 have one)"
+    )
     raise NoPythonError(found, remedy)
 
 
@@ -103,5 +105,5 @@ def _about(program: Path) -> tuple[tuple[int, ...], bool, list[str]] | None:
     return tuple(version), bool(virtual), list(packages)
 
 
-def _dotted(version: tuple[int, ...]) -> str:
+def _format_version(version: tuple[int, ...]) -> str:
     return ".".join(map(str, version))

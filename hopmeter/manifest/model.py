@@ -45,10 +45,10 @@ class Setting(Strict):
 
     @model_validator(mode="after")
     def _default_is_allowed(self) -> Setting:
-        self.checked(self.default)
+        self.check(self.default)
         return self
 
-    def checked(self, value: Value) -> Value:
+    def check(self, value: Value) -> Value:
         """The value in the default's type; `ValueError` says what is allowed."""
         value = float(value) if isinstance(self.default, float) and type(value) is int else value
         if type(value) is not type(self.default):
@@ -61,7 +61,7 @@ class Setting(Strict):
             raise ValueError(f"{value} is above the most allowed, {self.max:g}")
         return value
 
-    def parsed(self, word: str) -> Value:
+    def parse(self, word: str) -> Value:
         """A value as it is typed on the command line; `ValueError` says what is allowed."""
         if isinstance(self.default, bool):
             words = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
@@ -69,7 +69,7 @@ class Setting(Strict):
                 raise ValueError(one_of(word, ["true", "false"]))
             return words[word.lower()]
         try:
-            return self.checked(type(self.default)(word))
+            return self.check(type(self.default)(word))
         except ValueError as cause:
             raise ValueError(
                 str(cause)
@@ -240,7 +240,7 @@ class Manifest(Strict):
             for name, value in tried.settings.items():
                 if name not in self.settings:
                     raise ValueError(f"tried: {one_of(name, self.settings)}")
-                self.settings[name].checked(value)
+                self.settings[name].check(value)
         return self
 
     @model_validator(mode="after")
@@ -250,7 +250,7 @@ class Manifest(Strict):
                 if other not in self.settings:
                     raise ValueError(f"settings.{name}.where: {one_of(other, self.settings)}")
                 for value in values:
-                    self.settings[other].checked(value)
+                    self.settings[other].check(value)
         return self
 
     @model_validator(mode="after")
@@ -264,7 +264,7 @@ class Manifest(Strict):
             for name, value in (part.network or {}).items():
                 if name not in self.settings:
                     raise ValueError(f"network: {one_of(name, self.settings)}")
-                self.settings[name].checked(value)
+                self.settings[name].check(value)
         return self
 
     @property
@@ -286,7 +286,7 @@ class Manifest(Strict):
         plain["apt"] = [*plain["apt"], *(self.daemon.apt if self.daemon else [])]
         return Offer(transport=self.name, language=language, **own, **plain)
 
-    def settled(self, given: dict[str, Value]) -> dict[str, Value]:
+    def resolve_settings(self, given: dict[str, Value]) -> dict[str, Value]:
         """Every setting, with what is given in place of the default."""
         return {name: given.get(name, setting.default) for name, setting in self.settings.items()}
 

@@ -83,8 +83,8 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
     describe = [*command, "--describe"]
     if language == "python":
         describe += ["--adapter", str(manifest.folder / "python")]
-    mark = _mark(_depends_on(manifest, language, command, codec)) + _brought(user)
-    about = _remembered(manifest, language, mark)
+    mark = _mark(_depends_on(manifest, language, command, codec)) + _user_library(user)
+    about = _cached_answer(manifest, language, mark)
     if about is None:
         try:
             about = _ask(describe)
@@ -128,7 +128,7 @@ def _frameworkless(offer: Offer, codec: str) -> tuple[str, str]:
     """What is missing where no Python has both, and what gets it: one command for all transports on hopmeter's own."""
     from hopmeter.manifest import codec_interpreter
 
-    if codec_interpreter.joined(codec, offer) is None:
+    if codec_interpreter.joint_environment(codec, offer) is None:
         return f"the packages of {codec} are not installed", f"hopmeter build --framework {codec}"
     both = f"no Python here has both {offer.transport} and {codec}"
     return both, f"hopmeter build {offer.transport} --framework {codec}"
@@ -195,7 +195,7 @@ def _mark(files: Iterable[Path]) -> list[list[str | int]]:
     return [[str(path), path.stat().st_mtime_ns, path.stat().st_size] for path in files if path.exists()]
 
 
-def _brought(user: Owned | None) -> list[list[str | int]]:
+def _user_library(user: Owned | None) -> list[list[str | int]]:
     """Where only the user has the library: another place has another one."""
     return [[user.variable, os.environ.get(user.variable, "")]] if user else []
 
@@ -206,7 +206,7 @@ def _memory(manifest: Manifest, language: str, mark: list[list[str | int]]) -> P
     return paths.cache() / "describe" / f"{manifest.name}-{paths.language_word(language)}-{place}.json"
 
 
-def _remembered(manifest: Manifest, language: str, mark: list[list[str | int]]) -> dict[str, Any] | None:
+def _cached_answer(manifest: Manifest, language: str, mark: list[list[str | int]]) -> dict[str, Any] | None:
     try:
         kept = json.loads(_memory(manifest, language, mark).read_text())
         return dict(kept["about"]) if kept["mark"] == mark else None

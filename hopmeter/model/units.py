@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-from hopmeter.images import PictureError, parsed
+from hopmeter.images import PictureError, parse_source
 from hopmeter.system.input_files import open_regular
 
 WAYS = ("memcpy", "stream", "rep", "bytes", "own")
@@ -75,7 +75,7 @@ def payload_file(text: str) -> Path | None:
 
 def frame_size(text: str) -> tuple[int, int] | None:
     """Width and height of each frame of the image or video file that is the payload; None where it is none's."""
-    source = parsed(text)
+    source = parse_source(text)
     if source is None:
         return None
     from hopmeter.images import decoded  # only here: few scenarios need it

@@ -33,21 +33,21 @@ class Machine:
             _groups(sorted(SYSTEM.glob("node/node[0-9]*/cpulist"))),
         )
 
-    def chosen(self, word: str) -> tuple[int, ...]:
+    def core_list(self, word: str) -> tuple[int, ...]:
         """The list that participants take in turn; empty is unpinned."""
         if word == "free":
             return ()
         if word == "same":
             return self.allowed[-1:]
         if word[0].isdigit():
-            return self._listed(word)
+            return self._listed_cores(word)
         return {"cross": self._cross, "sibling": self._sibling, "numa": self._numa}[word]()
 
-    def _listed(self, word: str) -> tuple[int, ...]:
+    def _listed_cores(self, word: str) -> tuple[int, ...]:
         cores = tuple(int(core) for core in word.split(","))
         absent = sorted(set(cores) - set(self.allowed))
         if absent:
-            raise NoCoresError(f"core {absent[0]} may not be used here; {_spoken(self.allowed)} may")
+            raise NoCoresError(f"core {absent[0]} may not be used here; {_format_cores(self.allowed)} may")
         return cores
 
     def _cross(self) -> tuple[int, ...]:
@@ -77,10 +77,10 @@ class Machine:
 
 
 def _groups(paths: list[Path]) -> tuple[tuple[int, ...], ...]:
-    return tuple(dict.fromkeys(parsed(path.read_text()) for path in paths))
+    return tuple(dict.fromkeys(parse_core_list(path.read_text()) for path in paths))
 
 
-def parsed(text: str) -> tuple[int, ...]:
+def parse_core_list(text: str) -> tuple[int, ...]:
     """`0-2,5` as the kernel writes lists of cores."""
     cores: list[int] = []
     for part in text.strip().split(","):
@@ -90,5 +90,5 @@ def parsed(text: str) -> tuple[int, ...]:
     return tuple(cores)
 
 
-def _spoken(cores: tuple[int, ...]) -> str:
+def _format_cores(cores: tuple[int, ...]) -> str:
     return ", ".join(map(str, cores))

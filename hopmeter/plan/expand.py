@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hopmeter.errors import UsageError
-from hopmeter.manifest import Manifest, Readiness, named, selected
+from hopmeter.manifest import Manifest, Readiness, find_transports, select_transports
 from hopmeter.manifest.model import Offer
 from hopmeter.manifest.readiness import readiness
 from hopmeter.model import units
@@ -33,7 +33,7 @@ class World:
     """The Python node of a transport that carries the objects of a codec."""
 
 
-def expanded(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:
+def expand(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:
     """The cells of one case, without ids; what cannot be because of its cores is dropped already."""
     names = [name.removesuffix("_hz") for name in AXES]
     transports = _transports(ask, world)
@@ -47,18 +47,18 @@ def expanded(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:
 
 def _transports(ask: Ask, world: World) -> list[Manifest]:
     _check_settings(ask, world)
-    return list(selected(ask.axes["transport"], dict(world.manifests)).values())
+    return list(select_transports(ask.axes["transport"], dict(world.manifests)).values())
 
 
 def _check_settings(ask: Ask, world: World) -> None:
     for name, settings in ask.settings.items():
-        manifest = named([name], dict(world.manifests))[name]
+        manifest = find_transports([name], dict(world.manifests))[name]
         for key, values in settings.items():
             if key not in manifest.settings:
                 raise UsageError(f"settings.{name}: {one_of(key, manifest.settings)}")
             for value in values:
                 try:
-                    manifest.settings[key].checked(value)
+                    manifest.settings[key].check(value)
                 except ValueError as cause:
                     raise UsageError(f"settings.{name}.{key}: {cause}") from cause
 
@@ -68,7 +68,7 @@ def _languages(manifest: Manifest, asked: list[str], axes: Mapping[str, Any], wo
     found: list[str] = []
     for word in asked:
         if word == "one":
-            found.append(_preferred(manifest, axes, world.ready))
+            found.append(_preferred_language(manifest, axes, world.ready))
         elif word == "each":
             found += offered
         elif word == "pairs":
@@ -78,7 +78,7 @@ def _languages(manifest: Manifest, asked: list[str], axes: Mapping[str, Any], wo
     return list(dict.fromkeys(found))
 
 
-def _preferred(manifest: Manifest, axes: Mapping[str, Any], ready: Mapping[tuple[str, str], Readiness]) -> str:
+def _preferred_language(manifest: Manifest, axes: Mapping[str, Any], ready: Mapping[tuple[str, str], Readiness]) -> str:
     """The language that adds least of its own: what offers this cell before what does not, what is ready before what
     is not, compiled before interpreted."""
 
@@ -104,7 +104,7 @@ def _settings(manifest: Manifest, ask: Ask) -> Iterator[dict[str, Any]]:
     given = ask.settings.get(manifest.name, {})
     for values in itertools.product(*given.values()):
         chosen = dict(zip(given, values, strict=True))
-        yield {name: manifest.settings[name].checked(value) for name, value in chosen.items()}
+        yield {name: manifest.settings[name].check(value) for name, value in chosen.items()}
 
 
 def _cell(
@@ -123,7 +123,7 @@ def _cell(
     cell = Cell.of(
         id="",
         transport=manifest.name,
-        language=joined(parts),
+        language=join_languages(parts),
         pattern=axes["pattern"],
         placement=_placement(axes["placement"], manifest, parts),
         wait=axes["wait"],
@@ -145,7 +145,7 @@ def _cell(
         heap=axes["heap"],
         trials=ask.trials,
         profile=_profile(manifest, given),
-        settings=manifest.settled(given),
+        settings=manifest.resolve_settings(given),
         core_list=core_list,
         dropped=no_cores,
         forward=relay.forward if relay else "copy",
@@ -197,7 +197,7 @@ def length(ask: Ask, axes: Mapping[str, Any]) -> dict[str, Any]:
 
 def _cores(machine: Machine, word: str) -> tuple[tuple[int, ...], str]:
     try:
-        return machine.chosen(word), ""
+        return machine.core_list(word), ""
     except NoCoresError as absent:
         return (), f"cores {word}: {absent}"
 
@@ -229,7 +229,7 @@ def language_parts(language: str, relays: int) -> tuple[str, str, str]:
     return parts[0], parts[1] if len(parts) == 3 and relays else parts[0], parts[-1]
 
 
-def joined(parts: tuple[str, str, str]) -> str:
+def join_languages(parts: tuple[str, str, str]) -> str:
     """One word where all are the same."""
     if len(set(parts)) == 1:
         return parts[0]

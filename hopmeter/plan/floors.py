@@ -31,14 +31,14 @@ def with_floors(cells: list[Cell], world: World) -> list[Cell]:
             reasons[key] = f"no floor: {reason}"
         elif isinstance(candidate, Cell):
             floors[key] = added[key] = candidate
-    numbered = _numbered([*cells, *added.values()])
+    numbered = _number_cells([*cells, *added.values()])
     ids = {_key(cell): cell.id for cell in numbered if _is_floor(cell) and not cell.dropped}
-    return [_pointed(cell, ids, reasons) for cell in numbered]
+    return [_set_floor(cell, ids, reasons) for cell in numbered]
 
 
 def without_floors(cells: list[Cell]) -> list[Cell]:
     """The first cells of searches: rates are compared there, and not latencies."""
-    numbered = _numbered(cells)
+    numbered = _number_cells(cells)
     return [cell.with_values(search=cell.id, floor_reason=NO_FLOORS) for cell in numbered]
 
 
@@ -68,13 +68,13 @@ def _floor_of(cell: Cell, world: World) -> Cell | str:
         ranked=False,
         rpc=manifest.rpc or "duplex",
         system_copies=manifest.system_copies,
-        settings=manifest.settled({}),
+        settings=manifest.resolve_settings({}),
         forward=offer.forward,
         send=offer.send,
     )
 
 
-def _numbered(cells: list[Cell]) -> list[Cell]:
+def _number_cells(cells: list[Cell]) -> list[Cell]:
     width = len(str(len(cells)))
     return [replace(cell, id=_id(number, width, cell)) for number, cell in enumerate(cells, 1)]
 
@@ -84,7 +84,7 @@ def _id(number: int, width: int, cell: Cell) -> str:
     return f"c{number:0{width}}-{cell.axes.transport}-{language}"
 
 
-def _pointed(cell: Cell, ids: dict[tuple[Any, ...], str], reasons: dict[tuple[Any, ...], str]) -> Cell:
+def _set_floor(cell: Cell, ids: dict[tuple[Any, ...], str], reasons: dict[tuple[Any, ...], str]) -> Cell:
     if cell.dropped:
         return cell
     floor = ids.get(_key(cell))

@@ -6,9 +6,9 @@ import secrets
 from dataclasses import dataclass, replace
 
 from hopmeter.model.cell import Cell
-from hopmeter.plan.expand import World, expanded
+from hopmeter.plan.expand import World, expand
 from hopmeter.plan.floors import with_floors, without_floors
-from hopmeter.plan.objects import weighed
+from hopmeter.plan.objects import set_payload_sizes
 from hopmeter.plan.rules import why_not
 from hopmeter.scenario import Scenario, asks
 
@@ -45,16 +45,16 @@ def scheduled_s(cell: Cell) -> float:
 
 def make(name: str, scenario: Scenario, world: World) -> Plan:
     """Every cell the scenario asks for, floors added, what cannot be dropped with its reason."""
-    asked = [cell for ask in asks(scenario) for cell in expanded(scenario, ask, world)]
-    judged = _judged(_distinct(asked), world)
+    asked = [cell for ask in asks(scenario) for cell in expand(scenario, ask, world)]
+    judged = _drop_impossible(_distinct(asked), world)
     cells = without_floors(judged) if scenario.search else with_floors(judged, world)
     return Plan(name, scenario, cells, secrets.randbits(32) if scenario.seed is None else scenario.seed)
 
 
-def _judged(cells: list[Cell], world: World) -> list[Cell]:
+def _drop_impossible(cells: list[Cell], world: World) -> list[Cell]:
     """The cells, dropped where they cannot be; what an object weighs is asked only where all else is well."""
     first = [replace(cell, dropped=why_not(_weightless(cell), world)) for cell in cells]
-    return [replace(cell, dropped=why_not(cell, world)) for cell in weighed(first, world)]
+    return [replace(cell, dropped=why_not(cell, world)) for cell in set_payload_sizes(first, world)]
 
 
 def _weightless(cell: Cell) -> Cell:

@@ -45,7 +45,7 @@ class Asked:
 
     def answer(self) -> Weights:
         """What is remembered, and what the node says of the rest."""
-        known = _remembered(self.identity) if self.lasts else {}
+        known = _cached_sizes(self.identity) if self.lasts else {}
         rest = [payload for payload in self.payloads if payload not in known]
         if not rest:
             return known
@@ -94,7 +94,7 @@ def _memory(identity: str) -> Path:
     return paths.cache() / "weights" / f"{zlib.crc32(identity.encode()):08x}.json"
 
 
-def _remembered(identity: str) -> Weights:
+def _cached_sizes(identity: str) -> Weights:
     try:
         kept = json.loads(_memory(identity).read_text())
         return {payload: (found[0], found[1]) for payload, found in kept[identity].items()}

@@ -29,7 +29,7 @@ def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
     other = next((language for language in ends if language != "python"), "")
     if other:
         return f"codec {cell.axes.codec} carries objects of Python's, and an end is {other}"
-    if kind not in OBJECTS and not images.parsed(cell.axes.payload):
+    if kind not in OBJECTS and not images.parse_source(cell.axes.payload):
         forms = "array:200x200, image:1440x1080, image:PATH or video:PATH"
         return f"codec {cell.axes.codec} carries objects, {forms}, and not {cell.axes.payload}"
     return _no_place(cell)
@@ -58,7 +58,7 @@ def _no_handle(cell: Cell) -> str:
     )
 
 
-def weighed(cells: Sequence[Cell], world: World) -> list[Cell]:
+def set_payload_sizes(cells: Sequence[Cell], world: World) -> list[Cell]:
     """The cells, those with a codec with the payload that their object takes, or dropped with why there is none."""
     pairs = sorted({(cell.axes.transport, cell.axes.codec) for cell in cells if _carries(cell)})
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -72,7 +72,7 @@ def weighed(cells: Sequence[Cell], world: World) -> list[Cell]:
             one.payloads[object_of(cell.axes.payload)] = None
     answers = weights(list(asked.values()))
     told = {key: answers[one.identity] for key, one in asked.items()}
-    return [_settled(cell, carriers, told) if _carries(cell) else cell for cell in cells]
+    return [_set_payload_size(cell, carriers, told) if _carries(cell) else cell for cell in cells]
 
 
 def _question(cell: Cell, carrier: Readiness, world: World) -> Asked:
@@ -91,7 +91,7 @@ def _key(cell: Cell) -> Key:
     return cell.axes.transport, cell.axes.codec, cell.axes.device, cell.axes.share
 
 
-def _settled(cell: Cell, carriers: Mapping[tuple[str, str], Readiness], told: Mapping[Key, Weights]) -> Cell:
+def _set_payload_size(cell: Cell, carriers: Mapping[tuple[str, str], Readiness], told: Mapping[Key, Weights]) -> Cell:
     carrier = carriers[cell.axes.transport, cell.axes.codec]
     if not carrier.ready:
         get = f"run `{carrier.get}`" if carrier.get.startswith("hopmeter ") else carrier.get

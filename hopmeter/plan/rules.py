@@ -45,7 +45,7 @@ def _mixture(cell: Cell, manifest: Manifest, _: World) -> str:
     return "" if manifest.cross_language else f"languages of {cell.axes.transport} cannot talk to each other"
 
 
-def _offered(cell: Cell, manifest: Manifest, _: World) -> str:
+def _check_offer(cell: Cell, manifest: Manifest, _: World) -> str:
     for language in languages(cell):
         offer = manifest.offers[language]
         asked: list[tuple[str, str, Sequence[str]]] = [
@@ -184,7 +184,7 @@ def _spinning(cell: Cell, _: Manifest, world: World) -> str:
     return f"{threads} spinning threads on {cores} core{'s' if cores > 1 else ''} would measure the scheduler"
 
 
-def _built(cell: Cell, _: Manifest, world: World) -> str:
+def _check_build(cell: Cell, _: Manifest, world: World) -> str:
     for language in languages(cell):
         state = world.ready.get((cell.axes.transport, language))
         if state is None or not state.ready:
@@ -205,7 +205,7 @@ RULES: tuple[Rule, ...] = (
     _object,
     _own_encoders,
     _mixture,
-    _offered,
+    _check_offer,
     _shape,
     _copies,
     _size,
@@ -213,5 +213,5 @@ RULES: tuple[Rule, ...] = (
     _length,
     _idle_settings,
     _spinning,
-    _built,
+    _check_build,
 )

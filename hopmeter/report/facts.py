@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hopmeter.images.decoded import said
+from hopmeter.images.decoded import describe
 from hopmeter.report import formatting
 from hopmeter.report.processes import mapped_mb
 from hopmeter.report.source import Run
@@ -96,7 +96,7 @@ def _mapped(most_mb: float) -> list[str]:
 
 def pictures(runs: Sequence[Run]) -> Facts:
     """Image and video files whose pixels were sent, and what came out of them."""
-    shown = [(payload, said(told)) for run in runs for payload, told in run.part("pictures").items()]
+    shown = [(payload, describe(told)) for run in runs for payload, told in run.part("pictures").items()]
     return list(dict.fromkeys(shown))
 
 

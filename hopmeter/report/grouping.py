@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from hopmeter.images import parsed
+from hopmeter.images import parse_source
 from hopmeter.model.cell import AXES, DEFAULTS
 from hopmeter.model.paces import PACES, PaceName
 from hopmeter.report import formatting, hosts
@@ -158,7 +158,7 @@ def _worded(setting: Any) -> str:
 def _payload(value: Any, conditions: dict[str, Any]) -> str:
     size = formatting.payload_bytes(conditions["payload_bytes"] or 0)
     kind, _, shape = str(value).partition(":")
-    shape = shape if kind == "file" or parsed(str(value)) else shape.replace("x", "×")
+    shape = shape if kind == "file" or parse_source(str(value)) else shape.replace("x", "×")
     named = {"bytes": "", "timing": "timing message"}.get(kind, " ".join(formatting.distinct([kind, shape])))
     return ", ".join(formatting.distinct([named, size if conditions["payload_bytes"] or not named else ""]))
 

@@ -86,7 +86,7 @@ def delivered(row: Row, missed: Missed) -> Iterator[Delivered]:
 
 def _ends(row: Row, flow: Flow) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """By message, from when to when the figure goes that the row is ranked by."""
-    return flow.intended if row.headline == "response" else flow.sent, flow.done
+    return flow.intended_times if row.headline == "response" else flow.send_times, flow.completion_times
 
 
 def _trial(row: Row, number: int, found: list[Flow]) -> Trial:
@@ -105,7 +105,7 @@ def _trial(row: Row, number: int, found: list[Flow]) -> Trial:
 
 
 def _course(row: Row, flow: Flow) -> tuple[Numbers, Numbers]:
-    (start, done), due = _ends(row, flow), flow.intended
+    (start, done), due = _ends(row, flow), flow.intended_times
     known = (start != NONE_NS) & (done != NONE_NS) & (due != NONE_NS)
     if not known.any():
         return np.empty(0), np.empty(0)

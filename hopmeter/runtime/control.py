@@ -76,19 +76,19 @@ class Control:
             patience = deadline - time.monotonic()
             if patience <= 0:
                 raise TrialFailedError(
-                    f"{left[0].name} did not end within {patience_s:.0f} s after `end`{_logged(left[0])}",
+                    f"{left[0].name} did not end within {patience_s:.0f} s after `end`{_log_tail(left[0])}",
                     "let its adapter close everything when its ends are dropped",
                 )
             for node in self._ready(patience):
                 self._hear_out(node)
         for node in self.nodes:
             if node.exit_code() != 0:
-                raise TrialFailedError(f"{node.name} {node.ending()} while closing{_logged(node)}", _read(node))
+                raise TrialFailedError(f"{node.name} {node.ending()} while closing{_log_tail(node)}", _read(node))
 
     def _hear_out(self, node: Node) -> None:
         for message in node.hear():
             if message["say"] == "failed":
-                raise _told(node, message)
+                raise _node_error(node, message)
         self._forget(node)
 
     def _forget(self, node: Node) -> None:
@@ -102,13 +102,13 @@ class Control:
         ready = self._ready(timeout_s)
         failures: list[TrialFailedError] = []
         for node in ready:
-            yield from self._heard(node, failures)
+            yield from self._read_messages(node, failures)
         if not failures:
             return
         deadline = time.monotonic() + GRACE_S
         while not any(failure.crash for failure in failures) and (left := deadline - time.monotonic()) > 0:
             for node in self._ready(left):
-                for _ in self._heard(node, failures):
+                for _ in self._read_messages(node, failures):
                     pass
         raise next((failure for failure in failures if failure.crash), failures[0])
 
@@ -119,12 +119,12 @@ class Control:
             self._daemon.check()
         return list(dict.fromkeys(key.data for key, _ in events if key.data is not None))
 
-    def _heard(self, node: Node, failures: list[TrialFailedError]) -> Iterator[Heard]:
+    def _read_messages(self, node: Node, failures: list[TrialFailedError]) -> Iterator[Heard]:
         ended = node.has_ended()
         try:
             for message in node.hear():
                 if message["say"] == "failed":
-                    failures.append(_told(node, message))
+                    failures.append(_node_error(node, message))
                 else:
                     yield node, message
         except TrialFailedError as garbage:
@@ -132,7 +132,7 @@ class Control:
         self._forget(node)
         # One that said why it ends has said it all; its exit adds nothing.
         if ended and "failed" not in node.said:
-            failures.append(TrialFailedError(f"{node.name} {node.ending()}{_logged(node)}", _read(node), crash=True))
+            failures.append(TrialFailedError(f"{node.name} {node.ending()}{_log_tail(node)}", _read(node), crash=True))
 
     def _too_late(self, awaited: str, patience_s: float) -> TrialFailedError:
         if awaited == "probed":
@@ -142,7 +142,7 @@ class Control:
             return TrialFailedError(f"{what}{_said_by(spoke)}", _read(spoke) if spoke else remedy)
         silent = next((node for node in self.nodes if awaited not in node.said), self.nodes[0])
         what = PHASES.get(awaited, f"`{awaited}`")
-        return TrialFailedError(f"{silent.name} {what} within {patience_s:.1f} s{_logged(silent)}", _read(silent))
+        return TrialFailedError(f"{silent.name} {what} within {patience_s:.1f} s{_log_tail(silent)}", _read(silent))
 
 
 PHASES = {
@@ -154,11 +154,11 @@ PHASES = {
 """What it means that a node has not said a word."""
 
 
-def _told(node: Node, message: dict[str, Any]) -> TrialFailedError:
+def _node_error(node: Node, message: dict[str, Any]) -> TrialFailedError:
     return TrialFailedError(f"{node.name}: {message.get('error')}", str(message.get("remedy") or _read(node)))
 
 
-def _logged(node: Node) -> str:
+def _log_tail(node: Node) -> str:
     tail = node.tail()
     return f"; its log ends: {tail}" if tail else ""
 

@@ -81,10 +81,10 @@ class Daemon:
         self._port = _free_port(self._ground.host)
         self._ground.directory.mkdir(parents=True, exist_ok=True)
         for name, text in self._told.files.items():
-            (self._ground.directory / name).write_text(self._filled(text), encoding="utf-8")
-        self.address = self._filled(self._told.address)
-        self.environment = {name: self._filled(value) for name, value in self._told.environment.items()}
-        command = [self._told.program or self._told.command[0], *map(self._filled, self._told.command[1:])]
+            (self._ground.directory / name).write_text(self._fill_placeholders(text), encoding="utf-8")
+        self.address = self._fill_placeholders(self._told.address)
+        self.environment = {name: self._fill_placeholders(value) for name, value in self._told.environment.items()}
+        command = [self._told.program or self._told.command[0], *map(self._fill_placeholders, self._told.command[1:])]
         with self._ground.log.open("wb") as log:
             try:
                 self._process = subprocess.Popen(
@@ -109,7 +109,7 @@ class Daemon:
         if self._ground.core is not None:
             os.sched_setaffinity(0, {self._ground.core})
 
-    def _filled(self, text: str) -> str:
+    def _fill_placeholders(self, text: str) -> str:
         places = {"port": self._port, "directory": self._ground.directory, "group": _group()}
         places |= {"host": self._ground.host, "here": self._ground.host}
         words = {**self._ground.settings, **places}
@@ -122,7 +122,7 @@ class Daemon:
         while not self._serves():
             self.check()
             if time.monotonic() > deadline:
-                raise TrialFailedError(f"{self.title} did not serve within {PATIENCE_S:.0f} s{self._logged()}")
+                raise TrialFailedError(f"{self.title} did not serve within {PATIENCE_S:.0f} s{self._last_log_lines()}")
             time.sleep(LOOK_S)
 
     def _serves(self) -> bool:
@@ -136,7 +136,7 @@ class Daemon:
         """Raises `TrialFailedError` where it has ended or is stopped: without it no message travels."""
         if has_ended(self.pid):
             raise TrialFailedError(
-                f"{self.title} has ended{self._logged()}", f"read logs/{self._ground.log.name}", crash=True
+                f"{self.title} has ended{self._last_log_lines()}", f"read logs/{self._ground.log.name}", crash=True
             )
 
         if is_stopped(self.pid):
@@ -144,7 +144,7 @@ class Daemon:
                 f"the broker stopped answering: the process of {self.title} is stopped", "let it run, and measure again"
             )
 
-    def _logged(self) -> str:
+    def _last_log_lines(self) -> str:
         lines = [line.strip() for line in self._log_text().splitlines() if line.strip()]
         return f"; its log ends: {' | '.join(lines[-3:])[-TAIL_CHARACTERS:]}" if lines else ""
 
@@ -172,7 +172,7 @@ class Daemon:
         kill_group(self.pid)
         self._process.wait()
         for path in self._told.leaves:
-            Path(self._filled(path)).unlink(missing_ok=True)
+            Path(self._fill_placeholders(path)).unlink(missing_ok=True)
         os.close(self.exit_watch)
         with contextlib.suppress(OSError):
             if self._ground.log.stat().st_size == 0:

@@ -17,7 +17,7 @@ from hopmeter.runtime.failures import InterruptedRunError
 from hopmeter.runtime.order import Turn, turns
 from hopmeter.runtime.progress import RunProgress
 from hopmeter.runtime.signals import Alarm
-from hopmeter.runtime.trial import Work, executed
+from hopmeter.runtime.trial import Work, execute_trial
 from hopmeter.store.run_folder import RunFolder
 from hopmeter.system.scratch_dir import ScratchDir
 from hopmeter.system.terminal import Console
@@ -92,7 +92,7 @@ class Executor:
             )
             self._add(what, [], progress)
             return
-        with executed(work, ground, alarm) as outcome:
+        with execute_trial(work, ground, alarm) as outcome:
             self._add(outcome.result, outcome.raw_files if outcome.result.good else [], progress)
 
     def _is_hopeless(self, turn: Turn) -> bool:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from hopmeter.errors import UsageError
-from hopmeter.images import parsed
+from hopmeter.images import parse_source
 from hopmeter.images.decoded import Decoded, decode
 from hopmeter.plan import Plan
 from hopmeter.runtime.signals import Alarm
@@ -18,12 +18,12 @@ Pictures = dict[str, Decoded]
 
 
 @contextmanager
-def decoded(plan: Plan) -> Iterator[Pictures]:
+def decode_payloads(plan: Plan) -> Iterator[Pictures]:
     """The frames that its cells send, while this is entered, in a folder of this run alone.
 
     Raises PictureError where they cannot be, and InterruptedRunError.
     """
-    needed = _needed(plan)
+    needed = _frame_counts(plan)
     if not needed:
         yield {}
         return
@@ -32,16 +32,16 @@ def decoded(plan: Plan) -> Iterator[Pictures]:
             found = {
                 payload: decode(source, most, ground.directory / f"{number}.rgb8", alarm.check)
                 for number, (payload, most) in enumerate(needed.items())
-                if (source := parsed(payload))
+                if (source := parse_source(payload))
             }
         yield found
 
 
-def _needed(plan: Plan) -> dict[str, int | None]:
+def _frame_counts(plan: Plan) -> dict[str, int | None]:
     """By payload, how many frames are sent at most before they begin anew; None: nobody knows yet."""
     needed: dict[str, int | None] = {}
     for cell in plan.runnable:
-        if parsed(cell.axes.payload):
+        if parse_source(cell.axes.payload):
             before = needed.get(cell.axes.payload, 0)
             sent = None if plan.scenario.search else max(cell.schedule.messages, cell.schedule.warmup)
             needed[cell.axes.payload] = None if sent is None or before is None else max(before, sent)

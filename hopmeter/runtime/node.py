@@ -94,15 +94,15 @@ class Node:
 
     def hear(self) -> Iterator[dict[str, Any]]:
         """What it has said since; `TrialFailedError` where that is no message."""
-        while data := self._received():
+        while data := self._receive():
             self._heard += data
             *lines, self._heard = self._heard.split(b"\n")
             for line in lines:
-                yield self._understood(line)
+                yield self._parse_message(line)
             if len(self._heard) > LONGEST_LINE:
                 raise self._garbage(self._heard)
 
-    def _received(self) -> bytes:
+    def _receive(self) -> bytes:
         try:
             data = self.control.recv(1 << 16)
         except BlockingIOError:
@@ -112,7 +112,7 @@ class Node:
         self.hung_up = not data
         return data
 
-    def _understood(self, line: bytes) -> dict[str, Any]:
+    def _parse_message(self, line: bytes) -> dict[str, Any]:
         try:
             message = parse(line)
             word = message["say"]

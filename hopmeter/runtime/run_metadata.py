@@ -59,10 +59,10 @@ def _machine(no_idle_states: bool) -> dict[str, Any]:
         "noise": noise.noise_probe,
         "instrument": noise.own_cost,
     }
-    return {name: _seen(look) for name, look in looks.items()}
+    return {name: _json_or_error(look) for name, look in looks.items()}
 
 
-def _seen(look: Callable[[], Any]) -> Any:
+def _json_or_error(look: Callable[[], Any]) -> Any:
     try:
         # Through JSON once, so that nothing that cannot be written gets as far as the run folder.
         return json.loads(json.dumps(look()))

@@ -62,7 +62,7 @@ class Outcome:
 
 
 @contextmanager
-def executed(work: Work, ground: ScratchDir, alarm: Alarm) -> Iterator[Outcome]:
+def execute_trial(work: Work, ground: ScratchDir, alarm: Alarm) -> Iterator[Outcome]:
     """Executes a trial; its raw samples exist until this is left. Raises only where the whole run ends."""
     folder, run = ground.trial(), new_run_id()
     outcome = Outcome(TrialResult(work.cell.id, work.trial, good=False, order=work.order), [])
@@ -150,10 +150,10 @@ def _converse(work: Work, control: Control, result: TrialResult, daemon: Daemon 
     result.start_ns = time.monotonic_ns() + LEAD_NS
     control.say({"say": "go", "start_ns": result.start_ns})
     _measure(work, control, daemon)
-    result.nodes = [_done(node) for node in control.nodes]
+    result.nodes = [_node_row(node) for node in control.nodes]
     if daemon is not None and before is not None:
         daemon.check()
-        result.nodes.append(_served(daemon, daemon.reading().since(before)))
+        result.nodes.append(_daemon_row(daemon, daemon.reading().since(before)))
     _note_stops(result, stops)
     control.say({"say": "end"})
     control.wait_for_exits(cell.schedule.timeout_s)
@@ -207,7 +207,7 @@ def _measure(work: Work, control: Control, daemon: Daemon | None) -> None:
         sampler.write(work.cpu)
 
 
-def _served(daemon: Daemon, used: dict[str, int]) -> dict[str, Any]:
+def _daemon_row(daemon: Daemon, used: dict[str, int]) -> dict[str, Any]:
     """The daemon's row: what it used from `go` until all were done counts into the cell like a node's."""
     facts = {"daemon": daemon.title}
     return {"participants": [], "resources": used, "facts": facts, "version": daemon.version(), "pid": daemon.pid}
@@ -220,7 +220,7 @@ def _note_stops(result: TrialResult, stops: StopWatch) -> None:
             node["stopped_s"] = stopped_s
 
 
-def _done(node: Node) -> dict[str, Any]:
+def _node_row(node: Node) -> dict[str, Any]:
     bound = node.said["bound"]
     return {
         **node.said["done"],

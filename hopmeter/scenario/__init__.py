@@ -2,7 +2,7 @@
 
 from hopmeter.scenario.files import every, find, load
 from hopmeter.scenario.model import Scenario
-from hopmeter.scenario.replace import replaced
+from hopmeter.scenario.replace import override
 from hopmeter.scenario.resolve import Ask, asks
 
-__all__ = ["Ask", "Scenario", "asks", "every", "find", "load", "replaced"]
+__all__ = ["Ask", "Scenario", "asks", "every", "find", "load", "override"]

@@ -16,7 +16,7 @@ def every() -> dict[str, Path]:
     return {path.stem: path for path in sorted(paths.scenario_folder().glob("*.toml"))}
 
 
-def named(name: str) -> Path:
+def find_shipped(name: str) -> Path:
     """One that comes with hopmeter; `UsageError` where there is none, with the nearest that is."""
     known = every()
     if name not in known:
@@ -26,13 +26,13 @@ def named(name: str) -> Path:
 
 def find(asked: str) -> Path:
     """A scenario by its name or its path."""
-    return Path(asked) if asked.endswith(".toml") or "/" in asked else named(asked)
+    return Path(asked) if asked.endswith(".toml") or "/" in asked else find_shipped(asked)
 
 
 def load(path: Path) -> tuple[Scenario, dict[str, Any]]:
     """A scenario and the table it was read from; `UsageError` lists everything that is wrong with it."""
     table = with_new_names(toml_files.read(path), str(path))
-    return toml_files.checked(Scenario, table, str(path)), table
+    return toml_files.validate(Scenario, table, str(path)), table
 
 
 def schema() -> dict[str, Any]:

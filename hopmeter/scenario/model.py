@@ -47,17 +47,17 @@ class OneOrMore:
         return {"anyOf": [several["items"], {**several, "minItems": 1}]}
 
 
-def _listed(value: object) -> object:
+def _as_list(value: object) -> object:
     return value if isinstance(value, list) else [value]
 
 
-def _filled(value: list[Item]) -> list[Item]:
+def _reject_empty(value: list[Item]) -> list[Item]:
     if not value:
         raise ValueError("the list is empty; leave the key out for its default")
     return list(dict.fromkeys(value))
 
 
-Axis = Annotated[list[Item], BeforeValidator(_listed), AfterValidator(_filled), OneOrMore]
+Axis = Annotated[list[Item], BeforeValidator(_as_list), AfterValidator(_reject_empty), OneOrMore]
 
 
 def _language(value: str) -> str:
@@ -115,7 +115,7 @@ def _checked_by(parse: Any) -> Any:
     return AfterValidator(check)
 
 
-def _shown(pattern: str, examples: Sequence[str]) -> Any:
+def _editor_hint(pattern: str, examples: Sequence[str]) -> Any:
     """What an editor completes and refuses; the model refuses by itself, for it says why."""
     return Field(examples=list(examples), json_schema_extra={"pattern": pattern})
 
@@ -123,25 +123,25 @@ def _shown(pattern: str, examples: Sequence[str]) -> Any:
 _ONE_WAIT = {"type": "string", "enum": list(WAITS)}
 _WAIT_EACH = {"type": "string", "pattern": f"^({'|'.join(WAITS)})(\\+({'|'.join(WAITS)}))+$"}
 WaitOrWaits = Annotated[str, AfterValidator(_wait), WithJsonSchema({"anyOf": [_ONE_WAIT, _WAIT_EACH]})]
-Duration = Annotated[str, _checked_by(units.nanoseconds), _shown(patterns.DURATION, ["30s", "500ms"])]
-Span = Annotated[str, _checked_by(units.span_ns), _shown(patterns.SPAN, ["30s", "500ms"])]
+Duration = Annotated[str, _checked_by(units.nanoseconds), _editor_hint(patterns.DURATION, ["30s", "500ms"])]
+Span = Annotated[str, _checked_by(units.span_ns), _editor_hint(patterns.SPAN, ["30s", "500ms"])]
 Language = Annotated[
     str,
     AfterValidator(_language),
-    _shown(patterns.languages(CHOICES_OF_LANGUAGE, LANGUAGES), [*CHOICES_OF_LANGUAGE, *LANGUAGES]),
+    _editor_hint(patterns.languages(CHOICES_OF_LANGUAGE, LANGUAGES), [*CHOICES_OF_LANGUAGE, *LANGUAGES]),
 ]
-Cores = Annotated[str, AfterValidator(_cores), _shown(patterns.cores(CORES), [*CORES, "0,1"])]
+Cores = Annotated[str, AfterValidator(_cores), _editor_hint(patterns.cores(CORES), [*CORES, "0,1"])]
 Payload = Annotated[
     str,
     _checked_by(units.payload_bytes),
-    _shown(
+    _editor_hint(
         patterns.PAYLOAD, ["timing", "bytes:1000", "image:1440x1080", "file:one.jpg", "video:one.mp4", "array:200x200"]
     ),
 ]
 Work = Annotated[
     str,
     _checked_by(units.works),
-    _shown(patterns.WORK, ["none", "sleep:1ms", "spin:30us", "sleep:30ms/40ms/50ms", "copy:frame"]),
+    _editor_hint(patterns.WORK, ["none", "sleep:1ms", "spin:30us", "sleep:30ms/40ms/50ms", "copy:frame"]),
 ]
 Count = Annotated[int, Field(ge=1, le=MOST_MESSAGES)]
 Setting = bool | int | float | str

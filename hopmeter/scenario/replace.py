@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hopmeter.errors import UsageError
-from hopmeter.manifest.discovery import GROUPS, selected
+from hopmeter.manifest.discovery import GROUPS, select_transports
 from hopmeter.manifest.model import Manifest
 from hopmeter.scenario.model import CHOICES_OF_LANGUAGE, Scenario
 from hopmeter.scenario.resolve import DEFAULTS
-from hopmeter.system.toml_files import checked, one_of
+from hopmeter.system.toml_files import one_of, validate
 
 SOURCE = "the command line"
 Table = dict[str, Any]
 
 
-def replaced(
+def override(
     table: Table, given: Mapping[str, Any], settings: Sequence[str], manifests: Mapping[str, Manifest]
 ) -> Scenario:
     """The scenario with the command line's values in place of the file's.
@@ -28,13 +28,13 @@ def replaced(
     changed = copy.deepcopy(table)
     for key, value in given.items():
         _replace(changed, key, value)
-    asked = checked(Scenario, changed, SOURCE)
+    asked = validate(Scenario, changed, SOURCE)
     if settings:
-        for name, values in _parsed(settings, _transports(asked, manifests)).items():
+        for name, values in _parse_settings(settings, _transports(asked, manifests)).items():
             changed.setdefault("settings", {}).setdefault(name, {}).update(values)
             for case in changed.get("case", []):
                 _forget(case.get("settings", {}).get(name, {}), values)
-    return checked(Scenario, changed, SOURCE)
+    return validate(Scenario, changed, SOURCE)
 
 
 def _forget(table: Table, names: Mapping[str, Any]) -> None:
@@ -48,7 +48,7 @@ def _replace(table: Table, key: str, value: Any) -> None:
     whole = [{key: table[key], **case} if key in table else case for case in cases]
     chosen = [case for case in whole if key in case and _common(case[key], value)]
     differ = any(key in case for case in cases)
-    if selects and differ and all(any(_common(case[key], each) for case in chosen) for each in _listed(value)):
+    if selects and differ and all(any(_common(case[key], each) for case in chosen) for each in _as_list(value)):
         table["case"] = [{**case, key: _common(case[key], value)} for case in chosen]
         return
     for part in (table, *cases):
@@ -59,23 +59,23 @@ def _replace(table: Table, key: str, value: Any) -> None:
     table[key] = value
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
 def _common(own: Any, asked: Any) -> list[Any]:
     """What is asked of a case's own values; its word for many transports or languages stands for any of them."""
-    if any(word in GROUPS or word in CHOICES_OF_LANGUAGE for word in _listed(own)):
-        return _listed(asked)
-    return [value for value in _listed(own) if value in _listed(asked)]
+    if any(word in GROUPS or word in CHOICES_OF_LANGUAGE for word in _as_list(own)):
+        return _as_list(asked)
+    return [value for value in _as_list(own) if value in _as_list(asked)]
 
 
 def _transports(scenario: Scenario, manifests: Mapping[str, Manifest]) -> list[Manifest]:
     words = {word for part in (scenario, *scenario.case) for word in part.transport or []}
-    return list(selected(sorted(words) or ["all"], dict(manifests)).values())
+    return list(select_transports(sorted(words) or ["all"], dict(manifests)).values())
 
 
-def _parsed(settings: Sequence[str], manifests: Sequence[Manifest]) -> dict[str, dict[str, list[Any]]]:
+def _parse_settings(settings: Sequence[str], manifests: Sequence[Manifest]) -> dict[str, dict[str, list[Any]]]:
     """`hwm=1,1000` or `zeromq.hwm=1` by transport; a bare name means every transport of the run that has it."""
     found: dict[str, dict[str, list[Any]]] = {}
     for text in settings:
@@ -102,6 +102,6 @@ def _nobody(key: str, transport: str, name: str, manifests: Sequence[Manifest]) 
 
 def _value(manifest: Manifest, name: str, word: str) -> Any:
     try:
-        return manifest.settings[name].parsed(word)
+        return manifest.settings[name].parse(word)
     except ValueError as cause:
         raise UsageError(f"--set {manifest.name}.{name}: {cause}") from cause

@@ -43,7 +43,7 @@ class Search(BaseModel):
     )
 
     @model_validator(mode="after")
-    def _ordered(self) -> Search:
+    def _check_order(self) -> Search:
         if not self.lowest <= self.start <= self.highest:
             raise ValueError("start has to lie between lowest and highest")
         return self

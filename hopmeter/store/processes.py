@@ -64,11 +64,11 @@ def _name(node: Node, many: Counter[str], seen: Counter[str]) -> str:
     if not here:
         return str(node.get("facts", {}).get("daemon") or "daemon")
     seen.update(here)
-    words = [_numbered(role, count, many[role], seen[role]) for role, count in here.items()]
+    words = [_count_roles(role, count, many[role], seen[role]) for role, count in here.items()]
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
-def _numbered(role: str, here: int, all_of_them: int, last: int) -> str:
+def _count_roles(role: str, here: int, all_of_them: int, last: int) -> str:
     if here > 1:
         return f"{here} {role}s"
     return role if all_of_them == 1 else f"{role} {last}"

@@ -70,10 +70,10 @@ def _is_whole(path: Path, view: str) -> bool:
 
 
 def _select(view: str, files: list[str], run: str) -> str:
-    listed = ", ".join(_quoted(file) for file in files)
-    named = f"regexp_extract(filename, {_quoted(run)}, 1) AS run"
+    listed = ", ".join(_quote(file) for file in files)
+    named = f"regexp_extract(filename, {_quote(run)}, 1) AS run"
     if view in OF_TRIALS:
-        cell, trial = (f"regexp_extract(filename, {_quoted(SAMPLE)}, {part})" for part in (1, 2))
+        cell, trial = (f"regexp_extract(filename, {_quote(SAMPLE)}, {part})" for part in (1, 2))
         named += f", {cell} AS cell, CAST({trial} AS BIGINT) AS trial"
     left_out, renamed = _renamed(view, files)
     files_named = f"read_parquet([{listed}], union_by_name=true, filename=true)"
@@ -92,5 +92,5 @@ def _renamed(view: str, files: list[str]) -> tuple[str, str]:
     return ", ".join(left_out), renamed
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"

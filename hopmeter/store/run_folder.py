@@ -79,7 +79,7 @@ class RunFolder:
         run = cls.open(path)
         run._trials = {key: each for key, each in run._trials.items() if each.good}
         _write_lines(run.path / "trials.jsonl", run.trials)
-        if not run.finished:
+        if not run.is_finished:
             return run
         partial = _partial(run.path)
         with writing(partial):
@@ -87,7 +87,7 @@ class RunFolder:
         return run
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether it has its final name."""
         return not self.path.name.startswith(".")
 
@@ -232,9 +232,9 @@ def _read_about(path: Path) -> dict[str, Any]:
         )
         raise UsageError(f"{path} is no run folder: it holds no run.json", remedy) from cause
     except (OSError, ValueError) as cause:
-        raise _damaged(path / "run.json", cause) from cause
+        raise _damage_error(path / "run.json", cause) from cause
     if not isinstance(about, dict):
-        raise _damaged(path / "run.json", "it holds no object")
+        raise _damage_error(path / "run.json", "it holds no object")
     return about
 
 
@@ -246,7 +246,7 @@ def _odd(path: Path, cause: object) -> StoreError:
     )
 
 
-def _damaged(path: Path, cause: object) -> StoreError:
+def _damage_error(path: Path, cause: object) -> StoreError:
     return StoreError(f"{path} is damaged: {cause}", "take it from a copy, or measure again")
 
 
@@ -261,7 +261,7 @@ def _read_trials(path: Path) -> list[TrialResult]:
         rows = pq.read_table(path / "trials.parquet").to_pylist()
         return [_trial(row) for row in rows]
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as cause:
-        raise _damaged(path / "trials.parquet", cause) from cause
+        raise _damage_error(path / "trials.parquet", cause) from cause
 
 
 def _trial(row: dict[str, Any]) -> TrialResult:
@@ -275,4 +275,4 @@ def _read_lines(path: Path) -> list[TrialResult]:
         lines = read_text(path).split("\n")
         return [TrialResult.from_json(parse(line)) for line in lines[:-1] if line]
     except (OSError, ValueError, TypeError) as cause:
-        raise _damaged(path, cause) from cause
+        raise _damage_error(path, cause) from cause

@@ -17,7 +17,7 @@ FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
 
 
 @contextmanager
-def locked(run: Path) -> Iterator[None]:
+def lock_run(run: Path) -> Iterator[None]:
     """Keep other processes out of a run, which may be renamed meanwhile; UsageError if one measures into it."""
     path = _lock_path(run.resolve())
     is_held = _hold(path, run)

@@ -57,26 +57,28 @@ def read_head(path: Path) -> Head:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
     except OSError as cause:
-        raise _broken(path, "cannot be read", "the node ended before it wrote them; its log says why") from cause
+        raise _sample_error(path, "cannot be read", "the node ended before it wrote them; its log says why") from cause
     if len(head) < HEAD_BYTES or not any(head[:8]):
-        raise _broken(path, "were never finished", "the node ended while it wrote them; its log says why")
+        raise _sample_error(path, "were never finished", "the node ended while it wrote them; its log says why")
     magic, version, record_bytes, participant, _, count, unrecorded = struct.unpack_from("<8sIIIIQQ", head)
     if magic != MAGIC:
-        raise _broken(path, "are not samples: the file begins otherwise")
+        raise _sample_error(path, "are not samples: the file begins otherwise")
     if (version, record_bytes) != (VERSION, RECORD.itemsize):
         said = f"are of version {version} with records of {record_bytes} bytes"
-        raise _broken(
+        raise _sample_error(
             path,
             f"{said}; this hopmeter reads version {VERSION} with {RECORD.itemsize}",
             "run `hopmeter build`, so that nodes and hopmeter are of one version",
         )
     if size != HEAD_BYTES + count * RECORD.itemsize:
         holds = (size - HEAD_BYTES) / RECORD.itemsize
-        raise _broken(path, f"hold {holds:g} records, but their head says {count}")
+        raise _sample_error(path, f"hold {holds:g} records, but their head says {count}")
     return Head(participant, count, unrecorded)
 
 
-def _broken(path: Path, what: str, remedy: str = "measure the trial again; check the disk if it repeats") -> StoreError:
+def _sample_error(
+    path: Path, what: str, remedy: str = "measure the trial again; check the disk if it repeats"
+) -> StoreError:
     return StoreError(f"the samples {path} {what}", remedy)
 
 
@@ -90,7 +92,7 @@ def read_raw(path: Path) -> NDArray[Any]:
         return np.empty(0, RECORD)
     records = np.memmap(path, RECORD, "r", HEAD_BYTES, head.count)
     if np.any(records["participant"] != head.participant):
-        raise _broken(path, f"of participant {head.participant} hold records of others")
+        raise _sample_error(path, f"of participant {head.participant} hold records of others")
     return records
 
 
@@ -137,9 +139,9 @@ class Samples:
             self._file = pq.ParquetFile(path)
             missing = set(SCHEMA.names) - set(self._file.schema_arrow.names)
         except (OSError, pa.ArrowException) as cause:
-            raise _broken(path, "cannot be read") from cause
+            raise _sample_error(path, "cannot be read") from cause
         if missing:
-            raise _broken(path, f"have no column {', '.join(sorted(missing))}")
+            raise _sample_error(path, f"have no column {', '.join(sorted(missing))}")
 
     @cached_property
     def _groups(self) -> dict[int, list[int]]:
@@ -149,7 +151,7 @@ class Samples:
         for number in range(meta.num_row_groups):
             seen = meta.row_group(number).column(column).statistics
             if seen is None or not seen.has_min_max or seen.min != seen.max:
-                raise _broken(self.path, "were not written by hopmeter: participants share a row group")
+                raise _sample_error(self.path, "were not written by hopmeter: participants share a row group")
             groups.setdefault(seen.min, []).append(number)
         return groups
 
@@ -167,7 +169,7 @@ class Samples:
         try:
             table = self._file.read_row_groups(groups, columns=list(columns))
         except (OSError, pa.ArrowException) as cause:
-            raise _broken(self.path, "are damaged") from cause
+            raise _sample_error(self.path, "are damaged") from cause
         return {name: _array(table.column(name)) for name in columns}
 
 

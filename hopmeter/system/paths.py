@@ -46,7 +46,7 @@ def short_folder() -> Path:
     return Path(own) if usable else Path("/tmp")
 
 
-def built() -> Path:
+def node_build_dir() -> Path:
     """Where `hopmeter build` puts nodes."""
     tree = checkout()
     return tree / "build/nodes" if tree else home() / "nodes"
@@ -54,7 +54,7 @@ def built() -> Path:
 
 def node_folders() -> list[Path]:
     """Where nodes are looked for, the first first."""
-    return [built()] if checkout() else [built(), data() / "nodes"]
+    return [node_build_dir()] if checkout() else [node_build_dir(), data() / "nodes"]
 
 
 def transport_folders() -> list[Path]:

@@ -32,7 +32,7 @@ def read(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path} is no TOML: {cause}", "mend the line it names") from cause
 
 
-def checked(model: type[Model], table: Mapping[str, Any], source: str) -> Model:
+def validate(model: type[Model], table: Mapping[str, Any], source: str) -> Model:
     """The table as a model; `UsageError` with every complaint at once where it is none."""
     try:
         return model.model_validate(table)
@@ -64,7 +64,7 @@ def _complaint(error: ErrorDetails, model: type[BaseModel]) -> str:
         return f"{key}: {one_of(error['input'], allowed)}"
     # What a validator of ours says is a whole sentence; pydantic's own needs the value.
     said = str(error["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
-    value = "" if error["type"] == "value_error" else f" = {_shown(error['input'])}"
+    value = "" if error["type"] == "value_error" else f" = {_format_value(error['input'])}"
     return f"{key}{value}: {said}" if key else said
 
 
@@ -73,7 +73,7 @@ def _is_inner(part: int | str) -> bool:
     return isinstance(part, str) and ("[" in part or part in {"str", "int", "float", "bool", "list"})
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     text = f'"{value}"' if isinstance(value, str) else str(value)
     return text if len(text) <= 60 else f"{text[:57]}…"
 

@@ -26,13 +26,13 @@ def test_amounts_are_told_in_the_unit_that_a_person_reads(
 
 
 def test_one_adapter_is_told_alone_and_many_together() -> None:
-    known = {target.title: target for target in targets.chosen()}
+    known = {target.title: target for target in targets.select_targets()}
     zenoh = known["zenoh (rust)"]
     assert zenoh.offer.takes is not None
-    assert costs.told([zenoh]).startswith(f"the first time up to {humanize.time(zenoh.offer.takes.seconds)}, ")
-    both = costs.told([zenoh, known["unix (c++)"]])
+    assert costs.format_costs([zenoh]).startswith(f"the first time up to {humanize.time(zenoh.offer.takes.seconds)}, ")
+    both = costs.format_costs([zenoh, known["unix (c++)"]])
     assert f"of it zenoh (rust) {humanize.time(zenoh.offer.takes.seconds)}" in both
-    assert costs.told([known["libxr (c++)"]]) == "", "nobody but its user can know"
+    assert costs.format_costs([known["libxr (c++)"]]) == "", "nobody but its user can know"
 
 
 def test_every_adapter_that_registries_have_says_what_it_takes() -> None:

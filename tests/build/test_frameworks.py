@@ -57,7 +57,7 @@ def build_wheel(folder, *_):
 
 
 def shm() -> Offer:
-    return manifest.named(["shm"])["shm"].offers["python"]
+    return manifest.find_transports(["shm"])["shm"].offers["python"]
 
 
 def test_a_framework_that_is_apart_is_installed_where_its_nodes_are_started(
@@ -88,19 +88,19 @@ def test_what_cannot_be_installed_says_what_to_run_again(environments: Path, ins
 
 
 def test_sizes_are_told_before_anything_is_downloaded() -> None:
-    assert frameworks.told("torch") == "torch: 2.9 GB to download, 4 min at 100 Mbit/s; 5.3 GB on disk"
-    assert frameworks.told("mxnet") == "mxnet: 64 MB to download, 5 s at 100 Mbit/s; 250 MB on disk"
+    assert frameworks.format_cost("torch") == "torch: 2.9 GB to download, 4 min at 100 Mbit/s; 5.3 GB on disk"
+    assert frameworks.format_cost("mxnet") == "mxnet: 64 MB to download, 5 s at 100 Mbit/s; 250 MB on disk"
     for name in codec_interpreter.frameworks():
-        assert name in frameworks.told(name)
+        assert name in frameworks.format_cost(name)
 
 
 def test_all_is_every_framework_that_needs_no_gpu() -> None:
-    found = frameworks.chosen(["all"])
+    found = frameworks.select(["all"])
     assert {"torch", "mxnet", "pandas1", "pillow"} <= set(found)
     assert not {"cupy", "numpy", "plain"} & set(found)
-    assert frameworks.chosen(["jax", "all"])[0] == "jax"
+    assert frameworks.select(["jax", "all"])[0] == "jax"
     with pytest.raises(UsageError, match=r'"jaxx" is not one of .*did you mean "jax"'):
-        frameworks.chosen(["jaxx"])
+        frameworks.select(["jaxx"])
 
 
 def test_every_codec_is_listed_with_its_version_or_the_command_that_gets_it(environments: Path) -> None:
@@ -125,8 +125,8 @@ def test_what_decodes_videos_is_got_in_the_same_way_although_no_codec_needs_it(
 ) -> None:
     asked: list[object] = []
     monkeypatch.setattr(frameworks, "install_packages", lambda *words: asked.append(words[:2]))
-    assert frameworks.chosen(["video"]) == ["video"]
-    assert frameworks.told("video") == "video: 34 MB to download, 3 s at 100 Mbit/s; 104 MB on disk"
+    assert frameworks.select(["video"]) == ["video"]
+    assert frameworks.format_cost("video") == "video: 34 MB to download, 3 s at 100 Mbit/s; 104 MB on disk"
     assert frameworks.wanting("video", manifest.every().values()) == []
     frameworks.install("video", tmp_path / "log")
     assert asked == [(interpreter.ours().program, codec_interpreter.extra("video"))]

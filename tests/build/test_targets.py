@@ -62,15 +62,15 @@ def scenario(tmp_path: Path, text: str) -> list[targets.Target]:
 
 
 def test_everything_is_built_unless_something_is_asked_for() -> None:
-    assert len(targets.chosen()) == 10
-    assert titles(targets.chosen(["shm"])) == {"shm (rust)", "shm (c++)", "shm (python)"}
-    assert titles(targets.chosen(["shm", "packaged"], ["c++"])) == {"shm (c++)", "packaged (c++)"}
+    assert len(targets.select_targets()) == 10
+    assert titles(targets.select_targets(["shm"])) == {"shm (rust)", "shm (c++)", "shm (python)"}
+    assert titles(targets.select_targets(["shm", "packaged"], ["c++"])) == {"shm (c++)", "packaged (c++)"}
 
 
 @pytest.mark.parametrize(("names", "languages", "said"), [(["shn"], [], "shm"), ([], ["cpp"], "c\\+\\+")])
 def test_a_mistyped_word_is_answered_with_what_there_is(names: list[str], languages: list[str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        targets.chosen(names, languages)
+        targets.select_targets(names, languages)
 
 
 def test_one_language_is_the_one_that_is_got_soonest_and_synthetic_is_not_ranked(tmp_path: Path) -> None:

@@ -18,10 +18,10 @@ from hopmeter.byhand.wire import GoneError, Wire
 from hopmeter.cli import byhand as cli
 from hopmeter.client.adapters import away, manifest_of
 from hopmeter.client.errors import ConnectError
-from hopmeter.client.remote_registry import Mirror, believed
+from hopmeter.client.remote_registry import Mirror, check_record
 from hopmeter.client.rendezvous import Rendezvous
 from hopmeter.errors import UsageError
-from hopmeter.manifest.discovery import named
+from hopmeter.manifest.discovery import find_transports
 from hopmeter.runtime.signals import Alarm
 
 SECOND = 10**9
@@ -127,18 +127,18 @@ def _offer(**more: Any) -> dict[str, Any]:
 def test_an_end_of_another_machine_is_known_here_until_it_is_closed(tmp_path: Path) -> None:
     mirror = Mirror(tmp_path / "meeting", lambda **_: None)
     meeting = Rendezvous(tmp_path / "meeting", "tcp")
-    mirror.opened(_offer(directory="/etc", leftovers=["/etc/0123456789abcdef*"], pid=1))
+    mirror.add_end(_offer(directory="/etc", leftovers=["/etc/0123456789abcdef*"], pid=1))
     found = meeting.await_end("camera", "pubsub", 0)
     assert found is not None
     assert (found.address, found.leftovers) == ("10.77.0.1:4000", [])
     assert Path(found.directory).parent == tmp_path / "meeting"
-    mirror.opened(_offer(run="f" * 16))
+    mirror.add_end(_offer(run="f" * 16))
     again = meeting.look("camera", "pubsub")
     assert again is not None
     assert again.run == "f" * 16
-    mirror.closed({"file": "tcp.camera.pubsub.json"})
+    mirror.remove_end({"file": "tcp.camera.pubsub.json"})
     assert meeting.look("camera", "pubsub") is None
-    mirror.opened(_offer())
+    mirror.add_end(_offer())
     mirror.close()
     assert list((tmp_path / "meeting").iterdir()) == []
 
@@ -159,7 +159,7 @@ def test_an_end_of_another_machine_is_known_here_until_it_is_closed(tmp_path: Pa
 )
 def test_what_cannot_be_an_end_is_not_believed(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConnectError):
-        believed(json.loads(json.dumps(_offer(**wrong))))
+        check_record(json.loads(json.dumps(_offer(**wrong))))
 
 
 def test_a_look_at_the_clock_leaves_alone_what_is_said_to_others() -> None:
@@ -195,7 +195,7 @@ def test_what_cannot_be_is_told_with_what_can() -> None:
 
 
 def test_where_the_broker_is_is_the_other_machine_s_word_and_all_else_this_one_s() -> None:
-    manifest = named(["ros1"])["ros1"]
+    manifest = find_transports(["ros1"])["ros1"]
     told = {"ROS_MASTER_URI": "http://10.77.0.1:5", "ROS_HOSTNAME": "10.77.0.1", "ROS_HOME": "/theirs"}
     heard = brokers.Broker.heard(manifest, {"environment": told}, {"here": "10.77.0.2", "directory": "/ours"})
     assert heard.environment == {

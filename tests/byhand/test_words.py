@@ -17,7 +17,7 @@ from hopmeter.client.frames import Kind, Message
 from hopmeter.codecs import encode
 from hopmeter.codecs.packing import pack_into, packed_bytes
 from hopmeter.errors import UsageError
-from hopmeter.manifest.discovery import named
+from hopmeter.manifest.discovery import find_transports
 
 
 def test_several_values_may_follow_one_option() -> None:
@@ -45,7 +45,7 @@ def test_an_address_belongs_to_a_transport() -> None:
 
 
 def test_of_the_other_end_s_environment_only_what_the_manifest_names_is_believed() -> None:
-    manifest = named(["ros1"])["ros1"]
+    manifest = find_transports(["ros1"])["ros1"]
     said = {"address": "", "environment": {"ROS_MASTER_URI": "http://127.0.0.1:1", "LD_PRELOAD": "/tmp/bad.so"}}
     assert brokers.Broker.heard(manifest, said).environment == {"ROS_MASTER_URI": "http://127.0.0.1:1"}
     assert brokers.Broker.heard(manifest, {"environment": "none"}).environment == {}

@@ -206,7 +206,7 @@ def test_transports_are_listed_a_line_each(hopmeter: Hopmeter) -> None:
 def test_a_transport_that_is_named_is_told_with_every_setting(hopmeter: Hopmeter) -> None:
     told = hopmeter("transports", "zeromq", "mqtt").stdout
     for name in ("zeromq", "mqtt"):
-        one = manifest.named([name])[name]
+        one = manifest.find_transports([name])[name]
         assert one.title in told and all(setting in told for setting in one.settings)
     assert "shm" not in told
     wrong = hopmeter("transports", "zmq")
@@ -216,7 +216,7 @@ def test_a_transport_that_is_named_is_told_with_every_setting(hopmeter: Hopmeter
 def test_a_scenario_that_is_named_is_printed_as_a_start_for_ones_own(hopmeter: Hopmeter, tmp_path: Path) -> None:
     own = tmp_path / "mine.toml"
     own.write_text(hopmeter("scenarios", "fan-out").stdout)
-    assert files.load(own) == files.load(files.named("fan-out"))
+    assert files.load(own) == files.load(files.find_shipped("fan-out"))
     wrong = hopmeter("scenarios", "missing.toml")
     assert wrong.returncode == 2 and "is not one of" in wrong.stderr
 

@@ -43,7 +43,7 @@ def cases() -> list[tuple[str, str]]:
 
 @functools.cache
 def state(transport: str, codec: str) -> Readiness:
-    one = manifest.named([transport])[transport]
+    one = manifest.find_transports([transport])[transport]
     plain = readiness(one, "python")
     return readiness(one, "python", codec) if plain.ready else plain
 

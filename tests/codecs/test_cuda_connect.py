@@ -47,7 +47,7 @@ def test_objects_and_calls_carry_the_memory_itself(gpu: Any, tmp_path: Path) -> 
         del made
         reads = gpu.fake_calls(b"read")
         assert client.call(sent, timeout_s=PATIENCE_S).tolist() == [10, 2, 3]
-        assert (gpu.fake_calls(b"read"), camera.copied) == (reads + 1, {})
+        assert (gpu.fake_calls(b"read"), camera.copy_reasons) == (reads + 1, {})
     gc.collect()
 
 
@@ -57,7 +57,7 @@ def test_what_could_not_be_lent_is_told_by_the_publisher(gpu: Any, tmp_path: Pat
         camera = house.publisher("camera")
         subscriber = house.subscriber("camera")
         assert through(camera, subscriber, cuda_peer.Tensor(array)).shape == (3,)
-        ((reason, count),) = camera.copied.items()
+        ((reason, count),) = camera.copy_reasons.items()
         assert ("cudaMalloc" in reason, count >= 1) == (True, True)
 
 
@@ -70,7 +70,7 @@ def test_a_subscriber_that_did_not_ask_is_told_what_to_do(gpu: Any, tmp_path: Pa
         subscriber = plain.subscriber("camera")
         with pytest.raises(CodecError, match=r"nobody asked for handles here .*share="):
             through(camera, subscriber, tensor()[0])
-        assert plain.publisher("other").copied == {}
+        assert plain.publisher("other").copy_reasons == {}
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from hopmeter.images import PictureError, decoded, parsed
+from hopmeter.images import PictureError, decoded, parse_source
 from hopmeter.runtime.failures import InterruptedRunError
 from tests.images.made import Pixels, image, pixels, sound, video
 
 
 def decode(text: str, into: Path, most: int | None = None) -> tuple[decoded.Decoded, Pixels]:
-    source = parsed(text)
+    source = parse_source(text)
     assert source is not None
     found = decoded.decode(source, most, into / "frames", lambda: None)
     return found, np.fromfile(found.file, np.uint8).reshape(-1, *found.facts["shape"])
@@ -31,7 +31,7 @@ def test_the_frames_of_a_video_are_its_pixels_in_their_order(tmp_path: Path, nam
     found, got = decode(f"video:{file}", tmp_path)
     assert np.array_equal(got, shown)
     assert (found.frames, found.size, found.codec) == (5, (10, 6), codec)
-    assert decoded.said(found.facts) == f"{file}: {codec}, 5 frames of 10×6 rgb8"
+    assert decoded.describe(found.facts) == f"{file}: {codec}, 5 frames of 10×6 rgb8"
 
 
 def test_a_video_that_loses_something_keeps_colours_channels_and_order(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_an_image_is_its_pixels_as_pillow_decodes_them(tmp_path: Path, name: str
     file = image(tmp_path / name, pixels()[0])
     found, got = decode(f"image:{file}", tmp_path)
     assert np.array_equal(got, np.asarray(Image.open(file).convert("RGB"))[None])
-    assert decoded.said(found.facts) == f"{file}: {name[2:]}, 1 frame of 10×6 rgb8"
+    assert decoded.describe(found.facts) == f"{file}: {name[2:]}, 1 frame of 10×6 rgb8"
     if name != "a.webp":
         assert np.array_equal(got[0], pixels()[0])
 
@@ -78,7 +78,7 @@ def test_a_picture_is_turned_as_its_mark_says(tmp_path: Path, name: str, mark: i
     assert found.size == found.own_size == (expected.shape[1], expected.shape[0])
     middles = got[0][8::16, 8::16].astype(int) - expected[8::16, 8::16]
     assert np.abs(middles).max() <= (12 if name == "a.jpg" else 0)
-    assert decoded.said(found.facts).endswith("rgb8, turned as its mark says" if mark > 1 else "rgb8")
+    assert decoded.describe(found.facts).endswith("rgb8, turned as its mark says" if mark > 1 else "rgb8")
 
 
 def test_a_size_is_asked_of_the_turned_picture(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_size_is_asked_of_the_turned_picture(tmp_path: Path) -> None:
     Image.fromarray(pixels()[0]).save(tmp_path / "a.png", exif=exif)
     found, _ = decode(f"image:3x5:{tmp_path / 'a.png'}", tmp_path)
     assert (found.size, found.own_size) == ((3, 5), (6, 10))
-    assert decoded.said(found.facts).endswith("3×5 rgb8, turned as its mark says, resized from 6×10")
+    assert decoded.describe(found.facts).endswith("3×5 rgb8, turned as its mark says, resized from 6×10")
 
 
 @pytest.mark.parametrize("mark", [0, 9])
@@ -120,7 +120,7 @@ def test_frames_are_resized_only_where_a_size_is_asked_for(tmp_path: Path, kind:
     found, got = decode(f"{kind}:4x2:{file}", tmp_path)
     assert (found.size, found.own_size, got.shape) == ((4, 2), (10, 6), (1, 2, 4, 3))
     assert np.array_equal(got[0], np.full((2, 4, 3), (9, 80, 200), np.uint8))
-    assert decoded.said(found.facts).endswith("1 frame of 4×2 rgb8, resized from 10×6")
+    assert decoded.describe(found.facts).endswith("1 frame of 4×2 rgb8, resized from 10×6")
 
 
 def test_no_more_is_decoded_than_is_sent(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_a_library_that_is_not_installed_is_told_with_the_command_that_gets_it(
 
 
 def test_decoding_can_be_interrupted(tmp_path: Path) -> None:
-    source = parsed(f"video:{video(tmp_path / 'a.mkv', pixels())}")
+    source = parse_source(f"video:{video(tmp_path / 'a.mkv', pixels())}")
     assert source is not None
 
     def rings() -> None:

@@ -21,7 +21,7 @@ from hopmeter.plan.expand import World
 from hopmeter.report import source
 from hopmeter.report.facts import pictures as told
 from hopmeter.scenario import Scenario
-from hopmeter.system.toml_files import checked
+from hopmeter.system.toml_files import validate
 from tests.cells import MEASURED
 from tests.images.made import Pixels, image, pixels, video
 from tests.node.driver import QUEUES
@@ -76,7 +76,7 @@ def world(tmp_path: Path) -> World:
     kept.mkdir()
     (folder / "transport.toml").write_text(MANIFEST)
     (folder / "python/adapter.py").write_text(ADAPTER.replace("KEPT", str(kept)))
-    known = {"witness": manifest.discovery.load(folder / "transport.toml"), **manifest.named(["unix"])}
+    known = {"witness": manifest.discovery.load(folder / "transport.toml"), **manifest.find_transports(["unix"])}
     return World(known, manifest.readiness_of_all(known.values()), Machine.here())
 
 
@@ -94,7 +94,7 @@ def planned(world: World, payload: str, **more: Any) -> Plan:
         "checksum": True,
     }
     table = {"title": "t", "question": "q?", "payload": payload, **given, **more}
-    return make("shown", checked(Scenario, table, "test"), world)
+    return make("shown", validate(Scenario, table, "test"), world)
 
 
 def measured(plan: Plan, world: World, folder: Path) -> source.Run:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hopmeter.images import Source, parsed
+from hopmeter.images import Source, parse_source
 from hopmeter.images.source import of_file
 
 HERE = Path.cwd()
@@ -27,7 +27,7 @@ HERE = Path.cwd()
     ],
 )
 def test_a_path_has_a_dot_or_a_slash_and_a_size_may_stand_before_it(text: str, source: Source | None) -> None:
-    assert parsed(text) == source
+    assert parse_source(text) == source
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from hopmeter.system import paths
 
 def offer(transport: str = "apart", **part: Any) -> Offer:
     """A transport's offer for Python, of shm's kind but for what is given."""
-    like = manifest.named(["shm"])["shm"].offers["python"]
+    like = manifest.find_transports(["shm"])["shm"].offers["python"]
     return like.model_copy(update={"transport": transport, **part})
 
 
@@ -44,12 +44,12 @@ def test_what_goes_with_hopmeter_runs_beside_it() -> None:
     found = codec_interpreter.interpreter("numpy", offer())
     assert found is not None
     assert str(found.program) == sys.executable
-    assert codec_interpreter.joined("numpy", offer()) is None
+    assert codec_interpreter.joint_environment("numpy", offer()) is None
 
 
 def test_what_conflicts_with_hopmeter_runs_in_an_environment_with_the_transports_packages() -> None:
-    assert codec_interpreter.joined("mxnet", offer()) == "codec-mxnet"
-    assert codec_interpreter.joined("mxnet", offer(pip=["pyzmq"])) == "codec-mxnet-apart"
+    assert codec_interpreter.joint_environment("mxnet", offer()) == "codec-mxnet"
+    assert codec_interpreter.joint_environment("mxnet", offer(pip=["pyzmq"])) == "codec-mxnet-apart"
     assert codec_interpreter.interpreter("mxnet", offer(pip=["pyzmq"])) is None
     program = lay("codec-mxnet-apart", "mxnet", "numpy")
     found = codec_interpreter.interpreter("mxnet", offer(pip=["pyzmq"]))
@@ -64,7 +64,7 @@ def test_an_environment_without_the_framework_is_none() -> None:
 
 
 def test_a_transport_that_is_apart_gets_an_environment_with_any_framework() -> None:
-    assert codec_interpreter.joined("numpy", offer(environment="own", pip=["x"])) == "codec-numpy-apart"
+    assert codec_interpreter.joint_environment("numpy", offer(environment="own", pip=["x"])) == "codec-numpy-apart"
     assert "numpy>=2" in codec_interpreter.requirements("numpy")
 
 
@@ -98,11 +98,11 @@ def test_what_is_installed_needs_what_a_checkout_does(monkeypatch: pytest.Monkey
     lines = ["numpy>=2", "jax>=0.4.31; extra == 'jax'", "torch>=2.5 ; extra == 'torch'"]
     monkeypatch.setattr(paths, "checkout", lambda: None)
     monkeypatch.setattr("importlib.metadata.requires", lambda _: lines)
-    codec_interpreter._declared.cache_clear()
+    codec_interpreter._declared_requirements.cache_clear()
     try:
         assert codec_interpreter.requirements("jax") == ["jax>=0.4.31", "numpy>=2"]
     finally:
-        codec_interpreter._declared.cache_clear()
+        codec_interpreter._declared_requirements.cache_clear()
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -119,15 +119,15 @@ def test_each_processor_has_the_packages_that_are_for_it(
         monkeypatch.setattr(paths, "checkout", lambda: None)
         monkeypatch.setattr("importlib.metadata.requires", lambda _: lines)
     monkeypatch.setattr("platform.machine", lambda: machine)
-    codec_interpreter._declared.cache_clear()
+    codec_interpreter._declared_requirements.cache_clear()
     try:
         assert codec_interpreter.requirements("tensorflow") == [first, "numpy>=2"]
     finally:
-        codec_interpreter._declared.cache_clear()
+        codec_interpreter._declared_requirements.cache_clear()
 
 
 def test_a_node_starts_on_the_python_of_its_codec_and_is_described_by_it() -> None:
-    shm = manifest.named(["shm"])["shm"]
+    shm = manifest.find_transports(["shm"])["shm"]
     absent = readiness(shm, "python", "mxnet")
     assert not absent.ready
     assert absent.get == "hopmeter build shm --framework mxnet"
@@ -140,7 +140,7 @@ def test_a_node_starts_on_the_python_of_its_codec_and_is_described_by_it() -> No
 
 def test_a_framework_beside_hopmeters_own_packages_is_got_by_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codec_interpreter, "has", lambda *_: False)
-    known = manifest.named(["tcp", "ecal"])
+    known = manifest.find_transports(["tcp", "ecal"])
     assert readiness(known["tcp"], "python", "torch").get == "hopmeter build --framework torch"
     assert readiness(known["tcp"], "python", "torch").missing == "the packages of torch are not installed"
     assert readiness(known["ecal"], "python", "torch").get == "hopmeter build ecal --framework torch"

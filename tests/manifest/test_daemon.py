@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hopmeter.manifest.daemon import found
+from hopmeter.manifest.daemon import find_program
 from hopmeter.manifest.discovery import load
 
 SERVED = """
@@ -32,7 +32,7 @@ def test_a_program_is_found_where_a_variable_says(tmp_path: Path, monkeypatch: p
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     monkeypatch.setenv("WHERE_IT_IS", str(tmp_path))
-    assert found("$WHERE_IT_IS/bin/daemon") == str(program)
+    assert find_program("$WHERE_IT_IS/bin/daemon") == str(program)
 
 
 def test_a_daemon_may_run_on_the_python_of_the_nodes(tmp_path: Path) -> None:
@@ -51,4 +51,4 @@ def test_a_daemon_may_run_on_the_python_of_the_nodes(tmp_path: Path) -> None:
 
 def test_a_program_of_a_variable_that_is_not_set_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WHERE_IT_IS", raising=False)
-    assert found("$WHERE_IT_IS/bin/daemon") is None
+    assert find_program("$WHERE_IT_IS/bin/daemon") is None

@@ -117,7 +117,7 @@ def test_what_is_wrong_is_named_with_its_file(tmp_path: Path, old: str, new: str
     ],
 )
 def test_settings_are_read_as_their_defaults_are(tmp_path: Path, setting: str, word: str, value: object) -> None:
-    assert load(tmp_path, GOOD.format(extra="")).settings[setting].parsed(word) == value
+    assert load(tmp_path, GOOD.format(extra="")).settings[setting].parse(word) == value
 
 
 @pytest.mark.parametrize(
@@ -131,11 +131,11 @@ def test_settings_are_read_as_their_defaults_are(tmp_path: Path, setting: str, w
 )
 def test_a_wrong_setting_says_what_is_allowed(tmp_path: Path, setting: str, word: str, says: str) -> None:
     with pytest.raises(ValueError, match=re.escape(says)):
-        load(tmp_path, GOOD.format(extra="")).settings[setting].parsed(word)
+        load(tmp_path, GOOD.format(extra="")).settings[setting].parse(word)
 
 
 def test_every_transport_of_this_checkout_is_in_order() -> None:
-    assert manifest.broken() == {}
+    assert manifest.broken_manifests() == {}
     known = manifest.every()
     assert {"memory", "shm", "unix", "tcp"} <= known.keys()
     assert not any(name.startswith("_") for name in known)
@@ -147,10 +147,10 @@ def test_a_wrong_manifest_stops_only_who_names_it(tmp_path: Path, monkeypatch: p
     (tmp_path / "odd/transport.toml").write_text("colour = 1")
     monkeypatch.setattr(paths, "transport_folders", lambda: [tmp_path])
     (good,) = manifest.every()
-    assert "is missing" in manifest.broken()["odd"].what
-    assert list(manifest.named([good])) == list(manifest.selected(["all"])) == [good]
+    assert "is missing" in manifest.broken_manifests()["odd"].what
+    assert list(manifest.find_transports([good])) == list(manifest.select_transports(["all"])) == [good]
     with pytest.raises(UsageError, match='unknown key "colour"'):
-        manifest.named(["odd"])
+        manifest.find_transports(["odd"])
     register_all()
     listed = [json.loads(line) for line in CliRunner().invoke(app, ["transports", "--json"]).output.splitlines()]
     (odd,) = [row for row in listed if row["transport"] == "odd"]
@@ -160,4 +160,4 @@ def test_a_wrong_manifest_stops_only_who_names_it(tmp_path: Path, monkeypatch: p
 
 def test_an_unknown_transport_is_answered_with_the_nearest() -> None:
     with pytest.raises(UsageError, match='did you mean "zenoh"'):
-        manifest.named(["zeno"])
+        manifest.find_transports(["zeno"])

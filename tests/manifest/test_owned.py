@@ -50,7 +50,7 @@ def test_building_it_by_name_says_what_to_do(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_building_everything_passes_it_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hopmeter.cli.build.chosen", lambda *_: [Target(MANIFEST, MANIFEST.offers["c++"])])
+    monkeypatch.setattr("hopmeter.cli.build.select_targets", lambda *_: [Target(MANIFEST, MANIFEST.offers["c++"])])
     monkeypatch.delenv("BROUGHT_ROOT", raising=False)
     app = typer.Typer()
     register(app)

@@ -30,7 +30,7 @@ def broker(tmp_path: Path) -> Iterator[str]:
     redis = manifest.every()["redis"]
     assert redis.daemon is not None
     with Daemon(
-        redis.daemon, BrokerContext("pieces", tmp_path / "redis", redis.settled({}), tmp_path / "log")
+        redis.daemon, BrokerContext("pieces", tmp_path / "redis", redis.resolve_settings({}), tmp_path / "log")
     ) as serving:
         yield serving.address
 

@@ -179,7 +179,7 @@ def test_what_does_not_exist_is_an_error_and_no_dropped_cell(given: dict[str, An
     ],
 )
 def test_cores_follow_the_machine(machine: Machine, word: str, cores: tuple[int, ...]) -> None:
-    assert machine.chosen(word) == cores
+    assert machine.core_list(word) == cores
 
 
 def test_one_core_is_too_few_for_cross() -> None:

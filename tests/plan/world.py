@@ -9,7 +9,7 @@ from hopmeter.plan import Plan, make
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
 from hopmeter.scenario import Scenario
-from hopmeter.system.toml_files import checked
+from hopmeter.system.toml_files import validate
 
 LANGUAGE = {"waits": ["spin", "block"], "library": "L"}
 
@@ -47,4 +47,4 @@ def world(*manifests: Manifest, unready: tuple[tuple[str, str], ...] = (), machi
 
 def planned(where: World, **given: Any) -> Plan:
     table = {"title": "t", "question": "q?", "transport": "bus", "language": "rust", "seed": 1, **given}
-    return make("s", checked(Scenario, table, "test"), where)
+    return make("s", validate(Scenario, table, "test"), where)

@@ -14,10 +14,10 @@ from hopmeter.plan import Plan, make
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
 from hopmeter.runtime.signals import Alarm
-from hopmeter.runtime.trial import Work, executed
+from hopmeter.runtime.trial import Work, execute_trial
 from hopmeter.scenario import Scenario
 from hopmeter.system.scratch_dir import ScratchDir
-from hopmeter.system.toml_files import checked
+from hopmeter.system.toml_files import validate
 
 FAKE = Path(__file__).with_name("fake_node.py")
 
@@ -54,7 +54,7 @@ def fake_plan(**given: Any) -> Plan:
         "seed": 5,
         **given,
     }
-    return make("fake", checked(Scenario, table, "test"), fake_world())
+    return make("fake", validate(Scenario, table, "test"), fake_world())
 
 
 @dataclass
@@ -71,7 +71,7 @@ class Bench:
             self.ground = ground.directory
             ready = {"rust": world.ready["fake", "rust"]}
             work = Work(made.cells[0], 0, 0, 1, world.manifests["fake"], ready, self.folder)
-            with executed(work, ground, alarm) as outcome:
+            with execute_trial(work, ground, alarm) as outcome:
                 self.raw = [path.stat().st_size for path in outcome.raw_files]
                 return outcome.result
 

@@ -16,14 +16,14 @@ from hopmeter.errors import UsageError
 from hopmeter.model import units
 from hopmeter.scenario import Scenario, files
 from hopmeter.system import paths
-from hopmeter.system.toml_files import checked, read
+from hopmeter.system.toml_files import read, validate
 from tests.images.made import image, pixels
 
 SCHEMA = jsonschema.Draft202012Validator(json.loads(schema_text()))
 
 
 def made(**given: Any) -> Scenario:
-    return checked(Scenario, {"title": "t", "question": "q?", **given}, "s.toml")
+    return validate(Scenario, {"title": "t", "question": "q?", **given}, "s.toml")
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_the_schema_in_scenarios_is_current() -> None:
 @pytest.mark.parametrize("name", files.every())
 def test_every_scenario_is_in_order_and_agrees_with_the_schema(name: str) -> None:
     table = read(files.every()[name])
-    assert checked(Scenario, table, name).question.endswith("?")
+    assert validate(Scenario, table, name).question.endswith("?")
     SCHEMA.validate(table)
 
 

@@ -22,7 +22,7 @@ TABLE: dict[str, Any] = {
 
 
 def replaced(settings: list[str] | None = None, **given: Any) -> list[scenario.Ask]:
-    return scenario.asks(scenario.replaced(TABLE, given, settings or [], manifest.every()))
+    return scenario.asks(scenario.override(TABLE, given, settings or [], manifest.every()))
 
 
 def test_an_axis_that_cases_share_is_replaced_in_all() -> None:
@@ -36,18 +36,18 @@ def test_a_value_that_one_case_has_selects_that_case() -> None:
 
 def test_a_case_that_says_nothing_of_an_axis_is_selected_by_what_stands_above() -> None:
     table = TABLE | {"transport": "all", "case": [{"wait": "block"}, {"transport": "ros1", "wait": "callback"}]}
-    both = scenario.asks(scenario.replaced(table, {"transport": ["ros1"]}, [], manifest.every()))
+    both = scenario.asks(scenario.override(table, {"transport": ["ros1"]}, [], manifest.every()))
     assert [(ask.axes["transport"], ask.axes["wait"]) for ask in both] == [
         (["ros1"], ["block"]),
         (["ros1"], ["callback"]),
     ]
-    (one,) = scenario.asks(scenario.replaced(table, {"transport": ["nats"]}, [], manifest.every()))
+    (one,) = scenario.asks(scenario.override(table, {"transport": ["nats"]}, [], manifest.every()))
     assert (one.axes["transport"], one.axes["wait"]) == (["nats"], ["block"])
 
 
 def test_a_language_selects_cases_that_stand_for_each_of_them() -> None:
     table = TABLE | {"language": "each", "case": [{"wait": "block"}, {"transport": "thrift", "language": "c++"}]}
-    asks = scenario.asks(scenario.replaced(table, {"language": ["rust", "c++"]}, [], manifest.every()))
+    asks = scenario.asks(scenario.override(table, {"language": ["rust", "c++"]}, [], manifest.every()))
     assert [(ask.axes["transport"], ask.axes["language"]) for ask in asks] == [
         (["zeromq", "tcp"], ["rust", "c++"]),
         (["thrift"], ["c++"]),

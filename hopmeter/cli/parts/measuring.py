@@ -20,7 +20,7 @@ from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
 from hopmeter.system import paths, scratch_dir
 from hopmeter.system.terminal import Console
-from hopmeter.system.toml_files import checked
+from hopmeter.system.toml_files import validate
 
 BUILDS = re.compile(r"`hopmeter build ([^`]+)`")
 NOTHING_TO_RUN = 2
@@ -33,7 +33,7 @@ def planned(asked: str, given: Mapping[str, Any], settings: Sequence[str]) -> tu
     wanted, toml = scenario.load(path)
     world = this_world()
     if given or settings:
-        wanted = scenario.replaced(toml, given, settings, world.manifests)
+        wanted = scenario.override(toml, given, settings, world.manifests)
     return plan.make(path.stem, wanted, world), world
 
 
@@ -72,7 +72,7 @@ def measured(
     from hopmeter.runtime.frames import Pictures, facts
     from hopmeter.runtime.run_metadata import about
     from hopmeter.store.run_folder import RunFolder
-    from hopmeter.store.run_lock import locked
+    from hopmeter.store.run_lock import lock_run
 
     final = _place(out) if out else paths.results() / f"{datetime.now():%Y-%m-%dT%H%M%S}-{made.name}"
     if not any(cell.comparison.ranked or cell.axes.transport in _named(made) for cell in made.runnable):
@@ -83,7 +83,7 @@ def measured(
     def begun(shown: Pictures) -> RunFolder:
         told = {"pictures": facts(shown)} if shown else {}
         folder = RunFolder.create(final.parent, final.name, about(made, world, command) | told)
-        lock.enter_context(locked(folder.path))
+        lock.enter_context(lock_run(folder.path))
         return folder
 
     with ExitStack() as lock:
@@ -123,9 +123,9 @@ def _together(what: Sequence[str]) -> str:
 def resumed(asked: Path, console: Console, as_json: bool) -> int:
     """Go on with a run: the cells, the order and the seed are those it was planned with."""
     from hopmeter.store.run_folder import RunFolder
-    from hopmeter.store.run_lock import locked
+    from hopmeter.store.run_lock import lock_run
 
-    with locked(RunFolder.open(asked).path):
+    with lock_run(RunFolder.open(asked).path):
         return _resume_alone(asked, console, as_json)
 
 
@@ -149,7 +149,7 @@ def _resume_alone(asked: Path, console: Console, as_json: bool) -> int:
 def _as_planned(folder: Any) -> Plan:
     about = folder.about
     try:
-        wanted = checked(scenario.Scenario, about["scenario"], "its scenario")
+        wanted = validate(scenario.Scenario, about["scenario"], "its scenario")
         return Plan(about["scenario_name"], wanted, folder.cells, about["seed"])
     except (KeyError, UsageError) as cause:
         raise folder.odd(cause) from cause
@@ -179,11 +179,11 @@ def _executed(
 ) -> int:
     """Files are decoded before there is a run folder: those that cannot be leave nothing."""
     from hopmeter.runtime.failures import InterruptedRunError
-    from hopmeter.runtime.frames import decoded
+    from hopmeter.runtime.frames import decode_payloads
 
     folder = None
     try:
-        with decoded(made) as pictures:
+        with decode_payloads(made) as pictures:
             folder = begin(pictures)
             complete = _tried(made, world, folder, pictures)
         return _told(folder, complete, console, as_json, result_lines)
@@ -268,7 +268,7 @@ def _print_kept(console: Console, folder: Any) -> None:
     """Where an interrupted run lies, and how to go on."""
     console.print()
     console.print(f"interrupted; what is finished is in {folder.path}", markup=False, soft_wrap=True)
-    further = "report" if folder.finished else "run --resume"
+    further = "report" if folder.is_finished else "run --resume"
     console.print(f"go on with: hopmeter {further} {folder.path}", markup=False, soft_wrap=True)
 
 
