@@ -6,10 +6,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 out=$PWD/build/coverage
-tests=(tests/analysis tests/build tests/codecs tests/manifest tests/pictures tests/plan tests/scenario tests/store)
+tests=(tests/analysis tests/build tests/codecs tests/images tests/manifest tests/model tests/plan tests/scenario tests/store)
 
 python() {
-    COVERAGE_FILE=$out/python.data pytest -q -m "not nightly" "${tests[@]}" --cov=hopmeter --cov-branch \
+    COVERAGE_FILE=$out/python.data pytest -q -r fE -m "not nightly and not alone" "${tests[@]}" --cov=hopmeter --cov-branch \
         --cov-report="html:$out/python" --cov-report=term:skip-covered
 }
 
