@@ -1,6 +1,5 @@
-# The CMake package for C++ adapters. Works from a checkout and from an installed package: headers and cmake/ lie side
-# by side in both, and the instrument's static library is where HOPMETER_LIBRARY says, beside them, or where Cargo
-# builds it.
+# The CMake package for C++ adapters. Works from a checkout and from an installed package: the headers are next to cmake/ in
+# both, and the instrument's static library is where HOPMETER_LIBRARY says, next to them, or where Cargo builds it.
 #
 #   find_package(hopmeter REQUIRED)
 #   hopmeter_add_node(zeromq zeromq.cpp)        # makes hopmeter-node-zeromq-cpp
@@ -10,8 +9,8 @@ get_filename_component(_hopmeter_root "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
 find_library(HOPMETER_LIBRARY NAMES libhopmeter.a NO_DEFAULT_PATH DOC "The instrument's static library"
   PATHS "${_hopmeter_root}/lib" "$ENV{CARGO_TARGET_DIR}/release" "${_hopmeter_root}/../target/release")
 if(NOT HOPMETER_LIBRARY)
-  message(FATAL_ERROR "libhopmeter.a is nowhere to be found: run `cargo build --release -p hopmeter-c` in the checkout, "
-    "or say where it is with -DHOPMETER_LIBRARY=FILE")
+  message(FATAL_ERROR "libhopmeter.a was not found: run `cargo build --release -p hopmeter-c` in the checkout, or set "
+    "-DHOPMETER_LIBRARY=FILE")
 endif()
 
 if(NOT TARGET hopmeter::hopmeter)
@@ -24,8 +23,8 @@ if(NOT TARGET hopmeter::hopmeter)
     INTERFACE_LINK_LIBRARIES "Threads::Threads;${CMAKE_DL_LIBS};m")
 endif()
 
-# Makes the executable of a transport's C++ adapter. Optimisation does not depend on the caller: a node that was
-# measured without it would be a wrong number.
+# Adds the executable of a transport's C++ adapter. Optimisation does not depend on the caller: without it the node would
+# give wrong numbers.
 function(hopmeter_add_node NAME)
   set(node "hopmeter-node-${NAME}-cpp")
   add_executable(${node} ${ARGN})
@@ -41,8 +40,8 @@ function(hopmeter_add_node NAME)
     "HOPMETER_FLAGS=\"${flags}\"")
 endfunction()
 
-# What an adapter needs is missing: one that is built alone stops with what is said, the remedy; where all are built, it is
-# left out. A macro, so that it returns from its caller.
+# To be called if something that an adapter needs is missing. An adapter that is built alone stops with the message; if all
+# are built, it is left out. A macro, so that it returns from its caller.
 macro(hopmeter_lacks WHAT)
   if(PROJECT_IS_TOP_LEVEL)
     message(FATAL_ERROR "${WHAT}")
@@ -60,4 +59,11 @@ macro(hopmeter_find_library NAME MODULE REMEDY)
   if(NOT ${NAME}_FOUND)
     hopmeter_lacks("${MODULE} is missing (or pkg-config is): ${REMEDY}")
   endif()
+endmacro()
+
+# Adds a node whose library is found by pkg-config: hopmeter_add_library_node(nats libnats "install libnats-dev" nats.cpp).
+macro(hopmeter_add_library_node NAME MODULE REMEDY)
+  hopmeter_find_library(${NAME} ${MODULE} "${REMEDY}")
+  hopmeter_add_node(${NAME} ${ARGN})
+  target_link_libraries(hopmeter-node-${NAME}-cpp PRIVATE PkgConfig::${NAME})
 endmacro()

@@ -18,47 +18,71 @@ void demand(int code, const std::string& doing) {
   if (code != MOSQ_ERR_SUCCESS) throw Error(doing + ": " + mosquitto_strerror(code));
 }
 
-/// A connection that belongs to one end. Its work is done by whoever calls `loop`, or by libmosquitto's own thread
-/// after `start_thread`: that thread writes what the socket does not take at once, and acknowledges.
-class Connection {
+/// An end of any kind, with a connection of its own. The connection's work is done by whoever calls `loop`, or by
+/// libmosquitto's own thread after `start_thread`: that thread writes what the socket does not take at once, and
+/// acknowledges.
+class End final : public Publisher, public Subscriber, public Subscription {
  public:
-  using Call = std::function<void(const Received&)>;
-
-  explicit Connection(const Setup& setup)
-      : qos(setup.setting<int>("qos")), mosquitto_(mosquitto_new(nullptr, true, this)) {
+  End(const Setup& setup, const Link& link)
+      : topic_(link.name), qos_(setup.setting<int>("qos")), mosquitto_(mosquitto_new(nullptr, true, this)) {
     if (!mosquitto_) throw Error::system("making an MQTT client");
     mosquitto_int_option(handle(), MOSQ_OPT_TCP_NODELAY, setup.setting<bool>("nodelay"));
     mosquitto_max_inflight_messages_set(handle(), setup.setting<unsigned>("inflight"));
     mosquitto_connect_callback_set(
-        handle(), [](mosquitto*, void* self, int code) { static_cast<Connection*>(self)->is_accepted_ = code == 0; });
+        handle(), [](mosquitto*, void* self, int code) { static_cast<End*>(self)->is_accepted_ = code == 0; });
     mosquitto_message_callback_set(handle(), [](mosquitto*, void* self, const mosquitto_message* message) {
       const auto* bytes = static_cast<const std::byte*>(message->payload);
-      static_cast<Connection*>(self)->call(Received::split({bytes, static_cast<std::size_t>(message->payloadlen)}));
+      static_cast<End*>(self)->take_(Received::split({bytes, static_cast<std::size_t>(message->payloadlen)}));
     });
     const auto [host, port] = HostPort::parse(setup.daemon());
     demand(mosquitto_connect(handle(), host.c_str(), port, 600), "connecting to mosquitto at " + setup.daemon());
   }
 
-  ~Connection() {
+  ~End() override {
     mosquitto_disconnect(handle());
     mosquitto_loop_stop(handle(), false);
   }
 
   void start_thread() { demand(mosquitto_loop_start(handle()), "starting libmosquitto's thread"); }
 
-  void subscribe(const std::string& topic) {
-    demand(mosquitto_subscribe(handle(), nullptr, topic.c_str(), qos), "subscribing at mosquitto");
+  /// Prepares for publishing. At quality 0 the broker answers nothing, and the publisher writes to the socket itself,
+  /// without handing over to a thread; it waits here until the broker has accepted it.
+  void start_publishing() {
+    if (qos_ > 0) return start_thread();
+    for (int tries = 0; tries < 100 && !is_accepted_; ++tries) loop(std::chrono::milliseconds(100));
+    if (!is_accepted_) throw Error("mosquitto did not answer that it has accepted this client");
   }
+
+  Sent send(std::size_t payload_bytes, Fill fill) override {
+    const auto frame = draft_.write(payload_bytes, fill);
+    const auto bytes = static_cast<int>(frame.size());
+    demand(mosquitto_publish(handle(), nullptr, topic_.c_str(), bytes, frame.data(), qos_, false),
+           "publishing at mosquitto");
+    if (qos_ == 0) flush();
+    return Sent::accepted;
+  }
+
+  void subscribe(std::function<void(const Received&)> take = [](const Received&) {}) {
+    take_ = std::move(take);
+    demand(mosquitto_subscribe(handle(), nullptr, topic_.c_str(), qos_), "subscribing at mosquitto");
+  }
+
+  std::size_t poll(Timeout timeout, Take take) override {
+    std::size_t frames = 0;
+    take_ = [&](const Received& received) {
+      take(received);
+      ++frames;
+    };
+    loop(timeout);
+    return frames;
+  }
+
+ private:
+  mosquitto* handle() const noexcept { return mosquitto_.get(); }
 
   void loop(Timeout timeout) {
     const auto wait_ms = std::max<std::int64_t>(1, timeout.count() / 1'000'000);
     demand(mosquitto_loop(handle(), static_cast<int>(wait_ms), 1), "receiving from mosquitto");
-  }
-
-  /// Waits until the broker has accepted this client, for connections without a thread.
-  void await_acceptance() {
-    for (int tries = 0; tries < 100 && !is_accepted_; ++tries) loop(std::chrono::milliseconds(100));
-    if (!is_accepted_) throw Error("mosquitto did not answer that it has accepted this client");
   }
 
   /// Waits until the socket has taken everything that was published.
@@ -70,73 +94,12 @@ class Connection {
     }
   }
 
-  /// What the socket does not take at once is written by `flush`, or by the library's thread.
-  void publish(const std::string& topic, std::span<const std::byte> frame) {
-    const auto bytes = static_cast<int>(frame.size());
-    demand(mosquitto_publish(handle(), nullptr, topic.c_str(), bytes, frame.data(), qos, false),
-           "publishing at mosquitto");
-  }
-
-  /// Takes received frames. A polled end sets it anew in every poll.
-  Call call = [](const Received&) {};
-  const int qos;
-
- private:
-  mosquitto* handle() const noexcept { return mosquitto_.get(); }
-
+  std::string topic_;
+  int qos_;
+  Draft draft_;
+  std::function<void(const Received&)> take_;
   Resource<mosquitto, mosquitto_destroy> mosquitto_;
   std::atomic<bool> is_accepted_ = false;
-};
-
-/// At quality 0 the broker answers nothing, and the publisher writes to the socket itself, without handing over to a
-/// thread.
-class Pub final : public Publisher {
- public:
-  Pub(const Setup& setup, const Link& link) : topic_(link.name), connection_(setup) {
-    connection_.qos > 0 ? connection_.start_thread() : connection_.await_acceptance();
-  }
-
-  Sent send(std::size_t payload_bytes, Fill fill) override {
-    connection_.publish(topic_, draft_.write(payload_bytes, fill));
-    if (connection_.qos == 0) connection_.flush();
-    return Sent::accepted;
-  }
-
- private:
-  std::string topic_;
-  Draft draft_;
-  Connection connection_;
-};
-
-class Sub final : public Subscriber {
- public:
-  Sub(const Setup& setup, const Link& link) : connection_(setup) { connection_.subscribe(link.name); }
-
-  std::size_t poll(Timeout timeout, Take take) override {
-    std::size_t frames = 0;
-    connection_.call = [&](const Received& received) {
-      take(received);
-      ++frames;
-    };
-    connection_.loop(timeout);
-    return frames;
-  }
-
- private:
-  Connection connection_;
-};
-
-class Called final : public Subscription {
- public:
-  Called(const Setup& setup, const Link& link, OnFrame on_frame) : on_frame_(std::move(on_frame)), connection_(setup) {
-    connection_.call = [this](const Received& received) { on_frame_(received); };
-    connection_.subscribe(link.name);
-    connection_.start_thread();
-  }
-
- private:
-  OnFrame on_frame_;
-  Connection connection_;
 };
 
 class Mqtt final : public Transport {
@@ -150,10 +113,23 @@ class Mqtt final : public Transport {
     return version_text(major, minor, revision);
   }
 
-  Owned<Publisher> publisher(const Link& link) override { return std::make_unique<Pub>(setup_, link); }
-  Owned<Subscriber> subscriber(const Link& link) override { return std::make_unique<Sub>(setup_, link); }
+  Owned<Publisher> publisher(const Link& link) override {
+    auto end = std::make_unique<End>(setup_, link);
+    end->start_publishing();
+    return end;
+  }
+  Owned<Subscriber> subscriber(const Link& link) override {
+    auto end = std::make_unique<End>(setup_, link);
+    end->subscribe();
+    return end;
+  }
   Owned<Subscription> subscribe(const Link& link, OnFrame on_frame) override {
-    return std::make_unique<Called>(setup_, link, std::move(on_frame));
+    auto end = std::make_unique<End>(setup_, link);
+    end->subscribe([on_frame = std::make_shared<OnFrame>(std::move(on_frame))](const Received& received) {
+      (*on_frame)(received);
+    });
+    end->start_thread();
+    return end;
   }
   Facts facts() override { return {{"path", "TCP through mosquitto"}}; }
 

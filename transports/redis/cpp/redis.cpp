@@ -17,10 +17,10 @@ namespace {
 
 using Reply = Resource<redisReply, freeReplyObject>;
 
-/// A connection to the broker.
-class Connection {
+/// A publisher or a subscriber, with a connection to the broker of its own.
+class End final : public Publisher, public Subscriber {
  public:
-  explicit Connection(const Setup& setup) {
+  End(const Setup& setup, const Link& link) : channel_(link.name), spins_(setup.wait() == Wait::spin) {
     const auto daemon = setup.daemon();
     const auto space = daemon.find(' ');
     if (setup.setting<std::string>("endpoint") == "unix") {
@@ -33,23 +33,42 @@ class Connection {
     demand(context_->err == 0, "connecting to redis-server at " + daemon);
   }
 
-  /// Publishes a frame and waits for the broker's answer, as hiredis does.
-  Sent publish(const std::string& channel, std::span<const std::byte> frame) {
-    const Reply reply(static_cast<redisReply*>(
-        redisCommand(context_.get(), "PUBLISH %b %b", channel.data(), channel.size(), frame.data(), frame.size())));
-    demand(reply != nullptr, "publishing at redis-server");
-    if (reply->type == REDIS_REPLY_ERROR) throw Error(std::string("publishing at redis-server: ") + reply->str);
-    return Sent::accepted;
+  Sent send(std::size_t payload_bytes, Fill fill) override { return publish(draft_.write(payload_bytes, fill)); }
+
+  /// Sends the bytes from where they were received.
+  Sent forward(const Received& received) override {
+    return publish(received.require_native<std::span<const std::byte>>("Redis"));
   }
 
   /// Nothing is requested after this. A read may then time out, which hiredis takes for a failure only if the
   /// connection blocks, so the connection is marked as non-blocking. The socket itself blocks, except if this end
   /// spins.
-  void subscribe(const std::string& channel, bool spins) {
-    const Reply reply(static_cast<redisReply*>(redisCommand(context_.get(), "SUBSCRIBE %s", channel.c_str())));
+  void subscribe() {
+    const Reply reply(static_cast<redisReply*>(redisCommand(context_.get(), "SUBSCRIBE %s", channel_.c_str())));
     demand(reply != nullptr, "subscribing at redis-server");
     context_->flags &= ~REDIS_BLOCK;
-    if (spins) demand(fcntl(context_->fd, F_SETFL, fcntl(context_->fd, F_GETFL) | O_NONBLOCK) == 0, "subscribing");
+    if (spins_) demand(fcntl(context_->fd, F_SETFL, fcntl(context_->fd, F_GETFL) | O_NONBLOCK) == 0, "subscribing");
+  }
+
+  /// A message is an array: the word `message`, the channel, the frame.
+  std::size_t poll(Timeout timeout, Take take) override {
+    if (!spins_) set_timeout(timeout);
+    const auto reply = receive();
+    if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements != 3) return 0;
+    const auto& frame = *reply->element[2];
+    const std::span whole(reinterpret_cast<const std::byte*>(frame.str), frame.len);
+    take(Received::split(whole).with_native(&whole));
+    return 1;
+  }
+
+ private:
+  /// Publishes a frame and waits for the broker's answer, as hiredis does.
+  Sent publish(std::span<const std::byte> frame) {
+    const Reply reply(static_cast<redisReply*>(
+        redisCommand(context_.get(), "PUBLISH %b %b", channel_.data(), channel_.size(), frame.data(), frame.size())));
+    demand(reply != nullptr, "publishing at redis-server");
+    if (reply->type == REDIS_REPLY_ERROR) throw Error(std::string("publishing at redis-server: ") + reply->str);
+    return Sent::accepted;
   }
 
   /// Sets how long a read waits; a timeout of zero would never end.
@@ -72,7 +91,6 @@ class Connection {
     return reply;
   }
 
- private:
   void demand(bool good, const std::string& doing) const {
     if (!good) throw Error(doing + ": " + context_->errstr);
   }
@@ -84,47 +102,11 @@ class Connection {
     return Reply(static_cast<redisReply*>(reply));
   }
 
+  std::string channel_;
+  bool spins_;
+  Draft draft_;
   Resource<redisContext, redisFree> context_;
   Timeout timeout_{-1};
-};
-
-class Pub final : public Publisher {
- public:
-  Pub(const Setup& setup, const Link& link) : connection_(setup), channel_(link.name) {}
-  Sent send(std::size_t payload_bytes, Fill fill) override {
-    return connection_.publish(channel_, draft_.write(payload_bytes, fill));
-  }
-  /// Sends the bytes from where they were received.
-  Sent forward(const Received& received) override {
-    return connection_.publish(channel_, received.require_native<std::span<const std::byte>>("Redis"));
-  }
-
- private:
-  Connection connection_;
-  std::string channel_;
-  Draft draft_;
-};
-
-class Sub final : public Subscriber {
- public:
-  Sub(const Setup& setup, const Link& link) : connection_(setup), spins_(setup.wait() == Wait::spin) {
-    connection_.subscribe(link.name, spins_);
-  }
-
-  /// A message is an array: the word `message`, the channel, the frame.
-  std::size_t poll(Timeout timeout, Take take) override {
-    if (!spins_) connection_.set_timeout(timeout);
-    const auto reply = connection_.receive();
-    if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements != 3) return 0;
-    const auto& frame = *reply->element[2];
-    const std::span whole(reinterpret_cast<const std::byte*>(frame.str), frame.len);
-    take(Received::split(whole).with_native(&whole));
-    return 1;
-  }
-
- private:
-  Connection connection_;
-  bool spins_;
 };
 
 class Redis final : public Transport {
@@ -133,8 +115,12 @@ class Redis final : public Transport {
 
   static std::string version() { return version_text(HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH); }
 
-  Owned<Publisher> publisher(const Link& link) override { return std::make_unique<Pub>(setup_, link); }
-  Owned<Subscriber> subscriber(const Link& link) override { return std::make_unique<Sub>(setup_, link); }
+  Owned<Publisher> publisher(const Link& link) override { return std::make_unique<End>(setup_, link); }
+  Owned<Subscriber> subscriber(const Link& link) override {
+    auto end = std::make_unique<End>(setup_, link);
+    end->subscribe();
+    return end;
+  }
   Facts facts() override {
     const bool is_unix = setup_.setting<std::string>("endpoint") == "unix";
     return {{"path", is_unix ? "Unix socket through redis-server" : "TCP through redis-server"}};
