@@ -76,12 +76,12 @@ pub fn lock_memory() -> Result<()> {
 /// Without the right to it.
 pub fn stay_awake() -> Result<()> {
     static HELD: OnceLock<File> = OnceLock::new();
-    let held = hold_at_zero("/dev/cpu_dma_latency")?;
+    let held = request_latency("/dev/cpu_dma_latency")?;
     HELD.get_or_init(|| held);
     Ok(())
 }
 
-fn hold_at_zero(bound: &str) -> Result<File> {
+fn request_latency(bound: &str) -> Result<File> {
     let held = OpenOptions::new().write(true).open(bound).and_then(|mut bound| {
         bound.write_all(&0_i32.to_ne_bytes())?;
         Ok(bound)
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn where_cores_may_not_be_kept_awake_the_remedy_is_told() {
-        let error = hold_at_zero("/dev/there/is/no/such/bound").expect_err("it is not there");
+        let error = request_latency("/dev/there/is/no/such/bound").expect_err("it is not there");
         assert!(error.to_string().contains("keeping cores awake"), "{error}");
         assert!(error.remedy_text().is_some_and(|remedy| remedy.contains("leave `awake` out")));
     }

@@ -25,7 +25,7 @@ impl Alarm {
         let stretch_ns = self.stretch.ns();
         let begun_ns = self.sleep_until(due_ns - stretch_ns);
         if stretch_ns > 0 {
-            self.spun_ns += clock::spun_until(due_ns, begun_ns);
+            self.spun_ns += clock::spin_until_counting(due_ns, begun_ns);
         }
     }
 

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 pub enum Arguments {
     Describe,
     Measure { spec: PathBuf, control_fd: RawFd },
-    Puppet { control_fd: RawFd },
+    ScriptedNode { control_fd: RawFd },
 }
 
 impl Arguments {
@@ -20,19 +20,19 @@ impl Arguments {
             Error::new("usage: --describe | --spec FILE --control-fd N | --puppet --control-fd N")
                 .remedy("nodes are started by `hopmeter run`, not by hand")
         };
-        let (mut spec, mut control_fd, mut puppet) = (None, None, false);
+        let (mut spec, mut control_fd, mut scripted_node) = (None, None, false);
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--describe" => return Ok(Self::Describe),
-                "--puppet" => puppet = true,
+                "--puppet" => scripted_node = true,
                 "--spec" => spec = arguments.next().map(PathBuf::from),
                 "--control-fd" => control_fd = arguments.next().and_then(|fd| fd.parse().ok()),
                 _ => return Err(usage()),
             }
         }
         match (spec, control_fd) {
-            (None, Some(control_fd)) if puppet => Ok(Self::Puppet { control_fd }),
-            (Some(spec), Some(control_fd)) if !puppet => Ok(Self::Measure { spec, control_fd }),
+            (None, Some(control_fd)) if scripted_node => Ok(Self::ScriptedNode { control_fd }),
+            (Some(spec), Some(control_fd)) if !scripted_node => Ok(Self::Measure { spec, control_fd }),
             _ => Err(usage()),
         }
     }

@@ -41,7 +41,7 @@ const AWAY_NS: i64 = 10_000;
 /// Spins until an absolute time and answers how long it did since `begun_ns`: CPU time, so without the time that the
 /// kernel, or the host, gave to others in between.
 #[inline]
-pub fn spun_until(deadline_ns: i64, begun_ns: i64) -> i64 {
+pub fn spin_until_counting(deadline_ns: i64, begun_ns: i64) -> i64 {
     let (mut before_ns, mut away_ns) = (begun_ns, 0);
     loop {
         let now_ns = now_ns();
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn time_on_the_core_counts_as_spun() {
         let begun_ns = now_ns();
-        let spun_ns = spun_until(begun_ns + 5_000_000, begun_ns);
+        let spun_ns = spin_until_counting(begun_ns + 5_000_000, begun_ns);
         let most_ns = now_ns() - begun_ns;
         assert!(spun_ns > 0 && spun_ns <= most_ns, "{spun_ns} of {most_ns}");
     }
@@ -111,7 +111,7 @@ mod tests {
         let spin = || {
             crate::affinity::pin(0).expect("there is a core 0");
             let (before_ns, begun_ns) = (cpu_time_ns(), now_ns());
-            let spun_ns = spun_until(begun_ns + 300_000_000, begun_ns);
+            let spun_ns = spin_until_counting(begun_ns + 300_000_000, begun_ns);
             (spun_ns, cpu_time_ns() - before_ns)
         };
         let pairs = std::thread::scope(|scope| [scope.spawn(spin), scope.spawn(spin)].map(|one| one.join().unwrap()));
@@ -125,6 +125,6 @@ mod tests {
     #[test]
     fn time_away_from_the_core_does_not() {
         let begun_ns = now_ns() - 50_000_000;
-        assert_eq!(spun_until(begun_ns + 10_000_000, begun_ns), 0);
+        assert_eq!(spin_until_counting(begun_ns + 10_000_000, begun_ns), 0);
     }
 }

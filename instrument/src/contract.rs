@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::frame::HEADER_BYTES;
 use crate::spec::{PayloadKind, Wait};
 
-pub use crate::lent::*;
+pub use crate::loan::*;
 
 /// What a transport said to a frame. A frame that it silently drops later is loss, and measured as such.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +137,7 @@ pub trait Publisher: Send {
             frame.header.copy_from_slice(header);
             frame.payload.copy_from_slice(bytes);
         };
-        self.send(bytes.len(), Fill::copying(&mut write))
+        self.send(bytes.len(), Fill::copied_message(&mut write))
     }
 
     /// Sends a received frame on, unaltered. This default copies it into a fresh loan (`forward = "copy"` in the
@@ -186,7 +186,7 @@ pub fn copy_on(received: &Received<'_>, send: impl FnOnce(usize, Fill<'_>) -> Re
         frame.header.copy_from_slice(received.header);
         frame.payload.copy_from_slice(received.payload);
     };
-    send(received.payload.len(), Fill::copying(&mut write))
+    send(received.payload.len(), Fill::copied_message(&mut write))
 }
 
 /// A receiving end that is polled. Used from one thread at a time.

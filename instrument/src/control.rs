@@ -41,7 +41,7 @@ pub enum Report {
 }
 
 impl Report {
-    pub fn failed(error: &Error) -> Self {
+    pub fn failure(error: &Error) -> Self {
         Self::Failed { error: error.what_text(), remedy: error.remedy_text().map(str::to_owned) }
     }
 }

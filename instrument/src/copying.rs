@@ -67,11 +67,11 @@ impl Copier {
     /// When there is no memory, no such way on this processor, or the adapter brings no function of its own.
     pub fn new(way: Way, into: Into, bytes: usize) -> Result<Self> {
         if into == Into::Cold && !cfg!(target_arch = "x86_64") {
-            return Err(foreign("flushing caches"));
+            return Err(unsupported_here_error("flushing caches"));
         }
-        let mut copier = Self { copy: function(way)?, into, to: Pages::new(bytes)? };
+        let mut copier = Self { copy: copy_function(way)?, into, to: Pages::new(bytes)? };
         copier.to.bytes().fill(2);
-        copier.rest();
+        copier.prepare_next();
         Ok(copier)
     }
 
@@ -85,7 +85,7 @@ impl Copier {
     }
 
     /// Makes the destination as it shall be for the next copy; outside any interval.
-    pub fn rest(&mut self) {
+    pub fn prepare_next(&mut self) {
         match self.into {
             Into::Warm => {}
             Into::Cold => flush(self.to.bytes()),
@@ -94,7 +94,7 @@ impl Copier {
     }
 }
 
-fn function(way: Way) -> Result<Function> {
+fn copy_function(way: Way) -> Result<Function> {
     match way {
         Way::Memcpy => Ok(memcpy),
         Way::Bytes => Ok(by_bytes),
@@ -106,11 +106,11 @@ fn function(way: Way) -> Result<Function> {
         #[cfg(target_arch = "x86_64")]
         Way::Rep => Ok(rep),
         #[cfg(not(target_arch = "x86_64"))]
-        Way::Stream | Way::Rep => Err(foreign("this way of copying")),
+        Way::Stream | Way::Rep => Err(unsupported_here_error("this way of copying")),
     }
 }
 
-fn foreign(what: &str) -> Error {
+fn unsupported_here_error(what: &str) -> Error {
     Error::new(format!("{what} is known for x86-64 only")).remedy("copy with memcpy or bytes, into warm or fresh")
 }
 
@@ -222,7 +222,7 @@ mod tests {
                 for _ in 0..2 {
                     copier.copy(&from[1..]);
                     assert_eq!(copier.to.bytes()[..from.len() - 1], from[1..], "{way:?} into {into:?}");
-                    copier.rest();
+                    copier.prepare_next();
                 }
             }
         }
@@ -232,7 +232,7 @@ mod tests {
     fn fresh_pages_hold_nothing_of_the_last_copy() {
         let mut copier = Copier::new(Way::Memcpy, Into::Fresh, 5000).expect("memory");
         copier.copy(&[7; 5000]);
-        copier.rest();
+        copier.prepare_next();
         assert!(copier.to.bytes().iter().all(|byte| *byte == 0));
     }
 

@@ -20,48 +20,48 @@ pub fn open(_: &Setup) -> Result<Arc<dyn Contract>> {
 }
 
 /// The one receiver that there may be.
-type Called = Arc<Mutex<Option<OnFrame>>>;
+type Receiver = Arc<Mutex<Option<OnFrame>>>;
 
-fn held(called: &Called) -> MutexGuard<'_, Option<OnFrame>> {
-    called.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_receiver(receiver: &Receiver) -> MutexGuard<'_, Option<OnFrame>> {
+    receiver.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[derive(Default)]
-struct Empty(Called);
+struct Empty(Receiver);
 
 impl Contract for Empty {
     fn publisher(&self, _: &Link) -> Result<Box<dyn Publisher>> {
-        Ok(Box::new(Caller { called: self.0.clone(), frame: Vec::new() }))
+        Ok(Box::new(DirectPublisher { receiver: self.0.clone(), frame: Vec::new() }))
     }
 
     fn subscribe(&self, _: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
-        *held(&self.0) = Some(on_frame);
-        Ok(Box::new(Registered(self.0.clone())))
+        *lock_receiver(&self.0) = Some(on_frame);
+        Ok(Box::new(DirectSubscription(self.0.clone())))
     }
 }
 
-struct Caller {
-    called: Called,
+struct DirectPublisher {
+    receiver: Receiver,
     frame: Vec<u8>,
 }
 
-impl Publisher for Caller {
+impl Publisher for DirectPublisher {
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         self.frame.resize(HEADER_BYTES + payload_bytes, 0);
-        let mut called = held(&self.called);
-        let Some(on_frame) = called.as_mut() else { return Ok(Sent::Busy) };
+        let mut receiver = lock_receiver(&self.receiver);
+        let Some(on_frame) = receiver.as_mut() else { return Ok(Sent::Busy) };
         fill.write(FrameMut::split(&mut self.frame));
         on_frame.call(Received::split(&self.frame));
         Ok(Sent::Accepted)
     }
 }
 
-struct Registered(Called);
+struct DirectSubscription(Receiver);
 
-impl Subscription for Registered {}
+impl Subscription for DirectSubscription {}
 
-impl Drop for Registered {
+impl Drop for DirectSubscription {
     fn drop(&mut self) {
-        drop(held(&self.0).take());
+        drop(lock_receiver(&self.0).take());
     }
 }

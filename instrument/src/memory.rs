@@ -8,7 +8,7 @@ const MOST_KEPT_BYTES: usize = (32 << 20) - 8192;
 /// Else it depends on what else lies on the heap whether each message finds its memory given back to the kernel and
 /// takes it anew, page by page, which is half of the time of 1 MB and more. Who sets glibc's thresholds by
 /// `MALLOC_TRIM_THRESHOLD_` or `GLIBC_TUNABLES` has those.
-pub fn keep() {
+pub fn retain_freed_memory() {
     let mut large = Vec::<u8>::new();
     // Where there is no room for it, what needs room will say so.
     let _ = large.try_reserve_exact(MOST_KEPT_BYTES);
@@ -17,7 +17,7 @@ pub fn keep() {
 
 #[cfg(all(test, target_env = "gnu"))]
 mod tests {
-    use super::keep;
+    use super::retain_freed_memory;
 
     const BLOCK_BYTES: usize = 4 << 20;
     const PAGE_BYTES: usize = 4096;
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn freed_memory_is_used_again_without_page_faults() {
-        keep();
+        retain_freed_memory();
         use_and_free();
         let before = faults();
         (0..10).for_each(|_| use_and_free());

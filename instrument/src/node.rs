@@ -20,11 +20,11 @@ use crate::error::{Error, Result};
 use crate::frame::HEADER_BYTES;
 use crate::memory;
 use crate::payload::Content;
-use crate::puppet;
+use crate::phase::Phase;
 use crate::resources::Meter;
-use crate::roles::{self, Desk, Progress};
+use crate::roles::{self, Progress, RoleContext};
+use crate::scripted_node;
 use crate::spec::{Heap, Participant, RoleKind, SPEC_FORMAT, Spec};
-use crate::stage::Stage;
 
 /// What a language brings to a node: its transport, and how a thread of it begins and ends.
 pub struct Host<'a> {
@@ -70,7 +70,7 @@ pub fn run(host: &Host<'_>, arguments: impl Iterator<Item = String>) -> ExitCode
     let outcome = Arguments::parse(arguments).and_then(|arguments| match arguments {
         Arguments::Describe => describe(host),
         Arguments::Measure { spec, control_fd } => measure(host, &spec, control_fd),
-        Arguments::Puppet { control_fd } => play(host, control_fd),
+        Arguments::ScriptedNode { control_fd } => run_scripted(host, control_fd),
     });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -111,33 +111,33 @@ fn measure(host: &Host<'_>, spec: &std::path::Path, control_fd: RawFd) -> Result
     affinity::die_with_parent();
     let (control, orders) = Control::open(control_fd)?;
     let control = Arc::new(control);
-    let stage = Arc::new(Stage::default());
-    let heard = stage.clone();
-    std::thread::spawn(move || hear(&heard, orders));
-    let outcome = Spec::read(spec).and_then(|spec| Node { host, spec: &spec, control: &control, stage: &stage }.run());
+    let phase = Arc::new(Phase::default());
+    let heard = phase.clone();
+    std::thread::spawn(move || read_orders(&heard, orders));
+    let outcome = Spec::read(spec).and_then(|spec| Node { host, spec: &spec, control: &control, phase: &phase }.run());
     if let Err(error) = &outcome {
-        control.say(&Report::failed(error));
+        control.say(&Report::failure(error));
     }
     outcome
 }
 
 /// Plays the puppet of the conformance suite on a thread that the host has prepared.
-fn play(host: &Host<'_>, control_fd: RawFd) -> Result<()> {
+fn run_scripted(host: &Host<'_>, control_fd: RawFd) -> Result<()> {
     affinity::die_with_parent();
     let mut outcome = Ok(());
-    (host.around)(&mut || outcome = puppet::play(host, control_fd));
+    (host.around)(&mut || outcome = scripted_node::run(host, control_fd));
     outcome
 }
 
 /// Takes in the launcher's orders; when the channel closes the launcher is gone, and so is this node.
-fn hear(stage: &Stage, orders: impl Iterator<Item = Result<Order>>) {
+fn read_orders(phase: &Phase, orders: impl Iterator<Item = Result<Order>>) {
     for order in orders {
         match order {
             Ok(Order::End) => {
-                stage.hear(Order::End);
+                phase.apply(Order::End);
                 return;
             }
-            Ok(order) => stage.hear(order),
+            Ok(order) => phase.apply(order),
             Err(error) => {
                 eprintln!("{error}");
                 break;
@@ -155,7 +155,7 @@ struct Node<'a> {
     host: &'a Host<'a>,
     spec: &'a Spec,
     control: &'a Arc<Control>,
-    stage: &'a Arc<Stage>,
+    phase: &'a Arc<Phase>,
 }
 
 impl Node<'_> {
@@ -172,19 +172,19 @@ impl Node<'_> {
                 scope.spawn(move || self.participate(me, (transport.as_ref(), codec, content), &meter, say));
             }
             drop(say);
-            let outcome = self.lead(&progress, transport.as_ref(), &meter);
+            let outcome = self.coordinate(&progress, transport.as_ref(), &meter);
             if let Err(error) = &outcome {
-                self.give_up(error);
+                self.fail_at_once(error);
             }
         });
         Ok(())
     }
 
     /// Says what failed and ends at once: other participants may wait for what will never come.
-    fn give_up(&self, error: &Error) -> ! {
-        self.control.say(&Report::failed(error));
+    fn fail_at_once(&self, error: &Error) -> ! {
+        self.control.say(&Report::failure(error));
         eprintln!("hopmeter node {} ({}): {error}", self.host.transport, self.host.language);
-        // SAFETY: as in `hear`.
+        // SAFETY: as in `read_orders`.
         unsafe { libc::_exit(1) }
     }
 
@@ -193,7 +193,7 @@ impl Node<'_> {
         let cores: Vec<_> = self.spec.participants.iter().filter_map(|me| me.core).collect();
         affinity::pin_among(&cores)?;
         if self.spec.heap == Heap::Kept {
-            memory::keep();
+            memory::retain_freed_memory();
         }
         if self.spec.mlock {
             affinity::lock_memory()?;
@@ -236,7 +236,7 @@ impl Node<'_> {
     }
 
     /// Gathers what the participants report into what the node says.
-    fn lead(&self, progress: &Receiver<Progress>, transport: &dyn Transport, meter: &Meter) -> Result<()> {
+    fn coordinate(&self, progress: &Receiver<Progress>, transport: &dyn Transport, meter: &Meter) -> Result<()> {
         let all = self.spec.participants.len();
         let mut links = BTreeMap::new();
         let (mut bound, mut ready) = (0, 0);
@@ -248,7 +248,7 @@ impl Node<'_> {
                     links.extend(addresses);
                     bound += 1;
                     if bound == all {
-                        self.say_bound(std::mem::take(&mut links), transport);
+                        self.report_bound(std::mem::take(&mut links), transport);
                     }
                 }
                 Progress::Ready => {
@@ -267,7 +267,7 @@ impl Node<'_> {
         Ok(())
     }
 
-    fn say_bound(&self, links: BTreeMap<String, String>, transport: &dyn Transport) {
+    fn report_bound(&self, links: BTreeMap<String, String>, transport: &dyn Transport) {
         let clock = clock::measure_quality();
         let version = transport.version().unwrap_or_else(|| (self.host.version)());
         self.control.say(&Report::Bound { links, version, pid: std::process::id(), clock });
@@ -284,7 +284,7 @@ impl Node<'_> {
                 Err(error) => (Err(error.within(&name)), Vec::new()),
             };
             let _ = say.send(Progress::Done(Box::new(tally)));
-            self.stage.wait_for_end();
+            self.phase.wait_for_end();
             drop(ends);
         });
     }
@@ -299,8 +299,8 @@ impl Node<'_> {
         if let Some(core) = me.core {
             affinity::pin(core)?;
         }
-        let (spec, control, stage, run) = (self.spec, self.control, self.stage, self.spec.run_id()?);
+        let (spec, control, phase, run) = (self.spec, self.control, self.phase, self.spec.run_id()?);
         let open_empty = &|| (self.host.open_empty)(&self.setup());
-        roles::take(&Desk { spec, me, run, transport, open_empty, codec, content, stage, meter, control, node })
+        roles::take(&RoleContext { spec, me, run, transport, open_empty, codec, content, phase, meter, control, node })
     }
 }

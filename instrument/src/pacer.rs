@@ -43,7 +43,7 @@ impl Pacer {
     }
 
     /// Waits for an intended time, as [`Alarm`] does.
-    pub fn wait_for(&mut self, due_ns: i64) {
+    pub fn wait_until(&mut self, due_ns: i64) {
         self.alarm.wait_until(due_ns);
     }
 

@@ -96,7 +96,7 @@ impl Recorder {
     }
 
     /// How many did not fit.
-    pub fn unrecorded(&self) -> u64 {
+    pub fn unrecorded_count(&self) -> u64 {
         self.unrecorded
     }
 
@@ -176,7 +176,7 @@ mod tests {
         for seq in 0..5 {
             recorder.push(Record { arrived_ns: 10 + seq as i64, ..Record::of(seq) });
         }
-        assert_eq!(recorder.unrecorded(), 3);
+        assert_eq!(recorder.unrecorded_count(), 3);
         recorder.finish().expect("written");
         let bytes = std::fs::read(&path).expect("the file");
         assert_eq!(bytes.len(), HEAD_BYTES + 2 * RECORD_BYTES);

@@ -60,7 +60,7 @@ impl Meter {
     /// What was used since; nothing where measuring never began.
     pub fn end(&self) -> Resources {
         let first = *self.first.lock().unwrap_or_else(|broken| broken.into_inner());
-        first.map(|first| Reading::now().since(&first)).unwrap_or_default()
+        first.map(|first| Reading::now().difference_from(&first)).unwrap_or_default()
     }
 }
 
@@ -75,7 +75,7 @@ impl Reading {
         Self { at_ns: clock::now_ns(), usage, loopback_bytes: loopback_bytes() }
     }
 
-    fn since(&self, first: &Self) -> Resources {
+    fn difference_from(&self, first: &Self) -> Resources {
         let (now, then) = (&self.usage, &first.usage);
         Resources {
             interval_ns: self.at_ns - first.at_ns,

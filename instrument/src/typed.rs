@@ -18,8 +18,8 @@ const FIELDS: [(usize, usize, usize); 5] = [(0, 0, 16), (17, 16, 8), (26, 28, 4)
 /// What of a header goes into the text of a message.
 pub fn label(header: &[u8; HEADER_BYTES]) -> [u8; LABEL_BYTES] {
     let header = Header::fields(header);
-    let (run, seq) = (halves(header.run), halves(header.seq));
-    let digits = written([run.0, run.1, header.flow, header.flags.into(), seq.0, seq.1, header.checksum, 0]);
+    let (run, seq) = (split_u64(header.run), split_u64(header.seq));
+    let digits = encode_digits([run.0, run.1, header.flow, header.flags.into(), seq.0, seq.1, header.checksum, 0]);
     let mut text = [b' '; LABEL_BYTES];
     for (at, from, length) in FIELDS {
         text[at..at + length].copy_from_slice(&digits[from..from + length]);
@@ -47,7 +47,7 @@ pub fn of_stamp(seconds: i64, nanoseconds: i64) -> i64 {
 /// The intended time does not travel: the sent time stands in its place, and the source has recorded it.
 pub fn header_of(label: &[u8], sent_ns: i64, payload_bytes: usize) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
-    if let Some(header) = parsed(label, sent_ns, payload_bytes) {
+    if let Some(header) = parse_label(label, sent_ns, payload_bytes) {
         header.write(&mut bytes);
     }
     bytes
@@ -63,18 +63,18 @@ pub fn sent_of(header: &[u8; HEADER_BYTES]) -> i64 {
     Header::fields(header).sent_ns
 }
 
-fn parsed(label: &[u8], sent_ns: i64, payload_bytes: usize) -> Option<Header> {
+fn parse_label(label: &[u8], sent_ns: i64, payload_bytes: usize) -> Option<Header> {
     let label: &[u8; LABEL_BYTES] = label.try_into().ok()?;
     let mut digits = [b'0'; 64];
     for (at, from, length) in FIELDS {
         digits[from..from + length].copy_from_slice(&label[at..at + length]);
     }
-    let [run, more_run, flow, flags, seq, more_seq, checksum, _] = read(&digits)?;
+    let [run, more_run, flow, flags, seq, more_seq, checksum, _] = decode_digits(&digits)?;
     let header = Header {
-        run: whole(run, more_run),
+        run: join_u32(run, more_run),
         flow,
         flags: flags as u16,
-        seq: whole(seq, more_seq),
+        seq: join_u32(seq, more_seq),
         intended_ns: sent_ns,
         sent_ns,
         length: payload_bytes as u64,
@@ -83,25 +83,25 @@ fn parsed(label: &[u8], sent_ns: i64, payload_bytes: usize) -> Option<Header> {
     BLANKS.iter().all(|at| label[*at] == b' ').then_some(header)
 }
 
-const fn halves(value: u64) -> (u32, u32) {
+const fn split_u64(value: u64) -> (u32, u32) {
     ((value >> 32) as u32, value as u32)
 }
 
-fn whole(high: u32, low: u32) -> u64 {
+fn join_u32(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
 /// All digits are written and read at once, and whether all were digits is seen at the end: one by one they would
 /// cost more than all else that is done with a small message here.
-fn written(numbers: [u32; 8]) -> Digits {
+fn encode_digits(numbers: [u32; 8]) -> Digits {
     let mut digits = [0; 64];
     for (eight, number) in digits.chunks_exact_mut(8).zip(numbers) {
-        eight.copy_from_slice(&spread(number));
+        eight.copy_from_slice(&spread_digits(number));
     }
     digits.map(digit)
 }
 
-fn read(digits: &Digits) -> Option<[u32; 8]> {
+fn decode_digits(digits: &Digits) -> Option<[u32; 8]> {
     let (mut values, mut strange) = ([0; 64], 0);
     for (value, said) in values.iter_mut().zip(digits) {
         // Of a digit the one difference is small, of a letter the other.
@@ -110,7 +110,7 @@ fn read(digits: &Digits) -> Option<[u32; 8]> {
     }
     let mut numbers = [0; 8];
     for (number, eight) in numbers.iter_mut().zip(values.chunks_exact(8)) {
-        *number = gathered(eight);
+        *number = gather_digits(eight);
     }
     (strange == 0).then_some(numbers)
 }
@@ -120,7 +120,7 @@ fn digit(value: u8) -> u8 {
 }
 
 /// Four bits a byte, the highest first.
-fn spread(number: u32) -> [u8; 8] {
+fn spread_digits(number: u32) -> [u8; 8] {
     let mut values = u64::from(number);
     for (by, kept) in [(16, 0x0000_ffff_0000_ffff), (8, 0x00ff_00ff_00ff_00ff), (4, 0x0f0f_0f0f_0f0f_0f0f)] {
         values = (values | values << by) & kept;
@@ -128,7 +128,7 @@ fn spread(number: u32) -> [u8; 8] {
     values.to_be_bytes()
 }
 
-fn gathered(eight: &[u8]) -> u32 {
+fn gather_digits(eight: &[u8]) -> u32 {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(eight);
     let mut values = u64::from_be_bytes(bytes);
@@ -183,8 +183,8 @@ mod tests {
     fn every_digit_is_read_as_it_is_written() {
         for number in (0..32).map(|bits| 0x1234_5678_u32.rotate_left(bits) ^ 0x9abc_def0) {
             let numbers = [0, 1, 2, 3, 4, 5, 6, 7].map(|at| number.wrapping_mul(at * 2 + 1));
-            assert_eq!(written(numbers), *numbers.map(|each| format!("{each:08x}")).concat().as_bytes());
-            assert_eq!(read(&written(numbers)), Some(numbers));
+            assert_eq!(encode_digits(numbers), *numbers.map(|each| format!("{each:08x}")).concat().as_bytes());
+            assert_eq!(decode_digits(&encode_digits(numbers)), Some(numbers));
         }
     }
 
@@ -195,7 +195,7 @@ mod tests {
             let mut mangled = sound;
             mangled[at] = byte;
             let is_sound = if BLANKS.contains(&at) { byte == b' ' } else { b"0123456789abcdef".contains(&byte) };
-            assert_eq!(parsed(&mangled, 1, 0).is_some(), is_sound, "byte {at}: {byte}");
+            assert_eq!(parse_label(&mangled, 1, 0).is_some(), is_sound, "byte {at}: {byte}");
         }
         assert!(Header::read(&header_of(&sound[..55], 1, 0), 0).is_err());
         assert!(Header::read(&header_of(b"", 1, 0), 0).is_err());

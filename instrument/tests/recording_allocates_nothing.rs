@@ -46,5 +46,5 @@ fn main() {
         }
     });
     assert_eq!(allocations, 0, "recording allocated");
-    assert_eq!(recorder.unrecorded(), 10_000);
+    assert_eq!(recorder.unrecorded_count(), 10_000);
 }

@@ -9,7 +9,7 @@ use hopmeter_instrument::{Result, copying, node};
 
 use crate::abi::ABI_VERSION;
 use crate::calls::Adapter;
-use crate::text::answered;
+use crate::text::read_text;
 use crate::transport::CTransport;
 
 /// Runs the node: reads its command line, takes part in the trial, answers the exit status.
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn hopmeter_main(argc: c_int, argv: *const *const c_char, 
     }
     let arguments: Vec<String> = (1..usize::try_from(argc).unwrap_or(0))
         // SAFETY: the caller's promise.
-        .map(|at| unsafe { terminated(*argv.add(at)) })
+        .map(|at| unsafe { c_string(*argv.add(at)) })
         .collect();
     c_int::from(run(adapter, arguments) != ExitCode::SUCCESS)
 }
@@ -50,11 +50,11 @@ pub extern "C" fn hopmeter_version() -> *const c_char {
 fn run(adapter: &Adapter, arguments: Vec<String>) -> ExitCode {
     // SAFETY: the ABI says that the strings live as long as the process.
     let [transport, compiler, flags] =
-        [adapter.transport, adapter.compiler, adapter.flags].map(|text| unsafe { terminated(text) });
+        [adapter.transport, adapter.compiler, adapter.flags].map(|text| unsafe { c_string(text) });
     let open = |setup: &Setup| -> Result<Arc<dyn Transport>> { Ok(Arc::new(CTransport::open(adapter.open, setup)?)) };
     let open_empty =
         |setup: &Setup| -> Result<Arc<dyn Transport>> { Ok(Arc::new(CTransport::open(adapter.open_empty, setup)?)) };
-    let version = || answered(|out| (adapter.version)(out));
+    let version = || read_text(|out| (adapter.version)(out));
     let host = node::Host {
         transport: &transport,
         language: "c++",
@@ -71,6 +71,6 @@ fn run(adapter: &Adapter, arguments: Vec<String>) -> ExitCode {
 
 /// # Safety
 /// `text` is a terminated string.
-unsafe fn terminated(text: *const c_char) -> String {
+unsafe fn c_string(text: *const c_char) -> String {
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }

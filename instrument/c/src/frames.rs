@@ -32,7 +32,7 @@ impl<'a> CReceived<'a> {
         });
     }
 
-    fn copied(&self) -> Vec<u8> {
+    fn to_bytes(&self) -> Vec<u8> {
         let header = slice(self.raw.header, self.raw.header_bytes);
         [header, slice(self.raw.payload, self.raw.payload_bytes)].concat()
     }
@@ -42,7 +42,7 @@ impl Keep for CReceived<'_> {
     fn keep(&self) -> Box<dyn AsRef<[u8]> + Send> {
         match self.raw.keep.map(|keep| CKept(keep(self.raw.native))) {
             Some(kept) if kept.0.release.is_some() => Box::new(kept),
-            _ => Box::new(self.copied()),
+            _ => Box::new(self.to_bytes()),
         }
     }
 }

@@ -6,7 +6,7 @@ pub mod abi;
 pub mod calls;
 pub mod entry;
 pub mod frames;
-mod lent;
+mod loan;
 mod owned;
 mod pubsub;
 mod rpc;

@@ -6,7 +6,7 @@ use hopmeter_instrument::contract::{self, Fill, Received, Shared, Take};
 use hopmeter_instrument::frame::HEADER_BYTES;
 use hopmeter_instrument::{Result, Sent};
 
-use crate::lent::{give_shared, lend_fill, lend_take};
+use crate::loan::{give_shared, lend_fill, lend_take};
 use crate::owned::owned;
 use crate::{calls, frames, text};
 
@@ -16,17 +16,17 @@ owned!(CSubscription, calls::Subscription, calls::SubscriptionCalls);
 
 impl contract::Publisher for CPublisher {
     fn address(&self) -> String {
-        self.calls().address.map_or_else(String::new, |address| text::answered(|out| address(self.object(), out)))
+        self.calls().address.map_or_else(String::new, |address| text::read_text(|out| address(self.object(), out)))
     }
 
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let (object, send) = (self.object(), self.calls().send);
-        lend_fill(fill, |fill| text::sent(|error| send(object, payload_bytes, fill, error)))
+        lend_fill(fill, |fill| text::send_outcome(|error| send(object, payload_bytes, fill, error)))
     }
 
     fn send_parts(&mut self, header: &[u8; HEADER_BYTES], payload: &Shared) -> Result<Sent> {
         match self.calls().send_parts {
-            Some(send) => text::sent(|error| send(self.object(), header.as_ptr(), give_shared(payload), error)),
+            Some(send) => text::send_outcome(|error| send(self.object(), header.as_ptr(), give_shared(payload), error)),
             None => {
                 contract::copy_on(&Received { payload: (**payload).as_ref(), ..Received::split(header) }, |n, fill| {
                     self.send(n, fill)
@@ -37,7 +37,7 @@ impl contract::Publisher for CPublisher {
 
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         match self.calls().forward {
-            Some(forward) => text::sent(|error| forward(self.object(), &frames::lend(received), error)),
+            Some(forward) => text::send_outcome(|error| forward(self.object(), &frames::lend(received), error)),
             None => contract::copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill)),
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hopmeter_instrument::contract::{self, Fill, Handle, OnRequest, Received, Subscription, Take};
 use hopmeter_instrument::{Error, Result, Sent};
 
-use crate::lent::{give_on_request, lend_fill, lend_handle, lend_take};
+use crate::loan::{give_on_request, lend_fill, lend_handle, lend_take};
 use crate::owned::owned;
 use crate::pubsub::{CSubscription, nanoseconds};
 use crate::{calls, frames, text};
@@ -17,12 +17,12 @@ owned!(CDeferred, calls::Replier, calls::ReplierCalls);
 impl contract::Client for CClient {
     fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let (object, start) = (self.object(), self.calls().start);
-        lend_fill(fill, |fill| text::sent(|error| start(object, payload_bytes, fill, error)))
+        lend_fill(fill, |fill| text::send_outcome(|error| start(object, payload_bytes, fill, error)))
     }
 
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         match self.calls().forward {
-            Some(forward) => text::sent(|error| forward(self.object(), &frames::lend(received), error)),
+            Some(forward) => text::send_outcome(|error| forward(self.object(), &frames::lend(received), error)),
             None => contract::copy_on(received, |payload_bytes, fill| self.start(payload_bytes, fill)),
         }
     }
@@ -35,7 +35,7 @@ impl contract::Client for CClient {
 
 impl contract::Server for CServer {
     fn address(&self) -> String {
-        self.calls().address.map_or_else(String::new, |address| text::answered(|out| address(self.object(), out)))
+        self.calls().address.map_or_else(String::new, |address| text::read_text(|out| address(self.object(), out)))
     }
 
     fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
@@ -49,7 +49,7 @@ impl contract::Server for CServer {
                 .remedy("use wait = \"block\" or \"spin\""));
         };
         let mut raw = calls::Subscription { object: std::ptr::null_mut(), calls: std::ptr::null() };
-        text::done(|error| serve(self.object(), give_on_request(on_request), &mut raw, error))?;
+        text::check_status(|error| serve(self.object(), give_on_request(on_request), &mut raw, error))?;
         Ok(Box::new(Serving { _subscription: CSubscription::adopt(raw)?, _server: self }))
     }
 }
@@ -66,7 +66,7 @@ impl Subscription for Serving {}
 pub struct CReplier(calls::Replier);
 
 impl CReplier {
-    pub fn borrowed(raw: calls::Replier) -> Self {
+    pub fn borrow(raw: calls::Replier) -> Self {
         Self(raw)
     }
 }
@@ -79,7 +79,7 @@ impl contract::Replier for CReplier {
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         // SAFETY: the ABI says that tables live as long as the process.
         match unsafe { &*self.0.calls }.forward {
-            Some(forward) => text::sent(|error| forward(self.0.object, &frames::lend(received), error)),
+            Some(forward) => text::send_outcome(|error| forward(self.0.object, &frames::lend(received), error)),
             None => contract::copy_on(received, |payload_bytes, fill| self.reply(payload_bytes, fill)),
         }
     }
@@ -100,5 +100,5 @@ impl contract::Replier for CDeferred {
 fn reply(raw: calls::Replier, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
     // SAFETY: the ABI says that tables live as long as the process.
     let reply = unsafe { &*raw.calls }.reply;
-    lend_fill(fill, |fill| text::sent(|error| reply(raw.object, payload_bytes, fill, error)))
+    lend_fill(fill, |fill| text::send_outcome(|error| reply(raw.object, payload_bytes, fill, error)))
 }

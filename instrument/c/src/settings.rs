@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_char};
 use hopmeter_instrument::{Error, Result};
 
 use crate::abi::{self, Settings, Text};
-use crate::text::tell;
+use crate::text::report_error;
 
 /// Reads a setting that is true or false.
 ///
@@ -19,7 +19,7 @@ pub unsafe extern "C" fn hopmeter_setting_bool(
     out: *mut bool,
     error: *const abi::Error,
 ) -> i32 {
-    unsafe { answer(out, error, (*settings).0.setting(&named(name))) }
+    unsafe { answer(out, error, (*settings).0.setting(&setting_name(name))) }
 }
 
 /// Reads a setting that is a whole number.
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn hopmeter_setting_integer(
     out: *mut i64,
     error: *const abi::Error,
 ) -> i32 {
-    unsafe { answer(out, error, (*settings).0.setting(&named(name))) }
+    unsafe { answer(out, error, (*settings).0.setting(&setting_name(name))) }
 }
 
 /// Reads a setting that is a number.
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn hopmeter_setting_double(
     out: *mut f64,
     error: *const abi::Error,
 ) -> i32 {
-    unsafe { answer(out, error, (*settings).0.setting(&named(name))) }
+    unsafe { answer(out, error, (*settings).0.setting(&setting_name(name))) }
 }
 
 /// Reads a setting that is a text, which lives as long as the settings.
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn hopmeter_setting_text(
     out: *mut Text,
     error: *const abi::Error,
 ) -> i32 {
-    unsafe { answer(out, error, text(&*settings, &named(name))) }
+    unsafe { answer(out, error, text(&*settings, &setting_name(name))) }
 }
 
 fn text(settings: &Settings, name: &str) -> Result<Text> {
@@ -72,7 +72,7 @@ fn text(settings: &Settings, name: &str) -> Result<Text> {
     }
 }
 
-unsafe fn named(name: *const c_char) -> String {
+unsafe fn setting_name(name: *const c_char) -> String {
     unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
 }
 
@@ -82,6 +82,6 @@ unsafe fn answer<T>(out: *mut T, error: *const abi::Error, value: Result<T>) -> 
             unsafe { out.write(value) };
             abi::ACCEPTED
         }
-        Err(failed) => tell(error, &failed),
+        Err(failed) => report_error(error, &failed),
     }
 }

@@ -51,13 +51,13 @@ extern "C" fn send(_: *mut c_void, payload_bytes: usize, fill: abi::Fill, error:
 
 extern "C" fn poll(_: *mut c_void, timeout_ns: i64, take: abi::Take, _: *const abi::Error) -> i64 {
     assert_eq!(timeout_ns, 1_500_000);
-    let received = lent();
+    let received = loaned_frame();
     (take.call)(take.context, &received);
     (take.call)(take.context, &received);
     2
 }
 
-fn lent() -> abi::Received {
+fn loaned_frame() -> abi::Received {
     abi::Received {
         header: FRAME.as_ptr(),
         header_bytes: abi::HEADER_BYTES,
@@ -97,11 +97,11 @@ fn fill_nines(frame: hopmeter_instrument::FrameMut<'_>) {
 fn a_send_is_accepted_busy_or_failed_with_its_remedy() {
     let closed = Closed::default();
     let mut publisher = publisher(&closed, &PLAIN);
-    assert_eq!(publisher.send(3, Fill::copying(&mut fill_nines)).expect("sent"), Sent::Accepted);
-    assert_eq!(publisher.send(0, Fill::copying(&mut fill_nines)).expect("refused"), Sent::Busy);
-    let error = publisher.send(1, Fill::copying(&mut fill_nines)).expect_err("failed");
+    assert_eq!(publisher.send(3, Fill::copied_message(&mut fill_nines)).expect("sent"), Sent::Accepted);
+    assert_eq!(publisher.send(0, Fill::copied_message(&mut fill_nines)).expect("refused"), Sent::Busy);
+    let error = publisher.send(1, Fill::copied_message(&mut fill_nines)).expect_err("failed");
     assert_eq!((error.what_text().as_str(), error.remedy_text()), ("no cable", Some("plug it in")));
-    let error = publisher.send(2, Fill::copying(&mut fill_nines)).expect_err("failed without a word");
+    let error = publisher.send(2, Fill::copied_message(&mut fill_nines)).expect_err("failed without a word");
     assert_eq!(error.what_text(), "the adapter failed without saying why");
 }
 
@@ -151,7 +151,7 @@ fn what_an_adapter_leaves_out_is_done_by_copy() {
 #[test]
 fn frames_of_an_adapter_that_cannot_keep_are_kept_as_copies() {
     let mut kept = None;
-    crate::frames::CReceived::new(&abi::Received { keep: Some(keep_nothing), ..lent() })
+    crate::frames::CReceived::new(&abi::Received { keep: Some(keep_nothing), ..loaned_frame() })
         .show(|received| kept = received.keep.map(|keep| keep.keep()));
     assert_eq!((*kept.expect("there is a keep")).as_ref(), FRAME);
 }
@@ -193,9 +193,9 @@ extern "C" fn open(setup: *const abi::Setup, out: *mut calls::Transport, error: 
     let mut depth = 0_i64;
     let name: *const c_char = c"depth".as_ptr();
     let read = unsafe { crate::settings::hopmeter_setting_integer(setup.settings, name, &mut depth, error) };
-    assert_eq!((setup.daemon.copied().as_str(), setup.payload), ("here", abi::PayloadKind::Image));
+    assert_eq!((setup.daemon.to_owned_text().as_str(), setup.payload), ("here", abi::PayloadKind::Image));
     assert_eq!((setup.width, setup.height), (2, 3));
-    assert_eq!((setup.frame_bytes, setup.wait, setup.run.copied().as_str()), (66, abi::Wait::Spin, "00"));
+    assert_eq!((setup.frame_bytes, setup.wait, setup.run.to_owned_text().as_str()), (66, abi::Wait::Spin, "00"));
     unsafe { *out = calls::Transport { object: (&raw mut *out).cast(), calls: &TRANSPORT } };
     if read == abi::ACCEPTED {
         assert_eq!(depth, 8)
@@ -203,7 +203,7 @@ extern "C" fn open(setup: *const abi::Setup, out: *mut calls::Transport, error: 
     read
 }
 
-fn opened(settings: serde_json::Value) -> hopmeter_instrument::Result<CTransport> {
+fn open_transport(settings: serde_json::Value) -> hopmeter_instrument::Result<CTransport> {
     let text = c"t".as_ptr();
     let adapter = calls::Adapter {
         abi: abi::ABI_VERSION,
@@ -231,7 +231,7 @@ fn opened(settings: serde_json::Value) -> hopmeter_instrument::Result<CTransport
 
 #[test]
 fn a_transport_says_what_it_offers_and_reads_its_settings() {
-    let transport = opened(serde_json::json!({"depth": 8})).expect("opened");
+    let transport = open_transport(serde_json::json!({"depth": 8})).expect("opened");
     assert_eq!(transport.version().as_deref(), Some("4.2"));
     let link = Link { name: "x".into(), address: String::new(), receivers: 1 };
     let error = transport.publisher(&link).err().expect("it has none");
@@ -240,10 +240,10 @@ fn a_transport_says_what_it_offers_and_reads_its_settings() {
 
 #[test]
 fn a_setting_that_is_missing_or_of_another_type_says_which() {
-    let missing = opened(serde_json::json!({})).err().expect("missing");
+    let missing = open_transport(serde_json::json!({})).err().expect("missing");
     assert_eq!(missing.what_text(), "the setting `depth` is unknown");
     assert!(missing.remedy_text().is_some());
-    let other = opened(serde_json::json!({"depth": "deep"})).err().expect("of another type");
+    let other = open_transport(serde_json::json!({"depth": "deep"})).err().expect("of another type");
     assert!(other.what_text().starts_with("the setting `depth` = \"deep\""), "{other}");
 }
 
@@ -252,7 +252,7 @@ fn a_copy_that_the_adapter_asks_for_is_counted() {
     let counted = hopmeter_instrument::contract::copies_made();
     let (mut header, mut payload) = ([0; abi::HEADER_BYTES], [0; 2]);
     let to = abi::FrameMut { header: header.as_mut_ptr(), payload: payload.as_mut_ptr(), payload_bytes: 2 };
-    unsafe { crate::frames::hopmeter_copy(&lent(), to) };
+    unsafe { crate::frames::hopmeter_copy(&loaned_frame(), to) };
     assert_eq!((header, payload), ([7; abi::HEADER_BYTES], [7; 2]));
     assert_eq!(hopmeter_instrument::contract::copies_made(), counted + 1);
 }

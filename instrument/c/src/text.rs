@@ -13,7 +13,7 @@ impl Text {
     }
 
     /// Copies what the other side lent.
-    pub fn copied(self) -> String {
+    pub fn to_owned_text(self) -> String {
         String::from_utf8_lossy(slice(self.data.cast(), self.bytes)).into_owned()
     }
 }
@@ -28,10 +28,10 @@ pub fn slice<'a>(data: *const u8, bytes: usize) -> &'a [u8] {
 }
 
 /// Asks for one text.
-pub fn answered(ask: impl FnOnce(*const abi::TextOut)) -> String {
+pub fn read_text(ask: impl FnOnce(*const abi::TextOut)) -> String {
     extern "C" fn put(context: *mut c_void, text: Text) {
         // SAFETY: the context is the `String` below, which outlives the call.
-        *unsafe { &mut *context.cast::<String>() } = text.copied();
+        *unsafe { &mut *context.cast::<String>() } = text.to_owned_text();
     }
     let mut answer = String::new();
     ask(&abi::TextOut { context: (&raw mut answer).cast(), put });
@@ -43,7 +43,7 @@ pub fn facts(ask: impl FnOnce(*const abi::FactsOut)) -> Vec<(String, String)> {
     type Facts = Vec<(String, String)>;
     extern "C" fn put(context: *mut c_void, name: Text, value: Text) {
         // SAFETY: the context is the vector below, which outlives the call.
-        unsafe { &mut *context.cast::<Facts>() }.push((name.copied(), value.copied()));
+        unsafe { &mut *context.cast::<Facts>() }.push((name.to_owned_text(), value.to_owned_text()));
     }
     let mut all = Facts::new();
     ask(&abi::FactsOut { context: (&raw mut all).cast(), put });
@@ -53,8 +53,8 @@ pub fn facts(ask: impl FnOnce(*const abi::FactsOut)) -> Vec<(String, String)> {
 /// Calls a function that may fail and keeps what it says then. Costs nothing where it does not fail.
 pub fn attempt<T>(call: impl FnOnce(*const abi::Error) -> T) -> (T, impl FnOnce() -> Error) {
     extern "C" fn put(context: *mut c_void, what: Text, remedy: Text) {
-        let error = Error::new(what.copied());
-        let remedy = remedy.copied();
+        let error = Error::new(what.to_owned_text());
+        let remedy = remedy.to_owned_text();
         let error = if remedy.is_empty() { error } else { error.remedy(remedy) };
         // SAFETY: the context is the option below, which outlives the call.
         *unsafe { &mut *context.cast::<Option<Error>>() } = Some(error);
@@ -65,7 +65,7 @@ pub fn attempt<T>(call: impl FnOnce(*const abi::Error) -> T) -> (T, impl FnOnce(
 }
 
 /// The answer of a function that opens something.
-pub fn done(call: impl FnOnce(*const abi::Error) -> i32) -> Result<()> {
+pub fn check_status(call: impl FnOnce(*const abi::Error) -> i32) -> Result<()> {
     match attempt(call) {
         (abi::ACCEPTED, _) => Ok(()),
         (_, error) => Err(error()),
@@ -73,7 +73,7 @@ pub fn done(call: impl FnOnce(*const abi::Error) -> i32) -> Result<()> {
 }
 
 /// The answer of a send.
-pub fn sent(call: impl FnOnce(*const abi::Error) -> i32) -> Result<Sent> {
+pub fn send_outcome(call: impl FnOnce(*const abi::Error) -> i32) -> Result<Sent> {
     match attempt(call) {
         (abi::ACCEPTED, _) => Ok(Sent::Accepted),
         (abi::BUSY, _) => Ok(Sent::Busy),
@@ -88,7 +88,7 @@ pub fn count(call: impl FnOnce(*const abi::Error) -> i64) -> Result<usize> {
 }
 
 /// Reports to the adapter.
-pub fn tell(out: *const abi::Error, error: &Error) -> i32 {
+pub fn report_error(out: *const abi::Error, error: &Error) -> i32 {
     // SAFETY: the ABI says that `out` is lent for the call.
     let out = unsafe { &*out };
     (out.put)(out.context, Text::lend(&error.what_text()), Text::lend(error.remedy_text().unwrap_or_default()));

@@ -9,7 +9,7 @@ use hopmeter_instrument::spec::{PayloadKind, Wait};
 use hopmeter_instrument::{Error, Result};
 
 use crate::abi::{self, Text};
-use crate::lent::give_on_frame;
+use crate::loan::give_on_frame;
 use crate::pubsub::{CPublisher, CSubscriber, CSubscription};
 use crate::rpc::{CClient, CServer};
 use crate::{calls, text};
@@ -17,7 +17,7 @@ use crate::{calls, text};
 /// A transport that an adapter opened, and what it was told, which it may look at as long as it lives.
 pub struct CTransport {
     raw: calls::Transport,
-    _told: Box<Told>,
+    _setup: Box<OwnedSetup>,
 }
 
 // SAFETY: the ABI says that a transport is called from the threads of all participants.
@@ -28,12 +28,12 @@ unsafe impl Sync for CTransport {}
 type Open = extern "C" fn(*const abi::Setup, *mut calls::Transport, *const abi::Error) -> i32;
 
 /// The setup, at a place that does not move.
-struct Told {
+struct OwnedSetup {
     setup: abi::Setup,
     _settings: Box<abi::Settings>,
 }
 
-impl Told {
+impl OwnedSetup {
     fn new(setup: &Setup) -> Result<Box<Self>> {
         let settings = Box::new(abi::Settings(setup.clone()));
         let kept = &settings.0;
@@ -76,7 +76,7 @@ macro_rules! open {
     ($self:ident, $end:ident, $raw:ident, $owner:ident, $link:ident $(, $more:expr)?) => {{
         let open = $self.calls().$end.ok_or_else(|| Error::unsupported(stringify!($end), &$link.name))?;
         let mut raw = calls::$raw { object: std::ptr::null_mut(), calls: std::ptr::null() };
-        text::done(|error| open($self.raw.object, &lend($link), $($more,)? &mut raw, error))?;
+        text::check_status(|error| open($self.raw.object, &lend($link), $($more,)? &mut raw, error))?;
         Ok($owner::adopt(raw)?)
     }};
 }
@@ -87,13 +87,13 @@ impl CTransport {
     /// # Errors
     /// What the adapter says.
     pub fn open(open: Open, setup: &Setup) -> Result<Self> {
-        let told = Told::new(setup)?;
+        let setup_copy = OwnedSetup::new(setup)?;
         let mut raw = calls::Transport { object: std::ptr::null_mut(), calls: std::ptr::null() };
-        text::done(|error| open(&told.setup, &mut raw, error))?;
+        text::check_status(|error| open(&setup_copy.setup, &mut raw, error))?;
         if raw.object.is_null() || raw.calls.is_null() {
             return Err(Error::new("the adapter opened nothing"));
         }
-        Ok(Self { raw, _told: told })
+        Ok(Self { raw, _setup: setup_copy })
     }
 
     fn calls(&self) -> &'static calls::TransportCalls {
@@ -110,7 +110,7 @@ impl Drop for CTransport {
 
 impl Transport for CTransport {
     fn version(&self) -> Option<String> {
-        Some(text::answered(|out| (self.calls().version)(self.raw.object, out)))
+        Some(text::read_text(|out| (self.calls().version)(self.raw.object, out)))
     }
 
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {

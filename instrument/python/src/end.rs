@@ -30,7 +30,7 @@ impl End {
     }
 
     /// Says which method of which end an exception came from.
-    pub fn raised<T>(&self, py: Python<'_>, method: &str, result: PyResult<T>) -> Result<T> {
+    pub fn map_exception<T>(&self, py: Python<'_>, method: &str, result: PyResult<T>) -> Result<T> {
         result.map_err(|raised| failure(py, &format!("the adapter's {} ({method})", self.what), &raised))
     }
 }
@@ -38,7 +38,7 @@ impl End {
 impl Drop for End {
     fn drop(&mut self) {
         attach(|py| {
-            if let Err(failed) = self.raised(py, "close", self.close.call0(py)) {
+            if let Err(failed) = self.map_exception(py, "close", self.close.call0(py)) {
                 eprintln!("{failed}");
             }
         });

@@ -10,29 +10,29 @@ use pyo3::prelude::*;
 use crate::attach::attach;
 use crate::call::{Known, call2};
 use crate::end::{End, implements};
-use crate::fill::{Sending, not_a_bool};
-use crate::lent::Slot;
-use crate::take::{Detach, Taker, Taking};
+use crate::fill::{SendMethod, not_a_bool};
+use crate::loan::Slot;
+use crate::take::{Detach, TakeCall, Taker};
 
 /// Sends frames through the method of an end that does so.
 struct Sender {
     end: End,
     name: &'static str,
     method: Py<PyAny>,
-    sending: Sending,
+    sending: SendMethod,
 }
 
 impl Sender {
     fn new(py: Python<'_>, end: End, name: &'static str) -> Result<Self> {
         let method = end.method(py, name)?;
-        let sending = end.raised(py, name, Sending::new(py))?;
+        let sending = end.map_exception(py, name, SendMethod::new(py))?;
         Ok(Self { end, name, method, sending })
     }
 
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         attach(|py| {
             let sent = self.sending.send(self.method.bind(py), payload_bytes, fill);
-            self.end.raised(py, self.name, sent)
+            self.end.map_exception(py, self.name, sent)
         })
     }
 }
@@ -53,23 +53,23 @@ impl Poller {
             let take = taker.getattr(py, "take")?;
             Ok(Self { poll, taker, take, timeout: Known::new(py, 0.0)? })
         };
-        end.raised(py, "poll", make())
+        end.map_exception(py, "poll", make())
     }
 
     fn poll(&mut self, py: Python<'_>, timeout: Duration, take: Take<'_>) -> PyResult<usize> {
         // SAFETY: the slot lends it for this call only, so its shorter life is never outlived.
         let take = unsafe { std::mem::transmute::<Take<'_>, Take<'static>>(take) };
-        let mut taking = Taking { take, count: 0 };
+        let mut taking = TakeCall { take, count: 0 };
         let timeout = self.timeout.object(py, timeout.as_secs_f64())?;
         let (poll, take) = (self.poll.bind(py), self.take.bind(py));
         let answer = self.taker.get().slot.lend(&mut taking, || call2(poll, timeout, take))?;
-        counted(&answer, taking.count)
+        check_count(&answer, taking.count)
     }
 }
 
 /// # Errors
 /// When an adapter says that it handed over anything but what it did.
-pub fn counted(answer: &Bound<'_, PyAny>, count: usize) -> PyResult<usize> {
+pub fn check_count(answer: &Bound<'_, PyAny>, count: usize) -> PyResult<usize> {
     if answer.extract::<usize>().is_ok_and(|said| said == count) {
         return Ok(count);
     }
@@ -85,7 +85,7 @@ pub struct PyPublisher {
 impl PyPublisher {
     pub fn new(py: Python<'_>, end: End) -> Result<Self> {
         let forwards = implements(end.object.bind(py), "ForwardingPublisher");
-        let forward = if end.raised(py, "forward", forwards)? { Some(end.method(py, "forward")?) } else { None };
+        let forward = if end.map_exception(py, "forward", forwards)? { Some(end.method(py, "forward")?) } else { None };
         Ok(Self { sender: Sender::new(py, end, "send")?, forward })
     }
 }
@@ -103,15 +103,15 @@ impl Publisher for PyPublisher {
         let native = received.native.and_then(|native| native.downcast_ref::<Py<PyAny>>());
         match (&self.forward, native) {
             (Some(forward), Some(native)) => attach(|py| {
-                let sent = forward.call1(py, (native,)).and_then(|answer| accepted(answer.bind(py)));
-                self.sender.end.raised(py, "forward", sent)
+                let sent = forward.call1(py, (native,)).and_then(|answer| send_outcome(answer.bind(py)));
+                self.sender.end.map_exception(py, "forward", sent)
             }),
             _ => copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill)),
         }
     }
 }
 
-fn accepted(answer: &Bound<'_, PyAny>) -> PyResult<Sent> {
+fn send_outcome(answer: &Bound<'_, PyAny>) -> PyResult<Sent> {
     match answer.extract::<bool>() {
         Ok(true) => Ok(Sent::Accepted),
         Ok(false) => Ok(Sent::Busy),
@@ -136,7 +136,7 @@ impl Subscriber for PySubscriber {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         attach(|py| {
             let polled = self.poller.poll(py, timeout, take);
-            self.end.raised(py, "poll", polled)
+            self.end.map_exception(py, "poll", polled)
         })
     }
 }
@@ -162,7 +162,7 @@ impl Client for PyClient {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         attach(|py| {
             let polled = self.poller.poll(py, timeout, take);
-            self.sender.end.raised(py, "poll", polled)
+            self.sender.end.map_exception(py, "poll", polled)
         })
     }
 }

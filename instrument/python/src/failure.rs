@@ -7,12 +7,12 @@ use pyo3::prelude::*;
 /// (`hopmeter.node.contract.AdapterError`), the words that it was given.
 pub fn failure(py: Python<'_>, doing: &str, raised: &PyErr) -> Error {
     match raised.value(py).getattr("remedy").and_then(|remedy| remedy.extract::<String>()) {
-        Ok(remedy) => told(py, doing, raised).remedy(remedy),
+        Ok(remedy) => adapter_error(py, doing, raised).remedy(remedy),
         Err(_) => Error::new(format!("{doing} raised {}", first_line(raised))).because(traceback(py, raised)),
     }
 }
 
-fn told(py: Python<'_>, doing: &str, raised: &PyErr) -> Error {
+fn adapter_error(py: Python<'_>, doing: &str, raised: &PyErr) -> Error {
     let error = Error::new(format!("{doing}: {}", raised.value(py)));
     match raised.cause(py) {
         Some(cause) => error.because(cause.value(py).to_string()),

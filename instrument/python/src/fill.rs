@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
 use crate::call::{Known, call2};
-use crate::lent::Slot;
+use crate::loan::Slot;
 use crate::view::View;
 
 /// A frame to be written, for one call of `send`, `start` or `reply`.
@@ -28,23 +28,23 @@ impl Filler {
     /// Writes the frame into one writable buffer of 64 + payload_bytes, or into two: header and payload.
     #[pyo3(signature = (frame, payload = None, /))]
     fn fill<'py>(&self, frame: &Bound<'py, PyAny>, payload: Option<&Bound<'py, PyAny>>) -> PyResult<()> {
-        let mut order = self.order.borrow().ok_or_else(out_of_place)?;
+        let mut order = self.order.borrow().ok_or_else(misplaced_call_error)?;
         let order = order.get();
         if order.fill.is_none() {
             return Err(PyRuntimeError::new_err("fill may be called only once for a message"));
         }
         match payload {
-            None => order.fill_whole(&mut View::writable(frame, HEADER_BYTES + order.payload_bytes, "frame")?),
+            None => order.fill_whole(&mut View::for_writing(frame, HEADER_BYTES + order.payload_bytes, "frame")?),
             Some(payload) => order.fill_parts(
-                &mut View::writable(frame, HEADER_BYTES, "header")?,
-                &mut View::writable(payload, order.payload_bytes, "payload")?,
+                &mut View::for_writing(frame, HEADER_BYTES, "header")?,
+                &mut View::for_writing(payload, order.payload_bytes, "payload")?,
             ),
         }
         Ok(())
     }
 }
 
-fn out_of_place() -> PyErr {
+fn misplaced_call_error() -> PyErr {
     PyRuntimeError::new_err("fill belongs to the call it was given to: on the same thread, and not after it returned")
 }
 
@@ -67,13 +67,13 @@ impl Order {
 }
 
 /// Calls an adapter's sending method with a `fill` that is made once.
-pub struct Sending {
+pub struct SendMethod {
     filler: Py<Filler>,
     fill: Py<PyAny>,
     length: Known<usize>,
 }
 
-impl Sending {
+impl SendMethod {
     pub fn new(py: Python<'_>) -> PyResult<Self> {
         let filler = Py::new(py, Filler { order: Slot::default() })?;
         let fill = filler.getattr(py, "fill")?;
@@ -91,11 +91,11 @@ impl Sending {
         let length = self.length.object(method.py(), payload_bytes)?;
         let filler = self.filler.get();
         let answer = filler.order.lend(&mut order, || call2(method, length, self.fill.bind(method.py())))?;
-        sent(&answer, order.fill.is_none())
+        send_outcome(&answer, order.fill.is_none())
     }
 }
 
-fn sent(answer: &Bound<'_, PyAny>, filled: bool) -> PyResult<Sent> {
+fn send_outcome(answer: &Bound<'_, PyAny>, filled: bool) -> PyResult<Sent> {
     match (answer.cast::<PyBool>().map(|accepted| accepted.is_true()), filled) {
         (Ok(true), true) => Ok(Sent::Accepted),
         (Ok(false), _) => Ok(Sent::Busy),

@@ -11,7 +11,7 @@ use pyo3::pyclass_init::PyClassInitializer;
 use pyo3::sync::MutexExt;
 
 use crate::end::End;
-use crate::fill::Sending;
+use crate::fill::SendMethod;
 use crate::server::PyServer;
 use crate::take::{Detach, Reply, request_parts, with_received};
 
@@ -43,7 +43,7 @@ impl FrameGate {
 /// Carries the method `on_request` that adapters call from a thread of their library.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 pub struct RequestGate {
-    pub role: Mutex<Option<(OnRequest, Sending)>>,
+    pub role: Mutex<Option<(OnRequest, SendMethod)>>,
     pub detach: Detach,
 }
 
@@ -71,17 +71,17 @@ impl RequestGate {
 /// A gate whose role can be taken away for good. Waits for a call that is under way, so the interpreter lock must not
 /// be held meanwhile.
 pub trait Gated: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> + Send + Sync {
-    fn shut(&self);
+    fn close(&self);
 }
 
 impl Gated for FrameGate {
-    fn shut(&self) {
+    fn close(&self) {
         drop(self.role.lock().unwrap_or_else(|broken| broken.into_inner()).take());
     }
 }
 
 impl Gated for RequestGate {
-    fn shut(&self) {
+    fn close(&self) {
         drop(self.role.lock().unwrap_or_else(|broken| broken.into_inner()).take());
     }
 }
@@ -90,7 +90,7 @@ impl Gated for RequestGate {
 ///
 /// # Errors
 /// What the adapter raises.
-pub fn called<'py, G: Gated>(
+pub fn open_with_gate<'py, G: Gated>(
     py: Python<'py>,
     gate: G,
     method: &str,
@@ -104,24 +104,24 @@ pub fn called<'py, G: Gated>(
 /// A receiving end that is called.
 ///
 /// The adapter's `close` need not wait for a call that is under way: the gate does, whatever the library promises.
-pub struct Called<G: Gated> {
+pub struct CallbackSubscription<G: Gated> {
     end: Option<End>,
     gate: Py<G>,
     /// What the end was made from; closed after it.
     _server: Option<Box<PyServer>>,
 }
 
-impl<G: Gated> Called<G> {
+impl<G: Gated> CallbackSubscription<G> {
     pub fn new(end: End, gate: Py<G>, server: Option<Box<PyServer>>) -> Self {
         Self { end: Some(end), gate, _server: server }
     }
 }
 
-impl<G: Gated> Subscription for Called<G> {}
+impl<G: Gated> Subscription for CallbackSubscription<G> {}
 
-impl<G: Gated> Drop for Called<G> {
+impl<G: Gated> Drop for CallbackSubscription<G> {
     fn drop(&mut self) {
         drop(self.end.take());
-        self.gate.get().shut();
+        self.gate.get().close();
     }
 }

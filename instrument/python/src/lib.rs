@@ -11,7 +11,7 @@ mod ends;
 mod failure;
 mod fill;
 mod gates;
-mod lent;
+mod loan;
 mod objects;
 mod probes;
 mod server;

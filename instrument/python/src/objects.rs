@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::attach::attach;
 use crate::failure::failure;
-use crate::view::lent_to_write;
+use crate::view::is_frame_writable;
 
 /// The methods of one `Objects`, looked up once.
 struct Methods {
@@ -62,7 +62,7 @@ impl Codec for PyCodec {
 
     fn decode<'a>(&self, payload: &'a [u8]) -> Box<dyn Decoded + 'a> {
         let object = attach(|py| {
-            let decoded = borrowed(py, payload).and_then(|view| self.0.decode.bind(py).call1((view,)));
+            let decoded = memory_view(py, payload).and_then(|view| self.0.decode.bind(py).call1((view,)));
             decoded.map(Bound::unbind).map_err(|raised| failure(py, "decoding the object", &raised))
         });
         Box::new(PyDecoded { object: Some(object), methods: self.0.clone(), payload: PhantomData })
@@ -70,8 +70,8 @@ impl Codec for PyCodec {
 }
 
 /// The payload as a memoryview, which can be written to where the transport's own memory can.
-fn borrowed<'py>(py: Python<'py>, payload: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    let flags = if lent_to_write() { ffi::PyBUF_WRITE } else { ffi::PyBUF_READ };
+fn memory_view<'py>(py: Python<'py>, payload: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    let flags = if is_frame_writable() { ffi::PyBUF_WRITE } else { ffi::PyBUF_READ };
     // SAFETY: the object that is made of it is dropped with `PyDecoded`, before the payload is given back; it is
     // compared and never written to.
     unsafe {

@@ -25,7 +25,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyo3(signature = (core, seconds))]
 fn noise_probe(py: Python<'_>, core: Option<u32>, seconds: f64) -> PyResult<Bound<'_, PyDict>> {
     let duration = duration(seconds)?;
-    let seen = py.detach(|| noise::probe(core, duration)).map_err(refused)?;
+    let seen = py.detach(|| noise::probe(core, duration)).map_err(to_python_error)?;
     let answer = PyDict::new(py);
     answer.set_item("core", seen.core)?;
     answer.set_item("watched_ns", seen.watched_ns)?;
@@ -44,7 +44,7 @@ fn sleep_errors(py: Python<'_>, asked: Vec<(f64, usize)>, core: Option<u32>) -> 
 
 fn sleep_error(py: Python<'_>, core: Option<u32>, seconds: f64, sleeps: usize) -> PyResult<Bound<'_, PyDict>> {
     let duration = duration(seconds)?;
-    let seen = py.detach(|| noise::sleep_error(core, duration, sleeps)).map_err(refused)?;
+    let seen = py.detach(|| noise::sleep_error(core, duration, sleeps)).map_err(to_python_error)?;
     let answer = PyDict::new(py);
     answer.set_item("asked_ns", seen.asked_ns)?;
     answer.set_item("sleeps", seen.sleeps)?;
@@ -68,7 +68,7 @@ fn clock_quality(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 /// folder in which a file of some megabytes may exist for a moment.
 #[pyfunction]
 fn recording_cost(py: Python<'_>, directory: PathBuf) -> PyResult<Bound<'_, PyDict>> {
-    let seen = py.detach(|| cost::measure(&directory)).map_err(refused)?;
+    let seen = py.detach(|| cost::measure(&directory)).map_err(to_python_error)?;
     let answer = PyDict::new(py);
     answer.set_item("clock_ns", seen.clock_ns)?;
     answer.set_item("message_ns", seen.message_ns)?;
@@ -81,6 +81,6 @@ fn duration(seconds: f64) -> PyResult<Duration> {
         .map_err(|cause| pyo3::exceptions::PyValueError::new_err(format!("{seconds} is no time to watch for: {cause}")))
 }
 
-fn refused(error: Error) -> PyErr {
+fn to_python_error(error: Error) -> PyErr {
     PyOSError::new_err(error.to_string())
 }

@@ -10,11 +10,11 @@ use pyo3::prelude::*;
 use crate::attach::attach;
 use crate::call::{Known, call2};
 use crate::end::End;
-use crate::ends::counted;
-use crate::fill::Sending;
-use crate::gates::{Called, RequestGate, called};
-use crate::lent::Slot;
-use crate::take::{Detach, Handler, Handling};
+use crate::ends::check_count;
+use crate::fill::SendMethod;
+use crate::gates::{CallbackSubscription, RequestGate, open_with_gate};
+use crate::loan::Slot;
+use crate::take::{Detach, HandleCall, Handler};
 
 /// The answering end of an rpc link.
 pub struct PyServer {
@@ -22,7 +22,7 @@ pub struct PyServer {
     poll: Py<PyAny>,
     handler: Py<Handler>,
     handle: Py<PyAny>,
-    sending: Sending,
+    sending: SendMethod,
     timeout: Known<f64>,
     detach: Detach,
 }
@@ -33,23 +33,23 @@ impl PyServer {
         let make = || {
             let handler = Py::new(py, Handler { slot: Slot::default(), detach })?;
             let handle = handler.getattr(py, "handle")?;
-            Ok((handler, handle, Sending::new(py)?, Known::new(py, 0.0)?))
+            Ok((handler, handle, SendMethod::new(py)?, Known::new(py, 0.0)?))
         };
-        let (handler, handle, sending, timeout) = end.raised(py, "poll", make())?;
+        let (handler, handle, sending, timeout) = end.map_exception(py, "poll", make())?;
         Ok(Self { end, poll, handler, handle, sending, timeout, detach })
     }
 
     fn poll_attached(&mut self, py: Python<'_>, timeout: Duration, handle: Handle<'_>) -> PyResult<usize> {
         // SAFETY: the slot lends both for this call only, so their shorter lives are never outlived.
         let (handle, sending) = unsafe {
-            let sending = std::mem::transmute::<&mut Sending, &'static mut Sending>(&mut self.sending);
+            let sending = std::mem::transmute::<&mut SendMethod, &'static mut SendMethod>(&mut self.sending);
             (std::mem::transmute::<Handle<'_>, Handle<'static>>(handle), sending)
         };
-        let mut handling = Handling { handle, sending, count: 0 };
+        let mut handling = HandleCall { handle, sending, count: 0 };
         let timeout = self.timeout.object(py, timeout.as_secs_f64())?;
         let slot = &self.handler.get().slot;
         let answer = slot.lend(&mut handling, || call2(self.poll.bind(py), timeout, self.handle.bind(py)))?;
-        counted(&answer, handling.count)
+        check_count(&answer, handling.count)
     }
 }
 
@@ -61,19 +61,19 @@ impl Server for PyServer {
     fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
         attach(|py| {
             let polled = self.poll_attached(py, timeout, handle);
-            self.end.raised(py, "poll", polled)
+            self.end.map_exception(py, "poll", polled)
         })
     }
 
     fn serve(self: Box<Self>, on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         attach(|py| {
-            let sending = self.end.raised(py, "serve", Sending::new(py))?;
+            let sending = self.end.map_exception(py, "serve", SendMethod::new(py))?;
             let gate = RequestGate { role: Mutex::new(Some((on_request, sending))), detach: self.detach };
             let serve = self.end.method(py, "serve")?;
             let what = self.end.what.clone();
-            let served = called(py, gate, "on_request", |on_request| serve.bind(py).call1((on_request,)));
-            let (end, gate) = self.end.raised(py, "serve", served)?;
-            Ok(Box::new(Called::new(End::new(end, what)?, gate, Some(self))) as Box<dyn Subscription>)
+            let served = open_with_gate(py, gate, "on_request", |on_request| serve.bind(py).call1((on_request,)));
+            let (end, gate) = self.end.map_exception(py, "serve", served)?;
+            Ok(Box::new(CallbackSubscription::new(End::new(end, what)?, gate, Some(self))) as Box<dyn Subscription>)
         })
     }
 }

@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 
 use crate::attach::attach;
 use crate::failure::failure;
-use crate::fill::Sending;
-use crate::lent::Slot;
+use crate::fill::SendMethod;
+use crate::loan::Slot;
 use crate::view::View;
 
 /// Whether the interpreter lock is given away while a role has a frame: only where its work may wait, since giving
@@ -48,8 +48,8 @@ pub fn with_received(
     native: Option<Py<PyAny>>,
     role: impl FnOnce(Received<'_>),
 ) -> PyResult<()> {
-    let first = View::readable(frame)?;
-    let second = payload.map(View::readable).transpose()?;
+    let first = View::for_reading(frame)?;
+    let second = payload.map(View::for_reading).transpose()?;
     let received = match &second {
         None => Received::split(first.bytes()),
         Some(second) => Received::parts(first.bytes(), second.bytes()),
@@ -60,12 +60,12 @@ pub fn with_received(
     Ok(())
 }
 
-fn out_of_place(name: &str, end: &str) -> PyErr {
+fn misplaced_call_error(name: &str, end: &str) -> PyErr {
     PyRuntimeError::new_err(format!("{name} belongs to the call of {end} it was given to: same thread, not afterwards"))
 }
 
 /// A role that takes frames while it polls.
-pub struct Taking {
+pub struct TakeCall {
     pub take: Take<'static>,
     pub count: usize,
 }
@@ -73,7 +73,7 @@ pub struct Taking {
 /// Carries the method `take` that adapters are given; one per polled end.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 pub struct Taker {
-    pub slot: Slot<Taking>,
+    pub slot: Slot<TakeCall>,
     pub detach: Detach,
 }
 
@@ -88,7 +88,7 @@ impl Taker {
         native: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let arrived_ns = clock::now_ns();
-        let mut taking = self.slot.borrow().ok_or_else(|| out_of_place("take", "poll"))?;
+        let mut taking = self.slot.borrow().ok_or_else(|| misplaced_call_error("take", "poll"))?;
         let taking = taking.get();
         taking.count += 1;
         with_received(arrived_ns, frame, payload, native, |received| {
@@ -98,16 +98,16 @@ impl Taker {
 }
 
 /// A role that answers requests while it polls.
-pub struct Handling {
+pub struct HandleCall {
     pub handle: Handle<'static>,
-    pub sending: &'static mut Sending,
+    pub sending: &'static mut SendMethod,
     pub count: usize,
 }
 
 /// Carries the method `handle` that adapters are given; one per polled server.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 pub struct Handler {
-    pub slot: Slot<Handling>,
+    pub slot: Slot<HandleCall>,
     pub detach: Detach,
 }
 
@@ -123,8 +123,8 @@ impl Handler {
     ) -> PyResult<()> {
         let arrived_ns = clock::now_ns();
         let (payload, reply) = request_parts(second, third);
-        let mut handling = self.slot.borrow().ok_or_else(|| out_of_place("handle", "poll"))?;
-        let Handling { handle, sending, count } = handling.get();
+        let mut handling = self.slot.borrow().ok_or_else(|| misplaced_call_error("handle", "poll"))?;
+        let HandleCall { handle, sending, count } = handling.get();
         *count += 1;
         let mut replier = Reply { sending, reply: reply.clone().unbind() };
         with_received(arrived_ns, frame, payload, None, |received| {
@@ -145,7 +145,7 @@ pub fn request_parts<'a, 'py>(
 
 /// The adapter's `reply`, for one request.
 pub struct Reply<'a> {
-    pub sending: &'a mut Sending,
+    pub sending: &'a mut SendMethod,
     pub reply: Py<PyAny>,
 }
 

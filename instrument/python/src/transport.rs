@@ -14,7 +14,7 @@ use crate::attach::attach;
 use crate::end::{End, implements};
 use crate::ends::{PyClient, PyPublisher, PySubscriber};
 use crate::failure::failure;
-use crate::gates::{Called, FrameGate, called};
+use crate::gates::{CallbackSubscription, FrameGate, open_with_gate};
 use crate::server::PyServer;
 use crate::take::Detach;
 
@@ -119,7 +119,7 @@ impl PyTransport {
         let opener = object.getattr(method).map_err(|_| Error::unsupported(method, &link.name))?;
         let Link { name, address, receivers } = link.clone();
         let opened = Bound::new(py, PyLink { name, address, receivers }).and_then(|link| open(&opener, link));
-        let (end, more) = self.end.raised(py, &format!("{method} of link {}", link.name), opened)?;
+        let (end, more) = self.end.map_exception(py, &format!("{method} of link {}", link.name), opened)?;
         Ok((End::new(end, format!("{method} of link {}", link.name))?, more))
     }
 
@@ -151,9 +151,9 @@ impl Transport for PyTransport {
         attach(|py| {
             let gate = FrameGate { role: Mutex::new(Some(on_frame)), detach: self.detach };
             let (end, gate) = self.open_end(py, "subscribe", link, |opener, link| {
-                called(py, gate, "on_frame", |on_frame| opener.call1((link, on_frame)))
+                open_with_gate(py, gate, "on_frame", |on_frame| opener.call1((link, on_frame)))
             })?;
-            Ok(Box::new(Called::new(end, gate, None)) as _)
+            Ok(Box::new(CallbackSubscription::new(end, gate, None)) as _)
         })
     }
 
@@ -168,7 +168,7 @@ impl Transport for PyTransport {
     fn facts(&self) -> Vec<(String, String)> {
         let told = attach(|py| {
             let told = self.adapter_facts(py);
-            self.end.raised(py, "facts", told)
+            self.end.map_exception(py, "facts", told)
         });
         let told = told.unwrap_or_else(|failed| vec![("facts".to_owned(), failed.to_string())]);
         self.facts.clone().into_iter().chain(told).collect()

@@ -13,7 +13,7 @@ thread_local! {
 }
 
 /// Whether the memory of the frame that this thread is being handed can be written to.
-pub fn lent_to_write() -> bool {
+pub fn is_frame_writable() -> bool {
     TO_WRITE.get()
 }
 
@@ -26,13 +26,13 @@ pub struct View<'py> {
 impl<'py> View<'py> {
     /// # Errors
     /// `TypeError` or `BufferError`, as the object puts it.
-    pub fn readable(object: &Bound<'py, PyAny>) -> PyResult<Self> {
+    pub fn for_reading(object: &Bound<'py, PyAny>) -> PyResult<Self> {
         Self::get(object, ffi::PyBUF_SIMPLE)
     }
 
     /// # Errors
-    /// As [`View::readable`], also when the bytes are read-only, and when there are not exactly `bytes` of them.
-    pub fn writable(object: &Bound<'py, PyAny>, bytes: usize, part: &str) -> PyResult<Self> {
+    /// As [`View::for_reading`], also when the bytes are read-only, and when there are not exactly `bytes` of them.
+    pub fn for_writing(object: &Bound<'py, PyAny>, bytes: usize, part: &str) -> PyResult<Self> {
         let view = Self::get(object, ffi::PyBUF_WRITABLE)?;
         let given = view.bytes().len();
         if given == bytes {

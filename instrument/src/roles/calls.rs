@@ -8,12 +8,12 @@ use crate::control::Tally;
 use crate::duplex::{DuplexClient, DuplexServer, on_request_frame};
 use crate::error::{Error, Result};
 use crate::frame::Header;
+use crate::listen_limit::Patience;
 use crate::spec::{Rpc, Wait};
-use crate::until::Patience;
 
-use super::ends::{LONGEST_BLOCK, Lent, listen, pump, until_drained};
+use super::ends::{LONGEST_BLOCK, Loan, listen, new_deadline, pump};
 use super::server::{Answerer, Onward};
-use super::{Desk, OpenEnds};
+use super::{OpenEnds, RoleContext};
 
 /// The asking end, half open: what it binds exists, what it connects does not yet.
 pub struct ClientEnd {
@@ -26,10 +26,10 @@ impl ClientEnd {
     ///
     /// # Errors
     /// What the adapter says.
-    pub fn bind(desk: &Desk<'_>, id: &str, bound: &mut BTreeMap<String, String>) -> Result<Self> {
-        let requests = match desk.spec.rpc {
+    pub fn bind(context: &RoleContext<'_>, id: &str, bound: &mut BTreeMap<String, String>) -> Result<Self> {
+        let requests = match context.spec.rpc {
             Rpc::Native => None,
-            Rpc::Duplex => Some(bind_publisher(desk, format!("{id}.request"), bound)?),
+            Rpc::Duplex => Some(bind_publisher(context, format!("{id}.request"), bound)?),
         };
         Ok(Self { id: id.to_owned(), requests })
     }
@@ -38,11 +38,11 @@ impl ClientEnd {
     ///
     /// # Errors
     /// What the adapter says.
-    pub fn connect(self, desk: &Desk<'_>) -> Result<Box<dyn Client>> {
+    pub fn connect(self, context: &RoleContext<'_>) -> Result<Box<dyn Client>> {
         match self.requests {
-            None => desk.transport.client(&desk.link_to_connect(&self.id)?),
+            None => context.transport.client(&context.link_to_connect(&self.id)?),
             Some(requests) => {
-                let replies = desk.transport.subscriber(&desk.link_to_connect(&format!("{}.reply", self.id))?)?;
+                let replies = context.transport.subscriber(&context.link_to_connect(&format!("{}.reply", self.id))?)?;
                 Ok(Box::new(DuplexClient { requests, replies }))
             }
         }
@@ -60,38 +60,38 @@ impl ServerEnd {
     ///
     /// # Errors
     /// What the adapter says.
-    pub fn bind(desk: &Desk<'_>, id: &str, bound: &mut BTreeMap<String, String>) -> Result<Self> {
-        match desk.spec.rpc {
+    pub fn bind(context: &RoleContext<'_>, id: &str, bound: &mut BTreeMap<String, String>) -> Result<Self> {
+        match context.spec.rpc {
             Rpc::Native => {
-                let server = desk.transport.server(&desk.link_to_bind(id)?)?;
+                let server = context.transport.server(&context.link_to_bind(id)?)?;
                 bound.insert(id.to_owned(), server.address());
                 Ok(Self::Native(server))
             }
             Rpc::Duplex => {
-                let replies = bind_publisher(desk, format!("{id}.reply"), bound)?;
+                let replies = bind_publisher(context, format!("{id}.reply"), bound)?;
                 Ok(Self::Duplex { id: id.to_owned(), replies })
             }
         }
     }
 
-    fn connect(self, desk: &Desk<'_>) -> Result<Box<dyn Server>> {
+    fn connect(self, context: &RoleContext<'_>) -> Result<Box<dyn Server>> {
         match self {
             Self::Native(server) => Ok(server),
             Self::Duplex { id, replies } => {
-                let requests = desk.transport.subscriber(&request_link(desk, &id)?)?;
+                let requests = context.transport.subscriber(&request_link(context, &id)?)?;
                 Ok(Box::new(DuplexServer { requests, replies }))
             }
         }
     }
 
-    fn serve(self, desk: &Desk<'_>, mut lent: Lent<Answerer>) -> Result<Box<dyn Subscription>> {
+    fn serve(self, context: &RoleContext<'_>, mut loan: Loan<Answerer>) -> Result<Box<dyn Subscription>> {
         let on_request = Box::new(move |received: Received<'_>, replier: &mut dyn Replier| {
-            lent.get().answer(received, replier);
+            loan.get().answer(received, replier);
         });
         match self {
             Self::Native(server) => server.serve(on_request),
             Self::Duplex { id, replies } => {
-                desk.transport.subscribe(&request_link(desk, &id)?, on_request_frame(on_request, replies))
+                context.transport.subscribe(&request_link(context, &id)?, on_request_frame(on_request, replies))
             }
         }
     }
@@ -100,24 +100,24 @@ impl ServerEnd {
     ///
     /// # Errors
     /// When the transport fails.
-    pub fn run(self, desk: &Desk<'_>, mut answerer: Answerer) -> Result<(Tally, OpenEnds)> {
-        let until = answerer.until();
-        if desk.wait() == Wait::Callback {
-            let (lent, returned) = Lent::new(answerer);
-            let subscription = self.serve(desk, lent)?;
-            desk.say_ready();
-            listen(desk, &until, || {
-                until.sleep();
+    pub fn run(self, context: &RoleContext<'_>, mut answerer: Answerer) -> Result<(Tally, OpenEnds)> {
+        let limit = answerer.limit();
+        if context.wait() == Wait::Callback {
+            let (loan, returned) = Loan::new(answerer);
+            let subscription = self.serve(context, loan)?;
+            context.report_ready();
+            listen(context, &limit, || {
+                limit.sleep();
                 Ok(())
             })?;
             drop(subscription);
             let home = returned.recv_timeout(Duration::from_secs(10));
             return home.map_err(|_| Error::new("the transport kept its callback after it was closed"))?.settle(None);
         }
-        let mut server = self.connect(desk)?;
-        desk.say_ready();
-        listen(desk, &until, || {
-            pump(desk.wait(), &until, |timeout| {
+        let mut server = self.connect(context)?;
+        context.report_ready();
+        listen(context, &limit, || {
+            pump(context.wait(), &limit, |timeout| {
                 server.poll(timeout, &mut |received, replier| answerer.answer(received, replier))
             })
         })?;
@@ -125,12 +125,16 @@ impl ServerEnd {
     }
 }
 
-fn request_link(desk: &Desk<'_>, id: &str) -> Result<Link> {
-    desk.link_to_connect(&format!("{id}.request"))
+fn request_link(context: &RoleContext<'_>, id: &str) -> Result<Link> {
+    context.link_to_connect(&format!("{id}.request"))
 }
 
-fn bind_publisher(desk: &Desk<'_>, id: String, bound: &mut BTreeMap<String, String>) -> Result<Box<dyn Publisher>> {
-    let publisher = desk.transport.publisher(&desk.link_to_bind(&id)?)?;
+fn bind_publisher(
+    context: &RoleContext<'_>,
+    id: String,
+    bound: &mut BTreeMap<String, String>,
+) -> Result<Box<dyn Publisher>> {
+    let publisher = context.transport.publisher(&context.link_to_bind(&id)?)?;
     bound.insert(id, publisher.address());
     Ok(publisher)
 }
@@ -139,16 +143,16 @@ fn bind_publisher(desk: &Desk<'_>, id: String, bound: &mut BTreeMap<String, Stri
 ///
 /// # Errors
 /// See [`super::take`].
-pub fn run_relay(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
-    let (Some(from), Some(to)) = (desk.me.inputs.first(), desk.me.outputs.first()) else {
+pub fn run_relay(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
+    let (Some(from), Some(to)) = (context.me.inputs.first(), context.me.outputs.first()) else {
         return Err(Error::new("a relay needs a link it serves and one it calls"));
     };
     let mut bound = BTreeMap::new();
-    let server = ServerEnd::bind(desk, from, &mut bound)?;
-    let client = ClientEnd::bind(desk, to, &mut bound)?;
-    desk.say_bound(bound);
-    let onward = Onward { client: client.connect(desk)?, wait: desk.wait(), patience: desk.spec.patience() };
-    server.run(desk, Answerer::new(desk, until_drained(desk.spec.drain_ns), Some(onward))?)
+    let server = ServerEnd::bind(context, from, &mut bound)?;
+    let client = ClientEnd::bind(context, to, &mut bound)?;
+    context.report_bound(bound);
+    let onward = Onward { client: client.connect(context)?, wait: context.wait(), patience: context.spec.patience() };
+    server.run(context, Answerer::new(context, new_deadline(context.spec.drain_ns), Some(onward))?)
 }
 
 /// Polls a client until the reply to `seq` has been handed to `take`, or patience is over; false then.
@@ -163,7 +167,7 @@ pub fn await_reply(
     mut take: impl FnMut(&Received<'_>),
 ) -> Result<bool> {
     let mut come = false;
-    while let Some(left) = patience.left(LONGEST_BLOCK) {
+    while let Some(left) = patience.time_left(LONGEST_BLOCK) {
         let timeout = if wait == Wait::Spin { Duration::ZERO } else { left };
         client.poll(timeout, &mut |received| {
             take(&received);
@@ -173,7 +177,7 @@ pub fn await_reply(
         if come {
             return Ok(true);
         }
-        patience.looked_in_vain();
+        patience.count_empty_look();
     }
     Ok(false)
 }

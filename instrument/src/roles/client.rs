@@ -8,39 +8,39 @@ use crate::contract::Client;
 use crate::control::Tally;
 use crate::error::{Error, Result};
 use crate::frame::{Header, flags};
+use crate::listen_limit::Patience;
 use crate::recorder::{NONE_NS, Record, Recorder};
 use crate::spec::Wait;
-use crate::until::Patience;
 
 use super::calls::{ClientEnd, await_reply};
 use super::emit::{Emitter, Offered, Stamps};
-use super::ends::until_drained;
-use super::gate::{Arrival, Gate};
-use super::schedule::{Call, Schedule};
-use super::{Desk, OpenEnds};
+use super::ends::new_deadline;
+use super::intake::{Arrival, Intake};
+use super::message_loop::{Call, MessageLoop};
+use super::{OpenEnds, RoleContext};
 
 /// Takes the role of a client with one call under way at a time.
 ///
 /// # Errors
 /// See [`super::take`].
-pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
-    let id = desk.me.outputs.first().ok_or_else(|| Error::new("a client needs a link to call"))?;
+pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
+    let id = context.me.outputs.first().ok_or_else(|| Error::new("a client needs a link to call"))?;
     let mut bound = BTreeMap::new();
-    let end = ClientEnd::bind(desk, id, &mut bound)?;
-    desk.say_bound(bound);
-    let mut asker = Asker::new(desk, end.connect(desk)?);
-    let mut recorder = desk.recorder()?;
-    desk.say_ready();
-    desk.prove(|probe| asker.probe(probe))?;
-    let tally = measure(desk, &mut asker, &mut recorder)?;
+    let end = ClientEnd::bind(context, id, &mut bound)?;
+    context.report_bound(bound);
+    let mut asker = Asker::new(context, end.connect(context)?);
+    let mut recorder = context.recorder()?;
+    context.report_ready();
+    context.prove_flow(|probe| asker.probe(probe))?;
+    let tally = measure(context, &mut asker, &mut recorder)?;
     recorder.finish()?;
     Ok((tally, vec![Box::new(asker.client)]))
 }
 
-fn measure(desk: &Desk<'_>, asker: &mut Asker, recorder: &mut Recorder) -> Result<Tally> {
+fn measure(context: &RoleContext<'_>, asker: &mut Asker, recorder: &mut Recorder) -> Result<Tally> {
     let mut limit_reached = false;
-    let schedule = Schedule::new(desk, desk.stage.wait_for_go());
-    let spun_ns = schedule.run(desk, |call| {
+    let message_loop = MessageLoop::new(context, context.phase.wait_for_go());
+    let spun_ns = message_loop.run(context, |call| {
         limit_reached = call.cut_short;
         let record = asker.ask(call)?;
         if call.is_sample() {
@@ -49,7 +49,7 @@ fn measure(desk: &Desk<'_>, asker: &mut Asker, recorder: &mut Recorder) -> Resul
         Ok(asker.lead_ns())
     })?;
     let pacing_ns = spun_ns + asker.emitter.spun_ns();
-    Ok(Tally { unrecorded: recorder.unrecorded(), limit_reached, pacing_ns, ..asker.gate.tally.clone() })
+    Ok(Tally { unrecorded: recorder.unrecorded_count(), limit_reached, pacing_ns, ..asker.intake.tally.clone() })
 }
 
 /// When a request was sent, and when its reply arrived and was decoded.
@@ -58,17 +58,17 @@ type Asked = (Stamps, Option<(i64, i64)>);
 /// One client end and all it takes to ask with it.
 pub struct Asker {
     pub client: Box<dyn Client>,
-    pub gate: Gate,
+    pub intake: Intake,
     emitter: Emitter,
     wait: Wait,
     patience: Duration,
 }
 
 impl Asker {
-    pub fn new(desk: &Desk<'_>, client: Box<dyn Client>) -> Self {
-        let gate = Gate::last(desk, until_drained(desk.spec.drain_ns));
-        let (wait, patience) = (desk.wait(), desk.spec.patience());
-        Self { client, gate, emitter: Emitter::new(desk), wait, patience }
+    pub fn new(context: &RoleContext<'_>, client: Box<dyn Client>) -> Self {
+        let intake = Intake::last(context, new_deadline(context.spec.drain_ns));
+        let (wait, patience) = (context.wait(), context.spec.patience());
+        Self { client, intake, emitter: Emitter::new(context), wait, patience }
     }
 
     /// See [`Emitter::lead_ns`].
@@ -82,7 +82,7 @@ impl Asker {
     /// When the transport fails.
     pub fn probe(&mut self, probe: u64) -> Result<()> {
         if let Some(header) = self.try_probe(probe)? {
-            self.gate.say_probed(&header);
+            self.intake.say_probed(&header);
         }
         Ok(())
     }
@@ -110,8 +110,8 @@ impl Asker {
             record = Record { sent_ns, encoded_ns, arrived_ns, decoded_ns, ..record };
         }
         if call.is_sample() {
-            self.gate.tally.sent += u64::from(asked.is_some());
-            self.gate.tally.abandoned += u64::from(asked.is_none());
+            self.intake.tally.sent += u64::from(asked.is_some());
+            self.intake.tally.abandoned += u64::from(asked.is_none());
         }
         Ok(record)
     }
@@ -119,17 +119,18 @@ impl Asker {
     /// Sends a request and waits for its reply: nothing where it was refused to the end.
     fn exchange(&mut self, header: Header, patience: Duration) -> Result<Option<Asked>> {
         let client = self.client.as_mut();
-        let offered = self.emitter.offer(header, &mut self.gate.tally.busy, |bytes, fill| client.start(bytes, fill))?;
+        let offered =
+            self.emitter.offer(header, &mut self.intake.tally.busy, |bytes, fill| client.start(bytes, fill))?;
         let Offered::Sent(stamps) = offered else { return Ok(None) };
-        let gate = &mut self.gate;
+        let intake = &mut self.intake;
         let mut came = None;
         await_reply(client, self.wait, Patience::new(patience), header.seq, |reply| {
-            let Some(arrival) = gate.admit(reply) else { return };
+            let Some(arrival) = intake.admit(reply) else { return };
             if arrival.header.seq == header.seq && arrival.header.is_sample() == header.is_sample() {
                 let Arrival { arrived_ns, decoded_ns, .. } = arrival;
                 came.get_or_insert((arrived_ns, decoded_ns));
             }
-            gate.count(&arrival, reply);
+            intake.count(&arrival, reply);
         })?;
         Ok(Some((stamps, came)))
     }

@@ -13,7 +13,7 @@ use crate::payload::{self, Content};
 use crate::recorder::NONE_NS;
 use crate::spec::{Spec, Touch};
 
-use super::Desk;
+use super::RoleContext;
 
 /// How often a refused message is offered again at once, before the offers are spaced.
 const EAGER_OFFERS: u32 = 64;
@@ -62,16 +62,16 @@ pub enum Offered {
 }
 
 impl Emitter {
-    pub fn new(desk: &Desk<'_>) -> Self {
-        let spec: &Spec = desk.spec;
+    pub fn new(context: &RoleContext<'_>) -> Self {
+        let spec: &Spec = context.spec;
         Self {
-            run: desk.run,
-            flow: desk.me.flow,
+            run: context.run,
+            flow: context.me.flow,
             payload_bytes: spec.payload_bytes,
-            content: desk.content.clone(),
+            content: context.content.clone(),
             always_write: spec.touch != Touch::None,
             always_checksum: spec.checksum,
-            codec: desk.codec.clone(),
+            codec: context.codec.clone(),
             busy_ns: spec.busy_ns,
             lead_ns: Cell::new(0),
             spun_ns: Cell::new(0),
@@ -131,15 +131,15 @@ impl Emitter {
         let sent_ns = clock::now_ns();
         let object = codec.encode()?;
         let encoded_ns = clock::now_ns();
-        let bytes = self.fitting(object.bytes()?)?;
+        let bytes = self.check_length(object.bytes()?)?;
         let header = Header { sent_ns, length: bytes as u64, ..header };
         let (mut written, mut refused) = (Ok(()), 0);
-        let accepted = insist(self.busy_ns, &mut refused, || {
+        let accepted = offer_until_accepted(self.busy_ns, &mut refused, || {
             let mut write = |frame: FrameMut<'_>| {
                 header.write(frame.header);
                 written = object.write(frame.payload);
             };
-            send(bytes, Fill::copying(&mut write))
+            send(bytes, Fill::copied_message(&mut write))
         })?;
         written?;
         *busy += if header.is_sample() { refused } else { 0 };
@@ -147,7 +147,7 @@ impl Emitter {
     }
 
     /// The ends were opened for payloads of one length.
-    fn fitting(&self, bytes: usize) -> Result<usize> {
+    fn check_length(&self, bytes: usize) -> Result<usize> {
         if bytes == self.payload_bytes {
             return Ok(bytes);
         }
@@ -163,10 +163,10 @@ impl Emitter {
         mut send: impl FnMut(usize, Fill<'_>) -> Result<Sent>,
     ) -> Result<Offered> {
         let (sent_ns, mut refused) = (Cell::new(0), 0);
-        let accepted = insist(self.busy_ns, &mut refused, || {
+        let accepted = offer_until_accepted(self.busy_ns, &mut refused, || {
             let begun_ns = if self.is_early() { clock::now_ns() } else { 0 };
             let mut write = |frame: FrameMut<'_>| self.write(header, frame, begun_ns);
-            send(self.payload_bytes, Fill::stamping(&mut write, &sent_ns))
+            send(self.payload_bytes, Fill::new_message(&mut write, &sent_ns))
         })?;
         *busy += if header.is_sample() { refused } else { 0 };
         let stamps = Stamps { sent_ns: sent_ns.get(), encoded_ns: NONE_NS };
@@ -202,7 +202,7 @@ impl Emitter {
         if self.always_write || !header.is(flags::CHECKSUM) {
             self.lead_ns.set(took_ns + took_ns / 4 + LEAD_MARGIN_NS);
         }
-        let spun_ns = clock::spun_until(header.intended_ns, ready_ns);
+        let spun_ns = clock::spin_until_counting(header.intended_ns, ready_ns);
         self.spun_ns.set(self.spun_ns.get() + if header.is_sample() { spun_ns } else { 0 });
     }
 }
@@ -212,7 +212,7 @@ impl Emitter {
 /// # Errors
 /// When the transport fails.
 #[inline]
-pub fn insist(busy_ns: i64, busy: &mut u64, mut send: impl FnMut() -> Result<Sent>) -> Result<bool> {
+pub fn offer_until_accepted(busy_ns: i64, busy: &mut u64, mut send: impl FnMut() -> Result<Sent>) -> Result<bool> {
     if send()? == Sent::Accepted {
         return Ok(true);
     }

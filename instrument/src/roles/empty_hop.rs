@@ -13,10 +13,10 @@ use crate::frame::{Header, flags};
 use crate::pacer::Pacer;
 use crate::spec::Wait;
 
-use super::Desk;
+use super::RoleContext;
 use super::emit::Emitter;
-use super::ends::until_drained;
-use super::gate::Gate;
+use super::ends::new_deadline;
+use super::intake::Intake;
 
 /// How many messages are sent; the first are warm-up.
 const HOPS: u64 = 20;
@@ -29,46 +29,46 @@ const LOWEST_RATE_HZ: f64 = 9.0;
 ///
 /// # Errors
 /// When the empty transport or the emitter fails.
-pub fn measure(desk: &Desk<'_>) -> Result<Option<i64>> {
-    if !applies(desk) {
+pub fn measure(context: &RoleContext<'_>) -> Result<Option<i64>> {
+    if !applies(context) {
         return Ok(None);
     }
-    let transport = (desk.open_empty)()?;
+    let transport = (context.open_empty)()?;
     let link = Link { name: "empty".to_owned(), address: String::new(), receivers: 1 };
     let took_ns = Arc::new(Mutex::new(Vec::with_capacity(HOPS as usize)));
-    let subscription = transport.subscribe(&link, receiver(desk, took_ns.clone()))?;
-    send_all(desk, transport.publisher(&link)?.as_mut())?;
+    let subscription = transport.subscribe(&link, receiver(context, took_ns.clone()))?;
+    send_all(context, transport.publisher(&link)?.as_mut())?;
     drop(subscription);
     let took_ns = std::mem::take(&mut *took_ns.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(median(took_ns.get(WARMUP_HOPS..).unwrap_or_default()))
 }
 
-fn applies(desk: &Desk<'_>) -> bool {
-    let pace = &desk.spec.pace;
+fn applies(context: &RoleContext<'_>) -> bool {
+    let pace = &context.spec.pace;
     let is_paced = pace.kind.is_spaced() && pace.rate_hz >= LOWEST_RATE_HZ;
-    let is_called = desk.spec.participants.iter().any(|other| {
-        let waits = other.wait.unwrap_or(desk.spec.wait);
-        waits == Wait::Callback && other.inputs.iter().any(|id| desk.me.outputs.contains(id))
+    let is_called = context.spec.participants.iter().any(|other| {
+        let waits = other.wait.unwrap_or(context.spec.wait);
+        waits == Wait::Callback && other.inputs.iter().any(|id| context.me.outputs.contains(id))
     });
-    is_paced && is_called && desk.codec.is_none()
+    is_paced && is_called && context.codec.is_none()
 }
 
 /// What every receiver does up to the stamp, and notes how long the frame took.
-fn receiver(desk: &Desk<'_>, took_ns: Arc<Mutex<Vec<i64>>>) -> OnFrame {
-    let mut gate = Gate::new(desk, until_drained(desk.spec.drain_ns));
+fn receiver(context: &RoleContext<'_>, took_ns: Arc<Mutex<Vec<i64>>>) -> OnFrame {
+    let mut intake = Intake::new(context, new_deadline(context.spec.drain_ns));
     OnFrame::new(move |received: Received<'_>| {
-        let Some(arrival) = gate.admit(&received) else { return };
+        let Some(arrival) = intake.admit(&received) else { return };
         let Header { sent_ns, .. } = arrival.header;
         took_ns.lock().unwrap_or_else(PoisonError::into_inner).push(arrival.arrived_ns - sent_ns);
     })
 }
 
-fn send_all(desk: &Desk<'_>, publisher: &mut dyn Publisher) -> Result<()> {
-    let emitter = Emitter::new(desk);
-    let mut pacer = Pacer::new(desk.spec.pace, clock::now_ns() + 1_000_000);
+fn send_all(context: &RoleContext<'_>, publisher: &mut dyn Publisher) -> Result<()> {
+    let emitter = Emitter::new(context);
+    let mut pacer = Pacer::new(context.spec.pace, clock::now_ns() + 1_000_000);
     for seq in 0..HOPS {
         let due_ns = pacer.next_ns().unwrap_or_else(clock::now_ns);
-        pacer.wait_for(due_ns - emitter.lead_ns());
+        pacer.wait_until(due_ns - emitter.lead_ns());
         let header = emitter.header(seq, flags::WARMUP, due_ns);
         emitter.offer(header, &mut 0, |bytes, fill| publisher.send(bytes, fill))?;
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::contract::{Link, OnFrame, Received, Subscriber, Subscription, Transport};
 use crate::error::{Error, Result};
+use crate::listen_limit::ListenLimit;
 use crate::spec::Wait;
-use crate::until::Until;
 
 /// How often a spinning receiver looks before it reads the clock again.
 const LOOKS_PER_CLOCK: usize = 64;
@@ -37,9 +37,9 @@ impl<T: Taker> Inbox<T> {
         match wait {
             Wait::Spin | Wait::Block => Ok(Self::Pull { subscriber: transport.subscriber(link)?, taker }),
             Wait::Callback => {
-                let (mut lent, returned) = Lent::new(taker);
+                let (mut loan, returned) = Loan::new(taker);
                 let subscription =
-                    transport.subscribe(link, OnFrame::new(move |received| lent.get().take(received)))?;
+                    transport.subscribe(link, OnFrame::new(move |received| loan.get().take(received)))?;
                 Ok(Self::Push { subscription, returned })
             }
         }
@@ -49,14 +49,14 @@ impl<T: Taker> Inbox<T> {
     ///
     /// # Errors
     /// When the transport fails.
-    pub fn run(self, wait: Wait, until: &Until) -> Result<(T, Option<Box<dyn Subscriber>>)> {
+    pub fn run(self, wait: Wait, limit: &ListenLimit) -> Result<(T, Option<Box<dyn Subscriber>>)> {
         match self {
             Self::Pull { mut subscriber, mut taker } => {
-                pump(wait, until, |timeout| subscriber.poll(timeout, &mut |received| taker.take(received)))?;
+                pump(wait, limit, |timeout| subscriber.poll(timeout, &mut |received| taker.take(received)))?;
                 Ok((taker, Some(subscriber)))
             }
             Self::Push { subscription, returned } => {
-                until.sleep();
+                limit.sleep();
                 drop(subscription);
                 let taker = returned.recv_timeout(Duration::from_secs(10)).map_err(|_| {
                     Error::new("the transport kept its callback after the subscription was closed")
@@ -69,8 +69,8 @@ impl<T: Taker> Inbox<T> {
 }
 
 /// Polls until the time is up.
-pub fn pump(wait: Wait, until: &Until, mut poll: impl FnMut(Duration) -> Result<usize>) -> Result<()> {
-    while let Some(left) = until.left(LONGEST_BLOCK) {
+pub fn pump(wait: Wait, limit: &ListenLimit, mut poll: impl FnMut(Duration) -> Result<usize>) -> Result<()> {
+    while let Some(left) = limit.time_left(LONGEST_BLOCK) {
         if wait == Wait::Spin {
             for _ in 0..LOOKS_PER_CLOCK {
                 poll(Duration::ZERO)?;
@@ -89,12 +89,12 @@ pub fn pump(wait: Wait, until: &Until, mut poll: impl FnMut(Duration) -> Result<
 }
 
 /// A taker that lives in a callback and comes back when the callback is dropped.
-pub struct Lent<T: Send> {
+pub struct Loan<T: Send> {
     taker: ManuallyDrop<T>,
     home: SyncSender<T>,
 }
 
-impl<T: Send> Lent<T> {
+impl<T: Send> Loan<T> {
     pub fn new(taker: T) -> (Self, Receiver<T>) {
         let (home, returned) = sync_channel(1);
         (Self { taker: ManuallyDrop::new(taker), home }, returned)
@@ -106,7 +106,7 @@ impl<T: Send> Lent<T> {
     }
 }
 
-impl<T: Send> Drop for Lent<T> {
+impl<T: Send> Drop for Loan<T> {
     fn drop(&mut self) {
         // SAFETY: this is the only place that takes it, and nobody looks at it after it was dropped.
         let taker = unsafe { ManuallyDrop::take(&mut self.taker) };
@@ -115,24 +115,28 @@ impl<T: Send> Drop for Lent<T> {
 }
 
 /// A deadline for a receiver that starts to listen before `go`.
-pub fn until_drained(drain_ns: i64) -> Arc<Until> {
-    Arc::new(Until::forever(drain_ns))
+pub fn new_deadline(drain_ns: i64) -> Arc<ListenLimit> {
+    Arc::new(ListenLimit::without_deadline(drain_ns))
 }
 
 /// Runs a receiver while a second thread waits for `go` and sets the deadline.
 ///
 /// # Errors
 /// What `receive` answers.
-pub fn listen<R>(desk: &super::Desk<'_>, until: &Until, receive: impl FnOnce() -> Result<R>) -> Result<R> {
+pub fn listen<R>(
+    context: &super::RoleContext<'_>,
+    limit: &ListenLimit,
+    receive: impl FnOnce() -> Result<R>,
+) -> Result<R> {
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            if let Some(start_ns) = desk.stage.wait_for_go_or(|| until.is_over()) {
-                until.at_most(desk.last_deadline_ns(start_ns));
+            if let Some(start_ns) = context.phase.wait_for_go_or(|| limit.is_over()) {
+                limit.limit_to(context.last_deadline_ns(start_ns));
             }
         });
         let received = receive();
-        until.at_most(0);
-        desk.stage.wake();
+        limit.limit_to(0);
+        context.phase.wake();
         received
     })
 }

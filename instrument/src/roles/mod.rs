@@ -2,20 +2,20 @@
 
 mod calls;
 mod client;
-mod desk;
 mod emit;
 mod empty_hop;
 mod ends;
-mod gate;
+mod intake;
+mod message_loop;
 mod relay;
+mod role_context;
 mod scatter;
-mod schedule;
 mod server;
 mod sink;
 mod source;
 mod work;
 
-pub use desk::{Desk, Progress};
+pub use role_context::{Progress, RoleContext};
 
 use crate::control::Tally;
 use crate::error::{Error, Result};
@@ -25,15 +25,15 @@ use crate::spec::{Pattern, RoleKind};
 ///
 /// # Errors
 /// When an end cannot be opened, the transport fails, or the samples cannot be written.
-pub fn take(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
-    match (desk.me.role, desk.spec.pattern) {
-        (RoleKind::Source, Pattern::Pubsub) => source::run(desk),
-        (RoleKind::Relay, Pattern::Pubsub) => relay::run(desk),
-        (RoleKind::Sink, Pattern::Pubsub) => sink::run(desk),
-        (RoleKind::Client, Pattern::Rpc) => client::run(desk),
-        (RoleKind::Client, Pattern::Scatter) => scatter::run(desk),
-        (RoleKind::Relay, Pattern::Rpc) => calls::run_relay(desk),
-        (RoleKind::Server, Pattern::Rpc | Pattern::Scatter) => server::run(desk),
+pub fn take(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
+    match (context.me.role, context.spec.pattern) {
+        (RoleKind::Source, Pattern::Pubsub) => source::run(context),
+        (RoleKind::Relay, Pattern::Pubsub) => relay::run(context),
+        (RoleKind::Sink, Pattern::Pubsub) => sink::run(context),
+        (RoleKind::Client, Pattern::Rpc) => client::run(context),
+        (RoleKind::Client, Pattern::Scatter) => scatter::run(context),
+        (RoleKind::Relay, Pattern::Rpc) => calls::run_relay(context),
+        (RoleKind::Server, Pattern::Rpc | Pattern::Scatter) => server::run(context),
         (role, pattern) => Err(Error::new(format!("there is no role {role:?} in the pattern {pattern:?}"))),
     }
 }

@@ -13,24 +13,24 @@ use crate::spec::Asking;
 
 use super::calls::ClientEnd;
 use super::client::Asker;
-use super::schedule::{Call, Schedule};
-use super::{Desk, OpenEnds};
+use super::message_loop::{Call, MessageLoop};
+use super::{OpenEnds, RoleContext};
 
 /// Takes the role of a client that asks several servers at once.
 ///
 /// # Errors
 /// See [`super::take`].
-pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
+pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let mut bound = BTreeMap::new();
-    let ends: Result<Vec<_>> = desk.me.outputs.iter().map(|id| ClientEnd::bind(desk, id, &mut bound)).collect();
+    let ends: Result<Vec<_>> = context.me.outputs.iter().map(|id| ClientEnd::bind(context, id, &mut bound)).collect();
     let ends = ends?;
-    desk.say_bound(bound);
-    let askers: Result<Vec<_>> = ends.into_iter().map(|end| Ok(Asker::new(desk, end.connect(desk)?))).collect();
+    context.report_bound(bound);
+    let askers: Result<Vec<_>> = ends.into_iter().map(|end| Ok(Asker::new(context, end.connect(context)?))).collect();
     let mut askers = askers?;
-    let mut recorder = desk.recorder()?;
-    desk.say_ready();
-    desk.prove(|probe| probe_all(&mut askers, probe))?;
-    let (tally, askers) = measure(desk, askers, &mut recorder)?;
+    let mut recorder = context.recorder()?;
+    context.report_ready();
+    context.prove_flow(|probe| probe_all(&mut askers, probe))?;
+    let (tally, askers) = measure(context, askers, &mut recorder)?;
     recorder.finish()?;
     Ok((tally, askers.into_iter().map(|asker| Box::new(asker.client) as _).collect()))
 }
@@ -45,7 +45,7 @@ fn probe_all(askers: &mut [Asker], probe: u64) -> Result<()> {
         }
     }
     if let (Some(asker), Some(header)) = (askers.first(), proved) {
-        asker.gate.say_probed(&header);
+        asker.intake.say_probed(&header);
     }
     Ok(())
 }
@@ -56,21 +56,21 @@ struct Lane {
     records: Receiver<Result<Record>>,
 }
 
-fn measure(desk: &Desk<'_>, askers: Vec<Asker>, recorder: &mut Recorder) -> Result<(Tally, Vec<Asker>)> {
-    let start_ns = desk.stage.wait_for_go();
+fn measure(context: &RoleContext<'_>, askers: Vec<Asker>, recorder: &mut Recorder) -> Result<(Tally, Vec<Asker>)> {
+    let start_ns = context.phase.wait_for_go();
     let (mut limit_reached, mut pacing_ns) = (false, 0);
     let askers = std::thread::scope(|scope| -> Result<Vec<Asker>> {
         let mut lanes = Vec::new();
         let mut threads = Vec::new();
         for (index, asker) in askers.into_iter().enumerate() {
             let (calls, to_make) = sync_channel(1);
-            let (made, records) = sync_channel(1);
-            threads.push(scope.spawn(move || serve_lane(asker, index as u32, &to_make, &made)));
+            let (results, records) = sync_channel(1);
+            threads.push(scope.spawn(move || serve_lane(asker, index as u32, &to_make, &results)));
             lanes.push(Lane { calls, records });
         }
-        pacing_ns = Schedule::new(desk, start_ns).run(desk, |call| {
+        pacing_ns = MessageLoop::new(context, start_ns).run(context, |call| {
             limit_reached = call.cut_short;
-            match desk.spec.asking {
+            match context.spec.asking {
                 Asking::Parallel => ask_at_once(&lanes, call, recorder)?,
                 Asking::Sequential => ask_in_turn(&lanes, call, recorder)?,
             }
@@ -80,14 +80,15 @@ fn measure(desk: &Desk<'_>, askers: Vec<Asker>, recorder: &mut Recorder) -> Resu
         let broken = |_| Error::new("a scatter lane panicked");
         threads.into_iter().map(|thread| thread.join().map_err(broken)).collect()
     })?;
-    let tally = Tally { unrecorded: recorder.unrecorded(), limit_reached, pacing_ns, ..sum(desk.tally(), &askers) };
+    let tally =
+        Tally { unrecorded: recorder.unrecorded_count(), limit_reached, pacing_ns, ..sum(context.tally(), &askers) };
     Ok((tally, askers))
 }
 
-fn serve_lane(mut asker: Asker, copy: u32, calls: &Receiver<Call>, made: &SyncSender<Result<Record>>) -> Asker {
+fn serve_lane(mut asker: Asker, copy: u32, calls: &Receiver<Call>, results: &SyncSender<Result<Record>>) -> Asker {
     while let Ok(call) = calls.recv() {
         let record = asker.ask(call).map(|record| Record { copy, ..record });
-        if made.send(record).is_err() {
+        if results.send(record).is_err() {
             break;
         }
     }
@@ -96,12 +97,12 @@ fn serve_lane(mut asker: Asker, copy: u32, calls: &Receiver<Call>, made: &SyncSe
 
 impl Lane {
     fn hand_over(&self, call: Call) -> Result<()> {
-        self.calls.send(call).map_err(|_| gone())
+        self.calls.send(call).map_err(|_| lane_ended_error())
     }
 
     /// Waits for the reply, or for the end of patience.
     fn keep(&self, call: Call, recorder: &mut Recorder) -> Result<()> {
-        let record = self.records.recv().map_err(|_| gone())??;
+        let record = self.records.recv().map_err(|_| lane_ended_error())??;
         if call.is_sample() {
             recorder.push(record);
         }
@@ -109,7 +110,7 @@ impl Lane {
     }
 }
 
-fn gone() -> Error {
+fn lane_ended_error() -> Error {
     Error::new("a scatter lane ended early")
 }
 
@@ -128,7 +129,7 @@ fn ask_in_turn(lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()
 
 /// All lanes' counts as those of one client.
 fn sum(tally: Tally, askers: &[Asker]) -> Tally {
-    askers.iter().map(|asker| &asker.gate.tally).fold(tally, |all, one| Tally {
+    askers.iter().map(|asker| &asker.intake.tally).fold(tally, |all, one| Tally {
         sent: all.sent + one.sent,
         received: all.received + one.received,
         abandoned: all.abandoned + one.abandoned,

@@ -9,27 +9,27 @@ use crate::contract::{Client, Fill, FrameMut, Received, Replier, Sent, copies_ma
 use crate::control::Tally;
 use crate::error::{Error, Result};
 use crate::frame::Header;
+use crate::listen_limit::{ListenLimit, Patience};
 use crate::recorder::{Record, Recorder};
 use crate::spec::{Reply, Wait};
-use crate::until::{Patience, Until};
 
 use super::calls::{ServerEnd, await_reply};
-use super::emit::insist;
-use super::ends::until_drained;
-use super::gate::Gate;
+use super::emit::offer_until_accepted;
+use super::ends::new_deadline;
+use super::intake::Intake;
 use super::work::Worker;
-use super::{Desk, OpenEnds};
+use super::{OpenEnds, RoleContext};
 
 /// Takes the role of the last server.
 ///
 /// # Errors
 /// See [`super::take`].
-pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
-    let id = desk.me.inputs.first().ok_or_else(|| Error::new("a server needs a link to serve"))?;
+pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
+    let id = context.me.inputs.first().ok_or_else(|| Error::new("a server needs a link to serve"))?;
     let mut bound = BTreeMap::new();
-    let end = ServerEnd::bind(desk, id, &mut bound)?;
-    desk.say_bound(bound);
-    end.run(desk, Answerer::new(desk, until_drained(desk.spec.drain_ns), None)?)
+    let end = ServerEnd::bind(context, id, &mut bound)?;
+    context.report_bound(bound);
+    end.run(context, Answerer::new(context, new_deadline(context.spec.drain_ns), None)?)
 }
 
 /// The next server of a relay, and how it is asked.
@@ -41,39 +41,39 @@ pub struct Onward {
 
 /// Answers requests; lives in the server's poll loop or in its callback.
 pub struct Answerer {
-    gate: Gate,
+    intake: Intake,
     recorder: Recorder,
     worker: Worker,
     onward: Option<Onward>,
     reply: Reply,
     busy_ns: i64,
-    until: Arc<Until>,
+    limit: Arc<ListenLimit>,
     failure: Option<Error>,
 }
 
 impl Answerer {
     /// # Errors
     /// When memory or disk for the samples do not suffice.
-    pub fn new(desk: &Desk<'_>, until: Arc<Until>, onward: Option<Onward>) -> Result<Self> {
+    pub fn new(context: &RoleContext<'_>, limit: Arc<ListenLimit>, onward: Option<Onward>) -> Result<Self> {
         Ok(Self {
-            gate: Gate::new(desk, until.clone()),
-            recorder: desk.recorder()?,
-            worker: Worker::new(desk)?,
+            intake: Intake::new(context, limit.clone()),
+            recorder: context.recorder()?,
+            worker: Worker::new(context)?,
             onward,
-            reply: desk.spec.reply,
-            busy_ns: desk.spec.busy_ns,
-            until,
+            reply: context.spec.reply,
+            busy_ns: context.spec.busy_ns,
+            limit,
             failure: None,
         })
     }
 
-    pub fn until(&self) -> Arc<Until> {
-        self.until.clone()
+    pub fn limit(&self) -> Arc<ListenLimit> {
+        self.limit.clone()
     }
 
     /// Handles one request: `forwarded` is stamped right before the next call, or before the answer of the last.
     pub fn answer(&mut self, received: Received<'_>, replier: &mut dyn Replier) {
-        let Some(arrival) = self.gate.admit(&received) else { return };
+        let Some(arrival) = self.intake.admit(&received) else { return };
         self.worker.work_on(&arrival.header, received.payload);
         let copied = copies_made();
         let forwarded_ns = clock::now_ns();
@@ -86,19 +86,19 @@ impl Answerer {
             false
         });
         if arrival.header.is_sample() {
-            self.gate.count_sending(0, copies_made() - copied);
-            self.gate.tally.sent += u64::from(answered);
-            self.gate.tally.abandoned += u64::from(!answered);
+            self.intake.count_sending(0, copies_made() - copied);
+            self.intake.tally.sent += u64::from(answered);
+            self.intake.tally.abandoned += u64::from(!answered);
             let arrived_ns = arrival.arrived_ns;
             self.recorder.push(Record { arrived_ns, forwarded_ns, ..Record::of(arrival.header.seq) });
         }
-        self.gate.count(&arrival, &received);
-        self.worker.rest();
+        self.intake.count(&arrival, &received);
+        self.worker.prepare_next();
     }
 
     fn answer_now(&mut self, received: &Received<'_>, replier: &mut dyn Replier) -> Result<bool> {
         let reply = self.reply;
-        insist(self.busy_ns, &mut self.gate.tally.busy, || match reply {
+        offer_until_accepted(self.busy_ns, &mut self.intake.tally.busy, || match reply {
             Reply::Echo => replier.forward(received),
             Reply::Header => reply_header(received, replier),
         })
@@ -106,14 +106,14 @@ impl Answerer {
 
     fn ask_onward(&mut self, header: &Header, received: &Received<'_>, replier: &mut dyn Replier) -> Result<bool> {
         let Some(onward) = &mut self.onward else { return Ok(false) };
-        let busy = &mut self.gate.tally.busy;
-        if !insist(self.busy_ns, busy, || onward.client.forward(received))? {
+        let busy = &mut self.intake.tally.busy;
+        if !offer_until_accepted(self.busy_ns, busy, || onward.client.forward(received))? {
             return Ok(false);
         }
         let mut answered = Ok(false);
         await_reply(onward.client.as_mut(), onward.wait, Patience::new(onward.patience), header.seq, |reply| {
-            if answers(reply, header) {
-                answered = insist(self.busy_ns, busy, || replier.forward(reply));
+            if is_reply_to(reply, header) {
+                answered = offer_until_accepted(self.busy_ns, busy, || replier.forward(reply));
             }
         })?;
         answered
@@ -125,8 +125,8 @@ impl Answerer {
         if let Some(failure) = self.failure {
             return Err(failure.within("answering"));
         }
-        let mut tally = self.worker.settle(self.gate.tally);
-        tally.unrecorded = self.recorder.unrecorded();
+        let mut tally = self.worker.settle(self.intake.tally);
+        tally.unrecorded = self.recorder.unrecorded_count();
         self.recorder.finish()?;
         let mut ends: OpenEnds = Vec::new();
         ends.extend(self.onward.map(|onward| Box::new(onward.client) as _));
@@ -136,7 +136,7 @@ impl Answerer {
 }
 
 /// Whether a frame is the reply to this very request: a late reply to an earlier one, of another phase, is not.
-fn answers(reply: &Received<'_>, request: &Header) -> bool {
+fn is_reply_to(reply: &Received<'_>, request: &Header) -> bool {
     let same = |header: Header| header.seq == request.seq && header.is_sample() == request.is_sample();
     Header::read(reply.header, reply.payload.len()).is_ok_and(same)
 }
@@ -148,5 +148,5 @@ fn reply_header(received: &Received<'_>, replier: &mut dyn Replier) -> Result<Se
     };
     header.length = 0;
     header.checksum = 0;
-    replier.reply(0, Fill::copying(&mut |frame: FrameMut<'_>| header.write(frame.header)))
+    replier.reply(0, Fill::copied_message(&mut |frame: FrameMut<'_>| header.write(frame.header)))
 }

@@ -9,59 +9,59 @@ use crate::error::{Error, Result};
 use crate::frame::flags;
 use crate::recorder::{NONE_NS, Record, Recorder};
 
-use super::ends::{Inbox, Taker, listen, until_drained};
-use super::gate::{Arrival, Gate};
+use super::ends::{Inbox, Taker, listen, new_deadline};
+use super::intake::{Arrival, Intake};
 use super::work::Worker;
-use super::{Desk, OpenEnds};
+use super::{OpenEnds, RoleContext};
 
 /// Takes the role of a sink.
 ///
 /// # Errors
 /// See [`super::take`].
-pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
-    let id = desk.me.inputs.first().ok_or_else(|| Error::new("a sink needs a link to receive from"))?;
-    let until = until_drained(desk.spec.drain_ns);
-    let worker = Worker::new(desk)?;
-    let sink = Sink { gate: Gate::last(desk, until.clone()), recorder: desk.recorder()?, worker };
-    desk.say_bound(BTreeMap::new());
-    let link = desk.link_to_connect(id)?;
-    let inbox = desk.in_turn(|| Inbox::connect(desk.transport, &link, desk.wait(), sink))?;
-    desk.say_ready();
-    let (sink, end) = listen(desk, &until, || inbox.run(desk.wait(), &until))?;
+pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
+    let id = context.me.inputs.first().ok_or_else(|| Error::new("a sink needs a link to receive from"))?;
+    let limit = new_deadline(context.spec.drain_ns);
+    let worker = Worker::new(context)?;
+    let sink = Sink { intake: Intake::last(context, limit.clone()), recorder: context.recorder()?, worker };
+    context.report_bound(BTreeMap::new());
+    let link = context.link_to_connect(id)?;
+    let inbox = context.open_in_turn(|| Inbox::connect(context.transport, &link, context.wait(), sink))?;
+    context.report_ready();
+    let (sink, end) = listen(context, &limit, || inbox.run(context.wait(), &limit))?;
     let tally = sink.settle()?;
     Ok((tally, end.map(|end| Box::new(end) as _).into_iter().collect()))
 }
 
 struct Sink {
-    gate: Gate,
+    intake: Intake,
     recorder: Recorder,
     worker: Worker,
 }
 
 impl Taker for Sink {
     fn take(&mut self, received: Received<'_>) {
-        let Some(arrival) = self.gate.admit(&received) else { return };
+        let Some(arrival) = self.intake.admit(&received) else { return };
         let header = &arrival.header;
         self.worker.work_on(header, received.payload);
         if header.is_sample() {
             let (intended_ns, sent_ns) = (header.intended_ns, header.sent_ns);
             let Arrival { arrived_ns, decoded_ns, .. } = arrival;
-            let forwarded_ns = if self.worker.works() { clock::now_ns() } else { NONE_NS };
+            let forwarded_ns = if self.worker.has_work() { clock::now_ns() } else { NONE_NS };
             let times = Record { intended_ns, sent_ns, arrived_ns, decoded_ns, forwarded_ns, ..Record::of(header.seq) };
             self.recorder.push(times);
         }
-        self.gate.count(&arrival, &received);
+        self.intake.count(&arrival, &received);
         if header.is(flags::PROBE) {
-            self.gate.say_probed(header);
+            self.intake.say_probed(header);
         }
-        self.worker.rest();
+        self.worker.prepare_next();
     }
 }
 
 impl Sink {
     fn settle(self) -> Result<Tally> {
-        let mut tally = self.worker.settle(self.gate.tally);
-        tally.unrecorded = self.recorder.unrecorded();
+        let mut tally = self.worker.settle(self.intake.tally);
+        tally.unrecorded = self.recorder.unrecorded_count();
         self.recorder.finish()?;
         Ok(tally)
     }

@@ -10,38 +10,38 @@ use crate::contract::{Publisher, Received};
 use crate::control::Tally;
 use crate::error::{Error, Result};
 use crate::frame::{Header, flags};
+use crate::listen_limit::{ListenLimit, Patience};
 use crate::recorder::{Record, Recorder};
 use crate::spec::Wait;
-use crate::until::{Patience, Until};
 
 use super::emit::{Emitter, Offered, Stamps};
 use super::empty_hop;
-use super::ends::{Inbox, LONGEST_BLOCK, Taker, until_drained};
-use super::gate::{Arrival, Gate};
-use super::schedule::{Call, Schedule};
-use super::{Desk, OpenEnds};
+use super::ends::{Inbox, LONGEST_BLOCK, Taker, new_deadline};
+use super::intake::{Arrival, Intake};
+use super::message_loop::{Call, MessageLoop};
+use super::{OpenEnds, RoleContext};
 
 /// Takes the role of the source.
 ///
 /// # Errors
 /// See [`super::take`].
-pub fn run(desk: &Desk<'_>) -> Result<(Tally, OpenEnds)> {
-    let id = desk.me.outputs.first().ok_or_else(|| Error::new("a source needs a link to send to"))?;
-    let publisher = desk.transport.publisher(&desk.link_to_bind(id)?)?;
-    desk.say_bound(BTreeMap::from([(id.clone(), publisher.address())]));
-    let ring = desk.me.inputs.first().map(|id| Ring::connect(desk, id)).transpose()?;
-    let recorder = desk.recorder()?;
-    desk.link_to_connect(id)?;
-    let tally = Tally { empty_hop_ns: empty_hop::measure(desk)?, ..desk.tally() };
-    desk.say_ready();
-    let mut source = Source { desk, emitter: Emitter::new(desk), publisher, ring, recorder, tally };
-    desk.prove(|probe| source.probe(probe))?;
-    source.measure(desk.stage.wait_for_go())?;
+pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
+    let id = context.me.outputs.first().ok_or_else(|| Error::new("a source needs a link to send to"))?;
+    let publisher = context.transport.publisher(&context.link_to_bind(id)?)?;
+    context.report_bound(BTreeMap::from([(id.clone(), publisher.address())]));
+    let ring = context.me.inputs.first().map(|id| Ring::connect(context, id)).transpose()?;
+    let recorder = context.recorder()?;
+    context.link_to_connect(id)?;
+    let tally = Tally { empty_hop_ns: empty_hop::measure(context)?, ..context.tally() };
+    context.report_ready();
+    let mut source = Source { context, emitter: Emitter::new(context), publisher, ring, recorder, tally };
+    context.prove_flow(|probe| source.probe(probe))?;
+    source.measure(context.phase.wait_for_go())?;
     source.close()
 }
 
 struct Source<'a> {
-    desk: &'a Desk<'a>,
+    context: &'a RoleContext<'a>,
     emitter: Emitter,
     publisher: Box<dyn Publisher>,
     ring: Option<Ring>,
@@ -57,8 +57,8 @@ impl Source<'_> {
     }
 
     fn measure(&mut self, start_ns: i64) -> Result<()> {
-        let desk = self.desk;
-        let spun_ns = Schedule::new(desk, start_ns).run(desk, |call| {
+        let context = self.context;
+        let spun_ns = MessageLoop::new(context, start_ns).run(context, |call| {
             self.message(call)?;
             Ok(self.emitter.lead_ns())
         })?;
@@ -72,8 +72,8 @@ impl Source<'_> {
         if call.is_sample() {
             self.count(call.seq, call.intended_ns, stamps);
         }
-        if self.desk.spec.pace.kind.awaits_return() {
-            self.await_return(call.seq, self.desk.spec.patience())?;
+        if self.context.spec.pace.kind.awaits_return() {
+            self.await_return(call.seq, self.context.spec.patience())?;
         }
         Ok(())
     }
@@ -114,9 +114,9 @@ impl Source<'_> {
 
     fn close(mut self) -> Result<(Tally, OpenEnds)> {
         let mut ends: OpenEnds = vec![Box::new(self.publisher)];
-        self.tally.unrecorded = self.recorder.unrecorded();
+        self.tally.unrecorded = self.recorder.unrecorded_count();
         if let Some(ring) = self.ring {
-            let (returns, end) = ring.close(self.desk.wait())?;
+            let (returns, end) = ring.close(self.context.wait())?;
             returns.settle(&mut self.tally, &mut self.recorder);
             ends.extend(end);
         }
@@ -129,39 +129,39 @@ impl Source<'_> {
 struct Ring {
     inbox: Inbox<Returns>,
     wait: Wait,
-    until: Arc<Until>,
+    limit: Arc<ListenLimit>,
     /// The seq that came back last, for a wait by callback.
     returned: Arc<AtomicI64>,
     waiter: std::thread::Thread,
 }
 
 impl Ring {
-    fn connect(desk: &Desk<'_>, id: &str) -> Result<Self> {
-        let link = desk.link_to_connect(id)?;
-        let until = until_drained(desk.spec.drain_ns);
+    fn connect(context: &RoleContext<'_>, id: &str) -> Result<Self> {
+        let link = context.link_to_connect(id)?;
+        let limit = new_deadline(context.spec.drain_ns);
         let returned = Arc::new(AtomicI64::new(-1));
         let waiter = std::thread::current();
-        let capacity = (desk.spec.messages as usize).saturating_mul(2);
+        let capacity = (context.spec.messages as usize).saturating_mul(2);
         let returns = Returns {
-            gate: Gate::last(desk, until.clone()),
+            intake: Intake::last(context, limit.clone()),
             records: Vec::with_capacity(capacity),
             returned: returned.clone(),
             waiter: waiter.clone(),
         };
-        let inbox = Inbox::connect(desk.transport, &link, desk.wait(), returns)?;
-        Ok(Self { inbox, wait: desk.wait(), until, returned, waiter })
+        let inbox = Inbox::connect(context.transport, &link, context.wait(), returns)?;
+        Ok(Self { inbox, wait: context.wait(), limit, returned, waiter })
     }
 
     fn wait_for(&mut self, seq: u64, patience: Duration) -> Result<()> {
         debug_assert_eq!(self.waiter.id(), std::thread::current().id());
         let mut patience = Patience::new(patience);
         // Capped, it is the same for every message: an adapter that has to tell the kernel tells it once.
-        while let Some(left) = patience.left(LONGEST_BLOCK) {
+        while let Some(left) = patience.time_left(LONGEST_BLOCK) {
             self.look(left)?;
             if self.returned.load(Ordering::Acquire) == seq as i64 {
                 break;
             }
-            patience.looked_in_vain();
+            patience.count_empty_look();
         }
         self.returned.store(-1, Ordering::Release);
         Ok(())
@@ -181,15 +181,15 @@ impl Ring {
     }
 
     fn close(self, wait: Wait) -> Result<(Returns, OpenEnds)> {
-        self.until.drain(clock::now_ns());
-        let (returns, end) = self.inbox.run(wait, &self.until)?;
+        self.limit.drain(clock::now_ns());
+        let (returns, end) = self.inbox.run(wait, &self.limit)?;
         Ok((returns, end.map(|end| Box::new(end) as _).into_iter().collect()))
     }
 }
 
 /// What came back round the ring.
 struct Returns {
-    gate: Gate,
+    intake: Intake,
     records: Vec<Record>,
     returned: Arc<AtomicI64>,
     waiter: std::thread::Thread,
@@ -197,16 +197,16 @@ struct Returns {
 
 impl Taker for Returns {
     fn take(&mut self, received: Received<'_>) {
-        let Some(arrival) = self.gate.admit(&received) else { return };
+        let Some(arrival) = self.intake.admit(&received) else { return };
         let header = &arrival.header;
         if header.is_sample() && self.records.len() < self.records.capacity() {
             let (intended_ns, sent_ns) = (header.intended_ns, header.sent_ns);
             let Arrival { arrived_ns, decoded_ns, .. } = arrival;
             self.records.push(Record { intended_ns, sent_ns, arrived_ns, decoded_ns, ..Record::of(header.seq) });
         }
-        self.gate.count(&arrival, &received);
+        self.intake.count(&arrival, &received);
         if header.is(flags::PROBE) {
-            self.gate.say_probed(header);
+            self.intake.say_probed(header);
         }
         self.returned.store(header.seq as i64, Ordering::Release);
         self.waiter.unpark();
@@ -216,13 +216,13 @@ impl Taker for Returns {
 impl Returns {
     /// Adds what came back to what was sent.
     fn settle(self, tally: &mut Tally, recorder: &mut Recorder) {
-        let back = self.gate.tally;
+        let back = self.intake.tally;
         tally.received = back.received;
         tally.malformed = back.malformed;
         tally.foreign = back.foreign;
         tally.content_checks = back.content_checks;
         tally.content_errors = back.content_errors;
         self.records.iter().for_each(|record| recorder.push(*record));
-        tally.unrecorded = recorder.unrecorded() + (back.received - self.records.len() as u64);
+        tally.unrecorded = recorder.unrecorded_count() + (back.received - self.records.len() as u64);
     }
 }

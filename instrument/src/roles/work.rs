@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::frame::{Header, flags};
 use crate::spec::Work;
 
-use super::Desk;
+use super::RoleContext;
 
 /// Beyond this, work that took longer than asked counts as late.
 const LATE_NS: i64 = 100_000;
@@ -34,8 +34,8 @@ struct Job {
 impl Worker {
     /// # Errors
     /// When it cannot copy in the way that is asked for.
-    pub fn new(desk: &Desk<'_>) -> Result<Self> {
-        let (work, spec) = (desk.me.work, desk.spec);
+    pub fn new(context: &RoleContext<'_>) -> Result<Self> {
+        let (work, spec) = (context.me.work, context.spec);
         let (mut from, mut copier) = (Vec::new(), None);
         match work {
             Work::None => return Ok(Self(None)),
@@ -57,7 +57,7 @@ impl Worker {
 
     /// Whether there is anything to do.
     #[inline]
-    pub fn works(&self) -> bool {
+    pub fn has_work(&self) -> bool {
         self.0.is_some()
     }
 
@@ -71,9 +71,9 @@ impl Worker {
 
     /// Called when the message was passed on: what has to be ready for the next one.
     #[inline]
-    pub fn rest(&mut self) {
+    pub fn prepare_next(&mut self) {
         if let Some(copier) = self.0.as_mut().and_then(|job| job.copier.as_mut()) {
-            copier.rest();
+            copier.prepare_next();
         }
     }
 }

@@ -18,7 +18,7 @@ const POLLS_PER_LOOK: u64 = 256;
 /// How long an end waits that has something left to send.
 const SOON: Duration = Duration::from_millis(1);
 
-fn until_caught_up(caught_up: bool, timeout: Duration) -> Duration {
+fn shorten_while_behind(caught_up: bool, timeout: Duration) -> Duration {
     if caught_up { timeout } else { timeout.min(SOON) }
 }
 
@@ -46,7 +46,7 @@ impl Client for StreamClient {
     }
 
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
-        self.replies.poll(until_caught_up(self.requests.catch_up(), timeout), take)
+        self.replies.poll(shorten_while_behind(self.requests.catch_up(), timeout), take)
     }
 }
 
@@ -94,7 +94,7 @@ impl<F: Family> StreamServer<F> {
 
     fn admit_all(&mut self) -> Result<()> {
         while let Some(connection) = accept_on(&self.listener)? {
-            self.family.accepted(&connection)?;
+            self.family.configure_accepted(&connection)?;
             let connection = Arc::new(connection);
             let replies = Line::new(connection.clone(), self.frame_bytes)?;
             let requests = StreamSubscriber::new(connection, self.wait, self.frame_bytes);
@@ -127,7 +127,7 @@ impl<F: Family> Server for StreamServer<F> {
 
     fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
         let kept_up = self.callers.iter_mut().all(|caller| caller.replies.catch_up());
-        let timeout = until_caught_up(kept_up, timeout);
+        let timeout = shorten_while_behind(kept_up, timeout);
         let in_recv = if self.callers.len() == 1 { timeout } else { Duration::ZERO };
         if self.wait == Wait::Block && in_recv != timeout {
             self.sleep(timeout)?;
@@ -145,6 +145,6 @@ impl<F: Family> Server for StreamServer<F> {
 
 impl<F: Family> Drop for StreamServer<F> {
     fn drop(&mut self) {
-        self.family.removed(&self.address);
+        self.family.remove(&self.address);
     }
 }

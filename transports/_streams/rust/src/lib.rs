@@ -32,13 +32,13 @@ pub trait Family: Send + Sync + 'static {
     fn listen(&self, link: &Link) -> Result<(OwnedFd, String)>;
 
     /// Sets what an accepted connection does not inherit from the listening socket.
-    fn accepted(&self, connection: &OwnedFd) -> Result<()>;
+    fn configure_accepted(&self, connection: &OwnedFd) -> Result<()>;
 
     /// Connects a receiver.
     fn connect(&self, address: &str) -> Result<OwnedFd>;
 
     /// Takes away what `listen` left outside the process.
-    fn removed(&self, _address: &str) {}
+    fn remove(&self, _address: &str) {}
 }
 
 /// A transport of stream sockets.

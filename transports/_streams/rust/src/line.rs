@@ -55,7 +55,7 @@ impl Line {
         let Some(reader) = self.reader.as_mut().filter(|reader| reader.is_behind()) else { return true };
         match reader.flush() {
             Ok(()) => !reader.is_behind(),
-            Err(_) => self.lost(),
+            Err(_) => self.drop_reader(),
         }
     }
 
@@ -76,7 +76,7 @@ impl Line {
     }
 
     /// A reader that is gone takes everything.
-    fn lost(&mut self) -> bool {
+    fn drop_reader(&mut self) -> bool {
         self.reader = None;
         true
     }

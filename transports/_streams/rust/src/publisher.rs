@@ -22,7 +22,7 @@ impl<F: Family> StreamPublisher<F> {
         let (listener, address) = family.listen(link)?;
         let own = family.clone();
         let attendant = Attendant::start(listener, Receivers::default(), move |connection| {
-            own.accepted(&connection)?;
+            own.configure_accepted(&connection)?;
             Receiver::new(Arc::new(connection)).map(Some)
         })?;
         Ok(Self { family, address, attendant, draft: Draft::new(frame_bytes) })
@@ -67,6 +67,6 @@ impl<F: Family> Publisher for StreamPublisher<F> {
 
 impl<F: Family> Drop for StreamPublisher<F> {
     fn drop(&mut self) {
-        self.family.removed(&self.address);
+        self.family.remove(&self.address);
     }
 }

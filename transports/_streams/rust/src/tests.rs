@@ -27,7 +27,7 @@ impl Family for Files {
         Ok((listener, path.display().to_string()))
     }
 
-    fn accepted(&self, _connection: &OwnedFd) -> Result<()> {
+    fn configure_accepted(&self, _connection: &OwnedFd) -> Result<()> {
         Ok(())
     }
 
@@ -61,7 +61,7 @@ fn send(publisher: &mut dyn Publisher, payload_bytes: usize, mark: u8) -> Sent {
         frame.header.fill(mark);
         frame.payload.fill(mark);
     };
-    publisher.send(payload_bytes, Fill::copying(&mut write)).unwrap()
+    publisher.send(payload_bytes, Fill::copied_message(&mut write)).unwrap()
 }
 
 /// Sends until the receiver, who connects on the side, has got the first one.
@@ -160,9 +160,9 @@ fn a_receiver_that_left_does_not_stop_the_others() {
 }
 
 /// Sends a request and has it answered with what it brought; answers the marks that came back.
-fn called(client: &mut dyn Client, server: &mut dyn Server, mark: u8) -> Vec<u8> {
+fn call(client: &mut dyn Client, server: &mut dyn Server, mark: u8) -> Vec<u8> {
     let begin = Instant::now();
-    let sent = client.start(100, Fill::copying(&mut |frame| frame.payload.fill(mark))).unwrap();
+    let sent = client.start(100, Fill::copied_message(&mut |frame| frame.payload.fill(mark))).unwrap();
     assert_eq!(sent, Sent::Accepted);
     let mut marks = Vec::new();
     while marks.is_empty() && begin.elapsed() < Duration::from_secs(5) {
@@ -181,14 +181,14 @@ fn a_server_answers_each_client_on_its_own_connection_and_forgets_those_that_lef
         let transport = streams(wait);
         let mut server = transport.server(&link(String::new())).unwrap();
         let mut first = transport.client(&link(server.address())).unwrap();
-        assert_eq!(called(first.as_mut(), server.as_mut(), 1), [1]);
+        assert_eq!(call(first.as_mut(), server.as_mut(), 1), [1]);
         let mut second = transport.client(&link(server.address())).unwrap();
-        assert_eq!(called(second.as_mut(), server.as_mut(), 2), [2]);
-        assert_eq!(called(first.as_mut(), server.as_mut(), 3), [3]);
+        assert_eq!(call(second.as_mut(), server.as_mut(), 2), [2]);
+        assert_eq!(call(first.as_mut(), server.as_mut(), 3), [3]);
         drop(first);
-        assert_eq!(called(second.as_mut(), server.as_mut(), 4), [4]);
+        assert_eq!(call(second.as_mut(), server.as_mut(), 4), [4]);
         let mut third = transport.client(&link(server.address())).unwrap();
-        assert_eq!(called(third.as_mut(), server.as_mut(), 5), [5]);
+        assert_eq!(call(third.as_mut(), server.as_mut(), 5), [5]);
     }
 }
 
@@ -197,14 +197,14 @@ fn a_client_that_reads_no_replies_makes_the_server_busy_and_loses_nothing() {
     let transport = streams(Wait::Block);
     let mut server = transport.server(&link(String::new())).unwrap();
     let mut client = transport.client(&link(server.address())).unwrap();
-    assert_eq!(called(client.as_mut(), server.as_mut(), 0), [0]);
+    assert_eq!(call(client.as_mut(), server.as_mut(), 0), [0]);
 
-    client.start(0, Fill::copying(&mut |_| {})).unwrap();
+    client.start(0, Fill::copied_message(&mut |_| {})).unwrap();
     let mut accepted = 0_u8;
     let mut flood = |_: Received<'_>, replier: &mut dyn Replier| {
         let mut reply = |mark| {
             let mut write = |frame: FrameMut<'_>| frame.payload.fill(mark);
-            replier.reply(FRAME_BYTES - HEADER_BYTES, Fill::copying(&mut write))
+            replier.reply(FRAME_BYTES - HEADER_BYTES, Fill::copied_message(&mut write))
         };
         while reply(accepted + 1).unwrap() == Sent::Accepted {
             accepted += 1;

@@ -16,7 +16,7 @@ use tonic::Streaming;
 use tonic::transport::Channel;
 
 use crate::frames::Frame;
-use crate::service::{Bound, Streams};
+use crate::service::{RunningServer, Streams};
 use crate::wire::link_client::LinkClient;
 use crate::wire::{Image, Receiver, Timing};
 
@@ -24,12 +24,12 @@ type Stub = LinkClient<Channel>;
 /// How long a stream is looked at before anybody polls it.
 const ASKING: Duration = Duration::from_millis(20);
 
-pub struct Sending {
-    pub bound: Bound,
+pub struct TopicPublisher {
+    pub bound: RunningServer,
     pub streams: Streams,
 }
 
-impl Publisher for Sending {
+impl Publisher for TopicPublisher {
     fn address(&self) -> String {
         self.bound.address.clone()
     }
@@ -43,7 +43,7 @@ impl Publisher for Sending {
             tokio::task::block_in_place(std::thread::yield_now);
             return Ok(Sent::Busy);
         }
-        let frame = Frame::written(payload_bytes, fill);
+        let frame = Frame::write(payload_bytes, fill);
         for stream in streams.iter() {
             // One that has closed meanwhile gets nothing any more.
             drop(stream.try_send(frame.clone()));
@@ -52,7 +52,7 @@ impl Publisher for Sending {
     }
 }
 
-impl Drop for Sending {
+impl Drop for TopicPublisher {
     /// Streams without a sender end.
     fn drop(&mut self) {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -92,14 +92,14 @@ impl Messages {
     }
 }
 
-pub struct Receiving {
+pub struct TopicSubscriber {
     runtime: Runtime,
     messages: Messages,
     /// What came while the stream was being asked for.
     early: Option<Frame>,
 }
 
-impl Receiving {
+impl TopicSubscriber {
     pub fn open(runtime: Runtime, stub: Stub, kind: PayloadKind) -> Self {
         let mut messages = Messages::Opening(Box::pin(Messages::open(stub, kind)));
         // It is only asked for when it is looked at.
@@ -112,24 +112,24 @@ impl Receiving {
         let Self { runtime, mut messages, early } = self;
         runtime.call(async move {
             if let Some(frame) = early {
-                on_frame.call(frame.received());
+                on_frame.call(frame.as_received());
             }
             while let Some(frame) = messages.next().await {
-                on_frame.call(frame.received());
+                on_frame.call(frame.as_received());
             }
         })
     }
 }
 
-impl Subscriber for Receiving {
+impl Subscriber for TopicSubscriber {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         if let Some(frame) = self.early.take() {
-            take(frame.received());
+            take(frame.as_received());
             return Ok(1);
         }
         match self.runtime.wait_for(timeout, self.messages.next()) {
             Some(Some(frame)) => {
-                take(frame.received());
+                take(frame.as_received());
                 Ok(1)
             }
             Some(None) => {
@@ -142,7 +142,7 @@ impl Subscriber for Receiving {
 }
 
 /// The asking end: tonic's task makes the call, the reply waits for a poll.
-pub struct Asking {
+pub struct CallClient {
     runtime: Runtime,
     stub: Stub,
     kind: PayloadKind,
@@ -151,16 +151,16 @@ pub struct Asking {
     calls: VecDeque<JoinHandle<()>>,
 }
 
-impl Asking {
+impl CallClient {
     pub fn new(runtime: Runtime, stub: Stub, kind: PayloadKind) -> Self {
         let (sender, replies) = channel();
         Self { runtime, stub, kind, sender, replies, calls: VecDeque::new() }
     }
 }
 
-impl Client for Asking {
+impl Client for CallClient {
     fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
-        let frame = Frame::written(payload_bytes, fill);
+        let frame = Frame::write(payload_bytes, fill);
         let (mut stub, kind, replies) = (self.stub.clone(), self.kind, self.sender.clone());
         self.calls.retain(|call| !call.is_finished());
         self.calls.push_back(self.runtime.spawn(async move {
@@ -178,12 +178,12 @@ impl Client for Asking {
 
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let Ok(reply) = self.replies.recv_timeout(timeout) else { return Ok(0) };
-        take(reply.received());
+        take(reply.as_received());
         Ok(1)
     }
 }
 
-impl Drop for Asking {
+impl Drop for CallClient {
     fn drop(&mut self) {
         for call in self.calls.drain(..) {
             self.runtime.end(call);
@@ -192,27 +192,27 @@ impl Drop for Asking {
 }
 
 /// A request, and where its answer goes.
-pub type Asked = (Frame, oneshot::Sender<Frame>);
+pub type PendingCall = (Frame, oneshot::Sender<Frame>);
 
 /// The answering end: tonic's task waits for the answer that a poll, or a callback, gives.
-pub struct Answering {
+pub struct CallServer {
     /// Before the server, which waits at its end for the calls under way: whose requests go are not answered.
-    requests: UnboundedReceiver<Asked>,
-    bound: Bound,
+    requests: UnboundedReceiver<PendingCall>,
+    bound: RunningServer,
     runtime: Runtime,
 }
 
-impl Answering {
-    pub fn new(runtime: Runtime, requests: UnboundedReceiver<Asked>, bound: Bound) -> Self {
+impl CallServer {
+    pub fn new(runtime: Runtime, requests: UnboundedReceiver<PendingCall>, bound: RunningServer) -> Self {
         Self { requests, bound, runtime }
     }
 }
 
-fn respond((request, answer): Asked, handle: Handle<'_>) {
-    handle(request.received(), &mut Replying(Some(answer)));
+fn respond((request, answer): PendingCall, handle: Handle<'_>) {
+    handle(request.as_received(), &mut CallReplier(Some(answer)));
 }
 
-impl Server for Answering {
+impl Server for CallServer {
     fn address(&self) -> String {
         self.bound.address.clone()
     }
@@ -233,25 +233,25 @@ impl Server for Answering {
                 tokio::task::block_in_place(|| respond(asked, &mut *on_request));
             }
         });
-        Ok(Box::new(Served { _task: task, _bound: bound }))
+        Ok(Box::new(ServingTask { _task: task, _bound: bound }))
     }
 }
 
 /// In the order in which it ends.
-struct Served {
+struct ServingTask {
     _task: Task,
-    _bound: Bound,
+    _bound: RunningServer,
 }
 
-impl Subscription for Served {}
+impl Subscription for ServingTask {}
 
-struct Replying(Option<oneshot::Sender<Frame>>);
+struct CallReplier(Option<oneshot::Sender<Frame>>);
 
-impl Replier for Replying {
+impl Replier for CallReplier {
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let answer = self.0.take().ok_or_else(|| Error::new("this request was answered already"))?;
         // A client that is gone gets nothing any more.
-        drop(answer.send(Frame::written(payload_bytes, fill)));
+        drop(answer.send(Frame::write(payload_bytes, fill)));
         Ok(Sent::Accepted)
     }
 }

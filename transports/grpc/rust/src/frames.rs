@@ -14,13 +14,13 @@ pub struct Frame {
 }
 
 impl Frame {
-    pub fn written(payload_bytes: usize, fill: Fill<'_>) -> Self {
+    pub fn write(payload_bytes: usize, fill: Fill<'_>) -> Self {
         let (mut header, mut payload) = ([0; HEADER_BYTES], vec![0; payload_bytes]);
         fill.write(FrameMut { header: &mut header, payload: &mut payload });
         Self { header, payload: payload.into() }
     }
 
-    pub fn received(&self) -> Received<'_> {
+    pub fn as_received(&self) -> Received<'_> {
         Received::parts(&self.header, &self.payload)
     }
 

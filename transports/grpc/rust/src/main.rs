@@ -15,8 +15,8 @@ use tokio::net::UnixStream;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tonic::transport::{Channel, Endpoint as Remote};
 
-use ends::{Answering, Asked, Asking, Receiving, Sending};
-use service::{Bound, Service, Streams};
+use ends::{CallClient, CallServer, PendingCall, TopicPublisher, TopicSubscriber};
+use service::{RunningServer, Service, Streams};
 use wire::link_client::LinkClient;
 
 mod wire {
@@ -35,13 +35,13 @@ impl Grpc {
         Ok(Arc::new(Self { runtime, kind: setup.payload, endpoint: Endpoint::read(setup, "grpc")? }))
     }
 
-    fn bind(&self, link: &Link, ask: Option<UnboundedSender<Asked>>, streams: Streams) -> Result<Bound> {
+    fn bind(&self, link: &Link, ask: Option<UnboundedSender<PendingCall>>, streams: Streams) -> Result<RunningServer> {
         let service = Service { ask, streams, kind: self.kind };
-        Bound::start(self.runtime.clone(), service, self.endpoint.listen(link)?)
+        RunningServer::start(self.runtime.clone(), service, self.endpoint.listen(link)?)
     }
 
     /// A channel of the end's own, which connects at its first use.
-    fn reach(&self, link: &Link) -> Result<LinkClient<Channel>> {
+    fn stub(&self, link: &Link) -> Result<LinkClient<Channel>> {
         let _in_runtime = self.runtime.enter();
         let channel = match link.address.strip_prefix("unix:") {
             None => remote(format!("http://{}", link.address))?.connect_lazy(),
@@ -57,8 +57,8 @@ impl Grpc {
         Ok(LinkClient::new(channel).max_decoding_message_size(usize::MAX).max_encoding_message_size(usize::MAX))
     }
 
-    fn receiving(&self, link: &Link) -> Result<Receiving> {
-        Ok(Receiving::open(self.runtime.clone(), self.reach(link)?, self.kind))
+    fn open_receiver(&self, link: &Link) -> Result<TopicSubscriber> {
+        Ok(TopicSubscriber::open(self.runtime.clone(), self.stub(link)?, self.kind))
     }
 }
 
@@ -70,25 +70,25 @@ fn remote(place: String) -> Result<Remote> {
 impl Transport for Grpc {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         let streams = Streams::default();
-        Ok(Box::new(Sending { bound: self.bind(link, None, streams.clone())?, streams }))
+        Ok(Box::new(TopicPublisher { bound: self.bind(link, None, streams.clone())?, streams }))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        Ok(Box::new(self.receiving(link)?))
+        Ok(Box::new(self.open_receiver(link)?))
     }
 
     fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
-        Ok(Box::new(self.receiving(link)?.call(on_frame)))
+        Ok(Box::new(self.open_receiver(link)?.call(on_frame)))
     }
 
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
         let (ask, requests) = mpsc::unbounded_channel();
         let bound = self.bind(link, Some(ask), Streams::default())?;
-        Ok(Box::new(Answering::new(self.runtime.clone(), requests, bound)))
+        Ok(Box::new(CallServer::new(self.runtime.clone(), requests, bound)))
     }
 
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
-        Ok(Box::new(Asking::new(self.runtime.clone(), self.reach(link)?, self.kind)))
+        Ok(Box::new(CallClient::new(self.runtime.clone(), self.stub(link)?, self.kind)))
     }
 
     fn facts(&self) -> Vec<(String, String)> {

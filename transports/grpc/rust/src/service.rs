@@ -17,7 +17,7 @@ use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 use tonic::{Request, Response, Status};
 
-use crate::ends::Asked;
+use crate::ends::PendingCall;
 use crate::frames::Frame;
 use crate::wire::link_server::{Link, LinkServer};
 use crate::wire::{Image, Receiver, Timing};
@@ -34,7 +34,7 @@ type Stream<M> = Map<ReceiverStream<Frame>, Box<dyn FnMut(Frame) -> Answer<M> + 
 
 /// Either half is empty in an end that does not offer it.
 pub struct Service {
-    pub ask: Option<mpsc::UnboundedSender<Asked>>,
+    pub ask: Option<mpsc::UnboundedSender<PendingCall>>,
     pub streams: Streams,
     pub kind: PayloadKind,
 }
@@ -79,7 +79,7 @@ impl Link for Service {
 }
 
 /// A server that runs until it is dropped.
-pub struct Bound {
+pub struct RunningServer {
     pub address: String,
     runtime: Runtime,
     stop: Option<oneshot::Sender<()>>,
@@ -87,7 +87,7 @@ pub struct Bound {
     _file: Option<SocketFile>,
 }
 
-impl Bound {
+impl RunningServer {
     pub fn start(runtime: Runtime, service: Service, listener: Listener) -> Result<Self, Error> {
         let wire = LinkServer::new(service).max_decoding_message_size(usize::MAX).max_encoding_message_size(usize::MAX);
         let router = Server::builder().add_service(wire);
@@ -109,7 +109,7 @@ impl Bound {
     }
 }
 
-impl Drop for Bound {
+impl Drop for RunningServer {
     /// The end has closed its calls and streams before; a peer that keeps its connection is not waited for.
     fn drop(&mut self) {
         drop(self.stop.take());

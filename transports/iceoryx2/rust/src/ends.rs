@@ -25,9 +25,9 @@ struct Moving<T>(T);
 // which they share with others, is made for several threads.
 unsafe impl<T> Send for Moving<T> {}
 
-pub struct LoanPublisher(Moving<Sending>);
+pub struct LoanPublisher(Moving<SenderPorts>);
 
-struct Sending {
+struct SenderPorts {
     publisher: publisher::Publisher<ipc::Service, [u8], ()>,
     wake: Option<Notifier<ipc::Service>>,
     /// Asked how many receivers there are when none got a frame.
@@ -51,13 +51,13 @@ impl LoanPublisher {
             })?;
         let wake = services.wake.map(|wake| wake.notifier_builder().create()).transpose();
         let wake = wake.context("creating a notifier")?;
-        Ok(Self(Moving(Sending { publisher, wake, frames: services.frames, _domain: domain })))
+        Ok(Self(Moving(SenderPorts { publisher, wake, frames: services.frames, _domain: domain })))
     }
 }
 
 impl Publisher for LoanPublisher {
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
-        let Sending { publisher, wake, frames, .. } = &self.0.0;
+        let SenderPorts { publisher, wake, frames, .. } = &self.0.0;
         let mut sample = match publisher.loan_slice_uninit(HEADER_BYTES + payload_bytes) {
             Ok(sample) => sample,
             Err(LoanError::OutOfMemory | LoanError::ExceedsMaxLoans) => return Ok(Sent::Busy),
@@ -82,9 +82,9 @@ fn as_bytes(sample: &mut [MaybeUninit<u8>]) -> &mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(sample.as_mut_ptr().cast(), sample.len()) }
 }
 
-pub struct LoanSubscriber(Moving<Receiving>);
+pub struct LoanSubscriber(Moving<ReceiverPorts>);
 
-struct Receiving {
+struct ReceiverPorts {
     subscriber: subscriber::Subscriber<ipc::Service, [u8], ()>,
     wake: Option<Listener<ipc::Service>>,
     /// Left after the ports above it are gone.
@@ -97,11 +97,11 @@ impl LoanSubscriber {
         let wake = services.wake.map(|wake| wake.listener_builder().create()).transpose();
         let wake = wake.context("creating a listener")?;
         let subscriber = services.frames.subscriber_builder().create().context("creating a subscriber")?;
-        Ok(Self(Moving(Receiving { subscriber, wake, _domain: domain })))
+        Ok(Self(Moving(ReceiverPorts { subscriber, wake, _domain: domain })))
     }
 }
 
-impl Receiving {
+impl ReceiverPorts {
     fn take_all(&self, take: Take<'_>) -> Result<usize> {
         let mut frames = 0;
         while let Some(sample) = self.subscriber.receive().context("receiving from iceoryx2")? {

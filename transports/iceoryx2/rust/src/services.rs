@@ -54,7 +54,7 @@ impl Services {
             .subscriber_max_borrowed_samples(limits.borrowed)
             .enable_safe_overflow(limits.full == Full::DropOldest)
             .open_or_create()
-            .map_err(|cause| refused("the publish-subscribe service", cause))?;
+            .map_err(|cause| service_error("the publish-subscribe service", cause))?;
         let wake = wakes.then(|| wake_service(node, &name, receivers)).transpose()?;
         Ok(Self { frames, wake })
     }
@@ -66,10 +66,10 @@ fn wake_service(node: &Node<ipc::Service>, name: &ServiceName, receivers: usize)
         .max_listeners(receivers.max(16))
         .max_nodes((receivers + 1).max(36))
         .open_or_create()
-        .map_err(|cause| refused("the event service", cause))
+        .map_err(|cause| service_error("the event service", cause))
 }
 
-fn refused(service: &str, cause: impl std::error::Error + Send + Sync + 'static) -> Error {
+fn service_error(service: &str, cause: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::new(format!("opening {service}"))
         .remedy("both ends need the same settings and the same version of iceoryx2, and room in /dev/shm")
         .because(cause)

@@ -49,15 +49,15 @@ impl Channel {
     }
 
     /// The receivers, held for one sending: no callback is removed while it may be called.
-    pub fn hold(&self) -> Held<'_> {
-        Held(self.receivers())
+    pub fn hold(&self) -> LockedReceivers<'_> {
+        LockedReceivers(self.receivers())
     }
 }
 
 /// The receivers of a link while a frame is sent to them.
-pub struct Held<'a>(MutexGuard<'a, Receivers>);
+pub struct LockedReceivers<'a>(MutexGuard<'a, Receivers>);
 
-impl Held<'_> {
+impl LockedReceivers<'_> {
     /// Whether every queue takes one more. Only the one publisher of a link adds, so this stays true until it does.
     pub fn has_room(&self) -> bool {
         self.0.queues.iter().all(|queue| queue.has_room())

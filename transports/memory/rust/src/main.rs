@@ -150,6 +150,6 @@ impl Keep for Frame {
 
 impl AsRef<[u8]> for Frame {
     fn as_ref(&self) -> &[u8] {
-        self.whole()
+        self.bytes()
     }
 }

@@ -9,7 +9,7 @@ use hopmeter_instrument::prelude::*;
 pub struct Frame(Arc<Vec<u8>>);
 
 impl Frame {
-    pub fn whole(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
@@ -46,9 +46,9 @@ impl Pool {
 
     /// A frame that nobody else refers to, with room for the payload; none while all are in use.
     pub fn take(&mut self, payload_bytes: usize) -> Option<Frame> {
-        let mut frame = self.unused()?;
+        let mut frame = self.take_unused()?;
         let bytes = HEADER_BYTES + payload_bytes;
-        if frame.whole().len() != bytes {
+        if frame.bytes().len() != bytes {
             frame.resize(bytes)?;
         }
         Some(frame)
@@ -59,7 +59,7 @@ impl Pool {
         self.frames.push(frame);
     }
 
-    fn unused(&mut self) -> Option<Frame> {
+    fn take_unused(&mut self) -> Option<Frame> {
         // The frame used last is warm in the cache, and with a direct call it is always free again.
         let warm = self.frames.last().is_some_and(Frame::is_unused);
         if warm {
@@ -96,6 +96,6 @@ mod tests {
         pool.give_back(frame);
         assert!(pool.take(8).is_none(), "the only frame is still referred to");
         drop(held);
-        assert_eq!(pool.take(100).expect("free again").whole().len(), HEADER_BYTES + 100);
+        assert_eq!(pool.take(100).expect("free again").bytes().len(), HEADER_BYTES + 100);
     }
 }

@@ -54,7 +54,7 @@ impl Transport for Mqtt {
         let (client, connection) = self.connect(format!("{}.out", link.name))?;
         let spawned = std::thread::Builder::new().name("mqtt".into()).spawn(move || attend(connection));
         let thread = spawned.context("starting the thread of an MQTT connection")?;
-        Ok(Box::new(Sending { client, topic: link.name.clone(), qos: self.qos, thread: Some(thread) }))
+        Ok(Box::new(TopicPublisher { client, topic: link.name.clone(), qos: self.qos, thread: Some(thread) }))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
@@ -63,7 +63,7 @@ impl Transport for Mqtt {
         let id = format!("{}.in.{}.{number}", link.name, std::process::id());
         let (client, connection) = self.connect(id)?;
         client.subscribe(&link.name, self.qos).context("subscribing at mosquitto")?;
-        Ok(Box::new(Receiving { _client: client, connection }))
+        Ok(Box::new(TopicSubscriber { _client: client, connection }))
     }
 
     fn facts(&self) -> Vec<(String, String)> {
@@ -80,14 +80,14 @@ fn attend(mut connection: Connection) {
     }
 }
 
-struct Sending {
+struct TopicPublisher {
     client: Client,
     topic: String,
     qos: QoS,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Publisher for Sending {
+impl Publisher for TopicPublisher {
     /// The library wants a buffer of its own for each message.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         match self.client.try_publish(&self.topic, self.qos, false, fill.to_vec(payload_bytes)) {
@@ -98,13 +98,13 @@ impl Publisher for Sending {
     }
 }
 
-impl Sending {
+impl TopicPublisher {
     fn is_served(&self) -> bool {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
 }
 
-impl Drop for Sending {
+impl Drop for TopicPublisher {
     fn drop(&mut self) {
         while self.is_served() && self.client.try_disconnect().is_err() {
             std::thread::sleep(Duration::from_millis(1));
@@ -114,13 +114,13 @@ impl Drop for Sending {
     }
 }
 
-struct Receiving {
+struct TopicSubscriber {
     /// The subscription lasts as long as it.
     _client: Client,
     connection: Connection,
 }
 
-impl Subscriber for Receiving {
+impl Subscriber for TopicSubscriber {
     /// What the connection does besides, such as acknowledging, happens here too.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         match self.connection.recv_timeout(timeout) {

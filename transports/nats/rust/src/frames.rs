@@ -39,7 +39,7 @@ impl Frames {
 }
 
 /// A message as the instrument sees it; a relay passes its bytes on by reference.
-pub fn received(payload: &Bytes) -> Received<'_> {
+pub fn as_received(payload: &Bytes) -> Received<'_> {
     Received::split(payload).with_native(payload)
 }
 

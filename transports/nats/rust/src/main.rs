@@ -11,8 +11,8 @@ use async_nats::Client as Connection;
 use hopmeter_instrument::prelude::*;
 use hopmeter_tokio::Runtime;
 
-use server::{Answering, Replying};
-use topics::{Receiving, Sending};
+use server::{CallReplier, CallServer};
+use topics::{TopicPublisher, TopicSubscriber};
 
 /// One connection for all ends of the node, as NATS advises, and one thread that serves it.
 struct Nats {
@@ -30,39 +30,39 @@ impl Nats {
         Ok(Arc::new(Self { runtime, connection, wait: setup.wait }))
     }
 
-    fn receiving(&self, subject: String) -> Result<Receiving> {
-        Receiving::open(self.runtime.clone(), &self.connection, subject, self.wait)
+    fn open_receiver(&self, subject: String) -> Result<TopicSubscriber> {
+        TopicSubscriber::open(self.runtime.clone(), &self.connection, subject, self.wait)
     }
 
-    fn sending(&self, link: &Link, inbox: Option<String>) -> Sending {
-        Sending::new(self.connection.clone(), link.name.as_str().into(), inbox.map(Into::into))
+    fn open_sender(&self, link: &Link, inbox: Option<String>) -> TopicPublisher {
+        TopicPublisher::new(self.connection.clone(), link.name.as_str().into(), inbox.map(Into::into))
     }
 }
 
 impl Transport for Nats {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        Ok(Box::new(self.sending(link, None)))
+        Ok(Box::new(self.open_sender(link, None)))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        Ok(Box::new(self.receiving(link.name.clone())?))
+        Ok(Box::new(self.open_receiver(link.name.clone())?))
     }
 
     fn subscribe(&self, link: &Link, mut on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
-        let receiving = self.receiving(link.name.clone())?;
-        Ok(Box::new(receiving.call(move |message| on_frame.call(frames::received(&message.payload)))))
+        let receiving = self.open_receiver(link.name.clone())?;
+        Ok(Box::new(receiving.call(move |message| on_frame.call(frames::as_received(&message.payload)))))
     }
 
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
-        let requests = self.receiving(link.name.clone())?;
-        Ok(Box::new(Answering { requests, replier: Replying::new(self.connection.clone()) }))
+        let requests = self.open_receiver(link.name.clone())?;
+        Ok(Box::new(CallServer { requests, replier: CallReplier::new(self.connection.clone()) }))
     }
 
     /// The replies to all calls of a client come to one inbox.
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
         let inbox = self.connection.new_inbox();
-        let replies = self.receiving(inbox.clone())?;
-        Ok(Box::new(DuplexClient { requests: self.sending(link, Some(inbox)), replies }))
+        let replies = self.open_receiver(inbox.clone())?;
+        Ok(Box::new(DuplexClient { requests: self.open_sender(link, Some(inbox)), replies }))
     }
 
     fn facts(&self) -> Vec<(String, String)> {

@@ -5,15 +5,15 @@ use std::time::Duration;
 use async_nats::{Client as Connection, Message, Subject};
 use hopmeter_instrument::prelude::*;
 
-use crate::frames::{Frames, received};
-use crate::topics::{Receiving, hand_over};
+use crate::frames::{Frames, as_received};
+use crate::topics::{TopicSubscriber, hand_over};
 
-pub struct Answering {
-    pub requests: Receiving,
-    pub replier: Replying,
+pub struct CallServer {
+    pub requests: TopicSubscriber,
+    pub replier: CallReplier,
 }
 
-impl Server for Answering {
+impl Server for CallServer {
     fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
         let Some(request) = self.requests.next(timeout) else { return Ok(0) };
         self.replier.answer(request, handle);
@@ -28,25 +28,25 @@ impl Server for Answering {
     }
 }
 
-pub struct Replying {
+pub struct CallReplier {
     connection: Connection,
     /// Where the reply to the present request goes; a request that wants none is answered to nobody.
     inbox: Option<Subject>,
     frames: Frames,
 }
 
-impl Replying {
+impl CallReplier {
     pub fn new(connection: Connection) -> Self {
         Self { connection, inbox: None, frames: Frames::default() }
     }
 
     fn answer(&mut self, request: Message, handle: Handle<'_>) {
         self.inbox = request.reply;
-        handle(received(&request.payload), self);
+        handle(as_received(&request.payload), self);
     }
 }
 
-impl Replier for Replying {
+impl Replier for CallReplier {
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let Some(inbox) = self.inbox.clone() else { return Ok(Sent::Accepted) };
         let frame = self.frames.write(payload_bytes, fill);

@@ -9,7 +9,7 @@ use futures_util::{FutureExt, StreamExt};
 use hopmeter_instrument::prelude::*;
 use hopmeter_tokio::{Runtime, Task};
 
-use crate::frames::{Frames, received, whole_frame};
+use crate::frames::{Frames, as_received, whole_frame};
 
 /// Hands a message to the connection's thread; busy if its queue is full.
 ///
@@ -27,7 +27,7 @@ pub fn hand_over(sending: impl Future<Output = std::result::Result<(), async_nat
 }
 
 /// The sending end of a topic, or of a client's requests.
-pub struct Sending {
+pub struct TopicPublisher {
     connection: Connection,
     subject: Subject,
     /// Where replies go, for requests.
@@ -35,7 +35,7 @@ pub struct Sending {
     frames: Frames,
 }
 
-impl Sending {
+impl TopicPublisher {
     pub fn new(connection: Connection, subject: Subject, inbox: Option<Subject>) -> Self {
         Self { connection, subject, inbox, frames: Frames::default() }
     }
@@ -49,7 +49,7 @@ impl Sending {
     }
 }
 
-impl Publisher for Sending {
+impl Publisher for TopicPublisher {
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let frame = self.frames.write(payload_bytes, fill);
         self.publish(frame)
@@ -64,13 +64,13 @@ impl Publisher for Sending {
 }
 
 /// A subscription that is polled.
-pub struct Receiving {
+pub struct TopicSubscriber {
     runtime: Runtime,
     messages: async_nats::Subscriber,
     spins: bool,
 }
 
-impl Receiving {
+impl TopicSubscriber {
     pub fn open(runtime: Runtime, connection: &Connection, subject: String, wait: Wait) -> Result<Self> {
         let messages = runtime.block_on(async {
             let messages = connection.subscribe(subject).await.context("subscribing at nats-server")?;
@@ -102,10 +102,10 @@ impl Receiving {
     }
 }
 
-impl Subscriber for Receiving {
+impl Subscriber for TopicSubscriber {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let Some(message) = self.next(timeout) else { return Ok(0) };
-        take(received(&message.payload));
+        take(as_received(&message.payload));
         Ok(1)
     }
 }

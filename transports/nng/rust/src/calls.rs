@@ -8,7 +8,7 @@ use hopmeter_instrument::prelude::*;
 use nng::{Message, Protocol, Socket};
 
 use crate::inbox::Inbox;
-use crate::sockets::{bind, connect, frame, limit_sending, open, sent};
+use crate::sockets::{bind, connect, frame, limit_sending, open, send_outcome};
 
 /// How long a reply may wait for the one before it to leave. REP forgets whom to answer when it is refused, so a reply
 /// cannot be offered again.
@@ -18,7 +18,7 @@ const LONGEST_CALL: Duration = Duration::from_secs(1);
 
 /// The asking end. REQ has one call under way. nng would drop it for a new one and with it a reply that is only late, so
 /// a new one is busy until the reply has come, or will not come any more.
-pub struct Asking {
+pub struct CallClient {
     socket: Socket,
     inbox: Inbox,
     /// When the call under way was started.
@@ -26,7 +26,7 @@ pub struct Asking {
     late: VecDeque<Message>,
 }
 
-impl Asking {
+impl CallClient {
     pub fn open(setup: &Setup, link: &Link) -> Result<Self> {
         let socket = open(Protocol::Req0)?;
         connect(&socket, link)?;
@@ -60,13 +60,13 @@ impl Asking {
     }
 }
 
-impl Client for Asking {
+impl Client for CallClient {
     fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         if !self.is_free()? {
             return Ok(Sent::Busy);
         }
         self.inbox.abandon();
-        let sent = sent(self.socket.try_send(frame(payload_bytes, fill)))?;
+        let sent = send_outcome(self.socket.try_send(frame(payload_bytes, fill)))?;
         self.started = (sent == Sent::Accepted).then(Instant::now);
         Ok(sent)
     }
@@ -79,13 +79,13 @@ impl Client for Asking {
 }
 
 /// The answering end.
-pub struct Answering {
+pub struct CallServer {
     socket: Socket,
     inbox: Inbox,
     address: String,
 }
 
-impl Answering {
+impl CallServer {
     pub fn open(setup: &Setup, link: &Link) -> Result<Self> {
         let socket = open(Protocol::Rep0)?;
         limit_sending(&socket, LONGEST_REPLY)?;
@@ -94,14 +94,14 @@ impl Answering {
     }
 }
 
-impl Server for Answering {
+impl Server for CallServer {
     fn address(&self) -> String {
         self.address.clone()
     }
 
     fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
         let Some(message) = self.inbox.receive(timeout)? else { return Ok(0) };
-        handle(Received::split(&message), &mut Replying(&self.socket));
+        handle(Received::split(&message), &mut CallReplier(&self.socket));
         Ok(1)
     }
 
@@ -111,12 +111,12 @@ impl Server for Answering {
     }
 }
 
-struct Replying<'a>(&'a Socket);
+struct CallReplier<'a>(&'a Socket);
 
-impl Replier for Replying<'_> {
+impl Replier for CallReplier<'_> {
     /// A reply that cannot leave in time is lost, as one to a client that is gone is.
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
-        sent(self.0.send(frame(payload_bytes, fill)))?;
+        send_outcome(self.0.send(frame(payload_bytes, fill)))?;
         Ok(Sent::Accepted)
     }
 }

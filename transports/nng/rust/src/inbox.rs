@@ -8,12 +8,12 @@ use nng::{Aio, AioResult, Message, Socket};
 
 /// What nng's thread leaves for the one that polls.
 #[derive(Default)]
-struct Outcome {
+struct PendingReceive {
     come: Mutex<Option<nng::Result<Message>>>,
     finished: Condvar,
 }
 
-impl Outcome {
+impl PendingReceive {
     fn lock(&self) -> MutexGuard<'_, Option<nng::Result<Message>>> {
         self.come.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -35,7 +35,7 @@ impl Outcome {
 /// gives up the whole call when one passes. So a receive without a limit stays pending from poll to poll.
 pub struct Inbox {
     socket: Socket,
-    outcome: Arc<Outcome>,
+    outcome: Arc<PendingReceive>,
     operation: Aio,
     pending: bool,
     spins: bool,
@@ -43,7 +43,7 @@ pub struct Inbox {
 
 impl Inbox {
     pub fn new(socket: Socket, wait: Wait) -> Result<Self> {
-        let outcome = Arc::new(Outcome::default());
+        let outcome = Arc::new(PendingReceive::default());
         let place = outcome.clone();
         let finish = move |_operation, result| {
             if let AioResult::Recv(received) = result {
@@ -94,12 +94,12 @@ impl Drop for Inbox {
 }
 
 /// A receiving end that nng's threads call: each callback asks for the next message when it is done with its own.
-pub struct Called {
+pub struct CallbackSubscription {
     socket: Socket,
     operation: Aio,
 }
 
-impl Called {
+impl CallbackSubscription {
     pub fn open(socket: Socket, on_frame: OnFrame) -> Result<Self> {
         let (again, on_frame) = (socket.clone(), Mutex::new(on_frame));
         let finish = move |operation: Aio, result| {
@@ -115,10 +115,10 @@ impl Called {
     }
 }
 
-impl Subscription for Called {}
+impl Subscription for CallbackSubscription {}
 
 /// A socket that is closed brings no more; then the last callback is waited for.
-impl Drop for Called {
+impl Drop for CallbackSubscription {
     fn drop(&mut self) {
         self.socket.close();
         self.operation.wait();

@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use hopmeter_instrument::prelude::*;
 
-use calls::{Answering, Asking};
-use inbox::Called;
+use calls::{CallClient, CallServer};
+use inbox::CallbackSubscription;
 use sockets::Endpoint;
-use topics::{Polled, Sending, receiver};
+use topics::{TopicPublisher, TopicSubscriber, receiver};
 
 struct Nng {
     setup: Setup,
@@ -29,23 +29,23 @@ impl Nng {
 
 impl Transport for Nng {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        Ok(Box::new(Sending::open(&self.setup, link)?))
+        Ok(Box::new(TopicPublisher::open(&self.setup, link)?))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        Ok(Box::new(Polled::open(&self.setup, link)?))
+        Ok(Box::new(TopicSubscriber::open(&self.setup, link)?))
     }
 
     fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
-        Ok(Box::new(Called::open(receiver(&self.setup, link)?, on_frame)?))
+        Ok(Box::new(CallbackSubscription::open(receiver(&self.setup, link)?, on_frame)?))
     }
 
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
-        Ok(Box::new(Answering::open(&self.setup, link)?))
+        Ok(Box::new(CallServer::open(&self.setup, link)?))
     }
 
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
-        Ok(Box::new(Asking::open(&self.setup, link)?))
+        Ok(Box::new(CallClient::open(&self.setup, link)?))
     }
 
     fn facts(&self) -> Vec<(String, String)> {

@@ -31,12 +31,12 @@ impl Endpoint {
         match self {
             Self::Ipc => format!("ipc://{}/{}.nng", setup.directory.display(), link.name),
             Self::Tcp => "tcp://127.0.0.1:0".into(),
-            Self::Inproc => of_process() + &link.name,
+            Self::Inproc => process_url() + &link.name,
         }
     }
 }
 
-fn of_process() -> String {
+fn process_url() -> String {
     format!("inproc://hopmeter/{}/", std::process::id())
 }
 
@@ -63,7 +63,7 @@ pub fn bind(socket: &Socket, setup: &Setup, link: &Link) -> Result<String> {
 
 /// Waits until the socket is connected; nng itself connects again later, should that be needed.
 pub fn connect(socket: &Socket, link: &Link) -> Result<()> {
-    if link.address.starts_with("inproc:") && !link.address.starts_with(&of_process()) {
+    if link.address.starts_with("inproc:") && !link.address.starts_with(&process_url()) {
         let what = format!("inproc reaches only ends of one process, and the other end of {} is outside", link.name);
         return Err(Error::new(what).remedy("use placement = \"thread\", or endpoint = \"ipc\""));
     }
@@ -83,7 +83,7 @@ pub fn frame(payload_bytes: usize, fill: Fill<'_>) -> Message {
 }
 
 /// Sends a frame; busy where nng says that it would have to wait, or has waited for too long.
-pub fn sent(answer: std::result::Result<(), (Message, nng::Error)>) -> Result<Sent> {
+pub fn send_outcome(answer: std::result::Result<(), (Message, nng::Error)>) -> Result<Sent> {
     match answer {
         Ok(()) => Ok(Sent::Accepted),
         Err((_frame, nng::Error::TryAgain | nng::Error::TimedOut)) => Ok(Sent::Busy),

@@ -9,7 +9,7 @@ use nng::{Protocol, Socket};
 use serde::Deserialize;
 
 use crate::inbox::Inbox;
-use crate::sockets::{bind, connect, frame, open, sent};
+use crate::sockets::{bind, connect, frame, open, send_outcome};
 
 /// What the sending end of a link is.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
@@ -20,12 +20,12 @@ enum Sender {
 }
 
 /// The sending end.
-pub struct Sending {
+pub struct TopicPublisher {
     socket: Socket,
     address: String,
 }
 
-impl Sending {
+impl TopicPublisher {
     pub fn open(setup: &Setup, link: &Link) -> Result<Self> {
         let pushes = setup.setting::<Sender>("protocol")? == Sender::Push;
         if pushes && link.receivers > 1 {
@@ -42,13 +42,13 @@ impl Sending {
     }
 }
 
-impl Publisher for Sending {
+impl Publisher for TopicPublisher {
     fn address(&self) -> String {
         self.address.clone()
     }
 
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
-        sent(self.socket.try_send(frame(payload_bytes, fill)))
+        send_outcome(self.socket.try_send(frame(payload_bytes, fill)))
     }
 }
 
@@ -56,13 +56,13 @@ impl Publisher for Sending {
 pub fn receiver(setup: &Setup, link: &Link) -> Result<Socket> {
     let socket = match setup.setting("protocol")? {
         Sender::Push => open(Protocol::Pull0)?,
-        Sender::Pub => subscribed(setup)?,
+        Sender::Pub => subscriber_socket(setup)?,
     };
     connect(&socket, link)?;
     Ok(socket)
 }
 
-fn subscribed(setup: &Setup) -> Result<Socket> {
+fn subscriber_socket(setup: &Setup) -> Result<Socket> {
     let socket = open(Protocol::Sub0)?;
     socket.set_opt::<Subscribe>(Vec::new()).context("subscribing")?;
     socket.set_opt::<RecvBufferSize>(setup.setting("receive_buffer")?).context("setting the receive buffer")?;
@@ -70,15 +70,15 @@ fn subscribed(setup: &Setup) -> Result<Socket> {
 }
 
 /// The receiving end that is polled.
-pub struct Polled(Inbox);
+pub struct TopicSubscriber(Inbox);
 
-impl Polled {
+impl TopicSubscriber {
     pub fn open(setup: &Setup, link: &Link) -> Result<Self> {
         Ok(Self(Inbox::new(receiver(setup, link)?, setup.wait)?))
     }
 }
 
-impl Subscriber for Polled {
+impl Subscriber for TopicSubscriber {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let Some(message) = self.0.receive(timeout)? else { return Ok(0) };
         take(Received::split(&message));

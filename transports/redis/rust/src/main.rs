@@ -31,13 +31,13 @@ impl Redis {
 
 impl Transport for Redis {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        Ok(Box::new(Sending { connection: self.connect()?, channel: link.name.clone(), frame: Vec::new() }))
+        Ok(Box::new(TopicPublisher { connection: self.connect()?, channel: link.name.clone(), frame: Vec::new() }))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
         let mut connection = self.connect()?;
-        subscribed(&mut connection).subscribe(&link.name).context("subscribing at redis-server")?;
-        Ok(Box::new(Receiving { connection, timeout: None }))
+        as_pubsub(&mut connection).subscribe(&link.name).context("subscribing at redis-server")?;
+        Ok(Box::new(TopicSubscriber { connection, timeout: None }))
     }
 
     fn facts(&self) -> Vec<(String, String)> {
@@ -46,7 +46,7 @@ impl Transport for Redis {
 }
 
 /// PUBLISH, which the broker answers; the call waits for that, as redis-rs does.
-struct Sending {
+struct TopicPublisher {
     connection: Connection,
     channel: String,
     frame: Vec<u8>,
@@ -57,7 +57,7 @@ fn publish(connection: &mut Connection, channel: &str, frame: &[u8]) -> Result<S
     Ok(Sent::Accepted)
 }
 
-impl Publisher for Sending {
+impl Publisher for TopicPublisher {
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         fill.write_into(&mut self.frame, payload_bytes);
         publish(&mut self.connection, &self.channel, &self.frame)
@@ -73,17 +73,17 @@ impl Publisher for Sending {
 
 /// What redis-rs has for subscriptions borrows its connection, and unsubscribes when it is dropped: it is taken anew for
 /// each use and never dropped. It holds nothing else, as long as nothing is subscribed while messages come.
-fn subscribed(connection: &mut Connection) -> ManuallyDrop<PubSub<'_>> {
+fn as_pubsub(connection: &mut Connection) -> ManuallyDrop<PubSub<'_>> {
     ManuallyDrop::new(connection.as_pubsub())
 }
 
-struct Receiving {
+struct TopicSubscriber {
     connection: Connection,
     /// What the socket's timeout is set to.
     timeout: Option<Duration>,
 }
 
-impl Subscriber for Receiving {
+impl Subscriber for TopicSubscriber {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         // A socket's timeout of nothing at all would wait for ever.
         let timeout = Some(timeout.max(Duration::from_millis(1)));
@@ -91,7 +91,7 @@ impl Subscriber for Receiving {
             self.connection.set_read_timeout(timeout).context("setting a socket's timeout")?;
             self.timeout = timeout;
         }
-        match subscribed(&mut self.connection).get_message() {
+        match as_pubsub(&mut self.connection).get_message() {
             Ok(message) => {
                 take(Received::split(message.get_payload_bytes()).with_native(&message));
                 Ok(1)

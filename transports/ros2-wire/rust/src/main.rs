@@ -2,10 +2,10 @@
 //! them. No rcl, no rclcpp, no executor.
 
 mod arrivals;
-mod house;
 mod messages;
 mod quality;
 mod services;
+mod session;
 mod topics;
 
 use std::marker::PhantomData;
@@ -14,14 +14,14 @@ use std::sync::Arc;
 
 use hopmeter_instrument::prelude::*;
 
-use house::House;
 use messages::{Carrier, Header, Image};
-use services::{Answering, Asking};
-use topics::{Receiving, Sending};
+use services::{CallClient, CallServer};
+use session::Session;
+use topics::{TopicPublisher, TopicSubscriber};
 
 /// The adapter for one message.
 struct Wire<M> {
-    house: House,
+    session: Session,
     setup: Setup,
     message: PhantomData<M>,
 }
@@ -36,29 +36,29 @@ fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
 
 impl<M: Carrier> Wire<M> {
     fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
-        Ok(Arc::new(Self { house: House::open(setup)?, setup: setup.clone(), message: PhantomData }))
+        Ok(Arc::new(Self { session: Session::open(setup)?, setup: setup.clone(), message: PhantomData }))
     }
 }
 
 impl<M: Carrier> Transport for Wire<M> {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        Ok(Box::new(Sending::<M>::open(&self.house, &self.setup, link)?))
+        Ok(Box::new(TopicPublisher::<M>::open(&self.session, &self.setup, link)?))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        Ok(Box::new(Receiving::<M>::open(&self.house, self.setup.wait, link)?))
+        Ok(Box::new(TopicSubscriber::<M>::open(&self.session, self.setup.wait, link)?))
     }
 
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
-        Ok(Box::new(Answering::<M>::open(&self.house, &self.setup, link)?))
+        Ok(Box::new(CallServer::<M>::open(&self.session, &self.setup, link)?))
     }
 
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
-        Ok(Box::new(Asking::<M>::open(&self.house, &self.setup, link)?))
+        Ok(Box::new(CallClient::<M>::open(&self.session, &self.setup, link)?))
     }
 
     fn facts(&self) -> Vec<(String, String)> {
-        self.house.facts()
+        self.session.facts()
     }
 }
 

@@ -44,7 +44,7 @@ pub trait Carrier: Message + Clone + Default + Send + Sync + 'static {
     const SERVICE: &'static str;
 
     /// A message with what never changes.
-    fn shaped(payload: PayloadKind) -> Self;
+    fn with_shape(payload: PayloadKind) -> Self;
     fn header(&self) -> &Header;
     fn octets(&self) -> &[u8];
     /// The label and stamp, and the octets in the length asked for.
@@ -55,7 +55,7 @@ impl Carrier for Header {
     const TYPE: (&'static str, &'static str) = ("std_msgs", "Header");
     const SERVICE: &'static str = "CarryTiming";
 
-    fn shaped(_: PayloadKind) -> Self {
+    fn with_shape(_: PayloadKind) -> Self {
         Self::default()
     }
 
@@ -80,7 +80,7 @@ impl Carrier for Image {
     const TYPE: (&'static str, &'static str) = ("sensor_msgs", "Image");
     const SERVICE: &'static str = "CarryImage";
 
-    fn shaped(payload: PayloadKind) -> Self {
+    fn with_shape(payload: PayloadKind) -> Self {
         let (width, height) = payload.image_size();
         Self { width, height, step: 3 * width, encoding: "rgb8".into(), ..Self::default() }
     }
@@ -101,11 +101,11 @@ impl Carrier for Image {
 
 /// A message as it is handed to the library, which takes what it sends: a reference, so that its memory is kept.
 #[derive(Clone)]
-pub struct Carried<M>(Arc<M>);
+pub struct FrameMessage<M>(Arc<M>);
 
-impl<M: Carrier> Carried<M> {
+impl<M: Carrier> FrameMessage<M> {
     /// Hands the message over as the instrument sees it.
-    pub fn hand(&self, hand_over: impl FnOnce(Received<'_>)) {
+    pub fn with_frame(&self, hand_over: impl FnOnce(Received<'_>)) {
         let (stamp, octets) = (&self.0.header().stamp, self.0.octets());
         let sent_ns = typed::of_stamp(stamp.sec.into(), stamp.nanosec.into());
         let header = typed::header_of(self.0.header().frame_id.as_bytes(), sent_ns, octets.len());
@@ -118,29 +118,29 @@ impl<M: Carrier> Carried<M> {
     }
 }
 
-impl<M: Carrier> Serialize for Carried<M> {
+impl<M: Carrier> Serialize for FrameMessage<M> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         self.0.serialize(serializer)
     }
 }
 
-impl<'de, M: Carrier> Deserialize<'de> for Carried<M> {
+impl<'de, M: Carrier> Deserialize<'de> for FrameMessage<M> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         M::deserialize(deserializer).map(|message| Self(Arc::new(message)))
     }
 }
 
-impl<M: Carrier> Message for Carried<M> {}
+impl<M: Carrier> Message for FrameMessage<M> {}
 
 /// The message that is sent, kept so that its memory is.
-pub struct Outgoing<M>(Arc<M>);
+pub struct MessageBuffer<M>(Arc<M>);
 
-impl<M: Carrier> Outgoing<M> {
+impl<M: Carrier> MessageBuffer<M> {
     pub fn new(payload: PayloadKind) -> Self {
-        Self(Arc::new(M::shaped(payload)))
+        Self(Arc::new(M::with_shape(payload)))
     }
 
-    pub fn filled(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Carried<M>> {
+    pub fn fill(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<FrameMessage<M>> {
         // The library has dropped the one before when it has serialised it, so nothing is copied here.
         let (text, octets) = Arc::make_mut(&mut self.0).parts(payload_bytes)?;
         let mut header = [0; frame::HEADER_BYTES];
@@ -148,6 +148,6 @@ impl<M: Carrier> Outgoing<M> {
         let (seconds, nanoseconds) = typed::to_stamp(typed::sent_of(&header));
         text.stamp = Time { sec: seconds as i32, nanosec: nanoseconds as u32 };
         typed::label_into(&mut text.frame_id, &header);
-        Ok(Carried(self.0.clone()))
+        Ok(FrameMessage(self.0.clone()))
     }
 }

@@ -27,7 +27,7 @@ impl Quality {
 }
 
 /// Settings of other libraries that were asked for and are not known to RustDDS.
-pub fn unheeded(setup: &Setup) -> Result<Vec<String>> {
+pub fn unsupported_settings(setup: &Setup) -> Result<Vec<String>> {
     let mut unheeded = Vec::new();
     for (name, heeded) in [("dds", "cyclonedds"), ("delivery", "synchronous"), ("profile", "default")] {
         let value: String = setup.setting(name)?;

@@ -10,114 +10,114 @@ use hopmeter_instrument::prelude::*;
 use ros2_client::{Gid, Publisher};
 use serde::{Deserialize, Serialize};
 
-use crate::house::{House, Place};
-use crate::messages::{Carried, Carrier, Outgoing};
-use crate::topics::{Inbox, sent};
+use crate::messages::{Carrier, FrameMessage, MessageBuffer};
+use crate::session::{Place, Session};
+use crate::topics::{Inbox, write_outcome};
 
 /// A message within a request or a reply: which client asked, and the number of its request.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "M: Carrier")]
-struct Enveloped<M> {
+struct CallMessage<M> {
     client: u64,
     number: i64,
-    it: Carried<M>,
+    it: FrameMessage<M>,
 }
 
 /// The topics of the requests and of the replies.
-fn places<M: Carrier>(house: &House, link: &Link) -> [Place; 2] {
+fn places<M: Carrier>(session: &Session, link: &Link) -> [Place; 2] {
     [("rq", "Request", "Request"), ("rr", "Reply", "Response")].map(|(prefix, suffix, kind)| Place {
         topic: format!("{prefix}/hopmeter_{}{suffix}", link.name),
         type_name: format!("hopmeter_ros2::srv::dds_::{}_{kind}_", M::SERVICE),
-        qos: house.quality.services.clone(),
+        qos: session.quality.services.clone(),
     })
 }
 
 /// All 16 octets of an identity in 8, as many as the header has.
-fn folded(gid: Gid) -> u64 {
+fn fold_identity(gid: Gid) -> u64 {
     let octets = u128::from_ne_bytes(gid.to_bytes16());
     (octets ^ octets >> 64) as u64
 }
 
 /// The asking end.
-pub struct Asking<M: Carrier> {
-    requests: Publisher<Enveloped<M>>,
-    replies: Inbox<Enveloped<M>>,
-    outgoing: Outgoing<M>,
+pub struct CallClient<M: Carrier> {
+    requests: Publisher<CallMessage<M>>,
+    replies: Inbox<CallMessage<M>>,
+    outgoing: MessageBuffer<M>,
     own: u64,
     number: i64,
 }
 
-impl<M: Carrier> Asking<M> {
-    pub fn open(house: &House, setup: &Setup, link: &Link) -> Result<Self> {
-        let [requests, replies] = places::<M>(house, link);
-        let requests = house.publisher(&requests)?;
-        let (own, outgoing) = (folded(requests.gid()), Outgoing::new(setup.payload));
-        Ok(Self { requests, replies: Inbox::open(house, &replies, setup.wait)?, outgoing, own, number: 0 })
+impl<M: Carrier> CallClient<M> {
+    pub fn open(session: &Session, setup: &Setup, link: &Link) -> Result<Self> {
+        let [requests, replies] = places::<M>(session, link);
+        let requests = session.publisher(&requests)?;
+        let (own, outgoing) = (fold_identity(requests.gid()), MessageBuffer::new(setup.payload));
+        Ok(Self { requests, replies: Inbox::open(session, &replies, setup.wait)?, outgoing, own, number: 0 })
     }
 
-    fn ask(&mut self, it: Carried<M>) -> Result<Sent> {
+    fn send_request(&mut self, it: FrameMessage<M>) -> Result<Sent> {
         self.number += 1;
-        sent(self.requests.publish(Enveloped { client: self.own, number: self.number, it }))
+        write_outcome(self.requests.publish(CallMessage { client: self.own, number: self.number, it }))
     }
 }
 
-impl<M: Carrier> Client for Asking<M> {
+impl<M: Carrier> Client for CallClient<M> {
     fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
-        let request = self.outgoing.filled(payload_bytes, fill)?;
-        self.ask(request)
+        let request = self.outgoing.fill(payload_bytes, fill)?;
+        self.send_request(request)
     }
 
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
-        match Carried::of(received) {
-            Some(request) => self.ask(request),
+        match FrameMessage::of(received) {
+            Some(request) => self.send_request(request),
             None => copy_on(received, |payload_bytes, fill| self.start(payload_bytes, fill)),
         }
     }
 
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let reply = self.replies.next(timeout, |reply| reply.client == self.own)?;
-        Ok(reply.map(|reply| reply.it.hand(take)).iter().len())
+        Ok(reply.map(|reply| reply.it.with_frame(take)).iter().len())
     }
 }
 
 /// The answering end.
-pub struct Answering<M: Carrier> {
-    requests: Inbox<Enveloped<M>>,
-    replying: Replying<M>,
+pub struct CallServer<M: Carrier> {
+    requests: Inbox<CallMessage<M>>,
+    replying: CallReplier<M>,
 }
 
-impl<M: Carrier> Answering<M> {
-    pub fn open(house: &House, setup: &Setup, link: &Link) -> Result<Self> {
+impl<M: Carrier> CallServer<M> {
+    pub fn open(session: &Session, setup: &Setup, link: &Link) -> Result<Self> {
         if setup.wait == Wait::Callback {
             return Err(Error::unsupported("server that is called", &link.name));
         }
-        let [requests, replies] = places::<M>(house, link);
-        let (replies, outgoing) = (house.publisher(&replies)?, Outgoing::new(setup.payload));
-        let replying = Replying { replies, client: 0, number: 0, outgoing };
-        Ok(Self { requests: Inbox::open(house, &requests, setup.wait)?, replying })
+        let [requests, replies] = places::<M>(session, link);
+        let (replies, outgoing) = (session.publisher(&replies)?, MessageBuffer::new(setup.payload));
+        let replying = CallReplier { replies, client: 0, number: 0, outgoing };
+        Ok(Self { requests: Inbox::open(session, &requests, setup.wait)?, replying })
     }
 }
 
-impl<M: Carrier> Server for Answering<M> {
+impl<M: Carrier> Server for CallServer<M> {
     fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
         let Some(request) = self.requests.next(timeout, |_| true)? else { return Ok(0) };
         (self.replying.client, self.replying.number) = (request.client, request.number);
-        request.it.hand(|received| handle(received, &mut self.replying));
+        request.it.with_frame(|received| handle(received, &mut self.replying));
         Ok(1)
     }
 }
 
 /// Answers the request that is being handled.
-struct Replying<M: Carrier> {
-    replies: Publisher<Enveloped<M>>,
+struct CallReplier<M: Carrier> {
+    replies: Publisher<CallMessage<M>>,
     client: u64,
     number: i64,
-    outgoing: Outgoing<M>,
+    outgoing: MessageBuffer<M>,
 }
 
-impl<M: Carrier> Replier for Replying<M> {
+impl<M: Carrier> Replier for CallReplier<M> {
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
-        let it = self.outgoing.filled(payload_bytes, fill)?;
-        sent(self.replies.publish(Enveloped { client: self.client, number: self.number, it }))
+        let it = self.outgoing.fill(payload_bytes, fill)?;
+        write_outcome(self.replies.publish(CallMessage { client: self.client, number: self.number, it }))
     }
 }

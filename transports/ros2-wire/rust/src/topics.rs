@@ -8,11 +8,11 @@ use ros2_client::{Subscription, WriteError, WriteResult};
 use serde::de::DeserializeOwned;
 
 use crate::arrivals::Arrivals;
-use crate::house::{House, Place};
-use crate::messages::{Carried, Carrier, Outgoing};
+use crate::messages::{Carrier, FrameMessage, MessageBuffer};
+use crate::session::{Place, Session};
 
 /// What became of a message.
-pub fn sent<T, D>(result: WriteResult<T, D>) -> Result<Sent> {
+pub fn write_outcome<T, D>(result: WriteResult<T, D>) -> Result<Sent> {
     match result {
         Ok(_) => Ok(Sent::Accepted),
         Err(WriteError::WouldBlock { .. }) => Ok(Sent::Busy),
@@ -20,34 +20,37 @@ pub fn sent<T, D>(result: WriteResult<T, D>) -> Result<Sent> {
     }
 }
 
-fn place<M: Carrier>(house: &House, link: &Link) -> Place {
+fn place<M: Carrier>(session: &Session, link: &Link) -> Place {
     Place {
         topic: format!("rt/hopmeter_{}", link.name),
         type_name: format!("{}::msg::dds_::{}_", M::TYPE.0, M::TYPE.1),
-        qos: house.quality.topics.clone(),
+        qos: session.quality.topics.clone(),
     }
 }
 
 /// The sending end.
-pub struct Sending<M: Carrier> {
-    publisher: ros2_client::Publisher<Carried<M>>,
-    outgoing: Outgoing<M>,
+pub struct TopicPublisher<M: Carrier> {
+    publisher: ros2_client::Publisher<FrameMessage<M>>,
+    outgoing: MessageBuffer<M>,
 }
 
-impl<M: Carrier> Sending<M> {
-    pub fn open(house: &House, setup: &Setup, link: &Link) -> Result<Self> {
-        Ok(Self { publisher: house.publisher(&place::<M>(house, link))?, outgoing: Outgoing::new(setup.payload) })
+impl<M: Carrier> TopicPublisher<M> {
+    pub fn open(session: &Session, setup: &Setup, link: &Link) -> Result<Self> {
+        Ok(Self {
+            publisher: session.publisher(&place::<M>(session, link))?,
+            outgoing: MessageBuffer::new(setup.payload),
+        })
     }
 }
 
-impl<M: Carrier> Publisher for Sending<M> {
+impl<M: Carrier> Publisher for TopicPublisher<M> {
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
-        sent(self.publisher.publish(self.outgoing.filled(payload_bytes, fill)?))
+        write_outcome(self.publisher.publish(self.outgoing.fill(payload_bytes, fill)?))
     }
 
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
-        match Carried::of(received) {
-            Some(message) => sent(self.publisher.publish(message)),
+        match FrameMessage::of(received) {
+            Some(message) => write_outcome(self.publisher.publish(message)),
             None => copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill)),
         }
     }
@@ -60,8 +63,8 @@ pub struct Inbox<D> {
 }
 
 impl<D: DeserializeOwned + 'static> Inbox<D> {
-    pub fn open(house: &House, place: &Place, wait: Wait) -> Result<Self> {
-        let mut subscription = house.subscription(place)?;
+    pub fn open(session: &Session, place: &Place, wait: Wait) -> Result<Self> {
+        let mut subscription = session.subscription(place)?;
         let arrivals = Arrivals::new(wait, &mut subscription)?;
         Ok(Self { subscription, arrivals })
     }
@@ -80,17 +83,17 @@ impl<D: DeserializeOwned + 'static> Inbox<D> {
 }
 
 /// The receiving end.
-pub struct Receiving<M: Carrier>(Inbox<Carried<M>>);
+pub struct TopicSubscriber<M: Carrier>(Inbox<FrameMessage<M>>);
 
-impl<M: Carrier> Receiving<M> {
-    pub fn open(house: &House, wait: Wait, link: &Link) -> Result<Self> {
-        Ok(Self(Inbox::open(house, &place::<M>(house, link), wait)?))
+impl<M: Carrier> TopicSubscriber<M> {
+    pub fn open(session: &Session, wait: Wait, link: &Link) -> Result<Self> {
+        Ok(Self(Inbox::open(session, &place::<M>(session, link), wait)?))
     }
 }
 
-impl<M: Carrier> Subscriber for Receiving<M> {
+impl<M: Carrier> Subscriber for TopicSubscriber<M> {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let message = self.0.next(timeout, |_| true)?;
-        Ok(message.map(|message| message.hand(take)).iter().len())
+        Ok(message.map(|message| message.with_frame(take)).iter().len())
     }
 }

@@ -110,14 +110,14 @@ impl Desk {
         let guests = std::mem::take(&mut self.guests);
         self.guests = guests
             .into_iter()
-            .filter_map(|guest| if spoke.next() == Some(&true) { self.hear(guest) } else { Some(guest) })
+            .filter_map(|guest| if spoke.next() == Some(&true) { self.read_request(guest) } else { Some(guest) })
             .collect();
         if events.arrival {
-            self.welcome();
+            self.accept_guests();
         }
     }
 
-    fn welcome(&mut self) {
+    fn accept_guests(&mut self) {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         // Whoever is gone again before being accepted wanted nothing.
         if let Ok(connection) = net::accept_with(&self.listener, flags) {
@@ -126,7 +126,7 @@ impl Desk {
     }
 
     /// A seated guest has nothing to say: it leaves or is dead. Another one asks to be let in.
-    fn hear(&self, guest: Guest) -> Option<Guest> {
+    fn read_request(&self, guest: Guest) -> Option<Guest> {
         match guest.seat {
             Some(seat) => {
                 self.registry.vacate(seat);
@@ -140,7 +140,7 @@ impl Desk {
         let (bytes, process) =
             handshake::receive(guest.connection.as_fd()).ok().filter(|(bytes, _)| !bytes.is_empty())?;
         match self.check(&guest, &bytes).and_then(|request| self.seat(&request)) {
-            Ok(seat) => self.let_in(Guest { process, seat: Some(seat), ..guest }, seat),
+            Ok(seat) => self.send_memory(Guest { process, seat: Some(seat), ..guest }, seat),
             Err(error) => {
                 let refusal = Reply::Refused(error.to_string()).encode();
                 // It may have left without waiting for the answer.
@@ -165,7 +165,7 @@ impl Desk {
             .ok_or_else(|| Error::new("all 64 seats are taken").remedy("let fewer receivers share one link"))
     }
 
-    fn let_in(&self, guest: Guest, seat: usize) -> Option<Guest> {
+    fn send_memory(&self, guest: Guest, seat: usize) -> Option<Guest> {
         let geometry = *self.segment.geometry();
         let welcome = Reply::Welcome { geometry, when_full: self.when_full, seat: seat as u32 }.encode();
         match handshake::send(guest.connection.as_fd(), &welcome, Some(self.segment.file())) {

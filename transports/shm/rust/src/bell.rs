@@ -43,10 +43,10 @@ impl<'a> Bell<'a> {
     /// Sleeps until the bell rings or the time is over, unless `ready` says there is no need. May return early.
     pub fn sleep(self, timeout: Duration, ready: impl FnOnce() -> bool) {
         // Woken, timed out, interrupted, or rung before falling asleep: the caller looks again in every case.
-        let _ = self.doze(timeout, ready);
+        let _ = self.sleep_on_futex(timeout, ready);
     }
 
-    fn doze(self, timeout: Duration, ready: impl FnOnce() -> bool) -> io::Result<()> {
+    fn sleep_on_futex(self, timeout: Duration, ready: impl FnOnce() -> bool) -> io::Result<()> {
         let word = self.0.fetch_or(SOMEBODY_MAY_SLEEP, Ordering::Relaxed) | SOMEBODY_MAY_SLEEP;
         fence(Ordering::SeqCst);
         if ready() {
@@ -73,8 +73,8 @@ mod tests {
             bell.sleep(SHORT, || true);
             false
         };
-        assert_eq!(bell.doze(SHORT, rung_then_used_by_another), Err(Errno::AGAIN));
-        assert_eq!(bell.doze(SHORT, || false), Err(Errno::TIMEDOUT), "nobody has rung since");
+        assert_eq!(bell.sleep_on_futex(SHORT, rung_then_used_by_another), Err(Errno::AGAIN));
+        assert_eq!(bell.sleep_on_futex(SHORT, || false), Err(Errno::TIMEDOUT), "nobody has rung since");
     }
 
     #[test]

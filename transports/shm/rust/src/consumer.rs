@@ -40,10 +40,10 @@ impl Consumer {
     /// # Errors
     /// When nobody is there, the ring is full of consumers, or what is there is not the publisher of `link`.
     pub fn connect(address: &str, link: &str, may_sleep: bool) -> Result<Self> {
-        let ticket = handshake::ask(address, link, may_sleep)?;
+        let ticket = handshake::request_seat(address, link, may_sleep)?;
         let segment = Arc::new(Segment::attach(ticket.memory, ticket.geometry)?);
         let next = load(segment.cursor(ticket.seat));
-        checked(next.slot, segment.geometry())?;
+        check_slot(next.slot, segment.geometry())?;
         let stop = Arc::default();
         let (seat, when_full) = (ticket.seat, ticket.when_full);
         Ok(Self { segment, seat, when_full, next, after: None, stop, _connection: ticket.connection })
@@ -126,7 +126,7 @@ impl Consumer {
             return Ok(None);
         }
         let meta = Meta::unpack(slot.meta.load(Ordering::Relaxed));
-        self.claimed(self.next, meta).map(Some)
+        self.claim_slot(self.next, meta).map(Some)
     }
 
     /// With `DropOldest` the producer may take the slot away until this end's cursor says that it holds it. Both
@@ -136,7 +136,7 @@ impl Consumer {
         let cursor = self.segment.cursor(self.seat);
         loop {
             let now = load(cursor);
-            let slot = self.segment.slot(checked(now.slot, self.geometry())?);
+            let slot = self.segment.slot(check_slot(now.slot, self.geometry())?);
             let seq = slot.seq.load(Ordering::Acquire);
             if seq < now.seq {
                 return Ok(None);
@@ -144,17 +144,17 @@ impl Consumer {
             // Torn if the slot has been taken away meanwhile; then the swap below fails.
             let meta = Meta::unpack(slot.meta.load(Ordering::Relaxed));
             if seq == now.seq && hold(cursor, now, meta.next) {
-                return self.claimed(now, meta).map(Some);
+                return self.claim_slot(now, meta).map(Some);
             }
         }
     }
 
     #[inline]
-    fn claimed(&mut self, at: Position, meta: Meta) -> Result<Claimed> {
+    fn claim_slot(&mut self, at: Position, meta: Meta) -> Result<Claimed> {
         if meta.payload_bytes > self.geometry().payload_bytes {
-            return Err(mangled(format!("a payload of {} bytes", meta.payload_bytes)));
+            return Err(damage_error(format!("a payload of {} bytes", meta.payload_bytes)));
         }
-        let slot = checked(meta.next, self.geometry())?;
+        let slot = check_slot(meta.next, self.geometry())?;
         self.after = Some(Position { seq: at.seq + 1, slot, holding: false });
         Ok(Claimed { slot: at.slot, payload_bytes: meta.payload_bytes as usize })
     }
@@ -182,11 +182,11 @@ fn load(cursor: &Cursor) -> Position {
 }
 
 #[inline]
-fn checked(slot: u16, geometry: &Geometry) -> Result<u16> {
-    if u32::from(slot) < geometry.slots { Ok(slot) } else { Err(mangled(format!("slot {slot}"))) }
+fn check_slot(slot: u16, geometry: &Geometry) -> Result<u16> {
+    if u32::from(slot) < geometry.slots { Ok(slot) } else { Err(damage_error(format!("slot {slot}"))) }
 }
 
-fn mangled(what: String) -> Error {
+fn damage_error(what: String) -> Error {
     Error::new(format!("the publisher's ring names {what}, which it does not have"))
         .remedy("run `hopmeter build shm` so that all nodes are of one version")
 }

@@ -46,7 +46,7 @@ pub enum Reply {
 }
 
 /// Asks the publisher of `link` for its memory and a seat.
-pub fn ask(address: &str, link: &str, may_sleep: bool) -> Result<Ticket> {
+pub fn request_seat(address: &str, link: &str, may_sleep: bool) -> Result<Ticket> {
     let doing = || format!("connecting to the shared memory of link {link} at `{address}`");
     exchange(address, &Request { link: link.to_owned(), may_sleep }).map_err(|error| error.within(doing()))
 }
@@ -63,7 +63,7 @@ fn exchange(address: &str, request: &Request) -> Result<Ticket> {
         (Reply::Welcome { geometry, when_full, seat }, Some(memory)) if (seat as usize) < MAX_CONSUMERS => {
             Ok(Ticket { connection, memory, geometry, when_full, seat: seat as usize })
         }
-        (Reply::Welcome { .. }, _) => Err(foreign("its answer lacks the memory or a seat")),
+        (Reply::Welcome { .. }, _) => Err(foreign_error("its answer lacks the memory or a seat")),
         (Reply::Refused(why), _) => Err(Error::new(format!("the publisher refused: {why}"))),
     }
 }
@@ -109,7 +109,7 @@ fn wait_for_answer(connection: &OwnedFd) -> Result<()> {
     let timeout = Timespec::try_from(PATIENCE).context("the handshake's timeout")?;
     let mut fds = [PollFd::new(connection, PollFlags::IN)];
     match event::poll(&mut fds, Some(&timeout)).context("waiting for the publisher's answer")? {
-        0 => Err(foreign(&format!("it did not answer within {PATIENCE:?}"))),
+        0 => Err(foreign_error(&format!("it did not answer within {PATIENCE:?}"))),
         _ => Ok(()),
     }
 }
@@ -192,16 +192,16 @@ impl<'a> Words<'a> {
     fn after_greeting(bytes: &'a [u8]) -> Result<Self> {
         let mut words = Self(bytes);
         if words.bytes::<8>()? != MAGIC {
-            return Err(foreign("it does not speak the ring's language"));
+            return Err(foreign_error("it does not speak the ring's language"));
         }
         match words.u32()? {
             VERSION => Ok(words),
-            other => Err(foreign(&format!("it is of version {other}, this end of {VERSION}"))),
+            other => Err(foreign_error(&format!("it is of version {other}, this end of {VERSION}"))),
         }
     }
 
     fn bytes<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let (first, rest) = self.0.split_first_chunk().ok_or_else(|| foreign("its message is cut short"))?;
+        let (first, rest) = self.0.split_first_chunk().ok_or_else(|| foreign_error("its message is cut short"))?;
         self.0 = rest;
         Ok(*first)
     }
@@ -219,7 +219,7 @@ impl<'a> Words<'a> {
     }
 }
 
-fn foreign(what: &str) -> Error {
+fn foreign_error(what: &str) -> Error {
     Error::new(format!("the other end is not one of hopmeter's: {what}"))
         .remedy("run `hopmeter build shm` so that all nodes are of one version")
 }

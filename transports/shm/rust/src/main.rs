@@ -46,16 +46,16 @@ fn when_full(setup: &Setup) -> Result<WhenFull> {
 
 impl Transport for Shm {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        Ok(Box::new(Sending(Producer::open(&link.name, &self.options)?)))
+        Ok(Box::new(TopicPublisher(Producer::open(&link.name, &self.options)?)))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
         let consumer = self.consumer(link, self.sleeps)?;
-        Ok(Box::new(Polled { consumer, sleeps: self.sleeps, at_once: self.options.slots }))
+        Ok(Box::new(TopicSubscriber { consumer, sleeps: self.sleeps, at_once: self.options.slots }))
     }
 
     fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
-        Ok(Box::new(Called::start(self.consumer(link, true)?, on_frame)?))
+        Ok(Box::new(CallbackSubscription::start(self.consumer(link, true)?, on_frame)?))
     }
 
     fn facts(&self) -> Vec<(String, String)> {
@@ -63,9 +63,9 @@ impl Transport for Shm {
     }
 }
 
-struct Sending(Producer);
+struct TopicPublisher(Producer);
 
-impl Publisher for Sending {
+impl Publisher for TopicPublisher {
     fn address(&self) -> String {
         self.0.address().to_owned()
     }
@@ -79,24 +79,26 @@ impl Publisher for Sending {
     }
 }
 
-struct Polled {
+struct TopicSubscriber {
     consumer: Consumer,
     sleeps: bool,
     /// What a poll hands over at most, so that it ends even where the sender is faster.
     at_once: u32,
 }
 
-impl Polled {
+impl TopicSubscriber {
     fn drain(&mut self, take: Take<'_>) -> Result<usize> {
         let mut count = 0;
-        while count < self.at_once as usize && self.consumer.receive(|header, payload| take(whole(header, payload)))? {
+        while count < self.at_once as usize
+            && self.consumer.receive(|header, payload| take(received(header, payload)))?
+        {
             count += 1;
         }
         Ok(count)
     }
 }
 
-impl Subscriber for Polled {
+impl Subscriber for TopicSubscriber {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let count = self.drain(take)?;
         if count > 0 || !self.sleeps {
@@ -107,17 +109,17 @@ impl Subscriber for Polled {
     }
 }
 
-fn whole<'a>(header: &'a [u8], payload: &'a [u8]) -> Received<'a> {
+fn received<'a>(header: &'a [u8], payload: &'a [u8]) -> Received<'a> {
     Received::parts(header, payload)
 }
 
 /// A thread that sleeps in the ring and calls.
-struct Called {
+struct CallbackSubscription {
     interrupter: Interrupter,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Called {
+impl CallbackSubscription {
     fn start(consumer: Consumer, on_frame: OnFrame) -> Result<Self> {
         let interrupter = consumer.interrupter();
         let thread = std::thread::Builder::new()
@@ -132,9 +134,9 @@ impl Called {
     }
 }
 
-impl Subscription for Called {}
+impl Subscription for CallbackSubscription {}
 
-impl Drop for Called {
+impl Drop for CallbackSubscription {
     fn drop(&mut self) {
         self.interrupter.interrupt();
         if let Some(thread) = self.thread.take() {
@@ -146,7 +148,7 @@ impl Drop for Called {
 
 fn call(mut consumer: Consumer, mut on_frame: OnFrame) -> Result<()> {
     while !consumer.is_stopped() {
-        if !consumer.receive(|header, payload| on_frame.call(whole(header, payload)))? {
+        if !consumer.receive(|header, payload| on_frame.call(received(header, payload)))? {
             consumer.sleep(NAP);
         }
     }

@@ -135,7 +135,7 @@ impl Producer {
         let meta = Meta { payload_bytes: payload_bytes as u64, next: following };
         slot.meta.store(meta.pack(), Ordering::Relaxed);
         slot.seq.store(self.seq, Ordering::Release);
-        if self.registry.somebody_may_sleep() {
+        if self.registry.has_sleepers() {
             self.segment.bell().ring();
         }
         self.advance(following);
@@ -160,10 +160,10 @@ impl Producer {
 
     /// Frees the slots that everybody is past.
     fn take_back(&mut self) {
-        let audience = self.registry.audience();
+        let audience = self.registry.lock_consumers();
         let (free, dropping) = (&mut self.free, self.when_full == WhenFull::DropOldest);
-        self.parked.retain(|&slot| audience.holds(slot) || keep_out(free, slot));
-        let behind = audience.behind(self.seq);
+        self.parked.retain(|&slot| audience.holds(slot) || free_slot(free, slot));
+        let behind = audience.oldest_needed(self.seq);
         while self.oldest < behind {
             let Some(slot) = self.in_flight.pop_front() else { break };
             self.oldest += 1;
@@ -174,7 +174,7 @@ impl Producer {
 
     /// Frees the slot of the oldest message that nobody is reading; whether there is one.
     fn drop_oldest(&mut self) -> bool {
-        let audience = self.registry.audience();
+        let audience = self.registry.lock_consumers();
         while let Some(slot) = self.in_flight.pop_front() {
             let successor = self.in_flight.front().copied().unwrap_or(self.slot);
             audience.skip(self.oldest, Position { seq: self.oldest + 1, slot: successor, holding: false });
@@ -200,7 +200,7 @@ impl Producer {
 }
 
 /// Moves a slot to the free ones; answers that it is to be kept no longer.
-fn keep_out(free: &mut Vec<u16>, slot: u16) -> bool {
+fn free_slot(free: &mut Vec<u16>, slot: u16) -> bool {
     free.push(slot);
     false
 }

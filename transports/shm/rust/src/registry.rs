@@ -64,12 +64,12 @@ impl Registry {
     }
 
     #[inline]
-    pub fn somebody_may_sleep(&self) -> bool {
+    pub fn has_sleepers(&self) -> bool {
         self.sleepers.load(Ordering::Relaxed) != 0
     }
 
     /// The consumers as they are now; none joins while this lives.
-    pub fn audience(&self) -> Audience<'_> {
+    pub fn lock_consumers(&self) -> Audience<'_> {
         Audience { segment: &self.segment, live: self.lock() }
     }
 
@@ -86,7 +86,7 @@ pub struct Audience<'a> {
 
 impl Audience<'_> {
     /// The first message that somebody has yet to finish (or, where slots are held apart, to begin); `head` if none.
-    pub fn behind(&self, head: u64) -> u64 {
+    pub fn oldest_needed(&self, head: u64) -> u64 {
         self.cursors().map(|cursor| load(cursor).seq).min().map_or(head, |first| first.min(head))
     }
 

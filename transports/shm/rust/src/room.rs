@@ -8,24 +8,24 @@ use std::path::Path;
 
 /// The bytes that can still be had: the least of what the machine and each of this process's memory groups has left.
 /// None where the kernel does not tell.
-pub fn left() -> Option<u64> {
-    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| machine_left(&text));
-    machine.into_iter().chain(group_left()).min()
+pub fn available_bytes() -> Option<u64> {
+    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| machine_available(&text));
+    machine.into_iter().chain(group_available()).min()
 }
 
-fn machine_left(meminfo: &str) -> Option<u64> {
+fn machine_available(meminfo: &str) -> Option<u64> {
     Some(field(meminfo, "MemAvailable:")? * 1024)
 }
 
 /// Walks from this process's memory group up to the root; a limit may stand at every level.
-fn group_left() -> Option<u64> {
+fn group_available() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let root = Path::new("/sys/fs/cgroup");
-    root.join(own).ancestors().take_while(|at| at.starts_with(root)).filter_map(one_group_left).min()
+    root.join(own).ancestors().take_while(|at| at.starts_with(root)).filter_map(limit_available).min()
 }
 
-fn one_group_left(group: &Path) -> Option<u64> {
+fn limit_available(group: &Path) -> Option<u64> {
     let limit = number(&group.join("memory.max"))?;
     let used = number(&group.join("memory.current"))?;
     let kept = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
@@ -49,12 +49,12 @@ mod tests {
 
     #[test]
     fn the_machine_tells_what_is_left() {
-        assert_eq!(machine_left("MemTotal: 9 kB\nMemAvailable:   2048 kB\n"), Some(2 << 20));
-        assert!(left().is_some_and(|bytes| bytes > 1 << 20));
+        assert_eq!(machine_available("MemTotal: 9 kB\nMemAvailable:   2048 kB\n"), Some(2 << 20));
+        assert!(available_bytes().is_some_and(|bytes| bytes > 1 << 20));
     }
 
     #[test]
     fn a_group_without_a_limit_does_not_count() {
-        assert_eq!(one_group_left(Path::new("/proc/self")), None);
+        assert_eq!(limit_available(Path::new("/proc/self")), None);
     }
 }

@@ -40,7 +40,7 @@ impl Segment {
 
     /// Maps a segment that a producer handed over, after proving that it is what the producer says.
     pub fn attach(file: OwnedFd, geometry: Geometry) -> Result<Self> {
-        check_foreign(&file, &geometry)?;
+        check_attached(&file, &geometry)?;
         let mapping = Mapping::new(file.as_fd(), geometry.bytes() as usize, ProtFlags::READ)?;
         mapping.populate(Advice::LinuxPopulateRead).context("mapping the ring's pages")?;
         mapping.allow_writing(geometry.control_bytes as usize)?;
@@ -169,7 +169,7 @@ fn new_memfd() -> Result<OwnedFd> {
 }
 
 fn check_room(geometry: &Geometry) -> Result<()> {
-    match room::left() {
+    match room::available_bytes() {
         Some(left) if geometry.bytes() > left => {
             Err(no_room(geometry, Errno::NOMEM).within(format!("{left} bytes left")))
         }
@@ -185,7 +185,7 @@ fn no_room(geometry: &Geometry, cause: Errno) -> Error {
         .remedy("lower the setting `slots`, use a smaller payload, or give the machine or container more memory")
 }
 
-fn check_foreign(file: &OwnedFd, geometry: &Geometry) -> Result<()> {
+fn check_attached(file: &OwnedFd, geometry: &Geometry) -> Result<()> {
     let seals = fs::fcntl_get_seals(file).context("reading the seals of the ring's memory")?;
     let length = fs::fstat(file).context("reading the length of the ring's memory")?.st_size;
     if geometry.is_sound() && seals.contains(SEALS) && u64::try_from(length).is_ok_and(|n| n == geometry.bytes()) {

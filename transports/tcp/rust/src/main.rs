@@ -39,14 +39,14 @@ impl Family for Tcp {
         // A fixed port can be bound again while connections of an earlier trial linger.
         sockopt::set_socket_reuseaddr(&listener, true).context("setting SO_REUSEADDR")?;
         bind(&listener, &SocketAddr::from((Ipv4Addr::LOCALHOST, self.port)))
-            .map_err(|cause| taken(self.port, cause))?;
-        listen(&listener, WAITING_RECEIVERS).map_err(|cause| taken(self.port, cause))?;
+            .map_err(|cause| port_error(self.port, cause))?;
+        listen(&listener, WAITING_RECEIVERS).map_err(|cause| port_error(self.port, cause))?;
         let bound = getsockname(&listener).context("asking which port was bound")?;
         let bound = SocketAddr::try_from(bound).context("asking which port was bound")?;
         Ok((listener, bound.to_string()))
     }
 
-    fn accepted(&self, _connection: &OwnedFd) -> Result<()> {
+    fn configure_accepted(&self, _connection: &OwnedFd) -> Result<()> {
         Ok(())
     }
 
@@ -58,7 +58,7 @@ impl Family for Tcp {
     }
 }
 
-fn taken(port: u16, cause: Errno) -> Error {
+fn port_error(port: u16, cause: Errno) -> Error {
     Error::new(format!("binding port {port} of 127.0.0.1"))
         .remedy("use port = 0, which takes a free one")
         .because(cause)

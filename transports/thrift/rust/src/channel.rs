@@ -39,7 +39,7 @@ impl Stack {
         })
     }
 
-    fn reads(&self, source: Source) -> Box<dyn TReadTransport + Send> {
+    fn read_transport(&self, source: Source) -> Box<dyn TReadTransport + Send> {
         match (self.framed, self.buffer) {
             (true, _) => Box::new(TFramedReadTransport::new(source)),
             (false, 0) => Box::new(TBufferedReadTransport::new(source)),
@@ -47,7 +47,7 @@ impl Stack {
         }
     }
 
-    fn writes(&self, sink: Sink) -> Box<dyn TWriteTransport + Send> {
+    fn write_transport(&self, sink: Sink) -> Box<dyn TWriteTransport + Send> {
         match (self.framed, self.buffer) {
             (true, _) => Box::new(TFramedWriteTransport::new(sink)),
             (false, 0) => Box::new(TBufferedWriteTransport::new(sink)),
@@ -82,11 +82,11 @@ pub struct Channel {
 }
 
 impl Channel {
-    pub fn over(socket: OwnedFd, stack: &Stack) -> Self {
+    pub fn new(socket: OwnedFd, stack: &Stack) -> Self {
         let (socket, progress) = (Arc::new(socket), Arc::<Progress>::default());
         let source = Source { socket: socket.clone(), progress: progress.clone() };
-        let reads = Counted { transport: stack.reads(source), progress: progress.clone() };
-        let writes = stack.writes(Sink { socket: socket.clone(), progress: progress.clone() });
+        let reads = Counted { transport: stack.read_transport(source), progress: progress.clone() };
+        let writes = stack.write_transport(Sink { socket: socket.clone(), progress: progress.clone() });
         let (input, output) = (stack.input(reads), stack.output(writes));
         Self { input, output, socket, progress, framed: stack.framed, timeout: ReceiveTimeout::default() }
     }
@@ -95,23 +95,23 @@ impl Channel {
     ///
     /// # Errors
     /// When the system refuses the timeout.
-    pub fn expect(&mut self, timeout: Duration) -> Result<()> {
-        self.progress.begun.store(self.buffered(), Relaxed);
+    pub fn begin_message(&mut self, timeout: Duration) -> Result<()> {
+        self.progress.begun.store(self.has_buffered(), Relaxed);
         self.timeout.set(&self.socket, timeout)
     }
 
     /// Whether no part of the next message has come yet.
-    pub fn waits(&self) -> bool {
+    pub fn is_waiting(&self) -> bool {
         !self.progress.begun.load(Relaxed)
     }
 
     /// Whether bytes of another message were read together with the last one; frames are read one by one.
-    pub fn buffered(&self) -> bool {
+    pub fn has_buffered(&self) -> bool {
         !self.framed && self.progress.buffered.load(Relaxed) > 0
     }
 
     /// Whether the peer has closed the connection.
-    pub fn ended(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         self.progress.ended.load(Relaxed)
     }
 }

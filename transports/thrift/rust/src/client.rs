@@ -9,44 +9,44 @@ use crate::channel::Channel;
 use crate::idl::Unanswered;
 use crate::message::{Message, Shape};
 
-pub struct Caller<M> {
+pub struct CallClient<M> {
     channel: Channel,
     shape: Shape,
     sequence: i32,
     request: M,
 }
 
-impl<M: Message> Caller<M> {
+impl<M: Message> CallClient<M> {
     pub fn new(channel: Channel, shape: Shape) -> Self {
         Self { channel, shape, sequence: 0, request: M::default() }
     }
 }
 
-impl<M: Message> Client for Caller<M> {
+impl<M: Message> Client for CallClient<M> {
     fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let mut request = std::mem::take(&mut self.request);
         request.write(payload_bytes, fill, self.shape);
         self.sequence = self.sequence.wrapping_add(1);
-        match request.ask(self.channel.output.as_mut(), self.sequence) {
+        match request.send_request(self.channel.output.as_mut(), self.sequence) {
             Ok(request) => self.request = request,
             // The server is gone: the request is lost, as everything sent to nobody is.
-            Err(_) if self.channel.ended() => {}
+            Err(_) if self.channel.has_ended() => {}
             Err(cause) => return Err(Error::new("sending a call").because(cause)),
         }
         Ok(Sent::Accepted)
     }
 
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
-        if self.channel.ended() {
+        if self.channel.has_ended() {
             // Gone for good; without this pause the role would ask without end.
             thread::sleep(timeout);
             return Ok(0);
         }
-        self.channel.expect(timeout)?;
-        match M::hear(self.channel.input.as_mut()) {
+        self.channel.begin_message(timeout)?;
+        match M::receive_reply(self.channel.input.as_mut()) {
             Ok(reply) => reply.read(take),
             // None has come yet, or there will be none: the server has gone, or says so.
-            Err(_) if self.channel.waits() || self.channel.ended() => return Ok(0),
+            Err(_) if self.channel.is_waiting() || self.channel.has_ended() => return Ok(0),
             Err(thrift::Error::User(told)) if told.is::<Unanswered>() => return Ok(0),
             Err(cause) => return Err(Error::new("receiving a reply").because(cause)),
         }

@@ -13,10 +13,10 @@ use hopmeter_instrument::prelude::*;
 use hopmeter_streams::Endpoint;
 
 use channel::{Channel, Stack};
-use client::Caller;
+use client::CallClient;
 use idl::{Image, Timing};
 use message::Shape;
-use server::Polled;
+use server::CallServer;
 
 struct Thrift {
     stack: Stack,
@@ -35,15 +35,15 @@ impl Transport for Thrift {
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
         let listener = self.endpoint.listen(link)?;
         let (stack, shape) = (self.stack, Shape::of(self.payload));
-        Ok(Box::new(Polled { listener, stack, shape, clients: Vec::new() }))
+        Ok(Box::new(CallServer { listener, stack, shape, clients: Vec::new() }))
     }
 
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
-        let channel = Channel::over(self.endpoint.connect(link)?, &self.stack);
+        let channel = Channel::new(self.endpoint.connect(link)?, &self.stack);
         let shape = Shape::of(self.payload);
         Ok(match self.payload {
-            PayloadKind::Image { .. } => Box::new(Caller::<Image>::new(channel, shape)),
-            PayloadKind::Timing | PayloadKind::Bytes => Box::new(Caller::<Timing>::new(channel, shape)),
+            PayloadKind::Image { .. } => Box::new(CallClient::<Image>::new(channel, shape)),
+            PayloadKind::Timing | PayloadKind::Bytes => Box::new(CallClient::<Timing>::new(channel, shape)),
         })
     }
 

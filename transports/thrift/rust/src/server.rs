@@ -15,40 +15,40 @@ use crate::message::{Message, Shape};
 
 /// The library's own server never ends; this one waits until a connection is readable, and lets the generated
 /// processor read, answer and reply.
-pub struct Polled {
+pub struct CallServer {
     pub listener: Listener,
     pub stack: Stack,
     pub shape: Shape,
     pub clients: Vec<Channel>,
 }
 
-impl Server for Polled {
+impl Server for CallServer {
     fn address(&self) -> String {
         self.listener.address.clone()
     }
 
     fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
-        let ready = self.ready(timeout)?;
+        let ready = self.wait_ready_places(timeout)?;
         let handed_over = Cell::new(0);
-        let answering = Answering { handle: RefCell::new(handle), shape: self.shape, handed_over: &handed_over };
+        let answering = RequestHandler { handle: RefCell::new(handle), shape: self.shape, handed_over: &handed_over };
         let processor = ExchangeSyncProcessor::new(answering);
         for client in (0..self.clients.len()).rev().filter(|client| ready[client + 1]) {
             answer(&mut self.clients[client], &processor)?;
-            if self.clients[client].ended() {
+            if self.clients[client].has_ended() {
                 self.clients.swap_remove(client);
             }
         }
         if ready[0] {
             let connection = accept_on(&self.listener.socket)?;
-            self.clients.extend(connection.map(|connection| Channel::over(connection, &self.stack)));
+            self.clients.extend(connection.map(|connection| Channel::new(connection, &self.stack)));
         }
         Ok(handed_over.get())
     }
 }
 
-impl Polled {
+impl CallServer {
     /// Which can be read without waiting: the listener, then each client.
-    fn ready(&self, timeout: Duration) -> Result<Vec<bool>> {
+    fn wait_ready_places(&self, timeout: Duration) -> Result<Vec<bool>> {
         let sockets = self.clients.iter().map(|client| PollFd::new(&*client.socket, PollFlags::IN));
         let listener = PollFd::new(&self.listener.socket, PollFlags::IN);
         let mut places: Vec<PollFd<'_>> = std::iter::once(listener).chain(sockets).collect();
@@ -61,22 +61,22 @@ impl Polled {
 fn answer(client: &mut Channel, processor: &impl TProcessor) -> Result<()> {
     loop {
         match processor.process(client.input.as_mut(), client.output.as_mut()) {
-            Ok(()) if client.buffered() => {}
+            Ok(()) if client.has_buffered() => {}
             Ok(()) => return Ok(()),
-            Err(_) if client.ended() => return Ok(()),
+            Err(_) if client.has_ended() => return Ok(()),
             Err(cause) => return Err(Error::new("answering a call").because(cause)),
         }
     }
 }
 
 /// The service's handler: what the processor calls with a request.
-struct Answering<'a> {
+struct RequestHandler<'a> {
     handle: RefCell<Handle<'a>>,
     shape: Shape,
     handed_over: &'a Cell<usize>,
 }
 
-impl Answering<'_> {
+impl RequestHandler<'_> {
     fn answer<M: Message>(&self, request: &M) -> thrift::Result<M> {
         let mut reply = Reply { message: None::<M>, shape: self.shape };
         self.handed_over.set(self.handed_over.get() + 1);
@@ -85,7 +85,7 @@ impl Answering<'_> {
     }
 }
 
-impl ExchangeSyncHandler for Answering<'_> {
+impl ExchangeSyncHandler for RequestHandler<'_> {
     fn handle_timing(&self, request: Timing) -> thrift::Result<Timing> {
         self.answer(&request)
     }

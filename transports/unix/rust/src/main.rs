@@ -23,28 +23,28 @@ impl Family for Unix {
     fn listen(&self, link: &Link) -> Result<(OwnedFd, String)> {
         let path = self.directory.join(format!("{}.sock", link.name)).display().to_string();
         let listener = socket(AddressFamily::UNIX)?;
-        bind(&listener, &place(&path)?).context(format!("binding {path}"))?;
+        bind(&listener, &socket_address(&path)?).context(format!("binding {path}"))?;
         listen(&listener, WAITING_RECEIVERS).context(format!("listening at {path}"))?;
         Ok((listener, path))
     }
 
-    fn accepted(&self, connection: &OwnedFd) -> Result<()> {
+    fn configure_accepted(&self, connection: &OwnedFd) -> Result<()> {
         set_send_buffer(connection, self.send_buffer)
     }
 
     fn connect(&self, address: &str) -> Result<OwnedFd> {
         let connection = socket(AddressFamily::UNIX)?;
-        connect(&connection, &place(address)?).context(format!("connecting to {address}"))?;
+        connect(&connection, &socket_address(address)?).context(format!("connecting to {address}"))?;
         Ok(connection)
     }
 
-    fn removed(&self, address: &str) {
+    fn remove(&self, address: &str) {
         // The launcher removes the folder in any case.
         let _ = rustix::fs::unlink(address);
     }
 }
 
-fn place(path: &str) -> Result<SocketAddrUnix> {
+fn socket_address(path: &str) -> Result<SocketAddrUnix> {
     SocketAddrUnix::new(path).map_err(|cause| {
         Error::new(format!("{path} is no address of a Unix socket, which has at most 107 bytes"))
             .remedy("let TMPDIR name a folder with a shorter path")

@@ -49,12 +49,13 @@ pub struct Connection {
 
 impl Connection {
     pub fn connect(socket: OwnedFd, url: &str, limits: Limits) -> Result<Self> {
-        let opened = tungstenite::client::client_with_config(url, Stream::greeting(socket)?, Some(limits.config()));
+        let opened =
+            tungstenite::client::client_with_config(url, Stream::for_handshake(socket)?, Some(limits.config()));
         Ok(Self::after_handshake(opened.context(format!("opening the WebSocket {url}"))?.0))
     }
 
     pub fn accept(socket: OwnedFd, limits: Limits) -> Result<Self> {
-        let opened = tungstenite::accept_with_config(Stream::greeting(socket)?, Some(limits.config()));
+        let opened = tungstenite::accept_with_config(Stream::for_handshake(socket)?, Some(limits.config()));
         Ok(Self::after_handshake(opened.context("accepting a WebSocket")?))
     }
 
@@ -70,7 +71,7 @@ impl Connection {
             Ok(()) => self.socket.flush(),
             blocked => blocked,
         };
-        self.settle(sent)
+        self.note_outcome(sent)
     }
 
     /// Sends what is left of a message, without waiting.
@@ -78,10 +79,10 @@ impl Connection {
         let patience = self.socket.get_mut().patience.take();
         let flushed = self.socket.flush();
         self.socket.get_mut().patience = patience;
-        self.settle(flushed)
+        self.note_outcome(flushed)
     }
 
-    fn settle(&mut self, sent: tungstenite::Result<()>) -> Result<()> {
+    fn note_outcome(&mut self, sent: tungstenite::Result<()>) -> Result<()> {
         self.behind = sent.as_ref().is_err_and(is_waiting);
         match sent {
             Err(failure) if is_end(&failure) => self.ended = true,
@@ -149,7 +150,7 @@ struct Stream {
 }
 
 impl Stream {
-    fn greeting(socket: OwnedFd) -> Result<Self> {
+    fn for_handshake(socket: OwnedFd) -> Result<Self> {
         ReceiveTimeout::default().set(&socket, LONGEST_GREETING)?;
         Ok(Self { socket, waits: true, patience: Some(LONGEST_GREETING) })
     }

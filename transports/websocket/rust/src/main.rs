@@ -1,7 +1,7 @@
 //! WebSocket in Rust, with tungstenite on blocking sockets. Wire format and choices: ../../README.md.
 
+mod acceptor;
 mod connection;
-mod door;
 mod rpc;
 mod topics;
 
@@ -11,8 +11,8 @@ use std::sync::Arc;
 use hopmeter_instrument::prelude::*;
 use hopmeter_streams::Endpoint;
 
+use crate::acceptor::Acceptor;
 use crate::connection::{Connection, Limits};
-use crate::door::Door;
 
 struct WebSockets {
     setup: Setup,
@@ -33,8 +33,8 @@ impl WebSockets {
         })
     }
 
-    fn door(&self, link: &Link) -> Result<Door> {
-        Door::open(self.endpoint.listen(link)?, self.limits)
+    fn acceptor(&self, link: &Link) -> Result<Acceptor> {
+        Acceptor::open(self.endpoint.listen(link)?, self.limits)
     }
 
     fn connection(&self, link: &Link) -> Result<Connection> {
@@ -46,19 +46,19 @@ impl WebSockets {
 
 impl Transport for WebSockets {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        Ok(Box::new(topics::Sender::new(self.door(link)?)))
+        Ok(Box::new(topics::TopicPublisher::new(self.acceptor(link)?)))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        Ok(Box::new(topics::Receiver::new(self.connection(link)?, self.setup.wait)))
+        Ok(Box::new(topics::TopicSubscriber::new(self.connection(link)?, self.setup.wait)))
     }
 
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
-        Ok(Box::new(rpc::Polled::new(self.door(link)?, self.setup.wait)))
+        Ok(Box::new(rpc::CallServer::new(self.acceptor(link)?, self.setup.wait)))
     }
 
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
-        Ok(Box::new(rpc::Asking::new(self.connection(link)?, self.setup.wait)))
+        Ok(Box::new(rpc::CallClient::new(self.connection(link)?, self.setup.wait)))
     }
 
     fn facts(&self) -> Vec<(String, String)> {

@@ -7,23 +7,23 @@ use hopmeter_instrument::prelude::*;
 use hopmeter_streams::waiting::wait_ready;
 use rustix::event::PollFd;
 
+use crate::acceptor::Acceptor;
 use crate::connection::{Connection, Outgoing};
-use crate::door::Door;
 use crate::topics::receive;
 
-pub struct Asking {
+pub struct CallClient {
     connection: Connection,
     outgoing: Outgoing,
     spins: bool,
 }
 
-impl Asking {
+impl CallClient {
     pub fn new(connection: Connection, wait: Wait) -> Self {
         Self { connection, outgoing: Outgoing::default(), spins: wait == Wait::Spin }
     }
 }
 
-impl Client for Asking {
+impl Client for CallClient {
     fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         send(&mut self.connection, &mut self.outgoing, payload_bytes, fill)
     }
@@ -52,22 +52,22 @@ impl Client for Asking {
     }
 }
 
-pub struct Polled {
-    door: Door,
+pub struct CallServer {
+    acceptor: Acceptor,
     clients: Vec<Connection>,
     outgoing: Outgoing,
     spins: bool,
 }
 
-impl Polled {
-    pub fn new(door: Door, wait: Wait) -> Self {
-        Self { door, clients: Vec::new(), outgoing: Outgoing::default(), spins: wait == Wait::Spin }
+impl CallServer {
+    pub fn new(acceptor: Acceptor, wait: Wait) -> Self {
+        Self { acceptor, clients: Vec::new(), outgoing: Outgoing::default(), spins: wait == Wait::Spin }
     }
 
     /// Sleeps until a client has asked, takes more of its reply, or is new.
     fn wait(&mut self, timeout: Duration) -> Result<()> {
         let mut places: Vec<PollFd<'_>> = self.clients.iter().map(Connection::interest).collect();
-        places.push(self.door.arrival());
+        places.push(self.acceptor.arrival());
         wait_ready(&mut places, timeout)?;
         let came = !places[self.clients.len()].revents().is_empty();
         let ready: Vec<bool> = places.iter().map(|place| !place.revents().is_empty()).collect();
@@ -75,15 +75,15 @@ impl Polled {
             client.look_again();
         }
         if came {
-            self.clients.append(&mut self.door.take());
+            self.clients.append(&mut self.acceptor.take());
         }
         Ok(())
     }
 }
 
-impl Server for Polled {
+impl Server for CallServer {
     fn address(&self) -> String {
-        self.door.address.clone()
+        self.acceptor.address.clone()
     }
 
     fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
@@ -100,7 +100,7 @@ impl Server for Polled {
                 continue;
             }
             if let Some(request) = client.receive(None)? {
-                handle(Received::split(&request).with_native(&request), &mut Answering { client, outgoing });
+                handle(Received::split(&request).with_native(&request), &mut CallReplier { client, outgoing });
                 requests += 1;
             }
         }
@@ -109,12 +109,12 @@ impl Server for Polled {
     }
 }
 
-struct Answering<'a> {
+struct CallReplier<'a> {
     client: &'a mut Connection,
     outgoing: &'a mut Outgoing,
 }
 
-impl Replier for Answering<'_> {
+impl Replier for CallReplier<'_> {
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         send(self.client, self.outgoing, payload_bytes, fill)
     }

@@ -6,34 +6,34 @@ use bytes::Bytes;
 use hopmeter_instrument::prelude::*;
 use hopmeter_streams::waiting::wait_ready;
 
+use crate::acceptor::Acceptor;
 use crate::connection::{Connection, Outgoing};
-use crate::door::Door;
 
-pub struct Sender {
-    door: Door,
+pub struct TopicPublisher {
+    acceptor: Acceptor,
     outgoing: Outgoing,
 }
 
-impl Sender {
-    pub fn new(door: Door) -> Self {
-        Self { door, outgoing: Outgoing::default() }
+impl TopicPublisher {
+    pub fn new(acceptor: Acceptor) -> Self {
+        Self { acceptor, outgoing: Outgoing::default() }
     }
 
     fn is_ready(&self) -> bool {
-        !self.door.guests().connections.iter().any(|receiver| receiver.behind)
+        !self.acceptor.guests().connections.iter().any(|receiver| receiver.behind)
     }
 }
 
-impl Publisher for Sender {
+impl Publisher for TopicPublisher {
     fn address(&self) -> String {
-        self.door.address.clone()
+        self.acceptor.address.clone()
     }
 
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         if !self.is_ready() {
             return Ok(Sent::Busy);
         }
-        self.outgoing.fill(payload_bytes, fill, |message| deliver(&self.door, message))?;
+        self.outgoing.fill(payload_bytes, fill, |message| deliver(&self.acceptor, message))?;
         Ok(Sent::Accepted)
     }
 
@@ -44,14 +44,14 @@ impl Publisher for Sender {
         if !self.is_ready() {
             return Ok(Sent::Busy);
         }
-        deliver(&self.door, message)?;
+        deliver(&self.acceptor, message)?;
         Ok(Sent::Accepted)
     }
 }
 
 /// Sends one message to all; those that are gone are forgotten.
-fn deliver(door: &Door, message: &Bytes) -> Result<()> {
-    let mut guests = door.guests();
+fn deliver(acceptor: &Acceptor, message: &Bytes) -> Result<()> {
+    let mut guests = acceptor.guests();
     let receivers = &mut guests.connections;
     for receiver in receivers.iter_mut() {
         receiver.send(message.clone())?;
@@ -59,21 +59,21 @@ fn deliver(door: &Door, message: &Bytes) -> Result<()> {
     receivers.retain(|receiver| !receiver.ended);
     let behind = receivers.iter().any(|receiver| receiver.behind);
     drop(guests);
-    if behind { door.wake() } else { Ok(()) }
+    if behind { acceptor.wake() } else { Ok(()) }
 }
 
-pub struct Receiver {
+pub struct TopicSubscriber {
     connection: Connection,
     spins: bool,
 }
 
-impl Receiver {
+impl TopicSubscriber {
     pub fn new(connection: Connection, wait: Wait) -> Self {
         Self { connection, spins: wait == Wait::Spin }
     }
 }
 
-impl Subscriber for Receiver {
+impl Subscriber for TopicSubscriber {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         receive(&mut self.connection, self.spins, timeout, take)
     }

@@ -18,7 +18,7 @@ use crate::sessions::Listening;
 const TIMED_OUT: &[u8] = b"Timeout";
 
 /// The asking end. Replies of all calls come through one channel.
-pub struct Asking {
+pub struct CallClient {
     querier: Querier<'static>,
     replies: Receiver<Reply>,
     sender: Sender<Reply>,
@@ -27,7 +27,7 @@ pub struct Asking {
     _session: Session,
 }
 
-impl Asking {
+impl CallClient {
     pub fn open(
         session: Session,
         key: String,
@@ -47,7 +47,7 @@ impl Asking {
         Ok(Self { querier, replies, sender, memory, arrivals, _session: session })
     }
 
-    fn ask(&self, request: ZBytes) -> Result<Sent> {
+    fn send_query(&self, request: ZBytes) -> Result<Sent> {
         let replies = self.sender.clone();
         // The receiving end lives as long as the querier.
         let keep = move |reply| drop(replies.send(reply));
@@ -59,7 +59,7 @@ impl Asking {
     fn hand_over(&self, reply: Reply, take: Take<'_>) -> Result<usize> {
         match reply.into_result() {
             Ok(sample) => {
-                self.arrivals.look(sample.payload(), take);
+                self.arrivals.count_and_lend(sample.payload(), take);
                 Ok(1)
             }
             Err(ended) => no_reply(&ended.payload().to_bytes()),
@@ -75,10 +75,10 @@ fn no_reply(why: &[u8]) -> Result<usize> {
     Err(Error::new(format!("zenoh ended a query without a reply: {why}")))
 }
 
-impl Client for Asking {
+impl Client for CallClient {
     fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         match self.memory.frame(payload_bytes, fill)? {
-            Some(request) => self.ask(request),
+            Some(request) => self.send_query(request),
             None => Ok(Sent::Busy),
         }
     }
@@ -86,7 +86,7 @@ impl Client for Asking {
     /// Passes a reference on.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         match received.native_as::<ZBytes>() {
-            Some(message) => self.ask(message.clone()),
+            Some(message) => self.send_query(message.clone()),
             None => copy_on(received, |payload_bytes, fill| self.start(payload_bytes, fill)),
         }
     }
@@ -103,7 +103,7 @@ impl Client for Asking {
 }
 
 /// The answering end.
-pub struct Answering {
+pub struct CallServer {
     /// None where the requests will be called in.
     queryable: Option<Queryable<FifoChannelHandler<Query>>>,
     key: String,
@@ -112,7 +112,7 @@ pub struct Answering {
     listening: Listening,
 }
 
-impl Answering {
+impl CallServer {
     /// `channel` is how many requests wait for a poll; none where the server is to be called.
     pub fn open(
         listening: Listening,
@@ -127,7 +127,7 @@ impl Answering {
     }
 }
 
-impl Server for Answering {
+impl Server for CallServer {
     fn address(&self) -> String {
         self.listening.address.clone()
     }
@@ -155,7 +155,7 @@ impl Server for Answering {
         };
         let queryable = listening.session.declare_queryable(key).callback(call).wait();
         let queryable = queryable.context("declaring a zenoh queryable")?;
-        Ok(Box::new(Called { queryable: Some(queryable), _listening: listening }))
+        Ok(Box::new(CallbackSubscription { queryable: Some(queryable), _listening: listening }))
     }
 }
 
@@ -163,22 +163,22 @@ impl Server for Answering {
 fn answer(query: &Query, memory: &Memory, arrivals: &Arrivals, handle: Handle<'_>) {
     let none = ZBytes::new();
     let request = query.payload().unwrap_or(&none);
-    arrivals.look(request, |received| handle(received, &mut Replying { query, memory }));
+    arrivals.count_and_lend(request, |received| handle(received, &mut CallReplier { query, memory }));
 }
 
-struct Replying<'a> {
+struct CallReplier<'a> {
     query: &'a Query,
     memory: &'a Memory,
 }
 
-impl Replying<'_> {
+impl CallReplier<'_> {
     fn answer(&self, reply: ZBytes) -> Result<Sent> {
         self.query.reply(self.query.key_expr(), reply).wait().context("replying with zenoh")?;
         Ok(Sent::Accepted)
     }
 }
 
-impl Replier for Replying<'_> {
+impl Replier for CallReplier<'_> {
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         match self.memory.frame(payload_bytes, fill)? {
             Some(reply) => self.answer(reply),
@@ -195,14 +195,14 @@ impl Replier for Replying<'_> {
 }
 
 /// A server that zenoh's own thread calls.
-struct Called {
+struct CallbackSubscription {
     queryable: Option<Queryable<()>>,
     _listening: Listening,
 }
 
-impl Subscription for Called {}
+impl Subscription for CallbackSubscription {}
 
-impl Drop for Called {
+impl Drop for CallbackSubscription {
     fn drop(&mut self) {
         if let Some(queryable) = self.queryable.take() {
             // A session that is closed already calls no more either.

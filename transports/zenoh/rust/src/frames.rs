@@ -23,7 +23,7 @@ pub enum SharedMemory {
 
 impl SharedMemory {
     /// Whether a frame is to go through it.
-    pub fn takes(self, frame_bytes: usize) -> bool {
+    pub fn is_used_for(self, frame_bytes: usize) -> bool {
         self == Self::Loan || (self == Self::Auto && frame_bytes >= COPIED_FROM_BYTES)
     }
 }
@@ -60,14 +60,14 @@ impl Memory {
         let length = HEADER_BYTES + payload_bytes;
         match self {
             Self::Pool(pool) => {
-                let mut lent = Lent { buffer: pool.take(length), pool: pool.clone() };
-                fill.write(FrameMut::split(&mut lent.buffer));
-                Ok(Some(Bytes::from_owner(lent).into()))
+                let mut loan = Loan { buffer: pool.take(length), pool: pool.clone() };
+                fill.write(FrameMut::split(&mut loan.buffer));
+                Ok(Some(Bytes::from_owner(loan).into()))
             }
             Self::Shared(provider) => match provider.alloc(length).with_policy::<GarbageCollect>().wait() {
-                Ok(mut lent) => {
-                    fill.write(FrameMut::split(&mut lent));
-                    Ok(Some(lent.into()))
+                Ok(mut loan) => {
+                    fill.write(FrameMut::split(&mut loan));
+                    Ok(Some(loan.into()))
                 }
                 Err(ZLayoutAllocError::Alloc(_full)) => Ok(None),
                 Err(cause) => Err(Error::new(format!("lending {length} bytes of shared memory")).because(cause)),
@@ -93,18 +93,18 @@ impl Pool {
 }
 
 /// A buffer that returns to its pool when zenoh has dropped the message.
-struct Lent {
+struct Loan {
     buffer: Vec<u8>,
     pool: Arc<Pool>,
 }
 
-impl AsRef<[u8]> for Lent {
+impl AsRef<[u8]> for Loan {
     fn as_ref(&self) -> &[u8] {
         &self.buffer
     }
 }
 
-impl Drop for Lent {
+impl Drop for Loan {
     fn drop(&mut self) {
         self.pool.buffers().push(std::mem::take(&mut self.buffer));
     }
@@ -124,7 +124,7 @@ impl Arrivals {
     }
 
     /// Hands a message over as a frame, with itself attached so that it can be forwarded without a copy.
-    pub fn look<T>(&self, message: &ZBytes, hand_over: impl FnOnce(Received<'_>) -> T) -> T {
+    pub fn count_and_lend<T>(&self, message: &ZBytes, hand_over: impl FnOnce(Received<'_>) -> T) -> T {
         self.frames.fetch_add(1, Ordering::Relaxed);
         if self.counts {
             self.shared.fetch_add(u64::from(message.as_shm().is_some()), Ordering::Relaxed);

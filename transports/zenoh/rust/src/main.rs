@@ -12,10 +12,10 @@ use hopmeter_instrument::prelude::*;
 use serde::Deserialize;
 use zenoh::qos::CongestionControl;
 
-use calls::{Answering, Asking};
+use calls::{CallClient, CallServer};
 use frames::{Arrivals, Memory, SharedMemory};
 use sessions::Sessions;
-use topics::{Calling, Receiving, Sending};
+use topics::{CallbackSubscription, TopicPublisher, TopicSubscriber};
 
 /// What lost messages are due to; the Python adapter says the same.
 const DROPPED: &str = "zenoh drops what its transmission queue has no room for; congestion=block lets the sender wait";
@@ -92,33 +92,33 @@ fn key(link: &Link) -> String {
 
 impl Transport for Zenoh {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        Ok(Box::new(Sending::open(self.sessions.listening()?, key(link), self.quality, self.memory()?)?))
+        Ok(Box::new(TopicPublisher::open(self.sessions.listening_session()?, key(link), self.quality, self.memory()?)?))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        let session = self.sessions.reaching(&link.address)?;
-        Ok(Box::new(Receiving::open(session, key(link), self.quality, self.arrivals.clone())?))
+        let session = self.sessions.connected_session(&link.address)?;
+        Ok(Box::new(TopicSubscriber::open(session, key(link), self.quality, self.arrivals.clone())?))
     }
 
     fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
-        let session = self.sessions.reaching(&link.address)?;
-        Ok(Box::new(Calling::open(session, key(link), self.arrivals.clone(), on_frame)?))
+        let session = self.sessions.connected_session(&link.address)?;
+        Ok(Box::new(CallbackSubscription::open(session, key(link), self.arrivals.clone(), on_frame)?))
     }
 
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
-        let (session, arrivals) = (self.sessions.listening()?, self.arrivals.clone());
+        let (session, arrivals) = (self.sessions.listening_session()?, self.arrivals.clone());
         let polled = (self.wait != Wait::Callback).then_some(self.quality.channel);
-        Ok(Box::new(Answering::open(session, key(link), polled, self.memory()?, arrivals)?))
+        Ok(Box::new(CallServer::open(session, key(link), polled, self.memory()?, arrivals)?))
     }
 
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
-        let session = self.sessions.reaching(&link.address)?;
-        Ok(Box::new(Asking::open(session, key(link), self.quality, self.memory()?, self.arrivals.clone())?))
+        let session = self.sessions.connected_session(&link.address)?;
+        Ok(Box::new(CallClient::open(session, key(link), self.quality, self.memory()?, self.arrivals.clone())?))
     }
 
     fn facts(&self) -> Vec<(String, String)> {
         let reach_others = self.sessions.reach_others();
-        let mut told = self.arrivals.facts(reach_others, self.shared_memory.takes(self.frame_bytes));
+        let mut told = self.arrivals.facts(reach_others, self.shared_memory.is_used_for(self.frame_bytes));
         if reach_others && self.quality.congestion == CongestionControl::Drop {
             told.push(("loss".into(), DROPPED.into()));
         }

@@ -45,7 +45,7 @@ impl Sessions {
     }
 
     /// The session of a binding end.
-    pub fn listening(&self) -> Result<Listening> {
+    pub fn listening_session(&self) -> Result<Listening> {
         if self.sharing == Sharing::Own {
             return self.listen();
         }
@@ -57,7 +57,7 @@ impl Sessions {
     }
 
     /// The session of a connecting end.
-    pub fn reaching(&self, address: &str) -> Result<Session> {
+    pub fn connected_session(&self, address: &str) -> Result<Session> {
         if let Some(own) = lock(&self.listening).as_ref().filter(|own| own.address == address) {
             return Ok(own.session.clone());
         }

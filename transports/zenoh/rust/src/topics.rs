@@ -14,13 +14,13 @@ use crate::frames::{Arrivals, Memory};
 use crate::sessions::Listening;
 
 /// The sending end. The publisher goes before the session that carries it, here and below.
-pub struct Sending {
+pub struct TopicPublisher {
     publisher: pubsub::Publisher<'static>,
     memory: Memory,
     listening: Listening,
 }
 
-impl Sending {
+impl TopicPublisher {
     pub fn open(listening: Listening, key: String, quality: Quality, memory: Memory) -> Result<Self> {
         let publisher = listening
             .session
@@ -39,7 +39,7 @@ impl Sending {
     }
 }
 
-impl Publisher for Sending {
+impl Publisher for TopicPublisher {
     fn address(&self) -> String {
         self.listening.address.clone()
     }
@@ -61,13 +61,13 @@ impl Publisher for Sending {
 }
 
 /// The receiving end that sleeps on a channel.
-pub struct Receiving {
+pub struct TopicSubscriber {
     subscriber: pubsub::Subscriber<FifoChannelHandler<Sample>>,
     arrivals: Arc<Arrivals>,
     _session: Session,
 }
 
-impl Receiving {
+impl TopicSubscriber {
     pub fn open(session: Session, key: String, quality: Quality, arrivals: Arc<Arrivals>) -> Result<Self> {
         let subscriber = session.declare_subscriber(key).with(FifoChannel::new(quality.channel)).wait();
         let subscriber = subscriber.context("declaring a zenoh subscriber")?;
@@ -75,12 +75,12 @@ impl Receiving {
     }
 }
 
-impl Subscriber for Receiving {
+impl Subscriber for TopicSubscriber {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let mut next = self.subscriber.recv_timeout(timeout).context("receiving from zenoh")?;
         let mut frames = 0;
         while let Some(sample) = next {
-            self.arrivals.look(sample.payload(), &mut *take);
+            self.arrivals.count_and_lend(sample.payload(), &mut *take);
             frames += 1;
             next = self.subscriber.try_recv().context("receiving from zenoh")?;
         }
@@ -89,18 +89,18 @@ impl Subscriber for Receiving {
 }
 
 /// The receiving end that zenoh's own thread calls.
-pub struct Calling {
+pub struct CallbackSubscription {
     subscriber: Option<pubsub::Subscriber<()>>,
     _session: Session,
 }
 
-impl Calling {
+impl CallbackSubscription {
     pub fn open(session: Session, key: String, arrivals: Arc<Arrivals>, on_frame: OnFrame) -> Result<Self> {
         // zenoh calls from one thread at a time for one publisher; the lock is what lets the compiler see it.
         let on_frame = Mutex::new(on_frame);
         let call = move |sample: Sample| {
             let mut on_frame = on_frame.lock().unwrap_or_else(PoisonError::into_inner);
-            arrivals.look(sample.payload(), |received| on_frame.call(received));
+            arrivals.count_and_lend(sample.payload(), |received| on_frame.call(received));
         };
         let subscriber = session.declare_subscriber(key).callback(call).wait();
         let subscriber = subscriber.context("declaring a zenoh subscriber")?;
@@ -108,9 +108,9 @@ impl Calling {
     }
 }
 
-impl Subscription for Calling {}
+impl Subscription for CallbackSubscription {}
 
-impl Drop for Calling {
+impl Drop for CallbackSubscription {
     fn drop(&mut self) {
         if let Some(subscriber) = self.subscriber.take() {
             // A session that is closed already calls no more either.

@@ -8,16 +8,16 @@ include!("generated.rs");
 /// One half of a call after the other, with the generated arguments and result of the method.
 pub trait Halves: Sized {
     /// Sends the request, and gives the message back.
-    fn ask(self, out: &mut dyn TOutputProtocol, sequence: i32) -> thrift::Result<Self>;
+    fn send_request(self, out: &mut dyn TOutputProtocol, sequence: i32) -> thrift::Result<Self>;
 
     /// Receives the reply to the request that was sent first of those that are under way.
-    fn hear(input: &mut dyn TInputProtocol) -> thrift::Result<Self>;
+    fn receive_reply(input: &mut dyn TInputProtocol) -> thrift::Result<Self>;
 }
 
 macro_rules! halves {
     ($message:ty, $method:literal, $arguments:ident, $result:ident) => {
         impl Halves for $message {
-            fn ask(self, out: &mut dyn TOutputProtocol, sequence: i32) -> thrift::Result<Self> {
+            fn send_request(self, out: &mut dyn TOutputProtocol, sequence: i32) -> thrift::Result<Self> {
                 let arguments = $arguments { request: self };
                 out.write_message_begin(&TMessageIdentifier::new($method, TMessageType::Call, sequence))?;
                 arguments.write_to_out_protocol(out)?;
@@ -26,7 +26,7 @@ macro_rules! halves {
                 Ok(arguments.request)
             }
 
-            fn hear(input: &mut dyn TInputProtocol) -> thrift::Result<Self> {
+            fn receive_reply(input: &mut dyn TInputProtocol) -> thrift::Result<Self> {
                 let begun = input.read_message_begin()?;
                 verify_expected_service_call($method, &begun.name)?;
                 if begun.message_type == TMessageType::Exception {

@@ -11,7 +11,7 @@ use crate::spec::LinkSpec;
 
 /// The launcher's words so far, and what participants say to each other.
 #[derive(Default)]
-pub struct Stage {
+pub struct Phase {
     words: Mutex<Words>,
     changed: Condvar,
 }
@@ -27,9 +27,9 @@ struct Words {
     ended: bool,
 }
 
-impl Stage {
+impl Phase {
     /// Takes in what the launcher said.
-    pub fn hear(&self, order: Order) {
+    pub fn apply(&self, order: Order) {
         let mut words = self.words();
         match order {
             Order::Connect { links } => words.addresses = Some(links),
@@ -45,7 +45,7 @@ impl Stage {
         self.words.lock().unwrap_or_else(|broken| broken.into_inner())
     }
 
-    fn wait_for<T>(&self, mut answer: impl FnMut(&Words) -> Option<T>) -> T {
+    fn wait_for_value<T>(&self, mut answer: impl FnMut(&Words) -> Option<T>) -> T {
         let mut words = self.words();
         loop {
             if let Some(answer) = answer(&words) {
@@ -59,30 +59,30 @@ impl Stage {
     ///
     /// # Errors
     /// When nobody bound the link.
-    pub fn connected_link(&self, id: &str, link: &LinkSpec) -> Result<Link> {
-        let address = self.wait_for(|words| words.addresses.as_ref().map(|all| all.get(id).cloned()));
+    pub fn wait_for_link(&self, id: &str, link: &LinkSpec) -> Result<Link> {
+        let address = self.wait_for_value(|words| words.addresses.as_ref().map(|all| all.get(id).cloned()));
         let address = address.ok_or_else(|| Error::new(format!("nobody bound the link {id}")))?;
         Ok(Link { name: link.name.clone(), address, receivers: link.receivers })
     }
 
     /// A participant of this node has opened its receiving end, or failed to.
-    pub fn say_opened(&self, id: u32) {
+    pub fn mark_open(&self, id: u32) {
         self.words().opened.insert(id);
         self.changed.notify_all();
     }
 
     /// Waits until another participant of this node has said so.
-    pub fn wait_for_opened(&self, id: u32) {
-        self.wait_for(|words| words.opened.contains(&id).then_some(()));
+    pub fn wait_until_open(&self, id: u32) {
+        self.wait_for_value(|words| words.opened.contains(&id).then_some(()));
     }
 
     /// Waits until probing is asked for.
     pub fn wait_for_probing(&self) {
-        self.wait_for(|words| words.probing.then_some(()));
+        self.wait_for_value(|words| words.probing.then_some(()));
     }
 
     /// Whether the flow is proved, waiting a little for it to be.
-    pub fn proved_within(&self, flow: u32, patience: Duration) -> bool {
+    pub fn wait_for_proof(&self, flow: u32, patience: Duration) -> bool {
         let words = self.words();
         let unproved = |words: &mut Words| !words.proved.contains(&flow);
         let waited = self.changed.wait_timeout_while(words, patience, unproved);
@@ -92,12 +92,12 @@ impl Stage {
 
     /// Waits for `go` and answers the start of the schedule.
     pub fn wait_for_go(&self) -> i64 {
-        self.wait_for(|words| words.start_ns)
+        self.wait_for_value(|words| words.start_ns)
     }
 
-    /// Waits for `go`, but no longer than until `over` is true after a [`Stage::wake`].
+    /// Waits for `go`, but no longer than until `over` is true after a [`Phase::wake`].
     pub fn wait_for_go_or(&self, over: impl Fn() -> bool) -> Option<i64> {
-        self.wait_for(|words| if over() { Some(None) } else { words.start_ns.map(Some) })
+        self.wait_for_value(|words| if over() { Some(None) } else { words.start_ns.map(Some) })
     }
 
     /// Lets everyone who waits look again.
@@ -108,7 +108,7 @@ impl Stage {
 
     /// Waits until everything may be closed.
     pub fn wait_for_end(&self) {
-        self.wait_for(|words| words.ended.then_some(()));
+        self.wait_for_value(|words| words.ended.then_some(()));
     }
 }
 
@@ -118,28 +118,28 @@ mod tests {
 
     #[test]
     fn a_link_that_nobody_bound_is_an_error() {
-        let stage = Stage::default();
-        stage.hear(Order::Connect { links: BTreeMap::new() });
+        let phase = Phase::default();
+        phase.apply(Order::Connect { links: BTreeMap::new() });
         let link = LinkSpec { name: "x".into(), receivers: 1 };
-        assert!(stage.connected_link("l0", &link).is_err());
+        assert!(phase.wait_for_link("l0", &link).is_err());
     }
 
     #[test]
     fn who_waits_for_another_to_have_opened_its_end_goes_on_when_that_one_has() {
-        let stage = Stage::default();
+        let phase = Phase::default();
         std::thread::scope(|scope| {
-            let second = scope.spawn(|| stage.wait_for_opened(1));
-            stage.say_opened(0);
+            let second = scope.spawn(|| phase.wait_until_open(1));
+            phase.mark_open(0);
             assert!(!second.is_finished(), "the other has not opened yet");
-            stage.say_opened(1);
+            phase.mark_open(1);
         });
     }
 
     #[test]
     fn only_the_proved_flow_is_proved() {
-        let stage = Stage::default();
-        stage.hear(Order::Proved { flow: 1 });
-        assert!(stage.proved_within(1, Duration::ZERO));
-        assert!(!stage.proved_within(0, Duration::ZERO));
+        let phase = Phase::default();
+        phase.apply(Order::Proved { flow: 1 });
+        assert!(phase.wait_for_proof(1, Duration::ZERO));
+        assert!(!phase.wait_for_proof(0, Duration::ZERO));
     }
 }

@@ -41,7 +41,7 @@ impl Peers for Guests {
     }
 }
 
-pub struct Door {
+pub struct Acceptor {
     pub address: String,
     /// The same event as the guests'.
     arrival: OwnedFd,
@@ -49,7 +49,7 @@ pub struct Door {
     _file: Option<SocketFile>,
 }
 
-impl Door {
+impl Acceptor {
     pub fn open(listener: Listener, limits: Limits) -> Result<Self> {
         let Listener { socket, address, file } = listener;
         let arrival = event()?;

@@ -16,28 +16,28 @@ use crate::frames::{CReceived, frame_mut};
 use crate::rpc::CReplier;
 
 /// A closure that is lent for a call, with the panic that it ended in.
-pub struct Lent<F> {
+pub struct Loan<F> {
     closure: F,
     panicked: Option<Box<dyn Any + Send>>,
 }
 
-impl<F> Lent<F> {
+impl<F> Loan<F> {
     /// Lends `closure` to `call`, as a context for one of the functions below.
-    pub fn during<T>(closure: F, call: impl FnOnce(*mut c_void) -> T) -> T {
-        let mut lent = Self { closure, panicked: None };
-        let answer = call((&raw mut lent).cast());
-        match lent.panicked {
+    pub fn loan_to<T>(closure: F, call: impl FnOnce(*mut c_void) -> T) -> T {
+        let mut loan = Self { closure, panicked: None };
+        let answer = call((&raw mut loan).cast());
+        match loan.panicked {
             Some(panic) => resume_unwind(panic),
             None => answer,
         }
     }
 
     /// # Safety
-    /// `context` comes from [`Lent::during`] of the same type, and that call is still running.
+    /// `context` comes from [`Loan::loan_to`] of the same type, and that call is still running.
     unsafe fn enter(context: *mut c_void, act: impl FnOnce(&mut F)) {
-        let lent = unsafe { &mut *context.cast::<Self>() };
-        if lent.panicked.is_none() {
-            lent.panicked = catch_unwind(AssertUnwindSafe(|| act(&mut lent.closure))).err();
+        let loan = unsafe { &mut *context.cast::<Self>() };
+        if loan.panicked.is_none() {
+            loan.panicked = catch_unwind(AssertUnwindSafe(|| act(&mut loan.closure))).err();
         }
     }
 }
@@ -46,35 +46,35 @@ impl<F> Lent<F> {
 pub fn lend_fill<T>(fill: Fill<'_>, call: impl FnOnce(abi::Fill) -> T) -> T {
     let (write, sent_ns) = fill.into_parts();
     let sent_ns = sent_ns.map_or(std::ptr::null_mut(), Cell::as_ptr);
-    Lent::during(write, |context| call(abi::Fill { context, call: call_fill, sent_ns }))
+    Loan::loan_to(write, |context| call(abi::Fill { context, call: call_fill, sent_ns }))
 }
 
 extern "C" fn call_fill(context: *mut c_void, frame: abi::FrameMut) {
     // SAFETY: the context is what a lent fill writes with; the frame's two places are the adapter's and lent to this call
     // alone.
-    unsafe { Lent::<Write<'_>>::enter(context, |write| write(frame_mut(&frame))) }
+    unsafe { Loan::<Write<'_>>::enter(context, |write| write(frame_mut(&frame))) }
 }
 
 /// Lends a take.
 pub fn lend_take<T>(take: Take<'_>, call: impl FnOnce(abi::Take) -> T) -> T {
-    Lent::during(take, |context| call(abi::Take { context, call: call_take }))
+    Loan::loan_to(take, |context| call(abi::Take { context, call: call_take }))
 }
 
 extern "C" fn call_take(context: *mut c_void, received: *const abi::Received) {
     // SAFETY: the context is a lent take; `received` is lent to this call.
-    unsafe { Lent::<Take<'_>>::enter(context, |take| CReceived::new(&*received).show(take)) }
+    unsafe { Loan::<Take<'_>>::enter(context, |take| CReceived::new(&*received).show(take)) }
 }
 
 /// Lends a handler of requests.
 pub fn lend_handle<T>(handle: Handle<'_>, call: impl FnOnce(abi::Handle) -> T) -> T {
-    Lent::during(handle, |context| call(abi::Handle { context, call: call_handle }))
+    Loan::loan_to(handle, |context| call(abi::Handle { context, call: call_handle }))
 }
 
 extern "C" fn call_handle(context: *mut c_void, received: *const abi::Received, replier: calls::Replier) {
     // SAFETY: the context is a lent handler; `received` and `replier` are lent to this call.
     unsafe {
-        Lent::<Handle<'_>>::enter(context, |handle| {
-            CReceived::new(&*received).show(|received| handle(received, &mut CReplier::borrowed(replier)));
+        Loan::<Handle<'_>>::enter(context, |handle| {
+            CReceived::new(&*received).show(|received| handle(received, &mut CReplier::borrow(replier)));
         });
     }
 }
@@ -98,7 +98,7 @@ pub fn give_on_request(on_request: OnRequest) -> abi::OnRequest {
 extern "C" fn call_on_request(context: *mut c_void, received: *const abi::Received, replier: calls::Replier) {
     // SAFETY: as in `call_on_frame`.
     let (on_request, received) = unsafe { (&mut *context.cast::<OnRequest>(), &*received) };
-    CReceived::new(received).show(|received| on_request(received, &mut CReplier::borrowed(replier)));
+    CReceived::new(received).show(|received| on_request(received, &mut CReplier::borrow(replier)));
 }
 
 /// Gives a payload's owner away.

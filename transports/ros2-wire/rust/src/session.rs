@@ -9,7 +9,7 @@ use ros2_client::dds::rustdds::{DomainParticipant, DomainParticipantBuilder, Top
 use ros2_client::{Context, Node, NodeName, NodeOptions, Publisher, QosProfile, Subscription};
 use serde::Serialize;
 
-use crate::quality::{Quality, unheeded};
+use crate::quality::{Quality, unsupported_settings};
 
 /// The ports of lower domains stay below those that the system gives to whoever asks.
 const DOMAINS: u64 = 99;
@@ -21,7 +21,7 @@ pub struct Place {
     pub qos: QosProfile,
 }
 
-pub struct House {
+pub struct Session {
     node: Mutex<Node>,
     participant: DomainParticipant,
     domain: u16,
@@ -29,12 +29,12 @@ pub struct House {
     unheeded: Vec<String>,
 }
 
-impl House {
+impl Session {
     pub fn open(setup: &Setup) -> Result<Self> {
         let domain = domain_of(&setup.run)?;
         let participant = participant(domain)?;
         let node = Mutex::new(node(participant.clone())?);
-        Ok(Self { node, participant, domain, quality: Quality::read(setup)?, unheeded: unheeded(setup)? })
+        Ok(Self { node, participant, domain, quality: Quality::read(setup)?, unheeded: unsupported_settings(setup)? })
     }
 
     pub fn publisher<M: Serialize>(&self, place: &Place) -> Result<Publisher<M>> {

@@ -10,10 +10,10 @@ use crate::contract::{Link, Transport};
 use crate::control::{Control, Report, Tally};
 use crate::error::{Error, Result};
 use crate::payload::Content;
+use crate::phase::Phase;
 use crate::recorder::Recorder;
 use crate::resources::Meter;
 use crate::spec::{Participant, Spec, Wait};
-use crate::stage::Stage;
 
 /// What a participant tells its node.
 pub enum Progress {
@@ -26,7 +26,7 @@ pub enum Progress {
 }
 
 /// The working place of one participant.
-pub struct Desk<'a> {
+pub struct RoleContext<'a> {
     pub spec: &'a Spec,
     pub me: &'a Participant,
     pub run: u64,
@@ -37,13 +37,13 @@ pub struct Desk<'a> {
     pub codec: Option<Arc<dyn Codec>>,
     /// What the payloads are made of that this node sends.
     pub content: Arc<Content>,
-    pub stage: &'a Stage,
+    pub phase: &'a Phase,
     pub meter: &'a Arc<Meter>,
     pub control: &'a Arc<Control>,
     pub node: Sender<Progress>,
 }
 
-impl Desk<'_> {
+impl RoleContext<'_> {
     /// How this participant receives.
     pub fn wait(&self) -> Wait {
         self.me.wait.unwrap_or(self.spec.wait)
@@ -54,13 +54,13 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// What `open` answers.
-    pub fn in_turn<T>(&self, open: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub fn open_in_turn<T>(&self, open: impl FnOnce() -> Result<T>) -> Result<T> {
         let before = |other: &&Participant| self.me.wait.is_some() && other.wait.is_some() && other.id < self.me.id;
         for other in self.spec.participants.iter().filter(before) {
-            self.stage.wait_for_opened(other.id);
+            self.phase.wait_until_open(other.id);
         }
         let opened = open();
-        self.stage.say_opened(self.me.id);
+        self.phase.mark_open(self.me.id);
         opened
     }
 
@@ -69,7 +69,7 @@ impl Desk<'_> {
     /// # Errors
     /// When the spec does not list it.
     pub fn link_to_bind(&self, id: &str) -> Result<Link> {
-        let link = self.listed(id)?;
+        let link = self.link_spec(id)?;
         Ok(Link { name: link.name.clone(), address: String::new(), receivers: link.receivers })
     }
 
@@ -78,19 +78,19 @@ impl Desk<'_> {
     /// # Errors
     /// When the spec does not list it or nobody bound it.
     pub fn link_to_connect(&self, id: &str) -> Result<Link> {
-        self.stage.connected_link(id, self.listed(id)?)
+        self.phase.wait_for_link(id, self.link_spec(id)?)
     }
 
-    fn listed(&self, id: &str) -> Result<&crate::spec::LinkSpec> {
+    fn link_spec(&self, id: &str) -> Result<&crate::spec::LinkSpec> {
         self.spec.links.get(id).ok_or_else(|| Error::new(format!("the spec lists no link {id}")))
     }
 
     /// Reports the addresses of this participant's binding ends (also when it has none).
-    pub fn say_bound(&self, addresses: BTreeMap<String, String>) {
+    pub fn report_bound(&self, addresses: BTreeMap<String, String>) {
         let _ = self.node.send(Progress::Bound(addresses));
     }
 
-    pub fn say_ready(&self) {
+    pub fn report_ready(&self) {
         let _ = self.node.send(Progress::Ready);
     }
 
@@ -112,11 +112,11 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// When sending one fails.
-    pub fn prove(&self, mut send_probe: impl FnMut(u64) -> Result<()>) -> Result<()> {
-        self.stage.wait_for_probing();
+    pub fn prove_flow(&self, mut send_probe: impl FnMut(u64) -> Result<()>) -> Result<()> {
+        self.phase.wait_for_probing();
         for probe in 0.. {
             send_probe(probe)?;
-            if self.stage.proved_within(self.me.flow, Duration::from_millis(20)) {
+            if self.phase.wait_for_proof(self.me.flow, Duration::from_millis(20)) {
                 break;
             }
         }

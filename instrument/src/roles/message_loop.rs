@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::frame::flags;
 use crate::pacer::Pacer;
 
-use super::Desk;
+use super::RoleContext;
 
 /// One message or call as the schedule wants it.
 #[derive(Clone, Copy)]
@@ -24,16 +24,16 @@ impl Call {
 }
 
 /// When which call is due: warm-up first, then the messages, until the time is over.
-pub struct Schedule {
+pub struct MessageLoop {
     start_ns: i64,
     pacer: Pacer,
     lead_ns: i64,
     spun_in_warmup_ns: i64,
 }
 
-impl Schedule {
-    pub fn new(desk: &Desk<'_>, start_ns: i64) -> Self {
-        Self { start_ns, pacer: Pacer::new(desk.spec.pace, start_ns), lead_ns: 0, spun_in_warmup_ns: 0 }
+impl MessageLoop {
+    pub fn new(context: &RoleContext<'_>, start_ns: i64) -> Self {
+        Self { start_ns, pacer: Pacer::new(context.spec.pace, start_ns), lead_ns: 0, spun_in_warmup_ns: 0 }
     }
 
     /// Waits for each call's time and makes it; `call` answers how much earlier the next one wants to begin, to have its
@@ -41,14 +41,14 @@ impl Schedule {
     ///
     /// # Errors
     /// What `call` answers.
-    pub fn run(mut self, desk: &Desk<'_>, mut call: impl FnMut(Call) -> Result<i64>) -> Result<i64> {
+    pub fn run(mut self, context: &RoleContext<'_>, mut call: impl FnMut(Call) -> Result<i64>) -> Result<i64> {
         clock::sleep_until(self.start_ns - 1_000_000);
-        for index in 0..desk.spec.warmup + desk.spec.messages {
-            if index == desk.spec.warmup {
-                desk.meter.begin();
+        for index in 0..context.spec.warmup + context.spec.messages {
+            if index == context.spec.warmup {
+                context.meter.begin();
                 self.spun_in_warmup_ns = self.pacer.spun_ns();
             }
-            let due = self.next(desk, index);
+            let due = self.next(context, index);
             self.lead_ns = call(due)?;
             if due.cut_short {
                 break;
@@ -58,12 +58,12 @@ impl Schedule {
     }
 
     /// Waits for the time of message `index`, counted from the first of warm-up.
-    fn next(&mut self, desk: &Desk<'_>, index: u64) -> Call {
-        let spec = desk.spec;
+    fn next(&mut self, context: &RoleContext<'_>, index: u64) -> Call {
+        let spec = context.spec;
         let planned_ns = self.pacer.next_ns();
         let due_ns = planned_ns.unwrap_or_else(|| clock::now_ns().max(self.start_ns));
         let cut_short = due_ns.max(clock::now_ns()) - self.start_ns >= spec.limit_ns;
-        self.pacer.wait_for(due_ns - self.lead_ns);
+        self.pacer.wait_until(due_ns - self.lead_ns);
         let warming = index < spec.warmup;
         let last = cut_short || index + 1 == spec.warmup + spec.messages;
         Call {

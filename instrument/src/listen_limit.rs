@@ -7,21 +7,21 @@ use std::time::Duration;
 use crate::clock;
 
 /// A deadline that is set at `go` and comes closer with the last message.
-pub struct Until {
+pub struct ListenLimit {
     deadline_ns: AtomicI64,
     drain_ns: i64,
     lock: Mutex<()>,
     nearer: Condvar,
 }
 
-impl Until {
+impl ListenLimit {
     /// No deadline yet.
-    pub fn forever(drain_ns: i64) -> Self {
+    pub fn without_deadline(drain_ns: i64) -> Self {
         Self { deadline_ns: AtomicI64::new(i64::MAX), drain_ns, lock: Mutex::new(()), nearer: Condvar::new() }
     }
 
     /// It ends then at the latest.
-    pub fn at_most(&self, deadline_ns: i64) {
+    pub fn limit_to(&self, deadline_ns: i64) {
         self.deadline_ns.fetch_min(deadline_ns, Ordering::Relaxed);
         drop(self.lock.lock());
         self.nearer.notify_all();
@@ -30,23 +30,23 @@ impl Until {
     /// The last message came: only stragglers are waited for.
     #[cold]
     pub fn drain(&self, now_ns: i64) {
-        self.at_most(now_ns + self.drain_ns);
+        self.limit_to(now_ns + self.drain_ns);
     }
 
     /// The time left, at most `cap`; none when it is over.
-    pub fn left(&self, cap: Duration) -> Option<Duration> {
+    pub fn time_left(&self, cap: Duration) -> Option<Duration> {
         let left_ns = self.deadline_ns.load(Ordering::Relaxed).saturating_sub(clock::now_ns());
         (left_ns > 0).then(|| Duration::from_nanos(left_ns as u64).min(cap))
     }
 
     pub fn is_over(&self) -> bool {
-        self.left(Duration::ZERO).is_none()
+        self.time_left(Duration::ZERO).is_none()
     }
 
     /// Sleeps until it is over.
     pub fn sleep(&self) {
         let mut guard = self.lock.lock().unwrap_or_else(|broken| broken.into_inner());
-        while let Some(left) = self.left(Duration::from_secs(3600)) {
+        while let Some(left) = self.time_left(Duration::from_secs(3600)) {
             guard = self.nearer.wait_timeout(guard, left).unwrap_or_else(|broken| broken.into_inner()).0;
         }
     }
@@ -65,12 +65,12 @@ impl Patience {
     }
 
     /// How long the next look may take, at most `cap`; none when it is over.
-    pub fn left(&self, cap: Duration) -> Option<Duration> {
+    pub fn time_left(&self, cap: Duration) -> Option<Duration> {
         (!self.left.is_zero()).then(|| self.left.min(cap))
     }
 
     /// After a look that brought nothing. It counts from the end of the first such look on.
-    pub fn looked_in_vain(&mut self) {
+    pub fn count_empty_look(&mut self) {
         let now_ns = clock::now_ns();
         let deadline_ns = *self.deadline_ns.get_or_insert(now_ns + self.left.as_nanos() as i64);
         self.left = Duration::from_nanos((deadline_ns - now_ns).max(0) as u64);
@@ -85,21 +85,21 @@ mod tests {
     fn patience_ends_after_looks_in_vain_for_that_long() {
         let begun_ns = clock::now_ns();
         let mut patience = Patience::new(Duration::from_millis(5));
-        while let Some(left) = patience.left(Duration::from_millis(1)) {
+        while let Some(left) = patience.time_left(Duration::from_millis(1)) {
             assert!(left <= Duration::from_millis(1));
-            patience.looked_in_vain();
+            patience.count_empty_look();
         }
         assert!(clock::now_ns() - begun_ns >= 5_000_000);
     }
 
     #[test]
     fn the_last_message_brings_the_end_nearer_but_never_farther() {
-        let until = Until::forever(1_000_000);
-        assert_eq!(until.left(Duration::from_secs(1)), Some(Duration::from_secs(1)));
-        until.at_most(clock::now_ns() + 60_000_000_000);
-        until.drain(clock::now_ns());
-        until.at_most(clock::now_ns() + 60_000_000_000);
-        until.sleep();
-        assert_eq!(until.left(Duration::from_secs(1)), None);
+        let limit = ListenLimit::without_deadline(1_000_000);
+        assert_eq!(limit.time_left(Duration::from_secs(1)), Some(Duration::from_secs(1)));
+        limit.limit_to(clock::now_ns() + 60_000_000_000);
+        limit.drain(clock::now_ns());
+        limit.limit_to(clock::now_ns() + 60_000_000_000);
+        limit.sleep();
+        assert_eq!(limit.time_left(Duration::from_secs(1)), None);
     }
 }

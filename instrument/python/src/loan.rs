@@ -11,13 +11,13 @@ use crate::attach::this_thread;
 /// it was lent for, on the thread that lent it, and not from within itself. Everything happens with the interpreter
 /// lock held, and the closure belongs to one thread, so the order of the atomics does not matter.
 pub struct Slot<T> {
-    lent: AtomicPtr<T>,
+    loan: AtomicPtr<T>,
     thread: AtomicUsize,
 }
 
 impl<T> Default for Slot<T> {
     fn default() -> Self {
-        Self { lent: AtomicPtr::new(null_mut()), thread: AtomicUsize::new(0) }
+        Self { loan: AtomicPtr::new(null_mut()), thread: AtomicUsize::new(0) }
     }
 }
 
@@ -25,7 +25,7 @@ impl<T> Slot<T> {
     /// Lends `value` while `call` runs.
     pub fn lend<R>(&self, value: &mut T, call: impl FnOnce() -> R) -> R {
         self.thread.store(this_thread(), Relaxed);
-        let _until_the_end = Restore { slot: self, to: self.lent.swap(value, Relaxed) };
+        let _until_the_end = Restore { slot: self, to: self.loan.swap(value, Relaxed) };
         call()
     }
 
@@ -34,7 +34,7 @@ impl<T> Slot<T> {
         if self.thread.load(Relaxed) != this_thread() {
             return None;
         }
-        let at = NonNull::new(self.lent.swap(null_mut(), Relaxed))?;
+        let at = NonNull::new(self.loan.swap(null_mut(), Relaxed))?;
         Some(Borrowed { at, _then: Restore { slot: self, to: at.as_ptr() } })
     }
 }
@@ -60,6 +60,6 @@ struct Restore<'a, T> {
 
 impl<T> Drop for Restore<'_, T> {
     fn drop(&mut self) {
-        self.slot.lent.store(self.to, Relaxed);
+        self.slot.loan.store(self.to, Relaxed);
     }
 }

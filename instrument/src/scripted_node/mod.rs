@@ -26,18 +26,18 @@ use words::{Command, Opening};
 ///
 /// # Errors
 /// When the channel cannot be used or the transport does not open.
-pub fn play(host: &Host<'_>, control_fd: RawFd) -> Result<()> {
+pub fn run(host: &Host<'_>, control_fd: RawFd) -> Result<()> {
     // SAFETY: the descriptor was passed to this process for this purpose alone.
     let mut channel = unsafe { UnixStream::from_raw_fd(control_fd) };
     let reader = BufReader::new(channel.try_clone().context("duplicating the control channel")?);
-    let mut puppet: Option<Puppet> = None;
+    let mut scripted_node: Option<ScriptedNode> = None;
     for line in reader.lines().map_while(std::result::Result::ok) {
-        let answer = match &mut puppet {
+        let answer = match &mut scripted_node {
             None => open(host, &line).map(|opened| {
-                puppet = Some(opened);
+                scripted_node = Some(opened);
                 json!({ "opened": host.transport })
             }),
-            Some(puppet) => puppet.obey(&line),
+            Some(scripted_node) => scripted_node.run_command(&line),
         };
         let answer = answer.map_or_else(
             |error| json!({ "error": error.what_text(), "remedy": error.remedy_text() }),
@@ -48,7 +48,7 @@ pub fn play(host: &Host<'_>, control_fd: RawFd) -> Result<()> {
     Ok(())
 }
 
-fn open(host: &Host<'_>, line: &str) -> Result<Puppet> {
+fn open(host: &Host<'_>, line: &str) -> Result<ScriptedNode> {
     let opening: Opening = serde_json::from_str(line).context(format!("understanding `{line}`"))?;
     let run = opening.run_id()?;
     let setup = Setup {
@@ -60,19 +60,19 @@ fn open(host: &Host<'_>, line: &str) -> Result<Puppet> {
         settings: opening.settings,
         frame_bytes: opening.frame_bytes,
     };
-    Ok(Puppet { run, transport: (host.open)(&setup)?, setup, ends: HashMap::new() })
+    Ok(ScriptedNode { run, transport: (host.open)(&setup)?, setup, ends: HashMap::new() })
 }
 
 /// Its fields are dropped in this order: a transport goes after its ends, as in a measuring node.
-struct Puppet {
+struct ScriptedNode {
     ends: HashMap<String, End>,
     transport: Arc<dyn Transport>,
     run: u64,
     setup: Setup,
 }
 
-impl Puppet {
-    fn obey(&mut self, line: &str) -> Result<Value> {
+impl ScriptedNode {
+    fn run_command(&mut self, line: &str) -> Result<Value> {
         let command: Command = serde_json::from_str(line).context(format!("understanding `{line}`"))?;
         match command {
             Command::Open { end, name, link } => {
@@ -90,33 +90,33 @@ impl Puppet {
             Command::Serve { name, count, within_ms } => self.end(&name)?.serve(count, within_ms),
             Command::Keep { name, within_ms } => self.end(&name)?.keep(within_ms),
             Command::Close { name } => {
-                let end = self.ends.remove(&name).ok_or_else(|| unknown(&name))?;
+                let end = self.ends.remove(&name).ok_or_else(|| unknown_end_error(&name))?;
                 drop(end);
                 Ok(json!({}))
             }
             Command::Facts => Ok(json!(self.transport.facts())),
-            Command::Census => Ok(census()),
+            Command::Census => Ok(count_resources()),
         }
     }
 
     fn end(&mut self, name: &str) -> Result<&mut End> {
-        self.ends.get_mut(name).ok_or_else(|| unknown(name))
+        self.ends.get_mut(name).ok_or_else(|| unknown_end_error(name))
     }
 
     fn forward(&mut self, from: &str, to: &str, count: u64, within_ms: u64) -> Result<Value> {
-        let mut publisher = self.ends.remove(to).ok_or_else(|| unknown(to))?;
+        let mut publisher = self.ends.remove(to).ok_or_else(|| unknown_end_error(to))?;
         let forwarded = self.end(from).and_then(|source| source.forward(&mut publisher, count, within_ms));
         self.ends.insert(to.to_owned(), publisher);
         forwarded
     }
 }
 
-fn unknown(name: &str) -> Error {
+fn unknown_end_error(name: &str) -> Error {
     Error::new(format!("no end is called `{name}`"))
 }
 
 /// What this process holds: open descriptors and threads.
-fn census() -> Value {
+fn count_resources() -> Value {
     let count = |folder: &str| std::fs::read_dir(folder).map(|entries| entries.count()).unwrap_or(0);
     json!({ "descriptors": count("/proc/self/fd"), "threads": count("/proc/self/task") })
 }

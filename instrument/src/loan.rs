@@ -40,12 +40,12 @@ pub struct Fill<'a> {
 
 impl<'a> Fill<'a> {
     /// A message of this process: `write` writes all but the sent time, which `sent_ns` and the header get.
-    pub fn stamping(write: Write<'a>, sent_ns: &'a Cell<i64>) -> Self {
+    pub fn new_message(write: Write<'a>, sent_ns: &'a Cell<i64>) -> Self {
         Self { write, sent_ns: Some(sent_ns) }
     }
 
     /// A message that carries its sent time already.
-    pub fn copying(write: Write<'a>) -> Self {
+    pub fn copied_message(write: Write<'a>) -> Self {
         Self { write, sent_ns: None }
     }
 
@@ -111,7 +111,7 @@ impl<'a> Received<'a> {
     /// Stamps the arrival now, unless this frame has its stamp. [`OnFrame::call`] does this first. An adapter that takes a
     /// lock or looks at a queue before it calls does this before.
     #[inline(always)]
-    pub fn arrived(self) -> Self {
+    pub fn stamp_arrival(self) -> Self {
         match self.arrived_ns {
             0 => Self { arrived_ns: clock::now_ns(), ..self },
             _ => self,
@@ -149,7 +149,7 @@ impl OnFrame {
     /// of the role gets in front of it.
     #[inline(never)]
     pub fn call(&mut self, received: Received<'_>) {
-        (self.0)(received.arrived());
+        (self.0)(received.stamp_arrival());
     }
 }
 
@@ -177,7 +177,7 @@ mod tests {
             to.payload.fill(9);
             written_ns.set(clock::now_ns());
         };
-        Fill::stamping(&mut write, &stamped).write(FrameMut::split(&mut frame));
+        Fill::new_message(&mut write, &stamped).write(FrameMut::split(&mut frame));
         assert_eq!(sent_ns(&frame), stamped.get());
         assert!(stamped.get() >= written_ns.get() && written_ns.get() > 0);
         assert_eq!(frame[HEADER_BYTES], 9);
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn a_frame_that_carries_its_sent_time_keeps_it() {
         let mut frame = [0; HEADER_BYTES];
-        Fill::copying(&mut |to: FrameMut<'_>| to.header.fill(7)).write(FrameMut::split(&mut frame));
+        Fill::copied_message(&mut |to: FrameMut<'_>| to.header.fill(7)).write(FrameMut::split(&mut frame));
         assert_eq!(frame, [7; HEADER_BYTES]);
     }
 
@@ -199,6 +199,6 @@ mod tests {
         });
         on_frame.call(Received::split(&bytes));
         on_frame.call(Received { arrived_ns: 5, ..Received::split(&bytes) });
-        assert_eq!(Received { arrived_ns: 5, ..Received::split(&bytes) }.arrived().arrived_ns, 5);
+        assert_eq!(Received { arrived_ns: 5, ..Received::split(&bytes) }.stamp_arrival().arrived_ns, 5);
     }
 }

@@ -7,13 +7,13 @@ use crate::codec::{Codec, Decoded};
 use crate::contract::Received;
 use crate::control::{Control, Report, Tally};
 use crate::frame::{Header, Refused, flags};
+use crate::listen_limit::ListenLimit;
 use crate::payload;
 use crate::recorder::NONE_NS;
 use crate::resources::Meter;
 use crate::spec::Touch;
-use crate::until::Until;
 
-use super::Desk;
+use super::RoleContext;
 
 /// A frame of this flow, with the time it arrived, and the object in it where this receiver decodes.
 pub struct Arrival<'a> {
@@ -27,7 +27,7 @@ pub struct Arrival<'a> {
 /// Lets the frames of one flow in, and counts what it lets in and what it refuses. What each message needs is in its
 /// first line of the cache: in a process of many relays none of it is still near when the next message comes.
 #[repr(C, align(64))]
-pub struct Gate {
+pub struct Intake {
     run: u64,
     flow: u32,
     read_payload: bool,
@@ -36,27 +36,27 @@ pub struct Gate {
     codec: Option<Arc<dyn Codec>>,
     pub tally: Tally,
     control: Arc<Control>,
-    until: Arc<Until>,
+    limit: Arc<ListenLimit>,
 }
 
-impl Gate {
-    pub fn new(desk: &Desk<'_>, until: Arc<Until>) -> Self {
+impl Intake {
+    pub fn new(context: &RoleContext<'_>, limit: Arc<ListenLimit>) -> Self {
         Self {
-            run: desk.run,
-            flow: desk.me.flow,
-            read_payload: desk.spec.touch == Touch::WriteRead,
+            run: context.run,
+            flow: context.me.flow,
+            read_payload: context.spec.touch == Touch::WriteRead,
             codec: None,
-            check_all: desk.spec.checksum,
-            meter: desk.meter.clone(),
-            control: desk.control.clone(),
-            until,
-            tally: desk.tally(),
+            check_all: context.spec.checksum,
+            meter: context.meter.clone(),
+            control: context.control.clone(),
+            limit,
+            tally: context.tally(),
         }
     }
 
     /// A gate of the last receiver, which decodes where the cell has a codec; those before only pass on.
-    pub fn last(desk: &Desk<'_>, until: Arc<Until>) -> Self {
-        Self { codec: desk.codec.clone(), ..Self::new(desk, until) }
+    pub fn last(context: &RoleContext<'_>, limit: Arc<ListenLimit>) -> Self {
+        Self { codec: context.codec.clone(), ..Self::new(context, limit) }
     }
 
     /// Checks a frame's header. Its arrival is stamped here where no callback did; with `touch = "write+read"` it has
@@ -67,10 +67,10 @@ impl Gate {
             payload::read_all(received.payload);
             clock::now_ns()
         } else {
-            received.arrived().arrived_ns
+            received.stamp_arrival().arrived_ns
         };
         match Header::accept(received.header, received.payload.len(), self.run, self.flow) {
-            Ok(header) => Some(self.opened(header, arrived_ns, received)),
+            Ok(header) => Some(self.decode(header, arrived_ns, received)),
             Err(refused) => {
                 self.refuse(refused);
                 None
@@ -80,7 +80,7 @@ impl Gate {
 
     /// Decodes and stamps what came; a reply of the header alone holds no object.
     #[inline(always)]
-    fn opened<'a>(&self, header: Header, arrived_ns: i64, received: &Received<'a>) -> Arrival<'a> {
+    fn decode<'a>(&self, header: Header, arrived_ns: i64, received: &Received<'a>) -> Arrival<'a> {
         let codec = self.codec.as_ref().filter(|_| !received.payload.is_empty());
         let object = codec.map(|codec| codec.decode(received.payload));
         let decoded_ns = if object.is_some() { clock::now_ns() } else { NONE_NS };
@@ -115,7 +115,7 @@ impl Gate {
             self.check_content(arrival.header.checksum, received.payload);
         }
         if arrival.header.is(flags::LAST) {
-            self.until.drain(arrival.arrived_ns);
+            self.limit.drain(arrival.arrived_ns);
         }
     }
 

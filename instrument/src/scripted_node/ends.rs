@@ -45,7 +45,7 @@ impl End {
     fn subscribe(transport: &dyn Transport, link: &Link) -> Result<Self> {
         let inbox = Arc::new(Inbox::default());
         let filled = inbox.clone();
-        let on_frame = OnFrame::new(move |received| filled.put(frames::seen(&received)));
+        let on_frame = OnFrame::new(move |received| filled.put(frames::describe_frame(&received)));
         let open = transport.subscribe(link, on_frame)?;
         Ok(Self::Subscription { inbox, _open: open })
     }
@@ -53,11 +53,14 @@ impl End {
     fn serve_called(server: Box<dyn Server>) -> Result<Self> {
         let (inbox, address) = (Arc::new(Inbox::default()), server.address());
         let filled = inbox.clone();
-        let open = server.serve(Box::new(move |received, replier| {
-            let echoed = echo(&received, replier);
-            filled
-                .put(echoed.map_or_else(|error| json!({ "refused": error.to_string() }), |()| frames::seen(&received)));
-        }))?;
+        let open =
+            server.serve(Box::new(move |received, replier| {
+                let echoed = echo(&received, replier);
+                filled.put(echoed.map_or_else(
+                    |error| json!({ "refused": error.to_string() }),
+                    |()| frames::describe_frame(&received),
+                ));
+            }))?;
         Ok(Self::Served { inbox, address, _open: open })
     }
 
@@ -93,10 +96,10 @@ impl End {
 
     fn offer(&mut self, run: u64, seq: u64, words: &FrameWords) -> Result<Sent> {
         let mut write = |frame: FrameMut<'_>| frames::write(run, seq, frame);
-        let fill = Fill::copying(&mut write);
+        let fill = Fill::copied_message(&mut write);
         match self {
             Self::Publisher(publisher) if words.parts => {
-                let (header, payload) = frames::made(run, seq, words.payload_bytes);
+                let (header, payload) = frames::test_frame(run, seq, words.payload_bytes);
                 let payload: Shared = Arc::new(payload);
                 publisher.send_parts(&header, &payload)
             }
@@ -112,8 +115,8 @@ impl End {
             return Ok(json!({ "frames": inbox.take(count, within_ms) }));
         }
         let mut seen = Vec::new();
-        self.until(within_ms, |end, nap| {
-            end.poll(nap, &mut |received| seen.push(frames::seen(&received)))?;
+        self.repeat_until_deadline(within_ms, |end, nap| {
+            end.poll(nap, &mut |received| seen.push(frames::describe_frame(&received)))?;
             Ok((seen.len() as u64) < count)
         })?;
         Ok(json!({ "frames": seen }))
@@ -129,7 +132,11 @@ impl End {
         }
     }
 
-    fn until(&mut self, within_ms: u64, mut go_on: impl FnMut(&mut Self, Duration) -> Result<bool>) -> Result<()> {
+    fn repeat_until_deadline(
+        &mut self,
+        within_ms: u64,
+        mut go_on: impl FnMut(&mut Self, Duration) -> Result<bool>,
+    ) -> Result<()> {
         let deadline = Instant::now() + Duration::from_millis(within_ms);
         while go_on(self, NAP)? && Instant::now() < deadline {}
         Ok(())
@@ -139,7 +146,7 @@ impl End {
     pub fn forward(&mut self, to: &mut Self, count: u64, within_ms: u64) -> Result<Value> {
         let Self::Publisher(publisher) = to else { return Err(Error::new("frames are forwarded to a publisher")) };
         let (mut forwarded, mut failure) = (0u64, None);
-        self.until(within_ms, |end, nap| {
+        self.repeat_until_deadline(within_ms, |end, nap| {
             end.poll(nap, &mut |received| match publisher.forward(&received) {
                 Ok(Sent::Accepted) => forwarded += 1,
                 Ok(Sent::Busy) => {}
@@ -156,11 +163,11 @@ impl End {
             return Ok(json!({ "frames": inbox.take(count, within_ms) }));
         }
         let (mut seen, mut failure) = (Vec::new(), None);
-        self.until(within_ms, |end, nap| {
+        self.repeat_until_deadline(within_ms, |end, nap| {
             let Self::Server(server, wait) = end else { return Err(Error::new("this end does not serve")) };
             let timeout = if *wait == Wait::Spin { Duration::ZERO } else { nap };
             server.poll(timeout, &mut |received, replier| {
-                seen.push(frames::seen(&received));
+                seen.push(frames::describe_frame(&received));
                 if let Err(error) = echo(&received, replier) {
                     failure.get_or_insert(error);
                 }
@@ -174,7 +181,7 @@ impl End {
     pub fn keep(&mut self, within_ms: u64) -> Result<Value> {
         let mut kept: Option<Box<dyn AsRef<[u8]> + Send>> = None;
         let mut came = 0;
-        self.until(within_ms, |end, nap| {
+        self.repeat_until_deadline(within_ms, |end, nap| {
             end.poll(nap, &mut |received| {
                 came += 1;
                 if came == 1 {

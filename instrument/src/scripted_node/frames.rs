@@ -30,14 +30,14 @@ pub fn write(run: u64, seq: u64, frame: FrameMut<'_>) {
 }
 
 /// A whole frame in memory of its own.
-pub fn made(run: u64, seq: u64, payload_bytes: usize) -> ([u8; HEADER_BYTES], Vec<u8>) {
+pub fn test_frame(run: u64, seq: u64, payload_bytes: usize) -> ([u8; HEADER_BYTES], Vec<u8>) {
     let (mut header, mut payload) = ([0; HEADER_BYTES], vec![0; payload_bytes]);
     write(run, seq, FrameMut { header: &mut header, payload: &mut payload });
     (header, payload)
 }
 
 /// A frame as the suite sees it: its seq, its length, and whether its content is what was sent.
-pub fn seen(received: &Received<'_>) -> Value {
+pub fn describe_frame(received: &Received<'_>) -> Value {
     match Header::read(received.header, received.payload.len()) {
         Err(refused) => json!({ "refused": refused.to_string() }),
         Ok(header) => {
