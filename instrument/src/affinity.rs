@@ -1,4 +1,4 @@
-//! Where a thread runs and with what right: pinning, SCHED_FIFO, locked memory, cores that stay awake.
+//! How a thread runs: pinned to a core, with SCHED_FIFO, with locked memory, on cores that stay awake.
 
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
@@ -15,7 +15,7 @@ pub fn pin(core: u32) -> Result<()> {
     pin_among(&[core])
 }
 
-/// Lets the calling thread, and threads it starts later, run on these cores only; on all where none is named.
+/// Restricts the calling thread, and threads it starts later, to these cores; an empty list restricts nothing.
 ///
 /// # Errors
 /// When none of the cores exists or is allowed to this process.
@@ -56,7 +56,7 @@ pub fn go_real_time(priority: u32) -> Result<()> {
     }
 }
 
-/// Keeps all memory of this process, present and future, in RAM.
+/// Locks all memory of this process, present and future, in RAM.
 ///
 /// # Errors
 /// Without the right to it.
@@ -69,8 +69,8 @@ pub fn lock_memory() -> Result<()> {
     }
 }
 
-/// Keeps idle cores from sleeping and from halting until this process ends, whatever ends it: the kernel takes the
-/// bound on how long waking may take, 0 us, back with the file.
+/// Keeps idle cores from sleeping or halting until this process ends. The kernel bounds the wake-up latency to 0 us
+/// while the file is open, and releases the bound when the process ends in any way.
 ///
 /// # Errors
 /// Without the right to it.
@@ -93,8 +93,8 @@ fn request_latency(bound: &str) -> Result<File> {
     })
 }
 
-/// Asks for timers of this thread as exact as the kernel can (the default slack is 50 us). The threads of a library
-/// keep the slack that its users have: those that this thread starts later would inherit its own.
+/// Makes the timers of this thread as exact as the kernel allows; the default slack is 50 us. Threads that were started
+/// before keep the default, as a library's users have it. Threads that this thread starts later inherit its slack.
 pub fn sharpen_timers() {
     thread_local!(static SHARP: Cell<bool> = const { Cell::new(false) });
     if !SHARP.replace(true) {
@@ -103,7 +103,8 @@ pub fn sharpen_timers() {
     }
 }
 
-/// Ends this process when its parent ends. The control channel's end does the same; this is for a node that hangs.
+/// Ends this process when its parent ends. The end of the control channel does the same; this covers a node that
+/// hangs.
 pub fn die_with_parent() {
     // SAFETY: no pointers involved.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };

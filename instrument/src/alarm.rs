@@ -1,13 +1,13 @@
-//! Waking at a time: sleeps until shortly before and spins for the last stretch.
+//! Waits for a point in time: sleeps until shortly before it, then spins.
 
 use crate::{affinity, clock};
 
-/// Where the learned stretch begins.
+/// The spinning time with which learning starts.
 const FIRST_NS: i64 = 100_000;
-/// Beyond this a late wake-up is the scheduler's or the host's, and spinning for it would be for nothing.
+/// A wake-up that is later than this is due to the scheduler or the host; spinning longer would not help.
 const MOST_NS: i64 = 250_000;
 
-/// Sleeps and spins, and keeps count of the spinning.
+/// Sleeps, then spins, and counts the time it spun.
 #[derive(Clone, Debug)]
 pub struct Alarm {
     stretch: Stretch,
@@ -15,7 +15,8 @@ pub struct Alarm {
 }
 
 impl Alarm {
-    /// With a last stretch of so many nanoseconds, none at all for 0; `None` learns it from how late sleeps end here.
+    /// `spin_ns` is the time to spin before each due time; 0 never spins. `None` learns it from how late sleeps end
+    /// on this machine.
     pub fn new(spin_ns: Option<i64>) -> Self {
         Self { stretch: spin_ns.map_or(Stretch::Learned(FIRST_NS), Stretch::Told), spun_ns: 0 }
     }
@@ -29,7 +30,7 @@ impl Alarm {
         }
     }
 
-    /// Answers when it woke; does not sleep for a time that is over.
+    /// Returns the time of waking. Does not sleep if the time has passed.
     fn sleep_until(&mut self, wake_ns: i64) -> i64 {
         let now_ns = clock::now_ns();
         if wake_ns <= now_ns {
@@ -42,7 +43,7 @@ impl Alarm {
         woke_ns
     }
 
-    /// The CPU time spent spinning so far, which is the instrument's and not the transport's.
+    /// The CPU time spent spinning so far. It belongs to the instrument, not to the transport.
     pub fn spun_ns(&self) -> i64 {
         self.spun_ns
     }
@@ -61,7 +62,7 @@ impl Stretch {
         }
     }
 
-    /// Grows fast and shrinks slowly, so that it settles where about one sleep in ten outlasts it.
+    /// Grows fast and shrinks slowly, so that about one sleep in ten ends later than the spinning time covers.
     fn learn(&mut self, late_ns: i64) {
         let Self::Learned(ns) = self else { return };
         let off_ns = late_ns.clamp(0, MOST_NS) - *ns;
@@ -98,7 +99,7 @@ mod tests {
         let mut stretch = Stretch::Learned(FIRST_NS);
         let mut covered = 0;
         for index in 0..10_000_i64 {
-            // From 20 to 80 us, each as often as any other.
+            // Uniform from 20 to 80 us.
             let late_ns = 20_000 + index * 7919 % 60_000;
             covered += i32::from(late_ns <= stretch.ns());
             stretch.learn(late_ns);

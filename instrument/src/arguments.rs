@@ -1,11 +1,11 @@
-//! What a node is asked for on its command line.
+//! The command line of a node.
 
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 
-/// What to do.
+/// What the node does.
 pub enum Arguments {
     Describe,
     Measure { spec: PathBuf, control_fd: RawFd },
@@ -14,7 +14,7 @@ pub enum Arguments {
 
 impl Arguments {
     /// # Errors
-    /// When they are none of a node's.
+    /// When the arguments fit none of these.
     pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
         let usage = || {
             Error::new("usage: --describe | --spec FILE --control-fd N | --puppet --control-fd N")

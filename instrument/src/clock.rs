@@ -23,7 +23,7 @@ pub fn sleep_until(deadline_ns: i64) {
     {}
 }
 
-/// Spins until an absolute time and answers the first reading at or after it.
+/// Spins until an absolute time; returns the first reading at or after it.
 #[inline]
 pub fn spin_until(deadline_ns: i64) -> i64 {
     loop {
@@ -35,11 +35,11 @@ pub fn spin_until(deadline_ns: i64) -> i64 {
     }
 }
 
-/// Between two readings that are further apart a thread that spins was not on its core.
+/// If two readings are further apart than this, the spinning thread was not on its core.
 const AWAY_NS: i64 = 10_000;
 
-/// Spins until an absolute time and answers how long it did since `begun_ns`: CPU time, so without the time that the
-/// kernel, or the host, gave to others in between.
+/// Spins until an absolute time; returns how long it spun since `begun_ns` in CPU time. The time that the kernel or
+/// the host gave to others does not count.
 #[inline]
 pub fn spin_until_counting(deadline_ns: i64, begun_ns: i64) -> i64 {
     let (mut before_ns, mut away_ns) = (begun_ns, 0);
@@ -55,7 +55,7 @@ pub fn spin_until_counting(deadline_ns: i64, begun_ns: i64) -> i64 {
     }
 }
 
-/// What the clock itself costs here, measured.
+/// The measured cost of the clock on this machine.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct ClockQuality {
     /// Nanoseconds one reading takes, the median of many batches.
@@ -105,7 +105,7 @@ mod tests {
         time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 
-    /// Two threads spin on one core, so each is preempted time and again.
+    /// Two threads spin on one core, so each is preempted repeatedly.
     #[test]
     fn time_that_another_thread_has_the_core_does_not_count() {
         let spin = || {

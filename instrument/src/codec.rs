@@ -1,38 +1,38 @@
-//! Objects to payloads and back, in nodes whose language has such objects. Where a cell has a codec, the source encodes
-//! an object for every message and the receiver decodes it; both are stamped by the roles, as everything else is.
+//! Converts objects to payloads and back, in nodes whose language has such objects. If a cell has a codec, the source
+//! encodes an object for every message and the receiver decodes it. The roles stamp both.
 
 use crate::error::Result;
 
-/// Turns the one object of a cell into payloads and back. Used from the threads of all participants of the node.
+/// Converts the one object of a cell. Used from the threads of all participants of the node.
 pub trait Codec: Send + Sync {
-    /// Encodes the object anew.
+    /// Encodes the object again.
     ///
     /// # Errors
-    /// What the codec says.
+    /// The codec's own error.
     fn encode(&self) -> Result<Box<dyn Encoded>>;
 
-    /// Decodes a payload, which what is answered may go on pointing into. What cannot be decoded is answered too: it
-    /// is not right.
+    /// Decodes a payload. The result may keep pointing into the payload. A payload that cannot be decoded yields an
+    /// object that is not right.
     fn decode<'a>(&self, payload: &'a [u8]) -> Box<dyn Decoded + 'a>;
 }
 
-/// An object that is ready to be sent.
+/// An encoded object, ready to be sent.
 pub trait Encoded {
-    /// How long its payload is.
+    /// The length of its payload.
     ///
     /// # Errors
-    /// What the codec says.
+    /// The codec's own error.
     fn bytes(&self) -> Result<usize>;
 
-    /// Writes it into a payload of that length; called again where the transport was busy.
+    /// Writes it into a payload of that length. Called again if the transport was busy.
     ///
     /// # Errors
-    /// What the codec says.
+    /// The codec's own error.
     fn write(&self, payload: &mut [u8]) -> Result<()>;
 }
 
-/// An object that has arrived.
+/// A decoded object.
 pub trait Decoded {
-    /// Whether it is what was sent: every element where `thoroughly`, else its type and shape alone.
+    /// Whether it equals the object that was sent: every element if `thoroughly`, otherwise only type and shape.
     fn is_right(&self, thoroughly: bool) -> bool;
 }

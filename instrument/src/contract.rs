@@ -14,36 +14,37 @@ use crate::spec::{PayloadKind, Wait};
 
 pub use crate::loan::*;
 
-/// What a transport said to a frame. A frame that it silently drops later is loss, and measured as such.
+/// How a transport responds to a frame. A frame that it drops silently later counts as loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
     /// The transport took the frame.
     Accepted,
-    /// It could not without waiting (queue full, no free slot). The role offers the same message again.
+    /// The transport would have to wait: its queue is full or no slot is free. The role offers the same message
+    /// again.
     Busy,
 }
 
-/// Memory the caller owns and lends until the last clone is dropped (send by parts).
+/// Memory that the caller owns and loans until the last clone is dropped (send by parts).
 pub type Shared = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// Takes received frames; the bytes are only borrowed.
+/// A function that takes received frames. It borrows the bytes.
 pub type Take<'a> = &'a mut dyn FnMut(Received<'_>);
 
 /// Like [`OnFrame`] for requests. May block, so the transport gives each served link a thread or executor of its own.
 pub type OnRequest = Box<dyn FnMut(Received<'_>, &mut dyn Replier) + Send>;
 
-/// Everything an adapter is told when it is opened.
+/// The settings and surroundings of a transport.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Names this run on this machine; anything an adapter creates outside `directory` carries it in its name.
     pub run: String,
     /// A private folder of this trial with a short path, for socket files; the launcher removes it.
     pub directory: PathBuf,
-    /// How the receiving ends of this process wait; where some are called and some polled, how those wait.
+    /// How the receivers of this process wait. If some are called and some polled, how the polled ones wait.
     pub wait: Wait,
-    /// Where the transport's daemon (a broker, a master) listens, as the manifest words it; empty without one.
+    /// The address of the transport's daemon (a broker, a master) as the manifest writes it; empty without one.
     pub daemon: String,
-    /// What the frames' payloads stand for, by which typed carriage picks its message.
+    /// What the payloads represent. Typed carriage picks its message by it.
     pub payload: PayloadKind,
     /// Every setting of the manifest, defaults filled in.
     pub settings: serde_json::Map<String, serde_json::Value>,
@@ -66,21 +67,21 @@ impl Setup {
     }
 }
 
-/// One hop: exactly one end binds it (a publisher or a server), the others connect to the address it gave.
+/// One hop. Exactly one end binds it (a publisher or a server); the others connect to the address of that end.
 #[derive(Clone, Debug)]
 pub struct Link {
     /// Unique on this machine, of `[a-z0-9_]` only: usable as a topic, key, service or file name.
     pub name: String,
-    /// Where the binding end is to be found, in the transport's own words; empty while it binds.
+    /// The address of the binding end, in the transport's own notation; empty while it binds.
     pub address: String,
     /// How many receivers connect before the first message.
     pub receivers: u32,
 }
 
-/// One transport in one process. Shared by all participants of the node; methods are called from their threads, each
-/// on the core its participant is pinned to, so threads that a transport starts inherit that pinning.
+/// One transport in one process, shared by all participants of the node. Their threads call the methods. Each thread
+/// is pinned to its participant's core, and threads that a transport starts inherit that.
 pub trait Transport: Send + Sync {
-    /// The library's version if the settings choose the library; otherwise the node's own version holds.
+    /// The library's version, if the settings choose the library. Otherwise the node's own version holds.
     fn version(&self) -> Option<String> {
         None
     }
@@ -101,18 +102,18 @@ pub trait Transport: Send + Sync {
         Err(Error::unsupported("subscribe", &link.name))
     }
 
-    /// Binds the answering end of an rpc link. May wait.
+    /// Binds the server end of an rpc link. May wait.
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
         Err(Error::unsupported("server", &link.name))
     }
 
-    /// Connects the asking end of an rpc link. May wait.
+    /// Connects the client end of an rpc link. May wait.
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
         Err(Error::unsupported("client", &link.name))
     }
 
-    /// What is only known after the fact, such as the path the bytes really took: (`path`, `shared memory`).
-    /// Called once, after the last message.
+    /// Facts known only after the run, such as the path the bytes really took: (`path`, `shared memory`). Called
+    /// once, after the last message.
     fn facts(&self) -> Vec<(String, String)> {
         Vec::new()
     }
@@ -120,14 +121,14 @@ pub trait Transport: Send + Sync {
 
 /// The sending end of a pubsub link. Used from one thread at a time, which may change between calls.
 pub trait Publisher: Send {
-    /// Where receivers find this end. By default its link's name is enough, and this is empty.
+    /// Where receivers find this end. Empty by default: the link's name is enough.
     fn address(&self) -> String {
         String::new()
     }
 
-    /// Sends one frame of `HEADER_BYTES + payload_bytes` that `fill` writes into memory the transport lends.
-    /// Does not wait unless the manifest says `send = "blocking"`. `Busy` may be answered before or after `fill`
-    /// was called; the frame is then gone and the role offers it again.
+    /// Sends one frame of `HEADER_BYTES + payload_bytes` that `fill` writes into memory of the transport. Does not
+    /// wait unless the manifest says `send = "blocking"`. May return `Busy` before or after it called `fill`; the
+    /// frame is then dropped and the role offers it again.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
 
     /// Sends a payload from memory the caller owns; the transport drops its clone when it is done with the bytes.
@@ -140,8 +141,8 @@ pub trait Publisher: Send {
         self.send(bytes.len(), Fill::copied_message(&mut write))
     }
 
-    /// Sends a received frame on, unaltered. This default copies it into a fresh loan (`forward = "copy"` in the
-    /// manifest); an adapter that can pass on a reference overrides it and says `forward = "move"`.
+    /// Sends a received frame on, unaltered. The default copies it into a new loan (`forward = "copy"` in the
+    /// manifest). An adapter that can pass on a reference overrides it and says `forward = "move"`.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill))
     }
@@ -169,12 +170,13 @@ thread_local! {
     static COPIES: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How many payloads [`copy_on`] has copied on this thread, or an adapter in its place: what `copies_per_hop` counts.
+/// How many payloads [`copy_on`], or an adapter that counts its own copies, has copied on this thread.
+/// `copies_per_hop` comes from it.
 pub fn copies_made() -> u64 {
     COPIES.get()
 }
 
-/// Counts a received payload that an adapter copies itself, since its library copies the whole message.
+/// Counts a payload that the adapter copies itself because its library copies the whole message.
 pub fn count_copy() {
     COPIES.set(COPIES.get() + 1);
 }
@@ -191,9 +193,9 @@ pub fn copy_on(received: &Received<'_>, send: impl FnOnce(usize, Fill<'_>) -> Re
 
 /// A receiving end that is polled. Used from one thread at a time.
 pub trait Subscriber: Send {
-    /// Hands over what has arrived, at least one frame if any is there; answers how many. With `spin` it looks once
-    /// and returns; with `block` it sleeps in the transport until something arrives or about `timeout` has passed
-    /// (early returns are fine, overruns of up to 100 ms too). The bytes are valid until `take` returns.
+    /// Hands over what has arrived, at least one frame if there is any; returns how many. With `spin` it looks once
+    /// and returns. With `block` it sleeps in the transport until a frame arrives or about `timeout` has passed; it
+    /// may return early, or up to 100 ms late. The bytes are valid until `take` returns.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize>;
 }
 
@@ -203,10 +205,10 @@ impl<S: Subscriber + ?Sized> Subscriber for Box<S> {
     }
 }
 
-/// A receiving end that is called. Dropping it ends the calls for certain: it returns when none is running.
+/// A receiving end that is called. Dropping it returns only when no call is running, and no call follows.
 pub trait Subscription: Send {}
 
-/// The asking end of an rpc link. Used from one thread at a time.
+/// The client end of an rpc link. Used from one thread at a time.
 pub trait Client: Send {
     /// Starts a call; the same rules as [`Publisher::send`].
     fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
@@ -220,10 +222,10 @@ pub trait Client: Send {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize>;
 }
 
-/// How a server sees requests when it is polled.
+/// Handles one request of a polled server.
 pub type Handle<'a> = &'a mut dyn FnMut(Received<'_>, &mut dyn Replier);
 
-/// The answering end of an rpc link. Used from one thread at a time.
+/// The server end of an rpc link. Used from one thread at a time.
 pub trait Server: Send {
     /// Where clients find this end; see [`Publisher::address`].
     fn address(&self) -> String {
@@ -246,13 +248,13 @@ pub trait Replier {
     /// Sends the reply; the same rules as [`Publisher::send`].
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
 
-    /// Answers with a received frame, unaltered: the request itself, or the reply of the next server. The same rules as
-    /// [`Publisher::forward`].
+    /// Replies with a received frame, unaltered: the request itself, or the reply of the next server. The same rules
+    /// as [`Publisher::forward`].
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         copy_on(received, |payload_bytes, fill| self.reply(payload_bytes, fill))
     }
 
-    /// A handle to answer later and from any thread, where the manifest says `reply = "deferred"`.
+    /// A handle that replies later and from any thread, if the manifest says `reply = "deferred"`.
     fn defer(&mut self) -> Option<Box<dyn Replier + Send>> {
         None
     }

@@ -12,23 +12,23 @@ use crate::clock::ClockQuality;
 use crate::error::{Context, Error, Result};
 use crate::resources::Resources;
 
-/// What the launcher says.
+/// A message of the launcher.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(tag = "say", rename_all = "lowercase")]
 pub enum Order {
-    /// Where the binding ends of all links are to be found.
+    /// The addresses of the binding ends of all links.
     Connect { links: BTreeMap<String, String> },
     /// Send probes until `Proved`.
     Probe,
     /// Every branch of the flow has reported the same probe.
     Proved { flow: u32 },
-    /// The schedule starts then.
+    /// The start of the schedule.
     Go { start_ns: i64 },
     /// Close everything and exit.
     End,
 }
 
-/// What a node says.
+/// A message of the node.
 #[derive(Debug, Serialize)]
 #[serde(tag = "say", rename_all = "lowercase")]
 pub enum Report {
@@ -46,19 +46,20 @@ impl Report {
     }
 }
 
-/// What one participant counted, messages after warm-up only. What each message writes comes first and lies together.
+/// The counts of one participant, without warm-up. The fields that each message writes come first, next to each
+/// other.
 #[repr(C)]
 #[derive(Clone, Debug, Default, Serialize, PartialEq, Eq)]
 pub struct Tally {
     /// Handed to the transport and accepted.
     pub sent: u64,
     pub received: u64,
-    /// The last measured message at this place, and the first.
+    /// The times of the last and the first measured message at this participant.
     pub last_ns: i64,
     pub first_ns: i64,
     pub id: u32,
     pub role: String,
-    /// Refused until the deadline, so never sent.
+    /// Refused until the deadline, and so never sent.
     pub abandoned: u64,
     /// How often the transport refused.
     pub busy: u64,
@@ -69,17 +70,18 @@ pub struct Tally {
     /// Payloads whose checksum was compared, and those that did not match.
     pub content_checks: u64,
     pub content_errors: u64,
-    /// Copies of a payload that the instrument made (relays of transports that cannot move).
+    /// Payload copies that the instrument made, for relays of transports that cannot move.
     pub copies: u64,
     /// How often a relay's or server's work took over 100 us more than it should have.
     pub late_work: u64,
-    /// Time between the stamp and the return of send, all messages together: what a blocking transport holds a sender.
+    /// Time between the stamp and the return of send, summed over all messages: how long a blocking transport holds a
+    /// sender.
     pub send_ns: i64,
     /// See `roles::empty_hop`; sources only.
     pub empty_hop_ns: Option<i64>,
-    /// Time this participant spun to be punctual: the instrument's CPU, not the transport's.
+    /// Time this participant spun to be on time. It is CPU time of the instrument, not of the transport.
     pub pacing_ns: i64,
-    /// The schedule ended by time, before all messages were sent.
+    /// The schedule ended by its time limit, before all messages were sent.
     pub limit_reached: bool,
 }
 
@@ -109,7 +111,7 @@ impl Control {
         Ok((Self { writer: Mutex::new(stream) }, orders))
     }
 
-    /// Says one thing. A launcher that is gone is no error here: the reading side ends the node.
+    /// Sends one report. If the launcher is gone, the reading side ends the node, so this ignores the error.
     pub fn say(&self, report: &Report) {
         let mut line = serde_json::to_vec(report).unwrap_or_default();
         line.push(b'\n');

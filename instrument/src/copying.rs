@@ -1,4 +1,4 @@
-//! Ways to copy a block of memory, into memory of different warmth: what a receiver that keeps a frame pays.
+//! Ways to copy a block of memory into warm, cold or fresh memory: the cost of a receiver that keeps a frame.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -17,7 +17,7 @@ const LINE: usize = 64;
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
-    /// The C library's, which picks its own way by size and processor.
+    /// The C library's `memcpy`, which picks its own way by size and processor.
     #[default]
     Memcpy,
     /// Stores past the caches, 16 bytes at a time (x86-64).
@@ -26,20 +26,20 @@ pub enum Way {
     Rep,
     /// A loop over single bytes.
     Bytes,
-    /// The function that the adapter's library brings.
+    /// The function of the adapter's library.
     Own,
 }
 
-/// What the destination is like when the copy begins.
+/// The state of the destination when the copy begins.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Into {
-    /// Where the last copy went, as far as the caches have kept it.
+    /// The destination of the last copy, as far as the caches still hold it.
     #[default]
     Warm,
-    /// Pages that are there and in no cache (x86-64).
+    /// Mapped pages that no cache holds (x86-64).
     Cold,
-    /// Pages that the kernel has yet to give: as in memory that was just allocated.
+    /// Pages that the kernel must still map, as in memory that was just allocated.
     Fresh,
 }
 
@@ -48,7 +48,7 @@ pub type Function = unsafe extern "C" fn(to: *mut c_void, from: *const c_void, b
 
 static OWN: OnceLock<Function> = OnceLock::new();
 
-/// What [`Way::Own`] copies with; the first one stays.
+/// The function of [`Way::Own`]. The first one that is set stays.
 pub fn copy_with(own: Function) {
     OWN.get_or_init(|| own);
 }
@@ -61,10 +61,10 @@ pub struct Copier {
 }
 
 impl Copier {
-    /// Room for `bytes`, the first copy's as warm as every other's.
+    /// Allocates room for `bytes`. The first copy finds it as warm as every later one.
     ///
     /// # Errors
-    /// When there is no memory, no such way on this processor, or the adapter brings no function of its own.
+    /// When memory is short, this processor does not have the way, or the adapter has no function of its own.
     pub fn new(way: Way, into: Into, bytes: usize) -> Result<Self> {
         if into == Into::Cold && !cfg!(target_arch = "x86_64") {
             return Err(unsupported_here_error("flushing caches"));
@@ -84,7 +84,7 @@ impl Copier {
         unsafe { (self.copy)(to.as_mut_ptr().cast(), from.as_ptr().cast(), bytes) };
     }
 
-    /// Makes the destination as it shall be for the next copy; outside any interval.
+    /// Puts the destination into the state that the next copy expects. Runs outside any measured interval.
     pub fn prepare_next(&mut self) {
         match self.into {
             Into::Warm => {}
@@ -119,7 +119,7 @@ unsafe extern "C" fn memcpy(to: *mut c_void, from: *const c_void, bytes: usize) 
     unsafe { libc::memcpy(to, from, bytes) };
 }
 
-/// Volatile, or the compiler would make a memcpy of it.
+/// Volatile: otherwise the compiler would turn the loop into a memcpy.
 unsafe extern "C" fn by_bytes(to: *mut c_void, from: *const c_void, bytes: usize) {
     for at in 0..bytes {
         // SAFETY: the caller's promise.
@@ -136,7 +136,7 @@ unsafe extern "C" fn rep(to: *mut c_void, from: *const c_void, bytes: usize) {
     }
 }
 
-/// `to` begins on a page. What is left at the end goes the ordinary way.
+/// `to` begins on a page. The remainder at the end is copied with a plain loop.
 #[cfg(target_arch = "x86_64")]
 unsafe extern "C" fn stream(to: *mut c_void, from: *const c_void, bytes: usize) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
@@ -164,7 +164,7 @@ fn flush(bytes: &[u8]) {
 #[cfg(not(target_arch = "x86_64"))]
 fn flush(_: &[u8]) {}
 
-/// Whole pages of anonymous memory, which can be given back to the kernel and used again.
+/// Whole pages of anonymous memory, which can be returned to the kernel and used again.
 struct Pages {
     start: *mut c_void,
     bytes: usize,

@@ -1,4 +1,4 @@
-//! What the instrument itself costs: who measures the meter?
+//! The cost of the instrument itself.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -11,22 +11,22 @@ use crate::recorder::{Record, Recorder};
 
 const BATCHES: usize = 50;
 const BATCH: u64 = 2_000;
-/// As large as a large image, which is what copies matter for.
+/// The size of a large image, for which copies matter.
 const BLOCK: usize = 6_000_000;
 const COPIES: usize = 9;
 
-/// Nanoseconds that seeing one message takes, each the median of many batches.
+/// Nanoseconds per message, each the median of many batches.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct Cost {
     /// One reading of the clock.
     pub clock_ns: f64,
-    /// Keeping one message: two readings of the clock and one record.
+    /// Recording one message: two readings of the clock and one record.
     pub message_ns: f64,
     /// Bytes that one core copies in a nanosecond (10^9 bytes a second), in blocks of some megabytes.
     pub copy_bytes_per_ns: f64,
 }
 
-/// Measures it; takes a few milliseconds and, for that time, a file of some megabytes in `directory`.
+/// Takes a few milliseconds and, for that time, a file of some megabytes in `directory`.
 ///
 /// # Errors
 /// When the file cannot be made there.
@@ -39,7 +39,8 @@ pub fn measure(directory: &Path) -> Result<Cost> {
     Ok(Cost { clock_ns, message_ns: costs[BATCHES / 2], copy_bytes_per_ns: copy_bytes_per_ns() })
 }
 
-/// The median of copies between blocks that were written before, each used once: no cache holds them all.
+/// The median over copies between blocks that were written before. Each block is used once, so no cache holds them
+/// all.
 fn copy_bytes_per_ns() -> f64 {
     let (from, mut to) = (vec![1u8; COPIES * BLOCK], vec![2u8; COPIES * BLOCK]);
     let blocks = from.chunks_exact(BLOCK).zip(to.chunks_exact_mut(BLOCK));
@@ -64,12 +65,12 @@ fn batch_ns(recorder: &mut Recorder) -> f64 {
     (clock::now_ns() - begin_ns) as f64 / BATCH as f64
 }
 
-/// Goes with the measurement, however that ends.
+/// A file that is removed when the measurement ends in any way.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Nothing is lost when it stays: the folder is a temporary one.
+        // If the file stays, nothing is lost: the folder is temporary.
         let _ = std::fs::remove_file(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! Request and reply over two pubsub links, one each way, for transports that have no calls of their own.
+//! Request and reply over two pubsub links, one each way, for transports without calls of their own.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ impl<P: Publisher, S: Subscriber> Client for DuplexClient<P, S> {
     }
 }
 
-/// A server that is polled for requests on one link and answers on the other.
+/// A server that polls requests from one link and replies on the other.
 pub struct DuplexServer {
     pub requests: Box<dyn Subscriber>,
     pub replies: Box<dyn Publisher>,
@@ -38,7 +38,7 @@ impl Server for DuplexServer {
     }
 }
 
-/// Turns a handler of requests into a callback of the requests' link.
+/// Turns a request handler into a callback of the request link.
 pub fn on_request_frame(mut on_request: OnRequest, mut replies: Box<dyn Publisher>) -> OnFrame {
     OnFrame::new(move |received| on_request(received, &mut Answer(replies.as_mut())))
 }

@@ -1,7 +1,7 @@
-//! No transport at all: a frame is filled, and the receiver is called with it.
+//! The empty transport: sending fills a frame and calls the receiver with it.
 //!
-//! What this takes is the instrument's own part of a hop whose receiver runs on the sender's thread. C++ and Python have
-//! the same in their own language (`empty.hpp`, `empty.py`), since their part of the way differs.
+//! Its time is the instrument's own part of a hop whose receiver runs on the sender's thread. C++ and Python have
+//! their own (`empty.hpp`, `empty.py`), since their part differs.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +11,7 @@ use crate::contract::{
 use crate::error::Result;
 use crate::frame::HEADER_BYTES;
 
-/// Opens it, as a node opens its transport.
+/// Opens it as a node opens its transport.
 ///
 /// # Errors
 /// None.
@@ -19,7 +19,7 @@ pub fn open(_: &Setup) -> Result<Arc<dyn Contract>> {
     Ok(Arc::new(Empty::default()))
 }
 
-/// The one receiver that there may be.
+/// The one receiver there may be.
 type Receiver = Arc<Mutex<Option<OnFrame>>>;
 
 fn lock_receiver(receiver: &Receiver) -> MutexGuard<'_, Option<OnFrame>> {

@@ -3,11 +3,11 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-/// The result of everything that can fail here.
+/// The result of every call that can fail here.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What failed, with its cause and the remedy where one is known. Boxed, so that a call that does not fail, which is each
-/// one of those measured, answers in registers.
+/// A failure with its cause and, if known, the remedy. It is boxed, so that a call that succeeds, as every measured
+/// one does, returns in registers.
 #[derive(Debug)]
 pub struct Error(Box<Failure>);
 
@@ -28,7 +28,7 @@ impl Error {
         Self::new(what).because(std::io::Error::last_os_error())
     }
 
-    /// An end that the adapter does not offer, though the plan asked for it.
+    /// An end that the plan needs and the adapter does not offer.
     pub fn unsupported(end: &str, link: &str) -> Self {
         Self::new(format!("the adapter offers no {end} (asked for link {link})"))
             .remedy("let transport.toml list only the patterns and waits that the adapter has")
@@ -44,13 +44,13 @@ impl Error {
         self
     }
 
-    /// Puts what was being done before what failed.
+    /// Puts the action before the failure.
     pub fn within(mut self, doing: impl fmt::Display) -> Self {
         self.0.what = format!("{doing}: {}", self.0.what);
         self
     }
 
-    /// What to do about it, if known.
+    /// The remedy, if known.
     pub fn remedy_text(&self) -> Option<&str> {
         self.0.remedy.as_deref()
     }
@@ -84,7 +84,7 @@ impl StdError for Error {
     }
 }
 
-/// Adds what was being done to an error of any library.
+/// Adds the action to an error of any library.
 pub trait Context<T> {
     fn context(self, doing: impl fmt::Display) -> Result<T>;
 }

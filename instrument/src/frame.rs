@@ -1,4 +1,4 @@
-//! The 64-byte header that every frame carries, little-endian, and what is refused.
+//! The 64-byte header of every frame, little-endian, and which frames are refused.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub const MAGIC: u32 = u32::from_le_bytes(*b"HOPM");
 /// The version of the header's layout.
 pub const FRAME_VERSION: u16 = 1;
 
-/// Marks of a frame; unknown marks make it malformed.
+/// Flags of a frame. An unknown flag makes it malformed.
 pub mod flags {
     /// Sent before `go` to prove that a branch delivers; never a sample.
     pub const PROBE: u16 = 1;
@@ -23,7 +23,7 @@ pub mod flags {
     pub const KNOWN: u16 = 15;
 }
 
-/// Where `sent_ns` lies, so that it can be stamped alone, last.
+/// The offset of `sent_ns`, so that it can be stamped alone and last.
 pub const SENT_AT: usize = 40;
 
 /// The header, decoded. Offsets: magic 0, version 4, flags 6, run 8, flow 16, reserved 20, seq 24, intended 32,
@@ -33,26 +33,26 @@ pub struct Header {
     pub flags: u16,
     /// The run this frame belongs to; frames of another run are foreign.
     pub run: u64,
-    /// The pair within the cell.
+    /// The index of the pair within the cell.
     pub flow: u32,
-    /// Counts from 0 for samples, for probes and for warm-up each.
+    /// Counts from 0; samples, probes and warm-up each have their own count.
     pub seq: u64,
-    /// When the schedule wanted it sent (nanoseconds, CLOCK_MONOTONIC).
+    /// When the message was due (nanoseconds, CLOCK_MONOTONIC).
     pub intended_ns: i64,
     /// When it was handed to the transport.
     pub sent_ns: i64,
     /// The payload's length in bytes.
     pub length: u64,
-    /// CRC-32C of the payload where `CHECKSUM` is set, else 0.
+    /// CRC-32C of the payload if `CHECKSUM` is set, otherwise 0.
     pub checksum: u32,
 }
 
-/// Why bytes are not a frame of ours.
+/// Why a frame is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// Not a frame, another version, or cut short: a transport that mangles.
+    /// Not a frame, of another version, or cut short: the transport mangles frames.
     Malformed,
-    /// A sound frame of another run or flow: a topic that is shared by mistake.
+    /// A valid frame of another run or flow: two links share a topic by mistake.
     Foreign,
 }
 
@@ -82,7 +82,7 @@ impl Header {
         out[60..64].copy_from_slice(&[0; 4]);
     }
 
-    /// Writes the sent time alone, into a header that is complete but for it.
+    /// Writes the sent time alone, into a header that is otherwise complete.
     pub fn stamp_sent(out: &mut [u8; HEADER_BYTES], sent_ns: i64) {
         out[SENT_AT..SENT_AT + 8].copy_from_slice(&sent_ns.to_le_bytes());
     }
@@ -90,7 +90,7 @@ impl Header {
     /// Reads and checks a header and the length of its payload.
     ///
     /// # Errors
-    /// [`Refused::Malformed`] for anything but a whole frame of this version.
+    /// [`Refused::Malformed`] for anything except a whole frame of this version.
     #[inline]
     pub fn read(bytes: &[u8], payload_bytes: usize) -> Result<Self, Refused> {
         let bytes: &[u8; HEADER_BYTES] = bytes.try_into().map_err(|_| Refused::Malformed)?;
@@ -114,7 +114,7 @@ impl Header {
         if header.run == run && header.flow == flow { Ok(header) } else { Err(Refused::Foreign) }
     }
 
-    /// Every field as it stands, whether or not the header is sound.
+    /// All fields as they are, whether or not the header is valid.
     pub(crate) fn fields(bytes: &[u8; HEADER_BYTES]) -> Self {
         Self {
             flags: word16(bytes, 6),

@@ -1,4 +1,4 @@
-//! How long a receiver listens: until its drain is over after the last message, or the trial's time is up.
+//! How long a receiver listens: until it has drained after the last message, or the trial's time is up.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::clock;
 
-/// A deadline that is set at `go` and comes closer with the last message.
+/// A deadline that `go` sets and the last message moves closer.
 pub struct ListenLimit {
     deadline_ns: AtomicI64,
     drain_ns: i64,
@@ -20,20 +20,20 @@ impl ListenLimit {
         Self { deadline_ns: AtomicI64::new(i64::MAX), drain_ns, lock: Mutex::new(()), nearer: Condvar::new() }
     }
 
-    /// It ends then at the latest.
+    /// Moves the deadline to `deadline_ns`, unless it is earlier already.
     pub fn limit_to(&self, deadline_ns: i64) {
         self.deadline_ns.fetch_min(deadline_ns, Ordering::Relaxed);
         drop(self.lock.lock());
         self.nearer.notify_all();
     }
 
-    /// The last message came: only stragglers are waited for.
+    /// The last message has arrived: wait only for stragglers.
     #[cold]
     pub fn drain(&self, now_ns: i64) {
         self.limit_to(now_ns + self.drain_ns);
     }
 
-    /// The time left, at most `cap`; none when it is over.
+    /// The time left, at most `cap`; none after the deadline.
     pub fn time_left(&self, cap: Duration) -> Option<Duration> {
         let left_ns = self.deadline_ns.load(Ordering::Relaxed).saturating_sub(clock::now_ns());
         (left_ns > 0).then(|| Duration::from_nanos(left_ns as u64).min(cap))
@@ -43,7 +43,7 @@ impl ListenLimit {
         self.time_left(Duration::ZERO).is_none()
     }
 
-    /// Sleeps until it is over.
+    /// Sleeps until the deadline.
     pub fn sleep(&self) {
         let mut guard = self.lock.lock().unwrap_or_else(|broken| broken.into_inner());
         while let Some(left) = self.time_left(Duration::from_secs(3600)) {
@@ -52,8 +52,8 @@ impl ListenLimit {
     }
 }
 
-/// How long one message is waited for. The clock is only read after a look that was in vain, so that a message that
-/// comes at the first look is not kept waiting by us.
+/// How long to wait for one message. It reads the clock only after a look that found nothing, so that a message found
+/// at the first look costs no clock reading.
 pub struct Patience {
     left: Duration,
     deadline_ns: Option<i64>,
@@ -64,12 +64,12 @@ impl Patience {
         Self { left: patience, deadline_ns: None }
     }
 
-    /// How long the next look may take, at most `cap`; none when it is over.
+    /// How long the next look may take, at most `cap`; none when the time is up.
     pub fn time_left(&self, cap: Duration) -> Option<Duration> {
         (!self.left.is_zero()).then(|| self.left.min(cap))
     }
 
-    /// After a look that brought nothing. It counts from the end of the first such look on.
+    /// Call this after a look that found nothing. The time counts from the end of the first such look.
     pub fn count_empty_look(&mut self) {
         let now_ns = clock::now_ns();
         let deadline_ns = *self.deadline_ns.get_or_insert(now_ns + self.left.as_nanos() as i64);

@@ -1,4 +1,4 @@
-//! Frames as they are lent: to a sender, which fills one, and to a receiver, which looks at one.
+//! Frames on loan: a sender fills one, a receiver reads one.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -6,9 +6,9 @@ use std::cell::Cell;
 use crate::clock;
 use crate::frame::{HEADER_BYTES, Header};
 
-/// The frame as the sender fills it: two parts, each a place of its own.
+/// A frame for the sender to fill, in two parts.
 ///
-/// Raw carriage lays them side by side in one buffer ([`FrameMut::split`]); typed carriage hands over a header on
+/// Raw carriage puts them next to each other in one buffer ([`FrameMut::split`]). Typed carriage provides a header on
 /// its stack and the payload field of its message, and maps the header to the message's fields afterwards.
 pub struct FrameMut<'a> {
     pub header: &'a mut [u8; HEADER_BYTES],
@@ -19,19 +19,19 @@ impl<'a> FrameMut<'a> {
     /// Raw carriage: the first 64 bytes are the header, the rest is the payload.
     ///
     /// # Panics
-    /// When `whole` is shorter than a header: the adapter lent less than it was asked for.
+    /// When `whole` is shorter than a header: the adapter loaned less than was requested.
     pub fn split(whole: &'a mut [u8]) -> Self {
         let (header, payload) = whole.split_at_mut(HEADER_BYTES);
         Self { header: header.try_into().expect("split at the header's length"), payload }
     }
 }
 
-/// What writes a frame, all but the time it is sent.
+/// Writes a frame, except for the sent time.
 pub type Write<'a> = &'a mut (dyn FnMut(FrameMut<'_>) + 'a);
 
-/// Writes one frame into memory that the transport lends, once per send and on the caller's thread.
+/// Writes one frame into memory that the transport loans, once per send and on the caller's thread.
 ///
-/// The sent time is read last, and by code that the compiler puts into the adapter's own: nothing of the instrument runs
+/// The sent time is read last, by code that the compiler inlines into the adapter: no code of the instrument runs
 /// between the stamp and the transport. So an adapter writes the frame as late as it can.
 pub struct Fill<'a> {
     write: Write<'a>,
@@ -39,12 +39,13 @@ pub struct Fill<'a> {
 }
 
 impl<'a> Fill<'a> {
-    /// A message of this process: `write` writes all but the sent time, which `sent_ns` and the header get.
+    /// A message of this process. `write` writes everything except the sent time; the stamp goes to the header and to
+    /// `sent_ns`.
     pub fn new_message(write: Write<'a>, sent_ns: &'a Cell<i64>) -> Self {
         Self { write, sent_ns: Some(sent_ns) }
     }
 
-    /// A message that carries its sent time already.
+    /// A message that already carries its sent time.
     pub fn copied_message(write: Write<'a>) -> Self {
         Self { write, sent_ns: None }
     }
@@ -76,40 +77,41 @@ impl<'a> Fill<'a> {
         buffer
     }
 
-    /// What writes, and where the sent time goes: for a language that stamps by itself.
+    /// The writing function and the place of the sent time, for a language that stamps by itself.
     pub fn into_parts(self) -> (Write<'a>, Option<&'a Cell<i64>>) {
         (self.write, self.sent_ns)
     }
 }
 
-/// A received frame, borrowed: valid until the callback it was given to returns.
+/// A received frame on loan. It is valid until the callback returns.
 #[derive(Clone, Copy)]
 pub struct Received<'a> {
-    /// The header's bytes; of any length, since what arrives may be foreign. The instrument checks it.
+    /// The header's bytes. Their number may differ, since a foreign frame may arrive; the instrument checks it.
     pub header: &'a [u8],
     pub payload: &'a [u8],
-    /// The transport's own message, for a [`Publisher::forward`](crate::contract::Publisher::forward) of the same transport that moves instead of copying.
+    /// The transport's own message. [`Publisher::forward`](crate::contract::Publisher::forward) of the same transport
+    /// can move it instead of copying.
     pub native: Option<&'a dyn Any>,
-    /// How to keep the bytes beyond the callback, where the transport can.
+    /// How to keep the bytes after the callback, if the transport can.
     pub keep: Option<&'a dyn Keep>,
-    /// When it arrived; 0 leaves that to the instrument.
+    /// When it arrived; 0 leaves the stamp to the instrument.
     pub arrived_ns: i64,
 }
 
 impl<'a> Received<'a> {
-    /// A header and a payload, each in a place of its own.
+    /// A header and a payload in separate memory.
     pub fn parts(header: &'a [u8], payload: &'a [u8]) -> Self {
         Self { header, payload, native: None, keep: None, arrived_ns: 0 }
     }
 
-    /// Raw carriage: header and payload side by side.
+    /// Raw carriage: header and payload next to each other.
     pub fn split(whole: &'a [u8]) -> Self {
         let (header, payload) = whole.split_at(whole.len().min(HEADER_BYTES));
         Self::parts(header, payload)
     }
 
-    /// Stamps the arrival now, unless this frame has its stamp. [`OnFrame::call`] does this first. An adapter that takes a
-    /// lock or looks at a queue before it calls does this before.
+    /// Stamps the arrival now, unless the frame has a stamp. [`OnFrame::call`] does this first. An adapter that takes
+    /// a lock or searches a queue before it calls stamps before that.
     #[inline(always)]
     pub fn stamp_arrival(self) -> Self {
         match self.arrived_ns {
@@ -129,15 +131,15 @@ impl<'a> Received<'a> {
         self.native.and_then(|native| native.downcast_ref())
     }
 
-    /// The same frame with a way to keep it beyond the callback.
+    /// The same frame with a way to keep it after the callback.
     pub fn with_keep(self, keep: &'a dyn Keep) -> Self {
         Self { keep: Some(keep), ..self }
     }
 }
 
-/// A callback that the transport enters on a thread of its own, or on the sender's. Never entered concurrently for one
-/// subscription, never entered again once the [`Subscription`](crate::contract::Subscription) has been dropped, and
-/// dropped with it.
+/// A callback that the transport calls on a thread of its own, or on the sender's thread. One subscription's calls
+/// never overlap. After the [`Subscription`](crate::contract::Subscription) is dropped no call follows, and the
+/// callback is dropped too.
 pub struct OnFrame(Box<dyn FnMut(Received<'_>) + Send>);
 
 impl OnFrame {
@@ -145,8 +147,8 @@ impl OnFrame {
         Self(Box::new(take))
     }
 
-    /// Hands one frame over. The first thing that happens is the stamp of its arrival; not inlined, so that no other part
-    /// of the role gets in front of it.
+    /// Hands one frame over and stamps its arrival first. Not inlined, so that the compiler cannot move other code of
+    /// the role before the stamp.
     #[inline(never)]
     pub fn call(&mut self, received: Received<'_>) {
         (self.0)(received.stamp_arrival());
@@ -155,8 +157,8 @@ impl OnFrame {
 
 /// Extends the life of received bytes without copying them.
 pub trait Keep {
-    /// A handle whose bytes are the whole frame, header first; dropping it gives the memory back. It may be dropped
-    /// on any thread, also after the subscriber is gone.
+    /// A handle whose bytes are the whole frame, header first. Dropping it releases the memory; that may happen on
+    /// any thread, and after the subscriber is gone.
     fn keep(&self) -> Box<dyn AsRef<[u8]> + Send>;
 }
 
@@ -164,7 +166,7 @@ pub trait Keep {
 mod tests {
     use super::*;
 
-    /// The sent time as a receiver reads it.
+    /// The sent time that a receiver reads.
     fn sent_ns(frame: &[u8]) -> i64 {
         let header = frame[..HEADER_BYTES].try_into().expect("a header");
         Header::fields(header).sent_ns

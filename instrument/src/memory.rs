@@ -1,16 +1,17 @@
-//! What glibc does with the memory that a node frees.
+//! How glibc treats the memory that a node frees.
 
-/// The largest block from which glibc learns (32 MiB with its own header): what is larger it always gives back.
+/// The largest block from which glibc learns (32 MiB with its own header). It always returns larger ones to the
+/// kernel.
 const MOST_KEPT_BYTES: usize = (32 << 20) - 8192;
 
-/// Has glibc keep what messages are freed from, as in a program that once freed something as large.
+/// Makes glibc retain freed memory, as in a program that once freed a block as large.
 ///
-/// Else it depends on what else lies on the heap whether each message finds its memory given back to the kernel and
-/// takes it anew, page by page, which is half of the time of 1 MB and more. Who sets glibc's thresholds by
-/// `MALLOC_TRIM_THRESHOLD_` or `GLIBC_TUNABLES` has those.
+/// Otherwise it depends on the rest of the heap whether freed messages go back to the kernel and are mapped again
+/// page by page, which is half the time of messages of 1 MB and more. `MALLOC_TRIM_THRESHOLD_` and `GLIBC_TUNABLES`,
+/// if set, take precedence.
 pub fn retain_freed_memory() {
     let mut large = Vec::<u8>::new();
-    // Where there is no room for it, what needs room will say so.
+    // If memory is short, the code that needs it will report that.
     let _ = large.try_reserve_exact(MOST_KEPT_BYTES);
     std::hint::black_box(&large);
 }
@@ -31,7 +32,7 @@ mod tests {
         }
     }
 
-    /// Three blocks at a time are more than glibc keeps by what it has learnt from one.
+    /// Three blocks at a time are more than glibc retains after it has learned from one.
     fn use_and_free() {
         let mut blocks = [(); 3].map(|()| vec![0_u8; BLOCK_BYTES]);
         for block in &mut blocks {

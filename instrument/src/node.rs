@@ -1,4 +1,4 @@
-//! A node: one process that hosts one or more participants and speaks the control channel.
+//! A node: one process that hosts one or more participants and talks to the launcher over the control channel.
 
 use std::collections::BTreeMap;
 use std::os::fd::RawFd;
@@ -26,7 +26,7 @@ use crate::roles::{self, Progress, RoleContext};
 use crate::scripted_node;
 use crate::spec::{Heap, Participant, RoleKind, SPEC_FORMAT, Spec};
 
-/// What a language brings to a node: its transport, and how a thread of it begins and ends.
+/// What a language provides for a node: its transport, and what surrounds its threads.
 pub struct Host<'a> {
     pub transport: &'a str,
     pub language: &'a str,
@@ -38,9 +38,9 @@ pub struct Host<'a> {
     pub open: &'a (dyn Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync),
     /// Opens [`crate::empty`] in the same language.
     pub open_empty: &'a (dyn Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync),
-    /// Makes the codec of a spec that names one; none where the language has no objects.
+    /// Creates the codec if the spec names one; none if the language has no objects.
     pub codec: Option<&'a (dyn Fn() -> Result<Arc<dyn Codec>> + Sync)>,
-    /// Wraps everything that runs on a participant's thread (Python keeps its thread state alive around it).
+    /// Wraps all code on a participant's thread; Python keeps its thread state alive around it.
     pub around: fn(&mut dyn FnMut()),
 }
 
@@ -65,7 +65,7 @@ pub fn main(
     run(&host, std::env::args().skip(1))
 }
 
-/// Runs a node with its arguments (without the program's name).
+/// Runs a node with its arguments, without the program's name.
 pub fn run(host: &Host<'_>, arguments: impl Iterator<Item = String>) -> ExitCode {
     let outcome = Arguments::parse(arguments).and_then(|arguments| match arguments {
         Arguments::Describe => describe(host),
@@ -87,7 +87,7 @@ struct Description<'a> {
     language: &'a str,
     version: String,
     instrument: &'a str,
-    /// Which specs it understands.
+    /// The format of specs that it understands.
     spec: u32,
     compiler: &'a str,
     flags: &'a str,
@@ -121,7 +121,7 @@ fn measure(host: &Host<'_>, spec: &std::path::Path, control_fd: RawFd) -> Result
     outcome
 }
 
-/// Plays the puppet of the conformance suite on a thread that the host has prepared.
+/// Runs the conformance suite's commands on a thread that the host has prepared.
 fn run_scripted(host: &Host<'_>, control_fd: RawFd) -> Result<()> {
     affinity::die_with_parent();
     let mut outcome = Ok(());
@@ -129,7 +129,7 @@ fn run_scripted(host: &Host<'_>, control_fd: RawFd) -> Result<()> {
     outcome
 }
 
-/// Takes in the launcher's orders; when the channel closes the launcher is gone, and so is this node.
+/// Reads the launcher's orders. When the channel closes, the launcher is gone and the node ends.
 fn read_orders(phase: &Phase, orders: impl Iterator<Item = Result<Order>>) {
     for order in orders {
         match order {
@@ -148,7 +148,7 @@ fn read_orders(phase: &Phase, orders: impl Iterator<Item = Result<Order>>) {
     unsafe { libc::_exit(1) };
 }
 
-/// What a participant sends with, what it encodes with, and what payloads are made of.
+/// A participant's transport, codec and payload content.
 type Means<'a> = (&'a dyn Transport, Option<Arc<dyn Codec>>, Arc<Content>);
 
 struct Node<'a> {
@@ -180,7 +180,7 @@ impl Node<'_> {
         Ok(())
     }
 
-    /// Says what failed and ends at once: other participants may wait for what will never come.
+    /// Reports the failure and ends the process at once: other participants may wait for messages that never come.
     fn fail_at_once(&self, error: &Error) -> ! {
         self.control.say(&Report::failure(error));
         eprintln!("hopmeter node {} ({}): {error}", self.host.transport, self.host.language);
@@ -188,7 +188,7 @@ impl Node<'_> {
         unsafe { libc::_exit(1) }
     }
 
-    /// Before any thread exists, so that all inherit it.
+    /// Runs before any thread exists, so that all threads inherit it.
     fn prepare_process(&self) -> Result<()> {
         let cores: Vec<_> = self.spec.participants.iter().filter_map(|me| me.core).collect();
         affinity::pin_among(&cores)?;
@@ -207,7 +207,7 @@ impl Node<'_> {
         Ok(())
     }
 
-    /// The codec, where the spec names one.
+    /// The codec, if the spec names one.
     fn codec(&self) -> Result<Option<Arc<dyn Codec>>> {
         match (&self.spec.codec, self.host.codec) {
             (None, _) => Ok(None),
@@ -217,7 +217,7 @@ impl Node<'_> {
         }
     }
 
-    /// Read once for all that send: a video has as much as a gigabyte.
+    /// All senders share what is read once: a video can have a gigabyte.
     fn content(&self) -> Result<Content> {
         let sends = |me: &Participant| matches!(me.role, RoleKind::Source | RoleKind::Client);
         if self.spec.participants.iter().any(sends) { Content::of(self.spec) } else { Ok(Content::Pattern) }
@@ -235,7 +235,7 @@ impl Node<'_> {
         }
     }
 
-    /// Gathers what the participants report into what the node says.
+    /// Collects the participants' reports into the node's own.
     fn coordinate(&self, progress: &Receiver<Progress>, transport: &dyn Transport, meter: &Meter) -> Result<()> {
         let all = self.spec.participants.len();
         let mut links = BTreeMap::new();

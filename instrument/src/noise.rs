@@ -1,6 +1,6 @@
-//! What this machine does to a thread that wants a core for itself, and how late it wakes one that sleeps.
+//! How this machine disturbs a thread that wants a core for itself, and how late a sleeping thread wakes.
 //!
-//! No hop can be steadier than this, whatever carries the message.
+//! No hop can be steadier than this, whatever transport carries the message.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::{affinity, clock};
 
-/// A gap between two readings of the clock that no message would go unnoticed through.
+/// A gap between two clock readings that is long enough to delay a message visibly.
 pub const GAP_NS: i64 = 10_000;
 
-/// What a thread that only reads the clock saw on one core.
+/// The gaps that a thread saw which only reads the clock, on one core.
 #[derive(Clone, Copy, Debug, Default, Serialize, PartialEq)]
 pub struct Noise {
-    /// The core it was pinned to; none where it went wherever the scheduler put it.
+    /// The core it was pinned to; none if the scheduler chose.
     pub core: Option<u32>,
     pub watched_ns: i64,
     /// The longest time between two readings.
     pub longest_ns: i64,
-    /// Gaps over 10 us, and the time they took together.
+    /// Gaps over 10 us, and their total time.
     pub gaps: u64,
     pub gaps_ns: i64,
 }
@@ -56,7 +56,7 @@ impl Noise {
     }
 }
 
-/// How much later than asked a sleeping thread went on.
+/// How much later than requested a sleeping thread continued.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct SleepError {
     pub asked_ns: i64,
@@ -65,7 +65,7 @@ pub struct SleepError {
     pub max_ns: i64,
 }
 
-/// Sleeps `sleeps` times for `asked`, with the timers as sharp as nodes have them, on a thread of its own.
+/// Sleeps `sleeps` times for `asked`, with the sharp timers of a node, on a thread of its own.
 ///
 /// # Errors
 /// When the core may not be used or the thread cannot be started.
@@ -86,7 +86,7 @@ fn lateness_ns(asked_ns: i64) -> i64 {
     clock::now_ns() - due_ns
 }
 
-/// Pinning and sharp timers stay with the thread, so the caller's own is left as it was.
+/// Pinning and sharp timers stay with the thread, so the caller's thread is unchanged.
 fn on_a_thread<T: Send + 'static>(core: Option<u32>, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     let pinned = move || core.map_or(Ok(()), affinity::pin).map(|()| work());
     let thread = std::thread::Builder::new()

@@ -1,9 +1,10 @@
-//! When the next message is due: an absolute schedule that never drifts with the work done between messages.
+//! Decides when each message is due: absolute times, so that work between messages never delays the later ones.
+//! `roles/message_loop.rs` waits for these times and sends.
 
 use crate::alarm::Alarm;
 use crate::spec::{Pace, PaceKind};
 
-/// Deals out intended times, message by message.
+/// The due times of one flow, in order.
 pub struct Pacer {
     pace: Pace,
     start_ns: i64,
@@ -18,7 +19,7 @@ impl Pacer {
         Self { pace, start_ns, next: 0, poisson_ns: 0.0, random: Random(pace.seed), alarm: Alarm::new(pace.spin_ns) }
     }
 
-    /// When the next message is due; `None` if the pace has no schedule.
+    /// When the next message is due; `None` if the pace is not timed.
     pub fn next_ns(&mut self) -> Option<i64> {
         let index = self.next;
         self.next += 1;
@@ -42,7 +43,7 @@ impl Pacer {
         (index as f64 * 1e9 / self.pace.rate_hz).round() as i64
     }
 
-    /// Waits for an intended time, as [`Alarm`] does.
+    /// Waits for a due time, as [`Alarm`] does.
     pub fn wait_until(&mut self, due_ns: i64) {
         self.alarm.wait_until(due_ns);
     }

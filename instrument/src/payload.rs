@@ -1,12 +1,12 @@
-//! What is in a payload, and how the far end knows it arrived whole.
+//! The content of payloads, and how the receiver checks that it arrived whole.
 
 use crate::error::{Context, Error, Result};
 use crate::spec::Spec;
 
-/// What payloads are made of.
+/// The content of payloads.
 pub enum Content {
     Pattern,
-    /// The bytes of a file: one payload for every message, or several in their order, over and over.
+    /// The bytes of a file: one payload for every message, or several that repeat in order.
     File {
         bytes: Vec<u8>,
         each: usize,
@@ -14,10 +14,10 @@ pub enum Content {
 }
 
 impl Content {
-    /// Reads the file, where there is one.
+    /// Reads the file, if the spec names one.
     ///
     /// # Errors
-    /// When it cannot be read or has another size than was planned.
+    /// When it cannot be read or its size is not the planned one.
     pub fn of(spec: &Spec) -> Result<Self> {
         let Some(path) = &spec.payload_file else { return Ok(Self::Pattern) };
         let bytes = std::fs::read(path).context(format!("reading the payload {}", path.display()))?;
@@ -44,7 +44,7 @@ impl Content {
     }
 }
 
-/// Fills a payload with a pattern of its own for every seed, at the speed of memory.
+/// Fills a payload with a pattern that depends on the seed, at the speed of memory.
 pub fn fill(seed: u64, payload: &mut [u8]) {
     let mut word = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut chunks = payload.chunks_exact_mut(8);
@@ -62,7 +62,7 @@ pub fn checksum(payload: &[u8]) -> u32 {
     crc32c::crc32c(payload)
 }
 
-/// Reads every byte, as a receiver that uses the data would.
+/// Reads every byte, as a receiver that uses the data does.
 #[inline]
 pub fn read_all(payload: &[u8]) {
     let chunks = payload.chunks_exact(8);

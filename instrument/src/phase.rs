@@ -1,4 +1,4 @@
-//! Where a trial stands, as the participants of a node see it: they wait here for the launcher's next word.
+//! The phase of a trial, as the participants of a node see it: here they wait for the launcher's next order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -9,7 +9,7 @@ use crate::control::Order;
 use crate::error::{Error, Result};
 use crate::spec::LinkSpec;
 
-/// The launcher's words so far, and what participants say to each other.
+/// The launcher's orders so far, and what participants tell each other.
 #[derive(Default)]
 pub struct Phase {
     words: Mutex<Words>,
@@ -28,7 +28,7 @@ struct Words {
 }
 
 impl Phase {
-    /// Takes in what the launcher said.
+    /// Records an order of the launcher.
     pub fn apply(&self, order: Order) {
         let mut words = self.words();
         match order {
@@ -55,7 +55,7 @@ impl Phase {
         }
     }
 
-    /// Waits until all binding ends exist, and answers the link to connect to.
+    /// Waits until all binding ends exist; returns the link to connect to.
     ///
     /// # Errors
     /// When nobody bound the link.
@@ -71,17 +71,17 @@ impl Phase {
         self.changed.notify_all();
     }
 
-    /// Waits until another participant of this node has said so.
+    /// Waits until another participant of this node has opened its end.
     pub fn wait_until_open(&self, id: u32) {
         self.wait_for_value(|words| words.opened.contains(&id).then_some(()));
     }
 
-    /// Waits until probing is asked for.
+    /// Waits until the launcher orders probes.
     pub fn wait_for_probing(&self) {
         self.wait_for_value(|words| words.probing.then_some(()));
     }
 
-    /// Whether the flow is proved, waiting a little for it to be.
+    /// Whether the flow is proved; waits a short time for it.
     pub fn wait_for_proof(&self, flow: u32, patience: Duration) -> bool {
         let words = self.words();
         let unproved = |words: &mut Words| !words.proved.contains(&flow);
@@ -90,23 +90,23 @@ impl Phase {
         words.proved.contains(&flow)
     }
 
-    /// Waits for `go` and answers the start of the schedule.
+    /// Waits for `go`; returns the start of the schedule.
     pub fn wait_for_go(&self) -> i64 {
         self.wait_for_value(|words| words.start_ns)
     }
 
-    /// Waits for `go`, but no longer than until `over` is true after a [`Phase::wake`].
+    /// Waits for `go`, or until `over` is true after a [`Phase::wake`].
     pub fn wait_for_go_or(&self, over: impl Fn() -> bool) -> Option<i64> {
         self.wait_for_value(|words| if over() { Some(None) } else { words.start_ns.map(Some) })
     }
 
-    /// Lets everyone who waits look again.
+    /// Makes every waiting thread check again.
     pub fn wake(&self) {
         drop(self.words());
         self.changed.notify_all();
     }
 
-    /// Waits until everything may be closed.
+    /// Waits until the ends may be closed.
     pub fn wait_for_end(&self) {
         self.wait_for_value(|words| words.ended.then_some(()));
     }

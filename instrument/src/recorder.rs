@@ -1,8 +1,8 @@
-//! Where samples go: fixed-size records in memory that was mapped and touched before `go`.
+//! Stores samples: fixed-size records in memory that is mapped and touched before `go`.
 //!
-//! Recording never waits, never allocates and never fails; what does not fit is counted. The file is reserved on disk
-//! at the start, so a full disk is told before anything was measured, and written at the end, so the kernel's
-//! write-back disturbs no measurement.
+//! Recording never waits, never allocates and never fails; it counts the records that do not fit. The file is
+//! reserved on disk at the start, so a full disk is reported before anything is measured. It is written at the end,
+//! so the kernel's write-back disturbs no measurement.
 
 use std::fs::File;
 use std::io::Write;
@@ -36,7 +36,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// A record of `seq` in which no time applies yet. The recorder fills in the participant.
+    /// A record of `seq` with no times yet. The recorder fills in the participant.
     pub fn of(seq: u64) -> Self {
         Self {
             seq,
@@ -52,7 +52,8 @@ impl Record {
     }
 }
 
-/// Records of one participant. Used by one thread at a time. What a record needs comes first and lies together.
+/// The records of one participant. Used by one thread at a time. The fields that each record needs come first, next
+/// to each other.
 #[repr(C)]
 pub struct Recorder {
     records: Mapping,
@@ -67,7 +68,7 @@ impl Recorder {
     /// Reserves memory and disk for `capacity` records.
     ///
     /// # Errors
-    /// When the file exists or cannot be made, or when disk or memory do not suffice.
+    /// When the file exists, cannot be created, or disk or memory is short.
     pub fn create(path: &Path, participant: u32, capacity: u64) -> Result<Self> {
         let doing = || format!("reserving {capacity} samples in {}", path.display());
         let file = File::create_new(path).context(doing())?;
@@ -83,7 +84,7 @@ impl Recorder {
         Ok(Self { records, count: 0, unrecorded: 0, participant, file, path: path.to_owned() })
     }
 
-    /// Keeps a record, or counts it where there is no room left.
+    /// Stores a record, or counts it if there is no room left.
     #[inline]
     pub fn push(&mut self, record: Record) {
         if self.count == self.records.capacity {
@@ -100,10 +101,10 @@ impl Recorder {
         self.unrecorded
     }
 
-    /// Writes the file: head, then the records, and nothing behind them.
+    /// Writes the file: head and records, nothing after them.
     ///
     /// # Errors
-    /// When writing fails; the disk was reserved, so this is a failing disk.
+    /// When writing fails. The disk space was reserved, so the disk itself fails then.
     pub fn finish(mut self) -> Result<()> {
         let doing = format!("writing {} samples to {}", self.count, self.path.display());
         // SAFETY: the first `count` records were written by `push`, and Record has no padding.
@@ -113,7 +114,7 @@ impl Recorder {
         self.file.write_all(&self.head()).context(&doing)
     }
 
-    /// The head goes last: a file without it was not finished.
+    /// The head goes last: a file without it is incomplete.
     fn head(&self) -> [u8; HEAD_BYTES] {
         let mut head = [0; HEAD_BYTES];
         head[0..8].copy_from_slice(b"HMSAMPLE");
@@ -126,7 +127,7 @@ impl Recorder {
     }
 }
 
-/// Anonymous memory with every page present.
+/// Anonymous memory with every page mapped.
 #[repr(C)]
 struct Mapping {
     first: *mut Record,

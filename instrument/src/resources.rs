@@ -1,4 +1,4 @@
-//! What a process used over the measured interval.
+//! The resources a process used over the measured interval.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::clock;
 
-/// The use of one process between the first measured message and the end of its last participant.
+/// The resources of one process between the first measured message and the end of its last participant.
 #[derive(Clone, Debug, Default, Serialize, PartialEq)]
 pub struct Resources {
     pub interval_ns: i64,
@@ -17,15 +17,15 @@ pub struct Resources {
     pub involuntary_switches: i64,
     pub minor_faults: i64,
     pub major_faults: i64,
-    /// The peak since measuring began (since the start, where the kernel does not let it be reset).
+    /// The peak since measuring began, or since the start if the kernel cannot reset it.
     pub rss_peak_bytes: u64,
-    /// Bytes the loopback device received in that time, whoever sent them.
+    /// Bytes the loopback device received in that time, from any sender.
     pub loopback_bytes: u64,
-    /// Bytes of shared memory mapped at the end, by the name of what is mapped.
+    /// Bytes of shared memory mapped at the end, by the name of the mapping.
     pub shared_mappings: Vec<(String, u64)>,
 }
 
-/// Takes the two readings. Shared by all participants of a node; the first to begin counts.
+/// Takes the two readings. All participants of a node share it; the first one to begin counts.
 #[derive(Default)]
 pub struct Meter {
     begun: AtomicBool,
@@ -40,7 +40,7 @@ struct Reading {
 }
 
 impl Meter {
-    /// Measuring begins now, unless it already has. Cheap when it has.
+    /// Starts measuring, unless it has started. Cheap if it has.
     #[inline]
     pub fn begin(&self) {
         if !self.begun.load(Ordering::Relaxed) {
@@ -51,13 +51,13 @@ impl Meter {
     #[cold]
     fn begin_once(&self) {
         if !self.begun.swap(true, Ordering::Relaxed) {
-            // Resets the peak of resident memory; refused on old kernels, which then report the peak since the start.
+            // Resets the peak of resident memory. Old kernels refuse and report the peak since the start.
             let _ = std::fs::write("/proc/self/clear_refs", "5");
             *self.first.lock().unwrap_or_else(|broken| broken.into_inner()) = Some(Reading::now());
         }
     }
 
-    /// What was used since; nothing where measuring never began.
+    /// The resources used since; nothing if measuring never began.
     pub fn end(&self) -> Resources {
         let first = *self.first.lock().unwrap_or_else(|broken| broken.into_inner());
         first.map(|first| Reading::now().difference_from(&first)).unwrap_or_default()
@@ -109,7 +109,7 @@ fn rss_peak_bytes() -> u64 {
     kib.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
-/// Shared mappings by name, biggest first, at most ten: the proof of which way large payloads went.
+/// Shared mappings by name, largest first, at most ten. They prove which path large payloads took.
 fn shared_mappings() -> Vec<(String, u64)> {
     let text = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let mut sums = std::collections::BTreeMap::<String, u64>::new();

@@ -1,4 +1,4 @@
-//! The spec file: all that a node is told before it starts. Written by the planner (Python), read here.
+//! The spec file: a node's complete configuration. The planner (Python) writes it; this module reads it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::copying::{Into, Way};
 use crate::error::{Context, Error, Result};
 
-/// The version of the spec file and of the control channel; both ends must agree.
+/// The version of the spec file and of the control channel. Both sides must agree.
 pub const SPEC_FORMAT: u32 = 2;
 
 /// How a receiver waits.
@@ -48,7 +48,7 @@ pub struct Pace {
     pub rate_hz: f64,
     /// Messages per burst; the bursts come at `rate_hz / burst`.
     pub burst: u32,
-    /// How long before the intended time sleeping turns into spinning; 0 never spins, and nothing learns it.
+    /// How long before the intended time sleeping turns into spinning; 0 never spins, and absent learns it.
     #[serde(default)]
     pub spin_ns: Option<i64>,
     /// For `poisson`.
@@ -66,12 +66,12 @@ pub enum PaceKind {
 }
 
 impl PaceKind {
-    /// Whether each message waits until the one before has come back, where messages do.
+    /// Whether each message waits until the previous one has come back, if messages return.
     pub fn awaits_return(self) -> bool {
         self == Self::Closed
     }
 
-    /// Whether messages fall due one by one, so that a receiver is idle again before the next.
+    /// Whether messages are due one by one, so that a receiver is idle again before the next.
     pub fn is_spaced(self) -> bool {
         matches!(self, Self::Open | Self::Poisson)
     }
@@ -87,7 +87,7 @@ pub enum RoleKind {
     Server,
 }
 
-/// What a relay or server does per message before it passes it on, and a sink when it has come.
+/// The work per message of a relay or server before it passes the message on, and of a sink after arrival.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase", deny_unknown_fields, tag = "kind")]
 pub enum Work {
@@ -99,7 +99,7 @@ pub enum Work {
         ns: i64,
     },
     Copy {
-        /// Nothing: as many as the payload has, out of it.
+        /// Absent: as many as the payload has, from the payload.
         bytes: Option<usize>,
         #[serde(default)]
         way: Way,
@@ -108,7 +108,7 @@ pub enum Work {
     },
 }
 
-/// What a payload stands for. Raw carriage need not know; typed carriage picks its message by it.
+/// What a payload represents. Raw carriage ignores it; typed carriage picks its message by it.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase", deny_unknown_fields, tag = "kind")]
 pub enum PayloadKind {
@@ -139,29 +139,29 @@ pub enum Rpc {
     Duplex,
 }
 
-/// In which order a scatter asks its servers.
+/// The order in which a scatter client calls its servers.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Asking {
     /// All at once.
     #[default]
     Parallel,
-    /// Each when the one before has answered.
+    /// Each after the reply of the previous one.
     Sequential,
 }
 
-/// What becomes of memory that a node frees.
+/// What happens to memory that a node frees.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Heap {
-    /// It is kept for the next message.
+    /// The process retains it for the next message.
     #[default]
     Kept,
-    /// What the C library does by itself.
+    /// The C library decides.
     Libc,
 }
 
-/// What a server sends back.
+/// The content of a server's reply.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Reply {
@@ -171,7 +171,7 @@ pub enum Reply {
     Header,
 }
 
-/// One role taken in this node.
+/// One participant of this node and its role.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Participant {
@@ -180,7 +180,7 @@ pub struct Participant {
     pub role: RoleKind,
     /// The pair this participant belongs to, 0 for the first.
     pub flow: u32,
-    /// The core it is pinned to, or none.
+    /// The core it is pinned to, if any.
     pub core: Option<u32>,
     /// Links it receives from.
     #[serde(rename = "in")]
@@ -189,7 +189,7 @@ pub struct Participant {
     #[serde(rename = "out")]
     pub outputs: Vec<String>,
     pub work: Work,
-    /// How it receives, where not all receivers of the cell wait alike; else as the spec says.
+    /// How it receives, if the receivers of the cell wait in different ways; otherwise the spec's `wait` holds.
     #[serde(default)]
     pub wait: Option<Wait>,
     /// The file its raw samples go to.
@@ -205,7 +205,7 @@ pub struct LinkSpec {
     pub receivers: u32,
 }
 
-/// All that a node is told before it starts.
+/// A node's complete configuration.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
@@ -218,40 +218,40 @@ pub struct Spec {
     pub transport: String,
     pub settings: serde_json::Map<String, serde_json::Value>,
     pub directory: PathBuf,
-    /// Where the transport's daemon listens, where it has one.
+    /// The address of the transport's daemon, if it has one.
     #[serde(default)]
     pub daemon: String,
-    /// The folder of a Python adapter; unused elsewhere.
+    /// The folder of a Python adapter; unused in other languages.
     pub adapter: Option<PathBuf>,
     pub pattern: Pattern,
-    /// How receivers wait; where they differ, how those of this node wait that are polled.
+    /// How receivers wait. If they differ, how the polled ones of this node wait.
     pub wait: Wait,
     pub payload: PayloadKind,
     pub payload_bytes: usize,
-    /// The file whose bytes payloads are; a pattern where there is none.
+    /// The file with the payloads' bytes; without one, payloads are a pattern.
     #[serde(default)]
     pub payload_file: Option<PathBuf>,
-    /// How many payloads the file holds, one after another.
+    /// How many payloads the file holds, in order.
     #[serde(default = "one")]
     pub payload_frames: usize,
     pub touch: Touch,
-    /// What the ends encode and decode with; absent where payloads are bytes, and for nodes that only pass them on.
+    /// The codec of the ends. Absent if payloads are bytes, and for nodes that only pass them on.
     #[serde(default)]
     pub codec: Option<String>,
-    /// Where the object lives, for a codec.
+    /// The device of the object, for a codec.
     #[serde(default)]
     pub device: Option<String>,
-    /// How the memory of a GPU is shared, for a codec; absent where what is in it goes through the host.
+    /// How the memory of a GPU is shared, for a codec. Absent if the content goes through the host.
     #[serde(default)]
     pub share: Option<String>,
-    /// What the object is made of, for a codec.
+    /// The parameters of the object, for a codec.
     #[serde(default)]
     pub object: Option<String>,
     pub pace: Pace,
-    /// Messages measured, after `warmup` more that are not.
+    /// The number of measured messages; `warmup` messages before them are not measured.
     pub messages: u64,
     pub warmup: u64,
-    /// From `go` on, the time after which sources stop even if messages are left.
+    /// The time after `go` at which sources stop even if messages are left.
     pub limit_ns: i64,
     /// How long receivers listen for stragglers after the end.
     pub drain_ns: i64,
@@ -260,13 +260,13 @@ pub struct Spec {
     /// How long a client waits for a reply before it counts it as lost.
     #[serde(default = "ten_seconds_ns")]
     pub call_ns: i64,
-    /// Checksum every payload, not only those of warm-up and the last.
+    /// Checksum every payload, not only warm-up and the last one.
     pub checksum: bool,
     pub rpc: Rpc,
     pub reply: Reply,
     #[serde(default)]
     pub asking: Asking,
-    /// SCHED_FIFO priority, 0 for the ordinary scheduler.
+    /// SCHED_FIFO priority; 0 for the normal scheduler.
     pub fifo: u32,
     pub mlock: bool,
     #[serde(default)]
@@ -290,7 +290,7 @@ impl Spec {
     /// Reads a spec file.
     ///
     /// # Errors
-    /// When it cannot be read, is not a spec, or is of another version.
+    /// When it cannot be read, is not a spec, or has another version.
     pub fn read(path: &Path) -> Result<Self> {
         #[derive(Deserialize)]
         struct Versioned {
@@ -298,7 +298,7 @@ impl Spec {
         }
         let text = std::fs::read_to_string(path).context(format!("reading the spec {}", path.display()))?;
         let doing = || format!("understanding the spec {}", path.display());
-        // First of all: a spec of another version may have no field as it is known here.
+        // Check the version first: a spec of another version may lack fields of this one.
         let Versioned { format } = serde_json::from_str(&text).context(doing())?;
         if format != SPEC_FORMAT {
             return Err(Error::new(format!("the spec has format {format}, this node speaks {SPEC_FORMAT}"))
@@ -307,12 +307,12 @@ impl Spec {
         serde_json::from_str(&text).context(doing())
     }
 
-    /// How long a reply is waited for.
+    /// How long a client waits for a reply.
     pub fn patience(&self) -> Duration {
         Duration::from_nanos(self.call_ns.max(0) as u64)
     }
 
-    /// The run id as the frames carry it.
+    /// The run id as a number, as frames carry it.
     ///
     /// # Errors
     /// When it is not 16 hexadecimal digits.

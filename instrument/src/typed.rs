@@ -1,21 +1,21 @@
-//! Typed carriage: how a header travels in the fields of a real message, which knows nothing of frames.
+//! Typed carriage: how a header travels in the fields of a real message that knows nothing of frames.
 //!
-//! A message has a number, a time and a text. The text is a label of fixed length in ASCII,
-//! `run flow flags seq checksum` in hexadecimal, so that it costs every message and every middleware the same.
+//! A message has a number, a time and a text. The text is a label of fixed length in ASCII, `run flow flags seq
+//! checksum` in hexadecimal, so that its cost is the same for every message and every middleware.
 
 use crate::frame::{HEADER_BYTES, Header};
 
 /// The length of a label.
 pub const LABEL_BYTES: usize = 56;
 const SECOND_NS: i64 = 1_000_000_000;
-/// Where the blanks of a label are, between its fields.
+/// The positions of the blanks between the fields of a label.
 const BLANKS: [usize; 4] = [16, 25, 30, 47];
-/// The digits of all fields, those of the flags after four zeros: numbers of eight digits, of which the last is 0.
+/// The digits of all fields as numbers of eight digits. The flags follow four zeros; the last number is 0.
 type Digits = [u8; 64];
-/// Where each field begins in a label, where in the digits, and how many there are.
+/// Per field: its position in a label, its position in the digits, and its length.
 const FIELDS: [(usize, usize, usize); 5] = [(0, 0, 16), (17, 16, 8), (26, 28, 4), (31, 32, 16), (48, 48, 8)];
 
-/// What of a header goes into the text of a message.
+/// The part of a header that goes into the text of a message.
 pub fn label(header: &[u8; HEADER_BYTES]) -> [u8; LABEL_BYTES] {
     let header = Header::fields(header);
     let (run, seq) = (split_u64(header.run), split_u64(header.seq));
@@ -27,7 +27,7 @@ pub fn label(header: &[u8; HEADER_BYTES]) -> [u8; LABEL_BYTES] {
     text
 }
 
-/// Writes the label into the text of a message, whose memory is used again.
+/// Writes the label into the text of a message and reuses the text's memory.
 pub fn label_into(text: &mut String, header: &[u8; HEADER_BYTES]) {
     text.clear();
     text.extend(label(header).map(char::from));
@@ -43,8 +43,8 @@ pub fn of_stamp(seconds: i64, nanoseconds: i64) -> i64 {
     seconds * SECOND_NS + nanoseconds
 }
 
-/// The header that a message carried. A text that is no label gives one that every receiver refuses as malformed.
-/// The intended time does not travel: the sent time stands in its place, and the source has recorded it.
+/// The header that a message carried. A text that is no label yields a header that every receiver refuses as
+/// malformed. The intended time does not travel: the sent time takes its place, and the source has recorded it.
 pub fn header_of(label: &[u8], sent_ns: i64, payload_bytes: usize) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
     if let Some(header) = parse_label(label, sent_ns, payload_bytes) {
@@ -91,8 +91,8 @@ fn join_u32(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// All digits are written and read at once, and whether all were digits is seen at the end: one by one they would
-/// cost more than all else that is done with a small message here.
+/// Writes and reads all digits at once and checks them at the end: digit by digit would cost more than all other work
+/// on a small message.
 fn encode_digits(numbers: [u32; 8]) -> Digits {
     let mut digits = [0; 64];
     for (eight, number) in digits.chunks_exact_mut(8).zip(numbers) {
@@ -104,7 +104,7 @@ fn encode_digits(numbers: [u32; 8]) -> Digits {
 fn decode_digits(digits: &Digits) -> Option<[u32; 8]> {
     let (mut values, mut strange) = ([0; 64], 0);
     for (value, said) in values.iter_mut().zip(digits) {
-        // Of a digit the one difference is small, of a letter the other.
+        // The smaller difference is the digit's or the letter's value.
         *value = said.wrapping_sub(b'0').min(said.wrapping_sub(b'a' - 10));
         strange |= *value & 0xf0 | digit(*value) ^ said;
     }

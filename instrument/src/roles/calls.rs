@@ -1,4 +1,4 @@
-//! Ends of rpc links, native or duplex, and the relay that calls the next server before it answers.
+//! The two sides of an rpc link, native or duplex, and the relay that calls the next server before it replies.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::ends::{LONGEST_BLOCK, Loan, listen, new_deadline, pump};
 use super::server::{Answerer, Onward};
 use super::{OpenEnds, RoleContext};
 
-/// The asking end, half open: what it binds exists, what it connects does not yet.
+/// The client side, half open: what it binds exists, what it connects does not exist yet.
 pub struct ClientEnd {
     id: String,
     requests: Option<Box<dyn Publisher>>,
@@ -25,7 +25,7 @@ impl ClientEnd {
     /// Binds what a client binds: nothing, or the request link of a duplex.
     ///
     /// # Errors
-    /// What the adapter says.
+    /// The adapter's error.
     pub fn bind(context: &RoleContext<'_>, id: &str, bound: &mut BTreeMap<String, String>) -> Result<Self> {
         let requests = match context.spec.rpc {
             Rpc::Native => None,
@@ -37,7 +37,7 @@ impl ClientEnd {
     /// Opens the rest, once all links are bound.
     ///
     /// # Errors
-    /// What the adapter says.
+    /// The adapter's error.
     pub fn connect(self, context: &RoleContext<'_>) -> Result<Box<dyn Client>> {
         match self.requests {
             None => context.transport.client(&context.link_to_connect(&self.id)?),
@@ -49,7 +49,7 @@ impl ClientEnd {
     }
 }
 
-/// The answering end, half open.
+/// The server side, half open.
 pub enum ServerEnd {
     Native(Box<dyn Server>),
     Duplex { id: String, replies: Box<dyn Publisher> },
@@ -59,7 +59,7 @@ impl ServerEnd {
     /// Binds what a server binds.
     ///
     /// # Errors
-    /// What the adapter says.
+    /// The adapter's error.
     pub fn bind(context: &RoleContext<'_>, id: &str, bound: &mut BTreeMap<String, String>) -> Result<Self> {
         match context.spec.rpc {
             Rpc::Native => {
@@ -96,7 +96,8 @@ impl ServerEnd {
         }
     }
 
-    /// Answers requests in the way the cell waits until the time is up; says ready when it listens.
+    /// Answers requests until the time is up, polled or called as the cell's `wait` says. Reports ready when it
+    /// listens.
     ///
     /// # Errors
     /// When the transport fails.
@@ -139,7 +140,7 @@ fn bind_publisher(
     Ok(publisher)
 }
 
-/// Takes the role of a relay in rpc: a server that is a client of the next one.
+/// Runs the role of an rpc relay: a server that is also a client of the next server.
 ///
 /// # Errors
 /// See [`super::take`].
@@ -155,7 +156,7 @@ pub fn run_relay(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     server.run(context, Answerer::new(context, new_deadline(context.spec.drain_ns), Some(onward))?)
 }
 
-/// Polls a client until the reply to `seq` has been handed to `take`, or patience is over; false then.
+/// Polls a client until the reply to `seq` was handed to `take`; false if patience ends first.
 ///
 /// # Errors
 /// When the transport fails.

@@ -1,4 +1,4 @@
-//! The client: asks, waits for the reply, records both.
+//! The client: sends a request, waits for the reply, records both.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use super::intake::{Arrival, Intake};
 use super::message_loop::{Call, MessageLoop};
 use super::{OpenEnds, RoleContext};
 
-/// Takes the role of a client with one call under way at a time.
+/// Runs the role of a client with one call under way at a time.
 ///
 /// # Errors
 /// See [`super::take`].
@@ -55,7 +55,7 @@ fn measure(context: &RoleContext<'_>, asker: &mut Asker, recorder: &mut Recorder
 /// When a request was sent, and when its reply arrived and was decoded.
 type Asked = (Stamps, Option<(i64, i64)>);
 
-/// One client end and all it takes to ask with it.
+/// One client and its state between calls.
 pub struct Asker {
     pub client: Box<dyn Client>,
     pub intake: Intake,
@@ -76,7 +76,7 @@ impl Asker {
         self.emitter.lead_ns()
     }
 
-    /// Asks a probe and reports it when the reply has come.
+    /// Sends a probe and reports it when the reply has come.
     ///
     /// # Errors
     /// When the transport fails.
@@ -87,7 +87,7 @@ impl Asker {
         Ok(())
     }
 
-    /// Asks a probe; answers its header when the reply has come.
+    /// Sends a probe; returns its header when the reply has come.
     ///
     /// # Errors
     /// When the transport fails.
@@ -97,7 +97,7 @@ impl Asker {
         Ok(asked.and_then(|(_, reply)| reply).map(|_| header))
     }
 
-    /// Asks and waits; the record has no sent time where the request was abandoned, and no arrival where no reply came.
+    /// Calls and waits. The record has no sent time if the request was abandoned, and no arrival if no reply came.
     ///
     /// # Errors
     /// When the transport fails.
@@ -116,7 +116,7 @@ impl Asker {
         Ok(record)
     }
 
-    /// Sends a request and waits for its reply: nothing where it was refused to the end.
+    /// Sends a request and waits for its reply; returns nothing if the transport refused it until the deadline.
     fn exchange(&mut self, header: Header, patience: Duration) -> Result<Option<Asked>> {
         let client = self.client.as_mut();
         let offered =

@@ -15,13 +15,13 @@ use crate::spec::{Spec, Touch};
 
 use super::RoleContext;
 
-/// How often a refused message is offered again at once, before the offers are spaced.
+/// How many times a refused message is offered again immediately, before the offers are spaced.
 const EAGER_OFFERS: u32 = 64;
 const OFFER_SPACING: Duration = Duration::from_micros(20);
-/// From this size on, the transport's memory is asked for, and the payload written, before its message is due, as a
-/// camera has its frame ready when it says so.
+/// From this size on, the role obtains the transport's memory and writes the payload before the message is due. A
+/// camera also has its frame ready at the time it reports.
 const READY_EARLY_BYTES: usize = 16 << 10;
-/// How much earlier than the last one took that begins.
+/// How much earlier than the last write took the next one begins.
 const LEAD_MARGIN_NS: i64 = 30_000;
 
 /// Writes the frames of one flow.
@@ -38,7 +38,7 @@ pub struct Emitter {
     spun_ns: Cell<i64>,
 }
 
-/// When a message was sent; with a codec that is before it was encoded.
+/// When a message was sent. With a codec this is before encoding.
 #[derive(Clone, Copy, Debug)]
 pub struct Stamps {
     pub sent_ns: i64,
@@ -47,7 +47,7 @@ pub struct Stamps {
 }
 
 impl Stamps {
-    /// When the transport got it.
+    /// When the transport received it.
     pub fn handed_over_ns(&self) -> i64 {
         self.sent_ns.max(self.encoded_ns)
     }
@@ -78,19 +78,19 @@ impl Emitter {
         }
     }
 
-    /// How long before its time the next message should be offered, so that its payload is ready when it is due.
+    /// How long before its due time the next message is offered, so that its payload is ready then.
     pub fn lead_ns(&self) -> i64 {
         self.lead_ns.get()
     }
 
-    /// How long it spun, samples only, between having a payload ready and the time its message was due.
+    /// How long it spun between a ready payload and the due time, for samples only.
     pub fn spun_ns(&self) -> i64 {
         self.spun_ns.get()
     }
 
-    /// The header of a message, complete but for the sent time and the checksum.
+    /// The header of a message, without the sent time and the checksum.
     pub fn header(&self, seq: u64, marks: u16, intended_ns: i64) -> Header {
-        // With a codec the receiver compares the object, and not its bytes.
+        // With a codec the receiver compares the object, not its bytes.
         let checked = self.codec.is_none() && (self.always_checksum || marks != 0);
         Header {
             flags: marks | if checked { flags::CHECKSUM } else { 0 },
@@ -104,7 +104,7 @@ impl Emitter {
         }
     }
 
-    /// Offers a message until it is accepted or its deadline is over; counts the refusals of a sample in `busy`.
+    /// Offers a message until it is accepted or its deadline has passed; counts the refusals of a sample in `busy`.
     ///
     /// # Errors
     /// When the transport or the codec fails.
@@ -120,7 +120,7 @@ impl Emitter {
         }
     }
 
-    /// Encodes once; what the transport refuses is not encoded again.
+    /// Encodes once: a refused message is not encoded again.
     fn offer_object(
         &self,
         codec: &dyn Codec,
@@ -173,7 +173,7 @@ impl Emitter {
         Ok(if accepted { Offered::Sent(stamps) } else { Offered::Abandoned })
     }
 
-    /// Writes the frame and waits until the message is due: all that lies before the stamp.
+    /// Writes the frame and waits until the message is due. All of it happens before the stamp.
     fn write(&self, mut header: Header, frame: FrameMut<'_>, begun_ns: i64) {
         if self.always_write || header.is(flags::CHECKSUM) {
             self.write_payload(&mut header, frame.payload);
@@ -195,7 +195,7 @@ impl Emitter {
         }
     }
 
-    /// Everything is ready. A payload that was checksummed although none is written otherwise tells nothing of the next.
+    /// The payload is ready. If only this payload was checksummed, its writing time does not predict the next one's.
     fn wait_until_due(&self, header: &Header, begun_ns: i64) {
         let ready_ns = clock::now_ns();
         let took_ns = ready_ns - begun_ns;
@@ -207,7 +207,7 @@ impl Emitter {
     }
 }
 
-/// Repeats a send that answers `Busy`, eagerly first and spaced later; false when the deadline is over.
+/// Repeats a send that returns `Busy`, first without a pause, later spaced; false when the deadline has passed.
 ///
 /// # Errors
 /// When the transport fails.

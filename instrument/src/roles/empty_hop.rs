@@ -1,8 +1,9 @@
-//! The empty hop: what a message costs where there is no transport, only the instrument's own code.
+//! The empty hop: the cost of a message without a transport, of the instrument's own code alone.
 //!
-//! A receiver that is called on the sender's thread is reached in tens of nanoseconds, and a message every 30 ms finds
-//! all code cold, the instrument's too. So the source sends a few messages to itself through [`crate::empty`] before the
-//! cell begins, at the cell's own rate and size, and what they take stands beside the cell's figures.
+//! A receiver that is called on the sender's thread takes tens of nanoseconds to reach. At one message every 30 ms
+//! all code is cold, the instrument's too. So before the cell begins the source sends a few messages to itself
+//! through [`crate::empty`], at the cell's own rate and size, and their time is reported next to the cell's
+//! latencies.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,14 +19,14 @@ use super::emit::Emitter;
 use super::ends::new_deadline;
 use super::intake::Intake;
 
-/// How many messages are sent; the first are warm-up.
+/// How many messages are sent. The first ones are warm-up.
 const HOPS: u64 = 20;
 const WARMUP_HOPS: usize = 3;
-/// A cell whose messages are further apart is left without: its 20 messages would take too long.
+/// A cell whose messages are further apart has no empty hop: 20 messages would take too long.
 const LOWEST_RATE_HZ: f64 = 9.0;
 
-/// The median time from sent to arrived, in nanoseconds; none where no receiver of this process is called, and none for
-/// cells that are not paced or carry objects.
+/// The median time from sent to arrived, in nanoseconds. None if no receiver of this process is called, if the cell
+/// is not paced, or if it carries objects.
 ///
 /// # Errors
 /// When the empty transport or the emitter fails.
@@ -53,7 +54,7 @@ fn applies(context: &RoleContext<'_>) -> bool {
     is_paced && is_called && context.codec.is_none()
 }
 
-/// What every receiver does up to the stamp, and notes how long the frame took.
+/// Does what every receiver does until the stamp, and notes the time the frame took.
 fn receiver(context: &RoleContext<'_>, took_ns: Arc<Mutex<Vec<i64>>>) -> OnFrame {
     let mut intake = Intake::new(context, new_deadline(context.spec.drain_ns));
     OnFrame::new(move |received: Received<'_>| {

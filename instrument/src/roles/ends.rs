@@ -1,4 +1,4 @@
-//! Opening a receiving end in the way its participant waits, and running it until its time is up.
+//! Opens a receiving end, polled or called as its participant waits, and runs it until its time is up.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -10,29 +10,29 @@ use crate::error::{Error, Result};
 use crate::listen_limit::ListenLimit;
 use crate::spec::Wait;
 
-/// How often a spinning receiver looks before it reads the clock again.
+/// How many times a spinning receiver looks before it reads the clock again.
 const LOOKS_PER_CLOCK: usize = 64;
-/// How many polls that brought something a blocked receiver makes before it reads the clock again.
+/// How many polls with frames a blocking receiver makes before it reads the clock again.
 const POLLS_PER_CLOCK: usize = 16;
-/// How long a blocked receiver sleeps before it looks at its deadline again.
+/// How long a blocking receiver sleeps before it checks its deadline again.
 pub const LONGEST_BLOCK: Duration = Duration::from_millis(100);
 
-/// Something that takes frames: a sink, a relay.
+/// A role that takes frames: a sink or a relay.
 pub trait Taker: Send + 'static {
     fn take(&mut self, received: Received<'_>);
 }
 
-/// A receiving end together with its taker, polled or called.
+/// A receiving end with its taker, polled or called.
 pub enum Inbox<T: Taker> {
     Pull { subscriber: Box<dyn Subscriber>, taker: T },
     Push { subscription: Box<dyn Subscription>, returned: Receiver<T> },
 }
 
 impl<T: Taker> Inbox<T> {
-    /// Connects to a link in the way it waits.
+    /// Connects to a link, polled or called as `wait` says.
     ///
     /// # Errors
-    /// What the adapter says.
+    /// The adapter's error.
     pub fn connect(transport: &dyn Transport, link: &Link, wait: Wait, taker: T) -> Result<Self> {
         match wait {
             Wait::Spin | Wait::Block => Ok(Self::Pull { subscriber: transport.subscriber(link)?, taker }),
@@ -45,7 +45,7 @@ impl<T: Taker> Inbox<T> {
         }
     }
 
-    /// Receives until the time is up; answers the taker and, where polled, the end that may still be needed.
+    /// Receives until the time is up. Returns the taker and, if polled, the end, which others may still need.
     ///
     /// # Errors
     /// When the transport fails.
@@ -77,7 +77,7 @@ pub fn pump(wait: Wait, limit: &ListenLimit, mut poll: impl FnMut(Duration) -> R
                 std::hint::spin_loop();
             }
         } else {
-            // A stream of messages needs no clock: only when none has come may the time be up.
+            // A steady stream needs no clock: the time can only be up when no message has come.
             for _ in 0..POLLS_PER_CLOCK {
                 if poll(left)? == 0 {
                     break;
@@ -88,7 +88,7 @@ pub fn pump(wait: Wait, limit: &ListenLimit, mut poll: impl FnMut(Duration) -> R
     Ok(())
 }
 
-/// A taker that lives in a callback and comes back when the callback is dropped.
+/// A taker that a callback owns. It comes back when the callback is dropped.
 pub struct Loan<T: Send> {
     taker: ManuallyDrop<T>,
     home: SyncSender<T>,
@@ -114,7 +114,7 @@ impl<T: Send> Drop for Loan<T> {
     }
 }
 
-/// A deadline for a receiver that starts to listen before `go`.
+/// The deadline of a receiver that listens before `go`.
 pub fn new_deadline(drain_ns: i64) -> Arc<ListenLimit> {
     Arc::new(ListenLimit::without_deadline(drain_ns))
 }
@@ -122,7 +122,7 @@ pub fn new_deadline(drain_ns: i64) -> Arc<ListenLimit> {
 /// Runs a receiver while a second thread waits for `go` and sets the deadline.
 ///
 /// # Errors
-/// What `receive` answers.
+/// The error of `receive`.
 pub fn listen<R>(
     context: &super::RoleContext<'_>,
     limit: &ListenLimit,

@@ -1,4 +1,4 @@
-//! What every receiver does first with a frame: check it, count it, tell probes and warm-up from samples.
+//! The first steps of every receiver with a frame: check it, count it, and separate probes and warm-up from samples.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::spec::Touch;
 
 use super::RoleContext;
 
-/// A frame of this flow, with the time it arrived, and the object in it where this receiver decodes.
+/// A frame of this flow with its arrival time, and the decoded object if this receiver decodes.
 pub struct Arrival<'a> {
     pub header: Header,
     pub arrived_ns: i64,
@@ -24,8 +24,9 @@ pub struct Arrival<'a> {
     object: Option<Box<dyn Decoded + 'a>>,
 }
 
-/// Lets the frames of one flow in, and counts what it lets in and what it refuses. What each message needs is in its
-/// first line of the cache: in a process of many relays none of it is still near when the next message comes.
+/// Admits the frames of one flow, and counts what it admits and what it refuses. The fields that each message needs
+/// are in the first cache line: in a process of many relays nothing else is still cached when the next message
+/// arrives.
 #[repr(C, align(64))]
 pub struct Intake {
     run: u64,
@@ -54,12 +55,12 @@ impl Intake {
         }
     }
 
-    /// A gate of the last receiver, which decodes where the cell has a codec; those before only pass on.
+    /// The intake of the last receiver, which decodes if the cell has a codec. Receivers before it only pass on.
     pub fn last(context: &RoleContext<'_>, limit: Arc<ListenLimit>) -> Self {
         Self { codec: context.codec.clone(), ..Self::new(context, limit) }
     }
 
-    /// Checks a frame's header. Its arrival is stamped here where no callback did; with `touch = "write+read"` it has
+    /// Checks a frame's header. Stamps its arrival unless a callback did. With `touch = "write+read"` a frame has
     /// arrived when its payload was read.
     #[inline(always)]
     pub fn admit<'a>(&mut self, received: &Received<'a>) -> Option<Arrival<'a>> {
@@ -78,7 +79,7 @@ impl Intake {
         }
     }
 
-    /// Decodes and stamps what came; a reply of the header alone holds no object.
+    /// Decodes and stamps a frame. A reply of the header alone holds no object.
     #[inline(always)]
     fn decode<'a>(&self, header: Header, arrived_ns: i64, received: &Received<'a>) -> Arrival<'a> {
         let codec = self.codec.as_ref().filter(|_| !received.payload.is_empty());
@@ -95,7 +96,8 @@ impl Intake {
         }
     }
 
-    /// Counts a sample; called after it was recorded and passed on, so that nothing here is in an interval.
+    /// Counts a sample. Called after the sample was recorded and passed on, so that counting is in no measured
+    /// interval.
     #[inline]
     pub fn count(&mut self, arrival: &Arrival<'_>, received: &Received<'_>) {
         if arrival.header.is_sample() {
@@ -119,8 +121,8 @@ impl Intake {
         }
     }
 
-    /// Counts how often passing a sample on was refused and what was copied for it; most often neither, and then nothing
-    /// is written.
+    /// Counts how many times a sample was refused on its way on, and how many copies that took. Mostly both are 0,
+    /// and then nothing is written.
     #[inline]
     pub fn count_sending(&mut self, refused: u64, copied: u64) {
         if refused | copied != 0 {
@@ -129,14 +131,14 @@ impl Intake {
         }
     }
 
-    /// By value: a header that only lives in registers needs no memory of its own.
+    /// By value: a header in registers needs no memory.
     #[cold]
     fn check_content(&mut self, checksum: u32, payload: &[u8]) {
         self.tally.content_checks += 1;
         self.tally.content_errors += u64::from(payload::checksum(payload) != checksum);
     }
 
-    /// Tells the launcher that a probe came through.
+    /// Reports to the launcher that a probe arrived.
     #[cold]
     pub fn say_probed(&self, header: &Header) {
         let (participant, flow) = (self.tally.id, self.flow);

@@ -1,4 +1,5 @@
-//! The schedule of a source or client: warm-up first, then the messages, until the time is over.
+//! The messages of a source or client in their order: warm-up, then samples, until the last one or the time limit.
+//! [`Pacer`] decides when each is due; this loop waits for that time and makes the call.
 
 use crate::clock;
 use crate::error::Result;
@@ -7,13 +8,13 @@ use crate::pacer::Pacer;
 
 use super::RoleContext;
 
-/// One message or call as the schedule wants it.
+/// One message or call.
 #[derive(Clone, Copy)]
 pub struct Call {
     pub seq: u64,
     pub marks: u16,
     pub intended_ns: i64,
-    /// The schedule's time is over: this is the last.
+    /// The time limit has passed: this is the last one.
     pub cut_short: bool,
 }
 
@@ -23,7 +24,7 @@ impl Call {
     }
 }
 
-/// When which call is due: warm-up first, then the messages, until the time is over.
+/// Runs through the calls of one flow.
 pub struct MessageLoop {
     start_ns: i64,
     pacer: Pacer,
@@ -36,11 +37,11 @@ impl MessageLoop {
         Self { start_ns, pacer: Pacer::new(context.spec.pace, start_ns), lead_ns: 0, spun_in_warmup_ns: 0 }
     }
 
-    /// Waits for each call's time and makes it; `call` answers how much earlier the next one wants to begin, to have its
-    /// payload written when it is due. Answers how long it spun while measuring, which is no cost of the transport.
+    /// Waits for each due time and makes the call. `call` returns how much earlier the next one begins, to have its
+    /// payload ready when it is due. Returns the time spun while measuring, which is no cost of the transport.
     ///
     /// # Errors
-    /// What `call` answers.
+    /// The error of `call`.
     pub fn run(mut self, context: &RoleContext<'_>, mut call: impl FnMut(Call) -> Result<i64>) -> Result<i64> {
         clock::sleep_until(self.start_ns - 1_000_000);
         for index in 0..context.spec.warmup + context.spec.messages {
@@ -57,7 +58,7 @@ impl MessageLoop {
         Ok(self.pacer.spun_ns() - self.spun_in_warmup_ns)
     }
 
-    /// Waits for the time of message `index`, counted from the first of warm-up.
+    /// Waits until message `index` is due. The index counts from the first message of warm-up.
     fn next(&mut self, context: &RoleContext<'_>, index: u64) -> Call {
         let spec = context.spec;
         let planned_ns = self.pacer.next_ns();

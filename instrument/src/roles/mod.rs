@@ -1,4 +1,4 @@
-//! The roles a participant can take. They stamp, pace, record and count; adapters only move frames.
+//! The roles of participants. They stamp, pace, record and count; adapters only move frames.
 
 mod calls;
 mod client;
@@ -21,7 +21,7 @@ use crate::control::Tally;
 use crate::error::{Error, Result};
 use crate::spec::{Pattern, RoleKind};
 
-/// Takes one role from binding to the end of its measuring. Its ends stay open in what is returned.
+/// Runs one role from binding to the end of measuring. The returned ends are still open.
 ///
 /// # Errors
 /// When an end cannot be opened, the transport fails, or the samples cannot be written.
@@ -38,5 +38,5 @@ pub fn take(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     }
 }
 
-/// Ends that must outlive the measuring of their participant, since other participants may still use them.
+/// Ends that stay open after their participant has measured, since other participants may still use them.
 pub type OpenEnds = Vec<Box<dyn std::any::Any + Send>>;

@@ -1,4 +1,4 @@
-//! The relay: records arrival, works, and sends the frame on unaltered.
+//! The relay: records the arrival, works, and forwards the frame unaltered.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::intake::Intake;
 use super::work::Worker;
 use super::{OpenEnds, RoleContext};
 
-/// Takes the role of a relay between two pubsub links.
+/// Runs the role of a relay between two pubsub links.
 ///
 /// # Errors
 /// See [`super::take`].
@@ -39,7 +39,7 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     relay.settle(end.map(|end| Box::new(end) as _))
 }
 
-/// After the gate comes what else each message needs, in one more line of the cache.
+/// After the intake come the other fields that each message needs, in one more cache line.
 #[repr(C)]
 struct Relay {
     intake: Intake,
@@ -47,7 +47,7 @@ struct Relay {
     worker: Worker,
     busy_ns: i64,
     recorder: Recorder,
-    /// The first failure to send; told at the end, since a callback has nobody to tell.
+    /// The first failure to send. It is reported at the end, since a callback cannot return an error.
     failure: Option<Error>,
 }
 

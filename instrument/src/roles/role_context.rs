@@ -1,4 +1,4 @@
-//! What every role works with: its orders, its transport, and how it talks to the launcher.
+//! The context of a role: its spec, its transport, and its channels to the node and the launcher.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,27 +15,27 @@ use crate::recorder::Recorder;
 use crate::resources::Meter;
 use crate::spec::{Participant, Spec, Wait};
 
-/// What a participant tells its node.
+/// A participant's report to its node.
 pub enum Progress {
     /// Its binding ends exist at these addresses.
     Bound(BTreeMap<String, String>),
     /// All its ends are open.
     Ready,
-    /// It measured; or it failed.
+    /// It has measured, or it has failed.
     Done(Box<Result<Tally>>),
 }
 
-/// The working place of one participant.
+/// The context of one participant's role.
 pub struct RoleContext<'a> {
     pub spec: &'a Spec,
     pub me: &'a Participant,
     pub run: u64,
     pub transport: &'a dyn Transport,
-    /// Opens what `empty_hop` measures, in the language of this node.
+    /// Opens the transport that `empty_hop` measures, in the language of this node.
     pub open_empty: &'a (dyn Fn() -> Result<Arc<dyn Transport>> + Sync),
-    /// What the ends encode and decode with, where the cell has a codec.
+    /// The codec of the ends, if the cell has one.
     pub codec: Option<Arc<dyn Codec>>,
-    /// What the payloads are made of that this node sends.
+    /// The content of the payloads that this node sends.
     pub content: Arc<Content>,
     pub phase: &'a Phase,
     pub meter: &'a Arc<Meter>,
@@ -49,11 +49,11 @@ impl RoleContext<'_> {
         self.me.wait.unwrap_or(self.spec.wait)
     }
 
-    /// Opens a receiving end. Those of a process that wait each in their own way are opened in their order: a transport
-    /// may serve them in the order in which they came, and then a callback holds up those that came after it.
+    /// Opens a receiving end. If receivers of this process wait in different ways, they open in their order: a
+    /// transport may serve them in the order of opening, and a callback then delays the receivers after it.
     ///
     /// # Errors
-    /// What `open` answers.
+    /// The error of `open`.
     pub fn open_in_turn<T>(&self, open: impl FnOnce() -> Result<T>) -> Result<T> {
         let before = |other: &&Participant| self.me.wait.is_some() && other.wait.is_some() && other.id < self.me.id;
         for other in self.spec.participants.iter().filter(before) {
@@ -64,7 +64,7 @@ impl RoleContext<'_> {
         opened
     }
 
-    /// The link as its binding end sees it.
+    /// The link for its binding end.
     ///
     /// # Errors
     /// When the spec does not list it.
@@ -73,7 +73,7 @@ impl RoleContext<'_> {
         Ok(Link { name: link.name.clone(), address: String::new(), receivers: link.receivers })
     }
 
-    /// The link as its connecting ends see it; waits until it is bound.
+    /// The link for its connecting ends. Waits until it is bound.
     ///
     /// # Errors
     /// When the spec does not list it or nobody bound it.
@@ -97,21 +97,21 @@ impl RoleContext<'_> {
     /// The recorder for this participant's samples.
     ///
     /// # Errors
-    /// When memory or disk do not suffice.
+    /// When memory or disk is short.
     pub fn recorder(&self) -> Result<Recorder> {
         Recorder::create(&self.me.samples, self.me.id, self.me.capacity)
     }
 
-    /// A tally with nothing counted yet.
+    /// A tally with all counts 0.
     pub fn tally(&self) -> Tally {
         let role = format!("{:?}", self.me.role).to_lowercase();
         Tally { id: self.me.id, role, ..Tally::default() }
     }
 
-    /// Sends probes, one at a time, until every branch of this flow is proved to deliver.
+    /// Sends probes, one at a time, until the launcher reports that every branch of this flow delivers.
     ///
     /// # Errors
-    /// When sending one fails.
+    /// When a send fails.
     pub fn prove_flow(&self, mut send_probe: impl FnMut(u64) -> Result<()>) -> Result<()> {
         self.phase.wait_for_probing();
         for probe in 0.. {

@@ -1,7 +1,8 @@
-//! Scatter: one request to each of N servers, at once or one after the other, and all replies are gathered.
+//! Scatter: sends one request to each of N servers, at once or one after the other, and gathers all replies.
 //!
-//! Every server has a lane, a thread with a client of its own, so that a slow server delays no other's reply and every
-//! client waits in the way the transport offers. What handing over to the lanes costs shows in `sent` minus `intended`.
+//! Every server has a lane: a thread with a client of its own. So a slow server delays no other server's reply, and
+//! every client waits as the transport offers. The cost of handing over to the lanes shows in `sent` minus
+//! `intended`.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -16,7 +17,7 @@ use super::client::Asker;
 use super::message_loop::{Call, MessageLoop};
 use super::{OpenEnds, RoleContext};
 
-/// Takes the role of a client that asks several servers at once.
+/// Runs the role of a client that calls several servers at once.
 ///
 /// # Errors
 /// See [`super::take`].
@@ -35,7 +36,7 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     Ok((tally, askers.into_iter().map(|asker| Box::new(asker.client) as _).collect()))
 }
 
-/// One probe to every server; reported when all have answered it.
+/// Sends one probe to every server, and reports it when all servers have replied.
 fn probe_all(askers: &mut [Asker], probe: u64) -> Result<()> {
     let mut proved = None;
     for asker in askers.iter_mut() {
@@ -50,7 +51,7 @@ fn probe_all(askers: &mut [Asker], probe: u64) -> Result<()> {
     Ok(())
 }
 
-/// The main thread's end of one lane.
+/// The main thread's side of one lane.
 struct Lane {
     calls: SyncSender<Call>,
     records: Receiver<Result<Record>>,
@@ -100,7 +101,7 @@ impl Lane {
         self.calls.send(call).map_err(|_| lane_ended_error())
     }
 
-    /// Waits for the reply, or for the end of patience.
+    /// Waits for the reply, until patience ends.
     fn keep(&self, call: Call, recorder: &mut Recorder) -> Result<()> {
         let record = self.records.recv().map_err(|_| lane_ended_error())??;
         if call.is_sample() {
@@ -119,7 +120,7 @@ fn ask_at_once(lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()
     lanes.iter().try_for_each(|lane| lane.keep(call, recorder))
 }
 
-/// The same threads and clients as at once, so that nothing differs but the order.
+/// Uses the same threads and clients as the simultaneous order, so that only the order differs.
 fn ask_in_turn(lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()> {
     lanes.iter().try_for_each(|lane| {
         lane.hand_over(call)?;
@@ -127,7 +128,7 @@ fn ask_in_turn(lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()
     })
 }
 
-/// All lanes' counts as those of one client.
+/// The counts of all lanes as one client's.
 fn sum(tally: Tally, askers: &[Asker]) -> Tally {
     askers.iter().map(|asker| &asker.intake.tally).fold(tally, |all, one| Tally {
         sent: all.sent + one.sent,

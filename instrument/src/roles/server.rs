@@ -1,4 +1,4 @@
-//! The server: records a request's arrival, works (or asks the next server), and answers.
+//! The server: records a request's arrival, works (or calls the next server), and replies.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::intake::Intake;
 use super::work::Worker;
 use super::{OpenEnds, RoleContext};
 
-/// Takes the role of the last server.
+/// Runs the role of the last server.
 ///
 /// # Errors
 /// See [`super::take`].
@@ -32,14 +32,14 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     end.run(context, Answerer::new(context, new_deadline(context.spec.drain_ns), None)?)
 }
 
-/// The next server of a relay, and how it is asked.
+/// A relay's client of the next server.
 pub struct Onward {
     pub client: Box<dyn Client>,
     pub wait: Wait,
     pub patience: Duration,
 }
 
-/// Answers requests; lives in the server's poll loop or in its callback.
+/// Answers requests, from the server's poll loop or from its callback.
 pub struct Answerer {
     intake: Intake,
     recorder: Recorder,
@@ -53,7 +53,7 @@ pub struct Answerer {
 
 impl Answerer {
     /// # Errors
-    /// When memory or disk for the samples do not suffice.
+    /// When memory or disk is short.
     pub fn new(context: &RoleContext<'_>, limit: Arc<ListenLimit>, onward: Option<Onward>) -> Result<Self> {
         Ok(Self {
             intake: Intake::new(context, limit.clone()),
@@ -71,7 +71,8 @@ impl Answerer {
         self.limit.clone()
     }
 
-    /// Handles one request: `forwarded` is stamped right before the next call, or before the answer of the last.
+    /// Handles one request. `forwarded` is stamped right before the next call or, in the last server, before the
+    /// reply.
     pub fn answer(&mut self, received: Received<'_>, replier: &mut dyn Replier) {
         let Some(arrival) = self.intake.admit(&received) else { return };
         self.worker.work_on(&arrival.header, received.payload);
@@ -120,7 +121,7 @@ impl Answerer {
     }
 
     /// # Errors
-    /// When answering failed or the samples cannot be written.
+    /// When a reply failed or the samples cannot be written.
     pub fn settle(self, end: Option<Box<dyn std::any::Any + Send>>) -> Result<(Tally, OpenEnds)> {
         if let Some(failure) = self.failure {
             return Err(failure.within("answering"));
@@ -135,13 +136,13 @@ impl Answerer {
     }
 }
 
-/// Whether a frame is the reply to this very request: a late reply to an earlier one, of another phase, is not.
+/// Whether a frame is the reply to this request. A late reply to an earlier request, of another phase, is not.
 fn is_reply_to(reply: &Received<'_>, request: &Header) -> bool {
     let same = |header: Header| header.seq == request.seq && header.is_sample() == request.is_sample();
     Header::read(reply.header, reply.payload.len()).is_ok_and(same)
 }
 
-/// Answers with the header alone: its length and checksum are those of an empty payload.
+/// Replies with the header alone; its length and checksum are those of an empty payload.
 fn reply_header(received: &Received<'_>, replier: &mut dyn Replier) -> Result<Sent> {
     let Ok(mut header) = Header::read(received.header, received.payload.len()) else {
         return Err(Error::new("the request's header changed while it was answered"));

@@ -14,7 +14,7 @@ use super::intake::{Arrival, Intake};
 use super::work::Worker;
 use super::{OpenEnds, RoleContext};
 
-/// Takes the role of a sink.
+/// Runs the role of a sink.
 ///
 /// # Errors
 /// See [`super::take`].

@@ -1,4 +1,4 @@
-//! The source: paces, stamps and sends. With `closed` it is also the end of the ring.
+//! The source: paces, stamps and sends. With `closed` it is also the last receiver of the ring.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::intake::{Arrival, Intake};
 use super::message_loop::{Call, MessageLoop};
 use super::{OpenEnds, RoleContext};
 
-/// Takes the role of the source.
+/// Runs the role of the source.
 ///
 /// # Errors
 /// See [`super::take`].
@@ -50,7 +50,7 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// A probe that the transport refuses is not offered again: the next one is.
+    /// A refused probe is not offered again; the next probe is.
     fn probe(&mut self, probe: u64) -> Result<()> {
         self.send(self.emitter.header(probe, flags::PROBE, clock::now_ns()))?;
         self.await_return(probe, Duration::from_millis(20))
@@ -104,7 +104,7 @@ impl Source<'_> {
         self.recorder.push(record);
     }
 
-    /// Waits until what was sent has come round the ring, if there is one.
+    /// Waits until the sent messages have come round the ring, if there is one.
     fn await_return(&mut self, seq: u64, patience: Duration) -> Result<()> {
         match &mut self.ring {
             Some(ring) => ring.wait_for(seq, patience),
@@ -125,12 +125,12 @@ impl Source<'_> {
     }
 }
 
-/// The end of the ring at the source: it sees its own messages come back.
+/// The receiver of the ring at the source: it sees its own messages return.
 struct Ring {
     inbox: Inbox<Returns>,
     wait: Wait,
     limit: Arc<ListenLimit>,
-    /// The seq that came back last, for a wait by callback.
+    /// The seq that returned last, for a wait by callback.
     returned: Arc<AtomicI64>,
     waiter: std::thread::Thread,
 }
@@ -155,7 +155,7 @@ impl Ring {
     fn wait_for(&mut self, seq: u64, patience: Duration) -> Result<()> {
         debug_assert_eq!(self.waiter.id(), std::thread::current().id());
         let mut patience = Patience::new(patience);
-        // Capped, it is the same for every message: an adapter that has to tell the kernel tells it once.
+        // The capped timeout is the same for every message, so an adapter that passes it to the kernel does so once.
         while let Some(left) = patience.time_left(LONGEST_BLOCK) {
             self.look(left)?;
             if self.returned.load(Ordering::Acquire) == seq as i64 {
@@ -187,7 +187,7 @@ impl Ring {
     }
 }
 
-/// What came back round the ring.
+/// What returned round the ring.
 struct Returns {
     intake: Intake,
     records: Vec<Record>,
@@ -214,7 +214,7 @@ impl Taker for Returns {
 }
 
 impl Returns {
-    /// Adds what came back to what was sent.
+    /// Adds the counts of what returned to those of what was sent.
     fn settle(self, tally: &mut Tally, recorder: &mut Recorder) {
         let back = self.intake.tally;
         tally.received = back.received;

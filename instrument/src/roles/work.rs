@@ -1,4 +1,4 @@
-//! What a relay or server does with a message before it passes it on, and a sink when it has come.
+//! The work per message of a relay or server before it passes the message on, and of a sink after arrival.
 
 use std::hint::black_box;
 
@@ -12,28 +12,28 @@ use crate::spec::Work;
 
 use super::RoleContext;
 
-/// Beyond this, work that took longer than asked counts as late.
+/// Work that exceeds its time by more than this counts as late.
 const LATE_NS: i64 = 100_000;
 
-/// Work to do per message, if any: without, a message costs a look at one word.
+/// The work per message, if any. Without work a message costs one comparison.
 pub struct Worker(Option<Box<Job>>);
 
-/// Work with the memory it needs, allocated once.
+/// Work and its memory, allocated once.
 struct Job {
     work: Work,
-    /// What is copied, if not the payload.
+    /// The source of copies, unless they copy the payload.
     from: Vec<u8>,
     copier: Option<Copier>,
     alarm: Alarm,
     /// For samples only.
     spun_ns: i64,
-    /// How often it took over 100 us more than it should have.
+    /// How many times it exceeded its time by more than 100 us.
     late: u64,
 }
 
 impl Worker {
     /// # Errors
-    /// When it cannot copy in the way that is asked for.
+    /// When this processor or adapter lacks the requested way to copy.
     pub fn new(context: &RoleContext<'_>) -> Result<Self> {
         let (work, spec) = (context.me.work, context.spec);
         let (mut from, mut copier) = (Vec::new(), None);
@@ -49,19 +49,20 @@ impl Worker {
         Ok(Self(Some(Box::new(Job { work, from, copier, alarm, spun_ns: 0, late: 0 }))))
     }
 
-    /// Adds what the work was to what its participant did.
+    /// Adds the counts of the work to its participant's.
     pub fn settle(&self, tally: Tally) -> Tally {
         let Some(job) = &self.0 else { return tally };
         Tally { late_work: job.late, pacing_ns: tally.pacing_ns + job.spun_ns, ..tally }
     }
 
-    /// Whether there is anything to do.
+    /// Whether there is work.
     #[inline]
     pub fn has_work(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Works on one message. A probe only proves the way: whoever sends it waits less than some works take.
+    /// Works on one message, but not on a probe: a probe only proves the path, and its sender waits less than some
+    /// work takes.
     #[inline]
     pub fn work_on(&mut self, header: &Header, payload: &[u8]) {
         if let Some(job) = self.0.as_mut().filter(|_| !header.is(flags::PROBE)) {
@@ -69,7 +70,7 @@ impl Worker {
         }
     }
 
-    /// Called when the message was passed on: what has to be ready for the next one.
+    /// Prepares for the next message. Called after the message was passed on.
     #[inline]
     pub fn prepare_next(&mut self) {
         if let Some(copier) = self.0.as_mut().and_then(|job| job.copier.as_mut()) {

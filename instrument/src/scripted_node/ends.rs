@@ -1,4 +1,4 @@
-//! The ends a puppet holds, and what each can be asked to do.
+//! The ends that a scripted node holds, and what each can do.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::spec::Wait;
 use super::frames;
 use super::words::{EndKind, FrameWords};
 
-/// How long one poll may sleep before the puppet looks at its own deadline.
+/// How long one poll may sleep before the node checks its deadline.
 const NAP: Duration = Duration::from_millis(20);
 
 /// One open end.
@@ -73,7 +73,7 @@ impl End {
         }
     }
 
-    /// Sends frames; answers how many were accepted and how often the transport was busy.
+    /// Sends frames; returns how many were accepted and how often the transport was busy.
     pub fn send(&mut self, run: u64, words: &FrameWords) -> Result<Value> {
         let (mut accepted, mut busy) = (0u64, 0u64);
         for seq in words.seq..words.seq + words.count {
@@ -109,7 +109,7 @@ impl End {
         }
     }
 
-    /// Waits for frames and answers what was seen; fewer than asked for when the time is over.
+    /// Waits for frames and returns what arrived; fewer than requested when the time is up.
     pub fn receive(&mut self, count: u64, within_ms: u64) -> Result<Value> {
         if let Self::Subscription { inbox, .. } = self {
             return Ok(json!({ "frames": inbox.take(count, within_ms) }));
@@ -157,7 +157,7 @@ impl End {
         failure.map_or(Ok(json!({ "forwarded": forwarded })), Err)
     }
 
-    /// Answers requests with what they carry; answers what was seen.
+    /// Replies to requests with their own content; returns what arrived.
     pub fn serve(&mut self, count: u64, within_ms: u64) -> Result<Value> {
         if let Self::Served { inbox, .. } = self {
             return Ok(json!({ "frames": inbox.take(count, within_ms) }));
@@ -177,7 +177,7 @@ impl End {
         failure.map_or(Ok(json!({ "frames": seen })), Err)
     }
 
-    /// Keeps the first frame, lets another one come, and looks whether the first is still what it was.
+    /// Keeps the first frame, receives another one, and checks that the first is unchanged.
     pub fn keep(&mut self, within_ms: u64) -> Result<Value> {
         let mut kept: Option<Box<dyn AsRef<[u8]> + Send>> = None;
         let mut came = 0;
@@ -202,7 +202,7 @@ fn echo(received: &Received<'_>, replier: &mut dyn Replier) -> Result<()> {
     replier.forward(received).map(drop)
 }
 
-/// What a callback has seen so far.
+/// What a callback has received so far.
 #[derive(Default)]
 pub struct Inbox {
     seen: Mutex<Vec<Value>>,
@@ -238,7 +238,7 @@ mod tests {
         }
     }
 
-    /// Hands over two requests at once; the first cannot be answered.
+    /// Hands over two requests at once, of which the first cannot be answered.
     struct TwoRequests;
 
     impl Server for TwoRequests {

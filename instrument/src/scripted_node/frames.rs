@@ -1,4 +1,4 @@
-//! The frames a puppet writes, and what it says of those it sees.
+//! The frames that a scripted node writes, and how it describes those it receives.
 
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ pub fn test_frame(run: u64, seq: u64, payload_bytes: usize) -> ([u8; HEADER_BYTE
     (header, payload)
 }
 
-/// A frame as the suite sees it: its seq, its length, and whether its content is what was sent.
+/// A frame as the suite sees it: its seq, its length, and whether its content is intact.
 pub fn describe_frame(received: &Received<'_>) -> Value {
     match Header::read(received.header, received.payload.len()) {
         Err(refused) => json!({ "refused": refused.to_string() }),

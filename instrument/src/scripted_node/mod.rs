@@ -1,7 +1,7 @@
-//! A node that does what it is told, end by end and frame by frame: what the conformance suite plays with.
+//! A node that runs commands, end by end and frame by frame, for the conformance suite.
 //!
-//! One JSON command a line on the control channel, one JSON answer each: `{"ok":…}` or `{"error":…,"remedy":…}`.
-//! Unlike a measuring node it takes no role; it proves what an adapter does with content, order, sizes and closing.
+//! One JSON command per line on the control channel, one JSON answer each: `{"ok":…}` or `{"error":…,"remedy":…}`.
+//! Unlike a measuring node it takes no role. It shows how an adapter treats content, order, sizes and closing.
 
 mod ends;
 mod frames;
@@ -22,7 +22,7 @@ use crate::node::Host;
 use ends::End;
 use words::{Command, Opening};
 
-/// Plays the puppet until it is told to exit or the channel closes.
+/// Runs commands until the channel closes.
 ///
 /// # Errors
 /// When the channel cannot be used or the transport does not open.
@@ -63,7 +63,7 @@ fn open(host: &Host<'_>, line: &str) -> Result<ScriptedNode> {
     Ok(ScriptedNode { run, transport: (host.open)(&setup)?, setup, ends: HashMap::new() })
 }
 
-/// Its fields are dropped in this order: a transport goes after its ends, as in a measuring node.
+/// The fields are dropped in this order: the transport after its ends, as in a measuring node.
 struct ScriptedNode {
     ends: HashMap<String, End>,
     transport: Arc<dyn Transport>,
@@ -115,7 +115,7 @@ fn unknown_end_error(name: &str) -> Error {
     Error::new(format!("no end is called `{name}`"))
 }
 
-/// What this process holds: open descriptors and threads.
+/// The resources this process holds: open descriptors and threads.
 fn count_resources() -> Value {
     let count = |folder: &str| std::fs::read_dir(folder).map(|entries| entries.count()).unwrap_or(0);
     json!({ "descriptors": count("/proc/self/fd"), "threads": count("/proc/self/task") })

@@ -1,4 +1,4 @@
-//! What a puppet can be told.
+//! The commands of a scripted node.
 
 use std::path::PathBuf;
 
@@ -34,7 +34,7 @@ impl Opening {
 #[serde(rename_all = "lowercase")]
 pub enum EndKind {
     Publisher,
-    /// Polled or called, as the opening's `wait` says.
+    /// Polled or called, as `wait` of the opening says.
     Subscriber,
     Server,
     Client,
@@ -62,7 +62,7 @@ pub struct FrameWords {
     pub seq: u64,
     pub count: u64,
     pub payload_bytes: usize,
-    /// How long a refused frame is offered again; 0 offers each once.
+    /// How long a refused frame is offered again; 0 offers each frame once.
     pub within_ms: u64,
     /// Send by parts, from memory of the caller.
     #[serde(default)]
@@ -78,12 +78,12 @@ pub enum Command {
         name: String,
         link: LinkWords,
     },
-    /// By a publisher; by a client these are requests.
+    /// By a publisher; a client sends requests.
     Send {
         name: String,
         frames: FrameWords,
     },
-    /// By a subscriber; by a client these are replies.
+    /// By a subscriber; a client receives replies.
     Receive {
         name: String,
         count: u64,
@@ -95,13 +95,13 @@ pub enum Command {
         count: u64,
         within_ms: u64,
     },
-    /// Answers requests with what they carry.
+    /// Replies to requests with their own content.
     Serve {
         name: String,
         count: u64,
         within_ms: u64,
     },
-    /// Keeps one frame beyond its callback, receives another, and checks the first.
+    /// Keeps one frame after its callback, receives another, and checks the first.
     Keep {
         name: String,
         within_ms: u64,
