@@ -39,8 +39,8 @@ def show(
     ] = None,
 ) -> None:
     """Print the table of a run again."""
+    from hopmeter.analysis.run_results import read
     from hopmeter.cli.parts import processes, table
-    from hopmeter.report import source
 
     if csv is not None:
         damaged: list[HopmeterError] = []
@@ -48,7 +48,7 @@ def show(
         for bad in damaged:
             fail(bad)
         raise typer.Exit(1 if damaged else 0)
-    found = source.read(run)
+    found = read(run)
     if each and as_json:
         processes.print_json(found)
     elif each:

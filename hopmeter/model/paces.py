@@ -46,6 +46,6 @@ PACES: dict[PaceName, Pace] = {
         latency="roundtrip",
         phrase="one at a time",
     ),
-    "max": Pace("the next message at once", is_scheduled=False, latency="service", phrase="as fast as it goes"),
+    "max": Pace("the next message at once", is_scheduled=False, latency="service", phrase="at the highest rate"),
 }
 NAMES: tuple[PaceName, ...] = get_args(PaceName)

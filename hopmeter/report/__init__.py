@@ -1,6 +1,6 @@
-"""The report: what was asked, what came out, and how far it may be believed, in one HTML file.
+"""The report of runs: the question, the answer, and how far to trust it, in one HTML file.
 
-For notebooks and scripts: `boxes` draws what runs measured, `messages` and `write_csv` give every message as a row.
+For notebooks and scripts: `boxes` draws runs, `messages` and `write_csv` return every message as a row.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["boxes", "messages", "write", "write_csv"]
 
 
 def __getattr__(name: str) -> Any:
-    """Loads what draws (seconds of work) only for whoever asks for it: a table needs the words beside it alone."""
+    """Loads the drawing libraries, which takes seconds, only if needed."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{'writing' if name == 'write' else 'notebook'}"), name)

@@ -1,4 +1,4 @@
-"""What figures have in common: who wears which colour, logarithmic axes of latency, legends that fit."""
+"""What figures have in common: colours of transports, logarithmic axes of latency, legends that fit, shared charts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import altair as alt
 
+from hopmeter.analysis.run_results import Row, Run
 from hopmeter.report import folding, theme
-from hopmeter.report.source import Row, Run
 
 LATENCY = (
     "datum.value < 0.9999 ? format(datum.value * 1e3, '.3~r') + ' ns'"
@@ -18,40 +18,46 @@ LATENCY = (
     " : datum.value < 999900 ? format(datum.value / 1e3, '.3~r') + ' ms'"
     " : format(datum.value / 1e6, '.3~r') + ' s'"
 )
-"""A tick of a latency axis in the unit a person would say it in; the values are microseconds."""
+"""A tick of a latency axis in the unit that a person would choose; the values are microseconds."""
 PLAIN = (
     "datum.value < 1000 ? format(datum.value, '.3~r')"
     " : replace(format(datum.value, ','), regexp(',', 'g'), '\N{NARROW NO-BREAK SPACE}')"
 )
-"""A tick that has no unit of its own, written as `words.number` writes it."""
+"""A tick without a unit, as `formatting.number` writes it."""
 SYMBOL = 46.0
-"""What a line of the legend and the gaps beside it take."""
+"""Pixels of a legend's symbol and its gaps."""
 ROOM = int((theme.WIDTH - SYMBOL) // folding.WIDE)
 """Letters of a legend's line."""
+ROW = 26
+"""Pixels of a row of dots."""
+SHAPE = alt.condition("datum.who == 'all'", alt.value("diamond"), alt.value("circle"))
+Ends = tuple[float, float]
+Data = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of one group: a chart, what it shows, and how to read it."""
+    """A chart with its title, and a caption that says how to read it."""
 
     name: str
+    """Its anchor in the page and the name of its files."""
     title: str
     caption: str
     chart: alt.TopLevelMixin
     alternative: str
-    """What a person learns who cannot see it."""
+    """The content in words, for readers who cannot see it."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """A colour for each transport and a dash for each language and profile, the same through the whole report."""
+    """A colour for each transport and a dash for each language and profile, the same in the whole report."""
 
     transports: tuple[str, ...]
     variants: tuple[tuple[str, str], ...]
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Style:
-        """Given out by name, so that the same transports look the same in the next report."""
+        """Assigns them by name, so that the same transports look the same in the next report."""
         rows = [row for run in runs for row in run.measured]
         variants = sorted(
             {_variant(row) for row in rows}, key=lambda variant: (bool(variant[1]), _language(variant[0]), variant[1])
@@ -64,12 +70,12 @@ class Style:
         return colour, (turn + self.variants.index(_variant(row))) % len(theme.DASHES)
 
     def colour(self, named: Mapping[str, Row], legend: alt.Legend | None = None, channel: Any = alt.Color) -> Any:
-        """The colour channel, or only `alt.Fill` or `alt.Stroke`, over a column `series` that holds names of rows."""
+        """The colour channel, or only `alt.Fill` or `alt.Stroke`, for a column `series` with the names of rows."""
         shades = [theme.SERIES[self.place(row)[0]] for row in named.values()]
         return channel("series:N", scale=alt.Scale(domain=list(named), range=shades), legend=legend, sort=None)
 
     def dash(self, named: Mapping[str, Row], legend: alt.Legend | None = None) -> alt.StrokeDash:
-        """The dash channel over the same column; with the same legend it melts into that of the colour."""
+        """The dash channel for the same column; with the same legend it merges into that of the colour."""
         dashes = [theme.DASHES[self.place(row)[1]] for row in named.values()]
         return alt.StrokeDash("series:N", scale=alt.Scale(domain=list(named), range=dashes), legend=legend, sort=None)
 
@@ -83,24 +89,24 @@ def _language(name: str) -> tuple[int, str]:
     return known.index(name) if name in known else len(known), name
 
 
-def framed(chart: Any, height: float) -> alt.TopLevelMixin:
+def frame(chart: Any, height: float) -> alt.TopLevelMixin:
     """A chart as wide as every other, names of its axes included."""
-    fitted: alt.TopLevelMixin = chart.properties(
+    framed: alt.TopLevelMixin = chart.properties(
         width=theme.WIDTH, height=height, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
     )
-    return fitted
+    return framed
 
 
 def legend(labels: Sequence[str]) -> alt.Legend | None:
     """Above the figure; none for a single series."""
-    return fitting(labels, symbolType="stroke") if len(labels) > 1 else None
+    return fit_legend(labels, symbolType="stroke") if len(labels) > 1 else None
 
 
-def fitting(labels: Sequence[str], **how: Any) -> alt.Legend:
-    """A legend in as many columns as fit; a name that is too long for one line stands on several."""
+def fit_legend(labels: Sequence[str], **how: Any) -> alt.Legend:
+    """A legend in as many columns as fit; a name that is too long for one line gets several."""
     widest = min(ROOM, max(map(len, labels)))
     columns = max(1, int(theme.WIDTH // (widest * folding.LETTER + SYMBOL)))
-    how = folding.told(labels, ROOM) | how
+    how = folding.fold_labels(labels, ROOM) | how
     return alt.Legend(columns=min(columns, len(labels)), symbolOpacity=1, title=None, **how)
 
 
@@ -112,46 +118,80 @@ def ticks(low: float, high: float, room: int) -> list[float]:
         if 3 <= len(found) <= room:
             return found
     whole = [10.0**power for power in decades if low <= 10.0**power <= high]
-    return whole[:: math.ceil(len(whole) / room)] if len(whole) > 1 else _fine(low, high, room)
+    return whole[:: math.ceil(len(whole) / room)] if len(whole) > 1 else _fine_ticks(low, high, room)
 
 
-def _fine(low: float, high: float, room: int) -> list[float]:
-    """Less than a decade: evenly spaced round values."""
+def _fine_ticks(low: float, high: float, room: int) -> list[float]:
+    """Evenly spaced round values, for less than a decade."""
     for step in (step * 10.0**power for power in range(-6, 9) for step in (1, 2, 5)):
         first = math.ceil(low / step)
         if (many := math.floor(high / step) - first + 1) <= min(room, 6):
-            return _apart([round((first + place) * step, 9) for place in range(many)], (high / low) ** (1 / (room + 1)))
+            values = [round((first + place) * step, 9) for place in range(many)]
+            return _thin(values, (high / low) ** (1 / (room + 1)))
     return []
 
 
-def _apart(values: list[float], ratio: float) -> list[float]:
-    """Those that do not crowd on a logarithmic axis, from the lowest on."""
-    kept: list[float] = []
+def _thin(values: Sequence[float], ratio: float) -> list[float]:
+    """Drops values that would crowd on a logarithmic axis."""
+    found: list[float] = []
     for value in values:
-        if not kept or kept[-1] <= 0 or value / kept[-1] >= ratio:
-            kept.append(value)
-    return kept
+        if not found or found[-1] <= 0 or value / found[-1] >= ratio:
+            found.append(value)
+    return found
 
 
-def span(values: Iterable[float | None], margin: float = 1.12) -> tuple[float, float] | None:
-    """The ends of a logarithmic axis that holds all positive values; None where there are none."""
+def span(values: Iterable[float | None], margin: float = 1.12) -> Ends | None:
+    """The ends of a logarithmic axis for all positive values; None if there are none."""
     positive = [value for value in values if value is not None and value > 0 and math.isfinite(value)]
     return (min(positive) / margin, max(positive) * margin) if positive else None
 
 
-def log_axis(ends: tuple[float, float], title: str, room: int, expression: str = LATENCY) -> dict[str, Any]:
+def log_axis(ends: Ends, title: str, room: int, expression: str = LATENCY, grid: bool = False) -> dict[str, Any]:
     """The `scale` and `axis` arguments of a channel."""
+    more: dict[str, Any] = {"grid": True} if grid else {}
     return {
         "scale": alt.Scale(type="log", domain=list(ends), nice=False, zero=False),
-        "axis": alt.Axis(values=ticks(*ends, room), labelExpr=expression, title=title, labelOverlap=False),
+        "axis": alt.Axis(values=ticks(*ends, room), labelExpr=expression, title=title, labelOverlap=False, **more),
     }
 
 
-def table(rows: list[dict[str, Any]]) -> alt.InlineData:
-    """Rows as data that stand inside the chart."""
-    return alt.InlineData(values=[{key: _short(value) for key, value in row.items()} for row in rows])
+def table(rows: Data) -> alt.InlineData:
+    """Rows as data within the chart; figures show at most four digits."""
+    return alt.InlineData(
+        values=[
+            {key: float(f"{value:.5g}") if isinstance(value, float) else value for key, value in row.items()}
+            for row in rows
+        ]
+    )
 
 
-def _short(value: Any) -> Any:
-    """Four digits are more than a figure can show."""
-    return float(f"{value:.5g}") if isinstance(value, float) else value
+def dot_rows(data: Data, named: Mapping[str, Row], style: Style, ends: Ends) -> alt.TopLevelMixin:
+    """Rows with a dot at `p50`, a bar from `low` to `high`, a small line at `p99` and, if given, a ring at `ring`."""
+    names = list(named)
+    x: dict[str, Any] = log_axis(ends, "", 6 if max(map(len, names)) < 16 else 5)
+    axis = alt.Axis(labelColor=theme.INK, labelPadding=8, domain=False, ticks=False, **folding.axis_labels(names))
+    rows = alt.Chart(table(data)).encode(y=alt.Y("series:N", sort=None, title=None, axis=axis))
+    base = rows.encode(color=style.colour(named), description="tip:N")
+    bars = base.mark_bar(height=9, cornerRadius=2, opacity=0.35).encode(x=alt.X("low:Q", **x), x2="high:Q")
+    tails = base.transform_filter("datum.p99 != null").mark_tick(size=9, thickness=1.5, opacity=0.75)
+    layers = [rows.mark_rule(color=theme.GRID), bars, tails.encode(x="p99:Q", description="tip99:N")]
+    if any(datum.get("ring") is not None for datum in data):
+        rings = base.transform_filter("datum.ring != null").mark_point(
+            filled=False, size=62, strokeWidth=1.3, opacity=1
+        )
+        layers.append(rings.encode(x="ring:Q"))
+    dots = base.mark_point(filled=True, size=58, opacity=1).encode(x="p50:Q")
+    return frame(alt.layer(*layers, dots), folding.row_height(names, ROW) * len(names))
+
+
+def receiver_layers(base: alt.Chart, ends: Ends) -> list[alt.Chart]:
+    """A dot at `p50` (a diamond for all receivers), a line to `p99`, and a ring at `ring`."""
+    tails = base.transform_filter("datum.p99 != null")
+    rings = base.transform_filter("datum.ring != null").mark_point(filled=False, size=56, strokeWidth=1.2, opacity=1)
+    lines = tails.mark_rule(strokeWidth=1.2, opacity=0.6)
+    return [
+        lines.encode(x=alt.X("p50:Q", **log_axis(ends, "", 5, grid=True)), x2="p99:Q"),
+        tails.mark_tick(size=8, thickness=1.5).encode(x="p99:Q"),
+        rings.encode(x="ring:Q"),
+        base.mark_point(filled=True, size=52, opacity=1).encode(x="p50:Q", shape=SHAPE),
+    ]

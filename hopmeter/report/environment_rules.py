@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from hopmeter.analysis import hosts
+from hopmeter.analysis.message_samples import trials
+from hopmeter.analysis.run_results import Run
 from hopmeter.machine.measured import STEAL_PERCENT
-from hopmeter.report import formatting, hosts, samples
-from hopmeter.report.source import Run
+from hopmeter.report import formatting
 from hopmeter.report.warning_rules import Caution, measured, names, rule, sentence
 
 NOISY_GAP_US = 100.0
@@ -31,7 +33,7 @@ def noise(runs: Sequence[Run]) -> Iterator[Caution]:
 @rule
 def damaged_samples(runs: Sequence[Run]) -> Iterator[Caution]:
     """Sample files that cannot be read any more: the figures lack what the table was made from."""
-    rows = [row for row in measured(runs) if len(samples.trials(row)) < sum(map(_has_samples, row.trials))]
+    rows = [row for row in measured(runs) if len(trials(row)) < sum(map(_has_samples, row.trials))]
     if rows:
         folders = ", ".join(sorted({str(row.run.folder) for row in rows}))
         yield Caution(

@@ -1,4 +1,4 @@
-"""Names that are too long for one line of a figure stand on several, whole: a name that is cut is nobody's."""
+"""Breaks names that are too long for one line of a figure, so that none is cut."""
 
 from __future__ import annotations
 
@@ -8,45 +8,44 @@ from collections.abc import Sequence
 from typing import Any
 
 LETTER, WIDE, LINE = 6.3, 7.5, 13.0
-"""Pixels: the mean width of a letter, that of a wide one in the font that stands in where none of ours is installed,
-and the height of a line."""
+"""Pixels: the mean width of a letter, that of a letter in the widest fallback font, and the height of a line."""
 AXIS = int(220 / WIDE)
-"""Letters of a line beside an axis."""
+"""Letters of a line next to an axis."""
 
 
-def folded(name: str, room: int) -> list[str]:
-    """Its lines, of so many letters at most, broken between words where that goes."""
+def fold(name: str, room: int) -> list[str]:
+    """Lines of at most `room` letters, broken between words if possible."""
     return textwrap.wrap(name, room, break_on_hyphens=False) or [""]
 
 
-def told(names: Sequence[str], room: int) -> dict[str, Any]:
-    """What an axis or a legend of names is given so that it folds those that are too long."""
-    lines = {name: each for name in names if len(each := folded(name, room)) > 1}
+def fold_labels(names: Sequence[str], room: int) -> dict[str, Any]:
+    """Arguments that make an axis or a legend fold names that are too long."""
+    lines = {name: each for name in names if len(each := fold(name, room)) > 1}
     return {"labelLimit": 0} | ({"labelExpr": f"{json.dumps(lines)}[datum.label] || datum.label"} if lines else {})
 
 
-def beside(names: Sequence[str], key: str = "label", above: float = 0.5) -> dict[str, Any]:
-    """What an axis of names is given; `above` says how much of a name is above its mark, `key` by what.
+def axis_labels(names: Sequence[str], key: str = "label", above: float = 0.5) -> dict[str, Any]:
+    """Arguments of an axis of names; `above` is the share of a name above its mark, `key` the datum of a name.
 
-    Every name gets as many lines as the longest, for an axis moves all its names alike.
+    Every name gets as many lines as the longest, because an axis moves all its names alike.
     """
-    most = height(names)
-    lines = [_filled(folded(name, AXIS), most, above) for name in names]
-    looked_up = dict(zip(names, lines, strict=True)) if key == "label" else lines
+    most = line_count(names)
+    lines = [_pad(fold(name, AXIS), most, above) for name in names]
+    by_key = dict(zip(names, lines, strict=True)) if key == "label" else lines
     moved = {"labelOffset": -LINE * (most - 1) * above} if most > 1 else {}
-    return {"labelLimit": 0, "labelExpr": f"{json.dumps(looked_up)}[datum.{key}]", "labelLineHeight": LINE, **moved}
+    return {"labelLimit": 0, "labelExpr": f"{json.dumps(by_key)}[datum.{key}]", "labelLineHeight": LINE, **moved}
 
 
-def _filled(lines: list[str], most: int, above: float) -> list[str]:
+def _pad(lines: list[str], most: int, above: float) -> list[str]:
     empty = int((most - len(lines)) * above)
     return [*[""] * empty, *lines, *[""] * (most - len(lines) - empty)]
 
 
-def height(names: Sequence[str]) -> int:
-    """Lines of the name that has most beside an axis."""
-    return max((len(folded(name, AXIS)) for name in names), default=1)
+def line_count(names: Sequence[str]) -> int:
+    """Lines of the longest name next to an axis."""
+    return max((len(fold(name, AXIS)) for name in names), default=1)
 
 
-def row(names: Sequence[str], least: float) -> float:
-    """Pixels that a row takes, so that the names beside the axis have room."""
-    return max(least, LINE * height(names) + 8)
+def row_height(names: Sequence[str], least: float) -> float:
+    """Pixels of a row, so that the names next to the axis fit."""
+    return max(least, LINE * line_count(names) + 8)

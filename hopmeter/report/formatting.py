@@ -1,10 +1,11 @@
-"""Numbers as a reader wants them: three digits that count, one unit, the same everywhere in the report."""
+"""Numbers and names for readers: three significant digits, one unit, the same everywhere in the report."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from markupsafe import Markup, escape
 
@@ -23,6 +24,11 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{value:,.{places}f}".replace(",", THIN)
 
 
+def significant(value: float | None) -> str:
+    """`1`, `1.5`: at most three significant digits, without trailing zeros."""
+    return NOTHING if value is None else f"{value:.3g}"
+
+
 def count(value: float | None) -> str:
     """A whole number."""
     return NOTHING if value is None else f"{round(value):,}".replace(",", THIN)
@@ -33,28 +39,26 @@ def microseconds(value: float | None) -> str:
     return NOTHING if value is None else f"{number(value)}{THIN}µs"
 
 
-EMPTY_HOP = (
-    "Empty hop: what a message takes here from sent to arrived without a transport, by hopmeter's own code alone."
-)
+EMPTY_HOP = "Empty hop: the time from sent to arrived here without a transport, in hopmeter's own code alone."
 
 
 def empty_hop(value: float | None) -> str:
-    """What hopmeter's own code takes where the sender calls the receiver; nothing where it was not measured."""
+    """The time in hopmeter's own code if the sender calls the receiver; empty if it was not measured."""
     return "" if value is None else f"empty hop {microseconds(value)}"
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """`14.9 to 15.6`, or nothing where there is no interval."""
+    """`14.9 to 15.6`; empty without an interval."""
     return "" if low is None or high is None else f"{number(low)} to {number(high)}"
 
 
 def times(value: float | None) -> str:
-    """How many times something."""
+    """`1.50×`."""
     return NOTHING if value is None else f"{number(value)}×"
 
 
 def percent(share: float | None) -> str:
-    """A share of one; what is small is not rounded to nothing."""
+    """A share of one; a small one is not rounded to zero."""
     if share is None:
         return NOTHING
     return "0" if share == 0 else f"{number(100 * share, 2)}{THIN}%"
@@ -74,12 +78,12 @@ def rate(value: float | None) -> str:
 
 
 def breakable(name: str) -> Markup:
-    """A name that a narrow column breaks before a setting's value or a word of it, and not within."""
+    """A name that a narrow column may break only before a setting's value or a word of it."""
     return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[=_])", name))
 
 
-def coded(text: str) -> Markup:
-    """Words of the page, with what stands between backticks as code."""
+def code(text: str) -> Markup:
+    """Text with the parts between backticks as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -89,6 +93,16 @@ def coded(text: str) -> Markup:
 def listed(words: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
+
+
+def first(words: Sequence[str], most: int, one: str = "other", more: str = "") -> list[str]:
+    """The first words, and how many others there are: `a`, `b`, `3 others`."""
+    return list(words) if len(words) <= most else [*words[:most], plural(len(words) - most, one, more)]
+
+
+def row_name(row: Any) -> str:
+    """`tcp (rust)`."""
+    return f"{row['transport']} ({row['language']})"
 
 
 def plural(many: int, one: str, more: str = "") -> str:

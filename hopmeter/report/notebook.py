@@ -1,4 +1,4 @@
-"""What a notebook or a script asks of runs: every message as a row of a table, and the study's figure."""
+"""For notebooks and scripts: every message of runs as a row of a table, and boxes of their latencies."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any, TextIO
 import altair as alt
 import polars as pl
 
+from hopmeter.analysis.groups import Group, families, groups
+from hopmeter.analysis.message_samples import Delivered, OnDamage, delivered_messages
+from hopmeter.analysis.run_results import Row, Run, read
 from hopmeter.errors import UsageError
-from hopmeter.report import codecs, theme
+from hopmeter.report import codec_rows, theme
 from hopmeter.report.drawing import Style
-from hopmeter.report.figures import boxes as figure
-from hopmeter.report.grouping import Group, families, groups
-from hopmeter.report.samples import Delivered, Missed, delivered
-from hopmeter.report.source import Row, Run, read
+from hopmeter.report.figures import codec_boxes
 from hopmeter.store.disk import StoreError
 
 COLUMNS = {
@@ -38,50 +38,51 @@ TITLE: dict[str, Any] = {"anchor": "start", "fontSize": 12.0, "fontWeight": "nor
 def boxes(*runs: Path) -> alt.TopLevelMixin:
     """A notched box for each codec, transport and language that these runs measured, on a logarithmic axis in ms.
 
-    Conditions that may not be compared are charts below each other. Raises UsageError where nothing was measured.
+    Groups that cannot be compared get charts of their own, below each other. Raises UsageError if nothing was measured.
     """
     found = [read(run) for run in runs]
     style = Style.of(found)
-    charts = [_chart(family, style) for family in families(groups(found), codecs.ASIDE) if codecs.placed(family)]
+    charts = [
+        _chart(family, style) for family in families(groups(found), codec_rows.FREE) if codec_rows.placed_rows(family)
+    ]
     if not charts:
-        raise UsageError(f"{_listed(runs)}: no cell gave a latency", "`hopmeter show RUN` tells why")
-    return _themed(charts[0] if len(charts) == 1 else alt.vconcat(*charts).resolve_scale(color="independent"))
+        raise UsageError(f"{_listed(runs)}: no cell gave a latency", "`hopmeter show RUN` shows the reasons")
+    return _apply_theme(charts[0] if len(charts) == 1 else alt.vconcat(*charts).resolve_scale(color="independent"))
 
 
 def _chart(family: Sequence[Group], style: Style) -> alt.LayerChart | alt.FacetChart:
-    placed = codecs.placed(family)
-    size = {"width": theme.WIDTH, "height": codecs.height(placed)}
-    return figure.layers(placed, style).properties(
-        title=alt.Title(textwrap.wrap(codecs.conditions(family), 84), **TITLE), **size
+    placed = codec_rows.placed_rows(family)
+    size = {"width": theme.WIDTH, "height": codec_rows.height(placed)}
+    return codec_boxes.layers(placed, style).properties(
+        title=alt.Title(textwrap.wrap(codec_rows.common_conditions(family), 84), **TITLE), **size
     )
 
 
-def _themed(chart: Any) -> alt.TopLevelMixin:
-    """In the report's clothes."""
-    dressed: alt.TopLevelMixin = chart.configure(**theme.config())
-    return dressed
+def _apply_theme(chart: Any) -> alt.TopLevelMixin:
+    themed: alt.TopLevelMixin = chart.configure(**theme.config())
+    return themed
 
 
 def messages(*runs: Path) -> pl.DataFrame:
-    """A row a message that arrived, as `write_csv` writes it."""
-    tables = [table for run in runs for table in _tables(read(run), _warned)]
+    """Every message that arrived as a row, with the columns of `write_csv`."""
+    tables = [table for run in runs for table in _tables(read(run), _warn)]
     return pl.concat(tables) if tables else pl.DataFrame(schema=COLUMNS)
 
 
-def _warned(damaged: StoreError) -> None:
+def _warn(damaged: StoreError) -> None:
     warnings.warn(f"left out: {damaged}", stacklevel=3)
 
 
-def write_csv(run: Path, out: TextIO, missed: Missed = _warned) -> int:
-    """Every message of a run that arrived, as CSV; answers how many there are.
+def write_csv(run: Path, out: TextIO, on_damage: OnDamage = _warn) -> int:
+    """Writes every message of a run that arrived as CSV, and returns their number.
 
     `middleware` is the transport, `plugin` the codec (`numpy`, on a GPU `torch_gpu`), `count` the message's number,
-    `timestamp` when it was due (sent, where nothing was due) in seconds of the machine's monotonic clock, and `delay`
-    the seconds until it was whole at the receiver. Messages that were lost have no row. Trials whose samples are
-    damaged have none either: `missed` is told of each, and warns where it is not given.
+    `timestamp` when it was due (sent, if the pace has no schedule) in seconds of the monotonic clock, and `delay` the
+    seconds until the receiver had all of it. Lost messages have no row. Trials with damaged samples have none either:
+    `on_damage` gets the error of each, and warns by default.
     """
     many, header = 0, True
-    for table in _tables(read(run), missed):
+    for table in _tables(read(run), on_damage):
         out.write(table.write_csv(include_header=header))
         many, header = many + len(table), False
     if header:
@@ -89,9 +90,9 @@ def write_csv(run: Path, out: TextIO, missed: Missed = _warned) -> int:
     return many
 
 
-def _tables(run: Run, missed: Missed) -> Iterator[pl.DataFrame]:
+def _tables(run: Run, on_damage: OnDamage) -> Iterator[pl.DataFrame]:
     for row in run.measured:
-        for part in delivered(row, missed):
+        for part in delivered_messages(row, on_damage):
             yield _table(row, part)
 
 

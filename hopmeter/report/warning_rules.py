@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from hopmeter.analysis.run_results import Row, Run
 from hopmeter.report import formatting
-from hopmeter.report.source import Row, Run
 
 FEW = 4
 """Names listed before the rest is counted."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hopmeter.analysis.percentiles import BEYOND, LEAST_TRIALS, PERMILLE, QUICK_TRIALS, least_count
+from hopmeter.analysis.process_use import mapped_mb
+from hopmeter.analysis.run_results import Row, Run
 from hopmeter.report import environment_rules, formatting
-from hopmeter.report.processes import mapped_mb
-from hopmeter.report.source import Row, Run
 from hopmeter.report.warning_rules import RULES, Caution, measured, names, rule, sentence
 
 PACING_US = 50.0
@@ -45,7 +45,7 @@ def few_trials(runs: Sequence[Run]) -> Iterator[Caution]:
 @rule
 def no_interval(runs: Sequence[Run]) -> Iterator[Caution]:
     """Without three good trials there is no spread to judge by."""
-    rows = [row for row in measured(runs) if row.ok and row.figure("p50_low") is None]
+    rows = [row for row in measured(runs) if row.ok and row.latency("p50_low") is None]
     if rows:
         yield Caution(
             "No interval",
@@ -71,7 +71,7 @@ def no_median(runs: Sequence[Run]) -> Iterator[Caution]:
 def unresolved(runs: Sequence[Run]) -> Iterator[Caution]:
     """A percentile needs enough messages beyond it."""
     for column, name in (("p99", "p99"), ("p999", "p99.9")):
-        rows = [row for row in measured(runs) if row.ok and row.figure(column) is None]
+        rows = [row for row in measured(runs) if row.ok and row.latency(column) is None]
         if rows:
             yield Caution(
                 f"{name} is not resolved everywhere",

@@ -13,12 +13,12 @@ import pytest
 from rich.console import Console
 
 from hopmeter import report
+from hopmeter.analysis.run_results import read
 from hopmeter.cli.parts import measuring
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Plan
 from hopmeter.plan.expand import World
-from hopmeter.report import source
 from hopmeter.runtime.failures import InterruptedRunError
 from hopmeter.store import RunFolder
 from hopmeter.store.disk import StoreError
@@ -134,7 +134,7 @@ def test_a_run_of_another_hopmeter_is_told_as_such(
     assert "run.json is damaged, or of another hopmeter: " in refused(run).what
     if "cells" in odd:
         with pytest.raises(StoreError, match="of another hopmeter"):
-            source.read(run)
+            read(run)
 
 
 def test_a_run_that_says_nothing_of_itself_is_told_as_such(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -13,13 +13,13 @@ import pytest
 from rich.console import Console
 
 from hopmeter import manifest
+from hopmeter.analysis.run_results import Run, read
 from hopmeter.cli.parts import measuring
 from hopmeter.errors import UsageError
 from hopmeter.plan import Plan, make
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
-from hopmeter.report import source
-from hopmeter.report.facts import pictures as told
+from hopmeter.report.environment import payload_files
 from hopmeter.scenario import Scenario
 from hopmeter.system.toml_files import validate
 from tests.cells import MEASURED
@@ -97,9 +97,9 @@ def planned(world: World, payload: str, **more: Any) -> Plan:
     return make("shown", validate(Scenario, table, "test"), world)
 
 
-def measured(plan: Plan, world: World, folder: Path) -> source.Run:
+def measured(plan: Plan, world: World, folder: Path) -> Run:
     code = measuring.measured(plan, world, folder / "run", ["hopmeter"], Console(quiet=True), as_json=False)
-    run = source.read(folder / "run")
+    run = read(folder / "run")
     assert code == 0, [row["reason"] for row in run.rows]
     return run
 
@@ -128,7 +128,7 @@ def test_every_server_gets_the_pixels_of_the_file_in_their_order_over_and_over(
         assert [payload for _, payload in got] == [shown[at % len(shown)].tobytes() for at in range(MESSAGES)]
     about = json.loads((tmp_path / "run/run.json").read_text())["pictures"][payload]
     assert (about["path"], about["frames"], about["shape"]) == (str(file), len(shown), [*shown[0].shape])
-    ((_, line),) = told([run])
+    ((_, line),) = payload_files([run])
     assert line.startswith(f"{file}: {about['codec']}, ")
     assert line in (tmp_path / "run/report.html").read_text()
     assert left_behind(trials) == []

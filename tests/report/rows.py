@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hopmeter.analysis.run_results import Row, Run
 from hopmeter.model.cell import Cell
-from hopmeter.report.source import Row, Run
 from tests import cells
 
 PLANNED = cells.cell(transport="shm").flat()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from report_rows import cell, run_of
 
-from hopmeter.report import formatting, page
+from hopmeter.analysis.groups import groups
+from hopmeter.analysis.ranking import ranks
+from hopmeter.analysis.run_results import Run
+from hopmeter.report import formatting, ranking_table
 from hopmeter.report.answer import answer
-from hopmeter.report.grouping import groups
-from hopmeter.report.ranking import places
-from hopmeter.report.source import Run
 
 
 def told(run: Run) -> str:
@@ -24,7 +24,7 @@ def test_a_gap_between_intervals_names_the_fastest_and_how_far_the_next_is_at_le
 
 def test_intervals_that_touch_are_a_tie() -> None:
     said = told(run_of(cell("shm", 10, 9, 12), cell("unix", 13, 12, 14), cell("zenoh", 30, 29, 31)))
-    assert "shm and unix cannot be told apart" in said
+    assert "shm and unix do not differ significantly" in said
     assert "fastest" not in said
     assert "shm is faster than zenoh" in said
 
@@ -37,7 +37,7 @@ def test_without_intervals_no_order_is_settled() -> None:
 
 def test_a_rival_without_an_interval_is_not_beaten() -> None:
     said = told(run_of(cell("shm", 10, 9, 11), cell("unix", 1000)))
-    assert "cannot be told apart" in said
+    assert "do not differ significantly" in said
 
 
 def test_many_groups_count_only_what_is_resolved() -> None:
@@ -47,7 +47,8 @@ def test_many_groups_count_only_what_is_resolved() -> None:
         for name, p50, low, high in (("shm", 10, 9, 11), ("unix", 20, 19 if rate < 4 else 1, 21))
     ]
     assert (
-        told(run_of(*rows)) == "Of 4 comparisons, shm was fastest in 3; in the other 1 the intervals do not settle it."
+        told(run_of(*rows))
+        == "Of 4 comparisons, shm was fastest in 3; in the other 1, no row is significantly faster than all others."
     )
 
 
@@ -65,7 +66,7 @@ def test_codecs_are_compared_over_each_transport() -> None:
         "Array 200×200 at 1\N{NARROW NO-BREAK SPACE}000\N{NARROW NO-BREAK SPACE}Hz over shm: numpy was fastest" in said
     )
     assert "the next, pickle, took at least 2.56× as long" in said  # 160 x 0.98 / (60 x 1.02)
-    assert "over zeromq: numpy and pickle cannot be told apart" in said
+    assert "over zeromq: numpy and pickle do not differ significantly" in said
 
 
 def test_many_transports_of_many_codecs_are_one_sentence() -> None:
@@ -102,7 +103,7 @@ def test_places_span_what_overlaps() -> None:
         ]
     )
     # Without an interval `e` may stand anywhere, and so every other row may stand one place later.
-    assert [place.text for place in places(group)] == ["1–3", "1–4", "2–4", "4–5", ""]
+    assert [rank.text for rank in ranks(group)] == ["1–3", "1–4", "2–4", "4–5", ""]
 
 
 def test_only_equal_conditions_share_a_group() -> None:
@@ -135,8 +136,8 @@ def test_the_default_of_a_setting_that_is_varied_has_its_value_in_the_name() -> 
 def test_a_row_alone_takes_no_place_and_is_held_against_the_floor() -> None:
     run = run_of(cell("unix", 20, 19, 21, floor="c1", times_floor=2.0), cell("shm", 10, 9, 11, ranked=False))
     (group,) = groups([run])
-    assert [place.text for place in places(group)] == [""]
-    assert "2.00× what the cheapest way here takes. Nothing else" in told(run)
+    assert [rank.text for rank in ranks(group)] == [""]
+    assert "2.00× the time of the cheapest transport here. There is nothing else" in told(run)
 
 
 def test_ways_of_copying_the_same_frame_stand_side_by_side() -> None:
@@ -159,9 +160,10 @@ def test_numbers_have_three_digits_also_where_rounding_makes_one_more(value: flo
 
 def test_the_report_shows_the_empty_hop_of_a_row_and_explains_it_below_the_table() -> None:
     (group,) = groups([run_of(cell("libxr", 1.7, empty_hop_us=0.32), cell("memory", 1.0))])
-    section = page.section(group)
-    notes = {line.row["transport"]: line.note for line in section.lines}
+    (table,) = ranking_table.section(group, []).tables
+    names = [line.values[1] for line in table.bodies[0].lines]
+    notes = {name.text: " ".join(name.notes) for name in names}
     assert "empty hop 0.320" in notes["libxr"] and "empty hop" not in notes["memory"]
-    assert "Empty hop: what a message takes here from sent to arrived" in section.measure
+    assert "Empty hop: the time from sent to arrived here" in table.caption
     (without,) = groups([run_of(cell("memory", 1.0))])
-    assert "Empty hop" not in page.section(without).measure
+    assert "Empty hop" not in ranking_table.section(without, []).tables[0].caption

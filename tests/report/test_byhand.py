@@ -5,27 +5,49 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
+from hopmeter.analysis.run_results import Run, read
 from hopmeter.errors import HopmeterError, UsageError
-from hopmeter.report import formatting, hands, source, write
-from hopmeter.report.hands.objects import MEANS
+from hopmeter.report import by_hand, formatting, write
+from hopmeter.report.by_hand import folder as hand_folder
+from hopmeter.report.by_hand.objects import MEANING
+from hopmeter.report.section import Section
 from hopmeter.store.run_folder import BY_HAND
 from tests.report.hands import ASKED, asked, measured
 
 
+def section(folder: Path) -> tuple[Section, Run]:
+    """The section of a folder, and its rows."""
+    run = hand_folder.read(folder)
+    return by_hand.section(run, 1), run
+
+
+def heads(found: Section) -> list[str]:
+    return [column.title for column in found.tables[0].columns]
+
+
+def column(found: Section, head: str) -> list[Any]:
+    """What a column of the table is sorted by."""
+    place = heads(found).index(head)
+    return [line.values[place].sort for line in found.tables[0].bodies[0].lines]
+
+
+def warnings(found: Section) -> list[str]:
+    return [note.text for note in found.notes]
+
+
 def test_the_boxes_are_those_of_the_log(tmp_path: Path) -> None:
-    found = hands.read(measured(tmp_path / "l"), 1)
-    assert [(line.names, line.messages, line.p99) for line in found.lines] == [
-        (("zeromq", "numpy"), 300, None),
-        (("zeromq", "pillow"), 300, None),
-    ]
-    assert found.lines[0].p50 == pytest.approx(101.495)
+    found, run = section(measured(tmp_path / "l"))
+    assert (column(found, "Middleware"), column(found, "Plugin")) == (["zeromq"] * 2, ["numpy", "pillow"])
+    assert (column(found, "Messages"), column(found, "p99, µs")) == ([300, 300], [None, None])
+    assert column(found, "p50, µs")[0] == pytest.approx(101.495)
     assert found.title.startswith("Listener: object 200×100 at 50")
     (figure,) = found.figures
     assert "numpy over zeromq 101" in figure.alternative
-    low, high = (found.run.rows[0].figure(f"p50_{end}") or 0 for end in ("low", "high"))
+    low, high = (run.rows[0].latency(f"p50_{end}") or 0 for end in ("low", "high"))
     assert high - low == pytest.approx(2 * 1.57 * 1.495 / 300**0.5, rel=0.01), "McGill's notch"
 
 
@@ -33,15 +55,15 @@ def test_the_boxes_are_those_of_the_log(tmp_path: Path) -> None:
 def test_the_page_shows_table_figure_and_command(tmp_path: Path, side: str) -> None:
     page = write([measured(tmp_path / "l", side=side)], tmp_path / "page.html").read_text()
     assert all(said in page for said in ("Plugin by plugin", "pillow", "hopmeter listen", ">Cores<"))
-    assert MEANS[side] in page
+    assert MEANING[side] in page
     assert (tmp_path / "page.html.figures/across-by-hand-1.svg").exists()
 
 
 def test_a_log_of_an_older_hopmeter_is_drawn_too(tmp_path: Path) -> None:
     folder = measured(tmp_path / "l")
     (folder / BY_HAND).unlink()
-    found = hands.read(folder, 1)
-    assert (found.title, found.notes, found.heads[-1]) == ("Listener", [], "Messages")
+    found, _ = section(folder)
+    assert (found.title, warnings(found), heads(found)[-1]) == ("Listener", [], "Messages")
 
 
 def test_what_was_asked_lies_beside_the_log(tmp_path: Path) -> None:
@@ -56,44 +78,44 @@ def test_what_was_lost_wrong_or_not_measured_stands_beside_the_figures(tmp_path:
     told = json.loads((folder / BY_HAND).read_text())
     missing = {"middleware": "ros1", "plugin": "numpy", "status": "missing", "reason": "rospy is not installed"}
     (folder / BY_HAND).write_text(json.dumps({**told, "outcomes": [*told["outcomes"], missing]}))
-    found = hands.read(folder, 1)
-    assert found.heads[-3:] == ("Messages", "Lost", "Wrong")
-    assert [cell.value for cell in found.lines[0].cells[-3:]] == [300, 10, 2]
-    assert found.notes == [
-        "numpy over zeromq and pillow over zeromq: 2 messages arrived with another content",
+    found, _ = section(folder)
+    assert [column(found, head)[0] for head in ("Messages", "Lost", "Wrong")] == [300, 10, 2]
+    assert warnings(found) == [
+        "numpy over zeromq and pillow over zeromq: 2 messages arrived with wrong content",
         "numpy over ros1: rospy is not installed",
     ]
 
 
 def test_servers_are_drawn_together_and_one_by_one_with_what_is_above_their_work(tmp_path: Path) -> None:
-    found = hands.read(asked(tmp_path / "a", wrong=1), 1)
-    assert found.title == "Servers: frames of 640×480, asked at once"
-    assert found.asked == "work: left sleep:30ms and right sleep:50ms"
-    assert [line.names for line in found.lines] == [("all at once", ""), ("left", "zeromq"), ("right", "tcp")]
-    assert [line.p50 for line in found.lines] == pytest.approx([52019.5, 31019.5, 51019.5])
-    assert [line.cells[-2].value for line in found.lines] == pytest.approx([2019.5, 1019.5, 1019.5])
+    found, _ = section(asked(tmp_path / "a", wrong=1))
+    assert found.title == "Servers: frames of 640×480, called at once"
+    assert found.sentences == ["a: work: left sleep:30ms and right sleep:50ms"]
+    assert column(found, "Server") == ["all at once", "left", "right"]
+    assert column(found, "Transport") == ["", "zeromq", "tcp"]
+    assert column(found, "p50, µs") == pytest.approx([52019.5, 31019.5, 51019.5])
+    assert column(found, "Beyond the work, µs") == pytest.approx([2019.5, 1019.5, 1019.5])
     took, over = found.figures
     assert "all at once 52" in took.alternative
     assert over.alternative.startswith(f"Medians: all at once {formatting.microseconds(2019.5)}")
-    assert found.notes[0] == "40 replies were not the frame that was sent."
+    assert warnings(found)[0] == "40 replies differed from the frame that was sent."
     page = write([tmp_path / "a"], tmp_path / "page.html").read_text()
-    assert all(said in page for said in ("Server by server", "Over the work", "Interrupted", "hopmeter ask left"))
+    assert all(said in page for said in ("Server by server", "Beyond the work", "Interrupted", "hopmeter ask left"))
     assert (tmp_path / "page.html.figures/across-asked-over-1.svg").exists()
 
 
 def test_where_the_work_has_no_length_nothing_is_above_it(tmp_path: Path) -> None:
-    found = hands.read(asked(tmp_path / "a", works={"ideal_ns": None, "works_ns": None}), 1)
+    found, _ = section(asked(tmp_path / "a", works={"ideal_ns": None, "works_ns": None}))
     assert [figure.title for figure in found.figures] == ["Server by server"]
-    assert [line.cells[-2].value for line in found.lines] == [None] * 3
+    assert column(found, "Beyond the work, µs") == [None] * 3
 
 
 def test_who_takes_it_for_a_run_is_told_what_draws_it(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=rf"measured by hand: `hopmeter report {tmp_path / 'l'}` draws it"):
-        source.read(measured(tmp_path / "l"))
+        read(measured(tmp_path / "l"))
 
 
 def test_runs_and_what_was_measured_by_hand_are_not_mixed(made: ModuleType, run: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="do not go into one report"):
+    with pytest.raises(UsageError, match="cannot mix runs"):
         write([run, measured(tmp_path / "l")], tmp_path / "page.html")
 
 

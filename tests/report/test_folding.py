@@ -7,9 +7,9 @@ import re
 import pytest
 from report_rows import cell, run_of
 
-from hopmeter.report import figures, folding, rendering
-from hopmeter.report.drawing import ROOM, Style, fitting
-from hopmeter.report.grouping import groups
+from hopmeter.analysis.groups import groups
+from hopmeter.report import figures, folding, svg
+from hopmeter.report.drawing import ROOM, Style, fit_legend
 
 SETTINGS = ["durability=transient-local", "executor=events", "reliability=best-effort", "callback_group_of=process"]
 LONG = " ".join(SETTINGS)
@@ -17,19 +17,19 @@ LONG = " ".join(SETTINGS)
 
 @pytest.mark.parametrize("room", [folding.AXIS, ROOM])
 def test_a_folded_name_is_whole_and_has_room(room: int) -> None:
-    lines = folding.folded(f"ros2 c++ {LONG}", room)
+    lines = folding.fold(f"ros2 c++ {LONG}", room)
     assert " ".join(lines) == f"ros2 c++ {LONG}"
     assert 1 < len(lines) <= 5
     assert max(map(len, lines)) <= room
 
 
 def test_a_short_name_is_left_as_it_is() -> None:
-    assert "labelExpr" not in fitting(["tcp", "zenoh rust"]).to_dict()
-    assert folding.row(["tcp", "zenoh rust"], least=26) == 26
+    assert "labelExpr" not in fit_legend(["tcp", "zenoh rust"]).to_dict()
+    assert folding.row_height(["tcp", "zenoh rust"], least=26) == 26
 
 
 def test_rows_are_as_high_as_their_names() -> None:
-    assert folding.row(["tcp", LONG], least=26) >= folding.LINE * folding.height([LONG])
+    assert folding.row_height(["tcp", LONG], least=26) >= folding.LINE * folding.line_count([LONG])
 
 
 def written(whole: str) -> str:
@@ -45,7 +45,7 @@ def test_no_figure_cuts_a_name() -> None:
     ]
     run = run_of(*rows, cell("tcp", 100.0, cpu_us_per_message=1.0))
     [group] = groups([run])
-    drawn = {figure.name: written(rendering.svg(figure)) for figure in figures.draw(group, Style.of([run]))}
+    drawn = {figure.name: written(svg.draw(figure)) for figure in figures.draw(group, Style.of([run]))}
     assert {"ranking", "cpu"} <= set(drawn)
     for text in drawn.values():
         assert "…" not in text

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import chain, combinations
 from typing import Any
 
+from hopmeter.analysis.groups import groups
 from hopmeter.report.drawing import Style
-from hopmeter.report.figures import cpu
+from hopmeter.report.figures import latency_and_cpu
 from hopmeter.report.folding import LETTER, LINE
-from hopmeter.report.grouping import groups
-from hopmeter.report.labels import DOT, Box, Label, Plot, place
+from hopmeter.report.label_placement import DOT, Box, Label, Plot, place
 from tests.report.rows import cell, run_of
 
 PLOT = Plot((1.0, 1000.0), (1.0, 1000.0), 370, 260)
@@ -23,7 +23,7 @@ def drawn(many: int, apart: float) -> dict[str, Any]:
     ]
     run = run_of(*rows)
     (group,) = groups([run])
-    figure = cpu.draw(group, Style.of([run]))
+    figure = latency_and_cpu.draw(group, Style.of([run]))
     assert figure
     chart: dict[str, Any] = figure.chart.to_dict()
     texts = [layer for layer in chart["layer"] if layer["mark"]["type"] == "text"]
@@ -51,10 +51,10 @@ def test_crowded_rows_have_numbers_and_the_front_its_names() -> None:
 
 
 def test_more_than_anybody_looks_up_have_neither() -> None:
-    found = drawn(cpu.MOST + 2, 1.01)
+    found = drawn(latency_and_cpu.MOST + 2, 1.01)
     assert found["names"] == ["transport0"]
     assert found["legend"] is None
-    assert "Only the rows on it are named" in found["caption"]
+    assert "Only the rows on the line have names" in found["caption"]
 
 
 def box(label: Label) -> Box:

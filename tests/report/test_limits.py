@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from hopmeter.report.limits import REST, echoes, most_pairs
-from hopmeter.report.source import Run
+from hopmeter.analysis.pair_limits import REST, echoes, most_pairs
+from hopmeter.analysis.run_results import Run
+from hopmeter.report.limits_table import sentence
 
 from .rows import cell, run_of
 
@@ -54,7 +55,7 @@ def test_busy_cores_limit_and_else_the_largest_part_of_the_work(
 def test_the_sentence_has_what_decides_it() -> None:
     made = run(*(echo("unix", pairs, 4000.0, 250.0 * pairs) for pairs in (1, 2, 3)))
     (most,) = most_pairs([made])
-    assert most.sentence == (
+    assert sentence(most) == (
         "unix (rust), 3 pairs: 4\N{NARROW NO-BREAK SPACE}500 MB/s each way (0.450× what one core copies); "
         "limited by copies, with 3.00 of 4 cores busy (3.00 wanted), 60\N{NARROW NO-BREAK SPACE}% copying."
     )
@@ -69,7 +70,7 @@ def test_cores_that_are_nearly_all_busy_limit_pairs_that_want_more_than_there_ar
 
 def test_of_pairs_that_were_never_alone_is_not_said_what_they_want() -> None:
     two, _ = echoes([run(*(echo("unix", pairs, 4000.0, 760.0) for pairs in (2, 3)))])
-    assert (two.wanted, two.limit, "wanted" in two.sentence) == (None, "copies", False)
+    assert (two.wanted, two.limit, "wanted" in sentence(two)) == (None, "copies", False)
 
 
 def test_one_number_of_pairs_other_patterns_and_what_is_not_known_have_no_limit() -> None:

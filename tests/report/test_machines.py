@@ -9,10 +9,18 @@ from typing import Any
 import pytest
 from report_rows import cell, run_of
 
-from hopmeter.report import codecs, facts, hosts, machines, shapes, write
-from hopmeter.report.grouping import groups
-from hopmeter.report.source import Run
+from hopmeter.analysis import hosts, machine_order
+from hopmeter.analysis.distributions import Box
+from hopmeter.analysis.groups import groups
+from hopmeter.analysis.run_results import Run
+from hopmeter.report import codec_rows, environment, machine_table, write
+from hopmeter.report.conditions import title
 from hopmeter.report.studies.judging import same_order
+
+
+def marks(found: machine_order.Comparison) -> dict[str, str]:
+    """What the table says of each row in its last column."""
+    return {name: machine_table.mark(name, found.flips) for name in found.rows[0]}
 
 
 def on(model: str, around: float = 0.02, machine: dict[str, Any] | None = None, **p50s: float) -> Run:
@@ -20,8 +28,8 @@ def on(model: str, around: float = 0.02, machine: dict[str, Any] | None = None, 
     return run_of(*rows, machine={"cpu_model": model, "kernel": "6.1.0", **(machine or {})}, scenario_name=model)
 
 
-def compared(*runs: Run) -> machines.Comparison:
-    (found,) = machines.side_by_side(groups(runs))
+def compared(*runs: Run) -> machine_order.Comparison:
+    (found,) = machine_order.compare_machines(groups(runs))
     return found
 
 
@@ -34,40 +42,39 @@ def test_the_same_order_is_a_correlation_of_one() -> None:
     assert (one.first, one.second, one.rows) == ("A", "B", 4)
     assert (one.spearman, one.kendall) == (pytest.approx(1), pytest.approx(1))
     assert found.flips == []
-    assert [line.flips for line in found.lines] == [""] * 4
+    assert set(marks(found).values()) == {""}
 
 
 def test_a_ranking_that_flips_is_marked_on_both_rows() -> None:
     found = compared(on("A", **HERE), on("B", **(HERE | {"unix": 40.0})))
     (flip,) = found.flips
-    assert (flip.one, flip.other, flip.resolved) == ("unix (rust)", "tcp (rust)", True)
-    marks = {line.name: line.flips for line in found.lines}
-    assert marks["unix (rust)"] == "flips with tcp (rust)"
-    assert marks["tcp (rust)"] == "flips with unix (rust)"
-    assert marks["shm (rust)"] == ""
+    assert (flip.one, flip.other, flip.significant) == ("unix (rust)", "tcp (rust)", True)
+    assert marks(found)["unix (rust)"] == "flips with tcp (rust)"
+    assert marks(found)["tcp (rust)"] == "flips with unix (rust)"
+    assert marks(found)["shm (rust)"] == ""
     (one,) = found.correlations
     assert one.spearman == pytest.approx(0.8)
     assert one.kendall == pytest.approx(2 / 3)
-    assert "unix (rust) is faster than tcp (rust) on A, and slower on B." in machines.summary(found)
+    assert "unix (rust) is faster than tcp (rust) on A, and slower on B." in machine_table.summary(found)
 
 
 def test_a_flip_of_overlapping_intervals_may_be_chance() -> None:
     found = compared(on("A", 0.4, **HERE), on("B", 0.4, **(HERE | {"unix": 40.0})))
-    assert [flip.resolved for flip in found.flips] == [False]
-    assert found.lines[1].flips == "may flip with tcp (rust)"
-    assert len(machines.summary(found)) == 1
+    assert [flip.significant for flip in found.flips] == [False]
+    assert marks(found)["unix (rust)"] == "may flip with tcp (rust)"
+    assert len(machine_table.summary(found)) == 1
 
 
 def test_machines_share_no_ranking() -> None:
     found = groups([on("A", shm=10.0, unix=20.0), on("B", shm=30.0, unix=50.0)])
     assert [(group.machine, len(group.rows)) for group in found] == [("A", 2), ("B", 2)]
-    assert found[0].title.endswith(", A")
+    assert title(found[0]).endswith(", A")
 
 
 def test_runs_of_one_machine_are_one_group() -> None:
     (group,) = groups([on("A", shm=10.0), on("A", unix=20.0)])
     assert group.machine == ""
-    assert "A" not in group.title
+    assert "A" not in title(group)
 
 
 def test_a_name_tells_machines_apart() -> None:
@@ -75,22 +82,23 @@ def test_a_name_tells_machines_apart() -> None:
     assert list(hosts.names(kernels).values()) == ["A (kernel 6.1.0)", "A (kernel 6.9.0)"]
     inside = [on("A", shm=1.0, machine={"container": name}) for name in ("none", "docker")]
     assert list(hosts.names(inside).values()) == ["A (container: none)", "A (container: docker)"]
-    told = machines.about(inside)
-    assert [each["Container"] for each in told] == ["none", "docker"]
-    assert told[0]["Kernel"] == "6.1.0"
+    (body,) = machine_table.machines(inside).bodies
+    assert [line.values[3].text for line in body.lines] == ["none", "docker"]
+    assert body.lines[0].values[2].text == "6.1.0"
 
 
 def test_too_few_rows_have_no_correlation() -> None:
     found = compared(on("A", shm=10.0, unix=20.0), on("B", shm=10.0, unix=20.0))
     assert found.correlations[0].spearman is None
-    assert "too few" in machines.summary(found)[0]
+    assert "too few" in machine_table.summary(found)[0]
 
 
 def test_what_one_machine_lacks_is_shown_as_not_measured() -> None:
-    found = compared(on("A", **HERE), on("B", shm=10.0, unix=20.0, tcp=30.0))
-    line = next(line for line in found.lines if line.name == "zenoh (rust)")
-    assert line.cells[1] == ("", "", "")
-    assert found.correlations[0].rows == 3
+    runs = [on("A", **HERE), on("B", shm=10.0, unix=20.0, tcp=30.0)]
+    (section,) = machine_table.sections(runs, groups(runs))
+    (line,) = (line for line in section.parts[0].tables[0].bodies[0].lines if line.values[0].text == "zenoh (rust)")
+    assert line.values[2].notes == ("not measured",)
+    assert compared(*runs).correlations[0].rows == 3
 
 
 def test_the_claim_that_hardware_does_not_change_the_order() -> None:
@@ -132,7 +140,7 @@ def test_the_way_of_the_messages_is_told_once_for_all_cells_that_agree() -> None
         ("ros2 (c++)", "rmw_cyclonedds_cpp"),
         ("zenoh (rust)", f"{way}; tcp on the loopback device [shared_memory=off]"),
     ]
-    assert facts.ways([run]) == told
+    assert environment.paths([run]) == told
 
 
 def test_a_way_that_not_all_runs_took_is_told_with_its_runs() -> None:
@@ -140,13 +148,13 @@ def test_a_way_that_not_all_runs_took_is_told_with_its_runs() -> None:
     for run, name in zip(runs, ("first", "second"), strict=True):
         run.folder = Path(f"results/{name}")
     told = [("ros2 (rust)", "rmw_one (in first); rmw_two (in second)"), ("tcp (rust)", "lo")]
-    assert facts.ways(runs) == told
+    assert environment.paths(runs) == told
 
 
 def test_objects_on_a_gpu_are_told_as_a_multiple_of_those_in_memory() -> None:
-    def stand(codec: str, device: str, p50: float, share: str = "none") -> codecs.Stand:
+    def stand(codec: str, device: str, p50: float, share: str = "none") -> codec_rows.PlacedBox:
         (row,) = run_of(cell("zeromq", p50, language="python", codec=codec, device=device, share=share)).measured
-        return codecs.Stand(row, shapes.Box(p50, p50, p50, p50, p50, ()), codec, "zeromq", 0.0)
+        return codec_rows.PlacedBox(row, Box(p50, p50, p50, p50, p50, ()), codec, "zeromq", 0.0)
 
     both = [
         stand("torch", "cpu", 200.0),
@@ -155,4 +163,4 @@ def test_objects_on_a_gpu_are_told_as_a_multiple_of_those_in_memory() -> None:
         stand("cupy", "gpu", 90.0),
         stand("numpy", "cpu", 50.0),
     ]
-    assert codecs.on_gpu(both) == ["torch over zeromq 1.30×", "torch over zeromq by cuda-ipc 0.500×"]
+    assert codec_rows.gpu_factors(both) == ["torch over zeromq 1.30×", "torch over zeromq by cuda-ipc 0.500×"]

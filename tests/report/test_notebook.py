@@ -19,10 +19,11 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from hopmeter import report
+from hopmeter.analysis.run_results import read
 from hopmeter.cli.parts import table
 from hopmeter.cli.parts.application import app, register_all
 from hopmeter.errors import UsageError
-from hopmeter.report import formatting, source
+from hopmeter.report import formatting
 from hopmeter.store import query
 
 ROOT = Path(__file__).parents[2]
@@ -66,7 +67,7 @@ def test_csv_on_stdout_leaves_what_is_there(objects: Path, tmp_path: Path) -> No
 
 def test_the_table_in_a_file_is_cut_nowhere(objects: Path) -> None:
     out = io.StringIO()
-    run = source.read(objects)
+    run = read(objects)
     run.about["columns"] = ["encode_p50_us", "decode_p50_us", "achieved_mb_s", "send_mean_us"]
     table.print_run(Console(file=out, width=60), run)
     assert "…" not in out.getvalue()
@@ -75,14 +76,14 @@ def test_the_table_in_a_file_is_cut_nowhere(objects: Path) -> None:
 
 def test_too_few_messages_for_a_median_leave_the_other_figures(made: ModuleType, tmp_path: Path) -> None:
     out = io.StringIO()
-    run = source.read(made.build(tmp_path / "run", (made.Made("zenoh", us=2000),), trials=1, messages=8))
+    run = read(made.build(tmp_path / "run", (made.Made("zenoh", us=2000),), trials=1, messages=8))
     run.about["columns"] = ["response_mean_us"]
     run.rows[0].values["response_p50_us"] = None
     table.print_run(Console(file=out, width=60), run)
     (line,) = [line for line in out.getvalue().splitlines() if "zenoh" in line]
     assert formatting.number(run.rows[0]["response_mean_us"]) in line
     assert "ok" not in line
-    assert "– is not resolved: too few messages or trials; a median takes 20 messages." in " ".join(
+    assert "–: not enough messages or trials for this percentile; a median needs 20 messages." in " ".join(
         out.getvalue().split()
     )
 

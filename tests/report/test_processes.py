@@ -11,11 +11,12 @@ import pytest
 from report_rows import cell, run_of
 from typer.testing import CliRunner
 
+from hopmeter.analysis.groups import groups
+from hopmeter.analysis.process_use import Process, merge_roles, processes
+from hopmeter.analysis.run_results import Row, Run
 from hopmeter.cli.parts.application import app, register_all
-from hopmeter.report import facts, write
-from hopmeter.report.grouping import groups
-from hopmeter.report.processes import Process, Used, processes, used
-from hopmeter.report.source import Row, Run
+from hopmeter.report import environment, write
+from hopmeter.report.process_table import ProcessRow, between, process_rows, sections
 from hopmeter.report.warnings import warnings
 
 
@@ -32,8 +33,8 @@ def measured(*trials: list[dict[str, Any]], good: bool = True, **conditions: Any
     return row
 
 
-def of_group(row: Row) -> Used:
-    (found,) = used(groups([row.run])[0])
+def of_group(row: Row) -> ProcessRow:
+    (found,) = process_rows(groups([row.run])[0])
     return found
 
 
@@ -48,7 +49,7 @@ def test_the_middle_of_the_trials_has_the_least_and_the_most_beside_it() -> None
     source, sink = processes(measured(*trials))
     assert (source.name, sink.name) == ("source", "sink")
     assert sink["cpu_percent"] is not None
-    assert (sink["cpu_percent"].middle, sink["cpu_percent"].between) == (4, "2.0 to 9.0")
+    assert (sink["cpu_percent"].middle, between(sink["cpu_percent"])) == (4, "2.0 to 9.0")
     assert middle(sink, "voluntary_switches_per_message") == 2
     assert middle(sink, "cpu_us_per_message") == 400
 
@@ -65,16 +66,16 @@ def test_a_trial_that_is_not_good_counts_nowhere() -> None:
 def test_many_of_a_role_are_told_together_and_each_by_itself() -> None:
     relays = [node("relay", user_us=10_000 * number) for number in range(1, 21)]
     found = of_group(measured([node("source"), *relays, node("sink")]))
-    assert [each.name for each in found.told] == ["source", "20 relays, each", "sink"]
-    assert found.told[1]["cpu_percent"] is not None
-    assert found.told[1]["cpu_percent"].between == "1.0 to 20"
+    assert [each.name for each in found.merged] == ["source", "20 relays, each", "sink"]
+    assert found.merged[1]["cpu_percent"] is not None
+    assert between(found.merged[1]["cpu_percent"]) == "1.0 to 20"
     assert [each.name for each in found.processes][1:3] == ["relay 1", "relay 2"]
     assert found.summary.startswith("22 processes, 210")
 
 
 def test_a_few_of_a_role_are_told_each() -> None:
     found = of_group(measured([node("source"), node("relay"), node("relay"), node("sink")]))
-    assert found.told == found.processes
+    assert found.merged == list(merge_roles(found.processes)) == list(found.processes)
 
 
 @pytest.mark.parametrize(("mapped", "told"), [([], True), ([["/memfd:ring", 5_000_000]], False)])
@@ -86,16 +87,18 @@ def test_shared_memory_that_nobody_has_mapped_is_told(mapped: list[Any], told: b
     way = "shared memory (memfd)" + (
         "" if told else "; a process maps up to 5.00\N{NARROW NO-BREAK SPACE}MB of shared memory"
     )
-    assert facts.ways([row.run]) == [("shm (rust)", way)]
+    assert environment.paths([row.run]) == [("shm (rust)", way)]
 
 
 def test_a_study_of_the_same_conditions_stands_beside_it() -> None:
     study = {"payload": "image:1440x1080", "rate_hz": 30.0, "wait": "callback", "language": "c++"}
     row = measured([node("source"), node("sink")], **study)
     row.values["transport"] = "ros2"
-    assert [each.published for each in processes(row)] == [
-        "4.76\N{NARROW NO-BREAK SPACE}% on GitHub-hosted runner",
-        "3.45\N{NARROW NO-BREAK SPACE}% on GitHub-hosted runner",
+    (section,) = sections(groups([row.run])[0])
+    cpu = [line.values[1] for line in section.tables[0].bodies[0].lines]
+    assert [value.notes for value in cpu] == [
+        (f'<span class="study">study: {percent}\N{NARROW NO-BREAK SPACE}% on GitHub-hosted runner</span>',)
+        for percent in ("4.76", "3.45")
     ]
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from report_rows import cell, run_of
 
+from hopmeter.analysis.groups import groups
+from hopmeter.analysis.run_results import Run
 from hopmeter.report.answer import answer
-from hopmeter.report.grouping import groups
-from hopmeter.report.searches import searches
-from hopmeter.report.source import Run
+from hopmeter.report.highest_rates import search_groups
 
 
 def step(transport: str, rate: float, failed: str | None, bracket: tuple[float | None, float | None]) -> dict[str, Any]:
@@ -28,13 +28,13 @@ def made() -> Run:
 
 
 def test_the_highest_rate_comes_first_with_why_the_next_failed() -> None:
-    (found,) = searches([made()])
-    assert [each.name for each in found.found] == ["shm", "unix", "tcp", "zenoh"]
-    shm = found.found[0]
+    (found,) = search_groups([made()])
+    assert [each.name for each in found.searches] == ["shm", "unix", "tcp", "zenoh"]
+    shm = found.searches[0]
     assert (shm.holds_hz, shm.fails_hz, shm.why) == (4000, 8000, "5 of 100 messages were lost")
     assert shm.row["rate_hz"] == 4000, "figures are those of the rate that held"
-    assert found.found[2].held.endswith("or more")
-    assert found.found[3].held == "none that was tried"
+    assert found.searches[2].highest.endswith("or more")
+    assert found.searches[3].highest == "none of those tried"
 
 
 def test_the_answer_is_the_rates() -> None:
@@ -52,4 +52,4 @@ def test_a_search_beside_another_run_leaves_that_its_answer() -> None:
 
 
 def test_other_runs_have_no_searches() -> None:
-    assert searches([run_of(cell("shm", 10.0))]) == []
+    assert search_groups([run_of(cell("shm", 10.0))]) == []

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from report_rows import cell, run_of
 
+from hopmeter.analysis.groups import groups
+from hopmeter.analysis.run_results import Run
 from hopmeter.report.answer import answer
 from hopmeter.report.drawing import Figure, Style, ticks
-from hopmeter.report.figures import overhead, servers, throughput
-from hopmeter.report.grouping import groups
-from hopmeter.report.source import Run
+from hopmeter.report.figures import pair_throughput, scatter_overhead, server_by_server
 
 
 def gathered(transport: str, over: float, **more: Any) -> dict[str, Any]:
@@ -47,20 +47,20 @@ def values(figure: Figure) -> list[dict[str, Any]]:
 
 
 def test_each_server_has_a_line_and_the_straggler_its_share() -> None:
-    figure = drawn(servers, run_of(gathered("shm", 80), gathered("zeromq", 300)))
+    figure = drawn(server_by_server, run_of(gathered("shm", 80), gathered("zeromq", 300)))
     assert "shm: server 1 30" in figure.alternative
     assert "server 3, last 98\N{NARROW NO-BREAK SPACE}% 50" in figure.alternative
     lines = [row for row in values(figure) if "who" in row]
     assert [row["who"][:8] for row in lines] == ["server 1", "server 2", "server 3", "all"] * 2
-    assert [row["held"] for row in lines[:4]] == [30_050, 40_050, 50_050, 50_000]
+    assert [row["ring"] for row in lines[:4]] == [30_050, 40_050, 50_050, 50_000]
 
 
 def test_the_name_of_each_of_several_rows_stands_above_its_servers() -> None:
-    figure = drawn(servers, run_of(gathered("shm", 80), gathered("zeromq", 300)))
+    figure = drawn(server_by_server, run_of(gathered("shm", 80), gathered("zeromq", 300)))
     assert [row["place"] for row in values(figure) if "who" in row] == [1, 2, 3, 4, 6.5, 7.5, 8.5, 9.5]
     chart = json.dumps(figure.chart.to_dict()).replace("\\", "")
     assert '"0.00": "shm"' in chart and '"5.50": "zeromq"' in chart and '"6.50": "server 1"' in chart
-    alone = drawn(servers, run_of(gathered("shm", 80)))
+    alone = drawn(server_by_server, run_of(gathered("shm", 80)))
     assert [row["place"] for row in values(alone) if "who" in row] == [0, 1, 2, 3]
 
 
@@ -71,9 +71,9 @@ def test_the_answer_says_how_much_more_than_the_work_a_message_takes() -> None:
     said = answer([run], groups([run]))
     thin = "\N{NARROW NO-BREAK SPACE}"
     assert said[0] == (
-        f"The median above 50.0{thin}ms of work, all servers asked at once: shm 145{thin}µs, zeromq 355{thin}µs."
+        f"The median beyond 50.0{thin}ms of work, all servers called at once: shm 145{thin}µs, zeromq 355{thin}µs."
     )
-    assert said[1] == f"The median above 120{thin}ms of work, one server asked after the other: shm 135{thin}µs."
+    assert said[1] == f"The median beyond 120{thin}ms of work, one server called after the other: shm 135{thin}µs."
 
 
 def test_short_work_comes_before_long_work() -> None:
@@ -83,16 +83,16 @@ def test_short_work_comes_before_long_work() -> None:
 
 
 def test_servers_asked_in_turn_have_no_straggler() -> None:
-    figure = drawn(servers, run_of(gathered("shm", 80, servers_last_share=None)))
+    figure = drawn(server_by_server, run_of(gathered("shm", 80, servers_last_share=None)))
     assert "last" not in figure.alternative
 
 
 def test_what_is_above_the_ideal_is_a_figure_of_its_own() -> None:
-    figure = drawn(overhead, run_of(gathered("shm", 80), gathered("zeromq", 300)))
-    assert [(row["p50"], row["excess"]) for row in values(figure)] == [(80, 135), (300, 355)]
+    figure = drawn(scatter_overhead, run_of(gathered("shm", 80), gathered("zeromq", 300)))
+    assert [(row["p50"], row["ring"]) for row in values(figure)] == [(80, 135), (300, 355)]
 
 
-@pytest.mark.parametrize("module", [servers, overhead])
+@pytest.mark.parametrize("module", [server_by_server, scatter_overhead])
 def test_other_patterns_have_neither(module: Any) -> None:
     run = run_of(cell("shm", 10, 9, 11))
     (group,) = groups([run])
@@ -102,7 +102,7 @@ def test_other_patterns_have_neither(module: Any) -> None:
 def pairs(about: dict[str, Any], *numbers: int) -> list[Figure]:
     rows = [cell("tcp", 10, 9, 11, pattern="rpc", pairs=number, achieved_mb_s=400.0 * number) for number in numbers]
     run = run_of(*rows, **about)
-    return list(throughput.across(groups([run]), Style.of([run])))
+    return list(pair_throughput.across(groups([run]), Style.of([run])))
 
 
 def test_pairs_at_once_stand_beside_what_one_core_copies() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from report_rows import cell, run_of
 
+from hopmeter.analysis.groups import groups
 from hopmeter.report.drawing import Figure, Style
-from hopmeter.report.figures import sinks
-from hopmeter.report.grouping import groups
+from hopmeter.report.figures import sink_by_sink
 
 TOLD = {
     "sinks_service_p50_us": [0.5, 900.0],
@@ -24,7 +24,7 @@ TOLD = {
 def drawn(**conditions: Any) -> Figure | None:
     run = run_of(cell("memory", 910, **TOLD, **conditions))
     (group,) = groups([run])
-    return sinks.draw(group, Style.of([run]))
+    return sink_by_sink.draw(group, Style.of([run]))
 
 
 def test_each_sink_has_a_line_that_says_how_it_waits() -> None:

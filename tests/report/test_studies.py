@@ -8,11 +8,12 @@ import pytest
 from report_rows import cell, run_of
 
 from hopmeter import manifest, scenario
+from hopmeter.analysis.run_results import Run
 from hopmeter.model.columns import CELLS
-from hopmeter.report.source import Run
-from hopmeter.report.studies import beside, known
+from hopmeter.report.studies import known
 from hopmeter.report.studies.judging import TESTS, Verdict, comparisons, judge
-from hopmeter.report.studies.page import parts
+from hopmeter.report.studies.section import sections
+from hopmeter.report.studies.table import tables
 from hopmeter.report.studies.values import COMPUTED
 
 CHAIN = {"placement": "thread", "relays": 20, "payload": "timing", "payload_bytes": 0, "rate_hz": 100.0}
@@ -88,7 +89,9 @@ def test_rows_of_too_few_messages_leave_a_claim_open() -> None:
 
 def test_rows_of_different_runs_are_not_compared() -> None:
     runs = [run_of(row("thrift", "c++", 46.0)), run_of(row("thrift", "rust", 46.0))]
-    assert judge(claim(RUST), runs) == Verdict("not measured", "its rows are of different runs, which are not compared")
+    assert judge(claim(RUST), runs) == Verdict(
+        "not measured", "its rows come from different runs, which are not compared"
+    )
     assert judge(claim(RUST), [runs[0], runs[0]]) == Verdict("not measured", "")
 
 
@@ -161,9 +164,9 @@ def test_one_process_against_two_whatever_the_settings() -> None:
 
 
 def test_a_figure_without_numbers_is_not_told_as_not_measured() -> None:
-    (part,) = parts([run_of(cell("zeromq", 1, language="python", codec="numpy"), scenario_name="native-objects")])
-    assert {here for line in part.table.lines for here, *_ in line.here} == {
-        ("–", "no number to stand beside: see the claims")
+    (part,) = tables([run_of(cell("zeromq", 1, language="python", codec="numpy"), scenario_name="native-objects")])
+    assert {here for line in part.lines for here, *_ in line.here} == {
+        ("–", "no number to compare with: see the claims")
     }
 
 
@@ -171,36 +174,38 @@ def test_a_published_figure_stands_beside_what_was_measured() -> None:
     settings = {"transport": "buffered", "protocol": "compact"}
     taken = row("thrift", "rust", 33.0, pattern="rpc", settings=settings)
     run = run_of(taken, scenario_name="mine", machine={"cpu_model": "A processor"})
-    (part,) = parts([run])
-    assert part.is_measured
-    assert part.here == ["here: A processor"]
-    (line,) = (line for line in part.table.lines if line.is_measured)
+    (section,) = sections([run])[0].parts
+    assert section.fold == "open"
+    assert section.tables[-1].columns[-1].title == "here: A processor"
+    (part,) = tables([run])
+    (line,) = (line for line in part.lines if line.is_measured)
     assert (line.what, line.statistic) == ("thrift (rust)", "P90 per hop")
     assert "rpc, one process, timing, 20 relays, 100" in line.conditions
     assert line.published["i7-9700"].startswith("141")
     assert line.published["Ryzen 5975WX"].startswith("35")
     assert line.here == [[("33.0\N{NARROW NO-BREAK SPACE}µs", "31.3 to 34.6")]]
-    assert {line.what for line in part.table.lines} >= {"ros2 (c++)", "grpc (c++)"}, "others of the same conditions"
-    assert all("100\N{NARROW NO-BREAK SPACE}Hz" in line.conditions for line in part.table.lines)
+    assert {line.what for line in part.lines} >= {"ros2 (c++)", "grpc (c++)"}, "others of the same conditions"
+    assert all("100\N{NARROW NO-BREAK SPACE}Hz" in line.conditions for line in part.lines)
 
 
 @pytest.mark.parametrize(
     "other", [{"relays": 0}, {"placement": "process"}, {"payload": "bytes:7"}, {"work": "spin:1us"}]
 )
 def test_other_conditions_have_no_published_figure(other: dict[str, Any]) -> None:
-    assert parts([run_of(row("thrift", "rust", 33.0) | other, scenario_name="mine")]) == []
+    assert sections([run_of(row("thrift", "rust", 33.0) | other, scenario_name="mine")]) == []
 
 
 def test_a_scenario_that_repeats_a_study_shows_it_though_nothing_matches() -> None:
     run = run_of(cell("shm", 5.0, relays=0), scenario_name="message-passing")
-    (part,) = parts([run])
-    assert not part.is_measured
-    assert part.table.lines
-    assert {verdict.answer for _, verdict in part.claims} == {"not measured"}
+    (section,) = sections([run])[0].parts
+    claims, values = section.tables
+    assert section.fold == "closed"
+    assert values.bodies[0].lines
+    assert {line.values[1].text for line in claims.bodies[0].lines} == {"not measured"}
 
 
 def test_an_unrelated_run_shows_no_study() -> None:
-    assert parts([run_of(cell("shm", 5.0), scenario_name="quick")]) == []
+    assert sections([run_of(cell("shm", 5.0), scenario_name="quick")]) == []
 
 
 def test_what_the_studies_said_is_whole() -> None:
@@ -252,7 +257,7 @@ def test_every_published_figure_is_asked_for_by_a_scenario_of_its_study() -> Non
 def test_a_figure_stands_beside_rows_with_the_studys_own_settings_only() -> None:
     one = ros2(60.0, executor="single", durability="transient-local")
     many = ros2(113.0, executor="multi", durability="transient-local")
-    (table,) = beside.tables([run_of(one, many)])
+    (table,) = tables([run_of(one, many)])
     (line,) = (each for each in table.lines if each.what == "ros2 (c++)" and "100" in each.conditions)
     assert "executor=multi" in line.conditions
     assert [value for value, _ in line.here[0]] == ["113\N{NARROW NO-BREAK SPACE}µs"]
@@ -262,7 +267,7 @@ def test_the_subscriber_that_waits_is_found_among_those_that_do_not() -> None:
     shape = {"placement": "thread", "relays": 0, "payload": "image:320x240", "rate_hz": 30.0, "sinks": 2}
     own = {"wait": "callback+block", "work": "copy:frame/none", "sinks_service_mean_us": [0.5, 100.0]}
     run = run_of(cell("libxr", 1.0, None, None, language="c++") | shape | own)
-    (table,) = beside.tables([run])
+    (table,) = tables([run])
     assert [line.here for line in table.lines if "synchronous" in line.statistic] == [
         [[("100\N{NARROW NO-BREAK SPACE}µs", "")]]
     ]
@@ -274,7 +279,7 @@ def test_a_pickled_array_is_not_an_array_as_it_lies_in_memory() -> None:
         cell("zeromq", 1.0, None, None, language="python") | shape | {"codec": codec}
         for codec in ("numpy", "pickle-in-band")
     ]
-    assert [beside.tables([run_of(row)]) != [] for row in rows] == [False, True]
+    assert [tables([run_of(row)]) != [] for row in rows] == [False, True]
 
 
 def test_every_comparison_is_of_equal_conditions() -> None:
@@ -291,4 +296,4 @@ def test_every_comparison_is_of_equal_conditions() -> None:
         ),
     )
     assert len(list(comparisons(claim(RUST), run))) == 4
-    assert beside.tables([run])
+    assert tables([run])

@@ -29,7 +29,7 @@ def test_the_empty_hop_stands_beside_the_figure_and_is_explained() -> None:
     with console.capture() as said:
         table.print_run(console, run_of(cell("libxr", 1.7, empty_hop_us=0.32), cell("tcp", 9.0)))
     assert re.search(r"libxr.*empty hop 0\.320", said.get())
-    assert "Empty hop: what a message takes here from sent to arrived" in " ".join(said.get().split())
+    assert "Empty hop: the time from sent to arrived here" in " ".join(said.get().split())
     with console.capture() as said:
         table.print_run(console, run_of(cell("tcp", 9.0)))
     assert "empty hop" not in said.get().lower()
@@ -43,7 +43,7 @@ def test_what_hurts_on_the_machine_is_told_with_the_remedy() -> None:
     console = Console(width=200)
     with console.capture() as said:
         table.print_run(console, run_of(cell("tcp", 1.0), doctor=findings))
-    assert "What hurts on this machine, and what to do:\n  idle states: stay awake\n" in said.get()
+    assert "Problems on this machine and how to fix them:\n  idle states: stay awake\n" in said.get()
     assert "SMT" not in said.get()
 
 

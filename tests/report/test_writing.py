@@ -10,11 +10,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from hopmeter.analysis import groups
 from hopmeter.cli.parts import table
 from hopmeter.cli.report import register
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.model.cell import AXES
-from hopmeter.report import drawing, formatting, grouping, rendering, write
+from hopmeter.report import drawing, formatting, svg, write
 
 pytestmark = pytest.mark.slow
 
@@ -37,14 +38,14 @@ def test_the_file_is_whole_in_itself(report: Path) -> None:
 def test_words_of_a_figure_keep_their_digits() -> None:
     drawn = '<svg width="4" height="2"><path d="M1.2345,2" aria-label="p50 1.23 ms"/><text x="1">0.048 s</text></svg>'
     figure = drawing.Figure("one", "One", "", alt.Chart().mark_point(), "1.25 ms at most")
-    page = rendering.inline(figure, drawn, "here")
+    page = svg.inline(figure, drawn)
     assert 'd="M1.2,2"' in page
     for kept in ("p50 1.23 ms", "0.048 s", "1.25 ms at most"):
         assert kept in page
 
 
 def test_every_axis_of_a_scenario_tells_groups_and_planned_cells_apart() -> None:
-    assert set(AXES) <= set(grouping.CONDITIONS) & set(table.TELLING)
+    assert set(AXES) <= set(groups.CONDITIONS) & set(table.VARIABLE)
 
 
 def test_what_was_not_measured_stands_with_its_reason(report: Path) -> None:
@@ -81,7 +82,7 @@ def test_a_report_that_was_stopped_leaves_the_earlier_one_as_it_was(
         (folder / f"{stem}.svg").write_text("half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(rendering, "write_files", stops)
+    monkeypatch.setattr(svg, "write_files", stops)
     with pytest.raises(KeyboardInterrupt):
         write([run], page)
     assert {path: path.read_bytes() for path in before} == before
@@ -95,8 +96,8 @@ def test_a_sweep_gets_a_figure_of_its_own(made: ModuleType, tmp_path: Path) -> N
 
 
 def test_what_stands_between_backticks_is_code_and_no_markup() -> None:
-    assert formatting.coded("run `ip <lo>` & look") == "run <code>ip &lt;lo&gt;</code> &amp; look"
-    assert formatting.coded("one ` alone <b>") == "one ` alone &lt;b&gt;"
+    assert formatting.code("run `ip <lo>` & look") == "run <code>ip &lt;lo&gt;</code> &amp; look"
+    assert formatting.code("one ` alone <b>") == "one ` alone &lt;b&gt;"
     assert formatting.breakable("queue kind=a_b & c") == "queue kind=<wbr>a_<wbr>b &amp; c"
 
 

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from hopmeter.analysis import analyse_run
+from hopmeter.analysis.run_results import read
 from hopmeter.errors import UsageError
 from hopmeter.model.columns import CELLS
-from hopmeter.report.source import read
 from hopmeter.store import RunFolder, query
 from hopmeter.store.formats import FORMAT
 

@@ -240,13 +240,13 @@ def _reported(path: Path, console: Console) -> Path | None:
 
 
 def _print(folder: Any, rows: list[dict[str, Any]], console: Console, as_json: bool) -> None:
-    from hopmeter.report import source
+    from hopmeter.analysis.run_results import read
 
     if as_json:
         for row in rows:
             print(json.dumps(row, allow_nan=False))
     else:
-        table.print_run(console, source.read(folder.path))
+        table.print_run(console, read(folder.path))
 
 
 def _print_results(folder: Any, rows: list[dict[str, Any]], console: Console) -> None:
@@ -278,5 +278,5 @@ def _print_where(console: Console, path: Path, report: Path | None) -> None:
     if report:
         console.print(f"report  {report}", markup=False, soft_wrap=True)
     logs = path / "logs"
-    said = str(logs) if logs.exists() else "none: no node wrote a word"
+    said = str(logs) if logs.exists() else "none"
     console.print(f"logs    {said}", markup=False, soft_wrap=True)

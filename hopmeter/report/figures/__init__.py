@@ -1,7 +1,7 @@
-"""One module a figure, found by listing this folder.
+"""One module for each figure, found by listing this folder.
 
-Each has `ORDER`, its place in the report, and one of: `draw(group, style)`, which answers a `Figure`, or None where the
-group has nothing for it; `across(groups, style)`, which yields figures over all groups.
+Each has `ORDER`, its position in the report, and one of: `draw(group, style)`, which returns a `Figure`, or None if the
+group has no data for it; `across(groups, style)`, which yields figures over all groups.
 """
 
 from __future__ import annotations
@@ -11,22 +11,20 @@ import pkgutil
 from collections.abc import Iterator, Sequence
 from types import ModuleType
 
+from hopmeter.analysis.groups import Group
 from hopmeter.report.drawing import Figure, Style
-from hopmeter.report.grouping import Group
 
 
-def modules(offering: str) -> list[ModuleType]:
-    """The figures that have such a function, in the order of the report."""
+def modules(function: str) -> list[ModuleType]:
+    """The figures that have a function of this name, in the order of the report."""
     found = [importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__)]
-    return sorted((module for module in found if hasattr(module, offering)), key=lambda module: int(module.ORDER))
+    return sorted((module for module in found if hasattr(module, function)), key=lambda module: int(module.ORDER))
 
 
-def draw(group: Group, style: Style) -> Iterator[Figure]:
-    """Every figure that this group has something for."""
-    for module in modules("draw"):
-        figure = module.draw(group, style)
-        if figure is not None:
-            yield figure
+def draw(group: Group, style: Style) -> list[Figure]:
+    """Every figure that this group has data for."""
+    figures = (module.draw(group, style) for module in modules("draw"))
+    return [figure for figure in figures if figure is not None]
 
 
 def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:

@@ -1,4 +1,4 @@
-"""Where the messages lie: one ridge a row over the same logarithmic axis."""
+"""The distribution of latencies: one ridge for each row over the same logarithmic axis."""
 
 from __future__ import annotations
 
@@ -6,74 +6,62 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.report import folding, formatting, shapes, theme
-from hopmeter.report.drawing import Figure, Style, framed, log_axis, table
-from hopmeter.report.grouping import Group
-from hopmeter.report.source import Row
+from hopmeter.analysis.distributions import bulk, histogram
+from hopmeter.analysis.groups import Group
+from hopmeter.analysis.run_results import Row
+from hopmeter.report import folding, formatting, theme
+from hopmeter.report.drawing import Data, Ends, Figure, Style, frame, log_axis, table
 
 ORDER = 30
 ROW = 34
 OVERLAP = 0.92
-"""How much of its row the tallest bin fills."""
+"""The share of its row that the tallest bin fills."""
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Every ridge scaled to its own tallest bin: it shows shape and place, not number."""
-    reaches = [(row, reach) for row in group.measured if (reach := shapes.bulk(row))]
-    if not reaches:
+    """Every ridge is scaled to its own tallest bin: it shows shape and place, not number."""
+    ranges = [(row, known) for row in group.measured if (known := bulk(row))]
+    if not ranges:
         return None
-    rows = [row for row, _ in reaches]
-    ends = (min(low for _, (low, _) in reaches) / 1.3, max(high for _, (_, high) in reaches) * 1.3)
+    named = group.named(row for row, _ in ranges)
+    ends = (min(low for _, (low, _) in ranges) / 1.3, max(high for _, (_, high) in ranges) * 1.3)
     return Figure(
         "distribution",
-        "Where the messages lie",
-        "Shape and place of each row, scaled to its own peak; "
-        f"the slowest 0.5{formatting.THIN}% may lie further right.",
-        _chart(
-            [datum for place, row in enumerate(rows) for datum in _ridge(group, row, ends, len(rows) - 1 - place)],
-            rows,
-            group,
-            style,
-            ends,
-        ),
+        "Distribution",
+        "Shape and place of the latencies of each row, scaled to its own peak; "
+        f"the slowest 0.5{formatting.THIN}% may be further right.",
+        _chart(named, style, ends),
         "Distributions; half of the messages within: "
-        + ", ".join(f"{group.label(row)} {formatting.microseconds(row.p50)}" for row in rows),
+        + ", ".join(f"{name} {formatting.microseconds(row.p50)}" for name, row in named.items()),
     )
 
 
-def _ridge(group: Group, row: Row, ends: tuple[float, float], floor: int) -> list[dict[str, Any]]:
-    bins = shapes.distribution(row, ends)
-    name = group.label(row)
+def _ridge(name: str, row: Row, ends: Ends, floor: int) -> Data:
     return [
         {"series": name, "us": (low * high) ** 0.5, "base": floor, "top": floor + OVERLAP * height, "tip": name}
-        for low, high, height in bins
+        for low, high, height in histogram(row, ends)
     ]
 
 
-def _chart(
-    data: list[dict[str, Any]], rows: list[Row], group: Group, style: Style, ends: tuple[float, float]
-) -> alt.TopLevelMixin:
-    names = [group.label(row) for row in reversed(rows)]
-    longest = max(map(len, names))
-    x: dict[str, Any] = log_axis(ends, "", 6 if longest < 16 else 5)
+def _chart(named: dict[str, Row], style: Style, ends: Ends) -> alt.TopLevelMixin:
+    names = list(reversed(named))
+    data = [datum for floor, name in enumerate(names) for datum in _ridge(name, named[name], ends, floor)]
+    x: dict[str, Any] = log_axis(ends, "", 6 if max(map(len, names)) < 16 else 5)
     axis = alt.Axis(
         values=list(range(len(names))),
-        **folding.beside(names, "value", above=1),
+        **folding.axis_labels(names, "value", above=1),
         title=None,
         grid=True,
         labelColor=theme.INK,
         labelBaseline="bottom",
         labelPadding=8,
     )
-    ridges = (
-        alt.Chart(table(data))
-        .mark_area(opacity=0.55, line={"strokeWidth": 1.2}, interpolate="monotone")
-        .encode(
-            x=alt.X("us:Q", **x),
-            y=alt.Y("top:Q", scale=alt.Scale(domain=[0, len(names)], nice=False), axis=axis),
-            y2="base:Q",
-            color=style.colour(group.named(rows)),
-            description="tip:N",
-        )
+    areas = alt.Chart(table(data)).mark_area(opacity=0.55, line={"strokeWidth": 1.2}, interpolate="monotone")
+    ridges = areas.encode(
+        x=alt.X("us:Q", **x),
+        y=alt.Y("top:Q", scale=alt.Scale(domain=[0, len(names)], nice=False), axis=axis),
+        y2="base:Q",
+        color=style.colour(named),
+        description="tip:N",
     )
-    return framed(ridges, folding.row(names, ROW) * len(names))
+    return frame(ridges, folding.row_height(names, ROW) * len(names))

@@ -1,45 +1,47 @@
-"""Every hop of a chain: whether one of them is slower than the others, and whether the chain gets slower on its way."""
+"""Latency at every hop of a chain: whether one hop is slower, and whether the chain slows down."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 
-from hopmeter.report import formatting, shapes
-from hopmeter.report.drawing import Figure, Style, framed, legend, log_axis, span, table
-from hopmeter.report.grouping import Group
-from hopmeter.report.source import Row
+from hopmeter.analysis.distributions import hop_percentiles
+from hopmeter.analysis.groups import Group
+from hopmeter.analysis.run_results import Row
+from hopmeter.report import formatting
+from hopmeter.report.drawing import Data, Ends, Figure, Style, frame, legend, log_axis, span, table
 
 ORDER = 60
 HEIGHT = 230
+Hops = list[tuple[int, float, float]]
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """The middle message at each hop, for chains only."""
+    """The median at each hop, for chains only."""
     if not group.conditions["relays"]:
         return None
-    found = [(row, hops) for row in group.measured if len(hops := shapes.hops(row)) > 1]
+    found = [(row, hops) for row in group.measured if len(hops := hop_percentiles(row)) > 1]
     ends = span((value for _, hops in found for _, p50, p90 in hops for value in (p50, p90)), margin=1.3)
     if ends is None:
         return None
-    rows = [row for row, _ in found]
-    data = [datum for row, hops in found for datum in _data(group, row, hops)]
+    words = (
+        f"{group.label(row)} {formatting.number(hops[0][1])} and {formatting.number(hops[-1][1])} µs"
+        for row, hops in found
+    )
     return Figure(
         "hops",
         "Hop by hop",
-        "Line: the median at each hop, from leaving the one before to arrival; shade: up to p90.",
-        _chart(data, rows, group, style, ends),
-        "Medians of the first and the last hop: "
-        + ", ".join(
-            f"{group.label(row)} {formatting.number(hops[0][1])} and {formatting.number(hops[-1][1])} µs"
-            for row, hops in found
+        "Line: the median at each hop, from leaving the previous participant to arrival; shade: up to p90.",
+        _chart(
+            [datum for row, hops in found for datum in _data(group.label(row), hops)],
+            group.named(row for row, _ in found),
+            style,
+            ends,
         ),
+        f"Medians of the first and the last hop: {', '.join(words)}",
     )
 
 
-def _data(group: Group, row: Row, hops: list[tuple[int, float, float]]) -> list[dict[str, Any]]:
-    name = group.label(row)
+def _data(name: str, hops: Hops) -> Data:
     return [
         {
             "series": name,
@@ -52,19 +54,14 @@ def _data(group: Group, row: Row, hops: list[tuple[int, float, float]]) -> list[
     ]
 
 
-def _chart(
-    data: list[dict[str, Any]], rows: list[Row], group: Group, style: Style, ends: tuple[float, float]
-) -> alt.TopLevelMixin:
-    shown = legend([group.label(row) for row in rows])
+def _chart(data: Data, named: dict[str, Row], style: Style, ends: Ends) -> alt.TopLevelMixin:
+    shown = legend(list(named))
     last = max(datum["hop"] for datum in data)
     every = max(1, round(last / 8))
-    x = alt.X(
-        "hop:Q",
-        scale=alt.Scale(domain=[1, last], nice=False, padding=6),
-        axis=alt.Axis(values=[1, *range(every * 2 if every > 1 else 2, last + 1, every)], title="hop", format="d"),
-    )
+    marked = [1, *range(every * 2 if every > 1 else 2, last + 1, every)]
+    scale = alt.Scale(domain=[1, last], nice=False, padding=6)
+    x = alt.X("hop:Q", scale=scale, axis=alt.Axis(values=marked, title="hop", format="d"))
     y = alt.Y("p50:Q", **log_axis(ends, "", 7))
-    base = alt.Chart(table(data)).encode(x=x, color=style.colour(group.named(rows), shown), description="tip:N")
-    shade = base.mark_area(opacity=0.15).encode(y=y, y2="p90:Q")
-    line = base.mark_line().encode(y=y, strokeDash=style.dash(group.named(rows), shown))
-    return framed(alt.layer(shade, line), HEIGHT)
+    base = alt.Chart(table(data)).encode(x=x, y=y, color=style.colour(named, shown), description="tip:N")
+    line = base.mark_line().encode(strokeDash=style.dash(named, shown))
+    return frame(alt.layer(base.mark_area(opacity=0.15).encode(y2="p90:Q"), line), HEIGHT)

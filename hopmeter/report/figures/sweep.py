@@ -1,4 +1,4 @@
-"""One condition swept while all others stand still: rate, size, relays, sinks."""
+"""Latency against one condition, with all others equal: rate, size, relays, sinks, pairs."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.report import formatting
-from hopmeter.report.drawing import PLAIN, Figure, Style, framed, legend, log_axis, span, table
-from hopmeter.report.grouping import Group, families
-from hopmeter.report.ranking import bounds
-from hopmeter.report.source import Row
+from hopmeter.analysis.groups import Group, families
+from hopmeter.analysis.ranking import bounds
+from hopmeter.analysis.run_results import Row
+from hopmeter.report import conditions, formatting
+from hopmeter.report.drawing import PLAIN, Figure, Style, frame, legend, log_axis, span, table
 
 ORDER = 70
 HEIGHT = 260
 STEPS = 3
 """Fewer values are no sweep."""
 MARKED = 5
-"""Up to so many values stand on the axis themselves."""
+"""Up to so many values are the ticks of the axis."""
 AXES = {
     "rate_hz": "messages per second",
     "payload_bytes": "payload, bytes",
@@ -27,16 +27,16 @@ AXES = {
     "pairs": "pairs at once",
 }
 TITLES = {
-    "rate_hz": "Against the rate",
-    "payload_bytes": "Against the size",
-    "relays": "Against the number of relays",
-    "sinks": "Against the number of sinks",
-    "pairs": "Against the number of pairs",
+    "rate_hz": "Latency against the rate",
+    "payload_bytes": "Latency against the size",
+    "relays": "Latency against the number of relays",
+    "sinks": "Latency against the number of sinks",
+    "pairs": "Latency against the number of pairs",
 }
 
 
 def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
-    """A figure for every condition that takes several values with all others equal."""
+    """A figure for every condition that has several values with all others equal."""
     for axis in AXES:
         for number, family in enumerate(_families(groups, axis), 1):
             figure = _figure(axis, number, family, style)
@@ -45,9 +45,9 @@ def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
 
 
 def _families(groups: Sequence[Group], axis: str) -> list[list[Group]]:
-    """Groups that differ in this condition alone, where it takes enough values."""
-    aside = {axis, "payload"} if axis == "payload_bytes" else {axis}
-    found = families((group for group in groups if group.conditions[axis] is not None), aside)
+    """Groups that differ only in this condition, if it has enough values."""
+    free = {axis, "payload"} if axis == "payload_bytes" else {axis}
+    found = families((group for group in groups if group.conditions[axis] is not None), free)
     return [family for family in found if len({group.conditions[axis] for group in family}) >= STEPS]
 
 
@@ -59,7 +59,8 @@ def _figure(axis: str, number: int, family: list[Group], style: Style) -> Figure
     return Figure(
         f"sweep-{axis}-{number}".replace("_", "-"),
         TITLES[axis],
-        f"Median and its 95 % interval; {', '.join(family[0].told(axis))}. Rows that could not keep up are left out.",
+        f"Median and its 95 % interval; {conditions.describe(family[0], axis)}. Rows that could not keep up are left "
+        "out.",
         _chart(axis, pairs, style, ends),
         f"Medians against {AXES[axis]} for "
         f"{formatting.plural(len({group.label(row) for group, row in pairs}), 'row')}.",
@@ -89,11 +90,11 @@ def _chart(axis: str, pairs: list[tuple[Group, Row]], style: Style, ends: tuple[
     line = base.mark_line().encode(y=alt.Y("us:Q", **y), color=colour, strokeDash=style.dash(named, shown))
     reach = base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(y=alt.Y("low:Q", **y), y2="high:Q", color=colour)
     dots = base.mark_point(filled=True, size=36, opacity=1).encode(y=alt.Y("us:Q", **y), color=colour)
-    return framed(alt.layer(reach, line, dots), HEIGHT)
+    return frame(alt.layer(reach, line, dots), HEIGHT)
 
 
 def _x(axis: str, values: list[float]) -> alt.X:
-    """Logarithmic where the values span more than a few steps; `relays` starts at 0, where no logarithm is."""
+    """Logarithmic if the values span a factor of 8; `relays` starts at 0, which has no logarithm."""
     title, known = AXES[axis], sorted(set(values))
     if known[0] <= 0 or known[-1] / known[0] < 8:
         return alt.X(

@@ -1,4 +1,4 @@
-"""What the studies published, as the files beside this one hold it: figures and claims, a row each."""
+"""What the studies published: values and claims, read from the files next to this one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, model_validator
 
 Selector = dict[str, Any]
-"""Columns and the values a row must have in them: one, one of a list, or with `!` before it any other."""
+"""Columns and their required values: one value, one of a list, or with a `!` any other value."""
 
 
 class Strict(BaseModel):
@@ -21,7 +21,7 @@ class Strict(BaseModel):
 
 
 class Study(Strict):
-    """Where figures come from."""
+    """Where published values come from."""
 
     name: str
     title: str
@@ -29,11 +29,11 @@ class Study(Strict):
     scenarios: tuple[str, ...]
     """The scenarios that repeat it."""
     hardware: dict[str, str]
-    """What the short names in published.csv stand for."""
+    """The meaning of the short names in published.csv."""
 
 
 class Published(Strict):
-    """One published figure under its conditions; None where a study does not say or it makes no difference."""
+    """One published value under its conditions; None if a study does not state one or it makes no difference."""
 
     study: str
     transport: str | None
@@ -54,27 +54,27 @@ class Published(Strict):
     hardware: str
     statistic: str
     column: str | None
-    """The column of ours that means the same; None where there is none."""
+    """The column of results with the same meaning; None if there is none."""
     value: float | None
     unit: str
     note: str | None
 
 
 class Claim(Strict):
-    """What a study says in words, and the test that decides it on our columns.
+    """A statement of a study, and the test that decides it on the columns of results.
 
-    The test compares `column` of rows that are `of` with that of rows that are `than`, with another column of the same
-    row (`than_column`), or between the values of an axis (`along`, the higher against the lower); without any of these
-    it takes the value itself. The ratio, or the value, has to lie between `at_least` and `at_most`. Two rows are
-    compared where they are of one run and agree in all conditions but those that the claim names or lets `differ`.
+    The test compares `column` of the rows that match `of` with the rows that match `than`, with another column of the
+    same row (`than_column`), or along an axis (`along`, the higher against the lower); without any of these it takes
+    the value itself. The ratio or the value must be between `at_least` and `at_most`. Two rows are compared if they
+    come from one run and agree in all conditions but those that the claim names or lets `differ`.
     """
 
     study: str
     text: str
     said: Literal["text", "figures"]
-    """Whether the study says it, or its figures do."""
+    """Whether the text of the study says it, or its figures show it."""
     reading: str
-    """How the words are made a test."""
+    """How the words become a test."""
     column: str = ""
     where: Selector = {}
     of: Selector = {}
@@ -83,14 +83,14 @@ class Claim(Strict):
     along: str | None = None
     differ: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
-    """Where rows of different profiles are compared, the settings in which they may differ; all of them if empty."""
+    """The settings in which compared rows may differ; all if empty."""
     at_least: float | None = None
     at_most: float | None = None
     test: str = ""
-    """A named test (see `judging.TESTS`) in place of the above."""
+    """A named test (see `judging.TESTS`) instead of the above."""
 
     @model_validator(mode="after")
-    def _decidable(self) -> Claim:
+    def _check_test(self) -> Claim:
         ways = [self.than is not None, self.than_column is not None, self.along is not None]
         if bool(self.test) == bool(self.column) or sum(ways) > 1:
             raise ValueError("a claim has a column and at most one of than, than_column and along, or a named test")
@@ -107,7 +107,7 @@ def studies() -> dict[str, Study]:
 
 @cache
 def published() -> tuple[Published, ...]:
-    """All published figures, in the studies' order."""
+    """All published values, in the studies' order."""
     rows = csv.DictReader(_text("published.csv").splitlines())
     return tuple(Published.model_validate({key: value or None for key, value in row.items()}) for row in rows)
 

@@ -1,22 +1,19 @@
-"""A measured figure with its interval, whichever column a study's figure corresponds to."""
+"""A measured value with its interval, for the column that a published value corresponds to."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import fmean
-from typing import Any
-
-import pyarrow.parquet as pq
 
 from hopmeter.analysis.percentiles import LEAST_TRIALS
+from hopmeter.analysis.process_use import sampled_percent
+from hopmeter.analysis.run_results import Row
 from hopmeter.report import formatting
-from hopmeter.report.source import Row
 
 
 @dataclass(frozen=True)
 class Value:
-    """A figure and the ends of its interval; None where there is none."""
+    """A value and the ends of its interval; None if it has none."""
 
     value: float
     low: float | None = None
@@ -24,7 +21,7 @@ class Value:
 
 
 def measured(row: Row, column: str) -> Value | None:
-    """What a row has in a column of the results or in one of those below; None where it has nothing that counts."""
+    """The value of a row in a column of the results or in one of COMPUTED; None if it has none that counts."""
     if column in COMPUTED:
         return COMPUTED[column](row)
     value = row[column]
@@ -37,13 +34,13 @@ def measured(row: Row, column: str) -> Value | None:
 
 
 def is_unresolved(row: Row, column: str) -> bool:
-    """Whether a row was measured for the figure of a column, and has too few messages for this statistic of it."""
+    """Whether a row was measured, but has too few messages for the statistic of a column."""
     if row["status"] != "ok" or measured(row, column) is not None:
         return False
     if column.startswith("chain_per_hop"):
         return row["pattern"] != "scatter" and bool(row["service_count"] or row["roundtrip_count"])
-    figure = "gather" if column == "gather_times_work" else column.partition("_")[0]
-    return bool(row[f"{figure}_count"])
+    latency = "gather" if column == "gather_times_work" else column.partition("_")[0]
+    return bool(row[f"{latency}_count"])
 
 
 def _bound(column: str, end: str) -> str:
@@ -52,13 +49,13 @@ def _bound(column: str, end: str) -> str:
     return f"{column.removesuffix('_us')}_{end}_us"
 
 
-def _lost(row: Row) -> Value | None:
-    """The share that was lost is counted, not estimated."""
+def _loss(row: Row) -> Value | None:
+    """The share of lost messages: counted, so its interval is a point."""
     return None if row.loss is None else Value(row.loss, row.loss, row.loss)
 
 
-def _gathered(row: Row) -> Value | None:
-    """The time until all servers have answered, as a multiple of their work: the slowest's, or in turn the sum."""
+def _gather_times_work(row: Row) -> Value | None:
+    """The wait for all servers as a multiple of their work: that of the slowest, or the sum if called in turn."""
     whole, ideal_s = measured(row, "gather_p50_us"), row.cell.axes.ideal_s
     if whole is None or not ideal_s:
         return None
@@ -70,43 +67,39 @@ def _gathered(row: Row) -> Value | None:
 
 
 def _ends(row: Row, whole: Value) -> tuple[float | None, float | None]:
-    """The median's interval; of several trials with too few messages each for one, the fastest and the slowest of all.
+    """The median's interval; if trials have too few messages for one, the fastest and the slowest message of all.
 
-    A frame that takes seconds is not sent twenty times a trial, and nothing lies outside all that was measured.
+    A trial cannot send twenty frames that take seconds each.
     """
     if whole.low is not None and whole.high is not None:
         return whole.low, whole.high
     return (row["gather_min_us"], row["gather_max_us"]) if row["trials_good"] >= LEAST_TRIALS else (None, None)
 
 
-def _process(row: Row, role: str) -> Value | None:
+def _cpu(row: Row, role: str) -> Value | None:
     """The CPU of the process of one role, in percent, sampled every second."""
-    files = [row.run.folder / "cpu" / f"{row.id}-{trial['trial']}.parquet" for trial in row.trials if trial["good"]]
-    sampled: list[dict[str, Any]] = [
-        each for file in files if file.exists() for each in pq.read_table(file).to_pylist()
-    ]
-    percents = [each["percent"] for each in sampled if each["role"] == role]
-    return Value(fmean(percents)) if percents and row.ok else None
+    percent = sampled_percent(row, role) if row.ok else None
+    return None if percent is None else Value(percent)
 
 
 def _waiting_sink(row: Row) -> Value | None:
-    """The sink that blocks, of several that wait differently."""
+    """The mean of the sink that blocks, if sinks wait differently."""
     each, waits = row["sinks_service_mean_us"], row.cell.axes.waits
     return Value(each[waits.index("block")]) if row.ok and each and "block" in waits else None
 
 
 COMPUTED: dict[str, Callable[[Row], Value | None]] = {
-    "loss": _lost,
-    "gather_times_work": _gathered,
-    "cpu_percent_source": lambda row: _process(row, "source"),
+    "loss": _loss,
+    "gather_times_work": _gather_times_work,
+    "cpu_percent_source": lambda row: _cpu(row, "source"),
     "waiting_sink_mean_us": _waiting_sink,
-    "cpu_percent_sink": lambda row: _process(row, "sink"),
+    "cpu_percent_sink": lambda row: _cpu(row, "sink"),
 }
-"""What no column holds by itself."""
+"""Values that no single column holds."""
 
 
-def said(value: float | None, column: str) -> str:
-    """A figure in its unit."""
+def with_unit(value: float | None, column: str) -> str:
+    """A value in its unit."""
     if column == "loss":
         return formatting.percent(value)
     for ending, unit in (("_us", "µs"), ("_hz", "Hz")):
@@ -118,4 +111,4 @@ def said(value: float | None, column: str) -> str:
 def with_interval(found: Value, column: str) -> str:
     """`46.1 µs (44.0 to 48.3)`."""
     between = formatting.interval(found.low, found.high) if found.low != found.high else ""
-    return said(found.value, column) + (f" ({between})" if between else "")
+    return with_unit(found.value, column) + (f" ({between})" if between else "")

@@ -1,0 +1,148 @@
+"""The samples of a cell, reduced to what a figure can show: boxes, curves, histograms, courses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopmeter.analysis.message_samples import Numbers, Trial, trials
+from hopmeter.analysis.percentiles import BEYOND, PERMILLE, estimate, least_count
+from hopmeter.analysis.run_results import Row
+
+BINS = 90
+"""Of a histogram."""
+POINTS = 150
+"""Of latency over time, all trials together."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Consecutive messages of one trial."""
+
+    trial: int
+    at_s: float
+    p50_us: float
+    worst_us: float
+
+
+@dataclass(frozen=True)
+class Box:
+    """A distribution as a box with whiskers, in µs."""
+
+    low: float
+    """The fastest message within 1.5 box lengths of the lower quartile."""
+    q1: float
+    p50: float
+    q3: float
+    high: float
+    """The slowest within 1.5 box lengths of the upper quartile."""
+    beyond: tuple[float, ...]
+    """Messages beyond the whiskers: the outermost, and some of the others."""
+
+
+WHISKER = 1.5
+DOTS = 12
+"""Messages listed beyond each whisker, at most."""
+NOTCH = 1.57
+"""Interval of a median, in box lengths over the root of the messages, by McGill, Tukey and Larsen."""
+
+
+def row_box(row: Row) -> Box | None:
+    """The box of all good trials of a row; None if no sample is above zero."""
+    return box(_pooled(row))
+
+
+def box(pooled: Numbers) -> Box | None:
+    """The box of latencies in µs; None if none is above zero."""
+    positive = np.sort(pooled[pooled > 0])
+    if not len(positive):
+        return None
+    q1, p50, q3 = estimate(positive, (0.25, 0.5, 0.75))
+    reach = WHISKER * (q3 - q1)
+    inside = positive[(positive >= q1 - reach) & (positive <= q3 + reach)]
+    beyond = (*_thin(positive[positive < inside[0]]), *_thin(positive[positive > inside[-1]]))
+    return Box(float(inside[0]), q1, p50, q3, float(inside[-1]), beyond)
+
+
+def _thin(ordered: Numbers) -> list[float]:
+    """Picks both ends, and values between them that are evenly spaced on a logarithmic axis."""
+    if len(ordered) <= DOTS:
+        return [float(value) for value in ordered]
+    wanted = np.geomspace(ordered[0], ordered[-1], DOTS)
+    return [float(value) for value in ordered[np.unique(np.searchsorted(ordered, wanted).clip(max=len(ordered) - 1))]]
+
+
+def notch(pooled: Numbers) -> tuple[float, float]:
+    """The approximate 95 % interval of a median, as if messages were independent."""
+    q1, p50, q3 = estimate(pooled, (0.25, 0.5, 0.75))
+    half = NOTCH * (q3 - q1) / len(pooled) ** 0.5
+    return max(p50 - half, float(pooled.min())), p50 + half
+
+
+def hop_percentiles(row: Row) -> list[tuple[int, float, float]]:
+    """(hop, p50, p90 in µs), starting at the source, over all good trials."""
+    found = trials(row)
+    many = min((len(trial.hops_us) for trial in found), default=0)
+    pooled = [np.concatenate([part for trial in found for part in trial.hops_us[hop]]) for hop in range(many)]
+    return [(hop, *_pair(each, (0.5, 0.9))) for hop, each in enumerate(pooled, 1) if len(each)]
+
+
+def _pair(samples: Numbers, shares: tuple[float, float]) -> tuple[float, float]:
+    first, second = estimate(samples, shares)
+    return first, second
+
+
+def percentile_curve(row: Row) -> list[tuple[float, float]]:
+    """(share of messages, latency in µs) for every percentile with enough messages, dense towards the tail."""
+    pooled = _pooled(row)
+    if len(pooled) < least_count(PERMILLE["p50"]):
+        return []
+    last = np.log10(len(pooled) / BEYOND)
+    shares = (1 - 10 ** -np.linspace(0, min(last, 3.0), 80)).tolist()
+    return list(zip(shares, estimate(pooled, shares), strict=True))
+
+
+def histogram(row: Row, ends: tuple[float, float]) -> list[tuple[float, float, float]]:
+    """(from µs, to µs, height between 0 and 1) over bins of equal width on a logarithmic axis."""
+    edges = np.geomspace(*ends, BINS + 1)
+    heights, _ = np.histogram(_pooled(row), edges)
+    tallest = max(int(heights.max()), 1)
+    return [
+        (float(low), float(high), many / tallest) for low, high, many in zip(edges, edges[1:], heights, strict=False)
+    ]
+
+
+def bulk(row: Row) -> tuple[float, float] | None:
+    """The range of all but the outermost messages."""
+    pooled = _pooled(row)
+    positive = pooled[pooled > 0]
+    if not len(positive):
+        return None
+    return _pair(positive, (0.001, 0.995))
+
+
+def latency_over_time(row: Row) -> list[Stretch]:
+    """The median and the slowest message of every stretch of every good trial, in the order of the trials."""
+    found = trials(row)
+    each = max(10, POINTS // max(len(found), 1))
+    return [stretch for trial in found for stretch in _stretches(trial, each)]
+
+
+def _stretches(trial: Trial, many: int) -> list[Stretch]:
+    order = np.argsort(trial.due_s, kind="stable")
+    stretches = np.array_split(order, min(many, len(order))) if len(order) else []
+    return [
+        Stretch(
+            trial.number,
+            float(trial.due_s[part].mean()),
+            estimate(trial.took_us[part], (0.5,))[0],
+            float(trial.took_us[part].max()),
+        )
+        for part in stretches
+    ]
+
+
+def _pooled(row: Row) -> Numbers:
+    found = trials(row)
+    return np.concatenate([trial.latency_us for trial in found]) if found else np.empty(0)

@@ -1,0 +1,153 @@
+"""Comparable groups: rows that answer the same question under the same conditions, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from hopmeter.analysis import hosts
+from hopmeter.analysis.run_results import Row, Run
+from hopmeter.model.cell import AXES, DEFAULTS
+
+CONDITIONS = (*AXES, "payload_bytes", "reply", "fifo", "mlock", "no_idle_states")
+"""Two rows are compared only if they agree in all of these: what a scenario varies, and what follows from it."""
+USUAL = DEFAULTS | {"codec": "none", "sinks": 1, "relays": 0, "pace": "open"}
+"""Conditions that a report does not mention."""
+FIRST = ("payload_bytes", "rate_hz", "relays", "sinks", "pairs")
+"""Small messages, low rates and short work come first, whatever else differs."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows under the same conditions, fastest first."""
+
+    conditions: dict[str, Any]
+    rows: tuple[Row, ...]
+    number: int = 0
+    varied: tuple[str, ...] = ()
+    """The conditions in which the groups of a report differ from each other."""
+    machine: str = ""
+    """The machine that measured all rows; empty if all groups are of the same machine."""
+
+    @property
+    def id(self) -> str:
+        """The anchor of its section."""
+        return f"group-{self.number}"
+
+    @property
+    def measured(self) -> list[Row]:
+        """Rows with a latency that may be shown, floors and unranked rows included."""
+        return [row for row in self.rows if row.ok]
+
+    @property
+    def ranked(self) -> list[Row]:
+        """The candidates, fastest first."""
+        return [row for row in self.measured if row.candidate]
+
+    @cached_property
+    def labels(self) -> dict[int, str]:
+        """The shortest unique name of each row within the group, by `id` of the row object."""
+        return labels(self.rows)
+
+    def label(self, row: Row) -> str:
+        """The name of a row within its group."""
+        return self.labels[id(row)]
+
+    def named(self, rows: Iterable[Row]) -> dict[str, Row]:
+        """Rows by their names."""
+        return {self.label(row): row for row in rows}
+
+
+def groups(runs: Sequence[Run]) -> list[Group]:
+    """All rows of all runs that were measured, by their conditions and the machine."""
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    machines = hosts.names(runs)
+    sizes = _sizes(row for run in runs for row in run.measured)
+    for run in runs:
+        for row in run.measured:
+            known = {"payload_bytes": sizes.get(_object(row), row["payload_bytes"])}
+            conditions = tuple(known.get(key, row[key]) for key in CONDITIONS)
+            found.setdefault((*conditions, machines.get(id(run), "")), []).append(row)
+    varied = tuple(key for place, key in enumerate(CONDITIONS) if len({key_[place] for key_ in found}) > 1)
+    ordered = sorted(found.items(), key=_rank)
+    return [
+        Group(dict(zip(CONDITIONS, key, strict=False)), tuple(sorted(rows, key=_row_rank)), number, varied, key[-1])
+        for number, (key, rows) in enumerate(ordered, 1)
+    ]
+
+
+def _sizes(rows: Iterable[Row]) -> dict[tuple[Any, ...], int]:
+    """The size of each encoded object, at most: another version of its library may need a few bytes less."""
+    sizes: dict[tuple[Any, ...], int] = {}
+    for row in rows:
+        if row["codec"] != USUAL["codec"]:
+            sizes[_object(row)] = max(sizes.get(_object(row), 0), row["payload_bytes"] or 0)
+    return sizes
+
+
+def _object(row: Row) -> tuple[Any, ...]:
+    return tuple(row[key] for key in CONDITIONS if key != "payload_bytes")
+
+
+def _rank(item: tuple[tuple[Any, ...], list[Row]]) -> list[tuple[int, float, str]]:
+    conditions = dict(zip(CONDITIONS, item[0], strict=False))
+    work_s = item[1][0].cell.axes.ideal_s or 0.0
+    return [_order(value) for value in (*(conditions[key] for key in FIRST), work_s, *item[0])]
+
+
+def _order(value: Any) -> tuple[int, float, str]:
+    return (0, float(value), "") if isinstance(value, int | float) else (1, 0.0, str(value))
+
+
+def _row_rank(row: Row) -> tuple[bool, bool, bool, float]:
+    return not row.ok, row.p50 is None, not row.candidate, row.p50 or 0.0
+
+
+def families(groups: Iterable[Group], free: Iterable[str]) -> list[list[Group]]:
+    """Groups that agree in all conditions but the `free` ones, on the same machine."""
+    found: dict[tuple[Any, ...], list[Group]] = {}
+    alike = [key for key in CONDITIONS if key not in set(free)]
+    for group in groups:
+        found.setdefault((*(group.conditions[key] for key in alike), group.machine), []).append(group)
+    return list(found.values())
+
+
+def labels(rows: Sequence[Row], columns: Sequence[str] = ()) -> dict[int, str]:
+    """The transport, and whatever else differs between the rows, by `id` of the row object.
+
+    Rows that differ in `columns` may have the same name.
+    """
+    parts = {id(row): {part: str(row[part] or "") for part in ("transport", "language", "cell")} for row in rows}
+    for row in rows:
+        parts[id(row)] |= {"profile": profile(row, rows), "run": row.run.name}
+    differing = [part for part in ("language", "profile", "run") if len({each[part] for each in parts.values()}) > 1]
+    names = {key: _name(each, ["transport", *differing]) for key, each in parts.items()}
+    if len({(names[id(row)], *(row[key] for key in columns)) for row in rows}) < len(rows):
+        names = {key: _name(each, ["transport", *differing, "cell"]) for key, each in parts.items()}
+    return names
+
+
+def _name(parts: Mapping[str, str], wanted: Sequence[str]) -> str:
+    return " ".join(filter(None, dict.fromkeys(parts[part] for part in wanted)))
+
+
+def profile(row: Row, rows: Iterable[Row]) -> str:
+    """The settings of a row that are not the defaults of its transport.
+
+    A row with all defaults is named after the one setting that other `rows` of its transport vary; `defaults` if they
+    vary several.
+    """
+    if row["profile"]:
+        return str(row["profile"])
+    alike = [str(other["profile"] or "") for other in rows if other["transport"] == row["transport"]]
+    varied = {each.partition("=")[0] for text in alike for each in text.split()}
+    known = [
+        f"{name}={_setting(row.cell.carriage.settings[name])}" for name in varied if name in row.cell.carriage.settings
+    ]
+    return known[0] if len(varied) == len(known) == 1 else "defaults" if varied else ""
+
+
+def _setting(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

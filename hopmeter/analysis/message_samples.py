@@ -1,0 +1,122 @@
+"""The samples behind a row. Tables and figures use the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopmeter.analysis.arrivals import minus
+from hopmeter.analysis.figures import latencies, trim
+from hopmeter.analysis.flow import Flow
+from hopmeter.analysis.reading import flows
+from hopmeter.analysis.run_results import Row
+from hopmeter.store.disk import StoreError
+from hopmeter.store.samples import NONE_NS, Samples
+
+Numbers = NDArray[np.float64]
+OnDamage = Callable[[StoreError], None]
+"""Handles a trial whose samples cannot be read."""
+
+
+def _ignore(_: StoreError) -> None:
+    """The report warns of damaged samples (environment_rules.damaged_samples)."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One good trial."""
+
+    number: int
+    latency_us: Numbers
+    """The samples of the latency that the row is ranked by, of all flows."""
+    due_s: Numbers
+    """When each message of the first flow was due, in seconds after the first one."""
+    took_us: Numbers
+    """The latency of each of these messages."""
+    hops_us: tuple[tuple[Numbers, ...], ...]
+    """The samples of each hop, in one array or more."""
+
+
+@lru_cache(maxsize=64)
+def trials(row: Row) -> list[Trial]:
+    """The good trials of a row, but for those whose samples are damaged."""
+    return [_trial(row, number, found) for number, found in _read(row)]
+
+
+def _read(row: Row, on_damage: OnDamage = _ignore) -> Iterator[tuple[int, list[Flow]]]:
+    for trial in row.trials:
+        if trial["good"] and trial.get("samples"):
+            try:
+                found = list(flows(row.cell, Samples(row.run.folder / trial["samples"])))
+            except StoreError as damaged:
+                on_damage(damaged)
+                continue
+            yield trial["trial"], found
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """The messages of one flow of one good trial that reached every receiver, untrimmed."""
+
+    trial: int
+    flow: int
+    seq: NDArray[np.int64]
+    start_ns: NDArray[np.int64]
+    """When each was due on the monotonic clock; when it was sent if the pace has no schedule."""
+    took_ns: NDArray[np.int64]
+
+
+def delivered_messages(row: Row, on_damage: OnDamage) -> Iterator[Delivered]:
+    """Every message with the latency that the row is ranked by."""
+    for trial, found in _read(row, on_damage):
+        for number, flow in enumerate(found):
+            start, done = _ends(row, flow)
+            seq = np.flatnonzero((start != NONE_NS) & (done != NONE_NS))
+            yield Delivered(trial, number, seq, start[seq], done[seq] - start[seq])
+
+
+def _ends(row: Row, flow: Flow) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+<<<<<<< HEAD:hopmeter/report/samples.py
+    """By message, from when to when the figure goes that the row is ranked by."""
+    return flow.intended_times if row.headline == "response" else flow.send_times, flow.completion_times
+=======
+    """By message, the start and the end of the latency that the row is ranked by."""
+    return flow.intended if row.headline == "response" else flow.sent, flow.done
+>>>>>>> c0c10c9 (The report as data: one section type, one template; what reads samples or compares rows is in analysis; plain words):hopmeter/analysis/message_samples.py
+
+
+def _trial(row: Row, number: int, found: list[Flow]) -> Trial:
+    pieces = [piece for flow in found for piece in latencies(flow).get(row.headline, [])]
+    due, took = _course(row, found[0])
+    hops = [_hops(flow) for flow in found] if row.cell.axes.relays else []
+    return Trial(
+        number,
+        np.concatenate(pieces) / 1e3 if pieces else np.empty(0),
+        due,
+        took,
+        tuple(
+            tuple(arrays for flow in hops for arrays in flow[hop]) for hop in range(row.cell.axes.hops if hops else 0)
+        ),
+    )
+
+
+def _course(row: Row, flow: Flow) -> tuple[Numbers, Numbers]:
+    (start, done), due = _ends(row, flow), flow.intended_times
+    known = (start != NONE_NS) & (done != NONE_NS) & (due != NONE_NS)
+    if not known.any():
+        return np.empty(0), np.empty(0)
+    return (due[known] - due[known].min()) / 1e9, (done[known] - start[known]) / 1e3
+
+
+def _hops(flow: Flow) -> list[list[Numbers]]:
+    """The last hop has as many arrays as there are sinks."""
+    out = trim(flow.messages)
+    cut = slice(out, flow.messages - out)
+    found: list[list[Numbers]] = [[] for _ in range(flow.cell.axes.hops)]
+    for place, (arrived, left) in enumerate(flow.hops()):
+        found[min(place, flow.cell.axes.hops - 1)].append(minus(arrived[cut], left[cut]) / 1e3)
+    return found

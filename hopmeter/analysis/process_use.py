@@ -1,0 +1,152 @@
+"""What each process of a cell used: the median of its trials, the least and the most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hopmeter.analysis.run_results import Row
+from hopmeter.store.processes import rows as of_trial
+
+SEVERAL = 4
+"""More processes of one role than this share a row of the table."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """One statistic over the trials: the median of them, the least and the most."""
+
+    middle: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process of a cell, or several of one role together; docs/metrics.md explains each statistic."""
+
+    name: str
+    roles: str
+    language: str
+    statistics: Mapping[str, Spread]
+
+    def __getitem__(self, statistic: str) -> Spread | None:
+        return self.statistics.get(statistic)
+
+    def as_json(self) -> dict[str, Any]:
+        """Each statistic with its ends."""
+        found: dict[str, Any] = {"process": self.name, "roles": self.roles, "language": self.language}
+        for name in NAMES:
+            each = self[name]
+            ends = (each.middle, each.low, each.high) if each else (None, None, None)
+            found |= {f"{name}{end}": value for end, value in zip(("", "_low", "_high"), ends, strict=True)}
+        return found
+
+
+NAMES = (
+    *("cpu_percent", "user_percent", "system_percent", "spun_percent", "sampled_percent", "cpu_us_per_message"),
+    *("voluntary_switches_per_message", "involuntary_switches_per_message"),
+    *("minor_faults_per_message", "major_faults_per_message", "rss_peak_mb", "shared_mapped_mb"),
+)
+
+
+def sampled_percent(row: Row, role: str) -> float | None:
+    """The mean of all CPU samples of the processes of one role."""
+    trials = [trial for trial in row.trials if trial["good"]]
+    samples = [each["percent"] for trial in trials for each in _samples(row, trial) if each["role"] == role]
+    return fmean(samples) if samples else None
+
+
+def mapped_mb(row: Row) -> float | None:
+    """The most shared memory that a process of a row mapped, in 10⁶ bytes; None if unknown."""
+    return max((found.high for each in processes(row) if (found := each["shared_mapped_mb"])), default=None)
+
+
+@lru_cache(maxsize=1024)
+def processes(row: Row) -> tuple[Process, ...]:
+    """Every process of a row's good trials."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    for trial in row.trials:
+        sampled = _sampled(row, trial) if trial["good"] else {}
+        for each in of_trial(trial) if trial["good"] else ():
+            each["sampled_percent"] = sampled.get(each["pid"])
+            found.setdefault(each["process"], []).append(each)
+    return tuple(_process(found[number]) for number in sorted(found))
+
+
+def _sampled(row: Row, trial: Mapping[str, Any]) -> dict[int, float]:
+    """The mean of each process's samples, by its number."""
+    percents: dict[int, list[float]] = {}
+    for each in _samples(row, trial):
+        percents.setdefault(each["pid"], []).append(each["percent"])
+    return {pid: fmean(each) for pid, each in percents.items()}
+
+
+def _samples(row: Row, trial: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Empty if CPU was not sampled, or the samples are damaged."""
+    path: Path = row.run.folder / "cpu" / f"{row.id}-{trial['trial']}.parquet"
+    try:
+        return pq.read_table(path).to_pylist() if path.exists() else []
+    except (OSError, pa.ArrowException):
+        return []
+
+
+def _process(trials: Sequence[dict[str, Any]]) -> Process:
+    first = trials[0]
+    return Process(
+        first["name"], first["roles"], first["language"] or "", _spreads([_statistics(each) for each in trials])
+    )
+
+
+def _statistics(used: dict[str, Any]) -> dict[str, float | None]:
+    """The statistics of one process of one trial. `cpu` excludes the time that a source spun to be punctual."""
+    messages, seconds = used["messages"], used["interval_s"]
+    user, system, spun = used["user_us"] or 0, used["system_us"] or 0, used["spun_us"]
+    cpu = max(0.0, user + system - spun)
+    shares = {"cpu_percent": cpu, "user_percent": user, "system_percent": system, "spun_percent": spun or None}
+    counts = ("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults")
+    return {
+        **{name: _over(us, seconds and seconds * 1e4) for name, us in shares.items()},
+        "sampled_percent": used["sampled_percent"],
+        "cpu_us_per_message": _over(cpu, messages),
+        **{f"{name}_per_message": _over(used[name], messages) for name in counts},
+        **{name: used[name] for name in ("rss_peak_mb", "shared_mapped_mb")},
+    }
+
+
+def _over(value: float | None, whole: float | None) -> float | None:
+    return None if value is None or not whole else value / whole
+
+
+def _spreads(each: Sequence[Mapping[str, float | None]]) -> dict[str, Spread]:
+    found = {name: [known for one in each if (known := one[name]) is not None] for name in NAMES}
+    return {name: Spread(median(known), min(known), max(known)) for name, known in found.items() if known}
+
+
+def merge_roles(processes: Sequence[Process]) -> Iterator[Process]:
+    """Merges the processes of one role into one if there are many, at the position of the first."""
+    alike: dict[tuple[str, str], list[Process]] = {}
+    for each in processes:
+        alike.setdefault((each.roles, each.language), []).append(each)
+    for (role, language), found in alike.items():
+        if len(found) > SEVERAL:
+            yield Process(f"{len(found)} {role}s, each", role, language, _merge(found))
+        else:
+            yield from found
+
+
+def _merge(processes: Sequence[Process]) -> dict[str, Spread]:
+    """The median of all; the ends are the least and the most of any."""
+    known = {name: [found for each in processes if (found := each[name])] for name in NAMES}
+    return {
+        name: Spread(median(one.middle for one in each), min(one.low for one in each), max(one.high for one in each))
+        for name, each in known.items()
+        if each
+    }

@@ -1,0 +1,50 @@
+"""The page of what `hopmeter listen`, `publish` and `ask` measured: a section for each participant's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hopmeter.analysis.run_results import Run
+from hopmeter.report import environment, formatting
+from hopmeter.report.by_hand import objects, server_calls
+from hopmeter.report.by_hand.folder import participant, read
+from hopmeter.report.run_page import start_time
+from hopmeter.report.section import Page, Section
+
+SECTIONS = {"listener": objects.section, "publisher": objects.section, "asker": server_calls.section}
+CAUTION = (
+    "One trial that you started: its messages resemble each other more than those of two trials, so a difference "
+    "between rows is settled only if it comes back the next time."
+)
+TRANSIENT = ("Load before the run", "Stolen since boot, %")
+"""Facts of a machine that change from one minute to the next."""
+
+
+def page(folders: Sequence[Path]) -> Page:
+    """Raises StoreError if a log is damaged, and UsageError if it is empty."""
+    runs = [read(folder) for folder in folders]
+    sections = [section(run, number) for number, run in enumerate(runs, 1)]
+    times = formatting.distinct(start_time(run) for run in runs)
+    parts = _machines(runs)
+    facts = [environment.fact_section("", parts)] if parts else []
+    question = _question({participant(folder) for folder in folders})
+    return Page("hopmeter: by hand", question, [CAUTION], ["by hand", *times], [*sections, *facts])
+
+
+def section(run: Run, number: int) -> Section:
+    """The section of one participant; figures are named by its number."""
+    return SECTIONS[participant(run.folder)](run, number)
+
+
+def _question(participants: set[str]) -> str:
+    if "asker" not in participants:
+        return "What does an object cost, measured by hand?"
+    return "What do servers cost, measured by hand?" if participants == {"asker"} else "What was measured by hand?"
+
+
+def _machines(runs: Sequence[Run]) -> list[tuple[str, environment.Facts]]:
+    """The machine of each participant; once if all are the same."""
+    known = [(run.folder.name, environment.machine(run)) for run in runs if run.part("machine")]
+    alike = {str([fact for fact in facts if fact[0] not in TRANSIENT]) for _, facts in known}
+    return [("Machine", known[0][1])] if len(alike) == 1 else [(f"Machine of {name}", facts) for name, facts in known]

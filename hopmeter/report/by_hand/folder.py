@@ -1,0 +1,145 @@
+"""Folders of `hopmeter listen`, `publish` and `ask`: a CSV with the columns of the study, and `by-hand.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from hopmeter.analysis.distributions import notch
+from hopmeter.analysis.percentiles import summary
+from hopmeter.analysis.run_results import Row, Run
+from hopmeter.errors import UsageError
+from hopmeter.model.cell import Cell
+from hopmeter.report import codec_rows, environment, formatting
+from hopmeter.report.drawing import Figure, Style
+from hopmeter.report.figures import codec_boxes
+from hopmeter.report.section import Column, Line, Note, Section, Value, notes, table
+from hopmeter.store.disk import StoreError
+from hopmeter.store.run_folder import BY_HAND
+from hopmeter.system.input_files import read_text
+from hopmeter.system.untrusted_json import parse
+
+LOGS = {"listener": "listener.csv", "publisher": "publisher.csv", "asker": "asker.csv"}
+CAPTION = (
+    "Box: the middle half of the messages. Notch: about the 95 % interval of the median, as if messages were "
+    "independent. Whiskers: messages within 1.5 box lengths. Dots: some of the messages beyond, always the last one."
+)
+UNRESOLVED = "A percentile is not shown if fewer than ten messages are slower."
+STATISTICS = {"p50": "p50, µs", "p90": "p90, µs", "p99": "p99, µs", "max": "Longest, µs", "mean": "Mean, µs"}
+Delays = NDArray[np.int64]
+"""Of each message, in nanoseconds, in the order of the log."""
+Names = tuple[str, str]
+"""The first two columns of a row: middleware and plugin, or server and transport."""
+
+
+def are_by_hand(folders: Sequence[Path]) -> bool:
+    """Whether these were measured by hand; UsageError if only some were."""
+    found = [participant(folder) != "" for folder in folders]
+    if any(found) and not all(found):
+        raise UsageError("a report cannot mix runs with what was measured by hand", "give each a report of its own")
+    return any(found)
+
+
+def participant(folder: Path) -> str:
+    """`listener`, `publisher` or `asker`; empty for other folders."""
+    if (folder / "run.json").exists():
+        return ""
+    return next((name for name, log in LOGS.items() if (folder / log).exists()), "")
+
+
+def read(folder: Path) -> Run:
+    """The folder, without rows yet. Raises StoreError if `by-hand.json` is damaged."""
+    return Run(folder, _about(folder), [])
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    try:
+        about = parse(read_text(folder / BY_HAND))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as cause:
+        raise StoreError(
+            f"{folder / BY_HAND} is damaged: {cause}", "remove it, and the report is made without it"
+        ) from cause
+    return about if isinstance(about, dict) else {}
+
+
+def delays(log: Path, names: Names) -> dict[Names, Delays]:
+    """By the values of two columns of a log, in its order. Raises StoreError if it is damaged, UsageError if empty."""
+    texts: dict[str, Any] = dict.fromkeys(names, pl.String)
+    try:
+        rows = pl.read_csv(log, schema_overrides={"delay": pl.Float64, **texts})
+        rows = rows.drop_nulls("delay").with_columns(pl.col(*names).fill_null(""))
+        parts = rows.partition_by(*names, as_dict=True, maintain_order=True)
+        found = {key: (part["delay"] * 1e9).round().cast(pl.Int64).to_numpy() for key, part in parts.items()}
+    except (OSError, pl.exceptions.PolarsError) as cause:
+        raise StoreError(f"{log} is damaged: {cause}", "take it from a copy, or measure again") from cause
+    if not found:
+        raise UsageError(f"{log} holds no message", "measure again, and wait for the first messages")
+    return {(str(first), str(second)): each for (first, second), each in found.items()}
+
+
+def row(run: Run, transport: str, codec: str, pattern: str, known: Delays) -> Row:
+    """A row with the statistics of these messages, so that the figures of runs can draw it."""
+    same: dict[str, Any] = {"placement": "process", "wait": "block", "cores": "free", "sinks": 1}
+    bare: dict[str, Any] = {"payload": "array", "payload_bytes": 0, "touch": "none", "pace": "open", "relays": 0}
+    names: dict[str, Any] = {"id": f"{transport}-{codec}", "transport": transport, "language": "python", "codec": codec}
+    cell = Cell.of(**names, **same, **bare, pattern=pattern, rate_hz=run.about.get("rate"))
+    low, high = notch(known / 1000)
+    ends = {"response_p50_low_us": low, "response_p50_high_us": high}
+    return Row(run, cell, {"status": "ok", **summary("response", [[known]]), **ends})
+
+
+def line(names: Names, one: Row, more: Sequence[Value]) -> Line:
+    """A row of the table: names, statistics, and what else its participant knows."""
+    return Line(
+        [*(Value(name, sort=name) for name in names), *(number(one.latency(each)) for each in STATISTICS), *more]
+    )
+
+
+def number(value: float | None) -> Value:
+    """A statistic of a table."""
+    return Value(formatting.number(value), sort=value)
+
+
+def count(value: float | None) -> Value:
+    """A whole number of a table."""
+    return Value(formatting.count(value), sort=value)
+
+
+def section(
+    run: Run,
+    title: str,
+    details: str,
+    caption: str,
+    heads: tuple[Names, Sequence[str]],
+    lines: Sequence[Line],
+    figures: Sequence[Figure | None],
+    warnings: Sequence[str],
+) -> Section:
+    """The section of one participant."""
+    (first, second), more = heads
+    columns = [Column(first, "name", heads=True), Column(second)]
+    columns += [Column(head, "number") for head in (*STATISTICS.values(), *more)]
+    return Section(
+        title,
+        sentences=[": ".join(notes(run.folder.name, details))],
+        tables=[table(title, columns, lines, f"{caption} {UNRESOLVED}", "ranking")],
+        notes=[Note(text) for text in warnings],
+        figures=[figure for figure in figures if figure],
+        commands=[environment.command(run)] if run.about.get("command") else [],
+    )
+
+
+def box_figure(run: Run, name: str, title: str, caption: str, boxes: Sequence[codec_rows.PlacedBox]) -> Figure | None:
+    """Notched boxes; None if there are none."""
+    if not boxes:
+        return None
+    medians = ", ".join(f"{each.name} {formatting.microseconds(each.box.p50)}" for each in boxes)
+    chart = codec_boxes.chart(boxes, Style.of([run]))
+    return Figure(name, title, f"{caption} {CAPTION}", chart, f"Medians: {medians}")

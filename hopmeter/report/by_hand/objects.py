@@ -1,0 +1,69 @@
+"""`hopmeter listen` and `publish`: objects of frameworks, in the boxes of their study."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hopmeter.analysis.distributions import box
+from hopmeter.analysis.run_results import Run
+from hopmeter.report import codec_rows, formatting
+from hopmeter.report.by_hand.folder import LOGS, box_figure, count, delays, line, participant, row
+from hopmeter.report.by_hand.folder import section as hand_section
+from hopmeter.report.section import Section, Value
+
+MEANING = {
+    "listener": "Each message: the time from before its object is encoded to after it is decoded at the receiver.",
+    "publisher": "Each message: the time that the sender takes to encode it and to hand it over.",
+}
+Outcome = dict[str, Any]
+"""What `by-hand.json` has on a pair of middleware and plugin."""
+
+
+def section(run: Run, number: int) -> Section:
+    """The section of a listener or a publisher."""
+    end = participant(run.folder)
+    found = delays(run.folder / LOGS[end], ("middleware", "plugin"))
+    run.rows = [row(run, *names, "pubsub", known) for names, known in found.items()]
+    outcomes = _outcomes(run)
+    lines = [
+        line(names, one, _counts(len(known), outcomes.get(names)))
+        for (names, known), one in zip(found.items(), run.rows, strict=True)
+    ]
+    boxes = [(one, each) for one, known in zip(run.rows, found.values(), strict=True) if (each := box(known / 1000))]
+    placed = codec_rows.place_boxes(boxes)
+    figure = box_figure(run, f"across-by-hand-{number}", "Plugin by plugin", MEANING[end], placed)
+    heads = (("Middleware", "Plugin"), ("Messages", *(("Lost", "Wrong") if outcomes else ())))
+    return hand_section(run, _title(run, end), "", MEANING[end], heads, lines, [figure], _warnings(outcomes))
+
+
+def _title(run: Run, end: str) -> str:
+    """`Listener: object 200×200 at 100 Hz`."""
+    width, height, rate = (run.about.get(name) for name in ("width", "height", "rate"))
+    conditions = f": object {width}×{height} at {formatting.rate(rate)}" if width and height and rate else ""
+    return f"{end.capitalize()}{conditions}"
+
+
+def _outcomes(run: Run) -> dict[tuple[str, str], Outcome]:
+    """The outcome of each pair; empty for folders of older versions."""
+    recorded = run.about.get("outcomes")
+    known = [each for each in recorded if isinstance(each, dict)] if isinstance(recorded, list) else []
+    return {(str(each.get("middleware")), str(each.get("plugin"))): each for each in known}
+
+
+def _counts(many: int, outcome: Outcome | None) -> list[Value]:
+    """Messages, and if known the lost and the wrong ones."""
+    if outcome is None:
+        return [count(many)]
+    sent, received = outcome.get("sent"), outcome.get("received")
+    lost = None if sent is None or received is None else max(0, sent - received)
+    return [count(many), count(lost), count(outcome.get("wrong"))]
+
+
+def _warnings(outcomes: dict[tuple[str, str], Outcome]) -> list[str]:
+    """Once for each reason: what arrived wrong, failed or was not measured, and how well two clocks agree."""
+    reasons: dict[str, list[str]] = {}
+    for (middleware, plugin), each in outcomes.items():
+        wrong = f"{formatting.plural(each['wrong'], 'message')} arrived with wrong content" if each.get("wrong") else ""
+        for text in filter(None, (wrong, each.get("reason"), each.get("clocks"))):
+            reasons.setdefault(str(text), []).append(f"{plugin} over {middleware}")
+    return [f"{formatting.listed(pairs)}: {reason}" for reason, pairs in reasons.items()]

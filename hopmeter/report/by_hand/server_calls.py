@@ -1,0 +1,112 @@
+"""`hopmeter ask`: servers together and one by one, and the time beyond their requested work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hopmeter.analysis.distributions import box
+from hopmeter.analysis.run_results import Row, Run
+from hopmeter.report import formatting
+from hopmeter.report.by_hand.folder import LOGS, Delays, Names, box_figure, count, delays, line, number, row
+from hopmeter.report.by_hand.folder import section as hand_section
+from hopmeter.report.codec_rows import PlacedBox
+from hopmeter.report.section import Section, Value
+
+ALL = "all of them"
+"""Instead of a transport, for all servers of a frame; the name of a transport has no spaces."""
+TOTAL = "Each frame: the time until its reply is received and decoded, and until all replies are."
+BEYOND = "The same times less the requested work: what sending, waking and waiting takes."
+MEANING = f"{TOTAL} Beyond the work: the mean less the requested work."
+Found = dict[Names, Delays]
+
+
+@dataclass(frozen=True)
+class ServerBox(PlacedBox):
+    """One server, or all of them; its name is in place of the codec."""
+
+    @property
+    def name(self) -> str:
+        """`left over zeromq`, `all at once`."""
+        return self.codec if self.series == ALL else super().name
+
+
+def section(run: Run, figure_number: int) -> Section:
+    """The section of a client."""
+    found = delays(run.folder / LOGS["asker"], ("server", "transport"))
+    works = _works_ns(run, found)
+    run.rows = [_row(run, names, known) for names, known in found.items()]
+    lines = [line(names, one, _more(one, works.get(names))) for names, one in zip(found, run.rows, strict=True)]
+    beyond = {names: known - round(works[names]) for names, known in found.items() if names in works}
+    figures = [
+        box_figure(run, f"across-asked-{figure_number}", "Server by server", TOTAL, _place(run, found)),
+        box_figure(
+            run,
+            f"across-asked-over-{figure_number}",
+            "Beyond the work",
+            BEYOND,
+            _place(run, beyond if any(works.values()) else {}),
+        ),
+    ]
+    heads = (("Server", "Transport"), ("Std, µs", "Beyond the work, µs", "Frames"))
+    return hand_section(run, _title(run), _details(run), MEANING, heads, lines, figures, _warnings(run))
+
+
+def _row(run: Run, names: Names, known: Delays) -> Row:
+    return row(run, names[1] or ALL, names[0], "scatter", known)
+
+
+def _title(run: Run) -> str:
+    """`Servers: frames of 640×480, called at once by 2 threads, coef 10`."""
+    about = run.about
+    parts = []
+    if about.get("width") and about.get("height"):
+        parts.append(f"frames of {about['width']}×{about['height']}")
+    if "in_turn" in about:
+        parts.append("called one after the other" if about["in_turn"] else "called at once")
+    if (many := about.get("threads") or 1) > 1:
+        parts.append(f"{many} threads")
+    if (coef := about.get("coef") or 1) != 1:
+        parts.append(f"coef {coef:g}")
+    return f"Servers: {', '.join(parts)}" if parts else "Servers"
+
+
+def _works_ns(run: Run, found: Found) -> dict[Names, float]:
+    """The duration of the requested work of each row, if known: the first row of the log is all servers together."""
+    ideal, works = run.about.get("ideal_ns"), run.about.get("works_ns")
+    if ideal is None or not isinstance(works, list) or len(works) != len(found) - 1:
+        return {}
+    return dict(zip(found, (float(ideal), *map(float, works)), strict=True))
+
+
+def _more(one: Row, work_ns: float | None) -> list[Value]:
+    mean = one.latency("mean")
+    beyond = None if work_ns is None or mean is None else mean - work_ns / 1000
+    return [number(one.latency("std")), number(beyond), count(one["response_count"])]
+
+
+def _details(run: Run) -> str:
+    """The work of servers for a frame, and where frames come from."""
+    servers = [each for each in run.about.get("servers") or [] if isinstance(each, dict)]
+    works = formatting.listed([f"{each.get('name')} {each.get('work')}" for each in servers])
+    pictures = run.text("pictures")
+    return "; ".join(filter(None, (f"work: {works}" if works else "", f"frames of {pictures}" if pictures else "")))
+
+
+def _warnings(run: Run) -> list[str]:
+    about = run.about
+    found = (
+        f"{about.get('wrong')} replies differed from the frame that was sent." if about.get("wrong") else "",
+        f"It ended with: {about['failure']}" if about.get("failure") else "",
+        "Interrupted: fewer frames than requested." if about.get("interrupted") else "",
+    )
+    return [each for each in found if each]
+
+
+def _place(run: Run, found: Found) -> list[PlacedBox]:
+    """All together, then the servers in their order, with a gap between."""
+    placed: list[PlacedBox] = []
+    for place, (names, known) in enumerate(found.items()):
+        if each := box(known / 1000):
+            one = _row(run, names, known)
+            placed.append(ServerBox(one, each, names[0], names[1] or ALL, place + (0.5 if place else 0.0)))
+    return placed

@@ -1,0 +1,91 @@
+"""The conditions of a group in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hopmeter.analysis.groups import CONDITIONS, USUAL, Group
+from hopmeter.images import parse_source
+from hopmeter.model.paces import PACES, PaceName
+from hopmeter.report import formatting
+
+IN_TITLE = {"payload", "payload_bytes", "rate_hz", "pace", "relays", "sinks", "pairs"}
+
+
+def title(group: Group) -> str:
+    """What sets this group apart: `64 B at 1 000 Hz, 20 relays`."""
+    words = _words(group.conditions)
+    first = f"{words['payload']} {_pace(group.conditions)}"
+    counts = formatting.distinct(words[key] for key in ("relays", "sinks", "pairs"))
+    varied = formatting.distinct(words[key] for key in group.varied if key not in IN_TITLE)
+    return ", ".join([first, *counts, *varied, *filter(None, [group.machine])])
+
+
+def chips(group: Group) -> list[str]:
+    """The conditions that the title leaves out, a word or two each."""
+    words = _words(group.conditions)
+    return formatting.distinct(words[key] for key in CONDITIONS if key not in IN_TITLE | set(group.varied))
+
+
+def describe(group: Group, *except_for: str) -> str:
+    """All conditions but some."""
+    left_out = {*except_for, "payload_bytes", "rate_hz", "pace"}
+    if "payload_bytes" in except_for:
+        left_out.add("payload")
+    pace = [] if "rate_hz" in except_for else [_pace(group.conditions)]
+    words = _words(group.conditions)
+    return ", ".join(
+        formatting.distinct([*(words[key] for key in CONDITIONS if key not in left_out), *pace, group.machine])
+    )
+
+
+def _words(conditions: Mapping[str, Any]) -> dict[str, str]:
+    """Each condition in words; empty if it is the usual one."""
+    return {key: _word(key, conditions) for key in CONDITIONS}
+
+
+def _word(key: str, conditions: Mapping[str, Any]) -> str:
+    value = conditions[key]
+    if value is None or USUAL.get(key) == value:
+        return ""
+    word = WORDS.get(key)
+    return word(value, conditions) if word else f"{key} {value}"
+
+
+def _payload(value: Any, conditions: Mapping[str, Any]) -> str:
+    size = formatting.payload_bytes(conditions["payload_bytes"] or 0)
+    kind, _, shape = str(value).partition(":")
+    shape = shape if kind == "file" or parse_source(str(value)) else shape.replace("x", "×")
+    named = {"bytes": "", "timing": "timing message"}.get(kind, " ".join(formatting.distinct([kind, shape])))
+    return ", ".join(formatting.distinct([named, size if conditions["payload_bytes"] or not named else ""]))
+
+
+CORES = {
+    "same": "one core",
+    "cross": "across cores",
+    "sibling": "sibling threads of one core",
+    "free": "not pinned",
+}
+PLACEMENTS = {"thread": "threads of one process", "process": "one process each"}
+WORDS: dict[str, Callable[[Any, Mapping[str, Any]], str]] = {
+    "pattern": lambda value, _: str(value),
+    "placement": lambda value, _: PLACEMENTS.get(value, str(value)),
+    "wait": lambda value, _: f"wait {value}",
+    "cores": lambda value, _: CORES.get(str(value), f"cores {value}"),
+    "payload": _payload,
+    "touch": lambda value, _: f"touch {value}",
+    "relays": lambda value, _: formatting.plural(value, "relay"),
+    "sinks": lambda value, others: formatting.plural(value, "server" if others["pattern"] == "scatter" else "sink"),
+    "dispatch": lambda *_: "requests one after the other",
+    "pairs": lambda value, _: formatting.plural(value, "pair"),
+    "heap": lambda *_: "freed memory left to the C library",
+    "fifo": lambda value, _: f"SCHED_FIFO {value}",
+    "mlock": lambda *_: "memory locked",
+    "no_idle_states": lambda *_: "no idle states",
+}
+
+
+def _pace(conditions: Mapping[str, Any]) -> str:
+    name: PaceName = conditions["pace"] or "open"
+    return PACES[name].described(name, formatting.rate(conditions["rate_hz"]))

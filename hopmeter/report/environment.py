@@ -1,0 +1,181 @@
+"""The sections on the environment: how to repeat the run, the machine, versions and the instrument's own cost."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hopmeter.analysis.process_use import mapped_mb
+from hopmeter.analysis.run_results import Run
+from hopmeter.images.decoded import describe
+from hopmeter.report import formatting
+from hopmeter.report.section import Section
+
+Facts = list[tuple[str, str]]
+
+COUNTED = re.compile(r" for \d+ of \d+ frames received")
+"""A number that differs in every cell; a warning says if frames took another way."""
+
+MACHINE = (
+    ("cpu_model", "Processor"),
+    ("architecture", "Architecture"),
+    ("cores", "Cores"),
+    ("smt", "SMT"),
+    ("virtualisation", "Virtual machine"),
+    ("distribution", "System"),
+    ("kernel", "Kernel"),
+    ("preemption", "Preemption"),
+    ("governor", "Governor"),
+    ("turbo", "Turbo"),
+    ("idle_driver", "Idle driver"),
+    ("idle_exit_us", "Deepest idle exit, µs"),
+    ("halt_poll_us", "Guest polls before halting, µs"),
+    ("isolated_cores", "Isolated cores"),
+    ("clock_source", "Clock source"),
+    ("thp", "Huge pages"),
+    ("autogroup", "Cores shared by session"),
+    ("container", "Container"),
+    ("cgroup_cpus", "CPU quota"),
+    ("load", "Load before the run"),
+    ("steal_percent", "Stolen since boot, %"),
+)
+"""The most important facts; run.json has the rest."""
+
+
+def machine(run: Run) -> Facts:
+    """The known facts of the machine."""
+    known = run.part("machine")
+    return [(name, str(known[key])) for key, name in MACHINE if known.get(key) not in (None, "", "unknown")]
+
+
+def noise(run: Run) -> Facts:
+    """How long and how often each core was taken from a spinning thread before the run."""
+    return [
+        (
+            f"Core {core['core']}",
+            f"interrupted for up to {formatting.microseconds(core['longest_us'])}, "
+            f"{formatting.number(core['gaps_per_s'])} times a second for over 10{formatting.THIN}µs",
+        )
+        for core in run.part("noise").get("cores", [])
+    ]
+
+
+def versions(runs: Sequence[Run]) -> Facts:
+    """hopmeter and every library that took part."""
+    own = [("hopmeter", version) for version in formatting.distinct(run.text("hopmeter") for run in runs)]
+    rows = [row for run in runs for row in run.measured if row["library_version"]]
+    return own + sorted({(formatting.row_name(row), str(row["library_version"])) for row in rows})
+
+
+def paths(runs: Sequence[Run]) -> Facts:
+    """The way that messages took, as the transports state it (device, memory, rmw), and the mapped shared memory."""
+    taken: dict[str, dict[str, list[str]]] = {}
+    mapped: dict[str, float] = {}
+    for row in (row for run in runs for row in run.measured if row["path"]):
+        way = COUNTED.sub("", str(row["path"])) + (f" [{row['profile']}]" if row["profile"] else "")
+        name = formatting.row_name(row)
+        taken.setdefault(name, {}).setdefault(way, []).append(row.run.name)
+        mapped[name] = max(mapped.get(name, 0.0), mapped_mb(row) or 0.0)
+    return [(name, "; ".join([*_of_runs(ways), *_mapped(mapped[name])])) for name, ways in sorted(taken.items())]
+
+
+def _of_runs(ways: Mapping[str, Sequence[str]]) -> list[str]:
+    """Each way, with its runs if others took another one: runs of ROS 2 may differ only in the rmw."""
+    every = {name for names in ways.values() for name in names}
+    return [
+        way if set(names) == every else f"{way} (in {formatting.listed(formatting.distinct(names))})"
+        for way, names in ways.items()
+    ]
+
+
+def _mapped(most_mb: float) -> list[str]:
+    return [f"a process maps up to {formatting.payload_bytes(most_mb * 1e6)} of shared memory"] if most_mb else []
+
+
+def payload_files(runs: Sequence[Run]) -> Facts:
+    """Image and video files whose pixels were sent, and how they were decoded."""
+    found = [(payload, describe(about)) for run in runs for payload, about in run.part("pictures").items()]
+    return list(dict.fromkeys(found))
+
+
+def builds(run: Run) -> Facts:
+    """Compilers and flags of the nodes; nodes with the same ones share a line."""
+    alike: dict[str, list[str]] = {}
+    for name, how in run.part("builds").items():
+        alike.setdefault(str(how), []).append(name)
+    return [(formatting.listed(names), how) for how, names in alike.items()]
+
+
+def instrument(run: Run) -> Facts:
+    """The cost of the instrument itself, which is part of every latency."""
+    own = run.part("instrument")
+    named = (
+        ("clock_ns", "Reading the clock", "ns"),
+        ("clock_step_ns", "Smallest step of the clock", "ns"),
+        ("message_ns", "Recording a message", "ns"),
+        ("copy_bytes_per_ns", "Copying by one core", "GB/s"),
+    )
+    facts = [
+        (name, f"{formatting.number(own[key])}{formatting.THIN}{unit}")
+        for key, name, unit in named
+        if own.get(key) is not None
+    ]
+    for column, name in (("pacing_error_p50_us", "Pacing error, median"), ("pacing_error_p99_us", "Pacing error, p99")):
+        ends = _ends(row[column] for row in run.measured if row.ok)
+        if ends:
+            facts.append((name, ends))
+    return facts
+
+
+def _ends(values: Iterable[Any]) -> str:
+    """The least and the greatest of all cells."""
+    known = sorted(value for value in values if value is not None)
+    if not known:
+        return ""
+    if known[0] == known[-1]:
+        return formatting.microseconds(known[0])
+    return f"{formatting.number(known[0])} to {formatting.microseconds(known[-1])} over the cells"
+
+
+def section(runs: Sequence[Run]) -> Section:
+    """Machine, versions and instrument."""
+    parts: list[tuple[str, Facts]] = []
+    for run in runs:
+        parts += [
+            ("Machine" if len(runs) == 1 else f"Machine of {run.name}", machine(run)),
+            ("Noise before the run", noise(run)),
+            ("Cost of the instrument", instrument(run)),
+            ("Compilers of the nodes", builds(run)),
+        ]
+    parts += [("Versions", versions(runs)), ("Paths of the messages", paths(runs))]
+    parts += [("Files sent as payloads", payload_files(runs))]
+    return fact_section("Machine, versions, instrument", [each for each in parts if each[1]])
+
+
+def fact_section(title: str, parts: Sequence[tuple[str, Facts]]) -> Section:
+    """Lists of facts side by side."""
+    return Section(title, parts=[Section(name, terms=facts) for name, facts in parts], id="machine", style="facts")
+
+
+def repeat_section(runs: Sequence[Run]) -> Section:
+    """The exact commands that repeat the runs."""
+    return Section("Repeat the run", commands=[command(run) for run in runs], id="repeat")
+
+
+def command(run: Run) -> str:
+    """The command of the run with its seed, so that the order of trials is the same too."""
+    recorded = run.about.get("command")
+    words = list(map(str, recorded)) if isinstance(recorded, list) else ["hopmeter", "run", run.text("scenario_name")]
+    has_seed = any(word == "--seed" or word.startswith("--seed=") for word in words)
+    seed = ["--seed", run.text("seed")] if run.text("seed") and not has_seed else []
+    return shlex.join([*_without_out(words), *seed])
+
+
+def _without_out(words: list[str]) -> list[str]:
+    """The folder of the first run exists already."""
+    before = ["", *words]
+    return [
+        word for word, previous in zip(words, before, strict=False) if "--out" not in (word.split("=")[0], previous)
+    ]

@@ -1,0 +1,144 @@
+"""Latency against CPU: fast is often expensive, and no row is better in both than those on the Pareto front."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from hopmeter.analysis.groups import Group
+from hopmeter.analysis.ranking import bounds
+from hopmeter.analysis.run_results import Row
+from hopmeter.report import formatting, theme
+from hopmeter.report.drawing import PLAIN, Figure, Style, fit_legend, frame, log_axis, span, table
+from hopmeter.report.label_placement import Label, Plot, place
+
+ORDER = 50
+HEIGHT = 260
+MOST = 40
+"""With more rows, only those on the front have names."""
+CAPTION = "All processes together, user and system time. No row is both faster and cheaper than one on the dashed line."
+
+
+def draw(group: Group, style: Style) -> Figure | None:
+    """One dot for each row: to the left is cheap, below is fast."""
+    rows = [row for row in group.measured if (row["cpu_us_per_message"] or 0) > 0]
+    x = span((row["cpu_us_per_message"] for row in rows), margin=1.6)
+    y = span((value for row in rows for value in (row.p50, *(bounds(row) or ()))), margin=1.4)
+    if len(rows) < 2 or x is None or y is None:
+        return None
+    best = front(rows)
+    plot = Plot(x, y, theme.WIDTH - 60, HEIGHT)
+    names = choose_names(rows, best, group, plot)
+    return Figure(
+        "cpu",
+        "Latency against CPU",
+        f"{CAPTION} {names.caption}".strip(),
+        _chart(rows, best, group, style, plot, names),
+        "On the Pareto front: "
+        + ", ".join(
+            f"{group.label(row)} ({formatting.microseconds(row.p50)}, "
+            f"{formatting.number(row['cpu_us_per_message'])} µs of CPU)"
+            for row in best
+        ),
+    )
+
+
+def front(rows: list[Row]) -> list[Row]:
+    """The rows that no other row beats in both, from cheap to fast."""
+    best: list[Row] = []
+    for row in sorted(rows, key=lambda row: (row["cpu_us_per_message"], row.p50)):
+        if not best or (row.p50 or 0) < (best[-1].p50 or 0):
+            best.append(row)
+    return best
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names next to the dots, the legend of rows with a number instead, and a sentence for the caption."""
+
+    labels: list[Label]
+    numbered: dict[str, str]
+    caption: str
+
+
+def choose_names(rows: list[Row], best: list[Row], group: Group, plot: Plot) -> Names:
+    """Names next to all dots if all fit; otherwise to those of the front that fit, and numbers to the others."""
+    labels = place([_dot(group.label(row), row) for row in rows], plot)
+    if not any(label.covers for label in labels):
+        return Names(labels, {}, "")
+    on_front = [_dot(group.label(row), row) for row in best]
+    known = {label.text for label in place(on_front, plot) if not label.covers}
+    others = [row for row in rows if group.label(row) not in known]
+    if len(others) > MOST:
+        return Names(place(on_front, plot), {}, "Only the rows on the line have names.")
+    on_front = [dot for dot in on_front if dot[0] in known]
+    numbers = {group.label(row): str(number) for number, row in enumerate(others, 1)}
+    dots = [_dot(numbers[group.label(row)], row) for row in others]
+    legend = {name: f"{number}  {name}" for name, number in numbers.items()}
+    return Names(place(on_front + dots, plot), legend, "The other rows have numbers, from fast to slow.")
+
+
+def _dot(text: str, row: Row) -> tuple[str, float, float]:
+    return text, float(row["cpu_us_per_message"]), row.p50 or 0.0
+
+
+def _datum(group: Group, row: Row) -> dict[str, Any]:
+    low, high = bounds(row) or (row.p50, row.p50)
+    cpu = row["cpu_us_per_message"]
+    tip = f"{group.label(row)}: p50 {formatting.microseconds(row.p50)}, {formatting.number(cpu)} µs of CPU per message"
+    return {"series": group.label(row), "cpu": cpu, "us": row.p50, "low": low, "high": high, "tip": tip}
+
+
+def _legend(names: Sequence[str]) -> alt.Legend | None:
+    """The legend of the numbers, below the figure."""
+    return fit_legend(names, values=list(names), orient="bottom", symbolType="circle", symbolSize=70) if names else None
+
+
+def _chart(rows: list[Row], best: list[Row], group: Group, style: Style, plot: Plot, names: Names) -> alt.TopLevelMixin:
+    x: dict[str, Any] = log_axis(plot.x, "CPU per message, µs", 6, PLAIN)
+    y: dict[str, Any] = log_axis(plot.y, "", 7)
+    series = {names.numbered.get(name, name): row for name, row in group.named(rows).items()}
+    colour = style.colour(series, _legend(list(names.numbered.values())))
+    base = alt.Chart(table([_datum(group, row) | {"series": name} for name, row in series.items()])).encode(
+        x=alt.X("cpu:Q", **x), color=colour, description="tip:N"
+    )
+    reach = base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(y=alt.Y("low:Q", **y), y2="high:Q")
+    dots = base.mark_point(filled=True, size=80, opacity=1).encode(y="us:Q")
+    alike: dict[tuple[Any, ...], list[Label]] = {}
+    for label in names.labels:
+        alike.setdefault((label.align, label.dx, label.dy), []).append(label)
+    halos = [_names(labels, stroke=theme.PAPER, strokeWidth=4) for labels in alike.values()]
+    leaders = [_leaders(names.labels, plot)] if any(label.leader(plot) for label in names.labels) else []
+    below = [_front(best, plot), reach, *leaders, *halos]
+    return frame(alt.layer(*below, dots, *map(_names, alike.values())), HEIGHT)
+
+
+def _front(best: list[Row], plot: Plot) -> Any:
+    """From edge to edge: a row on it beats every row above it and to the right."""
+    corners = [{"cpu": row["cpu_us_per_message"], "us": row.p50} for row in best]
+    data = [{"cpu": corners[0]["cpu"], "us": plot.y[1]}, *corners, {"cpu": plot.x[1], "us": corners[-1]["us"]}]
+    return (
+        alt.Chart(table(data))
+        .mark_line(interpolate="step-after", strokeDash=[3, 3], strokeWidth=1.2, color=theme.SOFT)
+        .encode(x="cpu:Q", y="us:Q")
+    )
+
+
+def _leaders(labels: Sequence[Label], plot: Plot) -> Any:
+    """Lines from dots to the numbers that do not fit next to them."""
+    ends = [(label, end) for label in labels if (end := label.leader(plot))]
+    data = [{"cpu": label.x, "us": label.y, "to": end[0], "up": end[1]} for label, end in ends]
+    rule = alt.Chart(table(data)).mark_rule(strokeWidth=0.8, color=theme.SOFT, aria=False)
+    return rule.encode(x="cpu:Q", y="us:Q", x2="to:Q", y2="up:Q")
+
+
+def _names(alike: Sequence[Label], **halo: Any) -> Any:
+    """Names with the same position relative to their dots; or their halos in the colour of the paper."""
+    first = alike[0]
+    mark = alt.Chart(table([{"cpu": each.x, "us": each.y, "name": each.text} for each in alike])).mark_text(
+        align=first.align, baseline="middle", dx=first.dx, dy=first.dy, aria=False, **halo
+    )
+    return mark.encode(x="cpu:Q", y="us:Q", text="name:N")

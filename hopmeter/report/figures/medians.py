@@ -1,0 +1,44 @@
+"""The median of every row with its interval."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hopmeter.analysis.groups import Group
+from hopmeter.analysis.ranking import bounds
+from hopmeter.analysis.run_results import Row
+from hopmeter.report import formatting
+from hopmeter.report.drawing import Figure, Style, dot_rows, span
+
+ORDER = 10
+
+
+def draw(group: Group, style: Style) -> Figure | None:
+    """Rows from fast to slow."""
+    rows = group.measured
+    ends = span(value for row in rows for value in (row.p50, row.latency("p99"), *(bounds(row) or ())))
+    if len(rows) < 2 or ends is None:
+        return None
+    return Figure(
+        "ranking",
+        "Median latency",
+        "Dot: the median. Bar: its 95 % interval; rows whose bars overlap do not differ significantly. "
+        "Small line: p99, if there are enough messages.",
+        dot_rows([_datum(group.label(row), row) for row in rows], group.named(rows), style, ends),
+        "Medians, fastest first: "
+        + ", ".join(f"{group.label(row)} {formatting.microseconds(row.p50)}" for row in rows),
+    )
+
+
+def _datum(name: str, row: Row) -> dict[str, Any]:
+    low, high = bounds(row) or (row.p50, row.p50)
+    interval = f", interval {formatting.interval(low, high)}" if bounds(row) else ""
+    return {
+        "series": name,
+        "p50": row.p50,
+        "low": low,
+        "high": high,
+        "p99": row.latency("p99"),
+        "tip": f"{name}: p50 {formatting.microseconds(row.p50)}{interval}",
+        "tip99": f"{name}: p99 {formatting.microseconds(row.latency('p99'))}",
+    }

@@ -1,0 +1,75 @@
+"""The throughput of several pairs at once, next to what one core copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import altair as alt
+
+from hopmeter.analysis.groups import Group, families, labels
+from hopmeter.analysis.run_results import Row
+from hopmeter.report import formatting, theme
+from hopmeter.report.drawing import PLAIN, Ends, Figure, Style, frame, legend, log_axis, span, table
+
+ORDER = 71
+HEIGHT = 250
+
+
+def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
+    """A figure for each set of groups that differ only in the number of pairs."""
+    found = [each for each in families(groups, ["pairs"]) if len({group.conditions["pairs"] for group in each}) > 1]
+    for number, family in enumerate(found, 1):
+        rows = [row for group in family for row in group.ranked if row["achieved_mb_s"]]
+        memory = _memory_mb_s(rows)
+        ends = span([*(row["achieved_mb_s"] for row in rows), memory], margin=1.25)
+        if ends is not None:
+            yield Figure(
+                f"across-throughput-{number}",
+                "Throughput of all pairs",
+                "Received data of all pairs together; for calls only the replies, so an echo carries as much again. "
+                + ("Dashed: the data that one core of this machine copies." if memory else ""),
+                _chart(rows, memory, style, ends),
+                "; ".join(_words(row, memory) for row in rows),
+            )
+
+
+def _memory_mb_s(rows: Sequence[Row]) -> float | None:
+    """The copying speed of one core, as the instrument measured it before the run; None if runs differ in it."""
+    known = {row.run.part("instrument").get("copy_bytes_per_ns") for row in rows}
+    one = next(iter(known)) if len(known) == 1 else None
+    return one * 1000 if one else None
+
+
+def _words(row: Row, memory: float | None) -> str:
+    share = f", {formatting.times(row['achieved_mb_s'] / memory)} what one core copies" if memory else ""
+    pairs = formatting.plural(row["pairs"], "pair")
+    return f"{formatting.row_name(row)}, {pairs}: {formatting.number(row['achieved_mb_s'])} MB/s{share}"
+
+
+def _chart(rows: Sequence[Row], memory: float | None, style: Style, ends: Ends) -> alt.TopLevelMixin:
+    names = labels(rows, ["pairs"])
+    named = {names[id(row)]: row for row in rows}
+    data = [
+        {"series": names[id(row)], "pairs": row["pairs"], "mb_s": row["achieved_mb_s"], "tip": _words(row, memory)}
+        for row in rows
+    ]
+    shown = legend(list(named))
+    pairs = sorted({row["pairs"] for row in rows})
+    axis = alt.Axis(values=pairs, format="d", title="pairs at once")
+    x = alt.X("pairs:Q", axis=axis, scale=alt.Scale(zero=False, nice=False, padding=14))
+    y = alt.Y("mb_s:Q", **log_axis(ends, "MB/s", 7, PLAIN))
+    base = alt.Chart(table(data)).encode(x=x, y=y, color=style.colour(named, shown), description="tip:N")
+    lines = base.mark_line().encode(strokeDash=style.dash(named, shown))
+    dots = base.mark_point(filled=True, size=40, opacity=1)
+    return frame(alt.layer(*_copying(memory, pairs[0]), lines, dots), HEIGHT)
+
+
+def _copying(memory: float | None, left: float) -> list[Any]:
+    """A dashed line with a name at its left end."""
+    if memory is None:
+        return []
+    data = table([{"mb_s": memory, "at": left, "name": "one core copies"}])
+    rule = alt.Chart(data).mark_rule(strokeDash=[3, 3], strokeWidth=1.2, color=theme.SOFT).encode(y="mb_s:Q")
+    name = alt.Chart(data).mark_text(align="left", baseline="bottom", dy=-3, aria=False)
+    return [rule, name.encode(x="at:Q", y="mb_s:Q", text="name:N")]

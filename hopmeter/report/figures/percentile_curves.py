@@ -1,0 +1,64 @@
+"""Percentile curves up to p99.9. Both axes are logarithmic, so that the tail gets as much room as the median."""
+
+from __future__ import annotations
+
+import math
+
+import altair as alt
+
+from hopmeter.analysis.distributions import percentile_curve
+from hopmeter.analysis.groups import Group
+from hopmeter.analysis.percentiles import BEYOND
+from hopmeter.analysis.run_results import Row
+from hopmeter.report import formatting
+from hopmeter.report.drawing import Data, Ends, Figure, Style, frame, legend, log_axis, span, table
+
+ORDER = 20
+HEIGHT = 250
+AXIS = alt.Axis(
+    values=[math.log10(2), 1, 2, 3],
+    title="share of messages that took no longer",
+    grid=True,
+    labelFlush=True,
+    labelOverlap=False,
+    labelExpr="datum.value < 0.9 ? '50 %' : datum.value < 1.5 ? '90 %' : datum.value < 2.5 ? '99 %' : '99.9 %'",
+)
+
+
+def draw(group: Group, style: Style) -> Figure | None:
+    """One curve for each row."""
+    curves = [(row, curve) for row in group.measured if (curve := percentile_curve(row))]
+    ends = span((latency for _, curve in curves for _, latency in curve), margin=1.2)
+    if ends is None:
+        return None
+    named = group.named(row for row, _ in curves)
+    data = [datum for row, curve in curves for datum in _data(group.label(row), row, curve)]
+    return Figure(
+        "percentiles",
+        "Percentiles",
+        f"A curve stops where fewer than {BEYOND} messages are slower: beyond that a percentile would be noise.",
+        _chart(data, named, style, ends),
+        "Percentile curves; p99: "
+        + ", ".join(f"{name} {formatting.microseconds(row.latency('p99'))}" for name, row in named.items()),
+    )
+
+
+def _data(name: str, row: Row, curve: list[tuple[float, float]]) -> Data:
+    known = ((label, row.latency(column)) for column, label in (("p50", "p50"), ("p99", "p99"), ("p999", "p99.9")))
+    tip = f"{name}: " + ", ".join(f"{label} {formatting.microseconds(us)}" for label, us in known if us is not None)
+    return [{"series": name, "nines": -math.log10(1 - share), "us": latency, "tip": tip} for share, latency in curve]
+
+
+def _chart(data: Data, named: dict[str, Row], style: Style, ends: Ends) -> alt.TopLevelMixin:
+    shown = legend(list(named))
+    curves = alt.Chart(table(data)).mark_line()
+    return frame(
+        curves.encode(
+            x=alt.X("nines:Q", scale=alt.Scale(domain=[0, 3], nice=False), axis=AXIS),
+            y=alt.Y("us:Q", **log_axis(ends, "", 8)),
+            color=style.colour(named, shown),
+            strokeDash=style.dash(named, shown),
+            description="tip:N",
+        ),
+        HEIGHT,
+    )

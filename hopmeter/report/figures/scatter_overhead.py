@@ -1,0 +1,52 @@
+"""The overhead of calling several servers: the wait for all of them less their own work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hopmeter.analysis.groups import Group
+from hopmeter.analysis.run_results import Row
+from hopmeter.report import formatting
+from hopmeter.report.drawing import Figure, Style, dot_rows, span
+from hopmeter.report.scatter import scatter_rows
+
+ORDER = 62
+
+
+def draw(group: Group, style: Style) -> Figure | None:
+    """A line for each row: beyond the hold time of the servers, and beyond their requested work."""
+    rows = [one.row for one in scatter_rows(group) if one.row["overhead_p50_us"] is not None]
+    columns = ("p50", "p50_low", "p50_high", "p99")
+    ends = span([row[f"{name}_{each}_us"] for row in rows for name in ("overhead", "excess") for each in columns])
+    if ends is None:
+        return None
+    return Figure(
+        "overhead",
+        "Overhead of the calls",
+        "Dot: the median wait for all servers less the time that they held the request, with its 95 % interval. Small "
+        "line: p99, if there are enough messages. Ring: the median less the requested work, so late wake-ups of the "
+        "servers count.",
+        dot_rows([_datum(group.label(row), row) for row in rows], group.named(rows), style, ends),
+        "Overhead at the median: " + ", ".join(f"{group.label(row)} {_words(row)}" for row in rows),
+    )
+
+
+def _words(row: Row) -> str:
+    excess = row["excess_p50_us"]
+    beyond = "" if excess is None else f" ({formatting.microseconds(excess)} beyond the requested work)"
+    return f"{formatting.microseconds(row['overhead_p50_us'])}{beyond}"
+
+
+def _datum(name: str, row: Row) -> dict[str, Any]:
+    p50 = row["overhead_p50_us"]
+    low, high = (row[f"overhead_p50_{end}_us"] for end in ("low", "high"))
+    return {
+        "series": name,
+        "p50": p50,
+        "low": p50 if low is None else low,
+        "high": p50 if high is None else high,
+        "p99": row["overhead_p99_us"],
+        "ring": row["excess_p50_us"],
+        "tip": f"{name}: {_words(row)}",
+        "tip99": f"{name}: p99 {formatting.microseconds(row['overhead_p99_us'])}",
+    }

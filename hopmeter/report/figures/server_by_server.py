@@ -1,0 +1,87 @@
+"""How long each server takes to reply, and the wait for all of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from hopmeter.analysis.groups import Group
+from hopmeter.report import formatting, theme
+from hopmeter.report.drawing import Data, Figure, Style, frame, receiver_layers, span, table
+from hopmeter.report.scatter import ScatterRow, ServerTimes, scatter_rows
+
+ORDER = 61
+ROW, GAP = 15, 0.5
+"""Pixels of a server or of a row's name; the gap between two rows, in servers."""
+
+
+def draw(group: Group, style: Style) -> Figure | None:
+    """A line for each server of each row, and one for all of them."""
+    found = scatter_rows(group)
+    data = _data(found)
+    ends = span((datum[key] for datum in data for key in ("p50", "p99", "ring")), margin=1.06)
+    if ends is None:
+        return None
+    colour = style.colour(group.named(one.row for one in found))
+    last = max(datum["place"] for datum in data)
+    y = alt.Y("place:Q", axis=_axis(data), scale=alt.Scale(domain=[-0.7, last + 0.7], reverse=True, nice=False))
+    base = alt.Chart(table(data)).encode(y=y, color=colour, description="tip:N")
+    return Figure(
+        "servers",
+        "Server by server",
+        "Dot: the median reply of each server; diamond: the wait for all of them. Small line: p99, if there are enough "
+        "messages. Ring: how long the server held the request, and for all of them the requested work. One server has "
+        "a percentage: its reply is the last one most often, in that share of messages.",
+        frame(alt.layer(*receiver_layers(base, ends)), ROW * (last + 1.4)),
+        "; ".join(map(_words, found)),
+    )
+
+
+def _words(one: ScatterRow) -> str:
+    replies = formatting.listed([f"{_name(one, each)} {formatting.microseconds(each.p50)}" for each in one.servers])
+    return f"{one.name}: {replies}; all of them {formatting.microseconds(one.row['gather_p50_us'])}"
+
+
+def _name(one: ScatterRow, server: ServerTimes) -> str:
+    """The number of the server; with its share of last replies if it is the straggler."""
+    last = f", last {formatting.percent(server.last)}" if server is one.straggler else ""
+    return f"server {server.number}{last}"
+
+
+def _data(found: Sequence[ScatterRow]) -> Data:
+    """A datum for each line, with its position from the top; each of several rows has its name above it."""
+    data: Data = []
+    name = 1.0 if len(found) > 1 else 0.0
+    place = name
+    for one in found:
+        own = [_datum(one, _name(one, each), each.p50, each.p99, each.held) for each in one.servers]
+        whole = one.row["gather_p50_us"]
+        if whole is not None:
+            own.append(_datum(one, "all", whole, one.row["gather_p99_us"], one.row["ideal_us"]))
+        data += [{**datum, "place": place + step} for step, datum in enumerate(own)]
+        place += len(own) + GAP + name
+    return data
+
+
+def _datum(one: ScatterRow, who: str, p50: float, p99: float | None, held: float | None) -> dict[str, Any]:
+    known = [f"p50 {formatting.microseconds(p50)}", f"p99 {formatting.microseconds(p99)}" if p99 else ""]
+    work = f"{'requested work' if who == 'all' else 'held'} {formatting.microseconds(held)}" if held else ""
+    tip = f"{one.name}, {who}: " + ", ".join(formatting.distinct([*known, work]))
+    return {"series": one.name, "who": who, "p50": p50, "p99": p99, "ring": held, "tip": tip}
+
+
+def _axis(data: Data) -> alt.Axis:
+    first = {datum["series"]: datum["place"] for datum in reversed(data)}
+    heads = {place - 1: series for series, place in first.items()} if len(first) > 1 else {}
+    names = heads | {datum["place"]: datum["who"] for datum in data}
+    shade = alt.condition(f"indexof({list(heads)}, datum.value) < 0", alt.value(theme.SOFT), alt.value(theme.INK))
+    return alt.Axis(
+        values=[float(place) for place in names],
+        labelExpr=f"{json.dumps({f'{place:.2f}': name for place, name in names.items()})}[format(datum.value, '.2f')]",
+        labelColor=shade if heads else theme.INK,
+        title=None,
+        grid=False,
+    )

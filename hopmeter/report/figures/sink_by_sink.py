@@ -1,0 +1,67 @@
+"""How long a message takes to each sink and to all of them, if the sinks differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import altair as alt
+
+from hopmeter.analysis.groups import Group
+from hopmeter.analysis.run_results import Row
+from hopmeter.model.cell import waits_of
+from hopmeter.report import formatting, theme
+from hopmeter.report.drawing import Figure, Style, frame, receiver_layers, span, table
+
+ORDER = 63
+ROW = 17
+
+
+def draw(group: Group, style: Style) -> Figure | None:
+    """A line for each sink of each row, and one for all of them; none if all sinks do the same."""
+    if not _is_mixed(group):
+        return None
+    data = [datum for row in group.measured for datum in _data(row, group.label(row))]
+    ends = span((datum[key] for datum in data for key in ("p50", "ring", "p99")), margin=1.06)
+    if ends is None:
+        return None
+    series = {datum["series"] for datum in data}
+    for datum in data:
+        datum["name"] = f"{datum['series']}, {datum['who']}" if len(series) > 1 else datum["who"]
+    colour = style.colour(group.named(row for row in group.measured if group.label(row) in series))
+    y = alt.Y("name:N", sort=None, axis=alt.Axis(title=None, labelColor=theme.INK, labelLimit=400))
+    base = alt.Chart(table(data)).encode(y=y, color=colour, description="tip:N")
+    return Figure(
+        "sinks",
+        "Sink by sink",
+        "Dot: the median from sending to the arrival at each sink; ring: the mean; small line: p99, if there are "
+        "enough messages. Diamond: the median until all sinks have the message.",
+        frame(alt.layer(*receiver_layers(base, ends)), ROW * (len(data) + 1.4)),
+        "; ".join(datum["tip"] for datum in data),
+    )
+
+
+def _is_mixed(group: Group) -> bool:
+    return "+" in str(group.conditions["wait"]) or "/" in str(group.conditions["work"])
+
+
+def _data(row: Row, series: str) -> Iterator[dict[str, Any]]:
+    p50s = row["sinks_service_p50_us"] or []
+    means, tails = (row[f"sinks_service_{each}_us"] or [None] * len(p50s) for each in ("mean", "p99"))
+    for number, (p50, mean, p99) in enumerate(zip(p50s, means, tails, strict=True)):
+        if p50 is not None:
+            yield _datum(series, _name(row, number), p50, mean, p99)
+    if p50s and row["service_p50_us"] is not None:
+        yield _datum(series, "all", row["service_p50_us"], row["service_mean_us"], row["service_p99_us"])
+
+
+def _datum(series: str, who: str, p50: float, mean: float | None, p99: float | None) -> dict[str, Any]:
+    known = {"p50": p50, "mean": mean, "p99": p99}
+    words = ", ".join(f"{name} {formatting.microseconds(us)}" for name, us in known.items() if us)
+    return {"series": series, "who": who, "p50": p50, "ring": mean, "p99": p99, "tip": f"{series}: {who} {words}"}
+
+
+def _name(row: Row, number: int) -> str:
+    """Its number, and how it waits if sinks wait differently."""
+    waits = waits_of(str(row["wait"]))
+    return f"sink {number + 1}" + (f" ({waits[number]})" if len(waits) > 1 else "")

@@ -1,0 +1,111 @@
+"""The results of searches for the highest rate: the rate that held, and why the next one failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hopmeter.analysis import hosts
+from hopmeter.analysis.groups import CONDITIONS, Group
+from hopmeter.analysis.run_results import Row, Run
+from hopmeter.report import conditions, formatting
+from hopmeter.report.section import Column, Line, Section, Value, table
+
+SPELLED_OUT = 5
+COLUMNS = (
+    Column("Transport", heads=True),
+    Column("Held", "number"),
+    Column("Failed from", "number"),
+    Column("Why", "which"),
+    Column("p50, µs", "number", "at the rate that held"),
+    Column("p99, µs", "number"),
+)
+CAPTION = (
+    "A rate holds if no trial loses a message and latency stays below the bound. The limit lies between the rate that "
+    "held and the lowest one that failed."
+)
+
+
+@dataclass(frozen=True)
+class Search:
+    """One search: the row at the highest rate that held (otherwise the first one), and why the next rate failed."""
+
+    name: str
+    row: Row
+    holds_hz: float | None
+    fails_hz: float | None
+    why: str
+
+    @property
+    def highest(self) -> str:
+        """The highest rate that held, in words."""
+        if self.holds_hz is None:
+            return "none of those tried"
+        return formatting.rate(self.holds_hz) if self.fails_hz else f"{formatting.rate(self.holds_hz)} or more"
+
+
+@dataclass(frozen=True)
+class SearchGroup:
+    """Searches under the same conditions, the highest rate first."""
+
+    title: str
+    searches: list[Search]
+
+    @property
+    def sentence(self) -> str:
+        """The order in words."""
+        rates = [f"{each.name} {each.highest}" for each in self.searches]
+        return f"Highest rate that held, {self.title}: {', '.join(formatting.first(rates, SPELLED_OUT))}."
+
+
+def search_groups(runs: Sequence[Run]) -> list[SearchGroup]:
+    """All searches of all runs, by their conditions."""
+    machines = hosts.names(runs)
+    alike: dict[tuple[Any, ...], list[list[Row]]] = {}
+    for run in runs:
+        for steps in _steps(run):
+            key = tuple(steps[0][name] for name in CONDITIONS if name != "rate_hz")
+            alike.setdefault((*key, machines.get(id(run), "")), []).append(steps)
+    return [_group(each, machines) for each in alike.values()]
+
+
+def _steps(run: Run) -> list[list[Row]]:
+    """The rows of each search, in the order in which they were measured."""
+    found: dict[str, list[Row]] = {}
+    for row in run.measured:
+        if row.cell.comparison.search:
+            found.setdefault(row.cell.comparison.search, []).append(row)
+    return list(found.values())
+
+
+def _group(every: Sequence[Sequence[Row]], machines: dict[int, str]) -> SearchGroup:
+    first = every[0][0]
+    known = {name: first[name] for name in CONDITIONS}
+    group = Group(known, tuple(steps[0] for steps in every), machine=machines.get(id(first.run), ""))
+    found = [_search(group.label(steps[0]), steps) for steps in every]
+    return SearchGroup(
+        conditions.describe(group, "rate_hz"), sorted(found, key=lambda each: each.holds_hz or 0.0, reverse=True)
+    )
+
+
+def _search(name: str, steps: Sequence[Row]) -> Search:
+    holds, fails = steps[0]["highest_rate_hz"], steps[0]["lowest_failing_hz"]
+    at = next((row for row in steps if row["rate_hz"] == holds), steps[0])
+    failing = next((row for row in steps if row["rate_hz"] == fails), None)
+    return Search(name, at, holds, fails, str((failing["search_failed"] if failing else None) or ""))
+
+
+def sections(runs: Sequence[Run]) -> list[Section]:
+    """One section, or none if no run searched."""
+    tables = [
+        table(f"highest rates, {each.title}", COLUMNS, list(map(_line, each.searches)), f"{each.title}. {CAPTION}")
+        for each in search_groups(runs)
+    ]
+    return [Section("Highest rate", tables=tables, id="searches")] if tables else []
+
+
+def _line(search: Search) -> Line:
+    p50, p99 = (search.row.p50, search.row.latency("p99")) if search.holds_hz else (None, None)
+    texts = (search.name, search.highest, formatting.rate(search.fails_hz), search.why)
+    return Line([Value(text) for text in (*texts, formatting.number(p50), formatting.number(p99))])

@@ -1,0 +1,118 @@
+"""The section of a group: its rows ranked by latency."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hopmeter.analysis.groups import Group
+from hopmeter.analysis.ranking import Rank, bounds, ranks
+from hopmeter.analysis.run_results import Row
+from hopmeter.report import conditions, formatting, process_table
+from hopmeter.report.drawing import Figure
+from hopmeter.report.section import Column, Line, Section, Value, notes, table
+
+LONGEST_REASON = 140
+"""Letters of a reason that fit below a name."""
+LATENCIES = {
+    "response": "Response: from the time a message is due to its arrival.",
+    "roundtrip": "Round trip: from sending a message to receiving its reply; not halved.",
+    "gather": "Gather: from sending the first request of a message to receiving the last server's reply.",
+    "service": "Service: from sending a message to its arrival.",
+}
+COLUMNS = (
+    Column("Rank", "number place"),
+    Column("Transport", "name", heads=True),
+    Column("p50, µs", "number", "95 % interval"),
+    Column("p99, µs", "number"),
+    Column("p99.9, µs", "number"),
+    Column("Times floor", "bar"),
+    Column("CPU, µs", "number", "per message"),
+    Column("Loss", "number"),
+    Column("Copies", "number", "per hop"),
+    Column("Status", "status"),
+)
+UNRESOLVED = "too few"
+"""In place of a percentile."""
+
+
+def section(group: Group, figures: Sequence[Figure]) -> Section:
+    """The table of a group: candidates and floors by latency, then the rows without one."""
+    known = {id(rank.row): rank for rank in ranks(group)}
+    longest = max((row["times_floor"] or 0 for row in group.measured), default=0)
+    lines = [_line(group, row, number, known.get(id(row)), longest) for number, row in enumerate(group.rows, 1)]
+    title = conditions.title(group)
+    return Section(
+        title,
+        chips=conditions.chips(group),
+        tables=[table(title, COLUMNS, lines, _caption(group), "ranking")],
+        parts=process_table.sections(group),
+        figures=figures,
+        id=group.id,
+        style="group",
+        fold="open",
+    )
+
+
+def _caption(group: Group) -> str:
+    words = [LATENCIES[name] for name in formatting.distinct(row.headline for row in group.measured)]
+    is_explained = any(row["empty_hop_us"] is not None for row in group.measured)
+    return " ".join([*words, *([formatting.EMPTY_HOP] if is_explained else [])])
+
+
+def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float) -> Line:
+    floor = row["times_floor"] if row.ok else None  # the latency of a queue is no multiple of anything
+    name, status = group.label(row), str(row["status"])
+    values = [
+        Value(rank.text if rank else "", sort=number),
+        Value(formatting.breakable(name), notes(_ties(group, rank), _note(row, name)), name),
+        Value(formatting.number(row.p50), notes(formatting.interval(*(bounds(row) or (None, None)))), row.p50),
+        _tail(row, "p99"),
+        _tail(row, "p999"),
+        Value(formatting.times(floor), sort=floor, bar=100 * floor / longest if floor and longest else None),
+        _number(row["cpu_us_per_message"]),
+        Value(formatting.percent(row.loss), sort=row.loss),
+        Value(formatting.significant(row["copies_per_hop"]), sort=row["copies_per_hop"]),
+        Value(status, sort=status),
+    ]
+    return Line(values, status if row.candidate else f"{status} reference")
+
+
+def _number(value: float | None) -> Value:
+    return Value(formatting.number(value), sort=value)
+
+
+def _tail(row: Row, column: str) -> Value:
+    value = row.latency(column)
+    if row.p50 is not None and value is None:
+        return Value(UNRESOLVED, style="open")
+    return _number(value)
+
+
+def _ties(group: Group, rank: Rank | None) -> str:
+    """The rows that do not differ significantly; empty without an interval."""
+    if rank is None or rank.best is None or not rank.ties:
+        return ""
+    names = [group.label(other) for other in rank.ties]
+    return f"ties with {formatting.listed(names) if len(names) <= 3 else formatting.plural(len(names), 'other')}"
+
+
+def _note(row: Row, name: str) -> str:
+    """The line below a name; the settings if the name does not have them."""
+    good, all_trials = row["trials_good"], row["trials"]
+    profile, is_ok = str(row["profile"] or ""), row["status"] == "ok"
+    return ", ".join(
+        formatting.distinct(
+            [
+                "" if profile in name else profile,
+                "" if row.candidate else "floor, not ranked" if row.is_floor else "not ranked",
+                f"{good} of {all_trials} trials good" if good != all_trials else "",
+                formatting.empty_hop(row["empty_hop_us"]) if is_ok else "",
+                "" if is_ok else _shorten(str(row["reason"] or "")),
+            ]
+        )
+    )
+
+
+def _shorten(reason: str) -> str:
+    """Cuts a long reason: *What was not measured* has all of it."""
+    return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1].rstrip()}…"

@@ -1,0 +1,90 @@
+"""The page of runs: their question, the answer, and the sections in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from hopmeter.analysis.groups import groups
+from hopmeter.analysis.run_results import Run
+from hopmeter.report import (
+    caveats,
+    environment,
+    figures,
+    formatting,
+    highest_rates,
+    limits_table,
+    machine_table,
+    ranking_table,
+)
+from hopmeter.report.answer import answer
+from hopmeter.report.drawing import Figure, Style
+from hopmeter.report.section import Page, Section
+from hopmeter.report.studies import section as studies
+
+
+def page(runs: Sequence[Run]) -> Page:
+    """Everything that a report of these runs shows."""
+    scenarios = formatting.listed(formatting.distinct(scenario(run) for run in runs))
+    questions = [run.text("question") or str(run.part("scenario").get("question") or "") for run in runs]
+    title = f"hopmeter: {scenarios}"
+    return Page(
+        title,
+        " ".join(formatting.distinct(questions)) or f"What does a hop cost? ({title})",
+        answer(runs, groups(runs)),
+        [scenarios, *_facts(runs)],
+        sections(runs),
+        "quick look" if any(run.quick for run in runs) else "",
+    )
+
+
+def sections(runs: Sequence[Run]) -> list[Section]:
+    """From the widest comparison to the smallest print."""
+    found, style = groups(runs), Style.of(runs)
+    across = list(figures.across(found, style))
+    return [
+        *highest_rates.sections(runs),
+        *limits_table.sections(runs),
+        *machine_table.sections(runs, found),
+        *([Section("Across conditions", figures=across)] if across else []),
+        *(ranking_table.section(group, _named(group.id, figures.draw(group, style))) for group in found),
+        *([] if found else [Section("", sentences=["There is no row to show: every cell was dropped."])]),
+        *studies.sections(runs),
+        *caveats.warning_sections(runs),
+        *caveats.missing_sections(runs),
+        caveats.reading_section(),
+        environment.repeat_section(runs),
+        environment.section(runs),
+    ]
+
+
+def _named(group: str, drawn: Sequence[Figure]) -> list[Figure]:
+    """Names of figures are unique in the page."""
+    return [replace(figure, name=f"{group}-{figure.name}") for figure in drawn]
+
+
+def scenario(run: Run) -> str:
+    """The scenario's name."""
+    known = run.about.get("scenario")
+    named = known.get("name") if isinstance(known, dict) else known
+    return str(run.about.get("scenario_name") or named or run.name)
+
+
+def _facts(runs: Sequence[Run]) -> list[str]:
+    """When, how much, and the seed."""
+    cells, trials = sum(len(run.measured) for run in runs), sum(len(run.trials) for run in runs)
+    seeds = formatting.listed(formatting.distinct(run.text("seed") for run in runs))
+    size = f"{formatting.plural(cells, 'cell')}, {formatting.plural(trials, 'trial')}"
+    times = formatting.listed(formatting.distinct(start_time(run) for run in runs))
+    return formatting.distinct([times, size, f"seed {seeds}" if seeds else ""])
+
+
+def start_time(run: Run) -> str:
+    """When the run started, in the time zone of its machine."""
+    started = run.text("started")
+    try:
+        at = datetime.fromisoformat(started)
+    except ValueError:
+        return started
+    return f"{at.day} {at:%B %Y, %H:%M} {at.tzname() or ''}".strip()

@@ -1,0 +1,53 @@
+"""The servers of a scatter one by one: how long each takes to reply, and which one is last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hopmeter.analysis.groups import Group
+from hopmeter.analysis.run_results import Row
+
+
+@dataclass(frozen=True)
+class ServerTimes:
+    """One of the servers that a client calls; times in µs."""
+
+    number: int
+    p50: float
+    p99: float | None
+    held: float | None
+    last: float | None
+    """The share of messages whose last reply came from it; None if servers are called one after the other."""
+
+
+@dataclass(frozen=True)
+class ScatterRow:
+    """A row and its servers."""
+
+    row: Row
+    name: str
+    servers: tuple[ServerTimes, ...]
+
+    @property
+    def straggler(self) -> ServerTimes | None:
+        """The server that was last most often; None if servers are called one after the other."""
+        known = [each for each in self.servers if each.last is not None]
+        return max(known, key=lambda each: each.last or 0.0, default=None)
+
+
+def scatter_rows(group: Group) -> list[ScatterRow]:
+    """Rows of a scatter with the median of at least one server, fastest first; none for other patterns."""
+    if group.conditions["pattern"] != "scatter":
+        return []
+    found = [ScatterRow(row, group.label(row), _servers(row)) for row in group.measured]
+    return [each for each in found if each.servers]
+
+
+def _servers(row: Row) -> tuple[ServerTimes, ...]:
+    p50s = row["servers_roundtrip_p50_us"] or []
+    tails, helds, lasts = (
+        row[name] or [None] * len(p50s)
+        for name in ("servers_roundtrip_p99_us", "servers_held_p50_us", "servers_last_share")
+    )
+    each = enumerate(zip(p50s, tails, helds, lasts, strict=True), 1)
+    return tuple(ServerTimes(number, *known) for number, known in each if known[0] is not None)

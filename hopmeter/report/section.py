@@ -1,0 +1,133 @@
+"""What a page consists of: sections of text, tables and figures. `html` renders them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hopmeter.report.drawing import Figure
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table; `style` are the classes of its cells."""
+
+    title: str
+    style: str = ""
+    unit: str = ""
+    """Small, below the title."""
+    heads: bool = False
+    """Whether its cells are the headings of their rows."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A cell of a table."""
+
+    text: str = ""
+    notes: tuple[str, ...] = ()
+    """Small lines below the text."""
+    sort: Any = None
+    """What a table that can be sorted compares; None comes last."""
+    style: str = ""
+    bar: float | None = None
+    """The length of a bar before the text, in percent."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a table."""
+
+    values: Sequence[Value]
+    style: str = ""
+
+
+@dataclass(frozen=True)
+class Body:
+    """Rows under a heading of their own, or all rows of a table."""
+
+    lines: Sequence[Line]
+    title: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows; `label` names the table for screen readers, `caption` explains it."""
+
+    label: str
+    columns: Sequence[Column]
+    bodies: Sequence[Body]
+    caption: str = ""
+    style: str = "plain"
+
+
+@dataclass(frozen=True)
+class Note:
+    """A thing to know; `grave` if values are wrong or missing, not only less certain."""
+
+    text: str
+    title: str = ""
+    grave: bool = False
+
+
+Fold = Literal["", "open", "closed"]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A title, the question that the section answers, and the answer as sentences, tables, figures and notes."""
+
+    title: str
+    question: str = ""
+    sentences: Sequence[str] = ()
+    chips: Sequence[str] = ()
+    """Conditions, a word or two each."""
+    tables: Sequence[Table] = ()
+    parts: Sequence[Section] = ()
+    figures: Sequence[Figure] = ()
+    notes: Sequence[Note] = ()
+    terms: Sequence[tuple[str, str]] = ()
+    """Words and what they mean, or facts and their values."""
+    commands: Sequence[str] = ()
+    id: str = ""
+    style: str = ""
+    fold: Fold = ""
+    """Whether a reader can fold it, and how it is at first."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A whole page; `answer` is the question's answer in sentences, most important first."""
+
+    title: str
+    question: str
+    answer: Sequence[str]
+    facts: Sequence[str]
+    """Scenario, time, size and seed, above the question."""
+    sections: Sequence[Section]
+    badge: str = ""
+
+    @property
+    def links(self) -> list[Section]:
+        """The sections that a reader picks from, if there are several."""
+        found = [section for section in self.sections if section.style == "group"]
+        return found if len(found) > 1 else []
+
+    @property
+    def warnings(self) -> int:
+        """How many things to know the section with the id `warnings` has."""
+        return sum(len(section.notes) for section in self.sections if section.id == "warnings")
+
+
+def table(
+    label: str, columns: Sequence[Column], lines: Sequence[Line], caption: str = "", style: str = "plain"
+) -> Table:
+    """A table with a single body."""
+    return Table(label, columns, [Body(lines)], caption, style)
+
+
+def notes(*texts: str) -> tuple[str, ...]:
+    """The texts that are not empty."""
+    return tuple(filter(None, texts))
