@@ -30,7 +30,7 @@ def _sentence(group: Group, rows: Sequence[Row], is_ambiguous: bool) -> str:
     work = f"{formatting.number(first['ideal_us'] / 1000)}{formatting.THIN}ms of work"
     medians = [f"{_name(group, row)} {formatting.microseconds(row['excess_p50_us'])}" for row in rows]
     medians = medians if len(medians) <= MOST_ROWS else [*medians[: MOST_ROWS - 2], "…", medians[-1]]
-    return f"The median beyond {work}, {WAYS[str(first['asking'])]}{title}: {', '.join(medians)}."
+    return f"The median beyond {work}, {WAYS[str(first['dispatch'])]}{title}: {', '.join(medians)}."
 
 
 def _name(group: Group, row: Row) -> str:
