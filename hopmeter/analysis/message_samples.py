@@ -80,13 +80,8 @@ def delivered_messages(row: Row, on_damage: OnDamage) -> Iterator[Delivered]:
 
 
 def _ends(row: Row, flow: Flow) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-<<<<<<< HEAD:hopmeter/report/samples.py
-    """By message, from when to when the figure goes that the row is ranked by."""
-    return flow.intended_times if row.headline == "response" else flow.send_times, flow.completion_times
-=======
     """By message, the start and the end of the latency that the row is ranked by."""
-    return flow.intended if row.headline == "response" else flow.sent, flow.done
->>>>>>> c0c10c9 (The report as data: one section type, one template; what reads samples or compares rows is in analysis; plain words):hopmeter/analysis/message_samples.py
+    return flow.intended_times if row.headline == "response" else flow.send_times, flow.completion_times
 
 
 def _trial(row: Row, number: int, found: list[Flow]) -> Trial:
