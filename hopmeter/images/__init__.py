@@ -1,4 +1,4 @@
-"""What image and video files show, as payloads: decoded before anything is measured, rgb8, rows without gaps."""
+"""Image and video files as payloads: decoded to rgb8 rows without gaps before a measurement starts."""
 
 from hopmeter.images.source import PictureError, Source, parse_source
 

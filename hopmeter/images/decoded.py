@@ -1,4 +1,4 @@
-"""Frames of a file, decoded once and kept as bytes, one after another, for whoever sends them."""
+"""Decode the frames of a file once and store their bytes one after another."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LARGEST_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class Decoded:
-    """What was decoded, and the file that it lies in: `frames` times height x width x 3 bytes."""
+    """The decoded frames and the file that holds them: `frames` times height x width x 3 bytes."""
 
     source: Source
     file: Path
@@ -41,12 +41,12 @@ class Decoded:
 
     @property
     def payload(self) -> dict[str, str | int]:
-        """What a payload stands for, as the spec file holds it."""
+        """Return the payload as the spec file describes it."""
         return {"kind": "image", "width": self.size[0], "height": self.size[1]}
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What stands in the result."""
+        """Return the facts that go into the result."""
         return {
             "path": str(self.source.file),
             "codec": self.codec,
@@ -65,7 +65,7 @@ def _shape(size: Size) -> list[int]:
 
 
 def describe(facts: Mapping[str, Any]) -> str:
-    """Those facts as a line for people."""
+    """Format those facts as one line."""
     many, (height, width, _), (own_height, own_width, _) = facts["frames"], facts["shape"], facts["source_shape"]
     resized = "" if (height, width) == (own_height, own_width) else f", resized from {own_width}×{own_height}"
     frames = "1 frame" if many == 1 else f"{many} frames"
@@ -74,7 +74,7 @@ def describe(facts: Mapping[str, Any]) -> str:
 
 
 def size_of(source: Source) -> Size:
-    """How large its frames are, by the first one. PictureError where there is none."""
+    """Return the size of a source's first frame. Raises PictureError if there is none."""
     try:
         with open_regular(source.file) as file:
             found = os.fstat(file.fileno())
@@ -90,7 +90,7 @@ def _size_of(source: Source, _: tuple[int, int]) -> Size:
 
 
 def _frames(source: Source) -> Generator[Frame, None, None]:
-    """All of its frames, and at least one."""
+    """Yield all frames of a source, at least one."""
     many = 0
     for frame in READERS[source.kind](source.file, source.size):
         many += 1
@@ -100,9 +100,9 @@ def _frames(source: Source) -> Generator[Frame, None, None]:
 
 
 def decode(source: Source, most: int | None, into: Path, check: Callable[[], None]) -> Decoded:
-    """Writes the first `most` frames into a file, all where it is None; `check` is called between two.
+    """Write the first `most` frames to a file, or all if `most` is None; call `check` between frames.
 
-    Raises PictureError for what cannot be decoded or takes too much, HopmeterError where there is no room.
+    Raises PictureError if a frame cannot be decoded or is too large, HopmeterError if the disk is full.
     """
     size_of(source)
     with closing(_frames(source)) as frames, _writing(into) as file:
@@ -139,7 +139,7 @@ def _format_size(size: Size) -> str:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[BinaryIO]:
-    """On disk when this is left, so that the kernel writes nothing back while something is measured."""
+    """Open a file for writing and flush it to disk at the end, so that no write-back disturbs the measurement."""
     try:
         with path.open("xb") as file:
             yield file

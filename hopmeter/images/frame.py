@@ -1,4 +1,4 @@
-"""One frame as it comes out of a file, and what readers of files have in common."""
+"""One frame of a file, and what all readers share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Frame:
 
 
 def library(module: str, title: str, framework: str, file: Path) -> Any:
-    """What decodes; PictureError with the command that gets it."""
+    """Import a decoding library. Raises PictureError with the command that installs it."""
     try:
         return importlib.import_module(module)
     except ImportError as cause:

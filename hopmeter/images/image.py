@@ -1,4 +1,4 @@
-"""Images, by Pillow, as a viewer shows them: turned and mirrored as the file's mark says."""
+"""Read images with Pillow, rotated and mirrored as the file's EXIF orientation says."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BROKEN = (OSError, ValueError, SyntaxError, EOFError, struct.error)
 
 
 def frames(file: Path, size: Size | None) -> Iterator[Frame]:
-    """The one frame of an image, of a size if one is given (bicubic)."""
+    """Yield the one frame of an image, resized (bicubic) if a size is given."""
     image = library("PIL.Image", "Pillow", "pillow", file)
     upright = importlib.import_module("PIL.ImageOps").exif_transpose
     try:
@@ -39,7 +39,7 @@ def frames(file: Path, size: Size | None) -> Iterator[Frame]:
 
 
 def _mark(opened: Any) -> int | None:
-    """None where there is none, or nothing that could be read."""
+    """Return the EXIF orientation, or None if there is none or it cannot be read."""
     try:
         found: int | None = opened.getexif().get(ORIENTATION)
     except BROKEN:

@@ -1,4 +1,4 @@
-"""`image:PATH`, `video:PATH`, or resized `video:640x480:PATH`: which file, and how large its frames are to be."""
+"""Parse `image:PATH`, `video:PATH` and `video:640x480:PATH` into a file and a frame size."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Size = tuple[int, int]
 
 
 class PictureError(UsageError):
-    """A file that shows nothing, with what to do about it."""
+    """An image or video file that cannot be shown, and the remedy."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file whose frames are payloads, by its whole path, and the size that was asked for; None: as it is."""
+    """A file whose frames are payloads: its absolute path and the requested size, or None for the file's own."""
 
     kind: str
     file: Path
@@ -32,7 +32,8 @@ class Source:
 
 
 def parse_source(text: str) -> Source | None:
-    """The source that a payload names; None where it names none. `ValueError` where its size has no pixel."""
+    """Return the source that a payload names, or None if it names no image or video file. Raises ValueError if the
+    size has no pixel."""
     found = FORM.fullmatch(text)
     if found is None:
         return None
@@ -44,7 +45,7 @@ def parse_source(text: str) -> Source | None:
 
 
 def of_file(path: Path, size: Size | None) -> Source:
-    """The source that a file is by the end of its name: what is no image is a video."""
+    """Return the source of a file by its extension: any file that is not an image is a video."""
     named, _ = mimetypes.guess_type(path.name)
     is_image = named is not None and named.startswith("image/") and named not in MOVING
     return Source("image" if is_image else "video", _whole(path), size)

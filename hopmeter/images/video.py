@@ -1,4 +1,4 @@
-"""Videos, by PyAV, which is FFmpeg's libraries."""
+"""Read videos with PyAV (FFmpeg)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REMEDY = "give a video that FFmpeg decodes, such as H.264 in MP4; `ffprobe` says
 
 
 def frames(file: Path, size: Size | None) -> Iterator[Frame]:
-    """The frames of a video in their order, each of a size if one is given (bicubic)."""
+    """Yield the frames of a video in order, resized (bicubic) if a size is given."""
     av = library("av", "PyAV", "video", file)
     try:
         with av.open(str(file), options=STRICT) as container:
@@ -31,7 +31,7 @@ def frames(file: Path, size: Size | None) -> Iterator[Frame]:
 
 
 def _whole(packets: Iterator[Any], stream: Any, file: Path) -> Iterator[Any]:
-    """Its frames, none of them damaged, and as many as its head promises where it does."""
+    """Yield the frames of a video. Raises an error if one is damaged or fewer come than the file's header promises."""
     found, shown = 0, 0
     for packet in packets:
         found += packet.size > 0

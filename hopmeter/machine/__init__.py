@@ -1,2 +1,2 @@
-"""What this machine does to a measurement, and what to do about it: `machine.describe()`, `advice.findings()`,
+"""How this machine affects a measurement, and what to do about it: `description.describe()`, `advice.findings()`,
 `noise.noise_probe()`."""

@@ -1,4 +1,4 @@
-"""What to make of a machine: each finding says what is so, what it does to figures, and what to do about it."""
+"""Judge a machine: each finding states a fact, its effect on latency and the remedy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from hopmeter.machine.multicast import LOOPBACK, NONE
 
 
 def findings(machine: Machine | None = None) -> list[Finding]:
-    """Judges a machine as `machine.describe()` gives it (this one by default), in the order a person would look."""
+    """Judge a machine as `description.describe()` returns it (this machine by default), in the order a person would
+    look."""
     machine = machines.describe() if machine is None else machine
     return [judge(machine) for judge in JUDGES]
 
@@ -21,7 +22,7 @@ LONG_US = 50_000.0
 
 
 def worth_telling(found: list[Finding]) -> list[Finding]:
-    """Those that a report should show: what is good goes without saying."""
+    """Return the findings that a report shows; good ones are left out."""
     return [one for one in found if one["level"] in ("note", "hurts")]
 
 
@@ -112,7 +113,7 @@ def _idle_states(machine: Machine) -> Finding:
 
 
 def _awake(machine: Machine) -> Finding:
-    """Without a driver the kernel asks nobody how long waking may take: it halts."""
+    """Judge a machine without an idle driver: the kernel then halts cores without asking how long waking may take."""
     if machine.get("idle_driver", "none") in ("none", UNKNOWN):
         return finding(
             "idle states",
@@ -124,7 +125,7 @@ def _awake(machine: Machine) -> Finding:
 
 
 def _halting(polls_us: float) -> Finding:
-    """Of a guest's halt the kernel knows no latency: it is the hypervisor that wakes the core."""
+    """Judge a guest whose cores halt. The kernel knows no latency for that, because the hypervisor wakes the core."""
     if polls_us >= LONG_US:
         return finding("idle states", "good", f"idle cores of this guest look for work for {polls_us:g} us, then halt")
     when = f"after {polls_us:g} us" if polls_us else "at once"

@@ -1,4 +1,4 @@
-"""What to make of what this process is allowed: cores' time, memory, priority."""
+"""Judge what this process may use: CPU time, memory, priority."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ENOUGH_MB = 2048
 
 
 def container(machine: Machine) -> Finding:
-    """Whether there is one."""
+    """Report whether this process runs in a container."""
     if machine["container"] == "none":
         return finding("container", "good", "none")
     return finding(
@@ -21,7 +21,7 @@ def container(machine: Machine) -> Finding:
 
 
 def quota(machine: Machine) -> Finding:
-    """How much of the cores."""
+    """Report how much CPU time the cgroup grants."""
     cpus, throttled = machine["cgroup_cpus"], machine["cgroup_throttled"] or 0
     if cpus is None:
         return finding("CPU quota", "good", "none")
@@ -36,7 +36,7 @@ def quota(machine: Machine) -> Finding:
 
 
 def memory(machine: Machine) -> Finding:
-    """How much of it."""
+    """Report how much memory the cgroup grants."""
     limit, whole = machine["cgroup_memory_mb"], machine["memory_mb"]
     if limit is None or (whole is not None and limit >= whole):
         return finding("memory limit", "good", "none")
@@ -51,7 +51,7 @@ def memory(machine: Machine) -> Finding:
 
 
 def shared_memory(machine: Machine) -> Finding:
-    """How much of it is free."""
+    """Report how much shared memory is free."""
     room = machine["shm_mb"]
     if room is None:
         return finding("shared memory", "unknown", "there is no /dev/shm", "mount -t tmpfs tmpfs /dev/shm")
@@ -66,7 +66,7 @@ def shared_memory(machine: Machine) -> Finding:
 
 
 def locked_memory(machine: Machine) -> Finding:
-    """Whether any may be."""
+    """Report whether memory may be locked."""
     limit = machine["memlock_kb"]
     if machine["may_lock_memory"]:
         return finding("locked memory", "good", "`mlock` can be used")
@@ -79,7 +79,7 @@ def locked_memory(machine: Machine) -> Finding:
 
 
 def real_time(machine: Machine) -> Finding:
-    """Whether it may be had."""
+    """Report whether real-time priority is allowed."""
     if machine["may_go_real_time"]:
         return finding("real-time priority", "good", "`fifo` can be used")
     return finding(

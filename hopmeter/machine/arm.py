@@ -1,4 +1,4 @@
-"""What processors of ARM say of themselves: no model and no flag of a hypervisor, but numbers and a device tree."""
+"""Describe ARM processors, which report numbers and a device tree instead of a model name."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ARM = 0x41
 
 
 def model(kernel: Kernel) -> str:
-    """The board, where a device tree names it, and the designs of its cores; `unknown` where neither is told."""
+    """Return the board, if a device tree names it, and the designs of its cores; `unknown` if neither is known."""
     named = [text for text in (_board(kernel), _designs(kernel)) if text not in ("", UNKNOWN)]
     return ", ".join(named) or UNKNOWN
 
@@ -52,7 +52,7 @@ def _designs(kernel: Kernel) -> str:
 
 
 def _numbers(kernel: Kernel, name: str) -> list[int]:
-    """A field of every core."""
+    """Return one numeric field of each core."""
     fields = (line.partition(":") for line in kernel.text("proc/cpuinfo").splitlines())
     return [int(value, 16) for key, _, value in fields if key.strip() == name]
 
@@ -64,7 +64,7 @@ def _design(implementer: int, part: int) -> str:
 
 
 def virtualisation(kernel: Kernel) -> str:
-    """`none` where a device tree describes a board, the hypervisor that it names, else `unknown`."""
+    """Return `none` if a device tree describes a board, the hypervisor that it names, or `unknown`."""
     named = kernel.text(f"{TREE}/hypervisor/compatible").strip("\0")
     if named != UNKNOWN:
         return next((name for name in ("kvm", "xen", "vmware") if name in named), "yes")

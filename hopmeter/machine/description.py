@@ -1,4 +1,4 @@
-"""The machine as it stands in the result: what there is, without judging it (`advice` does)."""
+"""Describe the machine without judging it (`advice` judges)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ HYPERVISORS = {
 
 
 def describe(kernel: Kernel | None = None) -> dict[str, Any]:
-    """Everything about this machine that can move a figure; JSON, flat, `unknown` where the kernel does not say."""
+    """Return every property of this machine that can affect latency, as flat JSON; `unknown` if the kernel does not
+    say."""
     kernel = kernel or Kernel()
     return {
         **_processor(kernel),
@@ -57,7 +58,7 @@ def _model(kernel: Kernel) -> str:
 
 
 def _smt(kernel: Kernel) -> str:
-    """Kernels of ARM have long told of siblings alone."""
+    """Return whether SMT is on; ARM kernels have long reported siblings only."""
     active = kernel.text(f"{CPU}/smt/active")
     if active == UNKNOWN and _threads(kernel):
         return "on" if _siblings(kernel) else "off"
@@ -65,7 +66,7 @@ def _smt(kernel: Kernel) -> str:
 
 
 def _siblings(kernel: Kernel) -> list[str]:
-    """Groups of logical cores that share a physical one, as the kernel lists them (`0-1` or `0,4`)."""
+    """Return the groups of logical cores that share a physical core, as the kernel lists them (`0-1` or `0,4`)."""
     return sorted(group for group in _threads(kernel) if "," in group or "-" in group)
 
 
@@ -74,7 +75,7 @@ def _threads(kernel: Kernel) -> set[str]:
 
 
 def _slower_cores(kernel: Kernel) -> list[int]:
-    """Those whose kind has less capacity than the best here; none where the kernel tells of no kinds."""
+    """Return the cores with less capacity than the fastest; empty if the kernel reports no capacities."""
     capacities = {
         int(path.parent.name.removeprefix("cpu")): kernel.number(str(path)) or 0
         for path in kernel.matching(f"{CPU}/cpu[0-9]*/cpu_capacity")
@@ -100,7 +101,7 @@ def _none(text: str) -> str:
 
 
 def _governor(kernel: Kernel) -> str:
-    """The frequency governor; where cores differ, how many have which."""
+    """Return the frequency governor; if cores differ, how many cores have which."""
     found = Counter(kernel.text(str(path)) for path in kernel.matching(f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor"))
     if len(found) > 1:
         return ", ".join(f"{name} ({count} cores)" for name, count in found.most_common())
@@ -115,7 +116,7 @@ def _turbo(kernel: Kernel) -> str:
 
 
 def _idle_exit_us(kernel: Kernel) -> int | None:
-    """How long the deepest idle state that is not disabled takes to wake from."""
+    """Return the wake-up latency of the deepest idle state that is enabled."""
     latencies = [
         kernel.number(f"{state}/latency") or 0
         for state in kernel.matching(f"{CPU}/cpu0/cpuidle/state[0-9]*")
@@ -125,7 +126,7 @@ def _idle_exit_us(kernel: Kernel) -> int | None:
 
 
 def _halt_poll_us(kernel: Kernel) -> int | None:
-    """How long a guest's idle core looks for work at most before it halts; none where no guest's driver says."""
+    """Return how long a guest's idle core polls at most before it halts; None if no guest driver reports it."""
     polls_ns = kernel.number("sys/module/haltpoll/parameters/guest_halt_poll_ns")
     driven = kernel.text(f"{CPU}/cpuidle/current_driver") == "haltpoll"
     return polls_ns // 1000 if driven and polls_ns is not None else None
@@ -146,7 +147,7 @@ def _system(kernel: Kernel) -> dict[str, Any]:
 
 
 def virtualisation(kernel: Kernel) -> str:
-    """`none`, the hypervisor's name, or `yes` where it hides its name."""
+    """Return `none`, the hypervisor's name, or `yes` if it hides its name."""
     flags = kernel.field("proc/cpuinfo", "flags")
     named = kernel.text("sys/hypervisor/type")
     maker = f"{kernel.text('sys/class/dmi/id/sys_vendor')} {kernel.text('sys/class/dmi/id/product_name')}".lower()
@@ -174,7 +175,7 @@ def _load(kernel: Kernel) -> float | None:
 
 
 def cpu_ticks(kernel: Kernel) -> tuple[int, int] | None:
-    """(all ticks, stolen ticks) of all cores together since boot."""
+    """Return (all ticks, stolen ticks) of all cores since boot."""
     first = kernel.text("proc/stat").partition("\n")[0].split()
     if not first or first[0] != "cpu" or len(first) < 9:
         return None
@@ -183,6 +184,6 @@ def cpu_ticks(kernel: Kernel) -> tuple[int, int] | None:
 
 
 def steal_percent(kernel: Kernel) -> float | None:
-    """What the hypervisor gave to others since boot, percent of all CPU time."""
+    """Return the share of CPU time that the hypervisor gave to others since boot, in percent."""
     ticks = cpu_ticks(kernel)
     return round(100 * ticks[1] / ticks[0], 3) if ticks and ticks[0] else None

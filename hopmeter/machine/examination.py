@@ -1,4 +1,4 @@
-"""Everything the doctor looks at, in order; each part is a list of findings."""
+"""The steps of `hopmeter doctor` in order; each returns a list of findings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hopmeter.machine.finding import Finding
 
 @dataclass(frozen=True)
 class Part:
-    """One part: what was seen, as plain data, and what to make of it."""
+    """One step: the observed facts as plain data, and the findings."""
 
     name: str
     seen: Any
@@ -29,7 +29,7 @@ STEPS: dict[str, tuple[str, Callable[[], Any], Callable[[Any], list[Finding]]]] 
 
 
 def examine(name: str) -> Part:
-    """Takes one step."""
+    """Run one step."""
     _, look, judge = STEPS[name]
     seen = look()
     return Part(name, seen, judge(seen))

@@ -1,4 +1,4 @@
-"""What the doctor says of one thing."""
+"""A finding of the doctor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Machine = dict[str, Any]
 
 
 class Finding(TypedDict):
-    """One line of `hopmeter doctor`; plain data, so that run.json can keep it."""
+    """One line of `hopmeter doctor`, as plain data that run.json can store."""
 
     subject: str
     level: Level
@@ -18,5 +18,5 @@ class Finding(TypedDict):
 
 
 def finding(subject: str, level: Level, says: str, remedy: str = "") -> Finding:
-    """A finding; a good one needs no remedy."""
+    """Return a finding; a good one needs no remedy."""
     return Finding(subject=subject, level=level, says=says, remedy=remedy)

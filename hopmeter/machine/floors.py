@@ -1,4 +1,4 @@
-"""The floors: the cheapest hops of this machine, measured as any scenario is."""
+"""Measure the floors, which are the cheapest hops on this machine, as any scenario is measured."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCENARIO = Path(__file__).with_name("floors.toml")
 
 
 def measure() -> dict[str, Any]:
-    """{`cells`: the cells as `hopmeter run --json` prints them, `failed`: why there are none}"""
+    """Return {`cells`: the cells as `hopmeter run --json` prints them, `failed`: why there are none}."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with ScratchDir() as ground:
         out = ground.directory / "floors"
@@ -37,7 +37,7 @@ def _last_line(text: str) -> str:
 
 
 def judge(seen: dict[str, Any]) -> list[Finding]:
-    """A finding for each floor."""
+    """Return a finding for each floor."""
     if seen["failed"]:
         return [finding("floors", "unknown", seen["failed"], "hopmeter build memory shm --language rust")]
     return [_floor(cell) for cell in seen["cells"]]

@@ -1,4 +1,4 @@
-"""Reading /proc and /sys, where any file may be missing: another kernel, a container, another architecture."""
+"""Read /proc and /sys, where any file may be missing: in another kernel, a container, another architecture."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ UNKNOWN = "unknown"
 
 
 class Kernel:
-    """The kernel's files, below a root that tests put elsewhere."""
+    """The kernel's files, below a root that tests can replace."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self.root = root
 
     def text(self, path: str) -> str:
-        """A file's text without its last line break, or `unknown`."""
+        """Return a file's text without its last line break, or `unknown`."""
         try:
             return (self.root / path).read_text(errors="replace").strip()
         except OSError:
             return UNKNOWN
 
     def number(self, path: str) -> int | None:
-        """A file that holds one whole number."""
+        """Return the whole number in a file, or None."""
         try:
             return int(self.text(path))
         except ValueError:
             return None
 
     def selected_word(self, path: str) -> str:
-        """The word in brackets of a file that lists its choices: `always [madvise] never`."""
+        """Return the bracketed word of a file that lists choices, such as `always [madvise] never`."""
         text = self.text(path)
         _, bracket, rest = text.partition("[")
         return rest.partition("]")[0] if bracket else text
 
     def field(self, path: str, name: str) -> str:
-        """The value of the first `name : value` or `name=value` line."""
+        """Return the value of the first `name : value` or `name=value` line."""
         for line in self.text(path).splitlines():
             for separator in (":", "="):
                 key, found, value = line.partition(separator)
@@ -43,9 +43,9 @@ class Kernel:
         return UNKNOWN
 
     def exists(self, path: str) -> bool:
-        """Whether the file is there."""
+        """Return whether a file is there."""
         return (self.root / path).exists()
 
     def matching(self, pattern: str) -> list[Path]:
-        """Files and folders that match, in order, relative to the root."""
+        """Return the files and folders that match a pattern, sorted, relative to the root."""
         return sorted(path.relative_to(self.root) for path in self.root.glob(pattern))

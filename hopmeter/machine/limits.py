@@ -1,4 +1,5 @@
-"""What this process may use: container and cgroup, locked memory, real-time priority, shared memory, multicast."""
+"""Read the limits of this process: container and cgroup, locked memory, real-time priority, shared memory,
+multicast."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ SYS_NICE = 23
 
 
 def describe(kernel: Kernel) -> dict[str, Any]:
-    """The limits, in numbers; null is no limit or not known, as the key says."""
+    """Return the limits as numbers. Null means no limit or unknown, as the key says."""
     return {
         "container": container(kernel),
         "cgroup_cpus": cgroup_cpus(kernel),
@@ -35,7 +36,7 @@ def describe(kernel: Kernel) -> dict[str, Any]:
 
 
 def container(kernel: Kernel) -> str:
-    """`none`, or what this process is in a container of."""
+    """Return `none` or the kind of container that this process runs in."""
     if kernel.exists(".dockerenv"):
         return "docker"
     if kernel.exists("run/.containerenv"):
@@ -48,7 +49,7 @@ def container(kernel: Kernel) -> str:
 
 
 def _own_groups(kernel: Kernel) -> list[str]:
-    """The cgroup (version 2) this process is in and all above it: each may limit."""
+    """Return the cgroup (version 2) of this process and all its parents: each of them may set a limit."""
     for line in kernel.text("proc/self/cgroup").splitlines():
         if line.startswith("0::"):
             path = PurePosixPath(line[3:].strip("/"))
@@ -57,7 +58,7 @@ def _own_groups(kernel: Kernel) -> list[str]:
 
 
 def cgroup_cpus(kernel: Kernel) -> float | None:
-    """How many cores' worth of time the cgroup grants; none where it sets no limit."""
+    """Return how many cores' worth of CPU time the cgroup grants; None if it sets no limit."""
     quotas = [_quota(kernel.text(f"{group}/cpu.max")) for group in _own_groups(kernel)]
     legacy_us = kernel.number("sys/fs/cgroup/cpu/cpu.cfs_quota_us")
     period_us = kernel.number("sys/fs/cgroup/cpu/cpu.cfs_period_us")
@@ -79,7 +80,7 @@ def _cgroup_memory_mb(kernel: Kernel) -> int | None:
 
 
 def _throttle_count(kernel: Kernel) -> int | None:
-    """How often the cgroup's quota has already stopped its processes."""
+    """Return how often the cgroup's quota has already stopped its processes."""
     for group in _own_groups(kernel):
         for line in kernel.text(f"{group}/cpu.stat").splitlines():
             name, _, count = line.partition(" ")
@@ -94,7 +95,7 @@ def _memory_mb(kernel: Kernel) -> int | None:
 
 
 def _shm_mb(kernel: Kernel) -> int | None:
-    """What is still free of it."""
+    """Return how many megabytes of shared memory are free."""
     try:
         room = os.statvfs(kernel.root / "dev/shm")
     except OSError:

@@ -1,4 +1,4 @@
-"""What to make of what the probes saw."""
+"""Judge what the probes measured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STEP_NS = 30.0
 
 
 def judge_noise(seen: dict[str, Any]) -> list[Finding]:
-    """A finding for each core watched, and one for time stolen meanwhile."""
+    """Return a finding for each core watched, and one for steal time during the probe."""
     found = [_core(core) for core in seen["cores"]]
     stolen = seen["steal_percent"]
     if stolen is not None and stolen >= STEAL_PERCENT:
@@ -45,7 +45,7 @@ def _core(core: dict[str, Any]) -> Finding:
 
 
 def judge_sleep(errors: list[dict[str, Any]]) -> list[Finding]:
-    """How late this machine wakes, a finding for each time asked."""
+    """Return a finding for each sleep time: how late this machine wakes."""
     return [_late(error) for error in errors]
 
 
@@ -63,7 +63,7 @@ def _late(error: dict[str, Any]) -> Finding:
 
 
 def judge_cost(cost: dict[str, float]) -> list[Finding]:
-    """What the meter itself takes, and beside it what a copy takes."""
+    """Return findings for the cost of the instrument itself and, for comparison, of a copy."""
     return [_own(cost), *_copies(cost.get("copy_bytes_per_ns"))]
 
 

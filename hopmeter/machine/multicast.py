@@ -1,4 +1,4 @@
-"""Whether UDP multicast comes back to this machine itself, as LCM and DDS need it: tried, not guessed."""
+"""Test whether UDP multicast comes back to this machine, as LCM and DDS need it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IP_PKTINFO = 8
 
 
 def multicast() -> str:
-    """The device by which messages to a group come back, or `none` where none does."""
+    """Return the device on which messages to a multicast group come back, or `none`."""
     group = f"239.255.{secrets.randbelow(256)}.{secrets.randbelow(256)}"
     try:
         with closing(_member(group)) as member, closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender:
@@ -29,7 +29,7 @@ def multicast() -> str:
 
 
 def _member(group: str) -> socket.socket:
-    """A socket that has joined the group where the system thinks best, as the middlewares do."""
+    """Return a socket that joined the group on the system's default device, as the middlewares do."""
     member = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         member.settimeout(PATIENCE_S)
@@ -43,7 +43,7 @@ def _member(group: str) -> socket.socket:
 
 
 def _device(ancillary: list[tuple[int, int, bytes]]) -> str:
-    """The device that the kernel names beside a message."""
+    """Return the device that the kernel names with a message."""
     for level, kind, told in ancillary:
         if (level, kind) == (socket.IPPROTO_IP, IP_PKTINFO):
             (index,) = struct.unpack_from("=i", told)

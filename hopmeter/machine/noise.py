@@ -19,9 +19,10 @@ SLEEPS = ((0.0001, 500), (0.001, 200), (0.01, 30))
 
 
 def noise_probe(seconds: float = SHORT_S, cores: list[int] | None = None) -> dict[str, Any]:
-    """What each usable core does to a thread that wants it, one core after the other so that none disturbs another.
+    """Measure how often each usable core is taken from a spinning thread. Cores are probed in turn, so that they do not
+    disturb each other.
 
-    {`cores`: [{core, seconds, longest_us, gaps_per_s, gaps_percent}], `steal_percent`: over that time}
+    Returns {`cores`: [{core, seconds, longest_us, gaps_per_s, gaps_percent}], `steal_percent`: over that time}.
     """
     watched = sorted(os.sched_getaffinity(0)) if cores is None else cores
     each_s = min(seconds, LONGEST_S / max(len(watched), 1))
@@ -49,7 +50,7 @@ def _steal_percent(before: tuple[int, int] | None, after: tuple[int, int] | None
 
 
 def sleep_errors() -> list[dict[str, Any]]:
-    """How late threads wake that sleep 0.1, 1 and 10 ms: [{asked_ms, sleeps, p50_us, max_us}]."""
+    """Measure how late threads wake after sleeps of 0.1, 1 and 10 ms: [{asked_ms, sleeps, p50_us, max_us}]."""
     return [
         {
             "asked_ms": error["asked_ns"] / 1e6,
@@ -62,7 +63,7 @@ def sleep_errors() -> list[dict[str, Any]]:
 
 
 def own_cost() -> dict[str, float]:
-    """What the instrument takes, and what one core copies: {clock_ns, clock_step_ns, message_ns, copy_bytes_per_ns}."""
+    """Measure the instrument's own cost and a copy: {clock_ns, clock_step_ns, message_ns, copy_bytes_per_ns}."""
     with ScratchDir() as ground:
         cost = _instrument.recording_cost(ground.directory)
     return {**cost, "clock_step_ns": _instrument.clock_quality()["resolution_ns"]}

@@ -1,4 +1,4 @@
-"""Scenarios: TOML files that ask one question each, and what replaces parts of them on the command line."""
+"""Scenarios are TOML files that ask one question each; the command line can override parts of them."""
 
 from hopmeter.scenario.files import every, find, load
 from hopmeter.scenario.model import Scenario

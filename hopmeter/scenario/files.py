@@ -1,4 +1,4 @@
-"""Finding and reading scenarios."""
+"""Find and read scenarios."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hopmeter.system import paths, toml_files
 
 
 def every() -> dict[str, Path]:
-    """The scenarios that come with hopmeter, by name."""
+    """Return the scenarios that hopmeter ships, by name."""
     return {path.stem: path for path in sorted(paths.scenario_folder().glob("*.toml"))}
 
 
 def find_shipped(name: str) -> Path:
-    """One that comes with hopmeter; `UsageError` where there is none, with the nearest that is."""
+    """Return the path of a shipped scenario. Raises UsageError with the most similar name if there is none."""
     known = every()
     if name not in known:
         raise UsageError(f"scenario {toml_files.one_of(name, known)}", "or name a .toml file")
@@ -25,18 +25,18 @@ def find_shipped(name: str) -> Path:
 
 
 def find(asked: str) -> Path:
-    """A scenario by its name or its path."""
+    """Return the path of a scenario, given its name or its path."""
     return Path(asked) if asked.endswith(".toml") or "/" in asked else find_shipped(asked)
 
 
 def load(path: Path) -> tuple[Scenario, dict[str, Any]]:
-    """A scenario and the table it was read from; `UsageError` lists everything that is wrong with it."""
+    """Return a scenario and the table it was read from. Raises UsageError with all errors at once."""
     table = with_new_names(toml_files.read(path), str(path))
     return toml_files.validate(Scenario, table, str(path)), table
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema by which editors complete a scenario."""
+    """Return the JSON Schema that editors use to complete a scenario."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **Scenario.model_json_schema(),

@@ -1,4 +1,4 @@
-"""What a scenario may say. Every axis takes one value or a list; a list gives a cell for each."""
+"""The keys of a scenario. Every axis takes one value or a list; a list makes a cell for each value."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CHOICES_OF_LANGUAGE = ("one", "each", "pairs")
 
 
 class OneOrMore:
-    """A list in which a single value may stand alone."""
+    """A list that may be written as a single value."""
 
     @staticmethod
     def __get_pydantic_json_schema__(core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def _checked_by(parse: Any) -> Any:
 
 
 def _editor_hint(pattern: str, examples: Sequence[str]) -> Any:
-    """What an editor completes and refuses; the model refuses by itself, for it says why."""
+    """Return what editors complete and reject. The model has its own check with a better message."""
     return Field(examples=list(examples), json_schema_extra={"pattern": pattern})
 
 
@@ -148,13 +148,13 @@ Setting = bool | int | float | str
 
 
 class Strict(BaseModel):
-    """Unknown keys are errors, and so are numbers without end."""
+    """A model that rejects unknown keys and infinite numbers."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class Axes(Strict):
-    """What a cell is made of. What is not given has its default (see `resolve.DEFAULTS`)."""
+    """The axes of a cell. A missing one has its default (see `resolve.DEFAULTS`)."""
 
     transport: Axis[str] | None = Field(
         None, description='Names of transports, "all", or "direct": all that need no daemon.'

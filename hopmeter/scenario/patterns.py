@@ -1,4 +1,5 @@
-"""What editors are told of words with a form of their own; `amounts` and `model` have the last word, and say more."""
+"""Regular expressions that editors use for values with a syntax of their own. `units` and `model` are stricter and
+report why."""
 
 from __future__ import annotations
 
@@ -14,23 +15,23 @@ COPIED = f"({NUMBER}|frame)(:({'|'.join(WAYS)}))?(:({'|'.join(DESTINATIONS)}))?"
 
 
 def whole(*forms: str) -> str:
-    """One of these, and nothing before or behind."""
+    """Return an expression that matches one of these forms completely."""
     return f"^({'|'.join(forms)})$"
 
 
 def _each(kind: str, amount: str) -> str:
-    """One amount for all, or one or none for each."""
+    """Return an expression for one amount, or for a list of amounts and `none`."""
     return f"{kind}:({amount}|({amount}|none)(/({amount}|none))+)"
 
 
 def languages(choices: Iterable[str], known: Iterable[str]) -> str:
-    """One word, or source>relays>sink."""
+    """Return an expression for one language, or source>relays>sink."""
     one = f"({'|'.join(word.replace('+', '[+]') for word in known)})"
     return whole(*choices, f"{one}(>{one}){{0,2}}")
 
 
 def cores(choices: Iterable[str]) -> str:
-    """A word, or a list of numbers."""
+    """Return an expression for a word, or a list of core numbers."""
     return whole(*choices, f"{NUMBER}(,{NUMBER})*")
 
 

@@ -1,4 +1,4 @@
-"""The command line's word on a scenario: every axis can be given or replaced."""
+"""Apply the command line to a scenario: any axis can be set or replaced."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Table = dict[str, Any]
 def override(
     table: Table, given: Mapping[str, Any], settings: Sequence[str], manifests: Mapping[str, Manifest]
 ) -> Scenario:
-    """The scenario with the command line's values in place of the file's.
+    """Return the scenario with the command line's values instead of the file's.
 
-    Where cases differ in an axis, values that some of them have, of their own or from above, select these cases
-    (`--payload timing` of a scenario that also has an image); other values replace those of every case.
+    If cases differ in an axis, values that some of them have select those cases (`--payload timing` of a scenario that
+    also has an image); other values replace those of every case.
     """
     changed = copy.deepcopy(table)
     for key, value in given.items():
@@ -64,7 +64,8 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _common(own: Any, asked: Any) -> list[Any]:
-    """What is asked of a case's own values; its word for many transports or languages stands for any of them."""
+    """Return the requested values that a case has itself; words for groups of transports or languages match any
+    member."""
     if any(word in GROUPS or word in CHOICES_OF_LANGUAGE for word in _as_list(own)):
         return _as_list(asked)
     return [value for value in _as_list(own) if value in _as_list(asked)]
@@ -76,7 +77,8 @@ def _transports(scenario: Scenario, manifests: Mapping[str, Manifest]) -> list[M
 
 
 def _parse_settings(settings: Sequence[str], manifests: Sequence[Manifest]) -> dict[str, dict[str, list[Any]]]:
-    """`hwm=1,1000` or `zeromq.hwm=1` by transport; a bare name means every transport of the run that has it."""
+    """Parse `hwm=1,1000` or `zeromq.hwm=1` by transport. A bare name applies to every transport of the run that has
+    the setting."""
     found: dict[str, dict[str, list[Any]]] = {}
     for text in settings:
         key, equals, words = text.partition("=")

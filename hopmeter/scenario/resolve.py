@@ -1,4 +1,4 @@
-"""A scenario's cases, each with every axis filled in."""
+"""The cases of a scenario, with every axis filled in."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Ask:
 
 
 def asks(scenario: Scenario) -> list[Ask]:
-    """The scenario's cases, or the scenario itself where it has none."""
+    """Return the scenario's cases, or the scenario itself if it has none."""
     cases: Sequence[Axes] = scenario.case or [scenario]
     return [_ask(scenario, case) for case in cases]
 

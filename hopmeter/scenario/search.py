@@ -1,4 +1,4 @@
-"""What a scenario may say of a search for the highest rate."""
+"""The keys of a search for the highest rate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _duration(text: str) -> str:
 
 
 class Search(BaseModel):
-    """Rates are tried one after the other: up by a factor until one fails, then between the two on either side."""
+    """Try one rate after another: multiply by a factor until one fails, then bisect between the last two."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -50,11 +50,11 @@ class Search(BaseModel):
 
     @property
     def bound_us(self) -> float:
-        """The bound in microseconds."""
+        """Return the bound in microseconds."""
         return units.nanoseconds(self.bound_p99) / 1000
 
     def asks_for(self, axes: Any) -> str:
-        """What in a scenario or a case contradicts a search; nothing where it is in order."""
+        """Return what contradicts a search in a scenario or a case; empty if nothing does."""
         if axes.rate is not None:
             return "rate: a search tries rates by itself; say where it starts with search.start"
         if axes.pace not in (None, ["open"]):

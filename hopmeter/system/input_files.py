@@ -1,4 +1,4 @@
-"""Files that a user, or a folder from somebody else, names for hopmeter to read."""
+"""Read files that a user or a foreign run folder names."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ NOT_REGULAR = "it is no regular file; copy what it gives into a file, and name t
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Opens a regular file. OSError for a pipe or a device too: reading those may never end.
+    """Open a regular file. Raises OSError for a pipe or a device too, because reading one may never end.
 
-    Opening without waiting matters for a pipe that nobody writes to.
+    The file is opened without blocking, so a pipe without a writer does not hang the caller.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if (wrong := _why_not_regular(os.fstat(handle).st_mode)) is not None:
@@ -30,13 +30,13 @@ def _why_not_regular(mode: int) -> tuple[int, str] | None:
 
 
 def read_text(path: Path) -> str:
-    """The text of a regular file, which is UTF-8. OSError, or ValueError where it is none."""
+    """Return the UTF-8 text of a regular file. Raises OSError, or ValueError if the file is not UTF-8."""
     with open_regular(path) as file:
         return file.read().decode()
 
 
 def read_short_text(path: Path, most_bytes: int) -> str:
-    """The UTF-8 text of a file or a pipe; ValueError where it does not end within so many bytes."""
+    """Return the UTF-8 text of a file or pipe. Raises ValueError if it is longer than `most_bytes`."""
     with path.open("rb") as file:
         data = file.read(most_bytes + 1)
     if len(data) > most_bytes:

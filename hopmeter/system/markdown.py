@@ -1,4 +1,4 @@
-"""Tables in Markdown."""
+"""Write tables in Markdown."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from collections.abc import Iterable, Sequence
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; a bar in a cell does not end it."""
+    """Format a table; a `|` inside a cell is escaped."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)

@@ -24,7 +24,7 @@ _held: dict[Path, int] = {}
 
 @dataclass(frozen=True)
 class Owner:
-    """A process as it describes itself to other processes, which may be on other hosts."""
+    """A process as it describes itself to other processes, which may run on other hosts."""
 
     pid: int
     started: int
@@ -40,30 +40,30 @@ class Owner:
 
     @property
     def is_on_this_host(self) -> bool:
-        """Whether this process can see the owner's locks at all."""
+        """Return whether this process can see the owner's locks."""
         return (self.host, self.machine) == (os.uname().nodename, _machine_id())
 
     @property
     def shares_namespaces(self) -> bool:
-        """Whether the owner's process numbers, start times and paths mean the same to this process."""
+        """Return whether the owner's process numbers, start times and paths mean the same to this process."""
         return self.boot == boot_id() and self.namespaces != "" and self.namespaces == _namespaces()
 
     def may_run(self, folder: Path) -> bool:
-        """Whether the owner of this folder may still run: False only if this process knows that it has ended."""
+        """Return whether the owner of this folder may still run; False only if this process knows that it has ended."""
         if not self.is_on_this_host:
             return True
         locked = _is_locked(folder)
         return self._may_run_elsewhere() if locked is None else locked
 
     def _may_run_elsewhere(self) -> bool:
-        """The same for a folder that this process does not see."""
+        """Answer the same question for a folder that this process does not see."""
         if self.boot != boot_id():
             return False
         return not self.shares_namespaces or start_ticks(self.pid) == self.started
 
     @contextmanager
     def take_over(self, folder: Path) -> Iterator[bool]:
-        """Yields whether the owner has ended; while entered, only one process can take over a folder."""
+        """Yield whether the owner has ended. Inside the `with` block no other process can take over the folder."""
         try:
             handle = _lock(folder, FOLDER, fcntl.LOCK_EX) if self.is_on_this_host else None
         except FileNotFoundError:
@@ -79,7 +79,7 @@ class Owner:
 
 
 def this_process() -> Owner:
-    """How this process describes itself."""
+    """Describe this process as an owner."""
     return _describe(os.getpid())
 
 
@@ -101,7 +101,7 @@ def release(path: Path) -> None:
 
 
 def _let_go_after_fork() -> None:
-    """A forked child would hold its parent's locks beyond the parent's end."""
+    """Release the parent's locks in a forked child, which would otherwise hold them longer than the parent."""
     for path in list(_held):
         release(path)
 
@@ -110,7 +110,7 @@ os.register_at_fork(after_in_child=_let_go_after_fork)
 
 
 def _lock(path: Path, flags: int, how: int) -> int:
-    """An open file with the lock; FileNotFoundError if the path no longer leads to it."""
+    """Return an open file that holds the lock. Raises FileNotFoundError if the path no longer leads to that file."""
     handle = os.open(path, flags, 0o600)
     try:
         fcntl.flock(handle, how | fcntl.LOCK_NB)
@@ -123,7 +123,8 @@ def _lock(path: Path, flags: int, how: int) -> int:
 
 
 def _is_locked(folder: Path) -> bool | None:
-    """None if this process does not see the folder; a lock that cannot be tested counts as held."""
+    """Return whether a folder is locked, or None if this process does not see it. If the lock cannot be tested, it
+    counts as held."""
     try:
         os.close(_lock(folder, FOLDER, fcntl.LOCK_SH))
     except FileNotFoundError:
@@ -141,7 +142,7 @@ def _machine_id() -> str:
 
 
 def _namespaces() -> str:
-    """The namespaces of this process; empty if /proc shows the processes of other ones."""
+    """Return the namespaces of this process; empty if /proc shows the processes of other namespaces."""
     with suppress(OSError):
         own = Path("/proc/self")
         if str(own.readlink()) == str(os.getpid()):

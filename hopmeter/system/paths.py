@@ -1,4 +1,4 @@
-"""Where things are: beside this package in a checkout, inside it where it is installed, and in the user's folder."""
+"""Where files are: next to the package in a checkout, inside it once installed, and in the user's data folder."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def checkout() -> Path | None:
-    """The source tree that this package lies in, if it does."""
+    """Return the source tree that contains this package, if there is one."""
     parent = PACKAGE.parent
     return parent if (parent / "transports").is_dir() and (parent / "Cargo.toml").is_file() else None
 
 
 def data() -> Path:
-    """What an installed package carries with it."""
+    """Return the folder of the data files that an installed package contains."""
     return PACKAGE / "_data"
 
 
 def home() -> Path:
-    """The user's own folder: what `hopmeter build` made and what `hopmeter new` began without a checkout."""
+    """Return the user's data folder, with what `hopmeter build` and `hopmeter new` made outside a checkout."""
     own = os.environ.get("HOPMETER_HOME")
     shared = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
     return Path(own).absolute() if own else Path(shared) / "hopmeter"
 
 
 def cache() -> Path:
-    """What may be deleted at any time."""
+    """Return the user's cache folder; its files may be deleted at any time."""
     own = os.environ.get("HOPMETER_HOME")
     shared = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(own).absolute() / "cache" if own else Path(shared) / "hopmeter"
@@ -40,58 +40,60 @@ LONGEST = 40
 
 
 def short_folder() -> Path:
-    """Where private folders of trials and links go: paths of sockets have to be short."""
+    """Return the parent of the private folders of trials and links. Its path is short because socket paths are
+    limited."""
     own = os.environ.get("XDG_RUNTIME_DIR", "")
     usable = own and len(own) <= LONGEST and os.access(own, os.W_OK | os.X_OK)
     return Path(own) if usable else Path("/tmp")
 
 
 def node_build_dir() -> Path:
-    """Where `hopmeter build` puts nodes."""
+    """Return the folder that `hopmeter build` writes nodes to."""
     tree = checkout()
     return tree / "build/nodes" if tree else home() / "nodes"
 
 
 def node_folders() -> list[Path]:
-    """Where nodes are looked for, the first first."""
+    """Return the folders that are searched for nodes, in order."""
     return [node_build_dir()] if checkout() else [node_build_dir(), data() / "nodes"]
 
 
 def transport_folders() -> list[Path]:
-    """Where transports are looked for, the first first."""
+    """Return the folders that are searched for transports, in order."""
     tree = checkout()
     return [tree / "transports"] if tree else [home() / "transports", data() / "transports"]
 
 
 def scenario_folder() -> Path:
-    """The scenarios that come with hopmeter."""
+    """Return the folder of the scenarios that hopmeter ships."""
     tree = checkout()
     return (tree or data()) / "scenarios"
 
 
 def results() -> Path:
-    """Where runs go unless told otherwise."""
+    """Return the default folder for runs."""
     return Path("results")
 
 
 def language_word(language: str) -> str:
-    """A language as folder and executable names spell it."""
+    """Return a language as folder and executable names spell it."""
     return "cpp" if language == "c++" else language
 
 
 def node_name(transport: str, language: str) -> str:
-    """The executable of a compiled node."""
+    """Return the file name of a compiled node."""
     return f"hopmeter-node-{transport}-{language_word(language)}"
 
 
 def node(transport: str, language: str) -> Path | None:
-    """The executable of a compiled node, if it was built."""
+    """Return the path of a compiled node, or None if it is not built."""
     name = node_name(transport, language)
     return next((folder / name for folder in node_folders() if os.access(folder / name, os.X_OK)), None)
 
 
 def manifests(folders: Iterable[Path] | None = None) -> list[Path]:
-    """Every transport's manifest; of two with one name the first wins. What begins with `_` is no transport."""
+    """Return every transport's manifest. The first of two with the same name wins; names that begin with `_` are
+    skipped."""
     found: dict[str, Path] = {}
     for folder in transport_folders() if folders is None else folders:
         for path in sorted(folder.glob("*/transport.toml")):

@@ -1,4 +1,4 @@
-"""Processes by number and start time: a number alone may have passed to somebody else."""
+"""Identify processes by number and start time, because the kernel reuses numbers."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with_launcher() -> None:
-    """Called in a new process before its program starts: the kernel kills it when the launcher is gone."""
+    """Have the kernel kill this process when the launcher ends. Call it in the new process, before its program
+    starts."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def start_ticks(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; None if it has ended, even if its parent did not reap it."""
+    """Return when a process started, in clock ticks since boot, or None if it has ended, reaped or not."""
     fields = stat_fields(pid)
     return None if not fields or fields[0] in "ZX" else int(fields[19])
 
 
 def stat_fields(pid: int) -> list[str]:
-    """What the kernel says of a process, from its state on (field 3 of proc(5)); nothing where there is no process."""
+    """Return the fields of /proc/PID/stat from the state on (field 3 of proc(5)); empty if there is no such process."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -36,13 +37,13 @@ def stat_fields(pid: int) -> list[str]:
 
 
 def has_ended(pid: int) -> bool:
-    """Whether a child is gone; it is not reaped by asking, so its number stays its own."""
+    """Return whether a child has ended. The child is not reaped, so its number stays reserved."""
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a process has used since it started, all its living threads together."""
+    """The resources that a process has used since it started, summed over its living threads."""
 
     at_ns: int = 0
     cpu_ns: int = 0
@@ -55,8 +56,8 @@ class Reading:
     system_ticks: int = 0
 
     def since(self, before: Reading) -> dict[str, int]:
-        """What was used in between, in the words of a node's `resources`. User and system are told apart as well as
-        the clock's ticks can: all is user's where there was none."""
+        """Return what was used between two readings, with the keys of a node's `resources`. User and system time are
+        split by the clock's ticks; without any tick, all of it counts as user time."""
         used_us = max(0, self.cpu_ns - before.cpu_ns) // 1000
         user, system = self.user_ticks - before.user_ticks, self.system_ticks - before.system_ticks
         system_us = used_us * system // (user + system) if user + system > 0 else 0
@@ -73,7 +74,8 @@ class Reading:
 
 
 def reading(pid: int) -> Reading:
-    """What /proc says of a process; its clock ticks are too coarse for a trial, what the scheduler counted is not."""
+    """Read a process's resources from /proc. CPU time comes from the scheduler's counters, which are finer than
+    clock ticks."""
     folder = Path(f"/proc/{pid}")
     tasks = [_task(task) for task in folder.glob("task/*")]
     cpu_ns, voluntary, involuntary = (sum(task[at] for task in tasks) for at in range(3))
@@ -83,7 +85,7 @@ def reading(pid: int) -> Reading:
 
 
 def _task(folder: Path) -> tuple[int, int, int]:
-    """Nanoseconds on a core, voluntary and involuntary switches of one thread."""
+    """Return a thread's CPU time in nanoseconds and its voluntary and involuntary context switches."""
     try:
         cpu_ns = int((folder / "schedstat").read_text().split()[0])
     except (OSError, ValueError, IndexError):
@@ -92,7 +94,7 @@ def _task(folder: Path) -> tuple[int, int, int]:
 
 
 def _faults_and_ticks(folder: Path) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Pages that were found without and with a disk; ticks of the clock in user and system mode."""
+    """Return (minor, major) page faults and (user, system) clock ticks."""
     try:
         # Whatever the program calls itself ends with the last parenthesis.
         fields = (folder / "stat").read_text().rpartition(")")[2].split()
@@ -110,7 +112,7 @@ def _status(folder: Path, name: str) -> int:
 
 
 def boot_id() -> str:
-    """Tells one boot of this machine from another."""
+    """Return the kernel's identifier of the current boot."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -118,6 +120,6 @@ def boot_id() -> str:
 
 
 def kill_group(pid: int) -> None:
-    """Ends a process that leads its own group, and all it has started."""
+    """Kill a process group by its leader's process number."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)

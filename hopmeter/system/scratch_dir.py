@@ -1,4 +1,4 @@
-"""The private ground of a run: a folder nobody else may read, and a note by which the next command can clean up."""
+"""The private folder of a command, and the note that lets the next command clean up after a crash."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ PREFIX = "hm-"
 
 
 def new_run_id() -> str:
-    """16 hexadecimal digits, unique to one trial."""
+    """Return 16 random hexadecimal digits that identify one trial."""
     return secrets.token_hex(8)
 
 
 class ScratchDir:
-    """While entered, the folder exists and the note says what to clean up; afterwards neither does."""
+    """A private folder and its clean-up note; both exist inside the `with` block only."""
 
     def __enter__(self) -> Self:
         self.directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=paths.short_folder()))
@@ -47,14 +47,14 @@ class ScratchDir:
         owner_lock.release(self.directory)
 
     def trial(self) -> Path:
-        """A fresh folder for one trial."""
+        """Make a new folder for one trial."""
         self._trials += 1
         folder = self.directory / str(self._trials)
         folder.mkdir(mode=0o700)
         return folder
 
     def keep(self, nodes: Iterable[int], leftovers: Iterable[str]) -> None:
-        """Notes what there is to clean up should this process be killed."""
+        """Write down what must be cleaned up if this process is killed."""
         left = list(leftovers)
         note = {
             "owner": asdict(owner_lock.this_process()),
@@ -72,7 +72,7 @@ class ScratchDir:
 
 
 def _identity(place: str) -> list[int]:
-    """Tells a folder from the folder of the same path in another container."""
+    """Return device and inode of a folder, to distinguish it from a folder of the same path in another container."""
     with contextlib.suppress(OSError):
         found = Path(place).stat()
         return [found.st_dev, found.st_ino]
@@ -84,7 +84,7 @@ def _notes() -> Path:
 
 
 def remove_leftovers(patterns: Iterable[str], run: str) -> list[str]:
-    """Removes what a killed node left outside its folder; only what carries this very run's id."""
+    """Remove the files that a killed node left outside its folder; only names with this run's id match."""
     found = [path for pattern in patterns for path in Path("/").glob(pattern.replace("{run}", run).lstrip("/"))]
     for path in found:
         with contextlib.suppress(OSError):
@@ -115,7 +115,7 @@ def _sweep(path: Path) -> Path | None:
 
 @dataclass(frozen=True)
 class Note:
-    """What a launcher wrote down for the command that cleans up after it."""
+    """The clean-up note of a launcher."""
 
     owner: Owner
     directory: Path
@@ -135,7 +135,8 @@ def _read(path: Path) -> Note | None:
 
 
 def _former_owner(note: dict[str, Any], directory: Path) -> Owner:
-    """Of a note in the former format, which names no host: it is this one if the folder is here and outlived a boot."""
+    """Return the owner that a note in the former format means. Such a note names no host: the owner is on this host
+    if the folder is here and older than this boot."""
     pid, started = note["launcher"]
     if note["boot"] == boot_id() or not directory.is_dir():
         return Owner(pid, started, "", "", note["boot"], "")
@@ -143,7 +144,7 @@ def _former_owner(note: dict[str, Any], directory: Path) -> Owner:
 
 
 def _sees_all(note: Note) -> bool:
-    """Whether this process sees the places where the owner's leftovers are; after a boot all of them are new."""
+    """Return whether this process sees the folders of the owner's leftovers; after a reboot they are all new."""
     return note.owner.boot != boot_id() or all(_identity(place) == known for place, known in note.places.items())
 
 

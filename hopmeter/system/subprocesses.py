@@ -1,4 +1,4 @@
-"""Programs that a command waits for. Ctrl-C lets them end by themselves: half of what they write is worth nothing."""
+"""Run programs and wait for them. After Ctrl-C they may finish cleanly, because half-written output is useless."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RUNNING: set[subprocess.Popen[str]] = set()
 def run(
     command: Sequence[str | Path], timeout: float | None = None, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """As `subprocess.run`, which gives a program a quarter of a second after Ctrl-C and then kills it."""
+    """Run a program as `subprocess.run` does, but without killing it a quarter of a second after Ctrl-C."""
     with subprocess.Popen(command, text=True, **options) as process:
         _RUNNING.add(process)
         try:
@@ -35,8 +35,8 @@ def run(
 
 
 def stop(at_once: bool = False) -> None:
-    """Ends all tools that threads are waiting for, with what those have started, by and by or `at_once`: Ctrl-C is
-    raised in the main thread alone, and CMake waits for its builder, which nobody else would end."""
+    """Terminate all programs that threads wait for, with their children; `at_once` kills them. Ctrl-C reaches the
+    main thread only, and CMake waits for its build tool, which nothing else would end."""
     for each in (each for process in list(_RUNNING) for each in _family(process.pid)):
         with suppress(psutil.Error):
             each.kill() if at_once else each.terminate()
@@ -50,7 +50,7 @@ def _family(pid: int) -> list[psutil.Process]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Whoever shares our terminal was interrupted with us; nobody minds to be asked again in other words."""
+    """Terminate a program that may already have received Ctrl-C from the terminal; a second request is harmless."""
     process.terminate()
     try:
         process.wait(GRACE_S)

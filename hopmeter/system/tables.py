@@ -1,4 +1,4 @@
-"""Tables in the terminal, in a file and in a pipe."""
+"""Print tables to a terminal, a file or a pipe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WIDEST = 200
 
 
 def print_whole(console: Console, table: Table) -> None:
-    """A file or a pipe has no edge, so nothing is cut there for its sake."""
+    """Print a table; in a file or a pipe no column is cut to the terminal's width."""
     edge = console.width
     if not console.is_terminal:
         wanted = console.measure(table, options=console.options.update(max_width=WIDEST)).maximum

@@ -1,4 +1,4 @@
-"""The one way to a terminal: text from scenario files, run folders, peers and logs cannot steer it."""
+"""The only way to write to the terminal. Text from files, peers and logs cannot send control sequences."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ VISIBLE = {
 
 
 class Console(rich.console.Console):  # noqa: TID251 (here it is wrapped)
-    """Shows control characters of any text as escapes, and takes no text for markup unless `markup` is set."""
+    """A Rich console that escapes control characters, and reads markup only if `markup` is set."""
 
     def __init__(self, *, markup: bool = False, **options: Any) -> None:
         super().__init__(markup=markup, **options)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """A string as a text; a table measures its cells so, and makes room for the escapes."""
+        """Convert a string to escaped text, so that tables measure the escaped width."""
         return super().render_str(visible(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """What a renderable becomes; Rich's own controls, such as those of a progress bar, pass."""
+        """Render an object with its text escaped; Rich's own control codes, such as a progress bar's, pass through."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
 def visible(text: str) -> str:
-    """The text with its control characters as escapes such as \\x1b."""
+    """Return a text with its control characters written as escapes such as \x1b."""
     return text.translate(VISIBLE)
 
 
 def replace_what_cannot_be_encoded() -> None:
-    """A terminal or a pipe that is not UTF-8 gets `?` for letters that it lacks: results must not be lost to them."""
+    """Print `?` for characters that the output's encoding lacks, so that results are never lost."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

@@ -1,4 +1,4 @@
-"""TOML files read into models, and what is wrong with them in words: which file, which key, what is allowed."""
+"""Read TOML files into models, and report errors with the file, the key and the allowed values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_BYTES = 1 << 20
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The file's table; `UsageError` where it is not there or no TOML."""
+    """Return the table of a TOML file. Raises UsageError if the file is missing or is not TOML."""
     try:
         return tomllib.loads(read_short_text(path, MOST_BYTES))
     except OSError as cause:
@@ -33,7 +33,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def validate(model: type[Model], table: Mapping[str, Any], source: str) -> Model:
-    """The table as a model; `UsageError` with every complaint at once where it is none."""
+    """Convert a table to a model. Raises UsageError with all complaints at once."""
     try:
         return model.model_validate(table)
     except ValidationError as cause:
@@ -42,13 +42,13 @@ def validate(model: type[Model], table: Mapping[str, Any], source: str) -> Model
 
 
 def one_of(word: object, allowed: Iterable[object]) -> str:
-    """`"bock" is not one of spin, block, callback; did you mean "block"?`"""
+    """Return a message such as `"bock" is not one of spin, block, callback; did you mean "block"?`."""
     words = [str(each) for each in allowed]
     return f'"{word}" is not one of {", ".join(words)}{nearest(str(word), words)}'
 
 
 def nearest(word: str, allowed: Iterable[str]) -> str:
-    """The question that follows a mistyped word; empty where nothing is near."""
+    """Return a "did you mean" question for a mistyped word; empty if no allowed word is similar."""
     close = difflib.get_close_matches(word, list(allowed), n=1, cutoff=0.6)
     return f'; did you mean "{close[0]}"?' if close else ""
 
@@ -87,7 +87,7 @@ def _unknown(where: tuple[int | str, ...], model: type[BaseModel]) -> str:
 
 
 def _keys(model: type[BaseModel], place: tuple[int | str, ...]) -> list[str]:
-    """The keys that the table at `place` may have, found by walking the model's annotations."""
+    """Return the keys that the table at `place` may have, found by walking the model's annotations."""
     current: Any = model
     for part in place:
         fields = getattr(current, "model_fields", {})
@@ -98,7 +98,7 @@ def _keys(model: type[BaseModel], place: tuple[int | str, ...]) -> list[str]:
 
 
 def _model_in(annotation: Any) -> Any:
-    """The model within `dict[str, Model]`, `list[Model]` or `Model | None`."""
+    """Return the model inside `dict[str, Model]`, `list[Model]` or `Model | None`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     inner = (_model_in(each) for each in getattr(annotation, "__args__", ()))

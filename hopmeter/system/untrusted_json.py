@@ -1,4 +1,4 @@
-"""JSON that another program wrote. Whatever this hopmeter would not have written itself raises ValueError."""
+"""Parse JSON from other programs. Anything that hopmeter would not write itself raises ValueError."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ INTEGERS = range(-(1 << 63), 1 << 64)
 
 
 def parse(text: str | bytes) -> Any:
-    """The value that a text holds. ValueError says what is wrong with it."""
+    """Return the value of a JSON text. Raises ValueError with the reason."""
     try:
         value = json.loads(text)
     except RecursionError as cause:
