@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from hopmeter.analysis import resources, servers, sinks
-from hopmeter.analysis.figures import CHAIN
+from hopmeter.analysis.latencies import CHAIN
 from hopmeter.analysis.pace import SHARE
 from hopmeter.analysis.percentiles import QUICK_TRIALS, summary
 from hopmeter.analysis.trial import PACING, Counts, Measured, measure, reject_altered, sum_counter

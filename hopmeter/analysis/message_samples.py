@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopmeter.analysis.arrivals import minus
-from hopmeter.analysis.figures import latencies, trim
 from hopmeter.analysis.flow import Flow
+from hopmeter.analysis.latencies import latencies, trim
 from hopmeter.analysis.reading import flows
 from hopmeter.analysis.run_results import Row
 from hopmeter.store.disk import StoreError

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from hopmeter.analysis.arrivals import minus
-from hopmeter.analysis.figures import Pieces, trim_slice
 from hopmeter.analysis.flow import Flow
+from hopmeter.analysis.latencies import Pieces, trim_slice
 from hopmeter.analysis.percentiles import summary
 from hopmeter.model.cell import Cell
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.analysis.arrivals import minus
-from hopmeter.analysis.figures import Pieces, latencies, trim
 from hopmeter.analysis.flow import Flow
+from hopmeter.analysis.latencies import Pieces, latencies, trim
 from hopmeter.analysis.pace import Pace, measure_pace
 from hopmeter.analysis.reading import flows
 from hopmeter.analysis.servers import by_server

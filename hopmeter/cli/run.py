@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hopmeter.cli.parts.environment import asked
+from hopmeter.cli.parts.environment_variables import asked
 from hopmeter.cli.parts.options import given
 from hopmeter.errors import UsageError
 from hopmeter.model.paces import PACES

@@ -40,7 +40,7 @@ def show(
 ) -> None:
     """Print the table of a run again."""
     from hopmeter.analysis.run_results import read
-    from hopmeter.cli.parts import processes, table
+    from hopmeter.cli.parts import process_listing, run_table
 
     if csv is not None:
         damaged: list[HopmeterError] = []
@@ -50,14 +50,14 @@ def show(
         raise typer.Exit(1 if damaged else 0)
     found = read(run)
     if each and as_json:
-        processes.print_json(found)
+        process_listing.print_json(found)
     elif each:
-        processes.print_processes(Console(highlight=False), found)
+        process_listing.print_processes(Console(highlight=False), found)
     elif as_json:
         for row in found.rows:
             print(json.dumps(row.values))
     else:
-        table.print_run(Console(highlight=False), found)
+        run_table.print_run(Console(highlight=False), found)
 
 
 def _write(run: Path, csv: Path, missed: Callable[[HopmeterError], None]) -> int:

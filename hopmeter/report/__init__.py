@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hopmeter.report.notebook import boxes, messages, write_csv
-    from hopmeter.report.writing import write
+    from hopmeter.report.report_file import write
 
 __all__ = ["boxes", "messages", "write", "write_csv"]
 
@@ -19,4 +19,4 @@ def __getattr__(name: str) -> Any:
     """Loads the drawing libraries, which takes seconds, only if needed."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{'writing' if name == 'write' else 'notebook'}"), name)
+    return getattr(import_module(f"{__name__}.{'report_file' if name == 'write' else 'notebook'}"), name)

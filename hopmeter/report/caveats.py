@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.report import formatting
+from hopmeter.report.result_rules import warnings
 from hopmeter.report.section import Column, Line, Note, Section, Value, table
-from hopmeter.report.warnings import warnings
 
 UNKNOWN = "no reason was recorded"
 READING = (

@@ -12,7 +12,7 @@ from hopmeter.analysis.process_use import Process, Spread, mapped_mb, merge_role
 from hopmeter.analysis.run_results import Row
 from hopmeter.report import conditions, formatting
 from hopmeter.report.section import Body, Column, Fold, Line, Section, Table, Value, notes, table
-from hopmeter.report.studies.table import published_cpu
+from hopmeter.report.studies.study_values import published_cpu
 
 COLUMNS = {
     "cpu_percent": Column("CPU", "number", "% of a core"),

@@ -21,7 +21,7 @@ from hopmeter.report import (
 from hopmeter.report.answer import answer
 from hopmeter.report.drawing import Figure, Style
 from hopmeter.report.section import Page, Section
-from hopmeter.report.studies import section as studies
+from hopmeter.report.studies import study_sections
 
 
 def page(runs: Sequence[Run]) -> Page:
@@ -50,7 +50,7 @@ def sections(runs: Sequence[Run]) -> list[Section]:
         *([Section("Across conditions", figures=across)] if across else []),
         *(ranking_table.section(group, _named(group.id, figures.draw(group, style))) for group in found),
         *([] if found else [Section("", sentences=["There is no row to show: every cell was dropped."])]),
-        *studies.sections(runs),
+        *study_sections.sections(runs),
         *caveats.warning_sections(runs),
         *caveats.missing_sections(runs),
         caveats.reading_section(),

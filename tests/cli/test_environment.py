@@ -7,7 +7,7 @@ import re
 import pytest
 
 from hopmeter.cli.parts import measuring, result_lines
-from hopmeter.cli.parts.environment import asked
+from hopmeter.cli.parts.environment_variables import asked
 from hopmeter.errors import UsageError
 from hopmeter.model.columns import CELLS
 from tests.cells import cell

@@ -13,7 +13,7 @@ from hopmeter.analysis.run_results import Run, read
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.report import by_hand, formatting, write
 from hopmeter.report.by_hand import folder as hand_folder
-from hopmeter.report.by_hand.objects import MEANING
+from hopmeter.report.by_hand.object_delays import MEANING
 from hopmeter.report.section import Section
 from hopmeter.store.run_folder import BY_HAND
 from tests.report.hands import ASKED, asked, measured

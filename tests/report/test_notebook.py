@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from hopmeter import report
 from hopmeter.analysis.run_results import read
-from hopmeter.cli.parts import table
+from hopmeter.cli.parts import run_table
 from hopmeter.cli.parts.application import app, register_all
 from hopmeter.errors import UsageError
 from hopmeter.report import formatting
@@ -69,7 +69,7 @@ def test_the_table_in_a_file_is_cut_nowhere(objects: Path) -> None:
     out = io.StringIO()
     run = read(objects)
     run.about["columns"] = ["encode_p50_us", "decode_p50_us", "achieved_mb_s", "send_mean_us"]
-    table.print_run(Console(file=out, width=60), run)
+    run_table.print_run(Console(file=out, width=60), run)
     assert "…" not in out.getvalue()
     assert "transport" in out.getvalue()
 
@@ -79,7 +79,7 @@ def test_too_few_messages_for_a_median_leave_the_other_figures(made: ModuleType,
     run = read(made.build(tmp_path / "run", (made.Made("zenoh", us=2000),), trials=1, messages=8))
     run.about["columns"] = ["response_mean_us"]
     run.rows[0].values["response_p50_us"] = None
-    table.print_run(Console(file=out, width=60), run)
+    run_table.print_run(Console(file=out, width=60), run)
     (line,) = [line for line in out.getvalue().splitlines() if "zenoh" in line]
     assert formatting.number(run.rows[0]["response_mean_us"]) in line
     assert "ok" not in line

@@ -17,7 +17,7 @@ from hopmeter.analysis.run_results import Row, Run
 from hopmeter.cli.parts.application import app, register_all
 from hopmeter.report import environment, write
 from hopmeter.report.process_table import ProcessRow, between, process_rows, sections
-from hopmeter.report.warnings import warnings
+from hopmeter.report.result_rules import warnings
 
 
 def node(role: str, pid: int = 1, pacing_ms: float = 0, sent: int = 100, **used: Any) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from hopmeter.analysis.run_results import Run
 from hopmeter.model.columns import CELLS
 from hopmeter.report.studies import known
 from hopmeter.report.studies.judging import TESTS, Verdict, comparisons, judge
-from hopmeter.report.studies.section import sections
-from hopmeter.report.studies.table import tables
-from hopmeter.report.studies.values import COMPUTED
+from hopmeter.report.studies.row_values import COMPUTED
+from hopmeter.report.studies.study_sections import sections
+from hopmeter.report.studies.study_values import tables
 
 CHAIN = {"placement": "thread", "relays": 20, "payload": "timing", "payload_bytes": 0, "rate_hz": 100.0}
 

@@ -8,7 +8,7 @@ from report_rows import cell, run_of
 
 from hopmeter.report.studies import known
 from hopmeter.report.studies.judging import Verdict, judge
-from hopmeter.report.studies.table import tables
+from hopmeter.report.studies.study_values import tables
 
 
 def told(text: str, *rows: dict[str, Any]) -> Verdict:

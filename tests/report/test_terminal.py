@@ -8,7 +8,7 @@ import pytest
 from report_rows import cell, run_of
 
 from hopmeter.cli import main
-from hopmeter.cli.parts import table
+from hopmeter.cli.parts import run_table
 from hopmeter.errors import HopmeterError
 from hopmeter.runtime.progress import RunProgress
 from hopmeter.system.terminal import Console
@@ -19,7 +19,7 @@ def test_a_failed_row_says_what_failed_and_leaves_the_traceback_to_the_log() -> 
     failed = cell("zenoh", 1.0, status="failed", reason=why, trials=5, trials_good=0)
     console = Console(width=200)
     with console.capture() as said:
-        table.print_run(console, run_of(cell("tcp", 1.0), failed))
+        run_table.print_run(console, run_of(cell("tcp", 1.0), failed))
     assert "failed: the client raised RuntimeError: no reply" in said.get()
     assert "adapter.py" not in said.get()
 
@@ -27,11 +27,11 @@ def test_a_failed_row_says_what_failed_and_leaves_the_traceback_to_the_log() -> 
 def test_the_empty_hop_stands_beside_the_figure_and_is_explained() -> None:
     console = Console(width=200)
     with console.capture() as said:
-        table.print_run(console, run_of(cell("libxr", 1.7, empty_hop_us=0.32), cell("tcp", 9.0)))
+        run_table.print_run(console, run_of(cell("libxr", 1.7, empty_hop_us=0.32), cell("tcp", 9.0)))
     assert re.search(r"libxr.*empty hop 0\.320", said.get())
     assert "Empty hop: the time from sent to arrived here" in " ".join(said.get().split())
     with console.capture() as said:
-        table.print_run(console, run_of(cell("tcp", 9.0)))
+        run_table.print_run(console, run_of(cell("tcp", 9.0)))
     assert "empty hop" not in said.get().lower()
 
 
@@ -42,7 +42,7 @@ def test_what_hurts_on_the_machine_is_told_with_the_remedy() -> None:
     ]
     console = Console(width=200)
     with console.capture() as said:
-        table.print_run(console, run_of(cell("tcp", 1.0), doctor=findings))
+        run_table.print_run(console, run_of(cell("tcp", 1.0), doctor=findings))
     assert "Problems on this machine and how to fix them:\n  idle states: stay awake\n" in said.get()
     assert "SMT" not in said.get()
 
@@ -55,7 +55,7 @@ def test_a_question_and_a_reason_show_their_control_characters_and_markup_as_tex
     failed = cell("tcp", 1.0, status="failed", reason=HOSTILE, trials=5, trials_good=0)
     terminal = Console(width=300, force_terminal=True, highlight=False)
     with terminal.capture() as said:
-        table.print_run(terminal, run_of(cell("unix", 1.0), failed, question=HOSTILE))
+        run_table.print_run(terminal, run_of(cell("unix", 1.0), failed, question=HOSTILE))
     assert said.get().count(SHOWN) == 2
     assert not {"\x9b", "\u202e"} & set(said.get())
     assert set(re.findall(r"\x1b(.)", said.get())) == {"["}, "colours are Rich's own"
@@ -66,7 +66,7 @@ def test_a_warning_of_a_row_that_was_measured_is_printed_below_the_table() -> No
     stopped = cell("unix", 1.0, warnings=["node 1 (sink) was stopped for 10 s in trial 0"])
     terminal = Console(width=200)
     with terminal.capture() as said:
-        table.print_run(terminal, run_of(stopped))
+        run_table.print_run(terminal, run_of(stopped))
     assert re.search(r"\nwarnings\n  unix \(rust\), 1 cell: node 1 \(sink\) was stopped for 10 s", said.get())
 
 

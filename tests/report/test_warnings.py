@@ -9,7 +9,7 @@ from report_rows import cell, run_of
 
 from hopmeter.analysis import percentiles
 from hopmeter.report.formatting import THIN
-from hopmeter.report.warnings import RULES, warnings
+from hopmeter.report.result_rules import RULES, warnings
 
 GOOD = cell("shm", 10, 9, 11)
 CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [

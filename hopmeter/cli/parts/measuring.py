@@ -12,7 +12,7 @@ from typing import Any
 
 from hopmeter import manifest, plan, scenario
 from hopmeter.cli.main import INTERRUPTED
-from hopmeter.cli.parts import table
+from hopmeter.cli.parts import run_table
 from hopmeter.cli.parts.result_lines import lines as result_lines_of
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.plan import Cell, Plan
@@ -55,7 +55,7 @@ def shown(made: Plan, console: Console, as_json: bool) -> int:
         for cell in made.cells:
             print(json.dumps({**cell.flat(), "cell": cell.id, "status": "dropped" if cell.dropped else "planned"}))
     else:
-        table.print_plan(console, made)
+        run_table.print_plan(console, made)
     return 0 if made.runnable else NOTHING_TO_RUN
 
 
@@ -246,7 +246,7 @@ def _print(folder: Any, rows: list[dict[str, Any]], console: Console, as_json: b
         for row in rows:
             print(json.dumps(row, allow_nan=False))
     else:
-        table.print_run(console, read(folder.path))
+        run_table.print_run(console, read(folder.path))
 
 
 def _print_results(folder: Any, rows: list[dict[str, Any]], console: Console) -> None:
@@ -261,7 +261,7 @@ def _print_dropped(console: Console, cells: list[Cell], as_json: bool) -> None:
             if cell.dropped:
                 print(json.dumps({**cell.flat(), "cell": cell.id, "status": "dropped", "reason": cell.dropped}))
     else:
-        table.print_dropped(console, [(cell, cell.dropped) for cell in cells if cell.dropped])
+        run_table.print_dropped(console, [(cell, cell.dropped) for cell in cells if cell.dropped])
 
 
 def _print_kept(console: Console, folder: Any) -> None:

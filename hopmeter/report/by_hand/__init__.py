@@ -7,12 +7,12 @@ from pathlib import Path
 
 from hopmeter.analysis.run_results import Run
 from hopmeter.report import environment, formatting
-from hopmeter.report.by_hand import objects, server_calls
+from hopmeter.report.by_hand import object_delays, server_calls
 from hopmeter.report.by_hand.folder import participant, read
 from hopmeter.report.run_page import start_time
 from hopmeter.report.section import Page, Section
 
-SECTIONS = {"listener": objects.section, "publisher": objects.section, "asker": server_calls.section}
+SECTIONS = {"listener": object_delays.section, "publisher": object_delays.section, "asker": server_calls.section}
 CAUTION = (
     "One trial that you started: its messages resemble each other more than those of two trials, so a difference "
     "between rows is settled only if it comes back the next time."

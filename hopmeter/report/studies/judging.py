@@ -13,7 +13,7 @@ from hopmeter.analysis.machine_order import compare_machines
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.report import formatting
 from hopmeter.report.studies.known import Claim, Selector
-from hopmeter.report.studies.values import Value, is_unresolved, measured, with_interval
+from hopmeter.report.studies.row_values import Value, is_unresolved, measured, with_interval
 
 Answer = Literal["holds", "does not hold", "not resolved", "not measured"]
 

@@ -13,7 +13,7 @@ from hopmeter.report import formatting
 from hopmeter.report.section import Column, Line, Section, Table, Value, notes, table
 from hopmeter.report.studies.judging import Answer, Verdict, judge
 from hopmeter.report.studies.known import Claim, Study, claims
-from hopmeter.report.studies.table import StudyLine, StudyTable, tables
+from hopmeter.report.studies.study_values import StudyLine, StudyTable, tables
 
 Judged = list[tuple[Claim, Verdict]]
 CLAIM_COLUMNS = (

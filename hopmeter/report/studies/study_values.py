@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.report import formatting
 from hopmeter.report.studies.known import Published, Study, published, studies
-from hopmeter.report.studies.values import measured, with_unit
+from hopmeter.report.studies.row_values import measured, with_unit
 
 CONDITIONS = (
     "pattern",
