@@ -57,7 +57,7 @@ void check_thrown(std::function<Sent(std::size_t, Fill)> script, const std::stri
 void exceptions_become_texts() {
   check_thrown([](auto...) -> Sent { throw Error("no cable", "plug it in"); }, "no cable", "plug it in");
   check_thrown([](auto...) -> Sent { throw std::runtime_error("odd"); }, "odd", "");
-  check_thrown([](auto...) -> Sent { throw 7; }, "the adapter threw something that is no std::exception", "");
+  check_thrown([](auto...) -> Sent { throw 7; }, "the adapter threw something that is not a std::exception", "");
 }
 
 void causes_are_kept_and_the_nearest_remedy_wins() {
@@ -123,14 +123,14 @@ void parts_are_copied_and_given_back_once() {
   check(given_back == 1, "the payload is given back once");
 }
 
-struct Words final : Kept {
+struct Words final : FrameHolder {
   explicit Words(const std::string* native) : text(*native) { ++alive; }
   ~Words() override { --alive; }
   std::span<const std::byte> bytes() const noexcept override { return std::as_bytes(std::span(text)); }
   std::string text;
 };
 
-std::unique_ptr<Kept> keep_words(const void* native) {
+std::unique_ptr<FrameHolder> keep_words(const void* native) {
   return std::make_unique<Words>(static_cast<const std::string*>(native));
 }
 

@@ -1,5 +1,5 @@
-/// From classes to the instrument's tables of functions. One table per concrete class, so that a call from the
-/// instrument reaches a `final` method directly: one indirect call, no virtual one behind it.
+/// From classes to the instrument's tables of functions. There is one table per concrete class, so that a call from the
+/// instrument reaches a `final` method directly: one indirect call, and no virtual one after it.
 #pragma once
 
 #include "hopmeter/contract.hpp"
@@ -17,20 +17,23 @@ void close(void* object) {
   delete static_cast<Ours*>(object);
 }
 
+/// Runs an adapter's code that sends.
 template <class Act>
-std::int32_t sent(const HopmeterError* error, Act&& act) noexcept {
-  return guarded(error, HOPMETER_FAILED, [&] { return static_cast<std::int32_t>(act()); });
+std::int32_t run_send(const HopmeterError* error, Act&& act) noexcept {
+  return guard(error, HOPMETER_FAILED, [&] { return static_cast<std::int32_t>(act()); });
 }
 
+/// Runs an adapter's code that counts what it has handed over.
 template <class Act>
-std::int64_t count(const HopmeterError* error, Act&& act) noexcept {
-  return guarded(error, std::int64_t{HOPMETER_FAILED}, [&] { return static_cast<std::int64_t>(act()); });
+std::int64_t run_poll(const HopmeterError* error, Act&& act) noexcept {
+  return guard(error, std::int64_t{HOPMETER_FAILED}, [&] { return static_cast<std::int64_t>(act()); });
 }
 
-template <class End, class Make>
-std::int32_t opened(const HopmeterError* error, typename Bridge<End>::Raw* out, Make&& make) noexcept {
-  return guarded(error, HOPMETER_FAILED, [&] {
-    *out = make().release();
+/// Runs an adapter's code that opens an end.
+template <class End, class Open>
+std::int32_t run_open(const HopmeterError* error, typename Bridge<End>::Raw* out, Open&& open) noexcept {
+  return guard(error, HOPMETER_FAILED, [&] {
+    *out = open().release();
     return HOPMETER_ACCEPTED;
   });
 }
@@ -38,6 +41,23 @@ std::int32_t opened(const HopmeterError* error, typename Bridge<End>::Raw* out, 
 inline Link link(const HopmeterLink* from) { return {string(from->name), string(from->address), from->receivers}; }
 
 inline void put(const HopmeterTextOut* out, std::string_view value) { out->put(out->context, text(value)); }
+
+// The functions that stand in several tables.
+
+template <class Ours>
+void address(void* object, const HopmeterTextOut* out) noexcept {
+  put(out, as<Ours>(object).address());
+}
+
+template <class Ours>
+std::int32_t forward(void* object, const HopmeterReceived* received, const HopmeterError* error) noexcept {
+  return run_send(error, [&] { return as<Ours>(object).forward(Received(*received)); });
+}
+
+template <class Ours>
+std::int64_t poll(void* object, std::int64_t timeout_ns, HopmeterTake take, const HopmeterError* error) noexcept {
+  return run_poll(error, [&] { return as<Ours>(object).poll(Timeout(timeout_ns), Take(take)); });
+}
 
 }  // namespace detail
 
@@ -47,25 +67,21 @@ struct Bridge<Publisher> {
   template <class Ours>
   static constexpr HopmeterPublisherCalls calls{
       .close = detail::close<Ours>,
-      .address = [](void* object,
-                    const HopmeterTextOut* out) noexcept { detail::put(out, detail::as<Ours>(object).address()); },
+      .address = detail::address<Ours>,
       .send =
           [](void* object, std::size_t payload_bytes, HopmeterFill fill, const HopmeterError* error) {
-            return detail::sent(error, [&] { return detail::as<Ours>(object).send(payload_bytes, Fill(fill)); });
+            return detail::run_send(error, [&] { return detail::as<Ours>(object).send(payload_bytes, Fill(fill)); });
           },
       .send_parts =
           [](void* object, const std::uint8_t* header, HopmeterShared payload, const HopmeterError* error) {
             const auto* bytes = reinterpret_cast<const std::byte*>(header);
             Shared shared(payload);
-            return detail::sent(error, [&] {
+            return detail::run_send(error, [&] {
               return detail::as<Ours>(object).send_parts(std::span<const std::byte, header_bytes>(bytes, header_bytes),
                                                          std::move(shared));
             });
           },
-      .forward =
-          [](void* object, const HopmeterReceived* received, const HopmeterError* error) {
-            return detail::sent(error, [&] { return detail::as<Ours>(object).forward(Received(*received)); });
-          },
+      .forward = detail::forward<Ours>,
   };
 };
 
@@ -73,13 +89,7 @@ template <>
 struct Bridge<Subscriber> {
   using Raw = HopmeterSubscriber;
   template <class Ours>
-  static constexpr HopmeterSubscriberCalls calls{
-      .close = detail::close<Ours>,
-      .poll =
-          [](void* object, std::int64_t timeout_ns, HopmeterTake take, const HopmeterError* error) {
-            return detail::count(error, [&] { return detail::as<Ours>(object).poll(Timeout(timeout_ns), Take(take)); });
-          },
-  };
+  static constexpr HopmeterSubscriberCalls calls{.close = detail::close<Ours>, .poll = detail::poll<Ours>};
 };
 
 template <>
@@ -97,16 +107,10 @@ struct Bridge<Client> {
       .close = detail::close<Ours>,
       .start =
           [](void* object, std::size_t payload_bytes, HopmeterFill fill, const HopmeterError* error) {
-            return detail::sent(error, [&] { return detail::as<Ours>(object).start(payload_bytes, Fill(fill)); });
+            return detail::run_send(error, [&] { return detail::as<Ours>(object).start(payload_bytes, Fill(fill)); });
           },
-      .forward =
-          [](void* object, const HopmeterReceived* received, const HopmeterError* error) {
-            return detail::sent(error, [&] { return detail::as<Ours>(object).forward(Received(*received)); });
-          },
-      .poll =
-          [](void* object, std::int64_t timeout_ns, HopmeterTake take, const HopmeterError* error) {
-            return detail::count(error, [&] { return detail::as<Ours>(object).poll(Timeout(timeout_ns), Take(take)); });
-          },
+      .forward = detail::forward<Ours>,
+      .poll = detail::poll<Ours>,
   };
 };
 
@@ -118,12 +122,9 @@ struct Bridge<Replier> {
       .close = detail::close<Ours>,
       .reply =
           [](void* object, std::size_t payload_bytes, HopmeterFill fill, const HopmeterError* error) {
-            return detail::sent(error, [&] { return detail::as<Ours>(object).reply(payload_bytes, Fill(fill)); });
+            return detail::run_send(error, [&] { return detail::as<Ours>(object).reply(payload_bytes, Fill(fill)); });
           },
-      .forward =
-          [](void* object, const HopmeterReceived* received, const HopmeterError* error) {
-            return detail::sent(error, [&] { return detail::as<Ours>(object).forward(Received(*received)); });
-          },
+      .forward = detail::forward<Ours>,
       .defer = [](void* object) { return detail::as<Ours>(object).defer().release(); },
   };
 };
@@ -134,18 +135,17 @@ struct Bridge<Server> {
   template <class Ours>
   static constexpr HopmeterServerCalls calls{
       .close = detail::close<Ours>,
-      .address = [](void* object,
-                    const HopmeterTextOut* out) noexcept { detail::put(out, detail::as<Ours>(object).address()); },
+      .address = detail::address<Ours>,
       .poll =
           [](void* object, std::int64_t timeout_ns, HopmeterHandle handle, const HopmeterError* error) {
-            return detail::count(error,
-                                 [&] { return detail::as<Ours>(object).poll(Timeout(timeout_ns), Handle(handle)); });
+            return detail::run_poll(error,
+                                    [&] { return detail::as<Ours>(object).poll(Timeout(timeout_ns), Handle(handle)); });
           },
       .serve =
           [](void* object, HopmeterOnRequest on_request, HopmeterSubscription* out, const HopmeterError* error) {
             OnRequest owned(on_request);
-            return detail::opened<Subscription>(error, out,
-                                                [&] { return detail::as<Ours>(object).serve(std::move(owned)); });
+            return detail::run_open<Subscription>(error, out,
+                                                  [&] { return detail::as<Ours>(object).serve(std::move(owned)); });
           },
   };
 };
@@ -153,6 +153,14 @@ struct Bridge<Server> {
 template <>
 struct Bridge<Transport> {
   using Raw = HopmeterTransport;
+
+  /// Opens an end that needs no more than its link.
+  template <class Ours, class End, auto method>
+  static std::int32_t open(void* object, const HopmeterLink* link, typename Bridge<End>::Raw* out,
+                           const HopmeterError* error) noexcept {
+    return detail::run_open<End>(error, out, [&] { return (detail::as<Ours>(object).*method)(detail::link(link)); });
+  }
+
   template <class Ours>
   static constexpr HopmeterTransportCalls calls{
       .close = detail::close<Ours>,
@@ -163,33 +171,17 @@ struct Bridge<Transport> {
             else
               detail::put(out, Ours::version());
           },
-      .publisher =
-          [](void* object, const HopmeterLink* link, HopmeterPublisher* out, const HopmeterError* error) {
-            return detail::opened<Publisher>(error, out,
-                                             [&] { return detail::as<Ours>(object).publisher(detail::link(link)); });
-          },
-      .subscriber =
-          [](void* object, const HopmeterLink* link, HopmeterSubscriber* out, const HopmeterError* error) {
-            return detail::opened<Subscriber>(error, out,
-                                              [&] { return detail::as<Ours>(object).subscriber(detail::link(link)); });
-          },
+      .publisher = open<Ours, Publisher, &Transport::publisher>,
+      .subscriber = open<Ours, Subscriber, &Transport::subscriber>,
       .subscribe =
           [](void* object, const HopmeterLink* link, HopmeterOnFrame on_frame, HopmeterSubscription* out,
              const HopmeterError* error) {
             OnFrame owned(on_frame);
-            return detail::opened<Subscription>(
+            return detail::run_open<Subscription>(
                 error, out, [&] { return detail::as<Ours>(object).subscribe(detail::link(link), std::move(owned)); });
           },
-      .server =
-          [](void* object, const HopmeterLink* link, HopmeterServer* out, const HopmeterError* error) {
-            return detail::opened<Server>(error, out,
-                                          [&] { return detail::as<Ours>(object).server(detail::link(link)); });
-          },
-      .client =
-          [](void* object, const HopmeterLink* link, HopmeterClient* out, const HopmeterError* error) {
-            return detail::opened<Client>(error, out,
-                                          [&] { return detail::as<Ours>(object).client(detail::link(link)); });
-          },
+      .server = open<Ours, Server, &Transport::server>,
+      .client = open<Ours, Client, &Transport::client>,
       .facts =
           [](void* object, const HopmeterFactsOut* out) noexcept {
             for (const auto& [name, value] : detail::as<Ours>(object).facts())
@@ -198,8 +190,8 @@ struct Bridge<Transport> {
   };
 };
 
-/// An end on its way to the instrument, which owns it from then on. Made from a `unique_ptr` to the concrete class, so
-/// return `std::make_unique<MyPublisher>(…)`.
+/// An end that is handed over to the instrument. It converts from a `unique_ptr` to the concrete class, so return
+/// `std::make_unique<MyPublisher>(…)`.
 template <class End>
 class Owned {
  public:
@@ -230,9 +222,9 @@ HopmeterReplier borrow(Ours& replier) noexcept {
   return {&replier, &Bridge<Replier>::calls<Ours>};
 }
 
-/// Sends a copy through `send`; the instrument copies, because it counts.
-inline Sent copy_on(const Received& received, auto&& send) {
-  if (received.header().size() != header_bytes) throw Error("a frame without a whole header cannot be sent on");
+/// Sends a copy through `send`. The instrument copies, because it counts copies.
+inline Sent send_copy(const Received& received, auto&& send) {
+  if (received.header().size() != header_bytes) throw Error("a frame without a whole header cannot be forwarded");
   auto raw = received.raw();
   const auto fill = [](void* raw, HopmeterFrameMut to) { hopmeter_copy(static_cast<HopmeterReceived*>(raw), to); };
   return send(received.payload().size(), Fill({&raw, fill, nullptr}));
@@ -241,19 +233,19 @@ inline Sent copy_on(const Received& received, auto&& send) {
 }  // namespace detail
 
 inline Sent Publisher::send_parts(std::span<const std::byte, header_bytes> header, Shared payload) {
-  return detail::copy_on(Received(header, payload.bytes()), [&](auto size, Fill fill) { return send(size, fill); });
+  return detail::send_copy(Received(header, payload.bytes()), [&](auto size, Fill fill) { return send(size, fill); });
 }
 
 inline Sent Publisher::forward(const Received& received) {
-  return detail::copy_on(received, [&](auto size, Fill fill) { return send(size, fill); });
+  return detail::send_copy(received, [&](auto size, Fill fill) { return send(size, fill); });
 }
 
 inline Sent Client::forward(const Received& received) {
-  return detail::copy_on(received, [&](auto size, Fill fill) { return start(size, fill); });
+  return detail::send_copy(received, [&](auto size, Fill fill) { return start(size, fill); });
 }
 
 inline Sent Replier::forward(const Received& received) {
-  return detail::copy_on(received, [&](auto size, Fill fill) { return reply(size, fill); });
+  return detail::send_copy(received, [&](auto size, Fill fill) { return reply(size, fill); });
 }
 
 inline Owned<Replier> Replier::defer() noexcept { return {}; }

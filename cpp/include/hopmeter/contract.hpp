@@ -1,6 +1,6 @@
-/// The adapter contract: what a transport offers to the instrument. An adapter moves frames; it knows no role, no
-/// clock and no statistic. Every method may throw, best an `Error` with a remedy, but for destructors and those that
-/// only tell (`address`, `version`, `facts`, `defer`): an exception from them ends the process.
+/// The adapter contract: what a transport offers to the instrument. An adapter moves frames; it knows no role, no clock
+/// and no statistic. Every method may throw, preferably an `Error` with a remedy. The exceptions are destructors,
+/// `address`, `version`, `facts` and `defer`: if one of them throws, the process ends.
 #pragma once
 
 #include <chrono>
@@ -29,29 +29,29 @@ enum class PayloadKind {
   image = HOPMETER_PAYLOAD_KIND_IMAGE
 };
 
-/// Everything an adapter is told when it is opened. A light view, valid as long as the transport lives.
+/// What an adapter gets when it is opened. A cheap view, valid as long as the transport lives.
 class Setup {
  public:
   explicit Setup(const HopmeterSetup* raw) noexcept : raw_(raw) {}
 
-  /// Names this run on this machine; anything an adapter creates outside `directory` carries it in its name.
+  /// Names this run on this machine. Put it into the name of everything that you create outside `directory`.
   std::string run() const { return detail::string(raw_->run); }
   /// A private folder of this trial with a short path, for socket files; the launcher removes it.
   std::string directory() const { return detail::string(raw_->directory); }
-  /// How the receiving ends of this process wait; where some are called and some polled, how those wait.
+  /// How the receivers of this process wait; if only some are polled, how those wait.
   Wait wait() const noexcept { return static_cast<Wait>(raw_->wait); }
-  /// Where the transport's daemon (a broker, a master) listens, as the manifest words it; empty without one.
+  /// The address of the transport's daemon (a broker, a master), in the manifest's format; empty without one.
   std::string daemon() const { return detail::string(raw_->daemon); }
-  /// What the frames' payloads stand for, by which typed carriage picks its message.
+  /// What the frames' payloads stand for. Typed carriage chooses its message by it.
   PayloadKind payload() const noexcept { return static_cast<PayloadKind>(raw_->payload); }
-  /// The size of an image in pixels; 0 where it is none.
+  /// The size of an image in pixels; 0 if the payload is none.
   std::uint32_t width() const noexcept { return raw_->width; }
   std::uint32_t height() const noexcept { return raw_->height; }
-  /// The largest frame, header included, that will be sent over any link.
+  /// The size of the largest frame, header included, on any link.
   std::size_t frame_bytes() const noexcept { return raw_->frame_bytes; }
 
-  /// A setting of the manifest by name: `bool`, any integer, any floating-point type or `std::string`. Throws where
-  /// the manifest does not name it or its value is of another type.
+  /// A setting of the manifest by its name, as `bool`, any integer, any floating-point type or `std::string`. Throws if
+  /// the manifest does not have it or its value is of another type.
   template <class Value>
   Value setting(const char* name) const {
     if constexpr (std::same_as<Value, bool>)
@@ -82,11 +82,11 @@ class Setup {
   const HopmeterSetup* raw_;
 };
 
-/// One hop: exactly one end binds it (a publisher or a server), the others connect to the address it gave.
+/// One hop. Exactly one end binds it (a publisher or a server); the others connect to the address of that end.
 struct Link {
   /// Unique on this machine, of `[a-z0-9_]` only: usable as a topic, key, service or file name.
   std::string name;
-  /// Where the binding end is to be found, in the transport's own words; empty while it binds.
+  /// The address of the binding end, in the transport's own format; empty while it binds.
   std::string address;
   /// How many receivers connect before the first message.
   std::uint32_t receivers;
@@ -100,20 +100,20 @@ class Publisher {
  public:
   virtual ~Publisher() = default;
 
-  /// Where receivers find this end. By default its link's name is enough, and this is empty.
+  /// Where receivers find this end. Empty by default: the link's name is enough.
   virtual std::string address() const { return {}; }
 
-  /// Sends one frame of `header_bytes + payload_bytes` that `fill` writes into memory the transport lends. Does not
-  /// wait unless the manifest says `send = "blocking"`. `busy` may be answered before or after `fill` was called; the
-  /// frame is then gone and the role offers it again.
+  /// Sends one frame of `header_bytes + payload_bytes`, which `fill` writes into the transport's memory. Does not wait
+  /// unless the manifest says `send = "blocking"`. May return `busy` before or after it called `fill`; the frame is
+  /// then discarded, and the role offers the message again.
   virtual Sent send(std::size_t payload_bytes, Fill fill) = 0;
 
-  /// Sends a payload from memory the caller owns; destroy `payload` when the transport is done with the bytes. This
+  /// Sends a payload from the caller's memory. Destroy `payload` when the transport is done with the bytes. This
   /// default copies it (`parts = false` in the manifest).
   virtual Sent send_parts(std::span<const std::byte, header_bytes> header, Shared payload);
 
-  /// Sends a received frame on, unaltered. This default copies it into a fresh loan (`forward = "copy"` in the
-  /// manifest); an adapter that can pass on a reference overrides it and says `forward = "move"`.
+  /// Forwards a received frame, unaltered. This default copies it into a new frame (`forward = "copy"` in the
+  /// manifest). An adapter that can pass on a reference overrides it and declares `forward = "move"`.
   virtual Sent forward(const Received& received);
 };
 
@@ -122,30 +122,30 @@ class Subscriber {
  public:
   virtual ~Subscriber() = default;
 
-  /// Hands over what has arrived, at least one frame if any is there; answers how many. With `spin` it looks once and
-  /// returns; with `block` it sleeps in the transport until something arrives or about `timeout` has passed (early
-  /// returns are fine, overruns of up to 100 ms too). The bytes are valid until `take` returns.
+  /// Hands over what has arrived, at least one frame if any is there, and returns how many. With `spin` it looks once.
+  /// With `block` it sleeps in the transport until something arrives or about `timeout` has passed; it may return
+  /// early, or up to 100 ms late. The bytes are valid until `take` returns.
   virtual std::size_t poll(Timeout timeout, Take take) = 0;
 };
 
-/// A receiving end that is called. Destroying it ends the calls for certain: it returns when none is running.
+/// A receiving end that is called. Its destructor returns when no call is running, and none comes after.
 class Subscription {
  public:
   virtual ~Subscription() = default;
 };
 
-/// The asking end of an rpc link. Used from one thread at a time.
+/// The client of an rpc link. Used from one thread at a time.
 class Client {
  public:
   virtual ~Client() = default;
 
-  /// Starts a call; the same rules as `Publisher::send`.
+  /// Starts a call; the rules of `Publisher::send` apply.
   virtual Sent start(std::size_t payload_bytes, Fill fill) = 0;
 
   /// Starts a call with a received request, unaltered.
   virtual Sent forward(const Received& received);
 
-  /// Hands over the replies that have come; the same rules as `Subscriber::poll`.
+  /// Hands over the replies that have arrived; the rules of `Subscriber::poll` apply.
   virtual std::size_t poll(Timeout timeout, Take take) = 0;
 };
 
@@ -157,13 +157,13 @@ class Replier {
  public:
   virtual ~Replier() = default;
 
-  /// Sends the reply; the same rules as `Publisher::send`.
+  /// Sends the reply; the rules of `Publisher::send` apply.
   virtual Sent reply(std::size_t payload_bytes, Fill fill) = 0;
 
-  /// Answers with a received frame, unaltered; the same rules as `Publisher::forward`.
+  /// Replies with a received frame, unaltered; the rules of `Publisher::forward` apply.
   virtual Sent forward(const Received& received);
 
-  /// A replier to use later and from any thread, where the manifest says `reply = "deferred"`. May not throw.
+  /// A replier for later use on any thread, if the manifest declares `reply = "deferred"`. Must not throw.
   virtual Owned<Replier> defer() noexcept;
 };
 
@@ -175,7 +175,7 @@ template <class Ours>
 HopmeterReplier borrow(Ours& replier) noexcept;
 }
 
-/// Takes the requests of one poll; valid until `poll` returns. It may block and may call other servers.
+/// Handles the requests of one poll; valid until `poll` returns. It may block and may call other servers.
 class Handle {
  public:
   explicit Handle(HopmeterHandle raw) noexcept : raw_(raw) {}
@@ -183,26 +183,26 @@ class Handle {
   /// `replier` is borrowed until this returns.
   template <std::derived_from<Replier> Ours>
   void operator()(const Received& received, Ours& replier) const {
-    const Received arrived = received.arrived();
-    raw_.call(raw_.context, &arrived.raw(), detail::borrow(replier));
+    const Received stamped = received.stamp_arrival();
+    raw_.call(raw_.context, &stamped.raw(), detail::borrow(replier));
   }
 
  private:
   HopmeterHandle raw_;
 };
 
-/// Like `OnFrame` for requests. May block, so the transport gives each served link a thread or executor of its own.
+/// Like `OnFrame`, for requests. It may block, so the transport needs a thread or executor for each served link.
 class OnRequest : public Owner<HopmeterOnRequest> {
  public:
   using Owner::Owner;
   template <std::derived_from<Replier> Ours>
   void operator()(const Received& received, Ours& replier) const {
-    const Received arrived = received.arrived();
-    raw_.call(raw_.context, &arrived.raw(), detail::borrow(replier));
+    const Received stamped = received.stamp_arrival();
+    raw_.call(raw_.context, &stamped.raw(), detail::borrow(replier));
   }
 };
 
-/// The answering end of an rpc link. Used from one thread at a time.
+/// The server of an rpc link. Used from one thread at a time.
 class Server {
  public:
   virtual ~Server() = default;
@@ -210,23 +210,24 @@ class Server {
   /// Where clients find this end; see `Publisher::address`.
   virtual std::string address() const { return {}; }
 
-  /// Hands over the requests that have come; the same rules as `Subscriber::poll`.
+  /// Hands over the requests that have arrived; the rules of `Subscriber::poll` apply.
   virtual std::size_t poll(Timeout timeout, Handle handle) = 0;
 
-  /// Has requests handled on the transport's own thread from now on (`callback`). This server outlives the
-  /// subscription and is not used meanwhile.
+  /// From now on handles requests on the transport's own thread (`callback`). The server outlives the subscription and
+  /// is not used until the subscription is destroyed.
   virtual Owned<Subscription> serve(OnRequest on_request);
 };
 
-/// What is only known after the fact, such as the path the bytes really took: (`path`, `shared memory`).
+/// What is known only after the last message, such as the path that the bytes really took: (`path`, `shared memory`).
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
-/// One transport in one process. Shared by all participants of the node; methods are called from their threads, each
-/// on the core its participant is pinned to, so threads that a transport starts inherit that pinning.
+/// One transport in one process, shared by all participants of the node. They call its methods from their threads, each
+/// pinned to the participant's core, so threads that a transport starts inherit that pinning.
 ///
-/// An adapter derives from it, takes a `const Setup&` in its constructor, and has a `static std::string version()`:
-/// the library's version as the library itself reports it. One that has several libraries to choose from names them all
-/// there, and the one that it was opened with in a `std::string library() const`.
+/// An adapter derives from it, takes a `const Setup&` in its constructor, and has a `static std::string version()` with
+/// the library's version as the library itself reports it, or else as it was when the adapter was built. An adapter
+/// with several libraries names all of them there, and in a `std::string library() const` the one that it was opened
+/// with.
 class Transport {
  public:
   virtual ~Transport() = default;

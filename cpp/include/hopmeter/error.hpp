@@ -13,19 +13,18 @@
 
 namespace hopmeter {
 
-/// What an adapter throws. Any other exception works too; it has no remedy to show. Causes are kept with
-/// `std::throw_with_nested`.
+/// What an adapter throws. Any other exception works too, but has no remedy. Keep causes with `std::throw_with_nested`.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& what, std::string remedy = {})
       : std::runtime_error(what), remedy_(std::move(remedy)) {}
 
-  /// An operating-system call that failed just now, with `errno` as its cause.
+  /// For a system call that has just failed, with `errno` as its cause.
   static Error system(const std::string& what, std::string remedy = {}) {
     return Error(what + ": " + std::system_category().message(errno), std::move(remedy));
   }
 
-  /// An end that the adapter does not offer, though the plan asked for it.
+  /// For an end that the plan requests and the adapter does not offer.
   static Error unsupported(const std::string& end, const std::string& link) {
     return Error("the adapter offers no " + end + " (asked for link " + link + ")",
                  "let transport.toml list only the patterns and waits that the adapter has");
@@ -45,7 +44,7 @@ inline std::string string(HopmeterText from) {
   return from.bytes == 0 ? std::string() : std::string(from.data, from.bytes);
 }
 
-/// Collects an exception and its nested causes; the innermost remedy is the nearest to the trouble, so it wins.
+/// Collects an exception and its nested causes. The innermost remedy is the most specific one, so it wins.
 inline void collect(const std::exception& error, std::string& what, std::string& remedy) {
   what += (what.empty() ? "" : ": ") + std::string(error.what());
   if (const auto* ours = dynamic_cast<const Error*>(&error); ours && !ours->remedy().empty()) remedy = ours->remedy();
@@ -54,11 +53,11 @@ inline void collect(const std::exception& error, std::string& what, std::string&
   } catch (const std::exception& cause) {
     collect(cause, what, remedy);
   } catch (...) {
-    what += ": an exception that is no std::exception";
+    what += ": an exception that is not a std::exception";
   }
 }
 
-/// Puts the exception that is being handled where the instrument reads it.
+/// Reports the exception that is being handled to the instrument.
 inline void report(const HopmeterError* out) noexcept {
   try {
     std::string what, remedy;
@@ -67,7 +66,7 @@ inline void report(const HopmeterError* out) noexcept {
     } catch (const std::exception& error) {
       collect(error, what, remedy);
     } catch (...) {
-      what = "the adapter threw something that is no std::exception";
+      what = "the adapter threw something that is not a std::exception";
     }
     out->put(out->context, text(what), text(remedy));
   } catch (...) {
@@ -75,29 +74,29 @@ inline void report(const HopmeterError* out) noexcept {
   }
 }
 
-/// Runs an adapter's code so that no exception leaves it.
-template <class Answer, class Act>
-Answer guarded(const HopmeterError* error, Answer failed, Act&& act) noexcept {
+/// Runs an adapter's code, reports an exception and returns `failure` then.
+template <class Result, class Act>
+Result guard(const HopmeterError* error, Result failure, Act&& act) noexcept {
   try {
     return act();
   } catch (...) {
     report(error);
-    return failed;
+    return failure;
   }
 }
 
-/// Calls into the instrument and throws what it reports.
+/// Calls into the instrument, and throws what it reports.
 template <class Act>
 void demand(Act&& act) {
-  struct Told {
+  struct Report {
     std::string what, remedy;
-  } told;
-  const HopmeterError sink{&told, [](void* context, HopmeterText what, HopmeterText remedy) {
-                             auto& told = *static_cast<Told*>(context);
-                             told.what = string(what);
-                             told.remedy = string(remedy);
+  } report;
+  const HopmeterError sink{&report, [](void* context, HopmeterText what, HopmeterText remedy) {
+                             auto& report = *static_cast<Report*>(context);
+                             report.what = string(what);
+                             report.remedy = string(remedy);
                            }};
-  if (act(&sink) != HOPMETER_ACCEPTED) throw Error(told.what, told.remedy);
+  if (act(&sink) != HOPMETER_ACCEPTED) throw Error(report.what, report.remedy);
 }
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-/// Frames as they pass between the instrument and an adapter: filled when sent, borrowed when received.
+/// Frames between the instrument and an adapter: filled when sent, borrowed when received.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +16,12 @@ namespace hopmeter {
 /// The length of a frame's header.
 inline constexpr std::size_t header_bytes = HOPMETER_HEADER_BYTES;
 
-/// The frame as the sender fills it: two parts, each a place of its own.
+/// The frame that a sender fills: two parts, which may be apart in memory.
 struct FrameMut {
   std::span<std::byte, header_bytes> header;
   std::span<std::byte> payload;
 
-  /// Raw carriage: the first 64 bytes are the header, the rest is the payload. `whole` is at least a header long.
+  /// Raw carriage: the first 64 bytes are the header, the rest is the payload. `whole` has at least 64 bytes.
   static FrameMut split(std::span<std::byte> whole) {
     return {whole.first<header_bytes>(), whole.subspan(header_bytes)};
   }
@@ -29,7 +29,7 @@ struct FrameMut {
 
 namespace detail {
 
-/// The instrument's clock, read right here.
+/// The time of the instrument's clock.
 inline std::int64_t now_ns() noexcept {
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -38,9 +38,9 @@ inline std::int64_t now_ns() noexcept {
 
 }  // namespace detail
 
-/// Writes one frame into memory that the transport lends. Call it once per send, on the caller's thread, and as late as
-/// possible: the last thing it does is to stamp the sent time, by code that the compiler puts into the adapter's own.
-/// Valid until `send` returns; copies refer to the same.
+/// Writes one frame into the transport's memory. Call it once per send, on the caller's thread, and as late as
+/// possible: last of all it stamps the sent time, with code that is compiled into the adapter. Valid until `send`
+/// returns; copies refer to the same frame.
 class Fill {
  public:
   explicit Fill(HopmeterFill raw) noexcept : raw_(raw) {}
@@ -59,57 +59,62 @@ class Fill {
   HopmeterFill raw_;
 };
 
-/// What a transport said to a frame. A frame that it silently drops later is loss, and measured as such.
+/// Whether a transport took a frame. A frame that it silently drops later counts as lost.
 enum class Sent : std::int32_t {
   /// The transport took the frame.
   accepted = HOPMETER_ACCEPTED,
-  /// It could not without waiting (queue full, no free slot). The role offers the same message again.
+  /// It would have had to wait (queue full, no free slot). The role offers the same message again.
   busy = HOPMETER_BUSY,
 };
 
-/// Received bytes that are kept beyond their callback: the whole frame, header first. Destroyed on any thread, also
-/// after the subscriber is gone.
-class Kept {
+/// Holds a received frame beyond its callback: all its bytes, header first. May be destroyed on any thread, also after
+/// the subscriber is gone.
+class FrameHolder {
  public:
-  virtual ~Kept() = default;
+  virtual ~FrameHolder() = default;
   virtual std::span<const std::byte> bytes() const noexcept = 0;
 };
+
+using Kept [[deprecated("use FrameHolder")]] = FrameHolder;
 
 /// A received frame, borrowed: valid until the function it was given to returns.
 class Received {
  public:
   explicit Received(const HopmeterReceived& raw) noexcept : raw_(raw) {}
 
-  /// Two places. The header may be of any length, since what arrives may be foreign; the instrument checks it.
+  /// Header and payload apart in memory. The header may have any length, because a foreign sender may have written it;
+  /// the instrument checks that.
   Received(std::span<const std::byte> header, std::span<const std::byte> payload) noexcept
       : raw_{raw(header), header.size(), raw(payload), payload.size(), nullptr, nullptr, 0} {}
 
-  /// Raw carriage: header and payload side by side.
+  /// Raw carriage: header and payload contiguous in memory.
   static Received split(std::span<const std::byte> whole) noexcept {
     const auto header = std::min(whole.size(), header_bytes);
     return {whole.first(header), whole.subspan(header)};
   }
 
-  /// Stamps the arrival now, unless this frame has its stamp. `OnFrame` and the others that take frames do this first.
-  /// An adapter that takes a lock or looks at a queue before it calls them does this before.
-  Received arrived() const noexcept {
+  /// Stamps the arrival now, unless this frame has a stamp. `OnFrame` and the others that take frames do this first. An
+  /// adapter that takes a lock or searches a queue before it calls them does this before.
+  Received stamp_arrival() const noexcept {
     Received with = *this;
     if (with.raw_.arrived_ns == 0) with.raw_.arrived_ns = detail::now_ns();
     return with;
   }
 
-  /// The same frame with the transport's own message attached, for a `forward` that moves. Borrowed like the bytes.
+  [[deprecated("use stamp_arrival")]] Received arrived() const noexcept { return stamp_arrival(); }
+
+  /// The same frame with the transport's own message attached, for a `forward` that moves it. Borrowed like the bytes.
   Received with_native(const void* native) const noexcept {
     Received with = *this;
     with.raw_.native = native;
     return with;
   }
 
-  /// The same frame with a way to keep it: `keep` is a function from the native message to a `unique_ptr<Kept>`.
+  /// The same frame with a way to keep it: `keep` makes a `unique_ptr<FrameHolder>` of the native message.
   template <auto keep>
   Received with_keep() const noexcept {
     Received with = *this;
-    with.raw_.keep = [](const void* native) { return owned(keep(native)); };
+    with.raw_.keep = [](const void* native) { return to_raw(keep(native)); };
     return with;
   }
 
@@ -138,16 +143,16 @@ class Received {
   static std::span<const std::byte> span(const std::uint8_t* data, std::size_t bytes) noexcept {
     return {reinterpret_cast<const std::byte*>(data), bytes};
   }
-  static HopmeterKept owned(std::unique_ptr<Kept> kept) noexcept {
-    if (!kept) return {};
-    const auto bytes = kept->bytes();
-    return {kept.release(), raw(bytes), bytes.size(), [](void* handle) { delete static_cast<Kept*>(handle); }};
+  static HopmeterKept to_raw(std::unique_ptr<FrameHolder> holder) noexcept {
+    if (!holder) return {};
+    const auto bytes = holder->bytes();
+    return {holder.release(), raw(bytes), bytes.size(), [](void* handle) { delete static_cast<FrameHolder*>(handle); }};
   }
 
   HopmeterReceived raw_;
 };
 
-/// Counts a received payload that an adapter copies itself to send it on, since its library copies the whole message.
+/// Counts a received payload that an adapter copies itself to forward it, because its library copies whole messages.
 inline void count_copy() noexcept { hopmeter_count_copy(); }
 
 /// Takes the received frames of one poll; valid until `poll` returns.
@@ -155,15 +160,15 @@ class Take {
  public:
   explicit Take(HopmeterTake raw) noexcept : raw_(raw) {}
   void operator()(const Received& received) const {
-    const Received arrived = received.arrived();
-    raw_.call(raw_.context, &arrived.raw());
+    const Received stamped = received.stamp_arrival();
+    raw_.call(raw_.context, &stamped.raw());
   }
 
  private:
   HopmeterTake raw_;
 };
 
-/// A context that is released exactly once: the owning half of what follows.
+/// Owns a context of the instrument and releases it exactly once.
 template <class Raw>
 class Owner {
  public:
@@ -181,19 +186,19 @@ class Owner {
   Raw raw_;
 };
 
-/// Entered on a thread of the transport, or on the sender's, for every frame: never concurrently for one subscription,
-/// and never again once the subscription has been destroyed. Destroy it with the subscription.
+/// To be called with every frame, on a thread of the transport or on the sender's: never concurrently for one
+/// subscription, and never after the subscription has been destroyed. Destroy it with the subscription.
 class OnFrame : public Owner<HopmeterOnFrame> {
  public:
   using Owner::Owner;
-  /// Not inlined, so that the stamp of the arrival is the first that happens.
+  /// Not inlined, so that it begins with the stamp of the arrival.
   [[gnu::noinline]] void operator()(const Received& received) const {
-    const Received arrived = received.arrived();
-    raw_.call(raw_.context, &arrived.raw());
+    const Received stamped = received.stamp_arrival();
+    raw_.call(raw_.context, &stamped.raw());
   }
 };
 
-/// A payload in the caller's memory, lent until this is destroyed, on any thread.
+/// A payload in the caller's memory, borrowed until this is destroyed, on any thread.
 class Shared : public Owner<HopmeterShared> {
  public:
   using Owner::Owner;

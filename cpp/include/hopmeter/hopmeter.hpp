@@ -1,5 +1,5 @@
 /// The C++20 face of hopmeter's instrument. An adapter is a class that derives from `hopmeter::Transport`
-/// (contract.hpp says what it owes), and its node is one line:
+/// (contract.hpp describes it), and its node is one line:
 ///
 ///     int main(int argc, char** argv) { return hopmeter::run<Zeromq>(argc, argv); }
 #pragma once
@@ -9,7 +9,7 @@
 #include "hopmeter/bridge.hpp"
 #include "hopmeter/empty.hpp"
 
-// CMake's hopmeter_add_node() gives all three.
+// CMake's hopmeter_add_node() sets all three.
 #ifndef HOPMETER_TRANSPORT
 #define HOPMETER_TRANSPORT "unnamed"
 #endif
@@ -27,7 +27,7 @@ inline std::string version_text(int major, int minor, int patch) {
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
 }
 
-/// A class that can be run as a node.
+/// A class that can run as a node.
 template <class Ours>
 concept Adapter = std::derived_from<Ours, Transport> && std::constructible_from<Ours, const Setup&> && requires {
   { Ours::version() } -> std::convertible_to<std::string>;
@@ -43,17 +43,17 @@ inline constexpr HopmeterAdapter adapter{
     .version = [](const HopmeterTextOut* out) noexcept { detail::put(out, Ours::version()); },
     .open =
         [](const HopmeterSetup* setup, HopmeterTransport* out, const HopmeterError* error) {
-          return detail::opened<Transport>(error, out,
-                                           [&] { return Owned<Transport>(std::make_unique<Ours>(Setup(setup))); });
+          return detail::run_open<Transport>(error, out,
+                                             [&] { return Owned<Transport>(std::make_unique<Ours>(Setup(setup))); });
         },
     .open_empty =
         [](const HopmeterSetup* setup, HopmeterTransport* out, const HopmeterError* error) {
-          return detail::opened<Transport>(
+          return detail::run_open<Transport>(
               error, out, [&] { return Owned<Transport>(std::make_unique<detail::Empty>(Setup(setup))); });
         },
 };
 
-/// Runs the node: reads its command line, takes part in the trial, answers the exit status.
+/// Runs the node: reads its command line, takes part in the trial and returns the exit status.
 template <Adapter Ours>
 int run(int argc, char** argv) {
   return hopmeter_main(argc, argv, &adapter<Ours>);

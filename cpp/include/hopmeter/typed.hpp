@@ -1,5 +1,5 @@
-/// Typed carriage: how a header travels in the fields of a real message. A message has a number, a time and a text;
-/// the text is a label of fixed length in ASCII that carries the rest.
+/// Typed carriage: a header in the fields of a message. The message has a number, a time and a text; the text is a
+/// label of fixed length in ASCII that carries the rest of the header.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ struct Label : std::array<char, label_bytes> {
   operator std::string_view() const noexcept { return {data(), size()}; }
 };
 
-/// A header of the frame that a message carried.
+/// The header of a frame.
 using Header = std::array<std::byte, header_bytes>;
 
 namespace detail {
@@ -32,7 +32,7 @@ inline const std::uint8_t* raw(std::span<const std::byte, header_bytes> header) 
 
 }  // namespace detail
 
-/// What of a header goes into the text of a message.
+/// The part of a header that goes into the text of a message.
 inline Label label(std::span<const std::byte, header_bytes> header) noexcept {
   Label text;
   hopmeter_label(detail::raw(header), reinterpret_cast<std::uint8_t*>(text.data()));
@@ -56,8 +56,8 @@ std::string_view label_in(const auto& text) noexcept {
     return {reinterpret_cast<const char*>(std::data(text)), std::size(text)};
 }
 
-/// The header that a message carried; a text that is no label gives one that every receiver refuses as malformed. The
-/// intended time does not travel: the sent time stands in its place, and the source has recorded it.
+/// The header that a message carried. If the text is not a label, every receiver refuses the header as malformed. The
+/// intended time does not travel: the sent time is in its place, and the source has recorded the intended one.
 inline Header header_of(std::string_view label, std::int64_t sent_ns, std::size_t payload_bytes) noexcept {
   Header header;
   hopmeter_header_of(reinterpret_cast<const std::uint8_t*>(label.data()), label.size(), sent_ns, payload_bytes,

@@ -24,7 +24,7 @@ class Gate {
 
   /// What LibXR calls, on the publisher's thread.
   static void enter(bool, Gate* gate, Bytes<LibXR::Topic> bytes) {
-    const auto received = static_cast<const Frame*>(bytes.addr_)->received().arrived();
+    const auto received = static_cast<const Frame*>(bytes.addr_)->received().stamp_arrival();
     const std::lock_guard lock(gate->mutex_);
     if (gate->give_) gate->give_(received);
   }

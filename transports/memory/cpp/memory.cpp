@@ -8,13 +8,13 @@ using namespace hopmeter;
 namespace memory {
 namespace {
 
-/// A reference of its own, for `Received::keep`.
-class KeptFrame final : public Kept {
+/// A second reference to a frame, which keeps its bytes.
+class ReferenceHolder final : public FrameHolder {
  public:
-  explicit KeptFrame(Frame frame) : frame_(std::move(frame)) {}
+  explicit ReferenceHolder(Frame frame) : frame_(std::move(frame)) {}
   std::span<const std::byte> bytes() const noexcept override { return *frame_; }
-  static std::unique_ptr<Kept> keep(const void* native) {
-    return std::make_unique<KeptFrame>(*static_cast<const Frame*>(native));
+  static std::unique_ptr<FrameHolder> keep(const void* native) {
+    return std::make_unique<ReferenceHolder>(*static_cast<const Frame*>(native));
   }
 
  private:
@@ -22,7 +22,9 @@ class KeptFrame final : public Kept {
 };
 
 /// A frame as receivers see it, with the reference attached that `forward` and `keep` need.
-Received borrow(const Frame& frame) { return Received::split(*frame).with_native(&frame).with_keep<KeptFrame::keep>(); }
+Received borrow(const Frame& frame) {
+  return Received::split(*frame).with_native(&frame).with_keep<ReferenceHolder::keep>();
+}
 
 class Sender final : public Publisher {
  public:
@@ -41,7 +43,7 @@ class Sender final : public Publisher {
   Sent forward(const Received& received) override {
     const auto* frame = received.native<Frame>();
     if (!frame) return Publisher::forward(received);
-    return channel_->send([&] { return std::pair(frame, received.with_keep<KeptFrame::keep>()); });
+    return channel_->send([&] { return std::pair(frame, received.with_keep<ReferenceHolder::keep>()); });
   }
 
  private:

@@ -19,14 +19,16 @@ struct Process {
   zmq::context_t context;
 };
 
-/// A second reference to the same bytes, for `Received::keep`.
-class KeptMessage final : public hopmeter::Kept {
+/// A second reference to a message, which keeps its bytes.
+class MessageHolder final : public hopmeter::FrameHolder {
  public:
-  explicit KeptMessage(const void* native) {
+  explicit MessageHolder(const void* native) {
     message_.copy(const_cast<zmq::message_t&>(*static_cast<const zmq::message_t*>(native)));
   }
   std::span<const std::byte> bytes() const noexcept override { return {message_.data<std::byte>(), message_.size()}; }
-  static std::unique_ptr<hopmeter::Kept> keep(const void* native) { return std::make_unique<KeptMessage>(native); }
+  static std::unique_ptr<hopmeter::FrameHolder> keep(const void* native) {
+    return std::make_unique<MessageHolder>(native);
+  }
 
  private:
   zmq::message_t message_;
@@ -35,7 +37,7 @@ class KeptMessage final : public hopmeter::Kept {
 /// A received message as the instrument sees it.
 inline hopmeter::Received received(const zmq::message_t& message) {
   const std::span<const std::byte> whole(message.data<std::byte>(), message.size());
-  return hopmeter::Received::split(whole).with_native(&message).with_keep<KeptMessage::keep>();
+  return hopmeter::Received::split(whole).with_native(&message).with_keep<MessageHolder::keep>();
 }
 
 /// Sends and receives frames without ever waiting longer than it is told: by itself a publisher (PUB), a subscriber
