@@ -92,14 +92,14 @@ def encoder_of(codec: str, place: str, settle: Callable[[Any], Any] | None, shar
         return module.encode, module.decode
     if not place:
         return encode, decode
-    send = functools.partial(_lent, Lender()) if share != "none" else encode
+    send = functools.partial(_encode_lent, Lender()) if share != "none" else encode
     shared = None if share == "none" else share
     if settle is None:
         return send, lambda frames: decode(frames, None, "gpu", shared)
     return send, lambda frames: settle(decode(frames, None, "gpu", shared))
 
 
-def _lent(lender: Lender, obj: Any) -> list[Any]:
+def _encode_lent(lender: Lender, obj: Any) -> list[Any]:
     """What is measured is a handle: an object that could only be copied is refused, with why."""
     frames = encode(obj, lender)
     if lender.copied:

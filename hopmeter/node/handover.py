@@ -52,7 +52,7 @@ class HandOver:
         if self._drops and self._free.empty():
             self.dropped += 1
         else:
-            self._give(lambda take: take(frame, payload, native=native), _nothing)
+            self._give(lambda take: take(frame, payload, native=native), _keep_frame)
 
     def request(self, frame: Any, reply: Any, third: Any = None, /) -> None:
         """An `on_request`, for the library's threads: returns when it was handled, or will not be any more."""
@@ -94,7 +94,7 @@ class HandOver:
         self._free.put(None)
 
 
-def _nothing() -> None:
+def _keep_frame() -> None:
     """No thread waits until a frame was handled."""
 
 

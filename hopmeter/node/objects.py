@@ -29,7 +29,7 @@ class Objects:
 
     def __init__(self, codec: str, array: Array, place: str, share: str = "none") -> None:
         self._form = forms.form_of(codec)
-        self._object = _made(codec, self._form, array, place)
+        self._object = _make_object(codec, self._form, array, place)
         self._sent = self._form.read(self._object)
         encode, self._decode = forms.encoder_of(codec, place, self._form.settle, share)
         self.encode = functools.partial(encode, self._object)
@@ -120,7 +120,7 @@ class Frames:
         return any(one.is_right(obj, thoroughly) for one in self._objects)
 
 
-def opened(codec: str, made_of: str, device: str, share: str = "none") -> Objects | Frames:
+def open_objects(codec: str, made_of: str, device: str, share: str = "none") -> Objects | Frames:
     """What a cell with a codec carries, by what its payload is made of (`forms.arrays_of`).
 
     Raises CodecError where the framework or the device is not there, or the framework has no such object.
@@ -131,7 +131,7 @@ def opened(codec: str, made_of: str, device: str, share: str = "none") -> Object
     return Frames(objects) if forms.is_moving(made_of) else objects[0]
 
 
-def _made(codec: str, form: Form, array: Array, place: str) -> Any:
+def _make_object(codec: str, form: Form, array: Array, place: str) -> Any:
     try:
         return form.make(array, place)
     except CodecError:
@@ -146,14 +146,14 @@ def _shape(obj: Any) -> Any:
     return obj.shape if hasattr(obj, "shape") else (obj.size, obj.mode)
 
 
-def weighed(codec: str, device: str, share: str, objects: Sequence[str]) -> str:
+def payload_sizes(codec: str, device: str, share: str, objects: Sequence[str]) -> str:
     """One line of JSON: for each object the bytes of its payload, or why it is not here."""
-    return json.dumps({made_of: _weight(codec, made_of, device, share) for made_of in objects})
+    return json.dumps({made_of: _payload_size(codec, made_of, device, share) for made_of in objects})
 
 
-def _weight(codec: str, made_of: str, device: str, share: str) -> dict[str, int | str]:
+def _payload_size(codec: str, made_of: str, device: str, share: str) -> dict[str, int | str]:
     try:
-        objects: Any = opened(codec, made_of, device, share)
+        objects: Any = open_objects(codec, made_of, device, share)
         return {"bytes": objects.payload_bytes(objects.encode())}
     except CodecError as error:
         return {"missing": str(error)}

@@ -23,9 +23,9 @@ def run(arguments: list[str]) -> int:
     collects = spec.get("settings", {}).get("gc", "on") != "off"
 
     if "--weigh" in arguments:
-        print(_weighed(*arguments[arguments.index("--weigh") + 1 :]))
+        print(_payload_sizes(*arguments[arguments.index("--weigh") + 1 :]))
         return 0
-    if "--describe" in arguments and not _loads(folder):
+    if "--describe" in arguments and not _can_load(folder):
         return 1
 
     objects: list[Any] = []
@@ -43,13 +43,13 @@ def run(arguments: list[str]) -> int:
         empty.Transport,
         lambda: transport_class(folder).version(),
         _facts(collects),
-        _works(spec),
-        _without(arguments, "--adapter"),
+        _has_work(spec),
+        _drop_option(arguments, "--adapter"),
         *_objects(spec, folder, objects),
     )
 
 
-def _loads(folder: Path) -> bool:
+def _can_load(folder: Path) -> bool:
     """Whether the adapter can be loaded here; says why not."""
     try:
         transport_class(folder).version()
@@ -67,23 +67,23 @@ def _objects(spec: dict[str, Any], folder: Path, made: list[Any]) -> list[Callab
 
     def make() -> Any:
         from hopmeter.node.native_objects import NativeObjects
-        from hopmeter.node.objects import opened
+        from hopmeter.node.objects import open_objects
 
-        objects = opened(spec["codec"], spec["object"], spec["device"], spec.get("share", "none"))
+        objects = open_objects(spec["codec"], spec["object"], spec["device"], spec.get("share", "none"))
         made.append(NativeObjects(objects) if issubclass(transport_class(folder), ObjectTransport) else objects)
         return made[0]
 
     return [make]
 
 
-def _weighed(codec: str, device: str, share: str, *objects: str) -> str:
+def _payload_sizes(codec: str, device: str, share: str, *objects: str) -> str:
     """One line of JSON for `--weigh`: how large each payload is, or why there is none here."""
     try:
-        from hopmeter.node.objects import weighed
+        from hopmeter.node.objects import payload_sizes
     except ImportError as cause:
         missing = {"missing": f"{sys.executable} has no {cause.name}, which every codec needs"}
         return json.dumps(dict.fromkeys(objects, missing))
-    return weighed(codec, device, share, objects)
+    return payload_sizes(codec, device, share, objects)
 
 
 def _settle_collector(collects: bool) -> None:
@@ -104,7 +104,7 @@ def _facts(collects: bool) -> dict[str, str]:
     return {"python": f"{sys.implementation.name} {version}", "gc": "on, frozen at start" if collects else "off"}
 
 
-def _works(spec: dict[str, Any]) -> bool:
+def _has_work(spec: dict[str, Any]) -> bool:
     """Whether a relay or server has work to do, during which other threads of the interpreter may run."""
     return any(participant["work"]["kind"] != "none" for participant in spec.get("participants", ()))
 
@@ -124,7 +124,7 @@ def _value(arguments: list[str], name: str) -> str | None:
     return None
 
 
-def _without(arguments: list[str], name: str) -> list[str]:
+def _drop_option(arguments: list[str], name: str) -> list[str]:
     """The arguments without `name` and its value."""
     if name not in arguments:
         return arguments

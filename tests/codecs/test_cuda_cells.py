@@ -17,7 +17,7 @@ from hopmeter.codecs import CodecError, arrays, lookup, writing
 from hopmeter.codecs.cuda import nodes, wire
 from hopmeter.codecs.forms import Form
 from hopmeter.node import forms
-from hopmeter.node.objects import Objects, opened
+from hopmeter.node.objects import Objects, open_objects
 
 SHARED = ("gpu", "cuda-ipc")
 
@@ -87,7 +87,7 @@ print(objects.is_right(came, True), cuda_peer.fake().fake_calls(b"open"), cuda_p
 
 @pytest.mark.parametrize("made_of", ["array:20x30", "image:32x16"])
 def test_another_process_has_the_object_in_the_memory_of_the_source(lent: Any, library: str, made_of: str) -> None:
-    objects = opened("lent", made_of, *SHARED)
+    objects = open_objects("lent", made_of, *SHARED)
     room = payload(objects)
     assert len(room) < wire.LAYOUT.size + 512, "a handle, and not the memory"
     command = [sys.executable, "-c", RECEIVER, str(Path(__file__).parent), library, made_of]
@@ -97,11 +97,11 @@ def test_another_process_has_the_object_in_the_memory_of_the_source(lent: Any, l
 
 
 def test_without_share_the_same_object_is_copied(lent: Any) -> None:
-    assert len(payload(opened("lent", "image:32x16", "gpu"))) > 32 * 16 * 3
+    assert len(payload(open_objects("lent", "image:32x16", "gpu"))) > 32 * 16 * 3
 
 
 def test_what_changes_in_the_memory_is_seen_by_the_comparison(lent: Any) -> None:
-    objects = opened("lent", "array:2x3", *SHARED)
+    objects = open_objects("lent", "array:2x3", *SHARED)
     assert isinstance(objects, Objects)
     came = objects.decode(payload(objects).data)
     assert objects.is_right(came, thoroughly=True)
@@ -113,7 +113,7 @@ def test_what_changes_in_the_memory_is_seen_by_the_comparison(lent: Any) -> None
 def test_an_object_that_could_only_be_copied_fails_with_why(lent: Any) -> None:
     register(lambda array: made(array, exportable=False))
     with pytest.raises(CodecError, match=r"cannot be lent: this memory is not cudaMalloc's.*without share"):
-        opened("lent", "array:2x3", *SHARED)
+        open_objects("lent", "array:2x3", *SHARED)
 
 
 def test_what_has_no_handles_or_no_gpu_says_so() -> None:

@@ -12,7 +12,7 @@ import pytest
 from hopmeter.codecs import CodecError, install_hint
 from hopmeter.codecs.comparison import comparison_codecs
 from hopmeter.node.forms import arrays_of, codec_names, devices, form_of
-from hopmeter.node.objects import Frames, opened
+from hopmeter.node.objects import Frames, open_objects
 from tests.node.driver import MESSAGES, Measure, Outcome
 
 NONE_NS = -(1 << 63)
@@ -39,7 +39,7 @@ def here(codec: str) -> bool:
 
 
 def asked(codec: str, made_of: str = "array:20x30") -> dict[str, Any]:
-    objects: Any = opened(codec, made_of, "cpu")
+    objects: Any = open_objects(codec, made_of, "cpu")
     frames = objects.encode()
     return {"codec": codec, "device": "cpu", "object": made_of, "payload_bytes": objects.payload_bytes(frames)}
 
@@ -95,7 +95,7 @@ def test_a_framework_that_is_not_there_fails_with_what_gets_it(measure: Measure)
 @pytest.mark.parametrize("codec", [name for name in codec_names() if here(name)])
 @pytest.mark.parametrize("made_of", ["array:20x30", "image:32x16"])
 def test_every_codec_that_is_here_carries_its_object(codec: str, made_of: str) -> None:
-    objects = opened(codec, made_of, "cpu")
+    objects = open_objects(codec, made_of, "cpu")
     frames = objects.encode()
     payload = np.empty(objects.payload_bytes(frames), np.uint8)
     objects.write(frames, payload.data)
@@ -105,7 +105,7 @@ def test_every_codec_that_is_here_carries_its_object(codec: str, made_of: str) -
 
 @pytest.mark.parametrize("codec", ["numpy", "pandas", "pandas_arrow", "polars", "pillow", "dask", "pickle-in-band"])
 def test_a_pixel_that_differs_is_seen(codec: str) -> None:
-    objects, other = opened(codec, "image:32x16", "cpu"), opened(codec, "image:32x16", "cpu")
+    objects, other = open_objects(codec, "image:32x16", "cpu"), open_objects(codec, "image:32x16", "cpu")
     altered = arrays_of("image:32x16", form_of(codec))[0].copy()
     altered[3, 4, 1] ^= 1
     wrong = other._form.make(altered, "")
@@ -123,7 +123,7 @@ def video(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("codec", [name for name in codec_names() if here(name)])
 def test_every_codec_carries_the_frames_of_a_file_in_their_order_over_and_over(codec: str, video: str) -> None:
-    frames, planned = opened(codec, video, "cpu"), opened(codec, "frames:32x16", "cpu")
+    frames, planned = open_objects(codec, video, "cpu"), open_objects(codec, "frames:32x16", "cpu")
     assert isinstance(frames, Frames)
     assert isinstance(planned, Frames)
     form = form_of(codec)
@@ -143,7 +143,7 @@ def test_every_codec_carries_the_frames_of_a_file_in_their_order_over_and_over(c
 
 
 def test_a_frame_that_there_is_not_is_refused(video: str) -> None:
-    frames = opened("numpy", video, "cpu")
+    frames = open_objects("numpy", video, "cpu")
     assert isinstance(frames, Frames)
     payload = np.empty(frames.payload_bytes(encoded := frames.encode()), np.uint8)
     frames.write(encoded, payload.data)
@@ -165,7 +165,7 @@ def test_a_frame_of_a_file_that_arrives_altered_is_a_wrong_one(measure: Measure,
 
 @pytest.mark.parametrize("made_of", ["array:20x30", "image:32x16"])
 def test_a_frame_that_lost_its_arrow_columns_is_a_wrong_one(made_of: str) -> None:
-    objects, plain = opened("pandas_arrow", made_of, "cpu"), opened("pandas", made_of, "cpu")
+    objects, plain = open_objects("pandas_arrow", made_of, "cpu"), open_objects("pandas", made_of, "cpu")
     assert objects._object.shape == plain._object.shape
     with pytest.raises(CodecError, match="columns are not all of one type of Arrow's"):
         objects.is_right(plain._object, thoroughly=True)

@@ -19,7 +19,7 @@ def client() -> Any:
     """A client that has asked already; what it is given comes from a queue, as ever."""
     (folder,) = paths.transport_folders()
     adapter = sys.modules[transport_class(folder / "zenoh/python").__module__]
-    return adapter.Client(SimpleNamespace(look=lambda payload, take: take(payload)), SimpleNamespace(), None)
+    return adapter.Client(SimpleNamespace(deliver=lambda payload, take: take(payload)), SimpleNamespace(), None)
 
 
 def ended(why: str) -> SimpleNamespace:

@@ -112,11 +112,13 @@ class Participant:
     def service_qos(self) -> Qos:
         """Of the topics of services, which are reliable and volatile, as in ROS 2; what is kept follows the
         settings."""
-        return Qos(*self._kept(reliable=True, volatile=True))
+        return Qos(*self._history_policies(reliable=True, volatile=True))
 
     def request_qos(self) -> Qos:
         """Of a client's writer. Where servers are called, its requests are queued."""
-        return Qos(*self._kept(reliable=True, volatile=True), *_priority(queued=self.setup.wait == "callback"))
+        return Qos(
+            *self._history_policies(reliable=True, volatile=True), *_priority(queued=self.setup.wait == "callback")
+        )
 
     def waitset(self, reader: DataReader[Any]) -> WaitSet:
         reader.set_status_mask(DDSStatus.DataAvailable)
@@ -136,9 +138,11 @@ class Participant:
 
     def _policies(self) -> list[Any]:
         settings = self.setup.settings
-        return self._kept(reliable=settings["reliability"] == "reliable", volatile=settings["durability"] == "volatile")
+        return self._history_policies(
+            reliable=settings["reliability"] == "reliable", volatile=settings["durability"] == "volatile"
+        )
 
-    def _kept(self, *, reliable: bool, volatile: bool) -> list[Any]:
+    def _history_policies(self, *, reliable: bool, volatile: bool) -> list[Any]:
         settings = self.setup.settings
         keeps_last = settings["history"] == "keep-last"
         history = Policy.History.KeepLast(settings["depth"]) if keeps_last else Policy.History.KeepAll

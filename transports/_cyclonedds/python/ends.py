@@ -75,13 +75,13 @@ class Inbox:
 
     def next(self) -> Any:
         """The next sample, or nothing."""
-        sample = next(self._valid(), None)
+        sample = next(self._valid_samples(), None)
         if sample is not None and sample.sample_info.publication_handle != self._writer:
             self._writer = sample.sample_info.publication_handle
             self._participant.note(self._reader, self._writer)
         return sample
 
-    def _valid(self) -> Iterator[Any]:
+    def _valid_samples(self) -> Iterator[Any]:
         """Some samples only tell that a writer has left."""
         while samples := self._reader.take(1):
             yield from (sample for sample in samples if sample.sample_info.valid_data)

@@ -21,7 +21,7 @@ Prepare = Callable[[socket.socket], None]
 """Sets what an accepted connection does not inherit from the listening socket."""
 
 
-def inherits(connection: socket.socket) -> None:
+def prepare_nothing(connection: socket.socket) -> None:
     """A connection that inherits all."""
 
 
@@ -87,7 +87,7 @@ class Draft:
 class Publisher:
     """The sending end, with a thread that accepts receivers."""
 
-    def __init__(self, setup: Setup, listener: socket.socket, address: str, prepare: Prepare = inherits) -> None:
+    def __init__(self, setup: Setup, listener: socket.socket, address: str, prepare: Prepare = prepare_nothing) -> None:
         self.address = address
         self._listener, self._prepare = listener, prepare
         self._draft = Draft(setup.frame_bytes)

@@ -10,7 +10,7 @@ from hopmeter.node.buffers import page_aligned
 from hopmeter.node.contract import AdapterError, Handle, Setup, Take
 from hopmeter.node.sockets import set_patience
 
-from .sending import GONE, LENGTH, PREFIX_BYTES, Line, Prepare, inherits
+from .sending import GONE, LENGTH, PREFIX_BYTES, Line, Prepare, prepare_nothing
 
 SMALLEST_BUFFER = 65536
 POLLS_PER_LOOK = 256
@@ -30,7 +30,7 @@ class Subscriber:
         self._ended = False
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether the other end has closed the connection."""
         return self._ended
 
@@ -49,7 +49,7 @@ class Subscriber:
 
     def _receive(self, waits: bool) -> bool:
         """Asks for the rest of a frame that has begun, else for all that fits; answers whether anything came."""
-        rest, flags = self._wanted()
+        rest, flags = self._next_read()
         try:
             came = self._connection.recv_into(rest, 0, flags if waits else socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -60,7 +60,7 @@ class Subscriber:
         self._ended = not came
         return came > 0
 
-    def _wanted(self) -> tuple[memoryview, int]:
+    def _next_read(self) -> tuple[memoryview, int]:
         if self._end < PREFIX_BYTES:
             return self._buffer[self._end :] if self._end else self._buffer, 0
         return self._buffer[self._end : PREFIX_BYTES + self._length(0)], socket.MSG_WAITALL
@@ -112,7 +112,7 @@ class Caller(Subscriber):
 class Server:
     """The answering end. One client is waited for in its `recv`, several by `poll`."""
 
-    def __init__(self, setup: Setup, listener: socket.socket, address: str, prepare: Prepare = inherits) -> None:
+    def __init__(self, setup: Setup, listener: socket.socket, address: str, prepare: Prepare = prepare_nothing) -> None:
         self.address = address
         self._setup, self._listener, self._prepare = setup, listener, prepare
         self._blocks = setup.wait != "spin"
@@ -128,7 +128,7 @@ class Server:
         self._polls += 1
         # A server that waits in `recv` hears of new clients only here: whenever nothing came, and now and then.
         if (self._blocks and not count) or not self._callers or self._polls % POLLS_PER_LOOK == 0:
-            self._look_round()
+            self._update_callers()
         return count
 
     def _sleep(self, timeout_s: float) -> None:
@@ -137,9 +137,9 @@ class Server:
             places.register(each, select.POLLIN)
         places.poll(timeout_s * 1000)
 
-    def _look_round(self) -> None:
+    def _update_callers(self) -> None:
         """Lets new clients in, and forgets those that have left."""
-        for caller in [each for each in self._callers if each.ended]:
+        for caller in [each for each in self._callers if each.has_ended]:
             self._callers.remove(caller)
             caller.close()
         try:

@@ -76,7 +76,7 @@ class Transport(handover.CallbackTransport):
         self._seen: set[Path] = set()
         # Where eCAL would look for a user's configuration and write its own files.
         os.environ["ECAL_DATA"] = os.environ["ECAL_LOG_DIR"] = setup.directory
-        self._config = configured(setup)
+        self._config = configuration(setup)
         if not ecal.initialize(self._config, f"hopmeter_{setup.run}", PARTS):
             raise AdapterError("eCAL does not start", "look at what it says in the node's log")
 
@@ -108,7 +108,7 @@ class Transport(handover.CallbackTransport):
                 left.unlink(missing_ok=True)
 
 
-def configured(setup: Setup) -> ecal.Configuration:
+def configuration(setup: Setup) -> ecal.Configuration:
     """eCAL's own defaults, on ports of this trial, with one layer and what the settings say."""
     settings, config = setup.settings, ecal.Configuration()
     port = 20000 + int(setup.run, 16) % 6000 * 2

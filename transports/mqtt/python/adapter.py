@@ -98,7 +98,7 @@ class Transport:
         self._setup = setup
         self._qos = setup.settings["qos"]
 
-    def _connected(self) -> Client:
+    def _connect(self) -> Client:
         """A connection of an end's own."""
         client = Client(CallbackAPIVersion.VERSION2)
         client.suppress_exceptions = False
@@ -110,13 +110,13 @@ class Transport:
         return client
 
     def publisher(self, link: Link) -> Publisher:
-        return Publisher(self._connected(), link.name, self._qos)
+        return Publisher(self._connect(), link.name, self._qos)
 
     def subscriber(self, link: Link) -> Subscriber:
-        return Subscriber(self._connected(), link.name, self._qos)
+        return Subscriber(self._connect(), link.name, self._qos)
 
     def subscribe(self, link: Link, on_frame: Take) -> Called:
-        return Called(self._connected(), link.name, self._qos, on_frame)
+        return Called(self._connect(), link.name, self._qos, on_frame)
 
     def facts(self) -> dict[str, str]:
         return {"path": "TCP through mosquitto"}

@@ -50,7 +50,7 @@ class Connection:
         await self.nats.flush()
         return subscription
 
-    def next(self, subscription: Subscription, timeout_s: float) -> Msg | None:
+    def next_message(self, subscription: Subscription, timeout_s: float) -> Msg | None:
         """The next message in time. The broker's own message that nobody listens is none."""
         try:
             message = self.run(subscription.next_msg(timeout_s))
@@ -95,7 +95,7 @@ class Receiver(End):
 
 class Subscriber(Receiver):
     def poll(self, timeout_s: float, take: Take) -> int:
-        message = self.connection.next(self._messages, timeout_s)
+        message = self.connection.next_message(self._messages, timeout_s)
         if message is None:
             return 0
         take(message.data, native=message.data)
@@ -116,7 +116,7 @@ class Client(Subscriber):
 
 class Server(Receiver):
     def poll(self, timeout_s: float, handle: Handle) -> int:
-        request = self.connection.next(self._messages, timeout_s)
+        request = self.connection.next_message(self._messages, timeout_s)
         if request is None:
             return 0
         handle(request.data, lambda size, fill: self.connection.publish(request.reply, "", size, fill))

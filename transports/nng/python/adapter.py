@@ -41,7 +41,7 @@ class Transport:
         if not self._pushes:
             socket.subscribe(b"")
             socket.recv_buffer_size = self._setup.settings["receive_buffer"]
-        return Subscriber(self._connected(socket, link), self._setup)
+        return Subscriber(self._connect(socket, link), self._setup)
 
     def server(self, link: Link) -> Server:
         socket = self._open(pynng.Rep0)
@@ -49,7 +49,7 @@ class Transport:
         return Server(socket, self._setup, self._bind(socket, link))
 
     def client(self, link: Link) -> Client:
-        return Client(self._connected(self._open(pynng.Req0), link), self._setup)
+        return Client(self._connect(self._open(pynng.Req0), link), self._setup)
 
     def _open(self, protocol: Callable[..., pynng.Socket]) -> pynng.Socket:
         """nng closes connections that bring more than its limit, 1 MiB unless told; 0 is without limit."""
@@ -65,7 +65,7 @@ class Transport:
             raise AdapterError(f"nng cannot listen at {url}", remedy) from refused
         return f"tcp://{listener.local_address}" if url.startswith("tcp") else url
 
-    def _connected(self, socket: pynng.Socket, link: Link) -> pynng.Socket:
+    def _connect(self, socket: pynng.Socket, link: Link) -> pynng.Socket:
         """Waits until it is connected; nng itself connects again later, should that be needed."""
         if link.address.startswith("inproc:") and not link.address.startswith(HERE):
             raise AdapterError(

@@ -102,7 +102,7 @@ class Client(End):
         return accepted
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        message = self._next(timeout_s)
+        message = self._next_reply(timeout_s)
         if message is None:
             return 0
         take(message.frame)
@@ -116,7 +116,7 @@ class Client(End):
                 return True
         return time.monotonic() - started >= LONGEST_CALL_S
 
-    def _next(self, timeout_s: float) -> Message | None:
+    def _next_reply(self, timeout_s: float) -> Message | None:
         message, self._late = self._late, None
         if message is not None:
             return message

@@ -33,17 +33,19 @@ class Writer(Connection):
         self._backlog = Backlog(self._send_later)
         self._closing = False
         self.insists = insists
-        self.full = self._backlog.pieces
+        self.is_full = self._backlog.pieces
         """Not empty while the receiver has not yet taken what was sent last."""
-        self.gone = False
+        self.is_gone = False
 
-    def look(self) -> None:
+    def notice_departure(self) -> None:
         """Notices a receiver that has left, where nothing may be sent that would tell."""
-        self.gone = self.gone or any(events & (select.POLLHUP | select.POLLERR) for _, events in self._room.poll(0))
+        self.is_gone = self.is_gone or any(
+            events & (select.POLLHUP | select.POLLERR) for _, events in self._room.poll(0)
+        )
 
     def _send(self, buf: Any, write: Any = None) -> None:
         """The way of every message that there is room for is one `os.write`, as in the class above."""
-        if not self.full:
+        if not self.is_full:
             try:
                 sent = os.write(self._handle, buf)
             except (BlockingIOError, *GONE):  # `_write` sees to it
@@ -57,13 +59,13 @@ class Writer(Connection):
     def _write(self, handle: int, data: Any) -> int:
         """What `os.write` does, of which multiprocessing asks that it takes at least something at once."""
         with self._backlog.lock:
-            if self.full:
+            if self.is_full:
                 self._backlog.append(data)
                 return len(data)
         try:
             return self._offer(handle, data) or (0 if self._has_room() else self._leave(data))
         except GONE:
-            self.gone = True
+            self.is_gone = True
             if self.insists:
                 raise
             return len(data)
@@ -91,7 +93,7 @@ class Writer(Connection):
         try:
             return self._offer(self.fileno(), data) if self._room.poll(PATIENCE_S * 1000) else 0
         except GONE:
-            self.gone = True
+            self.is_gone = True
             raise
 
     def stop(self) -> None:

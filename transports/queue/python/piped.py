@@ -19,7 +19,7 @@ class PipeOutlet(Writer):
 
 
 class PipePublisher(Publisher):
-    def admitted(self, connection: Connection[Any, Any]) -> PipeOutlet:
+    def new_outlet(self, connection: Connection[Any, Any]) -> PipeOutlet:
         return PipeOutlet(connection, self._bare)
 
 

@@ -18,14 +18,14 @@ class Outlet(Protocol):
     """The way to one receiver."""
 
     @property
-    def full(self) -> bool: ...
+    def is_full(self) -> bool: ...
     @property
-    def gone(self) -> bool: ...
+    def is_gone(self) -> bool: ...
     def put(self, message: Any) -> None: ...
     def close(self) -> None: ...
 
 
-def most_waiting(setup: Setup) -> int:
+def waiting_limit(setup: Setup) -> int:
     """How many frames may wait in a queue without a limit of its own before the answer is busy."""
     return max(4, int(WAITING_BYTES // setup.frame_bytes))
 
@@ -46,7 +46,7 @@ class Reception:
         self._thread = threading.Thread(target=self._accept, name="accept", daemon=True)
         self._thread.start()
 
-    def admitted(self, connection: Connection[Any, Any]) -> Outlet:
+    def new_outlet(self, connection: Connection[Any, Any]) -> Outlet:
         raise NotImplementedError
 
     def _accept(self) -> None:
@@ -55,24 +55,24 @@ class Reception:
             if self._closing:
                 return connection.close()
             with contextlib.suppress(OSError, EOFError):  # who leaves while coming in has never been here
-                self._arrived.append(self.admitted(connection))
+                self._arrived.append(self.new_outlet(connection))
 
     def outlets(self) -> list[Outlet]:
         """Everybody who is here now."""
         for outlet in self._outlets:
-            if outlet.gone:
-                self._let_go()
+            if outlet.is_gone:
+                self._drop_gone()
                 break
         while self._arrived:
             self._outlets.append(self._arrived.popleft())
         return self._outlets
 
-    def _let_go(self) -> None:
+    def _drop_gone(self) -> None:
         """Of all who are gone."""
         for outlet in self._outlets:
-            if outlet.gone:
+            if outlet.is_gone:
                 outlet.close()
-        self._outlets = [outlet for outlet in self._outlets if not outlet.gone]
+        self._outlets = [outlet for outlet in self._outlets if not outlet.is_gone]
 
     def close(self) -> None:
         self._closing = True
@@ -96,7 +96,7 @@ class Publisher(Reception):
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         outlets = self.outlets()
         for outlet in outlets:
-            if outlet.full:
+            if outlet.is_full:
                 return False
         if len(self._frame) != HEADER_BYTES + payload_bytes:
             self._frame = self._buffer[: HEADER_BYTES + payload_bytes]
@@ -109,7 +109,7 @@ class Publisher(Reception):
     def forward(self, native: bytes) -> bool:
         outlets = self.outlets()
         for outlet in outlets:
-            if outlet.full:
+            if outlet.is_full:
                 return False
         for outlet in outlets:
             outlet.put(native)

@@ -18,14 +18,14 @@ from typing import Any
 from hopmeter.node.contract import Link, Setup, Take
 
 from .ends import Subscriber, Writer
-from .publishing import Publisher, most_waiting
+from .publishing import Publisher, waiting_limit
 
 SEMAPHORE = 1
 GREETING_S = 5
 _LOCKS = multiprocessing.get_context("fork")  # its locks leave no name behind
 
 
-def places(name: str, most: int, new: bool) -> BoundedSemaphore:
+def free_places(name: str, most: int, new: bool) -> BoundedSemaphore:
     """The free places of a queue, counted by a semaphore of that name."""
     made = BoundedSemaphore.__new__(BoundedSemaphore)
     if new:
@@ -56,12 +56,12 @@ class QueueOutlet:
         self.put: Callable[[bytes], None] = self._queue.put_nowait
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         return self._queue.qsize() >= self._limit
 
     @property
-    def gone(self) -> bool:
-        return self._writer.gone
+    def is_gone(self) -> bool:
+        return self._writer.is_gone
 
     def close(self) -> None:
         """What the queue's thread has not written yet is written as long as the receiver takes it."""
@@ -77,12 +77,12 @@ class SimpleQueueOutlet:
         self.put: Callable[[bytes], None] = simple_queue_of(writer).put
 
     @property
-    def full(self) -> bool:
-        return self._writer.full
+    def is_full(self) -> bool:
+        return self._writer.is_full
 
     @property
-    def gone(self) -> bool:
-        return self._writer.gone
+    def is_gone(self) -> bool:
+        return self._writer.is_gone
 
     def close(self) -> None:
         self._writer.close()
@@ -93,20 +93,20 @@ class QueuePublisher(Publisher):
 
     _numbers = count()
 
-    def admitted(self, connection: Connection[Any, Any]) -> QueueOutlet | SimpleQueueOutlet:
+    def new_outlet(self, connection: Connection[Any, Any]) -> QueueOutlet | SimpleQueueOutlet:
         reader, writer = Pipe(duplex=False)
         with connection, reader:
             reduction.send_handle(connection, reader.fileno(), 0)
             if self.setup.settings["kind"] == "simple_queue":
                 return SimpleQueueOutlet(Writer(writer))
             most = self.setup.settings["maxsize"] or _multiprocessing.SemLock.SEM_VALUE_MAX
-            free = self._agreed(connection, most)
-        return QueueOutlet(Writer(writer, insists=True), most, free, most_waiting(self.setup))
+            free = self._shared_semaphore(connection, most)
+        return QueueOutlet(Writer(writer, insists=True), most, free, waiting_limit(self.setup))
 
-    def _agreed(self, connection: Connection[Any, Any], most: int) -> BoundedSemaphore:
+    def _shared_semaphore(self, connection: Connection[Any, Any], most: int) -> BoundedSemaphore:
         """A semaphore that the receiver has opened too; its name is needed no longer then."""
         name = f"/{self.setup.run}_{os.getpid()}_{next(self._numbers)}"
-        free = places(name, most, new=True)
+        free = free_places(name, most, new=True)
         try:
             connection.send((name, most))
             if not connection.poll(GREETING_S):
@@ -126,7 +126,7 @@ class QueueSubscriber(Subscriber):
 
     def _open(self, connection: Connection[Any, Any]) -> None:
         name, most = connection.recv()
-        self._queue = queue_of(self._reader, most, places(name, most, new=False))
+        self._queue = queue_of(self._reader, most, free_places(name, most, new=False))
         connection.send(True)
 
     def _receive(self, timeout_s: float, take: Take) -> int:

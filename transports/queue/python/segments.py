@@ -53,12 +53,12 @@ class BellOutlet:
         self._bare = bare
 
     @property
-    def full(self) -> bool:
-        return self.writer.full
+    def is_full(self) -> bool:
+        return self.writer.is_full
 
     @property
-    def gone(self) -> bool:
-        return self.writer.gone
+    def is_gone(self) -> bool:
+        return self.writer.is_gone
 
     def put(self, message: int) -> None:
         if self._bare:
@@ -86,14 +86,14 @@ class SegmentPublisher(Reception):
         self._joined: list[BellOutlet] = []
         super().__init__(setup, link)
 
-    def admitted(self, connection: Connection[Any, Any]) -> BellOutlet:
+    def new_outlet(self, connection: Connection[Any, Any]) -> BellOutlet:
         return BellOutlet(Writer(connection), self.setup.settings["content"] == "bytes")
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         outlets = self._receivers()
-        if any(outlet.full or self._next - self._ring.done[outlet.index] >= self._slots for outlet in outlets):
+        if any(outlet.is_full or self._next - self._ring.done[outlet.index] >= self._slots for outlet in outlets):
             for outlet in outlets:
-                outlet.writer.look()  # who has left takes nothing any more, and must not hold up the others
+                outlet.writer.notice_departure()  # who has left takes nothing any more, and must not hold up the others
             return False
         fill(self._ring.slot(self._next, HEADER_BYTES + payload_bytes))
         self._next += 1
@@ -132,9 +132,9 @@ class SegmentSubscriber(Subscriber):
         self._ring: Ring | None = None
         self._index = self._next = 0
         bare = setup.settings["content"] == "bytes"
-        self._length: Callable[[], int] = self._unpacked if bare else self._bell.recv
+        self._length: Callable[[], int] = self._receive_length if bare else self._bell.recv
 
-    def _unpacked(self) -> int:
+    def _receive_length(self) -> int:
         return int(LENGTH.unpack(self._bell.recv_bytes())[0])
 
     def _receive(self, timeout_s: float, take: Take) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Setup, Take
 
 from .ends import Subscriber
-from .publishing import most_waiting
+from .publishing import waiting_limit
 
 AnyQueue = queue.Queue[Any] | queue.SimpleQueue[Any]
 
@@ -22,11 +22,11 @@ class Channels:
         self._queues: dict[str, list[AnyQueue]] = {}
         self._lock = threading.Lock()
 
-    def opened(self, link: Link) -> list[AnyQueue]:
+    def open_link(self, link: Link) -> list[AnyQueue]:
         with self._lock:
             return self._queues.setdefault(link.name, [])
 
-    def joined(self, link: Link) -> tuple[list[AnyQueue], AnyQueue]:
+    def join_link(self, link: Link) -> tuple[list[AnyQueue], AnyQueue]:
         with self._lock:
             if link.name not in self._queues:
                 kind = self._setup.settings["kind"]
@@ -53,9 +53,9 @@ class ThreadPublisher:
 
     def __init__(self, setup: Setup, link: Link, channels: Channels) -> None:
         self._link, self._channels = link, channels
-        self._queues = channels.opened(link)
+        self._queues = channels.open_link(link)
         maxsize = setup.settings["maxsize"] if setup.settings["kind"] == "thread_queue" else 0
-        self._limit = min(maxsize or most_waiting(setup), most_waiting(setup))
+        self._limit = min(maxsize or waiting_limit(setup), waiting_limit(setup))
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         if self._is_full():
@@ -82,7 +82,7 @@ class ThreadPublisher:
 class ThreadSubscriber(Subscriber):
     def __init__(self, setup: Setup, link: Link, channels: Channels) -> None:
         super().__init__(setup.wait == "spin")
-        self._all, self._queue = channels.joined(link)
+        self._all, self._queue = channels.join_link(link)
 
     def _receive(self, timeout_s: float, take: Take) -> int:
         try:

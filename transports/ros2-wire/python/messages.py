@@ -48,7 +48,7 @@ class Image(IdlStruct, typename="sensor_msgs.msg.dds_.Image_"):
     data: Octets
 
 
-def carried(name: str, message: type[IdlStruct]) -> type[IdlStruct]:
+def carrier_type(name: str, message: type[IdlStruct]) -> type[IdlStruct]:
     """The type of a request or reply with a message: whose call it belongs to, and which one of those."""
 
     @dataclass
@@ -65,7 +65,7 @@ def topic_of(link: str) -> str:
     return f"rt/hopmeter_{link}"
 
 
-def stamped(header: bytearray) -> Header:
+def message_header(header: bytearray) -> Header:
     return Header(Time(*stamp(header)), label(header))
 
 
@@ -84,7 +84,7 @@ class Headers:
     def write(self, header: bytearray, payload: bytearray) -> Header:
         if payload:
             raise no_payload_field(len(payload))
-        return stamped(header)
+        return message_header(header)
 
     def read(self, sample: Header) -> tuple[bytes, bytes]:
         return frame_header(sample, 0), b""
@@ -102,7 +102,7 @@ class Images:
         return topic_of(link)
 
     def write(self, header: bytearray, payload: bytearray) -> Image:
-        return Image(stamped(header), *self._image_fields, payload)
+        return Image(message_header(header), *self._image_fields, payload)
 
     def read(self, sample: Image) -> tuple[bytes, bytes]:
         return frame_header(sample.header, len(sample.data)), sample.data
@@ -129,6 +129,6 @@ class Service:
 
     def __init__(self, message: Headers | Images) -> None:
         name = "CarryTiming" if isinstance(message, Headers) else "CarryImage"
-        request, reply = (carried(f"{name}_{part}", message.sample_type) for part in ("Request", "Response"))
+        request, reply = (carrier_type(f"{name}_{part}", message.sample_type) for part in ("Request", "Response"))
         self.request = Enveloped(message, request, "rq/hopmeter_{link}Request")
         self.reply = Enveloped(message, reply, "rr/hopmeter_{link}Reply")

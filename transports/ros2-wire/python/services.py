@@ -31,9 +31,9 @@ class Client:
         return write_sample(self._writer, request)
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        return self._arrivals.next(timeout_s, lambda: self._look(take))
+        return self._arrivals.next(timeout_s, lambda: self._take_reply(take))
 
-    def _look(self, take: Take) -> bool:
+    def _take_reply(self, take: Take) -> bool:
         """Passes over replies to other clients."""
         while (reply := self._inbox.next()) is not None:
             if reply.client == self._own:
@@ -61,13 +61,13 @@ class Server:
 
     def poll(self, timeout_s: float, handle: Handle) -> int:
         assert self._arrivals is not None, "a server of the wait `callback` is not polled"
-        return self._arrivals.next(timeout_s, lambda: self._look(handle))
+        return self._arrivals.next(timeout_s, lambda: self._take_request(handle))
 
     def serve(self, on_request: Handle) -> Called:
-        self._called = Called(self._reader, lambda: self._look(on_request))
+        self._called = Called(self._reader, lambda: self._take_request(on_request))
         return self._called
 
-    def _look(self, handle: Handle) -> bool:
+    def _take_request(self, handle: Handle) -> bool:
         request = self._inbox.next()
         if request is not None:
             self._answer(request, handle)

@@ -17,15 +17,15 @@ demand_rmw()
 
 import rclpy.utilities  # noqa: E402
 
-from .house import Called, House, NoReplyError, Polled, domain_of, name_of  # noqa: E402
 from .messages import Carrier, topic_carrier  # noqa: E402
+from .process_context import Called, NoReplyError, Polled, ProcessContext, domain_of, name_of  # noqa: E402
 
 
 class Publisher:
-    def __init__(self, house: House, link: Link, carrier: Carrier) -> None:
+    def __init__(self, context: ProcessContext, link: Link, carrier: Carrier) -> None:
         self.address = ""
-        self._carrier, self._node = carrier, house.node()
-        self._publisher = self._node.create_publisher(carrier.message, name_of(link), house.qos)
+        self._carrier, self._node = carrier, context.node()
+        self._publisher = self._node.create_publisher(carrier.message, name_of(link), context.qos)
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         return self.forward(self._carrier.write(payload_bytes, fill))
@@ -41,19 +41,19 @@ class Publisher:
 class Subscriber:
     """Polled: its callback is called by the thread that polls."""
 
-    def __init__(self, house: House, link: Link, carrier: Carrier) -> None:
-        self._carrier, node = carrier, house.node()
+    def __init__(self, context: ProcessContext, link: Link, carrier: Carrier) -> None:
+        self._carrier, node = carrier, context.node()
         self._take: Take
         self._taken = 0
-        node.create_subscription(carrier.message, name_of(link), self._arrived, house.qos)
-        self._polled = Polled(house, node)
+        node.create_subscription(carrier.message, name_of(link), self._receive, context.qos)
+        self._polled = Polled(context, node)
 
     def poll(self, timeout_s: float, take: Take) -> int:
         self._take, self._taken = take, 0
         self._polled.look(timeout_s)
         return self._taken
 
-    def _arrived(self, message: Any) -> None:
+    def _receive(self, message: Any) -> None:
         self._taken += 1
         self._take(*self._carrier.read(message), native=message)
 
@@ -61,19 +61,19 @@ class Subscriber:
         self._polled.close()
 
 
-def subscribed(house: House, link: Link, carrier: Carrier, on_frame: Take) -> Called:
+def open_subscription(context: ProcessContext, link: Link, carrier: Carrier, on_frame: Take) -> Called:
     """A subscription that is called."""
 
     def open_end(end: Called) -> Callable[[], Any]:
-        def arrived(message: Any) -> None:
-            end.let_in(lambda: on_frame(*carrier.read(message), native=message))
+        def receive(message: Any) -> None:
+            end.call_if_open(lambda: on_frame(*carrier.read(message), native=message))
 
         made = end.node.create_subscription(
-            carrier.message, name_of(link), arrived, house.qos, callback_group=end.group
+            carrier.message, name_of(link), receive, context.qos, callback_group=end.group
         )
         return lambda: end.node.destroy_subscription(made)
 
-    end = Called(house, open_end)
+    end = Called(context, open_end)
     end.start()
     return end
 
@@ -92,7 +92,7 @@ class Answer:
         self._response.it, self._given = self._carrier.write(payload_bytes, fill), True
         return True
 
-    def given(self) -> Any:
+    def response(self) -> Any:
         if not self._given:
             raise NoReplyError
         return self._response
@@ -101,33 +101,33 @@ class Answer:
 class Server:
     """Called from `serve` on, where the ends of its process are; else polled."""
 
-    def __init__(self, house: House, link: Link, carrier: Carrier) -> None:
+    def __init__(self, context: ProcessContext, link: Link, carrier: Carrier) -> None:
         self.address = ""
-        self._house, self._link, self._carrier = house, link, carrier
+        self._context, self._link, self._carrier = context, link, carrier
         self._handle: Handle
         self._handled, self._serves = 0, False
-        is_called = house.wait == "callback"
-        self._end: Called | Polled = Called(house, self._open_called) if is_called else self._open_polled()
+        is_called = context.wait == "callback"
+        self._end: Called | Polled = Called(context, self._open_called) if is_called else self._open_polled()
 
     def _open_polled(self) -> Polled:
-        def answered(request: Any, response: Any) -> Any:
+        def answer_request(request: Any, response: Any) -> Any:
             answer = Answer(self._carrier, request, response)
             self._handled += 1
             answer.ask(self._handle)
-            return answer.given()
+            return answer.response()
 
-        node = self._house.node()
-        node.create_service(self._carrier.service, name_of(self._link), answered)
-        return Polled(self._house, node)
+        node = self._context.node()
+        node.create_service(self._carrier.service, name_of(self._link), answer_request)
+        return Polled(self._context, node)
 
     def _open_called(self, end: Called) -> Callable[[], Any]:
-        def answered(request: Any, response: Any) -> Any:
+        def answer_request(request: Any, response: Any) -> Any:
             answer = Answer(self._carrier, request, response)
-            end.let_in(lambda: answer.ask(self._handle))
-            return answer.given()
+            end.call_if_open(lambda: answer.ask(self._handle))
+            return answer.response()
 
         service, name = self._carrier.service, name_of(self._link)
-        made = end.node.create_service(service, name, answered, callback_group=end.group)
+        made = end.node.create_service(service, name, answer_request, callback_group=end.group)
         return lambda: end.node.destroy_service(made)
 
     def poll(self, timeout_s: float, handle: Handle) -> int:
@@ -138,7 +138,7 @@ class Server:
 
     def serve(self, on_request: Handle) -> Called:
         assert isinstance(self._end, Called)
-        self._house.serves()
+        self._context.serves()
         self._handle, self._serves = on_request, True
         self._end.start()
         return self._end
@@ -152,12 +152,12 @@ class Server:
 class Client:
     """Its responses are handed to futures by the thread that polls."""
 
-    def __init__(self, house: House, link: Link, carrier: Carrier) -> None:
-        house.calls_servers()
-        self._carrier, node = carrier, house.node()
+    def __init__(self, context: ProcessContext, link: Link, carrier: Carrier) -> None:
+        context.calls_servers()
+        self._carrier, node = carrier, context.node()
         self._replies: list[Any] = []
         self._client = node.create_client(carrier.service, name_of(link))
-        self._polled = Polled(house, node)
+        self._polled = Polled(context, node)
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
         request = self._carrier.service.Request(it=self._carrier.write(payload_bytes, fill))
@@ -180,43 +180,43 @@ class Transport:
         self._setup, self._topics, self._calls = setup, topic_carrier(setup), Carrier(setup)
         ctypes.CDLL(None).hopmeter_name_shared_memory_after(setup.run.encode())
         self._starting = threading.Lock()
-        self._house: House | None = None
+        self._context: ProcessContext | None = None
 
     @staticmethod
     def version() -> str:
         return f"rclpy {importlib.metadata.version('rclpy')}"
 
-    def _opened(self) -> House:
+    def _opened_context(self) -> ProcessContext:
         """The context is opened by the first end, so that its threads get the core of a participant."""
         with self._starting:
-            if self._house is None:
-                self._house = House(self._setup)
-            return self._house
+            if self._context is None:
+                self._context = ProcessContext(self._setup)
+            return self._context
 
     def publisher(self, link: Link) -> Publisher:
-        return Publisher(self._opened(), link, self._topics)
+        return Publisher(self._opened_context(), link, self._topics)
 
     def subscriber(self, link: Link) -> Subscriber:
-        return Subscriber(self._opened(), link, self._topics)
+        return Subscriber(self._opened_context(), link, self._topics)
 
     def subscribe(self, link: Link, on_frame: Take) -> Called:
-        return subscribed(self._opened(), link, self._topics, on_frame)
+        return open_subscription(self._opened_context(), link, self._topics, on_frame)
 
     def server(self, link: Link) -> Server:
-        return Server(self._opened(), link, self._calls)
+        return Server(self._opened_context(), link, self._calls)
 
     def client(self, link: Link) -> Client:
-        return Client(self._opened(), link, self._calls)
+        return Client(self._opened_context(), link, self._calls)
 
     def facts(self) -> dict[str, str]:
         rmw = rmw_version(rclpy.utilities.get_rmw_implementation_identifier())
         facts = {"path": rmw, "rmw": rmw, "domain": str(domain_of(self._setup.run))}
-        if self._house is not None:
-            facts |= self._house.told()
+        if self._context is not None:
+            facts |= self._context.executor_facts()
         if os.environ.get("ROS_DISTRO"):
             facts["distribution"] = os.environ["ROS_DISTRO"]
         return facts
 
     def close(self) -> None:
-        if self._house is not None:
-            self._house.close()
+        if self._context is not None:
+            self._context.close()

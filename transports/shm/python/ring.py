@@ -139,7 +139,7 @@ class Consumer:
         for count in range(most):
             claim = self._claim(self._handle)  # releases the one before
             if claim < 0:
-                return nothing(claim, count)
+                return count_or_raise(claim, count)
             take(self._frame_of(claim))
         self._release(self._handle)
         return most
@@ -149,7 +149,7 @@ class Consumer:
         many. Whoever has slept finds nothing in its caches: each call it makes then costs microseconds."""
         claim = self._await(self._handle, int(timeout_s * 1e9))
         if claim < 0:
-            return nothing(claim, 0)
+            return count_or_raise(claim, 0)
         take(self._frame_of(claim))
         self._release(self._handle)
         return 1
@@ -163,7 +163,7 @@ class Consumer:
         self._slow.consumer_close(self._handle)
 
 
-def nothing(claim: int, count: int) -> int:
+def count_or_raise(claim: int, count: int) -> int:
     """How many frames there were before a claim that gave none; raises where it failed."""
     if claim == NOTHING:
         return count

@@ -12,7 +12,7 @@ from thrift.transport.TTransport import TTransportException
 
 from hopmeter.node.contract import Fill, Handle, Link, Setup, Take
 
-from .channel import Channel, Stack, left
+from .channel import Channel, Stack, is_departure
 from .hopmeter_idl import Exchange
 from .hopmeter_idl.ttypes import Image, Timing, Unanswered
 from .messages import Messages, read
@@ -35,27 +35,27 @@ class Client:
             if not self._gone:
                 self._ask(request)
         except TTransportException as error:
-            self._part(error)  # the request is lost, as everything sent to nobody is
+            self._mark_gone(error)  # the request is lost, as everything sent to nobody is
         return True
 
     def poll(self, timeout_s: float, take: Take) -> int:
         if self._gone:
             time.sleep(timeout_s)  # without this pause the role would ask without end
             return 0
-        if not self._channel.buffered() and not self._readable.poll(math.ceil(timeout_s * 1000)):
+        if not self._channel.has_buffered() and not self._readable.poll(math.ceil(timeout_s * 1000)):
             return 0
         try:
             reply = self._hear()
         except Unanswered:
             return 0
         except TTransportException as error:
-            self._part(error)
+            self._mark_gone(error)
             return 0
         take(*read(reply))
         return 1
 
-    def _part(self, error: TTransportException) -> None:
-        if not left(error):
+    def _mark_gone(self, error: TTransportException) -> None:
+        if not is_departure(error):
             raise error
         self._gone = True
 
@@ -96,10 +96,10 @@ class Server:
         channel = self._clients[place]
         try:
             processor.process(channel.protocol, channel.protocol)
-            while channel.buffered():
+            while channel.has_buffered():
                 processor.process(channel.protocol, channel.protocol)
         except TTransportException as error:
-            if not left(error):
+            if not is_departure(error):
                 raise
             self._readable.unregister(place)
             self._clients.pop(place).close()

@@ -71,7 +71,7 @@ class Channel:
         self._transport = stack.transport(connection)
         self.protocol = stack.protocol(self._transport)
 
-    def buffered(self) -> bool:
+    def has_buffered(self) -> bool:
         """Whether bytes of another message were read together with the last one."""
         ahead = self._transport.cstringio_buf
         return bool(ahead.tell() < len(ahead.getvalue()))
@@ -80,6 +80,6 @@ class Channel:
         self.handle.close()
 
 
-def left(error: TTransportException) -> bool:
+def is_departure(error: TTransportException) -> bool:
     """Whether this is what a peer that has left causes, which is no failure of this end."""
     return error.type == TTransportException.END_OF_FILE or isinstance(error.inner, ConnectionError)

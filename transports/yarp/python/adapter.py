@@ -8,7 +8,7 @@ from hopmeter.node import handover
 from hopmeter.node.contract import Link, Setup, Take
 
 from .calls import Client, Server
-from .house import House, yarp
+from .network import Network, yarp
 from .topics import Buffered, Called, Polled, Writing
 
 ROOM = 1024
@@ -17,7 +17,7 @@ ROOM = 1024
 
 class Transport:
     def __init__(self, setup: Setup) -> None:
-        self._house, self._setup = House(setup), setup
+        self._network, self._setup = Network(setup), setup
         self._blocking: list[handover.Subscriber] = []
 
     @staticmethod
@@ -25,34 +25,34 @@ class Transport:
         return f"YARP {yarp.YARP_VERSION}"
 
     def publisher(self, link: Link) -> Writing | Buffered:
-        is_buffered = self._house.settings["write"] == "buffered"
-        return (Buffered if is_buffered else Writing)(self._house, link)
+        is_buffered = self._network.settings["write"] == "buffered"
+        return (Buffered if is_buffered else Writing)(self._network, link)
 
     def subscriber(self, link: Link) -> Polled | handover.Subscriber:
         if self._setup.wait == "block":
-            called = partial(Called, self._house, link, keeps=True)
+            called = partial(Called, self._network, link, keeps=True)
             self._blocking.append(handover.Subscriber(called, ROOM, drops=True))
             return self._blocking[-1]
-        return Polled(self._house, link)
+        return Polled(self._network, link)
 
     def subscribe(self, link: Link, on_frame: Take) -> Called:
-        return Called(self._house, link, on_frame)
+        return Called(self._network, link, on_frame)
 
     def server(self, link: Link) -> Server | handover.Server:
-        server = Server(self._house, link)
+        server = Server(self._network, link)
         return handover.Server(server) if self._setup.wait == "block" else server
 
     def client(self, link: Link) -> Client:
-        return Client(self._house, link)
+        return Client(self._network, link)
 
     def facts(self) -> dict[str, str]:
         dropped = sum(each.dropped for each in self._blocking)
         said = f"{dropped} frames found no room among the {ROOM} that wait for the thread that polls; lower the rate"
         loss = {"loss": said} if dropped else {}
-        told = self._house.facts()
+        told = self._network.facts()
         if "path" in told:
             told["path"] = handover.path_fact(told["path"], self._setup)
         return {**told, **loss}
 
     def close(self) -> None:
-        self._house.close()
+        self._network.close()

@@ -8,23 +8,23 @@ from typing import Any
 
 from hopmeter.node.contract import Closable, Fill, Handle, Link, Take
 
-from .house import House, yarp
 from .images import bytes_of, write
+from .network import Network, yarp
 
 
 class Server(yarp.PortReader):  # type: ignore[misc]
     """A request is answered by the thread that reads its connection. Where the server is polled, that thread waits for
     whoever polls, as it does in YARP's own `read` and `reply`, which cannot look without waiting."""
 
-    def __init__(self, house: House, link: Link) -> None:
+    def __init__(self, network: Network, link: Link) -> None:
         super().__init__()
         self._images: dict[int, tuple[Any, Any]] = {}
         self._turn, self._changed = threading.Lock(), threading.Condition()
         self._waits = self._given = self._closed = False
         self._on_request: Handle | None = None
-        self._house, self._port = house, yarp.RpcServer()
+        self._network, self._port = network, yarp.RpcServer()
         self._port.setReader(self)
-        self.address = house.open(self._port, link)
+        self.address = network.open(self._port, link)
 
     def poll(self, timeout_s: float, handle: Handle) -> int:
         if not self._waits:
@@ -36,10 +36,10 @@ class Server(yarp.PortReader):  # type: ignore[misc]
         return 1
 
     def serve(self, on_request: Handle) -> Closable:
-        self._become(on_request)
+        self._set_handler(on_request)
         return Serving(self)
 
-    def _become(self, on_request: Handle | None) -> None:
+    def _set_handler(self, on_request: Handle | None) -> None:
         with self._changed:
             self._on_request = on_request
             self._changed.notify_all()
@@ -47,7 +47,7 @@ class Server(yarp.PortReader):  # type: ignore[misc]
     def read(self, connection: Any) -> bool:
         """What YARP calls; a client whose request gets no answer fails."""
         request, reply = self._own_images()
-        if not connection.isValid() or not request.read(connection) or not self._answered(request, reply):
+        if not connection.isValid() or not request.read(connection) or not self._answer_in_turn(request, reply):
             return False
         writer = connection.getWriter()
         return writer is None or bool(reply.write(writer))
@@ -60,7 +60,7 @@ class Server(yarp.PortReader):  # type: ignore[misc]
             self._images[connection] = yarp.ImageMono(), yarp.ImageMono()
         return self._images[connection]
 
-    def _answered(self, request: Any, reply: Any) -> bool:
+    def _answer_in_turn(self, request: Any, reply: Any) -> bool:
         """Whether the request has an answer. Connections take turns."""
         with self._turn, self._changed:
             self._request, self._reply, self._given = request, reply, False
@@ -72,9 +72,9 @@ class Server(yarp.PortReader):  # type: ignore[misc]
             return self._given
 
     def _answer(self, handle: Handle) -> None:
-        handle(bytes_of(self._request), self._written)
+        handle(bytes_of(self._request), self._write_reply)
 
-    def _written(self, payload_bytes: int, fill: Fill) -> bool:
+    def _write_reply(self, payload_bytes: int, fill: Fill) -> bool:
         write(self._reply, payload_bytes, fill)
         self._given = True
         return True
@@ -83,7 +83,7 @@ class Server(yarp.PortReader):  # type: ignore[misc]
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-        self._house.shut(self._port)
+        self._network.close_port(self._port)
 
 
 class Serving:
@@ -93,21 +93,21 @@ class Serving:
         self._server = server
 
     def close(self) -> None:
-        self._server._become(None)
+        self._server._set_handler(None)
 
 
 class Client:
     """Makes one call at a time."""
 
-    def __init__(self, house: House, link: Link) -> None:
-        house.demand_replies()
-        self._house, self._server = house, link.address
+    def __init__(self, network: Network, link: Link) -> None:
+        network.demand_replies()
+        self._network, self._server = network, link.address
         self._request, self._rpc = yarp.ImageMono(), yarp.RpcClient()
         self._port = self._rpc.asPort()
         # A call that has no reply keeps its port from closing for that long.
-        self._port.setTimeout(house.settings["patience"])
-        self._name = house.open(self._rpc, link)
-        house.connect(self._name, self._server)
+        self._port.setTimeout(network.settings["patience"])
+        self._name = network.open(self._rpc, link)
+        network.connect(self._name, self._server)
         self._calls: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._replies: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._idle = True
@@ -140,11 +140,11 @@ class Client:
 
     def _call(self, reply: Any) -> bool:
         """YARP drops the connection of a call that fails, and with it all calls to come."""
-        connected = self._rpc.getOutputCount() or self._house.connects(self._name, self._server)
+        connected = self._rpc.getOutputCount() or self._network.connects(self._name, self._server)
         # Three arguments, for an image is also a writer: two are taken for a message and one to tell when it is done.
         return bool(connected and self._port.write(self._request, reply, None))
 
     def close(self) -> None:
         self._calls.put(False)
         self._thread.join()
-        self._house.shut(self._rpc)
+        self._network.close_port(self._rpc)

@@ -7,17 +7,17 @@ from typing import Any
 
 from hopmeter.node.contract import AdapterError, Fill, Link, Take
 
-from .house import House, yarp
 from .images import bytes_of, write
+from .network import Network, yarp
 
 
 class Writing:
     """Writes on the caller's thread, to one receiver after the other."""
 
-    def __init__(self, house: House, link: Link) -> None:
-        self._house, self._image, self._port = house, yarp.ImageMono(), yarp.Port()
+    def __init__(self, network: Network, link: Link) -> None:
+        self._network, self._image, self._port = network, yarp.ImageMono(), yarp.Port()
         self._port.setInputMode(False)
-        self.address = house.open(self._port, link)
+        self.address = network.open(self._port, link)
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         write(self._image, payload_bytes, fill)
@@ -29,15 +29,15 @@ class Writing:
         return True
 
     def close(self) -> None:
-        self._house.shut(self._port)
+        self._network.close_port(self._port)
 
 
 class Buffered:
     """Hands an image to the thread that YARP has for each receiver."""
 
-    def __init__(self, house: House, link: Link) -> None:
-        self._house, self._port = house, yarp.BufferedPortImageMono()
-        self.address = house.open(self._port, link)
+    def __init__(self, network: Network, link: Link) -> None:
+        self._network, self._port = network, yarp.BufferedPortImageMono()
+        self.address = network.open(self._port, link)
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         if self._port.isWriting():  # YARP would skip a receiver whose thread is still writing
@@ -47,16 +47,16 @@ class Buffered:
         return True
 
     def close(self) -> None:
-        self._house.shut(self._port)
+        self._network.close_port(self._port)
 
 
 class Polled:
     """Takes what the thread of the connection has put into a buffer."""
 
-    def __init__(self, house: House, link: Link) -> None:
-        self._house, self._port = house, yarp.BufferedPortImageMono()
-        self._port.setStrict(house.settings["read"] == "strict")
-        house.connect(link.address, house.open(self._port, link))
+    def __init__(self, network: Network, link: Link) -> None:
+        self._network, self._port = network, yarp.BufferedPortImageMono()
+        self._port.setStrict(network.settings["read"] == "strict")
+        network.connect(link.address, network.open(self._port, link))
 
     def poll(self, timeout_s: float, take: Take) -> int:
         image = self._port.read(False)
@@ -66,22 +66,22 @@ class Polled:
         return 1
 
     def close(self) -> None:
-        self._house.shut(self._port)
+        self._network.close_port(self._port)
 
 
 class Called(yarp.PortReader):  # type: ignore[misc]
     """Called by the thread that reads the connection. With `keeps` each frame has an image of its own."""
 
-    def __init__(self, house: House, link: Link, on_frame: Take, keeps: bool = False) -> None:
+    def __init__(self, network: Network, link: Link, on_frame: Take, keeps: bool = False) -> None:
         super().__init__()
-        if not keeps and house.settings["callback"] == "buffered":
+        if not keeps and network.settings["callback"] == "buffered":
             raise AdapterError("Python has no callback of a BufferedPort of images", 'set callback = "direct"')
         self._on_frame, self._turn = on_frame, threading.Lock()
         self._keeps, self._image = keeps, yarp.ImageMono()
-        self._house, self._port = house, yarp.Port()
+        self._network, self._port = network, yarp.Port()
         self._port.setOutputMode(False)
         self._port.setReader(self)
-        house.connect(link.address, house.open(self._port, link))
+        network.connect(link.address, network.open(self._port, link))
 
     def read(self, connection: Any) -> bool:
         """What YARP calls. A second connection there is only while the first ends."""
@@ -95,4 +95,4 @@ class Called(yarp.PortReader):  # type: ignore[misc]
             return True
 
     def close(self) -> None:
-        self._house.shut(self._port)
+        self._network.close_port(self._port)

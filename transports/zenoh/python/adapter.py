@@ -31,7 +31,7 @@ class Publisher:
         self._frames, self._publisher = frames, publisher
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
-        message = self._frames.written(payload_bytes, fill)
+        message = self._frames.write(payload_bytes, fill)
         return message is not None and self.forward(message)
 
     def forward(self, native: Any) -> bool:
@@ -50,7 +50,7 @@ class Subscriber:
 
     def poll(self, timeout_s: float, take: Take) -> int:
         self._waker.waits += 1
-        return self._arrivals.look(self._subscriber.recv().payload, take)
+        return self._arrivals.deliver(self._subscriber.recv().payload, take)
 
     def close(self) -> None:
         self._waker.close()
@@ -76,7 +76,7 @@ class Client:
         self._keep = zenoh.handlers.Callback(self._replies.put, indirect=False)
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
-        message = self._frames.written(payload_bytes, fill)
+        message = self._frames.write(payload_bytes, fill)
         if message is None:
             return False
         self._querier.get(self._keep, payload=message)
@@ -88,11 +88,11 @@ class Client:
         except queue.Empty:
             return 0
         if reply.ok is not None:
-            return self._arrivals.look(reply.ok.payload, take)
-        return self._ended(reply.err.payload.to_string())
+            return self._arrivals.deliver(reply.ok.payload, take)
+        return self._check_end(reply.err.payload.to_string())
 
     @staticmethod
-    def _ended(why: str) -> int:
+    def _check_end(why: str) -> int:
         """A query or reply that zenoh dropped is a call that was lost, as a message would be."""
         if why != TIMED_OUT:
             raise RuntimeError(f"zenoh ended a query without a reply: {why}")
@@ -106,7 +106,7 @@ class Server:
     """Declares its queryable when it is known whether it will be polled or called."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
-        self._session, self.address = transport.sessions.listening()
+        self._session, self.address = transport.sessions.listening_session()
         self._frames, self._arrivals = Frames(transport.setup), transport.arrivals
         self._key = key(link)
         self._polled: tuple[Any, Waker] | None = None
@@ -124,13 +124,13 @@ class Server:
 
     def _answer(self, query: zenoh.Query, handle: Handle) -> int:
         def reply(payload_bytes: int, fill: Fill) -> bool:
-            message = self._frames.written(payload_bytes, fill)
+            message = self._frames.write(payload_bytes, fill)
             if message is not None:
                 query.reply(self._key, message)
             return message is not None
 
         with query:
-            return self._arrivals.look(query.payload, lambda frame, **_: handle(frame, reply))
+            return self._arrivals.deliver(query.payload, lambda frame, **_: handle(frame, reply))
 
     def close(self) -> None:
         if self._polled is not None:
@@ -156,26 +156,26 @@ class Transport:
         return zenoh.handlers.FifoChannel(self.setup.settings["channel"])
 
     def publisher(self, link: Link) -> Publisher:
-        session, address = self.sessions.listening()
+        session, address = self.sessions.listening_session()
         return Publisher(Frames(self.setup), session.declare_publisher(key(link), **self._quality), address)
 
     def subscriber(self, link: Link) -> Subscriber:
-        session = self.sessions.reaching(link.address)
+        session = self.sessions.session_to(link.address)
         subscriber = session.declare_subscriber(key(link), self.channel())
         wake = session.declare_publisher(key(link), allowed_destination=HERE)
         return Subscriber(self.arrivals, subscriber, Waker(lambda: wake.put(b"")))
 
     def subscribe(self, link: Link, on_frame: Take) -> Called:
         def call(sample: zenoh.Sample) -> None:
-            self.arrivals.look(sample.payload, on_frame)
+            self.arrivals.deliver(sample.payload, on_frame)
 
-        return Called(self.sessions.reaching(link.address).declare_subscriber(key(link), call))
+        return Called(self.sessions.session_to(link.address).declare_subscriber(key(link), call))
 
     def server(self, link: Link) -> Server:
         return Server(self, link)
 
     def client(self, link: Link) -> Client:
-        session = self.sessions.reaching(link.address)
+        session = self.sessions.session_to(link.address)
         none = zenoh.QueryConsolidation(zenoh.ConsolidationMode.NONE)
         querier = session.declare_querier(key(link), consolidation=none, **self._quality)
         return Client(self.arrivals, Frames(self.setup), querier)

@@ -22,7 +22,7 @@ class Frames:
         loans = setup.settings["shared_memory"] == "loan"
         self._provider = zenoh.shm.ShmProvider.default_backend(pool_bytes) if loans else None
 
-    def written(self, payload_bytes: int, fill: Fill) -> Any:
+    def write(self, payload_bytes: int, fill: Fill) -> Any:
         """What zenoh is to send, or None while all of its shared memory is on its way."""
         length = HEADER_BYTES + payload_bytes
         if len(self._frame) != length:
@@ -50,7 +50,7 @@ class Arrivals:
         self._counts = shared_memory != "off"
         self._frames = self._shared = 0
 
-    def look(self, message: zenoh.ZBytes | None, hand_over: Callable[..., None]) -> int:
+    def deliver(self, message: zenoh.ZBytes | None, hand_over: Callable[..., None]) -> int:
         """Hands a message over, its bytes copied out as the Python API does; an empty one only wakes."""
         if not message:
             return 0

@@ -30,14 +30,14 @@ class Sessions:
         self._connected: dict[str, zenoh.Session] = {}
         self._all: list[zenoh.Session] = []
 
-    def listening(self) -> tuple[zenoh.Session, str]:
+    def listening_session(self) -> tuple[zenoh.Session, str]:
         """The session of a binding end, and its address."""
         with self._opening:
             if self._listening is None or not self._shares_sessions:
                 self._listening = self._listen()
             return self._listening
 
-    def reaching(self, address: str) -> zenoh.Session:
+    def session_to(self, address: str) -> zenoh.Session:
         """The session of a connecting end."""
         with self._opening:
             if self._shares_sessions and self._listening is not None and self._listening[1] == address:

@@ -32,7 +32,7 @@ def carrier_between(source: str, sink: str) -> str:
     return str(reply.find("carrier").asString())
 
 
-class House:
+class Network:
     """The network of this process, until it is closed."""
 
     def __init__(self, setup: Setup) -> None:
@@ -41,7 +41,7 @@ class House:
         self._carriers: set[str] = set()
         self._asking, self._shutting = threading.Lock(), threading.Lock()
         """The name server lets two connections wait; one more is tried again after 1 s, then 2, 4, 8 and 16."""
-        self._network = yarp.Network(yarp.YARP_CLOCK_SYSTEM)
+        self._yarp_network = yarp.Network(yarp.YARP_CLOCK_SYSTEM)
         if not yarp.Network.checkNetwork(PATIENCE_S):
             raise AdapterError(f"there is no yarpserver at {setup.daemon}", "see what its log says")
 
@@ -54,7 +54,7 @@ class House:
                     return name
         raise AdapterError(f"YARP opens no port for the link {link.name}", "see what the node's log says")
 
-    def shut(self, port: Any) -> None:
+    def close_port(self, port: Any) -> None:
         """Closes a port. That asks the name server, too, and all ends of a process close at once. It is another turn
         than that of `_asking`: what a port still carries, for which closing waits, may have to be connected anew."""
         with self._shutting:

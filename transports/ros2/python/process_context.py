@@ -38,26 +38,26 @@ def domain_of(run: str) -> int:
     return 1 + int(run[:8], 16) % DOMAINS
 
 
-def qos_of(given: dict[str, Any]) -> QoSProfile:
-    if given["qos"] == "sensor-data":
+def qos_of(settings: dict[str, Any]) -> QoSProfile:
+    if settings["qos"] == "sensor-data":
         return qos_profile_sensor_data
-    qos = QoSProfile(depth=given["depth"])
-    if given["reliability"] == "best-effort":
+    qos = QoSProfile(depth=settings["depth"])
+    if settings["reliability"] == "best-effort":
         qos.reliability = ReliabilityPolicy.BEST_EFFORT
-    if given["durability"] == "transient-local":
+    if settings["durability"] == "transient-local":
         qos.durability = DurabilityPolicy.TRANSIENT_LOCAL
     return qos
 
 
-class House:
+class ProcessContext:
     def __init__(self, setup: Setup) -> None:
         self.settings, self.wait = setup.settings, setup.wait
         self.shares = setup.settings["executor_of"] == "process"
         self.qos = qos_of(setup.settings)
         os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-        self.context = Context()
+        self.ros_context = Context()
         # Logging would write files into the user's home.
-        self.context.init([], initialize_logging=False, domain_id=domain_of(setup.run))
+        self.ros_context.init([], initialize_logging=False, domain_id=domain_of(setup.run))
         self._numbers = itertools.count()
         self._lock = threading.Lock()
         self._node: Node | None = None
@@ -84,23 +84,23 @@ class House:
             return ReentrantCallbackGroup()
         return self._group if self.settings["callback_group_of"] == "process" else MutuallyExclusiveCallbackGroup()
 
-    def spinning(self, node: Node) -> Spinning:
+    def executor_thread(self, node: Node) -> Spinning:
         """The executor of an end that is called, its own or the one of the process; to be left when it is closed."""
         with self._lock:
-            spinning = self._spinning or Spinning(self, node)
-            self._spinning = spinning if self.shares else None
-            spinning.ends += 1
+            executor_thread = self._spinning or Spinning(self, node)
+            self._spinning = executor_thread if self.shares else None
+            executor_thread.ends += 1
             self.ends += 1
-            return spinning
+            return executor_thread
 
-    def left(self, spinning: Spinning) -> None:
+    def leave_executor(self, executor_thread: Spinning) -> None:
         """The last one stops it."""
         with self._lock:
-            spinning.ends -= 1
-            if spinning.ends:
+            executor_thread.ends -= 1
+            if executor_thread.ends:
                 return
             self._spinning = None
-        spinning.stop()
+        executor_thread.stop()
 
     def calls_servers(self) -> None:
         """To be told by a participant that opens a client."""
@@ -112,7 +112,7 @@ class House:
             return
         with self._lock:
             self._nested += 1
-            if self._nested >= self._at_once():
+            if self._nested >= self._parallel_calls():
                 raise AdapterError(
                     f"servers that call servers share one executor, which runs {self._at_once()} at once: "
                     "none is left for the last",
@@ -120,7 +120,7 @@ class House:
                     "or executor_of=end",
                 )
 
-    def _at_once(self) -> int:
+    def _parallel_calls(self) -> int:
         in_turn = self.settings["callback_group"] == "exclusive" and self.settings["callback_group_of"] == "process"
         return self.settings["threads"] if self.settings["executor"] == "multi" and not in_turn else 1
 
@@ -129,7 +129,7 @@ class House:
         speaks = not self.settings["bare"]
         return Node(
             f"hopmeter_{os.getpid()}_{next(self._numbers)}",
-            context=self.context,
+            context=self.ros_context,
             use_global_arguments=False,
             enable_rosout=speaks,
             start_parameter_services=speaks,
@@ -139,14 +139,14 @@ class House:
         """What calls the callbacks of one end."""
         kind = self.settings["executor"]
         if kind == "single":
-            return rclpy.executors.SingleThreadedExecutor(context=self.context)
+            return rclpy.executors.SingleThreadedExecutor(context=self.ros_context)
         if kind == "multi":
-            return rclpy.executors.MultiThreadedExecutor(self.settings["threads"], context=self.context)
+            return rclpy.executors.MultiThreadedExecutor(self.settings["threads"], context=self.ros_context)
         if kind != "events" or find_spec("rclpy.experimental") is None:
             raise AdapterError(f"this rclpy has no executor `{kind}`", "ask for the executor `single` or `multi`")
-        return importlib.import_module("rclpy.experimental").EventsExecutor(context=self.context)
+        return importlib.import_module("rclpy.experimental").EventsExecutor(context=self.ros_context)
 
-    def told(self) -> dict[str, str]:
+    def executor_facts(self) -> dict[str, str]:
         """Who called the ends."""
         if not self.executors:
             return {}
@@ -157,15 +157,15 @@ class House:
     def close(self) -> None:
         if self._node is not None:
             self._node.destroy_node()
-        self.context.try_shutdown()
+        self.ros_context.try_shutdown()
 
 
 class Polled:
     """Calls the callbacks of a node on the thread that polls it."""
 
-    def __init__(self, house: House, node: Node) -> None:
-        self._spins, self._node = house.wait == "spin", node
-        self._executor = rclpy.executors.SingleThreadedExecutor(context=house.context)
+    def __init__(self, context: ProcessContext, node: Node) -> None:
+        self._spins, self._node = context.wait == "spin", node
+        self._executor = rclpy.executors.SingleThreadedExecutor(context=context.ros_context)
         self._executor.add_node(node)
 
     def look(self, timeout_s: float) -> None:
@@ -180,9 +180,9 @@ class Polled:
 class Spinning:
     """An executor that spins for one node on a thread of its own."""
 
-    def __init__(self, house: House, node: Node) -> None:
-        self.ends, self._executor, self._stopped = 0, house.executor(), False
-        house.executors += 1
+    def __init__(self, context: ProcessContext, node: Node) -> None:
+        self.ends, self._executor, self._stopped = 0, context.executor(), False
+        context.executors += 1
         self._executor.add_node(node)
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
@@ -207,27 +207,27 @@ class Called:
 
     `open_end` opens it in this `node` and `group`, and answers what takes it out of the node, where others live on."""
 
-    def __init__(self, house: House, open_end: Callable[[Called], Callable[[], Any]]) -> None:
-        self._house, self._gate, self._is_open = house, threading.Lock(), False
+    def __init__(self, context: ProcessContext, open_end: Callable[[Called], Callable[[], Any]]) -> None:
+        self._context, self._gate, self._is_open = context, threading.Lock(), False
         self._spinning: Spinning | None = None
-        self.node, self.group = house.called_node(), house.group()
+        self.node, self.group = context.called_node(), context.group()
         leave = open_end(self)
-        self._leave = leave if house.shares else self.node.destroy_node
+        self._leave = leave if context.shares else self.node.destroy_node
 
-    def let_in(self, call: Callable[[], None]) -> None:
+    def call_if_open(self, call: Callable[[], None]) -> None:
         """Calls it, unless the end is closed: an executor of many may have taken a message before."""
         with self._gate:
             if self._is_open:
-                self._house.callers.add(threading.get_ident())
+                self._context.callers.add(threading.get_ident())
                 call()
 
     def start(self) -> None:
         self._is_open = True
-        self._spinning = self._house.spinning(self.node)
+        self._spinning = self._context.executor_thread(self.node)
 
     def close(self) -> None:
         with self._gate:
             self._is_open = False
         if self._spinning is not None:
-            self._house.left(self._spinning)
+            self._context.leave_executor(self._spinning)
         self._leave()
