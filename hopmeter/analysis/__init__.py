@@ -1,4 +1,4 @@
-"""From raw samples to figures; docs/method.md says how and why, docs/metrics.md what each column means."""
+"""Turn raw samples into statistics; docs/method.md explains the rules, docs/metrics.md each column."""
 
 from hopmeter.analysis.cell import analyse
 from hopmeter.analysis.floors import headline

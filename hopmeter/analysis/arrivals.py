@@ -1,4 +1,4 @@
-"""What arrived at one place: first copies, duplicates, order. Definitions stand in docs/metrics.md."""
+"""The arrivals at one place: first copies, duplicates, order. docs/metrics.md defines them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Times = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Arrivals:
-    """The arrivals at one place as they were recorded, in the order in which they came."""
+    """The arrivals at one place, in the order of recording."""
 
     seqs: Times
     messages: int
@@ -23,7 +23,7 @@ class Arrivals:
 
     @cached_property
     def is_recorded(self) -> NDArray[np.bool_] | None:
-        """Which of them are of messages that the source recorded; None where all are."""
+        """Return which arrivals belong to messages that the source recorded; None if all do."""
         inside = (self.seqs >= 0) & (self.seqs < self.messages)
         return None if bool(inside.all()) else inside
 
@@ -33,12 +33,12 @@ class Arrivals:
 
     @cached_property
     def _tidy(self) -> bool:
-        """Whether nothing came twice or late, which is the ordinary case and the cheap one."""
+        """Return whether nothing arrived twice or out of order, the common and cheap case."""
         return len(self._seqs) < 2 or bool((np.diff(self._seqs) > 0).all())
 
     @cached_property
     def _first(self) -> NDArray[np.bool_]:
-        """Which arrivals are the first copy of their message."""
+        """Return which arrivals are the first copy of their message."""
         places = np.arange(len(self._seqs))
         earliest = np.full(self.messages, -1)
         earliest[self._seqs[::-1]] = places[::-1]  # of equal seqs the one written last stays: the first to come
@@ -47,29 +47,29 @@ class Arrivals:
 
     @property
     def stray(self) -> int:
-        """Arrivals of messages that the source has no record of."""
+        """Count arrivals of messages that the source did not record."""
         return 0 if self.is_recorded is None else int((~self.is_recorded).sum())
 
     @property
     def received_count(self) -> int:
-        """Messages that came at least once."""
+        """Count messages that arrived at least once."""
         return len(self._seqs) if self._tidy else int(self._first.sum())
 
     @property
     def duplicate_count(self) -> int:
-        """Arrivals beyond the first of their message."""
+        """Count arrivals after the first of their message."""
         return len(self._seqs) - self.received_count
 
     @property
     def reordered_count(self) -> int:
-        """First copies that came after one with a higher seq (RFC 4737, Type-P-Reordered)."""
+        """Count first copies that arrived after one with a higher seq (RFC 4737, Type-P-Reordered)."""
         if self._tidy:
             return 0
         firsts = self._seqs[self._first]
         return int((firsts < np.maximum.accumulate(firsts)).sum())
 
     def by_message(self, times: Times) -> Times:
-        """A time of each arrival as a time of each message: that of the first copy, NONE_NS where none came."""
+        """Convert a time of each arrival to a time of each message: the first copy's, NONE_NS if none arrived."""
         times = times if self.is_recorded is None else times[self.is_recorded]
         if self._tidy and len(times) == self.messages:
             return times
@@ -79,13 +79,13 @@ class Arrivals:
 
 
 def minus(end: Times, start: Times) -> Times:
-    """The times from start to end of those messages that have both."""
+    """Return end - start for the messages that have both."""
     both = (end != NONE_NS) & (start != NONE_NS)
     return end - start if bool(both.all()) else end[both] - start[both]
 
 
 def latest(times: list[Times]) -> Times:
-    """The last of several times of each message; NONE_NS where one is missing."""
+    """Return the latest of several times of each message; NONE_NS if one is missing."""
     if len(times) == 1:
         return times[0]
     missing = np.logical_or.reduce([each == NONE_NS for each in times])
@@ -95,10 +95,10 @@ def latest(times: list[Times]) -> Times:
 
 
 def earliest(times: list[Times]) -> Times:
-    """The first of several times of each message; NONE_NS where one is missing."""
+    """Return the earliest of several times of each message; NONE_NS if one is missing."""
     return times[0] if len(times) == 1 else np.minimum.reduce(times)
 
 
 def preferring(wanted: Times, otherwise: Times) -> Times:
-    """The wanted time where there is one."""
+    """Return the wanted time if there is one, the other time otherwise."""
     return np.where(wanted != NONE_NS, wanted, otherwise)

@@ -1,4 +1,4 @@
-"""One row of `cells.parquet` from the trials of a cell."""
+"""Compute one row of `cells.parquet` from the trials of a cell."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from hopmeter.store.disk import StoreError
 
 @dataclass(frozen=True)
 class Judged:
-    """A trial and what its samples say; nothing where it is not good."""
+    """A trial and its measured samples; None if it is not good."""
 
     result: TrialResult
     measured: Measured | None
 
 
 def analyse(cell: Cell, trials: Sequence[TrialResult], folder: RunFolder) -> dict[str, Any]:
-    """The row of a cell; every column is there. A trial whose samples are missing or broken counts as failed.
+    """Return the row of a cell with every column. A trial with missing or broken samples counts as failed.
 
-    `floor_us` and `times_floor` need the other cells: `analyse_run` fills them in.
+    `analyse_run` fills in `floor_us` and `times_floor`, which need the other cells.
     """
     return row(cell, [examine(cell, trial, folder) for trial in trials], folder)
 
 
 def examine(cell: Cell, trial: TrialResult, folder: RunFolder) -> Judged:
-    """Measures one trial."""
+    """Measure one trial."""
     trial = reject_altered(trial)
     if not trial.good:
         return Judged(trial, None)
@@ -49,7 +49,7 @@ def examine(cell: Cell, trial: TrialResult, folder: RunFolder) -> Judged:
 
 
 def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, Any]:
-    """The row of a cell from its examined trials."""
+    """Return the row of a cell from its measured trials."""
     good = [each for each in trials if each.measured]
     columns = dict.fromkeys(CELLS) | _planned_columns(cell) | {"trials_good": len(good), "warnings": []}
     columns |= _status(cell, trials)
@@ -67,7 +67,7 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
 
 
 def _cut_short(cell: Cell, trials: Sequence[Judged]) -> list[str]:
-    """What is said of an unpaced cell whose trials ended before they had the messages that were asked for."""
+    """Return the warning for an unpaced cell whose trials ended before the requested number of messages."""
     if cell.axes.rate_hz is not None or cell.schedule.timed:
         return []  # a source that is slower than its rate is told as overload
     cut = [each.measured for each in trials if each.measured and sum_counter(each.result, "limit_reached")]
@@ -105,7 +105,8 @@ def _reason(trial: TrialResult) -> str:
 
 
 def _overload(good: Sequence[Judged]) -> str:
-    """Why these figures are a queue's and not a latency; empty where they are not. Docs/method.md has the rules."""
+    """Return why these values describe a queue and not a latency; empty if they do not. docs/method.md has the
+    rules."""
     trials = [each.measured for each in good if each.measured]
     counts = _sum_counts(trials)
     found = []
@@ -121,7 +122,7 @@ def _overload(good: Sequence[Judged]) -> str:
 
 
 def _standing(good: Sequence[Judged], trials: Sequence[Measured]) -> str:
-    """What is said of a queue that was there before the first message and stayed, without growing or losing any."""
+    """Return the warning about a queue that existed before the first message and neither grew nor lost messages."""
     turn_ns = max(1.0, median(pace.turn_ns for trial in trials for pace in trial.paces))
     if _most(trials, "queued_ns"):
         waited_ns = median(max(pace.queued_ns for pace in trial.paces) for trial in trials)
@@ -141,7 +142,7 @@ def _standing(good: Sequence[Judged], trials: Sequence[Measured]) -> str:
 
 
 def _most(trials: Sequence[Measured], fault: str) -> bool:
-    """Whether a fault is that of the cell and not of one trial: it shows in half of them or more."""
+    """Return whether at least half of the trials show a fault, so that it belongs to the cell."""
     faulty = sum(any(getattr(pace, fault) for pace in trial.paces) for trial in trials)
     return 2 * faulty >= len(trials)
 
@@ -178,7 +179,7 @@ def _latencies(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
 
 
 def _chain(cell: Cell, trials: Sequence[Any]) -> dict[str, Any]:
-    """From end to end divided by the hops, with its intervals."""
+    """Return the end-to-end latency divided by the number of hops, with intervals."""
     whole = summary(CHAIN, trials, ("p50", "p90"))
     names = [f"{each}{end}_us" for each in ("p50", "p90") for end in ("", "_low", "_high")]
     known = {name: whole.get(f"{CHAIN}_{name}") for name in names}
@@ -186,5 +187,5 @@ def _chain(cell: Cell, trials: Sequence[Any]) -> dict[str, Any]:
 
 
 def _negative(trial: Measured) -> int:
-    """Samples that arrived before they left, in whatever figure; they stay in."""
+    """Count samples that arrived before they were sent, in any latency; they stay included."""
     return sum(int((piece < 0).sum()) for name in LATENCIES for piece in trial.latencies.get(name, []))

@@ -1,4 +1,4 @@
-"""Every figure as a multiple of the cheapest way this machine has to do the same."""
+"""Express each latency as a multiple of the floor's."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hopmeter.model.cell import Cell
 
 
 def headline(cell: Cell) -> str:
-    """The figure a cell is ranked by: what its user waits for, from when it was due where there is a schedule."""
+    """Return the latency that ranks a cell: what its user waits for, from the due time if there is a schedule."""
     return "gather" if cell.axes.pattern == "scatter" and cell.axes.pacing.awaits_return else cell.axes.pacing.latency
 
 
 def set_floor(cell: Cell, row: dict[str, Any], rows: Mapping[str, dict[str, Any]]) -> None:
-    """Fills in `floor_us`, `times_floor` and `floor_reason` from the p50 of the floor's row."""
+    """Fill in `floor_us`, `times_floor` and `floor_reason` from the p50 of the floor's row."""
     floor = rows.get(cell.comparison.floor or "")
     if floor is None:
         row["floor_reason"] = cell.comparison.floor_reason or "the run has no floor for this cell"
@@ -32,7 +32,7 @@ def set_floor(cell: Cell, row: dict[str, Any], rows: Mapping[str, dict[str, Any]
 
 
 def set_floors(cells: Iterable[Cell], rows: Iterable[dict[str, Any]]) -> None:
-    """Fills in the floors of all rows of a run."""
+    """Fill in the floors of all rows of a run."""
     by_id = {row["cell"]: row for row in rows}
     for cell in cells:
         if not cell.dropped:

@@ -26,9 +26,9 @@ Pieces = dict[str, list[Times]]
 
 
 def trim(messages: int) -> int:
-    """How many messages latency leaves out at the head and at the tail each.
+    """Return how many messages are left out of latency at the head and at the tail.
 
-    Never so many that a percentile would be lost that the trial resolves.
+    The number is small enough that the trial still resolves the same percentiles.
     """
     spare = (messages - resolvable(messages)) // 2
     return min(int(messages * TRIM_SHARE), spare)
@@ -69,7 +69,7 @@ def _spans(flow: Flow) -> Iterator[Span]:
 
 
 def _inner_spans(flow: Flow) -> Iterator[Span]:
-    """Where the time went."""
+    """Yield the parts of the way."""
     yield from (("hop", arrived, left) for arrived, left in flow.hops())
     yield from (("encode", lane.encoded, lane.sent) for lane in flow.lanes if lane.encoded is not None)
     yield from (("decode", end.decoded, end.arrived) for end in flow.ends if end.decoded is not None)
@@ -95,7 +95,7 @@ def _hold_times(flow: Flow) -> Times:
 
 
 def hold(place: Place) -> Times:
-    """From a request's arrival until it was answered or passed on, by message."""
+    """Return the time from a request's arrival until its answer or forwarding, by message."""
     both = (place.forwarded != NONE_NS) & (place.arrived != NONE_NS)
     return np.where(both, place.forwarded - place.arrived, NONE_NS)
 

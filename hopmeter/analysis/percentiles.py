@@ -1,4 +1,4 @@
-"""Percentiles of raw samples, and how sure they are. docs/method.md says why they are made this way."""
+"""Percentiles of raw samples and their confidence intervals. docs/method.md gives the reasons."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ Samples = NDArray[np.int64] | NDArray[np.float64]
 
 
 def is_resolved(count: int, permille: int) -> bool:
-    """Whether enough samples lie beyond a percentile."""
+    """Return whether enough samples lie beyond a percentile."""
     return count * (1000 - permille) >= BEYOND * 1000
 
 
 def resolvable(count: int) -> int:
-    """The least number of samples that resolves what `count` of them resolve."""
+    """Return the least number of samples that resolves the same percentiles as `count` samples."""
     counts = [least_count(permille) for permille in PERMILLE.values()]
     return max((each for each in counts if each <= count), default=0)
 
 
 def least_count(permille: int) -> int:
-    """The fewest samples that resolve a percentile."""
+    """Return the fewest samples that resolve a percentile."""
     return math.ceil(BEYOND * 1000 / (1000 - permille))
 
 
 def estimate(values: Samples, shares: Sequence[float], reorder: bool = False) -> list[float]:
-    """The quantiles of samples, resolved or not, by the one estimator of hopmeter: Hyndman and Fan's type 8.
+    """Estimate quantiles, resolved or not, with the one estimator of hopmeter: Hyndman and Fan's type 8.
 
-    With `reorder` the function sorts `values` in part, and needs no copy of them.
+    With `reorder` the function partly sorts `values` and needs no copy of them.
     """
     found: list[float] = np.quantile(values, shares, method="median_unbiased", overwrite_input=reorder).tolist()
     return found
 
 
 def quantiles(values: Nanoseconds, permilles: Iterable[int]) -> list[float | None]:
-    """Percentiles, None where not resolved. Reorders `values`, which spares a copy of what may be large."""
+    """Return percentiles, None if not resolved. Reorders `values`, to avoid copying large arrays."""
     wanted = list(permilles)
     known = [each for each in wanted if is_resolved(len(values), each)]
     found = estimate(values, [each / 1000 for each in known], reorder=True) if known else []
@@ -61,7 +61,7 @@ def quantiles(values: Nanoseconds, permilles: Iterable[int]) -> list[float | Non
 
 @lru_cache(maxsize=256)
 def _factor(trials: int) -> float:
-    """Half the width of the interval in standard deviations of one trial."""
+    """Return the half-width of the interval in standard deviations of one trial."""
     from scipy.special import stdtrit  # takes half of what a command takes to start, and most show no interval
 
     return float(stdtrit(trials - 1, (1 + CONFIDENCE) / 2)) / math.sqrt(trials)
@@ -70,11 +70,12 @@ def _factor(trials: int) -> float:
 def interval(
     per_trial: Sequence[float | None], point: float | None, positive: bool = True
 ) -> tuple[float, float] | None:
-    """The 95 % interval of a pooled percentile from the spread of the trials' own; None without ground for one.
+    """Return the 95 % interval of a pooled percentile from the spread of the trials' percentiles; None if there are too
+    few.
 
-    Student's t about the trials' mean, on logarithms where all samples are `positive`; stretched on its one side by as
-    much as the pooled percentile lies beside that mean, since the difference is a bias that can be seen. That the
-    percentiles alone are positive is no ground for logarithms: of samples about zero they may be so by chance.
+    Student's t about the trials' mean, on logarithms if all samples are `positive`; widened on one side by the distance
+    of the pooled percentile from that mean, since that difference is a visible bias. Positive percentiles alone do not
+    justify logarithms: samples around zero may have them by chance.
     """
     known = [each for each in per_trial if each is not None]
     if point is None or len(known) < LEAST_TRIALS or len(known) < len(per_trial):
@@ -93,9 +94,9 @@ def _about(values: Sequence[float], point: float) -> tuple[float, float]:
 
 
 def summary(name: str, trials: Sequence[Sequence[Nanoseconds]], bounded: Sequence[str] = BOUNDED) -> dict[str, Any]:
-    """The columns of one figure from the pieces that each good trial has of it; empty where there is no sample.
+    """Return the columns of one latency from the samples of each good trial; empty if there are none.
 
-    The percentiles that are `bounded` have the ends of their intervals too.
+    The percentiles in `bounded` get interval columns too.
     """
     pieces = [piece for trial in trials for piece in trial]
     pooled = np.concatenate(pieces) if pieces else np.empty(0, np.int64)
@@ -116,7 +117,7 @@ def summary(name: str, trials: Sequence[Sequence[Nanoseconds]], bounded: Sequenc
 
 
 def _of_trials(pooled: Nanoseconds, counts: Sequence[int], permilles: Sequence[int]) -> list[list[float | None]]:
-    """Percentiles of each trial. Its samples lie together, and their order within it does not matter."""
+    """Return the percentiles of each trial. A trial's samples are contiguous, and their order does not matter."""
     ends = np.cumsum(counts)
     return [quantiles(pooled[end - count : end], permilles) for end, count in zip(ends, counts, strict=True)]
 
@@ -128,7 +129,7 @@ def _moments(values: Nanoseconds) -> dict[str, float | None]:
 
 
 def _squares(values: Nanoseconds, mean: float) -> float:
-    """In stretches, since the whole as floating point would be a second copy."""
+    """Sum the squared deviations in blocks, because converting all to floating point at once would be a second copy."""
     stretch = 1 << 18
     parts = (values[first : first + stretch] - mean for first in range(0, len(values), stretch))
     return math.fsum(float(np.dot(part, part)) for part in parts)

@@ -1,4 +1,4 @@
-"""What a message cost besides time: CPU, switches, memory, bytes over the loopback device."""
+"""The resources of a message: CPU, context switches, memory, bytes on the loopback device."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SENDERS = ("source", "client", "relay")
 
 
 def resources(trials: Sequence[TrialResult], messages: int) -> dict[str, Any]:
-    """The columns of the good trials. `messages` is what their sources recorded in all."""
+    """Return the resource columns of the good trials. `messages` is the number that their sources recorded."""
     if not messages or not any(_readings(trial) for trial in trials):
         return {}
     # What a source spun to be punctual is the instrument's CPU; a program that just sends would not spend it.
@@ -47,12 +47,13 @@ def _sum(trials: Sequence[TrialResult], name: str) -> int:
 
 
 def _loopback(trial: TrialResult) -> int:
-    """The device is one for all nodes, so each of them saw the bytes of all: the one that saw most looked longest."""
+    """Return the bytes on the loopback device. Each node saw the bytes of all, so the largest count covers the
+    longest time."""
     return max((each.get("loopback_bytes", 0) for each in _readings(trial)), default=0)
 
 
 def reports(trials: Sequence[TrialResult]) -> dict[str, Any]:
-    """The columns that repeat or add up what the nodes reported besides what they used."""
+    """Return the columns that repeat or sum other values that the nodes reported."""
     return {
         "copies_per_hop": _copies_per_hop(trials),
         "send_mean_us": _send_mean_us(trials),
@@ -63,43 +64,44 @@ def reports(trials: Sequence[TrialResult]) -> dict[str, Any]:
 
 
 def _copies_per_hop(trials: Sequence[TrialResult]) -> float | None:
-    """Copies of a payload that the instrument had to make, for each message handed over."""
+    """Return how many payload copies the instrument made per message handed over."""
     sent = sum(sum_counter(trial, "sent", SENDERS) for trial in trials)
     return sum(sum_counter(trial, "copies") for trial in trials) / sent if sent else None
 
 
 def _send_mean_us(trials: Sequence[TrialResult]) -> float | None:
-    """How long a source was held by a send, from its stamp to its return, on average."""
+    """Return how long a source spent in a send on average, from its stamp to the return."""
     sent = sum(sum_counter(trial, "sent", ("source",)) for trial in trials)
     return sum(sum_counter(trial, "send_ns", ("source",)) for trial in trials) / sent / 1000 if sent else None
 
 
 def _empty_hop_us(trials: Sequence[TrialResult]) -> float | None:
-    """What a message takes by hopmeter's own code alone, where the sender calls the receiver: the median of sources."""
+    """Return how long hopmeter's own code takes per message if the sender calls the receiver: the sources' median."""
     participants = [each for trial in trials for node in trial.nodes for each in node.get("participants", [])]
     values = [each["empty_hop_ns"] for each in participants if each.get("empty_hop_ns") is not None]
     return median(values) / 1000 if values else None
 
 
 def _library_version(trials: Sequence[TrialResult]) -> str | None:
-    """What the libraries say of themselves; several where languages differ."""
+    """Return the versions that the libraries report; several if languages differ."""
     said = (node.get("version") for trial in trials for node in trial.nodes)
     return ", ".join(dict.fromkeys(str(each) for each in said if each)) or None
 
 
 def _path(trials: Sequence[TrialResult]) -> str | None:
-    """Which way the transport says the bytes went, where it does."""
+    """Return the path of the bytes as the transport reports it."""
     said = (node.get("facts", {}).get("path") for trial in trials for node in trial.nodes)
     return ", ".join(dict.fromkeys(str(each) for each in said if each)) or None
 
 
 def fallbacks(trials: Sequence[TrialResult]) -> list[str]:
-    """What the transports did otherwise than asked, in their own words: UDP in place of shared memory."""
+    """Return what the transports did differently than requested, in their words: UDP instead of shared memory."""
     return _facts(trials, "fallback")
 
 
 def stops(trials: Sequence[TrialResult]) -> list[str]:
-    """Which processes were stopped while they measured, and for how long. Figures of such a trial show the pause."""
+    """Return which processes were stopped during the measurement, and for how long; the latencies include that
+    pause."""
     return [
         f"{_name(number, node)} was stopped for {node['stopped_s']:.3g} s in trial {trial.trial}"
         for trial in trials
@@ -114,7 +116,7 @@ def _name(number: int, node: Mapping[str, Any]) -> str:
 
 
 def losses(trials: Sequence[TrialResult]) -> list[str]:
-    """What lost messages are due to, as far as the transports know."""
+    """Return the causes of lost messages, as far as the transports know them."""
     return _facts(trials, "loss")
 
 
@@ -124,7 +126,7 @@ def _facts(trials: Sequence[TrialResult], fact: str) -> list[str]:
 
 
 def cpu_percent(files: Sequence[Path]) -> dict[str, Any]:
-    """The columns of CPU sampled over time: the nodes' means, summed. Empty where it was not sampled."""
+    """Return the columns of CPU sampled over time, the sum of the nodes' means; empty if it was not sampled."""
     tables = [pq.read_table(file).to_pylist() for file in files if file.exists()]
     trials = [[row for row in table if row["role"] != "launcher"] for table in tables]
     if not any(trials):
@@ -137,7 +139,7 @@ def cpu_percent(files: Sequence[Path]) -> dict[str, Any]:
 
 
 def _sum_of_means(rows: Sequence[dict[str, Any]]) -> float:
-    """Each process's mean, added up."""
+    """Sum each process's mean."""
     percents: dict[int, list[float]] = {}
     for row in rows:
         percents.setdefault(row["pid"], []).append(row["percent"])

@@ -1,4 +1,4 @@
-"""What the steps of a search for the highest rate say: which rates held, and why others did not."""
+"""Evaluate the steps of a search for the highest rate: which rates held, and why others did not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 
 
 def why_not(row: Row, search: Search) -> str:
-    """Why a rate does not hold; empty where it does."""
+    """Return why a rate does not hold; empty if it does."""
     if row["status"] != "ok":
         return str(row["reason"] or row["status"])
     if row["trials_good"] < row["trials"]:
@@ -32,14 +32,14 @@ def why_not(row: Row, search: Search) -> str:
 
 
 class Hunt:
-    """The searches of a run that goes on."""
+    """The searches of a running run."""
 
     def __init__(self, scenario: Scenario, search: Search, folder: RunFolder) -> None:
         self._scenario, self._search, self._folder = scenario, search, folder
         self._rows: dict[str, Row] = {}
 
     def next_cells(self) -> list[Cell]:
-        """A further step of every search that is not over."""
+        """Return the next step of every search that is not over."""
         found = (self._next(steps) for steps in by_search(self._folder.cells).values())
         return [cell for cell in found if cell]
 
@@ -58,7 +58,7 @@ class Hunt:
 
 
 def by_search(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
-    """The steps of every search, in the order in which they were taken."""
+    """Return the steps of every search, in the order of execution."""
     found: dict[str, list[Cell]] = {}
     for cell in cells:
         if cell.comparison.search and not cell.dropped:
@@ -67,7 +67,7 @@ def by_search(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
 
 
 def set_highest(search: Search, cells: Iterable[Cell], rows: Iterable[dict[str, Any]]) -> None:
-    """Fills in `search_failed`, and `highest_rate_hz` with its bracket for all steps of a search alike."""
+    """Fill in `search_failed`, `highest_rate_hz` and its bracket in all steps of a search."""
     by_id = {row["cell"]: row for row in rows}
     for steps in by_search(cells).values():
         own = [by_id[step.id] for step in steps if by_id[step.id]["status"] != "dropped"]

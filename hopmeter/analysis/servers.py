@@ -1,4 +1,4 @@
-"""Each server of a scatter by itself: columns with a value for each of them, in the order of the servers."""
+"""Columns with a value for each server of a scatter, in the order of the servers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def by_server(flow: Flow) -> Pieces:
 
 
 def columns(cell: Cell, trials: Sequence[Pieces]) -> dict[str, Any]:
-    """The columns `servers_…` from what the trials measured; null where the pattern has no servers to tell apart."""
+    """Return the columns `servers_…` from the trials; null if the pattern has no separate servers."""
     if cell.axes.pattern != "scatter":
         return {}
     found: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Each sink by itself, where a message goes to several: columns with a value for each of them, in their order."""
+"""Columns with a value for each sink, in their order, if a message goes to several."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def by_sink(flow: Flow) -> Pieces:
 
 
 def columns(cell: Cell, trials: Sequence[Pieces]) -> dict[str, Any]:
-    """The columns `sinks_…` from what the trials measured; null where there are no sinks to tell apart."""
+    """Return the columns `sinks_…` from the trials; null if there is only one sink."""
     if not _several(cell):
         return {}
     each = [summary("", [trial.get(f"service {n}", []) for trial in trials], ()) for n in range(cell.axes.sinks)]

@@ -1,4 +1,4 @@
-"""One trial measured from its raw samples."""
+"""Measure one trial from its raw samples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PACING = "pacing_error"
 
 @dataclass
 class Counts:
-    """Messages of a trial, all flows together. docs/metrics.md defines each."""
+    """The message counts of a trial, over all pairs. docs/metrics.md defines each."""
 
     sent: int = 0
     received: int = 0
@@ -40,7 +40,7 @@ class Counts:
 
     @property
     def lost(self) -> int:
-        """What should have arrived and did not, abandoned messages too."""
+        """Count the messages that should have arrived and did not, including abandoned ones."""
         return self.expected - self.received
 
     def __add__(self, other: Counts) -> Counts:
@@ -49,7 +49,7 @@ class Counts:
 
 @dataclass
 class Measured:
-    """What the samples of one trial say."""
+    """The values measured from one trial's samples."""
 
     counts: Counts = field(default_factory=Counts)
     latencies: Pieces = field(default_factory=dict)
@@ -57,15 +57,15 @@ class Measured:
 
     @property
     def achieved_hz(self) -> float | None:
-        """The mean over its flows."""
+        """Return the achieved rate, averaged over the pairs."""
         rates = [pace.achieved_hz for pace in self.paces if pace.achieved_hz]
         return sum(rates) / len(rates) if rates else None
 
 
 def measure(cell: Cell, path: Path) -> Measured:
-    """Measures a trial from its samples.
+    """Measure a trial from its samples.
 
-    Raises StoreError where they are missing or damaged.
+    Raises StoreError if they are missing or damaged.
     """
     trial = Measured()
     for flow in flows(cell, Samples(path)):
@@ -99,7 +99,7 @@ def _counts(flow: Flow) -> Counts:
 
 
 def reject_altered(result: TrialResult) -> TrialResult:
-    """The trial as the analysis takes it: one whose payloads arrived altered is not good."""
+    """Return the trial as the analysis judges it: a trial with altered payloads is not good."""
     wrong = sum_counter(result, "content_errors")
     if not result.good or not wrong:
         return result
@@ -107,7 +107,7 @@ def reject_altered(result: TrialResult) -> TrialResult:
 
 
 def sum_counter(result: TrialResult, name: str, roles: Iterable[str] = ()) -> int:
-    """A count that the participants of a trial kept, summed over all of them or over those of some roles."""
+    """Sum a counter of a trial's endpoints, over all or over some roles."""
     wanted = set(roles)
     participants: list[dict[str, Any]] = [each for node in result.nodes for each in node.get("participants", [])]
     return sum(each.get(name, 0) for each in participants if not wanted or each.get("role") in wanted)

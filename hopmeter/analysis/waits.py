@@ -1,4 +1,4 @@
-"""What messages waited behind others: a queue that filled up in the warm-up shows no trend (docs/method.md)."""
+"""Detect messages that wait behind others: a queue that filled during warm-up shows no trend (docs/method.md)."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ ORDERLY = 0.99
 
 
 def limit_ns(flow: Flow, turn_ns: float) -> float:
-    """What waits and whole ways are compared with; `turn_ns` is the time from one message to the next.
+    """Return the limit for waits and whole ways; `turn_ns` is the time between two messages.
 
-    A place that works may be found busy with the message before, for as long as it holds one.
+    A place that works may still be busy with the previous message, for as long as it holds one.
     """
     held_ns = sum(min(turn_ns, median(_span(each.forwarded, each.arrived))) for each in flow.relays)
     return max(LEAST_NS, TURNS * turn_ns, held_ns)
 
 
 def waiting_times(flow: Flow) -> Spans:
-    """What each message waited: at the source past its time, and at each hop beyond what its fastest messages took.
+    """Return how long each message waited: at the source after its due time, and at each hop beyond the time of the
+    fastest messages.
 
-    Those tell what a hop takes by itself, so that a long way is no queue. Jitter is none either: where messages
-    overtake each other only the wait at the source counts.
+    The fastest messages show what a hop takes by itself, so a long way is not a queue. Jitter is not a queue either: if
+    messages overtake each other, only the wait at the source counts.
     """
     late = _span(flow.send_times, flow.intended_times)
     if any(each.reordered_count > (1 - ORDERLY) * each.received_count for each in flow.deliveries):
@@ -47,18 +48,18 @@ def waiting_times(flow: Flow) -> Spans:
 
 
 def throughout(spans: Spans, limit: float, parts: int) -> bool:
-    """Whether the median is above a limit in every part of a trial: nothing that one stall left behind."""
+    """Return whether the median exceeds a limit in every part of a trial, so that a single stall is not the cause."""
     return all(median(each) > limit for each in np.array_split(spans, parts))
 
 
 def median(spans: Spans) -> float:
-    """Of those that got there; 0 where none did."""
+    """Return the median of the messages that arrived; 0 if none did."""
     there = spans[~np.isnan(spans)]
     return float(np.median(there)) if len(there) else 0.0
 
 
 def response(flow: Flow) -> Spans:
-    """From when each message was due until it had arrived everywhere."""
+    """Return the time from each message's due time until it had arrived everywhere."""
     return _span(flow.completion_times, flow.intended_times)
 
 

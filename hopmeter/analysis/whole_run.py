@@ -1,4 +1,4 @@
-"""All rows of a run."""
+"""Compute all rows of a run."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hopmeter.store import RunFolder
 
 
 def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
-    """The rows of all cells of a run; a broken trial or cell keeps no other from its row.
+    """Return the rows of all cells of a run; a broken trial or cell does not affect other rows.
 
-    What the samples say of each trial goes to the folder, for `trials.parquet`.
+    The values of each trial go to the folder, for `trials.parquet`.
     """
     cells, rows = folder.cells, []
     for cell in cells:

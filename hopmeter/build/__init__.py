@@ -1,1 +1,1 @@
-"""Builds and installs the adapters of transports: Cargo, CMake or uv, and one answer for each."""
+"""Build and install the adapters of transports with Cargo, CMake or uv."""

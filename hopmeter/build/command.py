@@ -1,4 +1,4 @@
-"""Running a tool of a build: everything it says goes to a log, and its end is told where it fails."""
+"""Run a build tool with its output in a log, and show the end of the log if it fails."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TAIL_LINES = 25
 
 
 class BuildError(HopmeterError):
-    """What could not be built, with what the tool said last and what to do about it."""
+    """A build failed: the last output of the tool, and the remedy."""
 
     def __init__(self, what: str, remedy: str = "", detail: str = "") -> None:
         super().__init__(what, remedy)
@@ -29,7 +29,7 @@ def run_logged(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> None:
-    """Runs a command to its end, adding what it says to `log`; raises `BuildError` where it fails."""
+    """Run a command and append its output to `log`. Raises BuildError if it fails."""
     words = [str(word) for word in command]
     with log.open("a") as sink:
         sink.write(f"$ {' '.join(words)}\n")
@@ -50,5 +50,5 @@ def run_logged(
 
 
 def tail(log: Path) -> str:
-    """The end of a log, which is where tools say what is wrong."""
+    """Return the end of a log, where tools report errors."""
     return "\n".join(log.read_text(errors="replace").splitlines()[-TAIL_LINES:])

@@ -1,4 +1,4 @@
-"""What a build costs, in words, for a person to read before it begins."""
+"""Describe the cost of a build before it begins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hopmeter.system import humanize
 
 
 def format_costs(targets: Sequence[Target]) -> str:
-    """Of all one after another, and which of them take long; empty where no manifest says."""
+    """Describe the cost of all targets, and which take long; empty if no manifest declares any."""
     known = [(target.title, target.offer.takes) for target in targets if target.offer.takes]
     if not known:
         return ""

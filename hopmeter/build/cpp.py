@@ -1,4 +1,4 @@
-"""C++ adapters: built by CMake against the instrument's static library, in a checkout or from an installed package."""
+"""Build C++ adapters with CMake against the instrument's static library, in a checkout or from an installed package."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hopmeter.build.rust import replace
 
 @dataclass(frozen=True)
 class Kit:
-    """What a C++ node is built with: the folder of hopmeterConfig.cmake, the library it shall link, and where the
-    shared libraries of transports are."""
+    """What a C++ node is built with: the folder of hopmeterConfig.cmake, the library to link, and the folder of the
+    transports' shared libraries."""
 
     cmake: Path
     library: Path
@@ -22,7 +22,7 @@ class Kit:
 
 
 def build(name: str, source: Path, kit: Kit, folder: Path, node: Path, log: Path) -> None:
-    """Builds the node of one transport in `folder` and puts it at `node`."""
+    """Build the node of one transport in `folder` and copy it to `node`."""
     _leave_other_source(folder, source)
     remedy = f"mend {source}, then `hopmeter build {name} --language c++`"
     run_logged([*_configure(source, kit, folder)], log, remedy=remedy)
@@ -48,7 +48,8 @@ def _configure(source: Path, kit: Kit, folder: Path) -> list[str | Path]:
 
 
 def _leave_other_source(folder: Path, source: Path) -> None:
-    """Installations share the user's cache, and CMake refuses a folder that was configured for another source."""
+    """Remove a build folder of another source. Installations share the user's cache, and CMake refuses such a
+    folder."""
     cached = folder / "CMakeCache.txt"
     if cached.exists() and f"CMAKE_HOME_DIRECTORY:INTERNAL={source}\n" not in cached.read_text():
         shutil.rmtree(folder)

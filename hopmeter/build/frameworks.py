@@ -1,4 +1,4 @@
-"""Frameworks whose objects can be carried: what installing one costs, where it goes, and what is here already."""
+"""Frameworks whose objects can be carried: what installing one costs, where it goes, and what is installed."""
 
 from __future__ import annotations
 
@@ -37,13 +37,14 @@ class State:
     get: str = ""
 
     def as_json(self) -> dict[str, str | bool | None]:
-        """A line of `hopmeter codecs --json`."""
+        """Return a line of `hopmeter codecs --json`."""
         texts = {"version": self.version, "environment": self.environment, "missing": self.missing, "get": self.get}
         return {"codec": self.name, "ready": self.ready, **{key: text or None for key, text in texts.items()}}
 
 
 def select(names: Iterable[str]) -> list[str]:
-    """Those asked for, `all` being every one that needs no GPU. `UsageError` for names that are none."""
+    """Return the frameworks of these names; `all` is every one that needs no GPU. Raises UsageError for unknown
+    names."""
     known = [*lookup.codecs(), *comparison.comparison_codecs(), *EXTRAS]
     wanted = dict.fromkeys(names)
     for name in wanted:
@@ -54,13 +55,13 @@ def select(names: Iterable[str]) -> list[str]:
 
 
 def _needs_gpu(name: str) -> bool:
-    """Left out of `all`: of no use without a GPU."""
+    """Return whether a framework is useless without a GPU, so that `all` leaves it out."""
     form = getattr(lookup.codec_named(name), "FORM", None)
     return form is not None and not form.cpu
 
 
 def format_cost(name: str) -> str:
-    """What installing it costs, for a person to read before it begins."""
+    """Describe what installing a framework costs."""
     codecs = getattr(lookup.codecs().get(name), "MEGABYTES", (5, 10))
     download, disk = EXTRAS.get(name, codecs)
     took = humanize.time(download * 8 / LINE_MBIT_S)
@@ -70,9 +71,9 @@ def format_cost(name: str) -> str:
 
 
 def install(name: str, log: Path, offer: Offer | None = None) -> None:
-    """Installs a framework; with a transport's offer, for its nodes, which may need an environment of the two.
+    """Install a framework; with a transport's offer, for its nodes, which may need an environment of the two.
 
-    Raises `BuildError` where the tools fail, or where nothing but the user can get it.
+    Raises BuildError if a tool fails, or if only the user can install it.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("")
@@ -101,7 +102,7 @@ def _alone(name: str) -> str | None:
 
 
 def states() -> list[State]:
-    """Every codec: what is here, in which version, and what gets what is not."""
+    """Return every codec: whether and in which version it is installed, and the command that installs it."""
     return [_state(name) for name in (*lookup.codecs(), *comparison.comparison_codecs())]
 
 
@@ -114,12 +115,12 @@ def _state(name: str) -> State:
 
 
 def command(name: str, offer: Offer | None = None) -> str:
-    """What a person types to get it, for the nodes of a transport if one is given."""
+    """Return the command that installs it, for the nodes of a transport if one is given."""
     return f"hopmeter build {offer.transport} --framework {name}" if offer else lookup.command(name)
 
 
 def wanting(name: str, manifests: Iterable[Manifest]) -> list[Offer]:
-    """The transports of these that need an environment of their own with this framework."""
+    """Return the offers of these transports that need an environment of their own with this framework."""
     if name in EXTRAS:
         return []
     offers = [manifest.offers["python"] for manifest in manifests if "python" in manifest.offers]

@@ -1,7 +1,7 @@
 """The lock files in setup/: an exact version and hashes for each Python package that a checkout installs.
 
 `python -m hopmeter.build.lock [--upgrade]` (`make lock`) writes them from pyproject.toml, the `pip` lists of the
-transports and the codecs that need an older NumPy. Nothing in them says where a package comes from.
+transports and the codecs that need an older NumPy. They do not say where a package comes from.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ HOSTLESS = ("--no-emit-index-url", "--no-emit-find-links", "--no-annotate")
 
 
 def arguments(packages: Iterable[str]) -> list[str | Path]:
-    """The arguments that make `uv pip install` take locked versions; empty where no lock agrees with the packages."""
+    """Return the arguments that make `uv pip install` use locked versions; empty if no lock agrees with the
+    packages."""
     tree = paths.checkout()
     wanted = [*packages]
     files = [tree / "setup" / name for name in NAMES] if tree else []
@@ -32,13 +33,13 @@ def arguments(packages: Iterable[str]) -> list[str | Path]:
 
 
 def conflicts(file: Path, packages: Iterable[str]) -> list[str]:
-    """The packages of which a lock file has no version that is accepted; one that it does not have at all is none."""
+    """Return the packages whose locked versions are not accepted; a package that the lock lacks does not conflict."""
     locked = pins(file)
     return [text for text in packages if not _accepts(text, locked)]
 
 
 def pins(file: Path) -> dict[str, list[str]]:
-    """The versions of each package in a lock file: several where they differ by Python version."""
+    """Return the versions of each package in a lock file; several if they differ by Python version."""
     found: dict[str, list[str]] = {}
     for line in file.read_text().splitlines():
         name, equal, rest = line.partition("==")
@@ -57,29 +58,29 @@ def _accepts(text: str, locked: dict[str, list[str]]) -> bool:
 
 
 def normalize(name: str) -> str:
-    """A package's name as lock files spell it."""
+    """Spell a package's name as lock files do."""
     return name.lower().replace("_", "-").replace(".", "-")
 
 
 def transport_packages(tree: Path) -> list[str]:
-    """The `pip` lists of all manifests."""
+    """Return the `pip` lists of all manifests."""
     manifests = [tomllib.loads(file.read_text()) for file in sorted(tree.glob("transports/*/transport.toml"))]
     return [text for each in manifests for text in each["languages"].get("python", {}).get("pip", [])]
 
 
 def conflicting_packages() -> list[str]:
-    """What the codecs need that have environments of their own."""
+    """Return the packages of codecs that have environments of their own."""
     return sorted({text for module in lookup.codecs().values() for text in getattr(module, "APART", ())})
 
 
 def write(file: Path, packages: Sequence[str], *options: str) -> None:
-    """Writes one lock file; versions that still fit stay, unless `--upgrade` is among the options."""
+    """Write one lock file; versions that still fit stay, unless the options include `--upgrade`."""
     command = [sys.executable, "-m", "uv", *COMPILE, *HOSTLESS, *options, "-o", str(file), "-"]
     subprocess.run(command, input="\n".join(packages), text=True, check=True, stdout=subprocess.DEVNULL)
 
 
 def main() -> None:
-    """Writes both files."""
+    """Write both files."""
     tree = paths.checkout()
     if tree is None:
         sys.exit("lock files belong to a checkout: run this in one")

@@ -1,4 +1,4 @@
-"""Which adapters a scenario needs, so that nothing else has to be built before it can run."""
+"""Find the adapters that a scenario needs, so that nothing else must be built before it can run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hopmeter.scenario import Ask, asks, files
 
 
 def needed_for(name: str) -> list[Target]:
-    """The adapters for a scenario, given by name or file, and those its floors are measured with."""
+    """Return the adapters that a scenario (a name or a file) and its floors need."""
     scenario, _ = files.load(files.find(name))
     floors = [target for target in select_targets(languages=[LANGUAGE]) if target.transport in FLOORS.values()]
     wanted = [target for ask in asks(scenario) for target in _targets_of(ask)]

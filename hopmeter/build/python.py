@@ -1,4 +1,4 @@
-"""Python adapters need no building, but the packages that their manifest lists, in the environment that it names."""
+"""Install the packages of Python adapters, in the environment that their manifest names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UV = [sys.executable, "-m", "uv"]
 
 
 def build(offer: Offer, log: Path) -> None:
-    """Installs what a transport's nodes need for the Python that runs them."""
+    """Install what a transport's nodes need, into the Python that runs them."""
     remedy = f"see why this fails, then `hopmeter build {offer.transport} --language python`"
     if offer.environment == "own":
         make(folder(offer.transport), log, remedy)
@@ -38,13 +38,13 @@ def build(offer: Offer, log: Path) -> None:
 
 
 def install(python: Path, packages: Sequence[str], log: Path, remedy: str) -> None:
-    """Installs packages for a Python, in the versions of the lock file where that agrees with them."""
+    """Install packages for a Python, in the lock file's versions if it agrees with them."""
     command = [*UV, "pip", "install", "--python", python, *lock.arguments(packages), *packages]
     run_logged(command, log, remedy=remedy)
 
 
 def _refuse_elsewhere(offer: Offer, found: Interpreter) -> None:
-    """Some libraries are built for some processors only; one that was built by hand is taken."""
+    """Refuse a library that is not published for this processor, unless it was built by hand."""
     for text in offer.pip:
         if not here(text) and not is_installed(name(text), found):
             wanted = text.partition(";")[0].strip()
@@ -55,11 +55,11 @@ def _refuse_elsewhere(offer: Offer, found: Interpreter) -> None:
 
 
 def is_installed(distribution: str, found: Interpreter) -> bool:
-    """Whether a package lies in a Python's folders."""
+    """Return whether a package is in a Python's folders."""
     folders = [str(folder) for folder in found.packages]
     return any(True for _ in metadata.Distribution.discover(name=distribution, path=folders))
 
 
 def make(environment: Path, log: Path, remedy: str) -> None:
-    """An environment anew: what its manifest no longer lists, or an older Python, must not stay in it."""
+    """Create an environment from scratch, so that no package of an older manifest or Python stays in it."""
     run_logged([*UV, "venv", "--clear", "--python", sys.executable, environment], log, remedy=remedy)

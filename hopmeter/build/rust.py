@@ -1,4 +1,4 @@
-"""Rust adapters: built by Cargo in the checkout's workspace, the node copied to where all nodes are."""
+"""Build Rust adapters with Cargo in the checkout's workspace, and copy the nodes to the node folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ALONE = threading.Lock()
 
 
 def build(name: str, checkout: Path, nodes: Path, log: Path) -> None:
-    """Builds one transport and puts its node into `nodes`, with the C library that it may have for other languages."""
+    """Build one transport and copy its node into `nodes`, with the C library that it may have for other languages."""
     with _ALONE:
         _build(name, checkout, nodes, log)
 
@@ -39,19 +39,19 @@ def _build(name: str, checkout: Path, nodes: Path, log: Path) -> None:
 
 
 def offers_library(name: str, checkout: Path) -> bool:
-    """Whether the adapters of the other languages need what the Rust one is made of."""
+    """Return whether the other languages' adapters need the library of the Rust one."""
     return any(product.endswith(".so") for product in products(metadata(checkout), f"hopmeter-transport-{name}"))
 
 
 def products(workspace: dict[str, Any], crate: str) -> list[str]:
-    """The files that a crate is built for: nodes, and shared libraries with a C ABI."""
+    """Return the files that a crate builds: nodes, and shared libraries with a C ABI."""
     targets = [target for package in workspace["packages"] if package["name"] == crate for target in package["targets"]]
     nodes = [target["name"] for target in targets if "bin" in target["kind"]]
     return nodes + [f"lib{target['name']}.so" for target in targets if "cdylib" in target["kind"]]
 
 
 def build_library(checkout: Path, log: Path) -> Path:
-    """Builds the instrument's static library, which C++ nodes link; answers where it is."""
+    """Build the instrument's static library, which C++ nodes link, and return its path."""
     run_logged(
         [cargo(), "build", "--release", "--package", "hopmeter-c"],
         log,
@@ -63,7 +63,7 @@ def build_library(checkout: Path, log: Path) -> Path:
 
 
 def cargo() -> str:
-    """Cargo's path."""
+    """Return Cargo's path."""
     found = shutil.which("cargo") or shutil.which("cargo", path=str(Path.home() / ".cargo/bin"))
     if found is None:
         raise BuildError("there is no Rust here (no cargo on the path)", NO_CARGO)
@@ -71,7 +71,8 @@ def cargo() -> str:
 
 
 def cache_environment() -> dict[str, str]:
-    """Where HOPMETER_CACHE is set, clones share what Cargo builds; CARGO_TARGET_DIR has the last word."""
+    """Return the environment that shares Cargo's builds between clones if HOPMETER_CACHE is set; CARGO_TARGET_DIR
+    overrides it."""
     cache = os.environ.get("HOPMETER_CACHE")
     if not cache or "CARGO_TARGET_DIR" in os.environ:
         return {}
@@ -80,7 +81,7 @@ def cache_environment() -> dict[str, str]:
 
 @cache
 def metadata(checkout: Path) -> dict[str, Any]:
-    """The workspace as Cargo sees it, with where it really puts things, whatever configuration says so."""
+    """Return the workspace as Cargo describes it, with the real target folder."""
     asked = [cargo(), "metadata", "--format-version", "1", "--no-deps"]
     environment = {**os.environ, **cache_environment()}
     answer = subprocess.run(asked, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
@@ -90,7 +91,7 @@ def metadata(checkout: Path) -> dict[str, Any]:
 
 
 def replace(source: Path, target: Path) -> None:
-    """Copies beside and renames: a node that is running keeps its own file."""
+    """Copy to a temporary name and rename, so that a running node keeps its own file."""
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(f".{target.name}.new")
     try:

@@ -1,4 +1,4 @@
-"""Puts what the wheel carries beyond Python modules into `hopmeter/_data`: nodes, adapters, scenarios, the C++ kit.
+"""Copy what the wheel contains besides Python modules into `hopmeter/_data`: nodes, adapters, scenarios, the C++ kit.
 
 `python -m hopmeter.build.stage`, in a checkout, after `hopmeter build --language rust`.
 """
@@ -20,7 +20,7 @@ CLUTTER = shutil.ignore_patterns("__pycache__", "*.pyc", "build", ".*")
 
 
 def stage(checkout: Path, data: Path) -> list[str]:
-    """Fills `data` anew; answers the names of the nodes that it holds."""
+    """Fill `data` from scratch and return the names of its nodes."""
     shutil.rmtree(data, ignore_errors=True)
     _copy_transports(checkout / "transports", data / "transports")
     shutil.copytree(checkout / "scenarios", data / "scenarios", ignore=CLUTTER)
@@ -39,7 +39,7 @@ def _copy_transports(source: Path, target: Path) -> None:
 
 
 def _copy_kit(checkout: Path, data: Path) -> None:
-    """What a C++ adapter is built with: header, CMake package, static library."""
+    """Copy what a C++ adapter is built with: header, CMake package, static library."""
     for part in ("include", "cmake"):
         shutil.copytree(checkout / "cpp" / part, data / "cpp" / part, ignore=CLUTTER)
     (data / "cpp/lib").mkdir()
@@ -58,13 +58,13 @@ def _copy_nodes(source: Path, target: Path) -> list[str]:
 
 
 def _strip(built: Path) -> None:
-    """Leaves out what only a debugger reads: three quarters of the size."""
+    """Strip debug information, three quarters of the size."""
     if shutil.which("strip"):
         subprocess.run(["strip", "--strip-debug", str(built)], check=True)
 
 
 def main() -> int:
-    """The entry for the Makefile."""
+    """Run the module for the Makefile."""
     checkout = paths.checkout()
     if checkout is None:
         print("this is no checkout of hopmeter: there is nothing to package", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`hopmeter new transport`: a copy of `transports/_template` under another name, in the languages asked for."""
+"""`hopmeter new transport`: copy `transports/_template` under another name, in the requested languages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 def create(name: str, languages: Sequence[str], template: Path, transports: Path) -> Path:
-    """Makes `transports/NAME`; answers the folder."""
+    """Create `transports/NAME` and return the folder."""
     folder = transports / name
     if NAME.fullmatch(name) is None:
         raise UsageError(
@@ -50,7 +50,7 @@ def _rename(file: Path, name: str) -> None:
 
 
 def _keep_languages(manifest: Path, languages: Sequence[str]) -> None:
-    """Drops the sections of languages that were not asked for."""
+    """Drop the sections of languages that were not requested."""
     sections = re.split(r"(?m)^(?=\[)", manifest.read_text())
     kept = [section for section in sections if _language(section) in (None, *languages)]
     manifest.write_text("".join(kept))

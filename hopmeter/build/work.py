@@ -1,4 +1,4 @@
-"""Builds targets, C++ beside what Cargo and uv do. One that fails stops no other."""
+"""Build targets, C++ in parallel with Cargo and uv. A failure stops no other target."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hopmeter.system import paths, subprocesses
 
 @dataclass
 class Outcome:
-    """How one target went."""
+    """The result of one target."""
 
     target: Target
     seconds: float = 0.0
@@ -33,11 +33,11 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        """Whether there is now a node that runs."""
+        """Return whether there is now a node that runs."""
         return not self.error
 
     def as_json(self) -> dict[str, Any]:
-        """One line of `hopmeter build --json`."""
+        """Return a line of `hopmeter build --json`."""
         return {
             "transport": self.target.transport,
             "language": self.target.language,
@@ -83,7 +83,8 @@ def build_all(
 
 
 def _order(target: Target) -> tuple[bool, float]:
-    """Who needs another's comes last; what takes longest first, or it would be alone at the end."""
+    """Return the sort key: targets that need another come last; among the others the longest comes first, to share
+    the cores."""
     return target.offer.after is not None, -(target.offer.takes.seconds if target.offer.takes else 0.0)
 
 
@@ -105,7 +106,7 @@ def _build(
 
 
 def _stop(begun: Sequence[Future[Outcome]]) -> None:
-    """Nothing goes on, and nothing else begins, where somebody has lost interest."""
+    """Cancel the running and the waiting builds after an interruption."""
     for each in begun:
         each.cancel()
     patience = time.monotonic() + subprocesses.GRACE_S
@@ -114,7 +115,7 @@ def _stop(begun: Sequence[Future[Outcome]]) -> None:
 
 
 def build_one(target: Target) -> Outcome:
-    """Builds a target, and proves that its node runs."""
+    """Build a target and check that its node runs."""
     started = time.monotonic()
     outcome = Outcome(target)
     try:
@@ -146,13 +147,13 @@ def _explain(outcome: Outcome, error: BuildError) -> None:
 
 
 def workshop() -> Path:
-    """Where what is made on the way lies: in a checkout `build/`, else in the user's cache."""
+    """Return the folder of intermediate files: `build/` in a checkout, otherwise the user's cache."""
     tree = paths.checkout()
     return tree / "build" if tree else paths.cache() / "build"
 
 
 def log_of(target: Target) -> Path:
-    """Where everything goes that the tools say."""
+    """Return the path of a target's log."""
     return workshop() / "logs" / f"{target.file_name}.log"
 
 
@@ -173,7 +174,8 @@ def _cpp(target: Target, log: Path) -> None:
 
 @cache
 def _instrument(tree: Path) -> Path:
-    """The static library that all C++ nodes link, looked at once: Cargo would wait for a Rust adapter each time."""
+    """Return the static library that all C++ nodes link, built once: Cargo would otherwise wait for a Rust adapter
+    each time."""
     log = workshop() / "logs" / "instrument.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("")
@@ -193,7 +195,8 @@ def _python(target: Target, log: Path) -> None:
 
 
 def _library(target: Target, log: Path) -> None:
-    """The C library that some transports have in Rust for their other languages; a package brings it along."""
+    """Build the C library that some transports have in Rust for their other languages; an installed package contains
+    it."""
     tree = paths.checkout()
     if tree is not None and rust.offers_library(target.transport, tree):
         rust.build(target.transport, tree, paths.node_build_dir(), log)
@@ -203,7 +206,7 @@ BUILDERS: dict[str, Callable[[Target, Path], None]] = {"rust": _rust, "c++": _cp
 
 
 def _node_version(target: Target) -> str:
-    """The version that the node reports; one that does not start was not built."""
+    """Return the version that the node reports. Raises BuildError if the node does not start."""
     answer = readiness(target.manifest, target.language)
     if not answer.ready:
         raise BuildError(f"it is built, but {answer.missing}", f"mend {target.source}, or what it needs")

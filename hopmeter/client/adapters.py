@@ -1,4 +1,4 @@
-"""Adapters in a program that is not a node: several in one process, beside modules of the user's own."""
+"""Load adapters in a program that is not a node: several in one process, next to the user's own modules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hopmeter.system.toml_files import one_of
 
 @dataclass(frozen=True)
 class Setup:
-    """What an adapter is told; hopmeter.node.contract says what each means."""
+    """The setup of an adapter; hopmeter.node.contract describes each field."""
 
     run: str
     directory: str
@@ -34,7 +34,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class Link:
-    """One hop, as an adapter is told of it."""
+    """One hop, as an adapter sees it."""
 
     name: str
     address: str = ""
@@ -42,7 +42,8 @@ class Link:
 
 
 def manifest_of(transport: str) -> tuple[Manifest, Offer]:
-    """A transport and what it offers in Python; UsageError for an unknown one, ConnectError for one without."""
+    """Return a transport and its Python offer. Raises UsageError for an unknown transport, ConnectError for one
+    without Python."""
     manifest = find_transports([transport])[transport]
     offer = manifest.offers.get("python")
     if offer is None:
@@ -53,13 +54,13 @@ def manifest_of(transport: str) -> tuple[Manifest, Offer]:
 
 
 def checked_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What was given, in the manifest's types; UsageError for what it does not know or allow."""
+    """Return the given settings in the manifest's types. Raises UsageError for an unknown setting or value."""
     return {name: _check_setting(manifest, name, value) for name, value in given.items()}
 
 
 def away(manifest: Manifest) -> dict[str, Any]:
-    """The settings with which a transport reaches another machine; ConnectError, naming those that can, for one that
-    does not."""
+    """Return the settings with which a transport reaches another machine. Raises ConnectError, naming those that
+    can, for one that does not."""
     offer = manifest.offers.get("python")
     if offer is not None and offer.network is not None:
         return dict(offer.network)
@@ -80,7 +81,7 @@ def _check_setting(manifest: Manifest, name: str, value: Any) -> Any:
 
 
 def adapter(manifest: Manifest, offer: Offer) -> type[Any]:
-    """The adapter's class; ConnectError with the remedy where what it needs is not installed."""
+    """Return the adapter's class. Raises ConnectError with the remedy if what it needs is not installed."""
     with in_words(f"{manifest.title} cannot be used"):
         try:
             return transport_class(manifest.folder / "python")

@@ -1,4 +1,5 @@
-"""Client and server of calls: over a transport's own where it has them, else over two links for each client."""
+"""Client and server of calls: over the transport's own calls if it has them, otherwise over two links for each
+client."""
 
 from __future__ import annotations
 
@@ -34,23 +35,23 @@ class Native:
         self._replies = Polled(self._end)
 
     def put(self, kind: Kind, number: int, frames: list[Any], timeout_s: float) -> None:
-        """Starts a call."""
+        """Start a call."""
         refuse_large(self.name, frames, self.record.frame_bytes)
         length, fill = outgoing(kind, number, self.record.run, frames)
         if not offer(lambda: self._end.opened.start(length, fill), timeout_s):
             raise TimedOutError(f'"{self.name}": the transport stayed busy for {timeout_s:g} s', "call less at once")
 
     def next(self, timeout_s: float) -> Message | None:
-        """The next reply."""
+        """Return the next reply."""
         return self._replies.next(min(timeout_s, LOOK_S))
 
     def close(self) -> None:
-        """Closes the end."""
+        """Close the end."""
         self._end.close()
 
 
 class Duplex:
-    """The client's half over a link there, which it binds, and a link back, which the server binds for it."""
+    """The client's half over two links: one to the server, which it binds, and one back, which the server binds."""
 
     def __init__(self, asked: Asked, name: str, within_s: float) -> None:
         began, caller = time.monotonic(), secrets.token_hex(4)
@@ -67,7 +68,7 @@ class Duplex:
         self.next = self._back.next
 
     def close(self) -> None:
-        """Closes both links."""
+        """Close both links."""
         self._back.close()
         self._there.close()
 
@@ -90,7 +91,7 @@ class Client:
             raise
 
     def _prove(self, within_s: float) -> None:
-        """Connecting takes some transports a while, in which calls are lost: small ones prove that they arrive."""
+        """Send small calls until one is answered: some transports lose calls while they connect."""
         deadline = time.monotonic() + within_s
         probe = encode(None)
         while time.monotonic() < deadline:
@@ -101,7 +102,7 @@ class Client:
         raise ConnectError(what, "see whether its handler is busy, or wait longer: within_s=…")
 
     def _reply(self, number: int, deadline: float) -> Message | None:
-        """The reply to one call; what belongs to an earlier one, given up by now, is passed over."""
+        """Return the reply to one call; replies to earlier calls that timed out are skipped."""
         while (left := deadline - time.monotonic()) > 0:
             message = self._half.next(left)
             if message is not None and message.number == number:
@@ -109,8 +110,8 @@ class Client:
         return None
 
     def call(self, obj: Any, timeout_s: float = 5.0) -> Any:
-        """What the server's handler makes of the object. Raises TimedOutError where no reply came in time,
-        CallFailedError where the handler raised, ConnectError for what is too large or after `close`."""
+        """Return what the server's handler returns for the object. Raises TimedOutError if no reply came in time,
+        CallFailedError if the handler raised, ConnectError for an object that is too large or after `close`."""
         with self._lock:
             if self._closed:
                 raise ConnectError(f'"{self.name}" is closed', "open it again")
@@ -125,7 +126,7 @@ class Client:
         return answer
 
     def close(self) -> None:
-        """Closes the end."""
+        """Close the end."""
         with self._lock:
             self._closed = True
             self._half.close()
@@ -133,7 +134,7 @@ class Client:
 
 
 class Answering:
-    """The user's handler, one call at a time, whatever the transport's threads do."""
+    """The user's handler, one call at a time, whatever threads the transport uses."""
 
     def __init__(self, handler: Callable[[Any], Any], made: Decode, asked: Asked, name: str) -> None:
         self._handler, self._made, self._name = handler, made, name
@@ -141,7 +142,7 @@ class Answering:
         self._lock = threading.Lock()
 
     def answer(self, message: Message) -> tuple[Kind, list[Any]] | None:
-        """The reply to a message; None for what asks nothing."""
+        """Return the reply to a message, or None if the message needs none."""
         if message.kind == Kind.PROBE:
             return Kind.ANSWER, encode(None)
         if message.kind != Kind.CALL:
@@ -158,12 +159,12 @@ class Answering:
         return Kind.REPLY, frames
 
     def close(self) -> None:
-        """Lets go of what was lent with replies."""
+        """Release what was loaned with replies."""
         close_lender(self._lender)
 
 
 class NativeServer:
-    """Over the transport's own calls: polled by a thread of ours, or called by the transport's."""
+    """A server over the transport's own calls: polled by our thread, or called by the transport's."""
 
     def __init__(self, asked: Asked, name: str, answering: Answering) -> None:
         self._answering, self._over = answering, threading.Event()
@@ -201,7 +202,7 @@ class NativeServer:
             log.exception("a server has failed, and answers nothing any more")
 
     def close(self) -> None:
-        """No call is answered any more when this returns."""
+        """Close the end; no call is answered after this returns."""
         self._over.set()
         if self._thread.ident is not None:
             self._thread.join()
@@ -210,14 +211,14 @@ class NativeServer:
 
 
 class Served:
-    """An end that the transport calls, and what the transport gave for that."""
+    """An end that the transport calls, and the handle that the transport returned."""
 
     def __init__(self, server: Any, on_request: Callable[..., None]) -> None:
         self.address = server.address
         self._server, self._serving = server, server.serve(on_request)
 
     def close(self) -> None:
-        """First the calls, then the end."""
+        """Stop the calls first, then close the end."""
         self._serving.close()
         self._server.close()
 
@@ -244,13 +245,13 @@ class Caller:
             log.exception("a reply was given up")
 
     def close(self) -> None:
-        """Closes both links."""
+        """Close both links."""
         self._there.close()
         self._back.close()
 
 
 class DuplexServer:
-    """Looks for clients in the rendezvous folder, and lets go of those that have left."""
+    """Looks for clients in the rendezvous folder, and closes the links of those that left."""
 
     def __init__(self, asked: Asked, name: str, answering: Answering) -> None:
         self._asked, self._name, self._answering = asked, name, answering
@@ -270,7 +271,7 @@ class DuplexServer:
                 self._meet(caller)
 
     def _part(self, there: set[str]) -> None:
-        """Lets go of clients that have closed or whose process has ended."""
+        """Close the links of clients that have closed or whose process has ended."""
         for caller, known in list(self._callers.items()):
             if caller not in there or not known.record.lives:
                 self._callers.pop(caller).close()
@@ -289,7 +290,7 @@ class DuplexServer:
             log.exception('"%s": a client cannot be reached', self._name)
 
     def close(self) -> None:
-        """No call is answered any more when this returns."""
+        """Close all links; no call is answered after this returns."""
         self._over.set()
         self._thread.join()
         for caller in self._callers.values():

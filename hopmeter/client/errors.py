@@ -1,4 +1,4 @@
-"""What can go wrong between two programs."""
+"""The errors between two programs."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from hopmeter.node.contract import AdapterError
 
 
 class ConnectError(HopmeterError):
-    """An end that cannot be opened or used: a transport that is not installed, a peer that is not there."""
+    """An end cannot be opened or used: the transport is not installed, or the peer is missing."""
 
 
 class TimedOutError(HopmeterError, TimeoutError):
-    """Nothing came, or nothing could be sent, in the time that was given."""
+    """Nothing arrived, or nothing could be sent, in the given time."""
 
 
 class CallFailedError(HopmeterError):
-    """The handler of the server raised; its words."""
+    """The server's handler raised an error; this is its text."""
 
 
 @contextmanager
 def in_words(what: str) -> Iterator[None]:
-    """What an adapter raises, as a ConnectError with its remedy."""
+    """Convert what an adapter raises to a ConnectError with a remedy."""
     try:
         yield
     except AdapterError as failed:

@@ -1,4 +1,4 @@
-"""Frames: hopmeter's header of 64 bytes, so that adapters work unaltered, and an object's packed frames after it."""
+"""Frames with hopmeter's 64-byte header, so that adapters work unaltered, and an object's packed frames after it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Kind(IntEnum):
 
 
 class Message(NamedTuple):
-    """A frame that was received, its payload copied into memory of its own."""
+    """A received frame, with its payload in its own memory."""
 
     kind: int
     number: int
@@ -47,8 +47,8 @@ class Message(NamedTuple):
 def outgoing(
     kind: Kind, number: int, run: str, frames: Sequence[Any], times: tuple[int, int] | None = None
 ) -> tuple[int, Callable[..., None]]:
-    """The payload's bytes, and what writes the frame into the transport's memory: one buffer, or two. `times` are when
-    it was due and when it was sent, in nanoseconds; without them both are when the frame is written."""
+    """Return the payload's size and a function that writes the frame into the transport's memory, one buffer or two.
+    `times` are the due time and the send time in nanoseconds; without them both are the time of writing."""
     length = packed_bytes(frames)
 
     def fill(frame: Any, payload: Any = None) -> None:
@@ -61,7 +61,7 @@ def outgoing(
 
 
 def incoming(run: str, frame: Any, payload: Any = None) -> Message | None:
-    """The frame, copied out of what is only borrowed; None for one that is not of this link."""
+    """Copy a frame out of borrowed memory; None if it does not belong to this link."""
     arrived = time.monotonic_ns()
     head = plain(frame)
     body = head[HEADER.size :] if payload is None else plain(payload)
@@ -74,7 +74,7 @@ def incoming(run: str, frame: Any, payload: Any = None) -> Message | None:
 
 
 def plain(data: Any) -> memoryview:
-    """Any buffer as bytes side by side, not copied; ctypes has formats that a memoryview does not cast."""
+    """Return any buffer as contiguous bytes without a copy; a memoryview cannot cast some ctypes formats."""
     view = memoryview(data)
     if view.format == "B" and view.ndim == 1:
         return view
@@ -85,7 +85,7 @@ def plain(data: Any) -> memoryview:
 
 
 def _copy_aligned(body: memoryview) -> memoryview:
-    """Writable memory that begins at a multiple of 64 bytes: there `decode` shares everything."""
+    """Copy into writable memory aligned to 64 bytes, from which `decode` shares everything."""
     room = np.empty(body.nbytes + ALIGN, np.uint8)
     start = -room.ctypes.data % ALIGN
     copy = room.data[start : start + body.nbytes]

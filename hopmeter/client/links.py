@@ -1,4 +1,4 @@
-"""One end of one link: its adapter, its record in the rendezvous folder, and their certain end."""
+"""One end of a link: its adapter and its record in the rendezvous folder, both always closed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Method = Callable[[Any, Link], Any]
 
 @dataclass(frozen=True)
 class Asked:
-    """What the user asked for, the same for all ends of a house."""
+    """What the user requested, the same for all ends of a session."""
 
     manifest: Manifest
     offer: Offer
@@ -40,11 +40,11 @@ class Asked:
     """How many of those each end keeps."""
 
     def lender(self) -> Lender | None:
-        """What an end lends its tensors with; None where they are copied."""
+        """Return the lender of an end's tensors, or None if they are copied."""
         return None if self.share is None else Lender(self.kept)
 
     def setup(self, record: Record) -> Setup:
-        """What the adapter is told: the settings of the end that binds, but for those named here."""
+        """Return the adapter's setup: the binding end's settings, except those named here."""
         settings = {**record.settings, **self.settings}
         told = (record.run, record.directory, self.wait, self.daemon, settings, record.frame_bytes)
         return Setup(*told, host=self.host)
@@ -52,19 +52,19 @@ class Asked:
 
 @dataclass
 class End:
-    """An end that is open, in the adapter's words."""
+    """An open end."""
 
     opened: Any
     record: Record
     _closing: ExitStack = field(repr=False)
 
     def close(self) -> None:
-        """Gives everything back; a second time does nothing."""
+        """Release everything; a second call does nothing."""
         self._closing.close()
 
 
 def bind_end(asked: Asked, name: str, kind: str, method: Method | None) -> End:
-    """Binds an end and leaves its address under the name. Without a method the record alone is left."""
+    """Bind an end and publish its address under the name. Without a method only the record is published."""
     settings = asked.manifest.resolve_settings(asked.settings)
     frame_bytes = HEADER.size + asked.largest_bytes
     record = asked.meeting.claim(name, kind, frame_bytes, settings, asked.manifest.leftovers)
@@ -76,7 +76,8 @@ def bind_end(asked: Asked, name: str, kind: str, method: Method | None) -> End:
 
 
 def connect_end(asked: Asked, name: str, kind: str, method: Method | None, within_s: float) -> End:
-    """Connects an end to the one of that name, as soon as that is there; ConnectError if it is not in time."""
+    """Connect an end to the one of that name as soon as it exists. Raises ConnectError if it does not appear in
+    time."""
     record = asked.meeting.await_end(name, kind, within_s)
     if record is None:
         whom = "serves" if kind == "rpc" else "publishes"
@@ -107,7 +108,7 @@ class TransportCache:
         self._open: dict[tuple[str, str], list[Any]] = {}
 
     def lend(self, asked: Asked, record: Record, closing: ExitStack) -> Any:
-        """The transport of a link; it is closed when its last end is."""
+        """Return the transport of a link; it is closed with its last end."""
         key = (record.run, asked.wait)
         with self._lock:
             if key not in self._open:
@@ -127,7 +128,7 @@ TRANSPORTS = TransportCache()
 
 
 def waited_in_vain(name: str, record: Record, seconds: float | None) -> TimedOutError:
-    """The error for a peer that said nothing, with what is known of it."""
+    """Return the error for a silent peer, with what is known about it."""
     if not record.lives:
         return TimedOutError(f'"{name}": nothing came, and process {record.pid} has ended', "start it, connect again")
     return TimedOutError(f'"{name}": nothing came within {seconds:g} s', f"look at process {record.pid}")

@@ -31,7 +31,7 @@ Decode = Callable[[Any], Any]
 
 
 def decoder(as_: str | None, device: str | None, share: str | None = None) -> Decode:
-    """What makes an object of a payload; UsageError for a framework or a device that there is not."""
+    """Return the function that decodes a payload. Raises UsageError for an unknown framework or device."""
     try:
         codec_named("numpy" if as_ is None else as_)
         devices.check_device("cpu" if device is None else device)
@@ -41,7 +41,7 @@ def decoder(as_: str | None, device: str | None, share: str | None = None) -> De
 
 
 def offer(attempt: Callable[[], bool], timeout_s: float) -> bool:
-    """Offers a frame again while the transport is busy; False if it still is after that time."""
+    """Offer a frame again while the transport is busy; return False if it still is after the timeout."""
     deadline, pause_s = time.monotonic() + timeout_s, 0.0
     while not attempt():
         if time.monotonic() >= deadline:
@@ -52,13 +52,13 @@ def offer(attempt: Callable[[], bool], timeout_s: float) -> bool:
 
 
 def close_lender(lender: Lender | None) -> None:
-    """Lets go of what an end has lent, if it lends."""
+    """Release what an end has loaned."""
     if lender is not None:
         lender.close()
 
 
 def refuse_large(name: str, frames: list[Any], frame_bytes: int) -> None:
-    """ConnectError for what the link was not made for."""
+    """Raise ConnectError for an object that is larger than the link allows."""
     needs, most = packed_bytes(frames), frame_bytes - HEADER.size
     if needs > most:
         what = f'"{name}": the object takes {needs} bytes, and this link carries {most}'
@@ -66,7 +66,7 @@ def refuse_large(name: str, frames: list[Any], frame_bytes: int) -> None:
 
 
 class Publisher:
-    """Sends objects to whoever has connected; who comes later misses what went before."""
+    """Sends objects to the connected subscribers; a later subscriber misses earlier objects."""
 
     def __init__(self, asked: Asked, name: str, kind: str = "pubsub") -> None:
         self.name = name
@@ -77,21 +77,21 @@ class Publisher:
         self._closed = False
 
     def send(self, obj: Any, timeout_s: float = 1.0) -> None:
-        """Sends one object. Its memory is its own again when this returns, but for tensors that are lent (`share`).
-        Raises TimedOutError where the transport stays busy, ConnectError for what is too large or after `close`,
-        CodecError for what no codec carries."""
+        """Send one object. You may change it again when this returns, except tensors that are shared (`share`).
+        Raises TimedOutError if the transport stays busy, ConnectError for an object that is too large or after
+        `close`, CodecError if no codec can encode it."""
         self._number += 1
         self.put(Kind.OBJECT, self._number, encode(obj, self._lender), timeout_s)
 
     @property
     def copy_reasons(self) -> dict[str, int]:
-        """With `share`: why tensors on a GPU were copied through the host all the same, and how often."""
+        """Return, with `share`, why tensors on a GPU were copied through the host anyway, and how often."""
         return dict(self._lender.copied) if self._lender else {}
 
     def put(
         self, kind: Kind, number: int, frames: list[Any], timeout_s: float, times: tuple[int, int] | None = None
     ) -> None:
-        """Sends encoded frames; `times` are when they were due and when sending began, in nanoseconds."""
+        """Send encoded frames; `times` are their due time and the time when sending began, in nanoseconds."""
         record = self._end.record
         refuse_large(self.name, frames, record.frame_bytes)
         length, fill = outgoing(kind, number, record.run, frames, times)
@@ -103,7 +103,7 @@ class Publisher:
                 raise TimedOutError(what, "see whether the receivers keep up, or send less")
 
     def close(self) -> None:
-        """Closes the end; what has not left yet may be lost."""
+        """Close the end; unsent objects may be lost."""
         with self._lock:
             self._closed = True
             self._end.close()
@@ -111,7 +111,7 @@ class Publisher:
 
 
 class Polled:
-    """Messages of an end that is polled."""
+    """The messages of an end that is polled."""
 
     def __init__(self, end: End) -> None:
         self._end = end
@@ -123,39 +123,39 @@ class Polled:
             self._messages.append(message)
 
     def next(self, timeout_s: float) -> Message | None:
-        """The next message; None if none has come by then, or a little earlier."""
+        """Return the next message, or None if none came by then, or a little earlier."""
         if not self._messages:
             self._end.opened.poll(max(timeout_s, 0.001), self._take)
         return self._messages.popleft() if self._messages else None
 
 
 class Called:
-    """Messages of an end that the transport calls, and that somebody asks for."""
+    """The messages of an end that the transport calls."""
 
     def __init__(self) -> None:
         self._messages: queue.Queue[Message] = queue.Queue(WAITING)
         self._over = threading.Event()
 
     def put(self, message: Message) -> None:
-        """On the transport's thread; waits while nobody asks."""
+        """Store a message; runs on the transport's thread and waits until `next` takes it."""
         while not self._over.is_set():
             with suppress(queue.Full):
                 self._messages.put(message, timeout=LOOK_S)
                 return
 
     def next(self, timeout_s: float) -> Message | None:
-        """The next message; None if none has come by then."""
+        """Return the next message, or None if none came by then."""
         with suppress(queue.Empty):
             return self._messages.get(timeout=max(timeout_s, 0.001))
         return None
 
     def close(self) -> None:
-        """Nobody asks any more."""
+        """Stop taking messages."""
         self._over.set()
 
 
 class Subscription:
-    """The receiving end of a link: asked for messages, or calling `on_message` with each, on one thread."""
+    """The receiving end of a link: it returns messages, or calls `on_message` with each on one thread."""
 
     def __init__(
         self, asked: Asked, where: tuple[str, str, float], on_message: Callable[[Message], None] | None = None
@@ -195,7 +195,7 @@ class Subscription:
             log.exception("an end has failed, and receives nothing any more")
 
     def next(self, timeout_s: float | None) -> Message | None:
-        """The next message; None where none came in time, or where this was closed."""
+        """Return the next message, or None if none came in time or this is closed."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while not self._over.is_set():
             left = LOOK_S if deadline is None else min(LOOK_S, deadline - time.monotonic())
@@ -207,11 +207,11 @@ class Subscription:
 
     @property
     def is_closed(self) -> bool:
-        """Whether it was closed."""
+        """Return whether the subscription is closed."""
         return self._over.is_set()
 
     def close(self) -> None:
-        """No message comes any more when this returns."""
+        """Close the end; no message arrives after this returns."""
         self._over.set()
         if self._inbox is not None:
             self._inbox.close()
@@ -222,7 +222,7 @@ class Subscription:
 
 
 class Subscriber:
-    """Receives objects; each lies in memory of its own, copied once out of what the transport only lends."""
+    """Receives objects; each is copied once into its own memory."""
 
     def __init__(
         self, asked: Asked, name: str, made: Decode, within_s: float, on_object: Callable[[Any], object] | None
@@ -242,8 +242,8 @@ class Subscriber:
             log.exception('"%s": what receives the objects has failed with one', self.name)
 
     def receive(self, timeout_s: float | None = None) -> Any:
-        """The next object, waiting for ever without a timeout. Raises TimedOutError where none came, CodecError for
-        one that cannot be decoded, ConnectError where objects go to a function or this was closed."""
+        """Return the next object; without a timeout, wait forever. Raises TimedOutError if none came, CodecError for
+        one that cannot be decoded, ConnectError if objects go to a function or this is closed."""
         if self._on_object is not None:
             raise ConnectError(f'"{self.name}": objects go to the function it was opened with', "open another")
         while (message := self._subscription.next(timeout_s)) is not None:
@@ -254,9 +254,9 @@ class Subscriber:
         raise waited_in_vain(self.name, self._subscription.end.record, timeout_s)
 
     def message(self, timeout_s: float) -> Message | None:
-        """The next frame of whatever kind, not decoded, with its number and times; None where none came."""
+        """Return the next frame of any kind, not decoded, with its number and times; None if none came."""
         return self._subscription.next(timeout_s)
 
     def close(self) -> None:
-        """Closes the end."""
+        """Close the end."""
         self._subscription.close()

@@ -1,7 +1,7 @@
-"""Two folders on two machines as one: an end that is bound on one of them is known on the other one.
+"""Join the rendezvous folders of two machines: an end that is bound on one is known on the other.
 
-Whatever carries the words between them is the user's: `say` sends one, `opened` and `closed` hear it. Nothing that
-the other machine says is believed further than an end needs it: no folder, no file, no setting that is not known.
+You provide the connection between them: `say` sends a message, `add_end` and `remove_end` receive it. Messages of the
+other machine are not trusted: they cannot name a folder, a file or an unknown setting.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LONGEST_ADDRESS = 400
 
 
 class Mirror:
-    """One end: tells what is bound in this folder, and keeps what is told in it, until it is closed."""
+    """One side: it announces the ends in this folder and stores those of the other machine, until it is closed."""
 
     def __init__(self, folder: Path, say: Callable[..., None]) -> None:
         self._folder, self._say = folder, say
@@ -52,13 +52,13 @@ class Mirror:
                 self._say(say="opened", file=file, **{name: getattr(record, name) for name in TOLD})
 
     def add_end(self, said: Mapping[str, Any]) -> None:
-        """An end of the other machine. Raises ConnectError for one that makes no sense here."""
+        """Add an end of the other machine. Raises ConnectError for one that is invalid here."""
         self.remove_end(said)
         meeting, name, kind = self._place(said)
         self._adopted[said["file"]] = meeting.adopt(name, kind, check_record(said))
 
     def remove_end(self, said: Mapping[str, Any]) -> None:
-        """That end is no more."""
+        """Remove an end of the other machine."""
         if (record := self._adopted.pop(str(said.get("file")), None)) is not None:
             meeting, name, kind = self._place(said)
             meeting.retract(name, kind, record)
@@ -68,7 +68,7 @@ class Mirror:
         return Rendezvous(self._folder, transport), name, kind
 
     def close(self) -> None:
-        """Nothing of the other machine stays."""
+        """Remove all ends of the other machine."""
         self._over.set()
         self._thread.join()
         for file in list(self._adopted):
@@ -83,7 +83,7 @@ def _parts(said: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def check_record(said: Mapping[str, Any]) -> Record:
-    """What the other machine tells of an end, checked; ConnectError for what cannot be one."""
+    """Check what the other machine says about an end. Raises ConnectError if it is invalid."""
     transport, run, address = _parts(said)[0], str(said.get("run")), said.get("address")
     frame_bytes, settings = said.get("frame_bytes"), said.get("settings")
     try:

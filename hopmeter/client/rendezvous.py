@@ -1,8 +1,8 @@
-"""Where two programs of one user find each other: a private folder with a record for every end that binds.
+"""How two programs of one user find each other: a private folder with a record for every bound end.
 
-A record is a file `TRANSPORT.NAME.KIND.json`; it tells the address, and which process left it. That process holds a
-lock on the private folder of its end. A record whose process has ended is stale: the next process that finds it
-removes it, with the private folder and the leftovers of that end.
+A record is a file `TRANSPORT.NAME.KIND.json` with the address and the process that wrote it. That process holds a lock
+on the private folder of its end. A record whose process has ended is stale: the next process that finds it removes it,
+with the private folder and the leftovers of that end.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ UNKNOWN = dict.fromkeys(("host", "machine", "boot", "namespaces"), "")
 
 @dataclass(frozen=True)
 class Record:
-    """One end that binds."""
+    """One bound end."""
 
     owner: Owner
     run: str
@@ -49,12 +49,12 @@ class Record:
 
     @property
     def pid(self) -> int:
-        """The number of its process, where that runs."""
+        """Return the number of its process."""
         return self.owner.pid
 
     @property
     def lives(self) -> bool:
-        """Whether its process may still run: False only if this process knows that it has ended."""
+        """Return whether its process may still run; False only if this process knows that it has ended."""
         return self.owner.may_run(Path(self.directory))
 
 
@@ -66,7 +66,7 @@ class Rendezvous:
         self._transport = transport
 
     def claim(self, name: str, kind: str, frame_bytes: int, settings: dict[str, Any], left: Sequence[str]) -> Record:
-        """Takes a name for this process; ConnectError where a living one has it."""
+        """Take a name for this process. Raises ConnectError if a living process has it."""
         run = secrets.token_hex(8)
         with self._lock():
             self._refuse_taken(name, kind)
@@ -78,12 +78,12 @@ class Rendezvous:
         return record
 
     def announce(self, name: str, kind: str, record: Record, address: str) -> None:
-        """The end is bound: others may connect."""
+        """Publish that the end is bound, so that others may connect."""
         self._write(name, kind, replace(record, address=address))
 
     def adopt(self, name: str, kind: str, record: Record) -> Record:
-        """The record of an end on another machine, in this process's name and with a folder of its own; ConnectError
-        where a living end has the name."""
+        """Take over the record of an end on another machine, with a folder of its own. Raises ConnectError if a
+        living end has the name."""
         directory = self.folder / f"{PREFIX}{record.run}"
         with self._lock():
             self._refuse_taken(name, kind)
@@ -94,18 +94,18 @@ class Rendezvous:
         return adopted
 
     def retract(self, name: str, kind: str, record: Record) -> None:
-        """The end is closed: nothing of it stays."""
+        """Remove the record of a closed end."""
         with self._lock():
             if (there := self.look(name, kind)) is not None and there.run == record.run:
                 self._path(name, kind).unlink(missing_ok=True)
         _remove(record)
 
     def look(self, name: str, kind: str) -> Record | None:
-        """What is known of an end now, whether or not it lives."""
+        """Return what is known about an end now, whether or not it lives."""
         return _read(self._path(name, kind))
 
     def await_end(self, name: str, kind: str, within_s: float) -> Record | None:
-        """The end, as soon as it is bound; None if it is not in time."""
+        """Return the end as soon as it is bound, or None if it does not appear in time."""
         deadline = time.monotonic() + within_s
         while True:
             record = self.look(name, kind)
@@ -118,7 +118,7 @@ class Rendezvous:
             time.sleep(LOOK_S)
 
     def bound_ends(self) -> dict[str, Record]:
-        """The ends of every transport that other living processes have bound here, by the name of their file."""
+        """Return the ends of every transport that other living processes have bound here, by file name."""
         found = {path.name: _read(path) for path in self.folder.glob("*.json")}
         own = owner_lock.this_process()
         return {
@@ -128,13 +128,13 @@ class Rendezvous:
         }
 
     def kinds(self, name: str, begins: str) -> set[str]:
-        """The kinds of a name that begin with a word."""
+        """Return the kinds of a name that begin with a word."""
         start = f"{self._transport}.{name}."
         files = (path.name for path in self.folder.glob(f"{start}{begins}*.json"))
         return {file.removeprefix(start).removesuffix(".json") for file in files}
 
     def sweep(self) -> None:
-        """Removes what dead processes left, of every transport."""
+        """Remove what ended processes left behind, for every transport."""
         with self._lock():
             _sweep(self.folder)
 
@@ -169,7 +169,7 @@ class Rendezvous:
 
 
 def default_folder() -> Path:
-    """The user's own: in XDG_RUNTIME_DIR, else in the temporary directory."""
+    """Return the user's own folder: in XDG_RUNTIME_DIR, otherwise in the temporary directory."""
     own = os.environ.get("XDG_RUNTIME_DIR", "")
     if own and os.access(own, os.W_OK | os.X_OK):
         return Path(own) / "hopmeter"
@@ -177,7 +177,8 @@ def default_folder() -> Path:
 
 
 def _private(folder: Path) -> Path:
-    """The folder, made where it is missing. What others could write would be believed, so that is refused."""
+    """Return the folder, created if missing. A folder that others can write to is refused, because its records would
+    be trusted."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat() if not folder.is_symlink() else folder.stat()
@@ -207,7 +208,7 @@ def _sweep(folder: Path, records: str = "*.json") -> None:
 
 
 def _remove(record: Record) -> None:
-    """What an end may have left; only what is named as ours is."""
+    """Remove what an end may have left; only names that are ours."""
     directory = Path(record.directory)
     if directory.name.startswith(PREFIX):
         _sweep(directory, "*/*.json")  # of ends that met in a folder of this one

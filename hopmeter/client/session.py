@@ -1,4 +1,4 @@
-"""`connect`, and the house whose ends a program opens."""
+"""`connect`, and the session whose ends a program opens."""
 
 from __future__ import annotations
 
@@ -46,15 +46,14 @@ def connect(
     kept: int = KEPT,
     **settings: Any,
 ) -> Session:
-    """A house over one transport, with whatever settings its manifest has.
+    """Open a session over one transport, with any settings of its manifest.
 
-    `folder` is where programs meet, the user's own by default; `largest_bytes` the largest encoded object (8 MiB, or
-    what the transport can at most); `wait` the way to wait (`block`, `callback`, `spin`), as the transport offers it;
-    `daemon` where the transport's broker or master listens; `host` this machine's address, where ends bind and are
-    reached from other machines, instead of the loopback device's: their records have to be carried there;
-    `share="cuda-ipc"` sends and takes handles of tensors on a GPU in place of copies, of which each end that sends
-    keeps the newest `kept` (never run on a GPU). Raises UsageError for what does not exist, ConnectError for what is
-    not installed.
+    `folder` is the rendezvous folder, by default the user's own. `largest_bytes` is the largest encoded object (8 MiB,
+    or the transport's maximum if that is less). `wait` is how receivers wait (`block`, `callback`, `spin`), as the
+    transport offers. `daemon` is the address of the transport's broker or master. `host` is this machine's address:
+    ends bind there instead of the loopback device, and other machines reach them; you must transfer their records.
+    `share="cuda-ipc"` sends handles of GPU tensors instead of copies; each sending end retains the newest `kept` of
+    them (never run on a GPU). Raises UsageError for an unknown name, ConnectError for something that is not installed.
     """
     manifest, offer = manifest_of(transport)
     given = {**(away(manifest) if host else {}), **checked_settings(manifest, settings)}
@@ -84,7 +83,7 @@ def _shareable(share: str | None, kept: int, host: str | None) -> None:
 
 
 def _to_fill_in(template: str) -> str:
-    """What only the user knows in capitals: `127.0.0.1:PORT DIRECTORY/publishers`."""
+    """Return a template with capitals for what only the user knows: `127.0.0.1:PORT DIRECTORY/publishers`."""
     return re.sub(r"\{(\w+)\}", lambda place: place[1].upper(), template)
 
 
@@ -104,7 +103,7 @@ def _largest(manifest: Manifest, asked: int | None) -> int:
 
 
 class Session:
-    """Opens ends, and closes them all when it is left."""
+    """Opens ends, and closes them all at the end of the `with` block."""
 
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
@@ -114,11 +113,11 @@ class Session:
 
     @property
     def folder(self) -> str:
-        """Where programs meet."""
+        """Return the rendezvous folder."""
         return str(self._asked.meeting.folder)
 
     def publisher(self, name: str) -> Publisher:
-        """Sends objects under a name that no other living program publishes under."""
+        """Open a publisher under a name that no other living program uses."""
         return self._close_later(Publisher(self._ready(name, "pubsub"), name))
 
     def subscriber(
@@ -130,9 +129,10 @@ class Session:
         device: str | None = None,
         within_s: float = WITHIN_S,
     ) -> Subscriber:
-        """Receives objects of the publisher of that name, which may start up to `within_s` later.
+        """Open a subscriber to the publisher of that name, which may start up to `within_s` later.
 
-        `on_object` is called with each, on one thread; without it ask `receive`. `as_` and `device` are `decode`'s.
+        `on_object` is called with each object, on one thread; without it, call `receive`. `as_` and `device` are
+        `decode`'s.
         """
         asked = self._ready(name, "pubsub")
         return self._close_later(Subscriber(asked, name, decoder(as_, device, asked.share), within_s, on_object))
@@ -140,7 +140,8 @@ class Session:
     def server(
         self, name: str, handler: Callable[[Any], Any], *, as_: str | None = None, device: str | None = None
     ) -> NativeServer | DuplexServer:
-        """Answers calls with what `handler` returns, on a thread of its own and one call at a time, until closed."""
+        """Open a server that answers calls with what `handler` returns, on its own thread and one call at a time,
+        until closed."""
         asked = self._ready(name, "rpc")
         answering = Answering(handler, decoder(as_, device, asked.share), asked, name)
         if asked.manifest.rpc == "native":
@@ -150,12 +151,12 @@ class Session:
     def client(
         self, name: str, *, as_: str | None = None, device: str | None = None, within_s: float = WITHIN_S
     ) -> Client:
-        """Calls the server of that name, which may start up to `within_s` later."""
+        """Open a client of the server of that name, which may start up to `within_s` later."""
         asked = self._ready(name, "rpc")
         return self._close_later(Client(asked, name, decoder(as_, device, asked.share), within_s))
 
     def close(self) -> None:
-        """Closes all ends, the newest first; nothing of them stays."""
+        """Close all ends, the newest first, and leave nothing behind."""
         self._closed = True
         atexit.unregister(self.close)
         self._closing.close()

@@ -1,4 +1,4 @@
-"""What transports there are, what each offers, and which of it is ready here."""
+"""Find transports, what each offers, and which of them are ready here."""
 
 from hopmeter.manifest.discovery import broken_manifests, every, find_transports, select_transports
 from hopmeter.manifest.model import LANGUAGES, Manifest, Offer, Setting

@@ -1,7 +1,7 @@
-"""Which Python runs a transport's nodes when they carry objects of a codec: one that has the packages of both.
+"""Choose the Python that runs a transport's nodes when they carry objects of a codec: it needs the packages of both.
 
-A framework that goes with hopmeter's own packages is beside them. One that conflicts with them, and any framework on a
-transport whose packages are apart, has an environment with the packages of the two and nothing else.
+A framework that is compatible with hopmeter's packages is installed next to them. One that conflicts, and any framework
+on a transport with its own environment, gets an environment with the packages of the two and nothing else.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from hopmeter.system import paths
 
 
 def interpreter(codec: str, offer: Offer) -> Interpreter | None:
-    """The one that can run these nodes; None where `hopmeter build TRANSPORT --framework CODEC` has yet to make it.
+    """Return the Python that can run these nodes, or None if `hopmeter build TRANSPORT --framework CODEC` has yet to
+    make it.
 
-    `NoPythonError` where nothing but the user can get it, as on the system's own Python.
+    Raises NoPythonError if only the user can install it, as on the system's own Python.
     """
     environment = joint_environment(codec, offer)
     if environment is not None:
@@ -43,19 +44,19 @@ def interpreter(codec: str, offer: Offer) -> Interpreter | None:
 
 
 def joint_environment(codec: str, offer: Offer) -> str | None:
-    """The name of the environment of the two; None where there is none, and one Python has everything."""
+    """Return the name of the environment of the two, or None if one Python has everything."""
     if offer.interpreter == "system" or not (apart(codec) or offer.environment == "own"):
         return None
     return f"codec-{codec}-{offer.transport}" if offer.pip else f"codec-{codec}"
 
 
 def apart(codec: str) -> tuple[str, ...]:
-    """The packages of a codec that conflict with hopmeter's own; none for most."""
+    """Return the packages of a codec that conflict with hopmeter's own; empty for most codecs."""
     return tuple(getattr(_module(codec), "APART", ()))
 
 
 def requirements(codec: str) -> list[str]:
-    """What an environment needs for a codec, as `uv pip install` takes it; the framework itself first."""
+    """Return the packages of a codec's environment, as `uv pip install` takes them; the framework comes first."""
     if apart(codec):
         return list(apart(codec))
     module = _module(codec)
@@ -68,29 +69,30 @@ def requirements(codec: str) -> list[str]:
 
 
 def extra(name: str) -> list[str]:
-    """What an extra of hopmeter's own brings, as `uv pip install` takes it."""
+    """Return the packages of one of hopmeter's extras, as `uv pip install` takes them."""
     return _declared_requirements(name)
 
 
 def frameworks() -> list[str]:
-    """The codecs for whose framework something has to be installed; hopmeter brings the others along."""
+    """Return the codecs whose framework must be installed; hopmeter itself depends on the others."""
     return [name for name, module in lookup.codecs().items() if hasattr(module, "MEGABYTES")]
 
 
 def has(found: Interpreter, codec: str) -> bool:
-    """Whether the packages of a codec are in a Python's folders; none of them is imported."""
+    """Return whether the packages of a codec are in a Python's folders; nothing is imported."""
     return not _absent(found, codec)
 
 
 def _absent(found: Interpreter, codec: str) -> str:
-    """The first package that a codec needs and a Python has not, the framework before others; empty for none."""
+    """Return the first package of a codec that a Python lacks, the framework before others; empty if none is
+    missing."""
     wanted = [_package(codec), *getattr(_module(codec), "ALSO", ()), "numpy"]
     missing = (each for each in wanted if each not in sys.stdlib_module_names and not _is_in(each, found.packages))
     return next(missing, "")
 
 
 def versions(codec: str, found: Interpreter) -> list[str]:
-    """Of the packages that a codec needs, the framework first; empty for one that came without saying so."""
+    """Return the versions of a codec's packages, the framework first; empty if a package declares none."""
     return [_version(name_of(text), found.packages) for text in requirements(codec)]
 
 
@@ -110,7 +112,7 @@ def _module(codec: str) -> ModuleType:
 
 
 def _package(codec: str) -> str:
-    """The package to import; NumPy for a codec that needs no other."""
+    """Return the package to import; NumPy for a codec that needs no other."""
     module = _module(codec)
     named: str = getattr(module, "PACKAGE", "") or (getattr(module, "ROOTS", ()) or ("numpy",))[0]
     return named
@@ -118,7 +120,7 @@ def _package(codec: str) -> str:
 
 @functools.cache
 def _declared_requirements(extra: str = "") -> list[str]:
-    """What hopmeter itself requires, or what one of its extras adds."""
+    """Return hopmeter's own requirements, or those of one of its extras."""
     tree = paths.checkout()
     if tree is not None:  # what was installed may be of another day than the checkout
         project = tomllib.loads((tree / "pyproject.toml").read_text())["project"]

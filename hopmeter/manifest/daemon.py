@@ -1,4 +1,4 @@
-"""The broker, master or other daemon that a transport cannot do without: what starts it, and what proves it serves."""
+"""The broker, master or other daemon that a transport needs: how to start it, and how to prove that it serves."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 
 
 class Daemon(Strict):
-    """`[daemon]` of a manifest. Its texts may contain `{port}` (a free one), `{directory}` (private), `{run}`, `{host}`
-    (where it listens), `{here}` (the address of the machine of whoever reads it, in `environment`), and any setting's
-    name in braces."""
+    """`[daemon]` of a manifest. Its texts may contain `{port}` (a free one), `{directory}` (private), `{run}`,
+    `{host}` (the address it listens on), `{here}` (the address of the reader's machine, in `environment`), and any
+    setting's name in braces."""
 
     title: str
     """How messages and results call it."""
@@ -54,18 +54,19 @@ class Daemon(Strict):
 
     @property
     def line(self) -> str:
-        """What a line must contain; empty where a port proves it."""
+        """Return the line that proves the daemon; empty if a port proves it."""
         return self.ready.removeprefix(LINE) if self.ready.startswith(LINE) else ""
 
     @property
     def program(self) -> str | None:
-        """Where it is on this machine; None where it is not installed."""
+        """Return the path of the program, or None if it is not installed."""
         if self.command[0] == PYTHON:
             return self._python() if self._python else None
         return find_program(self.command[0])
 
 
 def find_program(program: str) -> str | None:
-    """Where a program is, daemons' folders included; its name may begin with a variable of the environment."""
+    """Return the path of a program, also in the usual folders of daemons; its name may begin with an environment
+    variable."""
     program = os.path.expandvars(program)
     return shutil.which(program, path=os.pathsep.join([os.environ.get("PATH", os.defpath), *SYSTEM_FOLDERS]))

@@ -1,4 +1,4 @@
-"""Finding transports: a glob over folders, no list anywhere."""
+"""Find transports by a glob over folders; there is no list anywhere."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hopmeter.system import paths, toml_files
 
 
 def every(folders: Iterable[Path] | None = None) -> dict[str, Manifest]:
-    """All transports by name, without those that are `broken`: they keep nobody from measuring the others."""
+    """Return all transports by name, without the broken ones, so that a broken manifest does not block the others."""
     return _read(folders)[0]
 
 
 def broken_manifests(folders: Iterable[Path] | None = None) -> dict[str, UsageError]:
-    """What is wrong with the manifests that cannot be read, by the names of their folders."""
+    """Return the errors of manifests that cannot be read, by folder name."""
     return _read(folders)[1]
 
 
@@ -34,7 +34,7 @@ def _read(folders: Iterable[Path] | None) -> tuple[dict[str, Manifest], dict[str
 
 
 def load(path: Path) -> Manifest:
-    """One manifest; `UsageError` says what is wrong with it."""
+    """Load one manifest. Raises UsageError with what is wrong."""
     manifest = toml_files.validate(Manifest, toml_files.read(path), str(path))
     if manifest.name != path.parent.name:
         raise UsageError(
@@ -47,7 +47,7 @@ def load(path: Path) -> Manifest:
 
 
 def _python(offer: Offer) -> str | None:
-    """The Python of a transport's nodes, on which its daemon may run too; None where there is none yet."""
+    """Return the Python of a transport's nodes, on which its daemon may run too, or None if it is not built yet."""
     try:
         found = interpreter(offer)
     except NoPythonError:
@@ -63,7 +63,7 @@ GROUPS: dict[str, Callable[[Manifest], bool]] = {
 
 
 def select_transports(words: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:
-    """The transports that names and words for groups stand for; `UsageError` for a name that is none."""
+    """Return the transports that names and group words select. Raises UsageError for an unknown name."""
     known = every() if manifests is None else manifests
     found: dict[str, Manifest] = {}
     for word in words:
@@ -75,7 +75,8 @@ def select_transports(words: Iterable[str], manifests: dict[str, Manifest] | Non
 
 
 def find_transports(names: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:
-    """Those transports; `UsageError` for one that is broken, and for a name that is none, with the nearest that is."""
+    """Return transports by name. Raises UsageError for a broken one, and for an unknown name with the most similar
+    one."""
     known = every() if manifests is None else manifests
     wanted = list(names)
     for name in wanted:

@@ -1,4 +1,4 @@
-"""Which Python runs the nodes of a transport: hopmeter's own, one with packages of the transport's own, or the
+"""Choose the Python that runs the nodes of a transport: hopmeter's own, one with the transport's packages, or the
 system's."""
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python, and the folders that its packages are installed in."""
+    """A Python, and the folders of its packages."""
 
     program: Path
     packages: tuple[Path, ...]
 
     @property
     def command(self) -> list[str]:
-        """How it runs a node."""
+        """Return the command that runs a node."""
         # -P: a file of the user's working folder must not stand in for a module of a library.
         if self.program == Path(sys.executable):
             return [sys.executable, "-P", "-m", "hopmeter.node"]
@@ -41,7 +41,7 @@ class Interpreter:
 
 
 class NoPythonError(Exception):
-    """The Python that a transport needs is not here."""
+    """The Python that a transport needs is missing."""
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(what)
@@ -49,8 +49,8 @@ class NoPythonError(Exception):
 
 
 def interpreter(offer: Offer) -> Interpreter | None:
-    """The one for a transport's Python; None where `hopmeter build` has yet to make it. `NoPythonError` where nothing
-    but the user can get it."""
+    """Return the Python of a transport, or None if `hopmeter build` has yet to make it. Raises NoPythonError if only
+    the user can install it."""
     if offer.interpreter == "system":
         return system()
     if offer.environment == "own":
@@ -59,18 +59,18 @@ def interpreter(offer: Offer) -> Interpreter | None:
 
 
 def ours() -> Interpreter:
-    """The Python that runs hopmeter itself."""
+    """Return the Python that runs hopmeter itself."""
     return Interpreter(Path(sys.executable), (Path(sysconfig.get_path("purelib")),))
 
 
 def folder(name: str) -> Path:
-    """Where the environment of a transport or a codec lies that has one."""
+    """Return the folder of a transport's or a codec's environment."""
     tree = paths.checkout()
     return (tree / "build" if tree else paths.cache()) / "environments" / name
 
 
 def own(name: str) -> Interpreter | None:
-    """The Python of such an environment, if it was made."""
+    """Return the Python of such an environment, or None if it does not exist yet."""
     program = folder(name) / "bin/python"
     packages = tuple(sorted(folder(name).glob("lib/python*/site-packages")))
     return Interpreter(program, packages) if os.access(program, os.X_OK) else None
@@ -78,7 +78,8 @@ def own(name: str) -> Interpreter | None:
 
 @functools.cache
 def system() -> Interpreter:
-    """The Python that packages of the system are made for: on the standard path, and no virtual environment."""
+    """Return the system's Python, for which the system's packages are made: on the standard path and not a virtual
+    environment."""
     found = "the system has no python3"
     for place in (os.confstr("CS_PATH") or os.defpath).split(os.pathsep):
         about = _about(Path(place) / "python3")
@@ -95,7 +96,7 @@ def system() -> Interpreter:
 
 
 def _about(program: Path) -> tuple[tuple[int, ...], bool, list[str]] | None:
-    """Its version, whether it is a virtual environment's, and where its packages are; None where it does not run."""
+    """Return version, whether it is a virtual environment, and package folders; None if the program does not run."""
     try:
         asked = [str(program), "-I", "-c", ABOUT]
         said = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=PATIENCE_S).stdout

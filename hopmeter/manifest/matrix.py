@@ -1,4 +1,4 @@
-"""The page that shows what each transport offers in which language: `python -m hopmeter.manifest.matrix` prints it."""
+"""The page that shows what each transport offers in each language: `python -m hopmeter.manifest.matrix` prints it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NONE = "–"
 
 
 def page(manifests: Iterable[Manifest]) -> str:
-    """The whole page, in Markdown."""
+    """Format the whole page in Markdown."""
     ordered = sorted(manifests, key=lambda manifest: manifest.name)
     transports = table(
         ("transport", *LANGUAGES, "broker or daemon", "what it is"), [summary_row(manifest) for manifest in ordered]
@@ -48,13 +48,13 @@ def page(manifests: Iterable[Manifest]) -> str:
 
 
 def summary_row(manifest: Manifest) -> list[str]:
-    """One transport: its languages, its broker and one sentence."""
+    """Format the row of one transport: its languages, its broker and one sentence."""
     languages = ["yes" if language in manifest.offers else NONE for language in LANGUAGES]
     return [f"`{manifest.name}`", *languages, manifest.daemon.title if manifest.daemon else NONE, manifest.summary]
 
 
 def offer_row(manifest: Manifest, offer: Offer) -> list[str]:
-    """One adapter."""
+    """Format the row of one adapter."""
     return [
         f"`{manifest.name}`",
         offer.language,
@@ -68,7 +68,7 @@ def offer_row(manifest: Manifest, offer: Offer) -> list[str]:
 
 
 def installer(offer: Offer) -> str:
-    """Who brings what the adapter needs: the user, or `hopmeter build` from registries and the system's packages."""
+    """Return who installs what the adapter needs: the user, or `hopmeter build`."""
     if offer.user:
         return f"you: set `{offer.user.variable}`"
     packages = [f"{kind}: {', '.join(names)}" for kind, names in (("apt", offer.apt), ("pip", offer.pip)) if names]

@@ -1,4 +1,4 @@
-"""The manifest of a transport, `transport.toml`: what it offers, in each language, and its settings."""
+"""The manifest of a transport, `transport.toml`: what it offers in each language, and its settings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LONGEST_S = 60.0
 
 
 class Setting(Strict):
-    """One setting of a transport: its default, and what else it may be."""
+    """One setting of a transport: its default, and the other allowed values."""
 
     default: Value
     help: str
@@ -49,7 +49,7 @@ class Setting(Strict):
         return self
 
     def check(self, value: Value) -> Value:
-        """The value in the default's type; `ValueError` says what is allowed."""
+        """Convert the value to the default's type. Raises ValueError with the allowed values."""
         value = float(value) if isinstance(self.default, float) and type(value) is int else value
         if type(value) is not type(self.default):
             raise ValueError(f"{value!r} is no {_kind(self.default)}, as the default {self.default!r} is")
@@ -62,7 +62,7 @@ class Setting(Strict):
         return value
 
     def parse(self, word: str) -> Value:
-        """A value as it is typed on the command line; `ValueError` says what is allowed."""
+        """Convert a word of the command line to a value. Raises ValueError with the allowed values."""
         if isinstance(self.default, bool):
             words = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
             if word.lower() not in words:
@@ -92,7 +92,7 @@ class Takes(Strict):
 
 
 class LanguagePart(Strict):
-    """A transport in one language: what its library is, how to get it, and where it differs from the others."""
+    """A transport in one language: its library, how to install it, and where it differs from the other languages."""
 
     waits: Annotated[list[Wait], Field(min_length=1)]
     library: str
@@ -145,7 +145,7 @@ class Tried(Strict):
 
 
 class Offer(BaseModel):
-    """What a transport offers in one language, everything resolved."""
+    """What a transport offers in one language, with every default filled in."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -176,12 +176,12 @@ class Offer(BaseModel):
 
     @property
     def is_heavy(self) -> bool:
-        """Whether another language is to be taken where one will do."""
+        """Return whether another language is preferred if one suffices."""
         return self.takes is not None and self.takes.seconds > LONGEST_S
 
     @property
     def is_installed(self) -> bool:
-        """False only for what the user would have to bring and has not."""
+        """Return False only if the user would have to install something that is missing."""
         return self.user is None or self.user.is_here
 
 
@@ -269,12 +269,12 @@ class Manifest(Strict):
 
     @property
     def folder(self) -> Path:
-        """Where the transport lies."""
+        """Return the transport's folder."""
         return self._folder
 
     @cached_property
     def offers(self) -> dict[str, Offer]:
-        """What it offers by language, in the order of `LANGUAGES`."""
+        """Return the offers by language, in the order of `LANGUAGES`."""
         return {word: self._offer(word) for word in LANGUAGES if word in self.languages}
 
     def _offer(self, language: Language) -> Offer:
@@ -287,7 +287,7 @@ class Manifest(Strict):
         return Offer(transport=self.name, language=language, **own, **plain)
 
     def resolve_settings(self, given: dict[str, Value]) -> dict[str, Value]:
-        """Every setting, with what is given in place of the default."""
+        """Return every setting, with the given values instead of the defaults."""
         return {name: given.get(name, setting.default) for name, setting in self.settings.items()}
 
 

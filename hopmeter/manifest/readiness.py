@@ -1,4 +1,4 @@
-"""Whether a transport's node runs here in a language. The node itself is asked; its answer is kept until it changes."""
+"""Find out whether a transport's node runs here, by asking the node; the answer is cached until it changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ NO_CODEC = "none"
 
 @dataclass(frozen=True)
 class Readiness:
-    """What stands between a person and a measurement with this transport in this language; nothing, if it is ready."""
+    """Whether you can measure this transport in this language, and if not, what is missing and which command
+    installs it."""
 
     transport: str
     language: str
@@ -45,7 +46,7 @@ class Readiness:
     """What the node says of itself: compiler, flags, instrument."""
 
     def as_json(self) -> dict[str, Any]:
-        """A line of `hopmeter transports --json`."""
+        """Return a line of `hopmeter transports --json`."""
         return {
             "transport": self.transport,
             "language": self.language or None,
@@ -57,7 +58,7 @@ class Readiness:
 
 
 def readiness_of_all(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Readiness]:
-    """Every language of these transports; nodes are asked at the same time."""
+    """Return the readiness of these transports in every language; nodes are asked in parallel."""
     pairs = [(manifest, language) for manifest in manifests for language in manifest.offers]
     with ThreadPoolExecutor(max_workers=max(2, os.cpu_count() or 2)) as pool:
         answers = pool.map(lambda pair: readiness(*pair), pairs)
@@ -65,7 +66,7 @@ def readiness_of_all(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Rea
 
 
 def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readiness:
-    """One transport in one language; with a codec, on the Python that has the codec's framework too."""
+    """Return the readiness of one transport in one language; with a codec, on the Python that has its framework too."""
     user = manifest.offers[language].user
     if user is not None and not user.is_here:
         return Readiness(manifest.name, language, ready=False, missing=NOT_INSTALLED, get=user.remedy)
@@ -100,8 +101,8 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
 
 
 def node_command(manifest: Manifest, language: str, codec: str = NO_CODEC) -> list[str] | None:
-    """How the node is started, without its arguments; None where it is not built. `NoPythonError` where the system
-    lacks the Python that it runs on."""
+    """Return the command that starts a node, without arguments, or None if it is not built. Raises NoPythonError if
+    the system lacks the Python that it runs on."""
     if language == "python":
         offer = manifest.offers[language]
         found = _interpreter(offer, codec)
@@ -111,7 +112,7 @@ def node_command(manifest: Manifest, language: str, codec: str = NO_CODEC) -> li
 
 
 def _preloading(offer: Offer) -> list[str]:
-    """What begins the command of a node that has a library loaded before all else; nothing until that is built."""
+    """Return the start of the command of a node that needs a library preloaded; empty until that library is built."""
     preloads = [folder / offer.preload for folder in paths.node_folders()] if offer.preload else []
     return next((["/usr/bin/env", f"LD_PRELOAD={path}"] for path in preloads if path.is_file()), [])
 
@@ -125,7 +126,8 @@ def _interpreter(offer: Offer, codec: str) -> Interpreter | None:
 
 
 def _frameworkless(offer: Offer, codec: str) -> tuple[str, str]:
-    """What is missing where no Python has both, and what gets it: one command for all transports on hopmeter's own."""
+    """Return what is missing if no Python has both, and the command that installs it: one for all transports on
+    hopmeter's own Python."""
     from hopmeter.manifest import codec_interpreter
 
     if codec_interpreter.joint_environment(codec, offer) is None:
@@ -135,7 +137,7 @@ def _frameworkless(offer: Offer, codec: str) -> tuple[str, str]:
 
 
 def environment() -> dict[str, str]:
-    """What nodes are started with: they find this very package, and no library starts threads of its own to compute."""
+    """Return the environment of nodes: they find this package, and libraries start no compute threads."""
     tree = paths.checkout()
     folders = [str(tree)] if tree else []
     if os.environ.get("PYTHONPATH"):
@@ -151,7 +153,7 @@ def _unready(manifest: Manifest, language: str, missing: str, get: str = "") -> 
 
 
 class UndescribedError(Exception):
-    """A node that did not say what it is; the text says why."""
+    """A node that did not describe itself; the text says why."""
 
 
 def _ask(command: Sequence[str]) -> dict[str, Any]:
@@ -180,7 +182,7 @@ def _ask(command: Sequence[str]) -> dict[str, Any]:
 
 
 def _depends_on(manifest: Manifest, language: str, command: Sequence[str], codec: str) -> list[Path]:
-    """What an answer depends on; a Python adapter also on what is installed beside it."""
+    """Return the files that an answer depends on; a Python adapter also depends on the packages of its environment."""
     if language != "python":
         return [Path(command[0])]
     here = manifest.folder / "python"
@@ -196,7 +198,7 @@ def _mark(files: Iterable[Path]) -> list[list[str | int]]:
 
 
 def _user_library(user: Owned | None) -> list[list[str | int]]:
-    """Where only the user has the library: another place has another one."""
+    """Return where the user's library is, because another place may have another one."""
     return [[user.variable, os.environ.get(user.variable, "")]] if user else []
 
 

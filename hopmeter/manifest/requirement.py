@@ -1,5 +1,5 @@
-"""Packages that are not for every processor, or only for an extra: requirements with a marker such as
-`; platform_machine == 'x86_64'`."""
+"""Requirements with a marker: packages for some processors only, such as `; platform_machine == 'x86_64'`, or for an
+extra."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from packaging.requirements import Requirement
 
 
 def here(requirement: str, extra: str = "") -> str:
-    """The requirement without its marker; empty where that wants another processor, or another extra.
+    """Return the requirement without its marker; empty if it is for another processor or another extra.
 
-    Raises ValueError where the marker is none.
+    Raises ValueError if the marker is malformed.
     """
     text, _, marker = requirement.partition(";")
     fits = not marker or Marker(marker).evaluate({"extra": extra, "platform_machine": platform.machine()})
@@ -20,5 +20,5 @@ def here(requirement: str, extra: str = "") -> str:
 
 
 def name(requirement: str) -> str:
-    """The name of the package alone."""
+    """Return the package's name."""
     return Requirement(requirement).name

@@ -1,4 +1,4 @@
-"""How tables of a manifest are read."""
+"""The base of all tables of a manifest."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Strict(BaseModel):
-    """Unknown keys are errors, and nothing changes once it is read."""
+    """A model that rejects unknown keys and is immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)

@@ -1,4 +1,4 @@
-"""What no registry has: only a user can bring it, and says by a variable of the environment where it is."""
+"""Libraries that no registry has: the user installs them, and an environment variable says where."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ class Owned(Strict):
 
     @property
     def is_here(self) -> bool:
-        """Whether the user has it."""
+        """Return whether the user has installed it."""
         return bool(os.environ.get(self.variable))

@@ -1,4 +1,5 @@
-"""A cell: one fully determined configuration, as planned. A row of `cells.parquet` holds what was measured of it."""
+"""A cell: one fully determined configuration, as planned. `cells.parquet` has a row with the measured values of each
+cell."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ HEADER_BYTES = 64
 
 @dataclass(frozen=True)
 class Axes:
-    """What a scenario may give several values of. `language` is source>relay>sink, shortened where all are the same."""
+    """The parameters that a scenario may give several values of. `language` is source>relay>sink, or one word if all
+    are the same."""
 
     transport: str
     language: str
@@ -44,39 +46,40 @@ class Axes:
 
     @property
     def waits(self) -> tuple[str, ...]:
-        """How its receivers wait: one for all, or one for each sink."""
+        """Return how the receivers wait: one word for all, or one for each sink."""
         return waits_of(self.wait)
 
     @property
     def place(self) -> tuple[str, ...]:
-        """Where the object of a codec lives, and how it is shared if it is, for who reads: `("gpu", "cuda-ipc")`."""
+        """Return where the object of a codec is stored, and how it is shared: `("gpu", "cuda-ipc")`."""
         return (self.device,) if self.share == "none" else (self.device, self.share)
 
     @property
     def pacing(self) -> Pace:
-        """The properties of its pace."""
+        """Return the properties of the pace."""
         return PACES[self.pace]
 
     @property
     def is_ring(self) -> bool:
-        """Whether messages come back to their source over the same links, so that it is the last receiver too."""
+        """Return whether messages come back to their source over the same links, so that it is the last receiver
+        too."""
         return self.pattern == "pubsub" and self.pacing.awaits_return
 
     @property
     def sinks_work(self) -> bool:
-        """Whether the cell's work is its sinks': there is neither a relay nor a server to do it."""
+        """Return whether the sinks do the work, because there is neither a relay nor a server."""
         return self.pattern == "pubsub" and not self.relays
 
     @property
     def hops(self) -> int:
-        """Hops from the source to the last receiver; a ring of n relays has n + 1 too."""
+        """Return the number of hops from the source to the last receiver; a ring of n relays has n + 1 too."""
         return self.relays + 1
 
     @property
     def ideal_s(self) -> float | None:
-        """The work that was asked for on the way of a message, and nothing else; None where no time was.
+        """Return the time that a message's requested work takes, or None if no time was requested.
 
-        Servers asked at once work at the same time, so that the slowest counts.
+        Servers that are called at once work in parallel, so the slowest counts.
         """
         many = self.sinks if self.pattern == "scatter" else self.relays + (self.pattern == "rpc")
         if not many:
@@ -89,13 +92,13 @@ class Axes:
 
     @property
     def call_s(self) -> float:
-        """How long a client waits for a reply that does not come, beyond what was asked of those who answer."""
+        """Return how long a client waits for a missing reply, beyond the requested work."""
         return CALL_S + (self.ideal_s or 0.0)
 
 
 @dataclass(frozen=True)
 class Carriage:
-    """How the transport carries the messages: its settings, and what its manifest says of them."""
+    """How the transport carries the messages: its settings, and the properties that its manifest declares."""
 
     payload_bytes: int
     profile: str = ""
@@ -113,13 +116,13 @@ class Carriage:
 
     @property
     def frame_bytes(self) -> int:
-        """What travels: the header and the payload."""
+        """Return the size of a frame, header and payload."""
         return HEADER_BYTES + self.payload_bytes
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How many messages each trial measures, and how long each part of it may take."""
+    """How many messages each trial measures, and how long each phase may take."""
 
     messages: int = 1000
     warmup: int = 0
@@ -137,7 +140,8 @@ class Schedule:
 
 @dataclass(frozen=True)
 class NodeSettings:
-    """How the nodes run. Endpoint i takes the core at i modulo the length of `core_list`; empty means unpinned."""
+    """How the nodes run. Endpoint i runs on the core at i modulo the length of `core_list`; an empty list means
+    unpinned."""
 
     core_list: tuple[int, ...] = ()
     spin_us: float | None = None
@@ -151,7 +155,7 @@ class NodeSettings:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the cell's row is compared with."""
+    """The cells that this cell's row is compared with."""
 
     floor: str | None = None
     """The id of the cell that is this one's floor, measured in the same run."""
@@ -177,21 +181,21 @@ class Cell:
     """Why this cell is not measured; empty where it is."""
 
     def __getitem__(self, name: str) -> Any:
-        """A value by its name alone, as columns are named: `cell["pattern"]`."""
+        """Return a value by its column name: `cell["pattern"]`."""
         for part in (self, self.axes, self.carriage, self.schedule, self.nodes, self.comparison):
             if name not in GROUPS and hasattr(part, name):
                 return getattr(part, name)
         raise KeyError(name)
 
     def get(self, name: str) -> Any:
-        """The same; None where a cell has no such value."""
+        """Return a value by its column name, or None if a cell has no such value."""
         try:
             return self[name]
         except KeyError:
             return None
 
     def with_values(self, **values: Any) -> Cell:
-        """The same cell with other values, by their names alone."""
+        """Return a copy of this cell with other values, by column name."""
         own = {name: values.pop(name) for name in ("id", "dropped") if name in values}
         parts = {name: _part(getattr(self, name), values) for name in GROUPS}
         if values:
@@ -200,7 +204,7 @@ class Cell:
 
     @classmethod
     def of(cls, **values: Any) -> Cell:
-        """A cell of values by their names alone."""
+        """Make a cell from values by column name."""
         own = {name: values.pop(name) for name in ("id", "dropped") if name in values}
         parts = {name: kind(**_pick(kind, values)) for name, kind in GROUPS.items()}
         if values:
@@ -208,7 +212,7 @@ class Cell:
         return cls(**own, **parts)
 
     def flat(self) -> dict[str, Any]:
-        """Every value by its name alone."""
+        """Return every value by its column name."""
         parts = [asdict(getattr(self, name)) for name in GROUPS]
         return (
             {"id": self.id}
@@ -217,12 +221,12 @@ class Cell:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The cell as `run.json` holds it."""
+        """Return the cell as `run.json` stores it."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> Cell:
-        """A cell as `run.json` holds it; the reverse of `as_json`."""
+        """Make a cell from what `run.json` stores; the reverse of `as_json`."""
         parts = {name: kind(**row[name]) for name, kind in GROUPS.items()}
         made = cls(**{**row, **parts})
         return made.with_values(core_list=tuple(made.nodes.core_list))
@@ -242,7 +246,7 @@ DEFAULTS = {each.name: each.default for kind in GROUPS.values() for each in fiel
 
 
 def _pick(kind: type[Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Takes the values of one group out of those of all."""
+    """Remove the values of one group from all values and return them."""
     return {each.name: values.pop(each.name) for each in fields(kind) if each.name in values}
 
 
@@ -252,5 +256,5 @@ def _part(part: Any, values: dict[str, Any]) -> Any:
 
 
 def waits_of(word: str) -> tuple[str, ...]:
-    """The waits that a value of the axis `wait` names."""
+    """Return the waits that a value of the axis `wait` names."""
     return tuple(word.split("+"))

@@ -1,4 +1,4 @@
-"""Every column of a run's tables, from `columns.toml`: its name, its type, what it means, and when it is null."""
+"""Every column of a run's tables, read from `columns.toml`: name, type, meaning, and when it is null."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECTIONS = ("configuration", "trust", "counts", "latencies", "derived", "resourc
 
 @dataclass(frozen=True)
 class Columns:
-    """One column, or several that share a meaning; `names` has spaces between them.
+    """One column, or several that share a meaning; `names` separates them by spaces.
 
     `type` is text, int, float or bool; `[float]` is a list. `meaning` and `null_when` are phrases for docs/metrics.md.
     """
@@ -36,7 +36,8 @@ class Columns:
 
 @dataclass(frozen=True)
 class Latency:
-    """The time between two moments of a message. It has a column for each statistic and each bound, and its count."""
+    """The time between two moments of a message. It has a column for each statistic and each bound, and one for its
+    count."""
 
     name: str
     between: str
@@ -45,7 +46,7 @@ class Latency:
 
     @property
     def types(self) -> dict[str, str]:
-        """Its columns and their types."""
+        """Return its columns and their types."""
         bounds = [f"{each}_{end}" for each in BOUNDED for end in ("low", "high")]
         statistics = {f"{self.name}_{each}_us": "float" for each in (*STATISTICS, *bounds)}
         return {**statistics, f"{self.name}_count": "int"}
@@ -73,7 +74,7 @@ PLANNED = tuple(name for section in TABLE.values() for each in section if each.p
 
 
 def unit(column: str) -> tuple[str, str]:
-    """A column's name without its unit, and the unit; without one it is empty."""
+    """Split a column's name into the name and the unit, which may be empty."""
     for ending, its_unit in UNITS.items():
         if column.endswith(ending):
             return column.removesuffix(ending), its_unit

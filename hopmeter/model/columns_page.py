@@ -17,23 +17,23 @@ MARKED = re.compile(r"(<!-- columns: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def renewed(page: str) -> str:
-    """The page with its tables as `columns.toml` has them."""
+    """Return the page with its tables as `columns.toml` defines them."""
     return MARKED.sub(lambda found: found[1] + section(found[2]) + found[3], page)
 
 
 def section(name: str) -> str:
-    """The table of one section."""
+    """Format the table of one section."""
     return latencies() if name == "latencies" else columns(TABLE[name])
 
 
 def latencies() -> str:
-    """Every latency."""
+    """Format the table of all latencies."""
     rows = [(f"`{each.name}`", each.between, each.samples, each.applies_to) for each in LATENCY_TABLE]
     return table(("latency", "from → to", "samples", "applies to"), rows)
 
 
 def columns(several: Sequence[Columns]) -> str:
-    """Every column of a section; without a null of its own in any of them there is no place for it."""
+    """Format every column of a section; the null column is left out if no column is ever null."""
     rows = [[" ".join(f"`{name}`" for name in each), each.meaning, each.null_when] for each in several]
     width = 3 if any(each.null_when for each in several) else 2
     return table(("column", "meaning", "null when")[:width], [row[:width] for row in rows])

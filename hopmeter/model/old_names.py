@@ -1,4 +1,4 @@
-"""Names of the release before, for one release: what a scenario, a command line or a stored run still may say."""
+"""The names of the previous release, which scenarios, command lines and stored runs may still use for one release."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Table = dict[str, Any]
 
 
 def with_new_names(table: Table, source: str) -> Table:
-    """A scenario's table with the names of today, its cases too; warns of each old one in `source`."""
+    """Return a scenario's table, cases included, with today's names. Warns about each old name in `source`."""
     return _renewed(table, source)
 
 
 def stored(table: Table) -> Table:
-    """The same of what is stored: nobody has to change it, so it warns of nothing."""
+    """Do the same for a stored run, without warnings, since you cannot change it."""
     return _renewed(table, "")
 
 

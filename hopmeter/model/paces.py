@@ -1,6 +1,6 @@
-"""The ways in which a source paces its messages, each with its properties; the instrument's `PaceKind` has the same.
+"""The ways in which a source paces its messages, and their properties; the instrument's `PaceKind` has the same.
 
-A new pace is a line in `PACES`, a variant of `PaceKind` (instrument/src/spec.rs) and its arm in
+To add a pace, add a line to `PACES`, a variant to `PaceKind` (instrument/src/spec.rs) and its arm in
 instrument/src/pacer.rs.
 """
 
@@ -16,7 +16,7 @@ MOST_UNSCHEDULED_MESSAGES = 2_000_000
 
 @dataclass(frozen=True)
 class Pace:
-    """What else has to know of a pace."""
+    """The properties of a pace."""
 
     meaning: str
     is_scheduled: bool = True
@@ -31,7 +31,7 @@ class Pace:
     """How the report calls it."""
 
     def described(self, name: str, rate: str) -> str:
-        """Its phrase for one rate."""
+        """Describe the pace at one rate, as a phrase."""
         return self.phrase.format(name=name, rate=rate)
 
 

@@ -1,4 +1,4 @@
-"""What one trial left behind, as the launcher hands it to the store and the analysis."""
+"""The result of one trial, as the launcher hands it to the store and the analysis."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class TrialResult:
     """The Parquet file, relative to the run folder; empty where nothing was recorded."""
 
     def as_json(self) -> dict[str, Any]:
-        """One line of `trials.jsonl`."""
+        """Return the trial as a line of `trials.jsonl`."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> TrialResult:
-        """The reverse of `as_json`."""
+        """Make a trial from a line of `trials.jsonl`; the reverse of `as_json`."""
         return cls(**row)

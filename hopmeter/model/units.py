@@ -1,4 +1,5 @@
-"""Amounts as scenarios write them: `30s`, `image:1440x1080`, `copy:1000`, `sleep:30ms/40ms/50ms`, `copy:frame/none`."""
+"""Parse amounts as scenarios write them: `30s`, `image:1440x1080`, `copy:1000`, `sleep:30ms/40ms/50ms`,
+`copy:frame/none`."""
 
 from __future__ import annotations
 
@@ -23,12 +24,12 @@ UNITS_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_0
 
 
 def seconds(text: str) -> float:
-    """A duration; `ValueError` says how one is written."""
+    """Parse a duration into seconds. Raises ValueError with the syntax."""
     return nanoseconds(text) / 1e9
 
 
 def nanoseconds(text: str) -> int:
-    """A duration; `ValueError` says how one is written."""
+    """Parse a duration into nanoseconds. Raises ValueError with the syntax."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s|m)", text)
     if not found:
         raise ValueError(f'"{text}" is no duration; write a number and ns, us, ms, s or m, such as 30s')
@@ -39,14 +40,14 @@ def nanoseconds(text: str) -> int:
 
 
 def span_ns(text: str) -> int:
-    """A duration in which something happens; `ValueError` says how one is written."""
+    """Parse a duration that must be longer than 0. Raises ValueError with the syntax."""
     if not (value_ns := nanoseconds(text)):
         raise ValueError(f'"{text}" is no time at all; write more, such as 30s')
     return value_ns
 
 
 def payload_bytes(text: str) -> int:
-    """What a payload weighs beside the 64-byte header, which alone is the `timing` message."""
+    """Return the size of a payload in bytes, without the 64-byte header; the `timing` message has only the header."""
     if path := payload_file(text):
         return _size(path)
     if size := frame_size(text):
@@ -68,13 +69,13 @@ def payload_bytes(text: str) -> int:
 
 
 def payload_file(text: str) -> Path | None:
-    """The file whose bytes are the payload, by its whole path; None where it is no file's."""
+    """Return the absolute path of the file whose bytes are the payload, or None if the payload is not a file."""
     kind, _, path = text.partition(":")
     return Path(path).expanduser().absolute() if kind == "file" and path else None
 
 
 def frame_size(text: str) -> tuple[int, int] | None:
-    """Width and height of each frame of the image or video file that is the payload; None where it is none's."""
+    """Return width and height of the frames of an image or video file, or None if the payload is neither."""
     source = parse_source(text)
     if source is None:
         return None
@@ -87,7 +88,7 @@ def frame_size(text: str) -> tuple[int, int] | None:
 
 
 def object_of(text: str) -> str:
-    """What a codec's object is made of: an image file's is an image of its size, a video file's are such frames."""
+    """Return what a codec's object is made of: an image of a file's size, or the frames of a video."""
     size = frame_size(text)
     return f"{'image' if text.startswith('image') else 'frames'}:{size[0]}x{size[1]}" if size else text
 
@@ -104,7 +105,7 @@ def _size(path: Path) -> int:
 
 
 def payload(text: str) -> dict[str, str | int]:
-    """What a payload stands for, as the spec file holds it; `ValueError` says how one is written."""
+    """Describe a payload as the spec file does. Raises ValueError with the syntax."""
     payload_bytes(text)
     kind, _, size = text.partition(":")
     if shown := frame_size(text):
@@ -116,14 +117,14 @@ def payload(text: str) -> dict[str, str | int]:
 
 
 def works(text: str) -> list[dict[str, str | int]]:
-    """What is done per message, as the spec file holds it: one for all, or one for each server or sink."""
+    """Describe the work per message as the spec file does: one item for all, or one for each server or sink."""
     kind, _, each = text.partition(":")
     amounts = each.split("/")
     return [_work("none" if amount == "none" and len(amounts) > 1 else text, kind, amount) for amount in amounts]
 
 
 def work(text: str) -> dict[str, str | int]:
-    """What one server does per message, as the spec file holds it."""
+    """Describe the work that one server does per message, as the spec file does."""
     kind, _, amount = text.partition(":")
     return _work(text, kind, amount)
 
@@ -142,7 +143,8 @@ def _work(text: str, kind: str, amount: str) -> dict[str, str | int]:
 
 
 def _copy(amount: str) -> dict[str, str | int]:
-    """BYTES, or `frame` for the payload that came; then how, and into what. Defaults stay out, as nodes know them."""
+    """Parse BYTES or `frame` (the received payload), then the method and the destination. Defaults are left out,
+    since nodes know them."""
     found = re.fullmatch(rf"(\d+|frame)(?::({'|'.join(WAYS)}))?(?::({'|'.join(DESTINATIONS)}))?", amount)
     if not found:
         raise ValueError(
@@ -157,7 +159,7 @@ def _copy(amount: str) -> dict[str, str | int]:
 
 
 def works_ns(text: str, many: int) -> list[int] | None:
-    """How long each of so many is asked to work on a message; None where no time was asked for."""
+    """Return how long each of `many` servers or sinks should work on a message, or None if no time was requested."""
     each = works(text)
     asked = [int(one["ns"]) for one in each if "ns" in one]
     return asked * (many if len(each) == 1 else 1) or None

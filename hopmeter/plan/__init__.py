@@ -1,4 +1,4 @@
-"""From a scenario to cells, and from a cell to what its nodes are told."""
+"""Turn a scenario into cells, and a cell into the spec files of its nodes."""
 
 from hopmeter.model.cell import Cell
 from hopmeter.plan.make import Plan, make

@@ -1,4 +1,4 @@
-"""Which cores a cell takes, by the word the scenario has for it; never one that the launcher itself may not use."""
+"""Choose the cores of a cell from the word in the scenario. A core that the launcher may not use is never chosen."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ SYSTEM = Path("/sys/devices/system")
 
 
 class NoCoresError(Exception):
-    """These cores are not to be had here; the text says why."""
+    """The requested cores are not available here; the text says why."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The cores that may be used, and what the kernel says about how they lie."""
+    """The cores that may be used, and their topology as the kernel reports it."""
 
     allowed: tuple[int, ...]
     siblings: tuple[tuple[int, ...], ...] = ()
@@ -25,7 +25,7 @@ class Machine:
 
     @classmethod
     def here(cls) -> Machine:
-        """This machine."""
+        """Describe this machine."""
         cores = SYSTEM.glob("cpu/cpu[0-9]*/topology/thread_siblings_list")
         return cls(
             tuple(sorted(os.sched_getaffinity(0))),
@@ -34,7 +34,7 @@ class Machine:
         )
 
     def core_list(self, word: str) -> tuple[int, ...]:
-        """The list that participants take in turn; empty is unpinned."""
+        """Return the cores that endpoints take in turn; an empty list means unpinned."""
         if word == "free":
             return ()
         if word == "same":
@@ -51,7 +51,7 @@ class Machine:
         return cores
 
     def _cross(self) -> tuple[int, ...]:
-        """Two physical cores; the last ones, since interrupts prefer the first."""
+        """Return two physical cores: the last ones, because interrupts prefer the first."""
         for first in reversed(self.allowed):
             apart = [core for core in self.allowed if core < first and not self._one_core(core, first)]
             if apart:
@@ -81,7 +81,7 @@ def _groups(paths: list[Path]) -> tuple[tuple[int, ...], ...]:
 
 
 def parse_core_list(text: str) -> tuple[int, ...]:
-    """`0-2,5` as the kernel writes lists of cores."""
+    """Parse a list of cores as the kernel writes it: `0-2,5`."""
     cores: list[int] = []
     for part in text.strip().split(","):
         first, _, last = part.partition("-")

@@ -1,4 +1,4 @@
-"""The product of a scenario's axes: every cell it asks for, possible or not."""
+"""Build the product of a scenario's axes: every requested cell, possible or not."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PATIENCE_S = 30.0
 
 @dataclass(frozen=True)
 class World:
-    """What a plan is made from besides the scenario."""
+    """The facts about this machine and its transports that a plan depends on."""
 
     manifests: Mapping[str, Manifest]
     ready: Mapping[tuple[str, str], Readiness]
@@ -34,7 +34,7 @@ class World:
 
 
 def expand(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:
-    """The cells of one case, without ids; what cannot be because of its cores is dropped already."""
+    """Yield the cells of one case, without ids. A cell whose cores are not available is already dropped."""
     names = [name.removesuffix("_hz") for name in AXES]
     transports = _transports(ask, world)
     for values in itertools.product(*(ask.axes[name] for name in names)):
@@ -79,8 +79,8 @@ def _languages(manifest: Manifest, asked: list[str], axes: Mapping[str, Any], wo
 
 
 def _preferred_language(manifest: Manifest, axes: Mapping[str, Any], ready: Mapping[tuple[str, str], Readiness]) -> str:
-    """The language that adds least of its own: what offers this cell before what does not, what is ready before what
-    is not, compiled before interpreted."""
+    """Return the language with the least overhead: one that offers this cell before others, one that is ready before
+    others, compiled before interpreted."""
 
     def effort(language: str) -> tuple[bool, bool, bool]:
         state, offer = ready.get((manifest.name, language)), manifest.offers[language]
@@ -161,12 +161,12 @@ def _cell(
 
 
 def _worked_s(cell: Cell) -> float:
-    """What the work alone takes of an unpaced trial that ends by its messages."""
+    """Return how long the work alone takes in an unpaced trial that ends by its message count."""
     return 0.0 if cell.axes.rate_hz else (cell.schedule.messages + cell.schedule.warmup) * (cell.axes.ideal_s or 0.0)
 
 
 def _manner(scenario: Scenario) -> dict[str, Any]:
-    """What holds for all cells of a scenario."""
+    """Return the values that all cells of a scenario share."""
     return {
         "reply": scenario.reply,
         "checksum": scenario.checksum,
@@ -181,7 +181,7 @@ def _manner(scenario: Scenario) -> dict[str, Any]:
 
 
 def length(ask: Ask, axes: Mapping[str, Any]) -> dict[str, Any]:
-    """How many messages, and how long they may take at most."""
+    """Return how many messages a trial has, and how long they may take at most."""
     rate = axes["rate"] if PACES[axes["pace"]].is_scheduled else None
     span = units.seconds(ask.duration) if ask.duration else None
     if ask.messages is not None:
@@ -217,12 +217,12 @@ def _profile(manifest: Manifest, given: dict[str, Any]) -> str:
 
 
 def word_of(value: Any) -> str:
-    """A setting's value as it is typed."""
+    """Format a setting's value as it is typed."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def language_parts(language: str, relays: int) -> tuple[str, str, str]:
-    """Source, relays and sink; relays speak the source's language where only two are named."""
+    """Split a language into source, relays and sink; relays use the source's language if only two are named."""
     parts = language.split(">")
     if len(parts) == 1:
         return parts[0], parts[0], parts[0]
@@ -230,7 +230,7 @@ def language_parts(language: str, relays: int) -> tuple[str, str, str]:
 
 
 def join_languages(parts: tuple[str, str, str]) -> str:
-    """One word where all are the same."""
+    """Join three languages into one word if all are the same."""
     if len(set(parts)) == 1:
         return parts[0]
     return ">".join(parts) if parts[1] != parts[0] else f"{parts[0]}>{parts[2]}"

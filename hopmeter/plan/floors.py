@@ -1,4 +1,4 @@
-"""Floors: the cheapest way this machine has to do the same hop, measured in the same run."""
+"""Floors: the cheapest way to do the same hop on this machine, measured in the same run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SAME = (*AXES, "reply", "fifo", "mlock", "no_idle_states", "messages", "warmup",
 
 
 def with_floors(cells: list[Cell], world: World) -> list[Cell]:
-    """The cells, and unranked floors for those whose floor was not among them."""
+    """Return the cells, and unranked floor cells for those whose floor is not among them."""
     floors = {_key(cell): cell for cell in cells if _is_floor(cell) and not cell.dropped}
     added: dict[tuple[Any, ...], Cell] = {}
     reasons: dict[tuple[Any, ...], str] = {}
@@ -37,7 +37,7 @@ def with_floors(cells: list[Cell], world: World) -> list[Cell]:
 
 
 def without_floors(cells: list[Cell]) -> list[Cell]:
-    """The first cells of searches: rates are compared there, and not latencies."""
+    """Return the first cells of searches without floors, because a search compares rates, not latencies."""
     numbered = _number_cells(cells)
     return [cell.with_values(search=cell.id, floor_reason=NO_FLOORS) for cell in numbered]
 

@@ -1,4 +1,4 @@
-"""The plan of a run: its cells with what is dropped and why, and its seed."""
+"""The plan of a run: its cells, which of them are dropped and why, and its seed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hopmeter.scenario import Scenario, asks
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be measured."""
+    """The cells to measure, and the seed of their order."""
 
     name: str
     scenario: Scenario
@@ -24,17 +24,17 @@ class Plan:
 
     @property
     def runnable(self) -> list[Cell]:
-        """The cells that can be."""
+        """Return the cells that are not dropped."""
         return [cell for cell in self.cells if not cell.dropped]
 
     @property
     def seconds(self) -> float:
-        """About how long the schedule takes, without starts and ends."""
+        """Estimate how long the schedule takes, without starting and ending nodes."""
         return sum(cell.schedule.trials * scheduled_s(cell) for cell in self.runnable)
 
 
 def scheduled_s(cell: Cell) -> float:
-    """How long a trial's messages take, as planned."""
+    """Return how long a trial's messages take as planned."""
     if cell.axes.rate_hz is None:
         return min(
             cell.schedule.limit_s,
@@ -44,7 +44,8 @@ def scheduled_s(cell: Cell) -> float:
 
 
 def make(name: str, scenario: Scenario, world: World) -> Plan:
-    """Every cell the scenario asks for, floors added, what cannot be dropped with its reason."""
+    """Plan every cell that the scenario requests, with floors; a cell that cannot be measured is dropped with its
+    reason."""
     asked = [cell for ask in asks(scenario) for cell in expand(scenario, ask, world)]
     judged = _drop_impossible(_distinct(asked), world)
     cells = without_floors(judged) if scenario.search else with_floors(judged, world)
@@ -52,7 +53,7 @@ def make(name: str, scenario: Scenario, world: World) -> Plan:
 
 
 def _drop_impossible(cells: list[Cell], world: World) -> list[Cell]:
-    """The cells, dropped where they cannot be; what an object weighs is asked only where all else is well."""
+    """Drop the cells that cannot be measured. Object sizes are computed only for cells that pass every other rule."""
     first = [replace(cell, dropped=why_not(_weightless(cell), world)) for cell in cells]
     return [replace(cell, dropped=why_not(cell, world)) for cell in set_payload_sizes(first, world)]
 
@@ -62,8 +63,8 @@ def _weightless(cell: Cell) -> Cell:
 
 
 def _distinct(cells: list[Cell]) -> list[Cell]:
-    """Cases may overlap, also where the command line replaces what they differ in, and `closed` has no rates to differ
-    in. Of cells that differ only in how much is measured the one with most is kept: nothing tells their rows apart."""
+    """Remove cells that occur twice: cases may overlap, also after the command line has replaced the axis in which
+    they differ. Of cells that differ only in length the longest stays, because nothing distinguishes their rows."""
     kept: dict[str, Cell] = {}
     for cell in cells:
         key = repr(cell.with_values(id="", messages=0, warmup=0, trials=0, limit_s=0.0))

@@ -1,7 +1,7 @@
-"""What objects weigh, asked of the Python that will carry them, and kept until it changes.
+"""The encoded sizes of objects, measured in the Python that will carry them and cached until it changes.
 
-Importing a framework takes seconds. What an object weighs depends on the Python, on the packages of its codec and on
-hopmeter's own code, so that environments that are alike in these are one, and are asked once.
+Importing a framework takes seconds. The size depends on the Python, on the codec's packages and on hopmeter's code, so
+environments that agree in these share one answer.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Weights = dict[str, tuple[int, str]]
 
 
 class Asked:
-    """One codec on one device, shared or not, of one Python or several that are alike; None for a command that is none
-    of ours."""
+    """One codec on one device, shared or not, in one Python or several equal ones; None for a command that is not
+    ours."""
 
     def __init__(
         self, command: tuple[str, ...], python: Interpreter | None, codec: str, device: str, share: str
@@ -44,7 +44,7 @@ class Asked:
         self.identity = json.dumps([alike, codec, device, share, _gpus() if device != "cpu" else ()])
 
     def answer(self) -> Weights:
-        """What is remembered, and what the node says of the rest."""
+        """Return the cached sizes, and measure the others."""
         known = _cached_sizes(self.identity) if self.lasts else {}
         rest = [payload for payload in self.payloads if payload not in known]
         if not rest:
@@ -58,7 +58,7 @@ class Asked:
 
 
 def weights(asked: Sequence[Asked]) -> Mapping[str, Weights]:
-    """The answers by identity; as many at a time as there are cores."""
+    """Return the sizes by identity; as many processes run at a time as there are cores."""
     one_each: dict[str, Asked] = {}
     for one in asked:
         one_each.setdefault(one.identity, one).payloads.update(one.payloads)
@@ -67,7 +67,7 @@ def weights(asked: Sequence[Asked]) -> Mapping[str, Weights]:
 
 
 def _alike(python: Interpreter, codec: str) -> list[Any]:
-    """What tells one Python from another as far as a codec's objects go."""
+    """Return what distinguishes one Python from another as far as a codec's objects are concerned."""
     from hopmeter.manifest import codec_interpreter  # NumPy, for codecs alone
 
     versions = codec_interpreter.versions(codec, python)
@@ -78,14 +78,14 @@ def _alike(python: Interpreter, codec: str) -> list[Any]:
 
 @functools.cache
 def _code() -> int:
-    """Of what encodes and decodes."""
+    """Return a fingerprint of the code that encodes and decodes."""
     folders = (paths.PACKAGE / "codecs", paths.PACKAGE / "node")
     files = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
     return zlib.crc32(repr([(str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in files]).encode())
 
 
 def _gpus() -> list[str]:
-    """What a GPU that comes or goes changes."""
+    """Return the GPUs, because a GPU that appears or disappears changes the sizes."""
     files = sorted(str(path) for pattern in GPU_FILES for path in Path("/dev").glob(pattern))
     return [*files, *(f"{word}={os.environ.get(word)}" for word in GPU_WORDS)]
 
@@ -114,8 +114,8 @@ def _remember(identity: str, known: Weights) -> None:
 
 
 def _weigh(command: list[str], payloads: Sequence[str]) -> tuple[Weights, bool]:
-    """What the node says, and whether it said it. In a process of its own: a framework that crashes, or starts
-    threads, does so there."""
+    """Measure sizes in a process of its own, because a framework may crash or start threads. Returns the sizes, and
+    whether the process answered."""
     try:
         done = subprocess.run(
             [*command, *payloads],

@@ -1,4 +1,4 @@
-"""Cells with a codec: what their objects weigh, asked of the very Python that will carry them, or why there is none."""
+"""Set the payload size of cells with a codec, or say why there is no object."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Key = tuple[str, str, str, str]
 
 
 def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
-    """Why a cell's codec, device and payload do not go together; `ends` are their languages."""
+    """Return why a cell's codec, device and payload do not go together; `ends` are the languages of its ends."""
     kind = cell.axes.payload.partition(":")[0]
     if cell.axes.codec == "none":
         if kind == "array":
@@ -45,7 +45,7 @@ def _no_place(cell: Cell) -> str:
 
 
 def _no_handle(cell: Cell) -> str:
-    """Why an object's memory cannot be lent."""
+    """Return why an object's memory cannot be shared by a handle."""
     from hopmeter.node.forms import lenders
 
     if cell.axes.device != "gpu":
@@ -59,7 +59,7 @@ def _no_handle(cell: Cell) -> str:
 
 
 def set_payload_sizes(cells: Sequence[Cell], world: World) -> list[Cell]:
-    """The cells, those with a codec with the payload that their object takes, or dropped with why there is none."""
+    """Return the cells; those with a codec get the size of their object, or are dropped with the reason."""
     pairs = sorted({(cell.axes.transport, cell.axes.codec) for cell in cells if _carries(cell)})
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda pair: world.carrier(world.manifests[pair[0]], pair[1]), pairs)

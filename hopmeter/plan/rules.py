@@ -1,4 +1,4 @@
-"""What cannot be, and why. The first rule that speaks drops the cell; what it says is shown, never hidden."""
+"""The rules that drop a cell. The first one that applies gives the reason, which is always shown."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Rule = Callable[[Cell, Manifest, World], str]
 
 
 def why_not(cell: Cell, world: World) -> str:
-    """Why this cell cannot be measured here; empty where it can."""
+    """Return why this cell cannot be measured here; empty if it can."""
     manifest = world.manifests[cell.axes.transport]
     answers = (rule(cell, manifest, world) for rule in RULES)
     return cell.dropped or next((answer for answer in answers if answer), "")
 
 
 def languages(cell: Cell) -> list[str]:
-    """The languages that take part, each once."""
+    """Return the languages of a cell, each once."""
     source, relay, sink = language_parts(cell.axes.language, cell.axes.relays)
     return list(dict.fromkeys([source, relay, sink] if cell.axes.relays else [source, sink]))
 
@@ -73,7 +73,7 @@ def _shape(cell: Cell, *_: object) -> str:
 
 
 def _waits(cell: Cell) -> str:
-    """A wait for each is for sinks alone: how those before them would wait, nobody said."""
+    """Allow a wait for each receiver only if they are sinks of one hop; relays would have none."""
     many = len(cell.axes.waits)
     if many == 1:
         return ""
@@ -113,7 +113,7 @@ def _object(cell: Cell, *_: object) -> str:
 
 
 def _own_encoders(cell: Cell, manifest: Manifest, _: World) -> str:
-    """Encoding an object twice would measure neither way."""
+    """Reject a codec on a transport that encodes by itself: encoding twice would measure neither."""
     own = manifest.offers["python"].objects if "python" in manifest.offers else []
     if cell.axes.codec == "none" or not own or cell.axes.codec in own:
         return ""
@@ -147,7 +147,7 @@ def _length(cell: Cell, *_: object) -> str:
 
 
 def _idle_settings(cell: Cell, manifest: Manifest, _: World) -> str:
-    """A row that names a setting nobody heeds would show no difference, and seem to prove it."""
+    """Reject a setting that has no effect in this cell: its row would seem to prove that it makes no difference."""
     here = {
         "languages": set(languages(cell)),
         "waits": set(cell.axes.waits),
@@ -170,7 +170,7 @@ def _idle_settings(cell: Cell, manifest: Manifest, _: World) -> str:
 
 
 def participants(cell: Cell) -> int:
-    """How many roles a cell has, all pairs together."""
+    """Count the endpoints of a cell, over all pairs."""
     last = 0 if cell.axes.is_ring else cell.axes.sinks
     return cell.axes.pairs * (1 + cell.axes.relays + last)
 
@@ -195,7 +195,7 @@ def _check_build(cell: Cell, _: Manifest, world: World) -> str:
 
 
 def _remedy(cell: Cell, get: str) -> str:
-    """A command is to be run; what only a user can bring has a sentence of its own."""
+    """Phrase a remedy: a command to run, or the sentence for a library that only the user can install."""
     command = get or f"hopmeter build {cell.axes.transport}"
     return f"run `{command}`" if command.startswith("hopmeter ") else command
 

@@ -1,4 +1,4 @@
-"""Which rate a search tries next, from what the rates so far have shown."""
+"""Choose the next rate of a search from the rates tried so far."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ Verdicts = Mapping[float, bool]
 
 @dataclass(frozen=True)
 class Bracket:
-    """The highest rate lies from `holds_hz` on and below `fails_hz`; None where no rate has shown it."""
+    """The highest rate is at least `holds_hz` and below `fails_hz`; None if no rate has shown it."""
 
     holds_hz: float | None
     fails_hz: float | None
 
 
 def bracket(verdicts: Verdicts) -> Bracket:
-    """The careful reading where noise disagrees: what holds above a rate that failed does not count."""
+    """Return the bracket, conservatively: a rate that held above one that failed does not count."""
     fails = min((rate for rate, held in verdicts.items() if not held), default=None)
     holds = [rate for rate, held in verdicts.items() if held and (fails is None or rate < fails)]
     return Bracket(max(holds, default=None), fails)
 
 
 def next_rate(search: Search, verdicts: Verdicts) -> float | None:
-    """None where the search is over."""
+    """Return the next rate to try, or None if the search is over."""
     if not verdicts:
         return search.start
     known = bracket(verdicts)
@@ -46,26 +46,26 @@ def next_rate(search: Search, verdicts: Verdicts) -> float | None:
 
 
 def _between(search: Search, holds_hz: float, fails_hz: float) -> float:
-    """Halfway on a logarithmic scale, or where it is fine enough an end that was tried."""
+    """Return the geometric mean, or an end that was tried if the bracket is fine enough."""
     finest = search.factor ** (0.5**search.refine)
     # Rates are rounded, so a bracket that is as fine as asked may be a little wider.
     return holds_hz if fails_hz / holds_hz < finest * 1.001 else math.sqrt(holds_hz * fails_hz)
 
 
 def _round(rate: float) -> float:
-    """Four digits; a person has to read them."""
+    """Round to four digits, for people to read."""
     return float(f"{rate:.4g}")
 
 
 def further(scenario: Scenario, steps: Sequence[Cell], rate: float) -> Cell:
-    """The next cell of a search: as the first, at another rate."""
+    """Return the next cell of a search: a copy of the first at another rate."""
     first = steps[0]
     at_rate = length(_ask(scenario, first), {"pace": first.axes.pace, "rate": rate})
     return replace(first, id=f"{first.comparison.search}-{len(steps) + 1}", **at_rate)
 
 
 def _ask(scenario: Scenario, cell: Cell) -> Ask:
-    """The case that a cell is of."""
+    """Return the case that a cell belongs to."""
     found = asks(scenario)
     return next((ask for ask in found if _is_of(cell, ask)), found[0])
 

@@ -19,7 +19,7 @@ SPARE_SAMPLES = 4096
 
 @dataclass(frozen=True)
 class Place:
-    """Where and as which trial a cell is executed."""
+    """The folder and the trial in which a cell is executed."""
 
     run: str
     """16 hexadecimal digits that nothing else on this machine has."""
@@ -37,7 +37,7 @@ class Place:
 
 
 def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
-    """Each node's language and what it is told."""
+    """Return the language and the spec of each node."""
     shape = topology(cell)
     links = {
         each: {"name": f"{place.run}_{each.replace('.', '_')}", "receivers": many} for each, many in shape.links.items()
@@ -98,7 +98,7 @@ def _payload(cell: Cell, place: Place) -> dict[str, Any]:
 
 
 def _object(cell: Cell, place: Place) -> dict[str, Any]:
-    """What the ends encode and decode; those between carry bytes, in whatever language."""
+    """Describe the object that the ends encode and decode; relays carry bytes in any language."""
     if cell.axes.codec == "none":
         return {}
     made_of = cell.axes.payload
@@ -109,7 +109,7 @@ def _object(cell: Cell, place: Place) -> dict[str, Any]:
 
 
 def _where_asked(cell: Cell, place: Place) -> dict[str, Any]:
-    """What a node need not know where it is as usual, so that one that was built before goes on working."""
+    """Return the settings that differ from the usual, so that a node built earlier still works."""
     told: dict[str, Any] = {}
     if file := units.payload_file(cell.axes.payload):
         told["payload_file"] = str(file)
@@ -147,13 +147,13 @@ def _participant(cell: Cell, place: Place, one: Participant) -> dict[str, Any]:
 
 
 def _wait(cell: Cell, hosted: Sequence[Participant]) -> str:
-    """How a node's receivers wait; where some are called and some polled, how those wait."""
+    """Return how a node's receivers wait; if some are called and some polled, how the polled ones wait."""
     waits = [_own_wait(cell, one) for one in hosted if one.role == "sink"] or cell.axes.waits
     return next((wait for wait in waits if wait != "callback"), "callback")
 
 
 def _told_wait(cell: Cell, one: Participant) -> dict[str, str]:
-    """What only who shares a node with others that wait differently has to be told."""
+    """Return an endpoint's own wait if it shares a node with endpoints that wait differently."""
     differ = one.role == "sink" and len(cell.axes.waits) > 1 and cell.axes.placement == "thread"
     return {"wait": _own_wait(cell, one)} if differ else {}
 
@@ -163,14 +163,15 @@ def _own_wait(cell: Cell, sink: Participant) -> str:
 
 
 def _work(cell: Cell, one: Participant) -> dict[str, Any]:
-    """Relays and servers work, else sinks; where servers or sinks differ, number i does what stands at i."""
+    """Return an endpoint's work: relays and servers work, otherwise sinks; if they differ, number i gets item i."""
     workers = ("sink",) if cell.axes.sinks_work else ("relay", "server")
     listed = units.works(cell.axes.work if one.role in workers else "none")
     return listed[(one.place - 1) % len(listed)]
 
 
 def capacity(cell: Cell) -> int:
-    """Samples a participant keeps room for: a duplicate of each message, and each reply of a scatter."""
+    """Return the number of samples that an endpoint allocates: one duplicate of each message, and each reply of a
+    scatter."""
     each = cell.axes.sinks if cell.axes.pattern == "scatter" else 1
     return 2 * each * cell.schedule.messages + SPARE_SAMPLES
 

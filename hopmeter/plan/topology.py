@@ -1,4 +1,4 @@
-"""Who talks to whom: a cell's participants and links, and which node hosts whom (see docs/internals.md)."""
+"""The endpoints and links of a cell, and which node hosts which endpoints (see docs/internals.md)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Topology:
     links: dict[str, int]
 
     def nodes(self, placement: str) -> list[tuple[Participant, ...]]:
-        """Who shares a process with whom."""
+        """Return the endpoints that share a process."""
         if placement == "thread":
             return [self.participants]
         return [(participant,) for participant in self.participants]
@@ -43,7 +43,7 @@ class Topology:
 
 
 def topology(cell: Cell) -> Topology:
-    """The topology of a cell, every pair of it."""
+    """Return the topology of a cell with all its pairs."""
     participants: list[Participant] = []
     links: dict[str, int] = {}
     for flow in range(cell.axes.pairs):
@@ -82,7 +82,7 @@ def _link(flow: int, number: int) -> str:
 
 
 def _links(cell: Cell, flow: int) -> dict[str, int]:
-    """Links by id; a call that is carried as duplex takes two."""
+    """Return the links by id; a call carried as duplex takes two links."""
     many = cell.axes.sinks if cell.axes.pattern == "scatter" else cell.axes.relays + 1
     ids = [_link(flow, number) for number in range(many)]
     if cell.axes.pattern != "pubsub":

@@ -1,1 +1,1 @@
-"""Executing a plan: fresh nodes for every trial, and nothing of them left afterwards."""
+"""Execute a plan: start fresh nodes for every trial, and leave nothing behind."""

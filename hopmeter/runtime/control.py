@@ -1,4 +1,4 @@
-"""The launcher's ends of all control channels of a trial: it sleeps until a node speaks or ends, or time is up."""
+"""The launcher's ends of a trial's control channels. It sleeps until a node speaks or ends, or the time is up."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Heard = tuple[Node, dict[str, Any]]
 
 
 class Control:
-    """Talks to the nodes of one trial."""
+    """The conversation with the nodes of one trial."""
 
     def __init__(self, nodes: Sequence[Node], alarm: Alarm, daemon: Daemon | None = None) -> None:
         self.nodes = nodes
@@ -34,16 +34,16 @@ class Control:
             self._selector.register(node.exit_watch, selectors.EVENT_READ, node)
 
     def close(self) -> None:
-        """Stops listening; the nodes are closed by who started them."""
+        """Stop listening; the caller that started the nodes closes them."""
         self._selector.close()
 
     def say(self, message: dict[str, Any]) -> None:
-        """Tells all nodes the same."""
+        """Send one message to all nodes."""
         for node in self.nodes:
             node.say(message)
 
     def expect(self, word: str, patience_s: float, tick: Callable[[], None] | None = None) -> None:
-        """Waits until every node has said `word`; `tick` is called once a second meanwhile."""
+        """Wait until every node has said `word`; call `tick` once a second meanwhile."""
         self.listen(lambda: all(word in node.said for node in self.nodes), patience_s, word, tick=tick)
 
     def listen(
@@ -70,7 +70,7 @@ class Control:
                     heed(node, message)
 
     def wait_for_exits(self, patience_s: float) -> None:
-        """Waits until every node has closed what it opened and ended well."""
+        """Wait until every node has closed its endpoints and exited cleanly."""
         deadline = time.monotonic() + patience_s
         while left := [node for node in self.nodes if not node.has_ended()]:
             patience = deadline - time.monotonic()
@@ -92,7 +92,7 @@ class Control:
         self._forget(node)
 
     def _forget(self, node: Node) -> None:
-        """What has ended or hung up stays readable for ever; the selector must not wake for it again."""
+        """Stop watching a node that ended or hung up: its channel would stay readable forever and wake the selector."""
         for source, over in ((node.control, node.hung_up), (node.exit_watch, node.has_ended())):
             if over and source in self._selector.get_map():
                 self._selector.unregister(source)
@@ -164,7 +164,7 @@ def _log_tail(node: Node) -> str:
 
 
 def _said_by(node: Node | None) -> str:
-    """What a node that goes on has to say, such as that it looks for a router."""
+    """Return what a running node reports, such as that it is looking for a router."""
     return f"; the log of {node.name} ends: {node.tail()}" if node else ""
 
 

@@ -1,4 +1,4 @@
-"""The CPU that each process takes, looked up once a second in /proc; the launcher's own is in it, as the price."""
+"""Sample the CPU of each process from /proc once a second, the launcher's own included, since sampling costs CPU."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class CpuSampler:
-    """Samples all nodes of a trial and its daemon; `sample` from the start on, `write` at the end."""
+    """Samples all nodes of a trial and its daemon: call `sample` from the start on, and `write` at the end."""
 
     def __init__(self, nodes: Sequence[Node], daemon: Daemon | None = None) -> None:
         self._roles = {node.pid: "+".join(dict.fromkeys(node.roles)) for node in nodes} | {os.getpid(): "launcher"}
@@ -29,7 +29,7 @@ class CpuSampler:
         self._rows: list[dict[str, object]] = []
 
     def sample(self) -> None:
-        """Takes one sample of each process; the first is only where the second starts from."""
+        """Take one sample of each process; the first one is the reference for the second."""
         for pid, role in self._roles.items():
             now, ticks = time.monotonic(), _ticks(pid)
             if ticks is None:
@@ -41,7 +41,7 @@ class CpuSampler:
             self._last[pid] = (now, ticks)
 
     def write(self, path: Path) -> None:
-        """Writes what was seen."""
+        """Write the samples to a file."""
         path.parent.mkdir(exist_ok=True)
         pq.write_table(pa.Table.from_pylist(self._rows, SCHEMA), path)
 
@@ -52,7 +52,7 @@ def _ticks(pid: int) -> int | None:
 
 
 def stolen_us() -> float:
-    """What the hypervisor has given to others since boot, all cores together."""
+    """Return the CPU time that the hypervisor gave to others since boot, summed over all cores."""
     try:
         words = Path("/proc/stat").read_text().partition("\n")[0].split()
         return int(words[8]) / TICKS * 1e6

@@ -1,4 +1,4 @@
-"""The one place that starts, proves, watches and stops what some transports need: brokers, masters, daemons."""
+"""Start, prove, watch and stop the brokers, masters and daemons that some transports need."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TAIL_CHARACTERS = 400
 
 @dataclass(frozen=True)
 class BrokerContext:
-    """Where and for whom a daemon runs."""
+    """The folder, settings and log of a daemon."""
 
     run: str
     directory: Path
@@ -46,7 +46,7 @@ class BrokerContext:
 
 
 class Daemon:
-    """While entered, the daemon serves. It dies with the launcher, whatever becomes of that."""
+    """A daemon that serves inside the `with` block. It dies with the launcher, however that ends."""
 
     def __init__(self, told: Told, ground: BrokerContext) -> None:
         self.title = told.title
@@ -133,7 +133,7 @@ class Daemon:
         return False
 
     def check(self) -> None:
-        """Raises `TrialFailedError` where it has ended or is stopped: without it no message travels."""
+        """Raise TrialFailedError if the daemon has ended or is stopped: without it no message arrives."""
         if has_ended(self.pid):
             raise TrialFailedError(
                 f"{self.title} has ended{self._last_log_lines()}", f"read logs/{self._ground.log.name}", crash=True
@@ -152,11 +152,11 @@ class Daemon:
         return self._ground.log.read_text(encoding="utf-8", errors="replace")
 
     def reading(self) -> Reading:
-        """What it has used so far."""
+        """Return the resources that the daemon has used so far."""
         return reading(self.pid)
 
     def version(self) -> str:
-        """What the daemon says of itself, in one line; its title where it says nothing."""
+        """Return the daemon's own version in one line, or its title if it reports none."""
         if not self._told.version:
             return self.title
         command = [self._told.program or self._told.version[0], *self._told.version[1:]]
@@ -164,7 +164,7 @@ class Daemon:
         return next(iter((done.stdout or done.stderr).splitlines()), self.title).strip()
 
     def close(self) -> None:
-        """Ends it and all it has started; asked first, since a daemon has more to give back than its process."""
+        """Ask the daemon to end, so that it can release its resources, then kill it and its children."""
         # Not through Popen, which would reap it: until then its number and its group are its own.
         os.kill(self.pid, signal.SIGTERM)
         os.kill(self.pid, signal.SIGCONT)  # one that is stopped would not hear
@@ -185,7 +185,7 @@ class Daemon:
 
 
 def _group() -> str:
-    """The user's group by name, by which some daemons name what they share; its number where it has no name."""
+    """Return the user's group by name, which some daemons use in the names of shared objects, or by number."""
     try:
         return grp.getgrgid(os.getgid()).gr_name
     except KeyError:

@@ -1,4 +1,4 @@
-"""A whole run: every trial in its turn, what it left into the run folder, and whatever happens, an orderly end."""
+"""Execute a whole run: every trial in turn, its results into the run folder, and an orderly end in any case."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOT_TRIED = "not tried again"
 
 @dataclass
 class Executor:
-    """Works through the turns of a plan."""
+    """Executes the turns of a plan."""
 
     plan: Plan
     world: World
@@ -42,7 +42,7 @@ class Executor:
     """By payload: the frames of image and video files."""
 
     def run(self, done: Sequence[TrialResult] = ()) -> bool:
-        """Executes what is not done yet; False where it was interrupted. What is finished is in the folder."""
+        """Execute the remaining trials. Returns False if interrupted; finished trials are in the folder."""
         finished = {(result.cell, result.trial) for result in done}
         todo = [
             turn for turn in turns(self.plan.runnable, self.plan.seed) if (turn.cell.id, turn.trial) not in finished
@@ -61,7 +61,7 @@ class Executor:
             return True
 
     def _further(self) -> list[Turn]:
-        """The turns of cells that were not planned before."""
+        """Return the turns of cells that were not planned at first."""
         cells = self.further()
         if cells:
             self.plan = replace(self.plan, cells=[*self.plan.cells, *cells])
@@ -113,7 +113,7 @@ class Executor:
         )
 
     def _ready(self, cell: Cell, language: str) -> Readiness:
-        """A Python node that carries a codec's objects may run on another Python than one that carries bytes."""
+        """Return a node's readiness. A Python node that carries a codec's objects may need another Python."""
         if language != "python" or cell.axes.codec == NO_CODEC:
             return self.world.ready[cell.axes.transport, language]
         return readiness(self.world.manifests[cell.axes.transport], language, cell.axes.codec)

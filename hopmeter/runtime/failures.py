@@ -1,10 +1,10 @@
-"""Why a trial did not succeed; other cells go on."""
+"""The reasons why a trial fails; other cells continue."""
 
 from __future__ import annotations
 
 
 class TrialFailedError(Exception):
-    """One trial failed: why, and what to do about it. `crash` outranks what other nodes say in consequence."""
+    """One trial failed: the reason and the remedy. A `crash` outranks the errors that it causes in other nodes."""
 
     def __init__(self, reason: str, remedy: str = "", crash: bool = False) -> None:
         super().__init__(reason)
@@ -14,4 +14,4 @@ class TrialFailedError(Exception):
 
 
 class InterruptedRunError(Exception):
-    """Someone wants the run to end: Ctrl-C, or a signal to terminate."""
+    """The run was interrupted: Ctrl-C, or a signal to terminate."""

@@ -1,4 +1,4 @@
-"""Image and video files that are payloads: decoded before the first trial, gone after the last."""
+"""Decode the image and video files of payloads before the first trial, and remove the frames after the last."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Pictures = dict[str, Decoded]
 
 @contextmanager
 def decode_payloads(plan: Plan) -> Iterator[Pictures]:
-    """The frames that its cells send, while this is entered, in a folder of this run alone.
+    """Decode the frames that the cells send; they exist inside the `with` block, in a folder of this run.
 
-    Raises PictureError where they cannot be, and InterruptedRunError.
+    Raises PictureError if a file cannot be decoded, and InterruptedRunError.
     """
     needed = _frame_counts(plan)
     if not needed:
@@ -38,7 +38,7 @@ def decode_payloads(plan: Plan) -> Iterator[Pictures]:
 
 
 def _frame_counts(plan: Plan) -> dict[str, int | None]:
-    """By payload, how many frames are sent at most before they begin anew; None: nobody knows yet."""
+    """Return, by payload, how many frames are sent before they repeat; None if unknown."""
     needed: dict[str, int | None] = {}
     for cell in plan.runnable:
         if parse_source(cell.axes.payload):
@@ -49,12 +49,12 @@ def _frame_counts(plan: Plan) -> dict[str, int | None]:
 
 
 def facts(pictures: Pictures) -> dict[str, Any]:
-    """What `run.json` says of them, by payload."""
+    """Describe the decoded files for `run.json`, by payload."""
     return {payload: one.facts for payload, one in pictures.items()}
 
 
 def check_unchanged(pictures: Pictures, before: Mapping[str, Any]) -> None:
-    """UsageError where a run that goes on would send other frames than it began with."""
+    """Raise UsageError if a continued run would send other frames than before."""
     for payload, found in facts(pictures).items():
         if found != before.get(payload):
             what = f"{payload} does not show what it showed when this run began"

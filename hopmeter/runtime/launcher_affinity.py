@@ -1,4 +1,4 @@
-"""Keeping the launcher off the cores that are measured, where there are others."""
+"""Keep the launcher off the measured cores, if there are others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 
 @contextlib.contextmanager
 def aside(measured: Iterable[int]) -> Iterator[None]:
-    """While entered, this thread runs elsewhere; processes must be started before, since they inherit this."""
+    """Run this thread on other cores inside the `with` block. Start processes before, because they inherit its
+    affinity."""
     allowed = os.sched_getaffinity(0)
     others = allowed - set(measured)
     if not others:

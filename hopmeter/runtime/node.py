@@ -1,4 +1,4 @@
-"""One node: a process, the launcher's end of its control channel, and its log."""
+"""One node: its process, the launcher's end of its control channel, and its log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORDS = ("bound", "ready", "probed", "quiet", "done", "failed")
 
 @dataclass(frozen=True)
 class Start:
-    """What a node is started with."""
+    """How to start a node."""
 
     name: str
     """How messages call it: `node 1 (zeromq python, sink)`."""
@@ -39,7 +39,7 @@ class Start:
 
 
 class Node:
-    """A node that was started. `close` ends it for certain."""
+    """A started node. `close` always ends it."""
 
     def __init__(self, start: Start) -> None:
         self.name, self.language, self.log = start.name, start.language, start.log
@@ -83,7 +83,7 @@ class Node:
         )
 
     def say(self, message: dict[str, Any]) -> None:
-        """Tells the node something. One that is gone is found out by its exit."""
+        """Send a message to the node. If the node is gone, its exit reveals it."""
         line = json.dumps(message).encode() + b"\n"
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.control.setblocking(True)
@@ -93,7 +93,7 @@ class Node:
                 self.control.setblocking(False)
 
     def hear(self) -> Iterator[dict[str, Any]]:
-        """What it has said since; `TrialFailedError` where that is no message."""
+        """Yield the node's new messages. Raises TrialFailedError if one is malformed."""
         while data := self._receive():
             self._heard += data
             *lines, self._heard = self._heard.split(b"\n")
@@ -132,11 +132,11 @@ class Node:
         )
 
     def has_ended(self) -> bool:
-        """Whether the process is gone; it is not reaped by asking."""
+        """Return whether the process has ended, without reaping it."""
         return has_ended(self.pid)
 
     def ending(self) -> str:
-        """How a process that has ended did so."""
+        """Describe how an ended process ended."""
         seen = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if seen is None:
             return "is still running"
@@ -145,12 +145,12 @@ class Node:
         return f"was killed by {_signal_name(seen.si_status)}"
 
     def exit_code(self) -> int | None:
-        """The code it ended with; None where it was killed or still runs."""
+        """Return the exit code, or None if the process was killed or still runs."""
         seen = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         return seen.si_status if seen is not None and seen.si_code == os.CLD_EXITED else None
 
     def tail(self) -> str:
-        """The end of its log, in one line; empty where it said nothing."""
+        """Return the end of the log in one line; empty if there is none."""
         try:
             lines = [line.strip() for line in self.log.read_text(encoding="utf-8", errors="replace").splitlines()]
         except OSError:
@@ -159,7 +159,7 @@ class Node:
         return last[-TAIL_CHARACTERS:]
 
     def close(self) -> None:
-        """Ends the process and all it has started, reaps it, and forgets it."""
+        """End the process and its children, and reap it."""
         # Not reaped yet, so its number and its group are still its own.
         kill_group(self.pid)
         self._process.wait()

@@ -1,4 +1,5 @@
-"""The order of trials: in rounds, every cell once a round, each round shuffled; so a drift of the machine hits all."""
+"""The order of trials: rounds with one trial of every cell, each round shuffled, so that drift affects all cells
+alike."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from hopmeter.model.cell import Cell
 
 @dataclass(frozen=True)
 class Turn:
-    """One trial in its place."""
+    """One trial and its position."""
 
     cell: Cell
     trial: int
@@ -21,7 +22,7 @@ class Turn:
 
 
 def turns(cells: Sequence[Cell], seed: int) -> list[Turn]:
-    """All trials of these cells; the same seed gives the same order."""
+    """Return all trials of these cells in order; the same seed gives the same order."""
     draw = random.Random(seed)
     shuffled: list[tuple[Cell, int]] = []
     for trial in range(max((cell.schedule.trials for cell in cells), default=0)):

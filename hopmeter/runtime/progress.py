@@ -1,4 +1,4 @@
-"""How far a run is, on stderr. Drawn between trials only: nothing is written while something is measured."""
+"""Show the progress of a run on stderr, between trials only: nothing is written during a measurement."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ START_S = 0.25
 
 
 class RunProgress:
-    """A bar with the time left, from the schedule of what is left and what trials took beyond theirs so far."""
+    """A bar with the remaining time, estimated from the schedule and from the overhead of the trials so far."""
 
     def __init__(self, console: Console, todo: Sequence[Turn]) -> None:
         self._console, self._left = console, list(todo)
@@ -36,7 +36,7 @@ class RunProgress:
         self._task = self._bar.add_task("", total=len(self._left), left="")
 
     def __enter__(self) -> Self:
-        """On a terminal the bar says how long it takes; in a file a line does, once."""
+        """Print the expected duration once if this is not a terminal."""
         if self._left and not self._console.is_terminal:
             trials = f"{len(self._left)} trial{'' if len(self._left) == 1 else 's'}"
             self._console.print(f"{trials}, about {humanize.time(self._left_s())}", highlight=False)
@@ -49,14 +49,14 @@ class RunProgress:
         self._bar.stop()
 
     def begin(self, turn: Turn) -> None:
-        """Before a trial."""
+        """Note that a trial begins."""
         cell = turn.cell
         said = f"{cell.axes.transport} {cell.axes.language}, {cell.axes.payload}"
         self._bar.update(self._task, description=said, left=f"about {humanize.time(self._left_s())} left", refresh=True)
         self._began = time.monotonic()
 
     def end(self, turn: Turn) -> None:
-        """After a trial, whatever became of it."""
+        """Note that a trial ended, successfully or not."""
         took = time.monotonic() - self._began - scheduled_s(turn.cell)
         self._done += 1
         self._overhead_s += (max(0.0, took) - self._overhead_s) / self._done
@@ -64,7 +64,7 @@ class RunProgress:
         self._bar.update(self._task, completed=self._done)
 
     def note(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays."""
         self._console.print(text, style="yellow", highlight=False, markup=False)
 
     def _left_s(self) -> float:

@@ -1,4 +1,4 @@
-"""What `run.json` says of a run besides its figures: what was asked, by which programs, on which machine."""
+"""The metadata in `run.json`: the request, the programs and the machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hopmeter.plan.rules import languages
 
 
 def about(plan: Plan, world: World, command: Sequence[str]) -> dict[str, Any]:
-    """The whole of it; probes this machine for a moment."""
+    """Return all metadata; this probes the machine briefly."""
     nodes = _nodes(plan, world)
     return {
         "scenario_name": plan.name,
@@ -50,7 +50,7 @@ def _build(node: Readiness) -> str:
 
 
 def _machine(no_idle_states: bool) -> dict[str, Any]:
-    """The doctor's view, as far as it can look: a run on a machine it does not understand is still a run."""
+    """Describe the machine as the doctor does. A run continues even if the doctor cannot read this machine."""
     from hopmeter.machine import advice, description, noise
 
     looks: dict[str, Callable[[], Any]] = {

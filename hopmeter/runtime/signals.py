@@ -1,4 +1,4 @@
-"""Ctrl-C and requests to terminate, heard at places where nothing is left half done."""
+"""Handle Ctrl-C and SIGTERM at points where nothing is half done."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Alarm:
-    """While entered, the first signal only rings; a second Ctrl-C interrupts at once, as it would without this."""
+    """Inside the `with` block the first signal is only recorded; a second Ctrl-C interrupts immediately."""
 
     def __init__(self) -> None:
         self.rung = False
@@ -38,7 +38,7 @@ class Alarm:
         self._bell.close()
 
     def check(self) -> None:
-        """Raises `InterruptedRunError` once it has rung."""
+        """Raise InterruptedRunError if a signal was recorded."""
         if self.rung:
             raise InterruptedRunError
 

@@ -1,4 +1,4 @@
-"""Whether processes of a trial were stopped (SIGSTOP), and for how long: the kernel reports it to the launcher."""
+"""Detect whether a trial's processes were stopped (SIGSTOP), and for how long, as the kernel reports it."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ STOPPED = ("T", "t")
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a process stands still now."""
+    """Return whether a process is stopped now."""
     fields = stat_fields(pid)
     return bool(fields) and fields[0] in STOPPED
 
 
 @dataclass
 class Stop:
-    """One stretch in which a process did not run, on CLOCK_MONOTONIC; it goes on as long as it has no end."""
+    """One period in which a process was stopped, on CLOCK_MONOTONIC; without an end it continues."""
 
     began_ns: int
     ended_ns: int | None = None
 
     def length_ns(self, since_ns: int) -> int:
-        """How much of it lies after a moment."""
+        """Return how much of the period is after a moment."""
         return max(0, (self.ended_ns or time.monotonic_ns()) - max(since_ns, self.began_ns))
 
 
 class StopWatch:
-    """A thread for each process sleeps in the kernel until that process is stopped, goes on or ends."""
+    """One thread per process sleeps in the kernel until that process stops, continues or ends."""
 
     def __init__(self) -> None:
         self._stops: dict[int, list[Stop]] = {}
         self._threads: list[Thread] = []
 
     def watch(self, pids: Iterable[int]) -> None:
-        """Begins to watch children of this process. They start first: forking goes ill with threads."""
+        """Watch children of this process. Start them before, because forking a process with threads is unsafe."""
         self._stops = {pid: [] for pid in pids}
         self._threads = [Thread(target=_watch, args=each, daemon=True) for each in self._stops.items()]
         for thread in self._threads:
             thread.start()
 
     def stopped_s(self, pid: int, since_ns: int) -> float:
-        """How long a process has stood still since a moment."""
+        """Return how long a process was stopped since a moment."""
         return sum(stop.length_ns(since_ns) for stop in self._stops.get(pid, [])) / 1e9
 
     def close(self) -> None:
-        """Waits for the threads, which end with their processes."""
+        """Join the threads, which end with their processes."""
         for thread in self._threads:
             thread.join()
 

@@ -1,4 +1,4 @@
-"""One trial: fresh nodes, the conversation of docs/internals.md, and their certain end."""
+"""Execute one trial: fresh nodes, the conversation in docs/internals.md, and a guaranteed end."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LEAD_NS = 30_000_000
 
 @dataclass(frozen=True)
 class Work:
-    """One trial to do, and what with."""
+    """One trial to execute, with its cell and its nodes."""
 
     cell: Cell
     trial: int
@@ -49,13 +49,13 @@ class Work:
 
     @property
     def name(self) -> str:
-        """How files of this trial are called."""
+        """Return the file name of this trial, without extension."""
         return f"{self.cell.id}-{self.trial}"
 
 
 @dataclass
 class Outcome:
-    """A trial's result, and the raw samples for as long as its folder exists."""
+    """A trial's result, and its raw samples as long as the folder exists."""
 
     result: TrialResult
     raw_files: list[Path]
@@ -63,7 +63,7 @@ class Outcome:
 
 @contextmanager
 def execute_trial(work: Work, ground: ScratchDir, alarm: Alarm) -> Iterator[Outcome]:
-    """Executes a trial; its raw samples exist until this is left. Raises only where the whole run ends."""
+    """Execute a trial; its raw samples exist inside the `with` block. Raises only if the whole run ends."""
     folder, run = ground.trial(), new_run_id()
     outcome = Outcome(TrialResult(work.cell.id, work.trial, good=False, order=work.order), [])
     leftovers = [pattern.replace("{run}", run) for pattern in work.manifest.leftovers]
@@ -114,7 +114,7 @@ def _run(work: Work, ground: ScratchDir, alarm: Alarm, place: Place, leftovers: 
 
 
 def _daemon(work: Work, place: Place) -> Daemon | None:
-    """The transport's daemon, on the core that follows those of the participants."""
+    """Start the transport's daemon, on the core that follows those of the endpoints."""
     told, cell = work.manifest.daemon, work.cell
     if told is None:
         return None
@@ -184,7 +184,7 @@ def _prove(cell: Cell, control: Control) -> None:
 
 
 def _measure(work: Work, control: Control, daemon: Daemon | None) -> None:
-    """Waits for the end of the schedule. Nothing is sent meanwhile, and nothing looked at but who has ended."""
+    """Wait for the end of the schedule. Nothing is sent meanwhile; only exits are watched."""
     cell = work.cell
     calls = (
         0.0
@@ -208,13 +208,13 @@ def _measure(work: Work, control: Control, daemon: Daemon | None) -> None:
 
 
 def _daemon_row(daemon: Daemon, used: dict[str, int]) -> dict[str, Any]:
-    """The daemon's row: what it used from `go` until all were done counts into the cell like a node's."""
+    """Return the daemon's resources from `go` until all nodes were done; they count like a node's."""
     facts = {"daemon": daemon.title}
     return {"participants": [], "resources": used, "facts": facts, "version": daemon.version(), "pid": daemon.pid}
 
 
 def _note_stops(result: TrialResult, stops: StopWatch) -> None:
-    """Writes into the row of a process how long it was stopped while it measured, if it was."""
+    """Write into a process's row how long it was stopped during the measurement."""
     for node in result.nodes:
         if stopped_s := stops.stopped_s(node.get("pid") or 0, result.start_ns):
             node["stopped_s"] = stopped_s

@@ -1,4 +1,4 @@
-"""What a run leaves behind: raw samples as Parquet, the run folder, and many runs as one table."""
+"""Store the results: raw samples as Parquet, the run folder, and many runs as one table."""
 
 from hopmeter.store.run_folder import RunFolder
 

@@ -1,4 +1,4 @@
-"""Writing so that a file is either whole or not there, and errors that say what to do about the disk."""
+"""Write files completely or not at all, and explain disk errors."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class StoreError(HopmeterError):
-    """Something could not be kept, or what was kept cannot be read."""
+    """A file cannot be written, or a stored file cannot be read."""
 
 
 class DiskFullError(StoreError):
-    """Nothing more can be kept; what was finished stays."""
+    """The disk is full; earlier results stay."""
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turns what the operating system says while `path` is written into an error with a remedy."""
+    """Convert an operating-system error while `path` is written into an error with a remedy."""
     try:
         yield
     except OSError as cause:
@@ -41,10 +41,10 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Gives a temporary name beside `path` that takes its place when everything was written.
+    """Yield a temporary name that replaces `path` at the end.
 
-    Two programs may write the same file at once: each has a name of its own, and the last to end has the file.
-    A link stays one: what it points to is replaced. A pipe or a device is written into, for nothing could replace it.
+    Two programs may write the same file at once: each uses its own temporary name, and the last one wins. If `path` is
+    a link, its target is replaced. A pipe or a device is written directly.
     """
     if path.exists() and not path.is_file():
         with writing(path):
@@ -62,19 +62,20 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def _flush(path: Path) -> None:
-    """Full disks of network file systems say so only here; a rename must not be kept before its content."""
+    """Flush a file to disk. Network file systems report a full disk only here, and a rename must not reach the disk
+    before the content."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Writes JSON for people to read, whole or not at all."""
+    """Write indented JSON completely or not at all."""
     with replacing(path) as temporary:
         temporary.write_bytes(_utf8(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
 def append_line(path: Path, value: Any) -> None:
-    """Adds one JSON line, on disk when this returns; a line that did not fit is taken back."""
+    """Append one JSON line and flush it to disk; a line that does not fit is removed again."""
     line = _utf8(json.dumps(value, ensure_ascii=False))
     with writing(path), path.open("ab", buffering=0) as file:
         before = file.tell()
@@ -89,12 +90,12 @@ def append_line(path: Path, value: Any) -> None:
 
 
 def _utf8(line: str) -> bytes:
-    """A line of JSON. Bytes of a path that are no UTF-8 stand in it as escapes, which JSON knows."""
+    """Encode a line of JSON. Bytes of a path that are not UTF-8 become JSON escapes."""
     return line.encode(errors="backslashreplace") + b"\n"
 
 
 def _take_back(descriptor: int, length: int) -> None:
-    """Best effort: a reader skips a torn last line anyway."""
+    """Truncate a file, as best effort: readers skip a torn last line anyway."""
     try:
         os.ftruncate(descriptor, length)
     except OSError:

@@ -1,6 +1,6 @@
-"""The format of a run folder, and how runs of older formats are read: they come out as if they had today's.
+"""The format of a run folder, and the conversion of older formats to it.
 
-Format 1 had the values of a cell side by side, and some columns and values under other names.
+Format 1 stored the values of a cell side by side, and some columns and values under other names.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OLD_KEYS = {"asking": "dispatch", "awake": "no_idle_states", "busy_s": "retry_s"
 
 
 def with_current_format(about: dict[str, Any]) -> dict[str, Any]:
-    """What `run.json` holds, in today's format. Raises UsageError where the run is of a later one."""
+    """Convert what `run.json` holds to today's format. Raises UsageError if a later hopmeter wrote it."""
     stored = about.get("format", 1)
     if stored == FORMAT:
         return about
@@ -37,12 +37,12 @@ def with_current_format(about: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cell(row: dict[str, Any]) -> dict[str, Any]:
-    """A cell of format 1 as it is written today."""
+    """Convert a cell of format 1."""
     return Cell.of(**_renamed(row, OLD_KEYS)).as_json()
 
 
 def with_current_columns(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of `cells.parquet` under today's names."""
+    """Convert a row of `cells.parquet` to today's names."""
     return _renamed(row, RENAMED["cells"])
 
 

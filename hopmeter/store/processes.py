@@ -1,4 +1,4 @@
-"""The rows of `processes.parquet`: what each process of a trial used; docs/metrics.md says what each column means."""
+"""The rows of `processes.parquet`: the resources of each process of a trial; docs/metrics.md describes each column."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ SENDERS = ("source", "client")
 
 
 def rows(trial: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A row for each process of a trial that said what it used, in the order of the nodes; a daemon is the last."""
+    """Yield a row for each process of a trial that reported its resources, in the order of the nodes; a daemon comes
+    last."""
     nodes: list[Node] = trial["nodes"]
     names, messages = _names(nodes), _messages(nodes)
     for number, node in enumerate(nodes):
@@ -26,7 +27,7 @@ def _who(node: Node) -> dict[str, Any]:
 
 
 def _used(node: Node, used: Mapping[str, Any]) -> dict[str, Any]:
-    """Each reading that the node gave, None where it gave none."""
+    """Return each reading that the node reported, None where it reported none."""
     shared, interval = used.get("shared_mappings"), used.get("interval_ns")
     counts = ("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults")
     return {
@@ -45,7 +46,7 @@ def _mb(size: int | None) -> float | None:
 
 
 def _messages(nodes: list[Node]) -> int:
-    """What the sources offered in all; a message of a scatter, which asks several servers with it, counts once."""
+    """Count the messages that the sources offered; a scatter message counts once, although it calls several servers."""
     each = [one for node in nodes for one in node.get("participants", [])]
     many = Counter(one["role"] for one in each)
     offered = sum(one.get("sent", 0) + one.get("abandoned", 0) for one in each if one["role"] in SENDERS)
@@ -53,7 +54,8 @@ def _messages(nodes: list[Node]) -> int:
 
 
 def _names(nodes: list[Node]) -> list[str]:
-    """`source`, `relay 2`, `source, 20 relays and sink`, `nats-server`: numbered where there are several of a role."""
+    """Name the processes: `source`, `relay 2`, `source, 20 relays and sink`, `nats-server`; numbered if a role
+    occurs several times."""
     many = Counter(each["role"] for node in nodes for each in node.get("participants", []))
     seen: Counter[str] = Counter()
     return [_name(node, many, seen) for node in nodes]

@@ -1,4 +1,4 @@
-"""Any number of runs as one table, in DuckDB."""
+"""Query any number of runs as one table, with DuckDB."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ SAMPLE = r"([^/]+)-(\d+)\.parquet$"
 
 
 def connect(runs: Iterable[Path]) -> duckdb.DuckDBPyConnection:
-    """A database in memory with the views `cells`, `trials`, `processes` and `samples`, each with the column `run`;
-    `cpu` too, where it was sampled.
+    """Open a database in memory with the views `cells`, `trials`, `processes` and `samples`, each with the column
+    `run`, and `cpu` if it was sampled.
 
-    `samples` and `cpu` have also `cell` and `trial`. Columns that an older run lacks are null. A damaged file of a
-    trial is left out with a warning. Raises UsageError where there is no run, or one has no tables, and StoreError
-    where a table is damaged.
+    `samples` and `cpu` also have `cell` and `trial`. Columns that an older run lacks are null. A damaged file of a
+    trial is left out with a warning. Raises UsageError if there is no run or a run has no tables, StoreError if a table
+    is damaged.
     """
     folders = [run.resolve() for run in runs]
     if not folders:
@@ -58,7 +58,7 @@ def _files(folder: Path, view: str, pattern: str) -> list[Path]:
 
 
 def _is_whole(path: Path, view: str) -> bool:
-    """Whether its end, which says what the file holds, can be read."""
+    """Return whether the end of a Parquet file, which describes its content, can be read."""
     try:
         pq.read_metadata(path)
     except (OSError, pa.ArrowException) as cause:

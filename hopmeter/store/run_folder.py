@@ -1,4 +1,4 @@
-"""The run folder: what one execution of a scenario leaves behind, whole after every trial."""
+"""The run folder: everything that one execution of a scenario produces, complete after every trial."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BY_HAND = "by-hand.json"
 
 
 class RunFolder:
-    """A run on disk. While it goes on it lies in `.NAME.partial`; `finish` gives it its name."""
+    """A run on disk. Until `finish` renames it, its folder is `.NAME.partial`."""
 
     def __init__(self, path: Path, about: dict[str, Any], trials: dict[tuple[str, int], TrialResult]) -> None:
         self.path = path
@@ -42,9 +42,9 @@ class RunFolder:
 
     @classmethod
     def create(cls, results: Path, name: str, about: dict[str, Any]) -> RunFolder:
-        """Begins a run.
+        """Create a run.
 
-        Raises UsageError where the run exists, finished or not, and StoreError where it cannot be written.
+        Raises UsageError if the run exists, finished or not, and StoreError if it cannot be written.
         """
         _check_name(name, "run")
         about = {"format": FORMAT, **about}
@@ -61,9 +61,9 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
-        """A run to read, finished or not.
+        """Open a run for reading, finished or not.
 
-        Raises UsageError where there is none, and StoreError where it is damaged.
+        Raises UsageError if there is none, and StoreError if it is damaged.
         """
         path = path if path.exists() or not _partial(path).exists() else _partial(path)
         about = _read_about(path)
@@ -75,7 +75,7 @@ class RunFolder:
 
     @classmethod
     def resume(cls, path: Path) -> RunFolder:
-        """A run to go on with: its good trials are kept, the others are yet to be done."""
+        """Open a run to continue it: good trials stay, the others are repeated."""
         run = cls.open(path)
         run._trials = {key: each for key, each in run._trials.items() if each.good}
         _write_lines(run.path / "trials.jsonl", run.trials)
@@ -88,53 +88,53 @@ class RunFolder:
 
     @property
     def is_finished(self) -> bool:
-        """Whether it has its final name."""
+        """Return whether the run has its final name."""
         return not self.path.name.startswith(".")
 
     @property
     def logs(self) -> Path:
-        """Where nodes' logs go."""
+        """Return the folder of the nodes' logs."""
         return self.path / "logs"
 
     @property
     def cells(self) -> list[Cell]:
-        """The cells as planned, dropped ones too. Raises StoreError where they are none of this hopmeter's."""
+        """Return the cells as planned, dropped ones too. Raises StoreError if this hopmeter cannot read them."""
         try:
             return [Cell.from_json(row) for row in self.about.get("cells", [])]
         except (KeyError, TypeError) as cause:
             raise self.odd(cause) from cause
 
     def odd(self, cause: object) -> StoreError:
-        """What to raise where `run.json` says something else than a run's does."""
+        """Return the error for a `run.json` with unexpected content."""
         return _odd(self.path, cause)
 
     @property
     def trials(self) -> list[TrialResult]:
-        """All trials so far, in the order in which they were done."""
+        """Return all trials so far, in the order of their execution."""
         return list(self._trials.values())
 
     def trials_of(self, cell: str) -> list[TrialResult]:
-        """The trials of one cell, by number."""
+        """Return the trials of one cell, by number."""
         return sorted((each for each in self.trials if each.cell == cell), key=lambda each: each.trial)
 
     def has(self, cell: str, trial: int) -> bool:
-        """Whether this trial is done."""
+        """Return whether this trial is done."""
         return (cell, trial) in self._trials
 
     def cpu_path(self, cell: str, trial: int) -> Path:
-        """Where the CPU samples of a trial go, if any are taken."""
+        """Return the path of a trial's CPU samples."""
         return self.path / "cpu" / f"{cell}-{trial}.parquet"
 
     def note(self, **facts: Any) -> None:
-        """Adds to `run.json`."""
+        """Add facts to `run.json`."""
         self.about |= facts
         write_json(self.path / "run.json", self.about)
 
     def add_trial(self, result: TrialResult, raw_files: Sequence[Path]) -> TrialResult:
-        """Keeps a trial and its samples; answers it as it was kept.
+        """Store a trial and its samples, and return it as stored.
 
-        A trial whose samples are missing or broken is kept as failed, with that as its reason. Raises DiskFullError
-        or StoreError where it cannot be written; earlier trials are safe then.
+        A trial whose samples are missing or broken is stored as failed, with the reason. Raises DiskFullError or
+        StoreError if it cannot be written; earlier trials are safe then.
         """
         _check_name(result.cell, "cell")
         kept = self._with_samples(result, raw_files)
@@ -144,7 +144,7 @@ class RunFolder:
         return kept
 
     def _with_samples(self, result: TrialResult, raw_files: Sequence[Path]) -> TrialResult:
-        """Of a trial that failed anyway, what samples there are is kept, and what is missing no further reason."""
+        """Store the samples of a trial. For a failed trial, missing samples are no further error."""
         present = raw_files if result.good else [raw for raw in raw_files if raw.exists()]
         if not present:
             return replace(result, samples="")
@@ -161,12 +161,12 @@ class RunFolder:
         return replace(result, samples=name if recorded else "")
 
     def judge(self, trial: TrialResult, figures: dict[str, Any]) -> None:
-        """Takes what the analysis says of a trial, for `trials.parquet`: whether it stands, and its figures."""
+        """Record the analysis's verdict on a trial for `trials.parquet`: whether it is good, and its statistics."""
         verdict = {name: getattr(trial, name) for name in ("good", "reason", "remedy")}
         self._judged[trial.cell, trial.trial] = verdict | figures
 
     def finish(self, cells: Iterable[dict[str, Any]]) -> Path:
-        """Writes the tables and gives the folder its name; answers where it lies. `cells` are rows of `analyse`."""
+        """Write the tables, give the folder its final name and return its path. `cells` are rows of `analyse`."""
         self.write_tables(cells)
         final = _final(self.path)
         if final.exists() and final != self.path:
@@ -179,7 +179,7 @@ class RunFolder:
         return final
 
     def write_tables(self, cells: Iterable[dict[str, Any]]) -> None:
-        """Writes `cells.parquet`, `trials.parquet` and `processes.parquet`, also of a run that is not finished."""
+        """Write `cells.parquet`, `trials.parquet` and `processes.parquet`, also for an unfinished run."""
         _write_table(self.path / "cells.parquet", table(cells, CELLS))
         rows = [_trial_row(each) | self._verdict(each) for each in self.trials]
         _write_table(self.path / "trials.parquet", table(rows, TRIALS))
@@ -251,7 +251,7 @@ def _damage_error(path: Path, cause: object) -> StoreError:
 
 
 def _read_trials(path: Path) -> list[TrialResult]:
-    """From the lines of a run that goes on; from the table of one that is finished."""
+    """Read the trials from the lines of an unfinished run or from the table of a finished one."""
     lines = path / "trials.jsonl"
     if lines.exists():
         return _read_lines(lines)
@@ -270,7 +270,7 @@ def _trial(row: dict[str, Any]) -> TrialResult:
 
 
 def _read_lines(path: Path) -> list[TrialResult]:
-    """A torn last line is a trial that was not finished."""
+    """Read the trials from lines; a torn last line is a trial that did not finish."""
     try:
         lines = read_text(path).split("\n")
         return [TrialResult.from_json(parse(line)) for line in lines[:-1] if line]

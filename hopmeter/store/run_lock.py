@@ -1,4 +1,4 @@
-"""The lock of a run: only one process at a time measures into a run folder."""
+"""The lock of a run folder: only one process at a time measures into it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
 
 @contextmanager
 def lock_run(run: Path) -> Iterator[None]:
-    """Keep other processes out of a run, which may be renamed meanwhile; UsageError if one measures into it."""
+    """Keep other processes out of a run, which may be renamed meanwhile. Raises UsageError if one measures into it."""
     path = _lock_path(run.resolve())
     is_held = _hold(path, run)
     try:
@@ -31,12 +31,12 @@ def lock_run(run: Path) -> Iterator[None]:
 
 
 def _lock_path(run: Path) -> Path:
-    """Beside the folder, which is renamed while it is locked."""
+    """Return the path of the lock, next to the folder, because the folder is renamed while it is locked."""
     return run.with_name(f".{run.name.removeprefix('.').removesuffix('.partial')}.lock")
 
 
 def _hold(path: Path, run: Path) -> bool:
-    """False if nothing can be locked there: the file system is read-only, or has no locks."""
+    """Take the lock. Returns False if the file system is read-only or has no locks."""
     while path.parent.is_dir():
         try:
             handle = owner_lock.hold(path, FLAGS)

@@ -1,4 +1,4 @@
-"""Raw samples as the nodes write them, and the same as Parquet."""
+"""Read raw samples as nodes write them, and store them as Parquet."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Times = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Head:
-    """What the file says about itself."""
+    """The head of a raw file."""
 
     participant: int
     count: int
@@ -48,9 +48,9 @@ class Head:
 
 
 def read_head(path: Path) -> Head:
-    """The head of a raw file, checked.
+    """Read and check the head of a raw file.
 
-    Raises StoreError when the file is missing, unfinished, of another version, or not as long as it says.
+    Raises StoreError if the file is missing, unfinished, of another version, or has the wrong length.
     """
     try:
         size = path.stat().st_size
@@ -83,9 +83,9 @@ def _sample_error(
 
 
 def read_raw(path: Path) -> NDArray[Any]:
-    """The records of a raw file, mapped and not copied, in the order in which they were recorded.
+    """Map the records of a raw file, in the order of recording, without a copy.
 
-    Raises StoreError as `read_head` does, and where a record is of another participant.
+    Raises StoreError as `read_head` does, and if a record belongs to another endpoint.
     """
     head = read_head(path)
     if not head.count:
@@ -97,9 +97,9 @@ def read_raw(path: Path) -> NDArray[Any]:
 
 
 def write_parquet(raw_files: Iterable[Path], path: Path) -> int:
-    """Gathers the raw files of a trial into one Parquet file; answers how many samples it holds.
+    """Combine the raw files of a trial into one Parquet file and return the number of samples.
 
-    Raises StoreError where a raw file is broken or `path` cannot be written; then nothing is left at `path`.
+    Raises StoreError if a raw file is broken or `path` cannot be written; then `path` does not exist.
     """
     records = [read_raw(raw) for raw in raw_files]
     with replacing(path) as temporary, _writer(temporary) as writer:
@@ -131,7 +131,7 @@ def _nullable(times: Times) -> pa.Array:
 
 
 class Samples:
-    """The samples of one trial, read one participant and a few columns at a time."""
+    """The samples of one trial, read for one endpoint and a few columns at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -145,7 +145,7 @@ class Samples:
 
     @cached_property
     def _groups(self) -> dict[int, list[int]]:
-        """Row groups by participant."""
+        """Return the row groups by endpoint."""
         meta, column = self._file.metadata, self._file.schema_arrow.get_field_index("participant")
         groups: dict[int, list[int]] = {}
         for number in range(meta.num_row_groups):

@@ -1,4 +1,4 @@
-"""The Arrow schemas of the tables of a run."""
+"""The Arrow schemas of a run's tables."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ TYPES = {"text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": 
 
 
 def arrow_type(name: str) -> pa.DataType:
-    """The type that `columns.toml` names; `[float]` is a list."""
+    """Return the Arrow type for a type of `columns.toml`; `[float]` is a list."""
     return pa.list_(TYPES[name[1:-1]]) if name.startswith("[") else TYPES[name]
 
 
 def table(rows: Iterable[dict[str, Any]], types: Mapping[str, str]) -> pa.Table:
-    """Rows as a table that always has all columns, whatever is null."""
+    """Convert rows to a table that always has all columns."""
     schema = pa.schema([(name, arrow_type(kind)) for name, kind in types.items()])
     return pa.Table.from_pylist(list(rows), schema)
