@@ -79,7 +79,7 @@ os.environ["FAKE_CUDA"] = "AB"
 cuda_peer.pretend(sys.argv[2])
 import test_cuda_cells as cells
 cells.register()
-objects = cells.opened("lent", sys.argv[3], *cells.SHARED)
+objects = cells.open_objects("lent", sys.argv[3], *cells.SHARED)
 came = objects.decode(memoryview(sys.stdin.buffer.read()))
 print(objects.is_right(came, True), cuda_peer.fake().fake_calls(b"open"), cuda_peer.fake().fake_calls(b"read"))
 """
