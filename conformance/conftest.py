@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import READINESS
+from conformance.cases import READINESS, Case
 from conformance.node_pool import NodePool
 
 KILLS, ENDS = "test_a_killed_", "test_a_process_that_ends_"
@@ -22,9 +22,10 @@ FAILED = pytest.StashKey[bool]()
 def _sharers(item: Any) -> str:
     """Names the tests that share nodes: those of one case. A test that kills nodes shares with none."""
     call = getattr(item, "callspec", None)
-    if call is None or "pool" not in item.fixturenames or item.name.startswith(KILLS):
+    case = call.params.get("case") if call else None  # pytest's own mark if a test has no cases
+    if not isinstance(case, Case) or "pool" not in item.fixturenames or item.name.startswith(KILLS):
         return ""
-    return str(call.params["case"].label)
+    return case.label
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
