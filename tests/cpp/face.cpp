@@ -138,7 +138,7 @@ void kept_bytes_outlive_the_frame() {
   auto message = std::make_unique<std::string>("kept words");
   const auto received =
       Received::split(std::as_bytes(std::span(*message))).with_native(message.get()).with_keep<keep_words>();
-  const HopmeterKept kept = received.raw().keep(received.raw().native);
+  const HopmeterFrameHolder kept = received.raw().keep(received.raw().native);
   message.reset();
   check_equal(std::string(reinterpret_cast<const char*>(kept.data), kept.bytes), "kept words");
   kept.release(kept.handle);

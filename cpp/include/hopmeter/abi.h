@@ -14,19 +14,19 @@
 /// The length of a frame's header.
 #define HOPMETER_HEADER_BYTES 64
 
-/// Where in a header its sent time lies: nanoseconds, CLOCK_MONOTONIC, 64 bits, little-endian.
+/// The offset of the sent time in a header: nanoseconds, CLOCK_MONOTONIC, 64 bits, little-endian.
 #define HOPMETER_SENT_AT 40
 
-/// The length of a label, which carries a header in the text of a typed message.
+/// The length of a label: the part of a header that travels in the text of a typed message.
 #define HOPMETER_LABEL_BYTES 56
 
-/// The adapter did it; a send was accepted.
+/// Success; a send was accepted.
 #define HOPMETER_ACCEPTED 0
 
-/// The transport could not take the frame without waiting.
+/// The transport would have had to wait before it could take the frame.
 #define HOPMETER_BUSY 1
 
-/// It failed, and `Error.put` was called before returning. Also the count that a failed poll answers.
+/// Failure; `Error.put` was called before. A failed poll returns it, too.
 #define HOPMETER_FAILED -1
 
 /// How a receiver waits.
@@ -46,93 +46,93 @@ typedef enum HopmeterPayloadKind {
 /// The settings of the manifest; read with `hopmeter_setting_*`.
 typedef struct HopmeterSettings HopmeterSettings;
 
-/// UTF-8 of a known length, not terminated; what does not decode is replaced.
+/// UTF-8 of a known length, not terminated; invalid sequences are replaced.
 typedef struct HopmeterText {
   const char *data;
   size_t bytes;
 } HopmeterText;
 
-/// Where the one that fails says why. Both texts are copied; an empty remedy is none.
+/// Where a function that fails reports why. Both texts are copied; an empty remedy means none.
 typedef struct HopmeterError {
   void *context;
   void (*put)(void *context, struct HopmeterText what, struct HopmeterText remedy);
 } HopmeterError;
 
-/// Bytes of a whole frame, header first, that live until `release`, which may come from any thread and after the
-/// subscriber is gone. No `release` means that keeping failed.
-typedef struct HopmeterKept {
+/// Holds the bytes of a whole frame, header first, until `release`, which may come from any thread and after the
+/// subscriber is gone. Without a `release`, keeping the frame has failed.
+typedef struct HopmeterFrameHolder {
   void *handle;
   const uint8_t *data;
   size_t bytes;
   void (*release)(void *handle);
-} HopmeterKept;
+} HopmeterFrameHolder;
 
-/// A received frame, lent until the function that it is given to returns.
+/// A received frame, borrowed until the function that it is passed to returns.
 typedef struct HopmeterReceived {
-  /// Of any length: what arrives may be foreign.
+  /// May have any length, because a foreign sender may have written it.
   const uint8_t *header;
   size_t header_bytes;
   const uint8_t *payload;
   size_t payload_bytes;
-  /// The transport's own message, handed back in `forward` of the same adapter; may be null.
+  /// The transport's own message, for `forward` of the same adapter; may be null.
   const void *native;
   /// Keeps the bytes of `native` beyond the call; may be null.
-  struct HopmeterKept (*keep)(const void *native);
-  /// When it arrived, as the adapter's language stamped it, its first act; 0 leaves that to the instrument.
+  struct HopmeterFrameHolder (*keep)(const void *native);
+  /// When it arrived, as the adapter's language stamped it first of all; 0 leaves that to the instrument.
   int64_t arrived_ns;
 } HopmeterReceived;
 
-/// A frame to be filled: 64 bytes of header and the payload, each in a place of its own.
+/// A frame to be filled: 64 bytes of header and the payload, which may be apart in memory.
 typedef struct HopmeterFrameMut {
   uint8_t *header;
   uint8_t *payload;
   size_t payload_bytes;
 } HopmeterFrameMut;
 
-/// Where a text is answered to; it is copied.
+/// Where a function puts a text that it returns; it is copied.
 typedef struct HopmeterTextOut {
   void *context;
   void (*put)(void *context, struct HopmeterText text);
 } HopmeterTextOut;
 
-/// Everything an adapter is told when it is opened. Valid until the transport is closed.
+/// What an adapter gets when it is opened. Valid until the transport is closed.
 typedef struct HopmeterSetup {
-  /// Names this run on this machine; anything created outside `directory` carries it in its name.
+  /// Names this run on this machine; everything that is created outside `directory` has it in its name.
   struct HopmeterText run;
   /// A private folder of this trial with a short path, for socket files.
   struct HopmeterText directory;
   enum HopmeterWait wait;
-  /// Where the transport's daemon listens; empty without one.
+  /// The address of the transport's daemon; empty without one.
   struct HopmeterText daemon;
   enum HopmeterPayloadKind payload;
-  /// The size of an image in pixels; 0 where it is none.
+  /// The size of an image in pixels; 0 if the payload is none.
   uint32_t width;
   uint32_t height;
-  /// The largest frame, header included, that will be sent over any link.
+  /// The size of the largest frame, header included, on any link.
   size_t frame_bytes;
   const struct HopmeterSettings *settings;
 } HopmeterSetup;
 
-/// One hop: one end binds it, the others connect to the address it gave.
+/// One hop. One end binds it, and the others connect to the address of that end.
 typedef struct HopmeterLink {
   /// Unique on this machine, of `[a-z0-9_]` only.
   struct HopmeterText name;
-  /// Where the binding end is; empty while it binds.
+  /// The address of the binding end; empty while it binds.
   struct HopmeterText address;
   /// How many receivers connect before the first message.
   uint32_t receivers;
 } HopmeterLink;
 
-/// Writes one frame, all but the time it is sent. Called once per send, on the caller's thread, as late as possible.
+/// Writes one frame, except for its sent time. Called once per send, on the caller's thread, as late as possible.
 typedef struct HopmeterFill {
   void *context;
   void (*call)(void *context, struct HopmeterFrameMut frame);
-  /// Where the adapter's language puts the sent time after `call`, its last act before the transport; also at `SENT_AT`
-  /// of the header. Null where the frame carries its time already.
+  /// Where the adapter's language puts the sent time after `call`, last of all before the transport; it also puts it at
+  /// `SENT_AT` of the header. Null if the frame has its sent time already.
   int64_t *sent_ns;
 } HopmeterFill;
 
-/// A payload in the caller's memory. Whoever it is passed to owes exactly one `release`, from any thread.
+/// A payload in the caller's memory. Its receiver calls `release` exactly once, from any thread.
 typedef struct HopmeterShared {
   void *context;
   const uint8_t *data;
@@ -143,16 +143,16 @@ typedef struct HopmeterShared {
 /// The sending end of a pubsub link. Used from one thread at a time, which may change between calls.
 typedef struct HopmeterPublisherCalls {
   void (*close)(void *object);
-  /// Where receivers find this end. May be null: the link's name is enough.
+  /// Where receivers find this end. May be null if the link's name is enough.
   void (*address)(void *object, const struct HopmeterTextOut *out);
-  /// Sends one frame of 64 + `payload_bytes` that `fill` writes. Does not wait unless the manifest says so.
+  /// Sends one frame of 64 + `payload_bytes`, which `fill` writes. Does not wait unless the manifest says so.
   int32_t (*send)(void *object, size_t payload_bytes, struct HopmeterFill fill, const struct HopmeterError *error);
-  /// Sends a payload from memory the caller owns. May be null.
+  /// Sends a payload from the caller's memory. May be null.
   int32_t (*send_parts)(void *object,
                         const uint8_t *header,
                         struct HopmeterShared payload,
                         const struct HopmeterError *error);
-  /// Sends a received frame on, unaltered. May be null: a copy is sent.
+  /// Forwards a received frame, unaltered. If null, a copy is sent.
   int32_t (*forward)(void *object, const struct HopmeterReceived *received, const struct HopmeterError *error);
 } HopmeterPublisherCalls;
 
@@ -170,8 +170,8 @@ typedef struct HopmeterTake {
 /// A receiving end that is polled. Used from one thread at a time.
 typedef struct HopmeterSubscriberCalls {
   void (*close)(void *object);
-  /// Hands over what has arrived and answers how many. `spin` looks once; `block` sleeps until something arrives or
-  /// about the timeout has passed.
+  /// Hands over what has arrived and returns how many frames. `spin` looks once; `block` sleeps until something arrives
+  /// or about the timeout has passed.
   int64_t (*poll)(void *object, int64_t timeout_ns, struct HopmeterTake take, const struct HopmeterError *error);
 } HopmeterSubscriberCalls;
 
@@ -180,15 +180,15 @@ typedef struct HopmeterSubscriber {
   const struct HopmeterSubscriberCalls *calls;
 } HopmeterSubscriber;
 
-/// Takes received frames on a thread of the transport, one at a time. Whoever it is passed to owes exactly one
-/// `release`, also when `subscribe` fails, and no `call` after it.
+/// Takes received frames on a thread of the transport, one at a time. Its receiver calls `release` exactly once, also if
+/// `subscribe` fails, and does not use `call` after it.
 typedef struct HopmeterOnFrame {
   void *context;
   void (*call)(void *context, const struct HopmeterReceived *received);
   void (*release)(void *context);
 } HopmeterOnFrame;
 
-/// A receiving end that is called. `close` returns when no call is running, and none comes after.
+/// A receiving end that is called. `close` returns when no call is running, and no call comes after.
 typedef struct HopmeterSubscriptionCalls {
   void (*close)(void *object);
 } HopmeterSubscriptionCalls;
@@ -198,15 +198,15 @@ typedef struct HopmeterSubscription {
   const struct HopmeterSubscriptionCalls *calls;
 } HopmeterSubscription;
 
-/// Answers one request. The one given to a handler is lent until the handler returns and never closed; one that
-/// `defer` answered is closed by the instrument.
+/// Answers one request. A handler borrows it until the handler returns, and nobody closes it; one that `defer` returned is
+/// closed by the instrument.
 typedef struct HopmeterReplierCalls {
   void (*close)(void *object);
-  /// Sends the reply; the rules of a publisher's `send`.
+  /// Sends the reply; the rules of a publisher's `send` apply.
   int32_t (*reply)(void *object, size_t payload_bytes, struct HopmeterFill fill, const struct HopmeterError *error);
-  /// Answers with a received frame. May be null: the instrument then copies it through `reply`.
+  /// Replies with a received frame. If null, the instrument copies it through `reply`.
   int32_t (*forward)(void *object, const struct HopmeterReceived *received, const struct HopmeterError *error);
-  /// A replier to use later and from any thread; its object is null where there is none. May be null.
+  /// A replier for later use on any thread; its object is null if there is none. May be null.
   struct HopmeterReplier (*defer)(void *object);
 } HopmeterReplierCalls;
 
@@ -215,28 +215,28 @@ typedef struct HopmeterReplier {
   const struct HopmeterReplierCalls *calls;
 } HopmeterReplier;
 
-/// Takes requests of a poll. It may block.
+/// Handles the requests of a poll. It may block.
 typedef struct HopmeterHandle {
   void *context;
   void (*call)(void *context, const struct HopmeterReceived *received, struct HopmeterReplier replier);
 } HopmeterHandle;
 
-/// Takes requests on a thread of the transport; the rules of [`OnFrame`]. It may block.
+/// Handles requests on a thread of the transport; the rules of [`OnFrame`] apply. It may block.
 typedef struct HopmeterOnRequest {
   void *context;
   void (*call)(void *context, const struct HopmeterReceived *received, struct HopmeterReplier replier);
   void (*release)(void *context);
 } HopmeterOnRequest;
 
-/// The answering end of an rpc link. Used from one thread at a time.
+/// The server of an rpc link. Used from one thread at a time.
 typedef struct HopmeterServerCalls {
   void (*close)(void *object);
-  /// Where clients find this end. May be null: the link's name is enough.
+  /// Where clients find this end. May be null if the link's name is enough.
   void (*address)(void *object, const struct HopmeterTextOut *out);
-  /// Hands over the requests that have come; the rules of a subscriber's `poll`.
+  /// Hands over the requests that have arrived; the rules of a subscriber's `poll` apply.
   int64_t (*poll)(void *object, int64_t timeout_ns, struct HopmeterHandle handle, const struct HopmeterError *error);
-  /// Has requests handled on a thread of the transport from now on. The subscription is closed before the server;
-  /// between, the server is not used. May be null.
+  /// From now on handles requests on a thread of the transport. The subscription is closed before the server, which is
+  /// not used until then. May be null.
   int32_t (*serve)(void *object,
                    struct HopmeterOnRequest on_request,
                    struct HopmeterSubscription *out,
@@ -248,14 +248,14 @@ typedef struct HopmeterServer {
   const struct HopmeterServerCalls *calls;
 } HopmeterServer;
 
-/// The asking end of an rpc link. Used from one thread at a time.
+/// The client of an rpc link. Used from one thread at a time.
 typedef struct HopmeterClientCalls {
   void (*close)(void *object);
-  /// Starts a call; the rules of a publisher's `send`.
+  /// Starts a call; the rules of a publisher's `send` apply.
   int32_t (*start)(void *object, size_t payload_bytes, struct HopmeterFill fill, const struct HopmeterError *error);
-  /// Starts a call with a received request. May be null: a copy is sent.
+  /// Starts a call with a received request. If null, a copy is sent.
   int32_t (*forward)(void *object, const struct HopmeterReceived *received, const struct HopmeterError *error);
-  /// Hands over the replies that have come; the rules of a subscriber's `poll`.
+  /// Hands over the replies that have arrived; the rules of a subscriber's `poll` apply.
   int64_t (*poll)(void *object, int64_t timeout_ns, struct HopmeterTake take, const struct HopmeterError *error);
 } HopmeterClientCalls;
 
@@ -264,7 +264,7 @@ typedef struct HopmeterClient {
   const struct HopmeterClientCalls *calls;
 } HopmeterClient;
 
-/// Where facts are answered to, one call each; they are copied.
+/// Where a function puts facts that it returns, one call each; they are copied.
 typedef struct HopmeterFactsOut {
   void *context;
   void (*put)(void *context, struct HopmeterText name, struct HopmeterText value);
@@ -273,7 +273,7 @@ typedef struct HopmeterFactsOut {
 /// One transport in one process; its functions are called from the threads of all participants.
 typedef struct HopmeterTransportCalls {
   void (*close)(void *object);
-  /// The library's version as it reports it itself.
+  /// The library's version, as it reports it itself.
   void (*version)(void *object, const struct HopmeterTextOut *out);
   /// Binds the sending end of a pubsub link. May wait. May be null.
   int32_t (*publisher)(void *object,
@@ -285,23 +285,23 @@ typedef struct HopmeterTransportCalls {
                         const struct HopmeterLink *link,
                         struct HopmeterSubscriber *out,
                         const struct HopmeterError *error);
-  /// Connects a receiving end that is called; frames may come before it returns. May wait. May be null.
+  /// Connects a receiving end that is called; frames may arrive before it returns. May wait. May be null.
   int32_t (*subscribe)(void *object,
                        const struct HopmeterLink *link,
                        struct HopmeterOnFrame on_frame,
                        struct HopmeterSubscription *out,
                        const struct HopmeterError *error);
-  /// Binds the answering end of an rpc link. May wait. May be null.
+  /// Binds the server of an rpc link. May wait. May be null.
   int32_t (*server)(void *object,
                     const struct HopmeterLink *link,
                     struct HopmeterServer *out,
                     const struct HopmeterError *error);
-  /// Connects the asking end of an rpc link. May wait. May be null.
+  /// Connects the client of an rpc link. May wait. May be null.
   int32_t (*client)(void *object,
                     const struct HopmeterLink *link,
                     struct HopmeterClient *out,
                     const struct HopmeterError *error);
-  /// What is only known after the last message. May be null.
+  /// What is known only after the last message. May be null.
   void (*facts)(void *object, const struct HopmeterFactsOut *out);
 } HopmeterTransportCalls;
 
@@ -312,7 +312,7 @@ typedef struct HopmeterTransport {
 
 /// What an adapter hands to `hopmeter_main`. The strings are terminated and live as long as the process.
 typedef struct HopmeterAdapter {
-  /// `HOPMETER_ABI_VERSION` of the header it was compiled with.
+  /// `HOPMETER_ABI_VERSION` of the header that the adapter was compiled with.
   uint32_t abi;
   /// The transport's name in its manifest.
   const char *transport;
@@ -322,7 +322,7 @@ typedef struct HopmeterAdapter {
   void (*version)(const struct HopmeterTextOut *out);
   /// Opens the transport for one trial.
   int32_t (*open)(const struct HopmeterSetup *setup, struct HopmeterTransport *out, const struct HopmeterError *error);
-  /// Opens a transport that only fills a frame and calls the receiver with it: what the instrument's own way costs.
+  /// Opens a transport that only fills a frame and calls the receiver with it, to measure the instrument's own cost.
   int32_t (*open_empty)(const struct HopmeterSetup *setup,
                         struct HopmeterTransport *out,
                         const struct HopmeterError *error);
@@ -369,22 +369,22 @@ int32_t hopmeter_setting_text(const struct HopmeterSettings *settings,
                               const struct HopmeterError *error);
 
 /// Copies a received frame into one that is to be sent, and counts the copy. The header of `received` has 64 bytes, and
-/// the payloads are of one length.
+/// both payloads have the same length.
 ///
 /// # Safety
 /// Both are lent for the call.
 void hopmeter_copy(const struct HopmeterReceived *received, struct HopmeterFrameMut frame);
 
-/// Counts a received payload that the adapter copies itself, since its library copies the whole message.
+/// Counts a received payload that the adapter copies itself, because its library copies whole messages.
 void hopmeter_count_copy(void);
 
-/// Writes what of a header goes into the text of a message: `HOPMETER_LABEL_BYTES` of ASCII, not terminated.
+/// Writes the part of a header that goes into the text of a message: `HOPMETER_LABEL_BYTES` of ASCII, not terminated.
 ///
 /// # Safety
 /// `header` has `HOPMETER_HEADER_BYTES`, `out` has room for a label.
 void hopmeter_label(const uint8_t *header, uint8_t *out);
 
-/// Writes the header that a message carried; a text that is no label gives one that every receiver refuses.
+/// Writes the header that a message carried. If the text is not a label, every receiver refuses the header.
 ///
 /// # Safety
 /// `label` has `label_bytes`, `out` has room for a header.
@@ -402,17 +402,17 @@ uint64_t hopmeter_seq_of(const uint8_t *header);
 /// `header` has `HOPMETER_HEADER_BYTES`.
 int64_t hopmeter_sent_of(const uint8_t *header);
 
-/// Runs the node: reads its command line, takes part in the trial, answers the exit status.
+/// Runs the node: reads its command line, takes part in the trial and returns the exit status.
 ///
 /// # Safety
 /// `argv` holds `argc` terminated strings; `adapter` is valid as long as the process lives.
 int hopmeter_main(int argc, const char *const *argv, const struct HopmeterAdapter *adapter);
 
-/// Lends the instrument the copy function of the adapter's library, before `hopmeter_main`: what relays and servers copy
-/// with whose work is `copy:…:own`.
+/// Sets the copy function of the adapter's library, before `hopmeter_main`. Relays and servers whose work is `copy:…:own`
+/// copy with it.
 void hopmeter_copy_with(void (*copy)(void *to, const void *from, size_t bytes));
 
-/// The version of the instrument: what an adapter reports that has no library behind it.
+/// The version of the instrument, for an adapter without a library of its own.
 const char *hopmeter_version(void);
 
 #ifdef __cplusplus

@@ -143,7 +143,7 @@ class Received {
   static std::span<const std::byte> span(const std::uint8_t* data, std::size_t bytes) noexcept {
     return {reinterpret_cast<const std::byte*>(data), bytes};
   }
-  static HopmeterKept to_raw(std::unique_ptr<FrameHolder> holder) noexcept {
+  static HopmeterFrameHolder to_raw(std::unique_ptr<FrameHolder> holder) noexcept {
     if (!holder) return {};
     const auto bytes = holder->bytes();
     return {holder.release(), raw(bytes), bytes.size(), [](void* handle) { delete static_cast<FrameHolder*>(handle); }};

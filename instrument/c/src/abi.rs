@@ -1,7 +1,7 @@
-//! What crosses the border between the instrument and an adapter: plain data, and functions with a context.
+//! The data types of the C ABI between the instrument and an adapter: plain data, and functions with a context.
 //!
-//! Two rules hold everywhere. Nothing unwinds across: an adapter turns its exceptions into texts ([`Error`]).
-//! What is passed by pointer is lent for the call, except where its description says otherwise.
+//! Two rules hold everywhere. Nothing unwinds across the ABI: an adapter turns its exceptions into texts ([`Error`]).
+//! What is passed by pointer is borrowed for the call, unless its description says otherwise.
 
 use std::ffi::{c_char, c_void};
 
@@ -10,19 +10,19 @@ pub const ABI_VERSION: u32 = 2;
 
 /// The length of a frame's header.
 pub const HEADER_BYTES: usize = 64;
-/// Where in a header its sent time lies: nanoseconds, CLOCK_MONOTONIC, 64 bits, little-endian.
+/// The offset of the sent time in a header: nanoseconds, CLOCK_MONOTONIC, 64 bits, little-endian.
 pub const SENT_AT: usize = 40;
-/// The length of a label, which carries a header in the text of a typed message.
+/// The length of a label: the part of a header that travels in the text of a typed message.
 pub const LABEL_BYTES: usize = 56;
 
-/// The adapter did it; a send was accepted.
+/// Success; a send was accepted.
 pub const ACCEPTED: i32 = 0;
-/// The transport could not take the frame without waiting.
+/// The transport would have had to wait before it could take the frame.
 pub const BUSY: i32 = 1;
-/// It failed, and `Error.put` was called before returning. Also the count that a failed poll answers.
+/// Failure; `Error.put` was called before. A failed poll returns it, too.
 pub const FAILED: i32 = -1;
 
-/// UTF-8 of a known length, not terminated; what does not decode is replaced.
+/// UTF-8 of a known length, not terminated; invalid sequences are replaced.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Text {
@@ -30,21 +30,21 @@ pub struct Text {
     pub bytes: usize,
 }
 
-/// Where the one that fails says why. Both texts are copied; an empty remedy is none.
+/// Where a function that fails reports why. Both texts are copied; an empty remedy means none.
 #[repr(C)]
 pub struct Error {
     pub context: *mut c_void,
     pub put: extern "C" fn(context: *mut c_void, what: Text, remedy: Text),
 }
 
-/// Where a text is answered to; it is copied.
+/// Where a function puts a text that it returns; it is copied.
 #[repr(C)]
 pub struct TextOut {
     pub context: *mut c_void,
     pub put: extern "C" fn(context: *mut c_void, text: Text),
 }
 
-/// Where facts are answered to, one call each; they are copied.
+/// Where a function puts facts that it returns, one call each; they are copied.
 #[repr(C)]
 pub struct FactsOut {
     pub context: *mut c_void,
@@ -72,37 +72,37 @@ pub enum PayloadKind {
 /// The settings of the manifest; read with `hopmeter_setting_*`.
 pub struct Settings(pub(crate) hopmeter_instrument::Setup);
 
-/// Everything an adapter is told when it is opened. Valid until the transport is closed.
+/// What an adapter gets when it is opened. Valid until the transport is closed.
 #[repr(C)]
 pub struct Setup {
-    /// Names this run on this machine; anything created outside `directory` carries it in its name.
+    /// Names this run on this machine; everything that is created outside `directory` has it in its name.
     pub run: Text,
     /// A private folder of this trial with a short path, for socket files.
     pub directory: Text,
     pub wait: Wait,
-    /// Where the transport's daemon listens; empty without one.
+    /// The address of the transport's daemon; empty without one.
     pub daemon: Text,
     pub payload: PayloadKind,
-    /// The size of an image in pixels; 0 where it is none.
+    /// The size of an image in pixels; 0 if the payload is none.
     pub width: u32,
     pub height: u32,
-    /// The largest frame, header included, that will be sent over any link.
+    /// The size of the largest frame, header included, on any link.
     pub frame_bytes: usize,
     pub settings: *const Settings,
 }
 
-/// One hop: one end binds it, the others connect to the address it gave.
+/// One hop. One end binds it, and the others connect to the address of that end.
 #[repr(C)]
 pub struct Link {
     /// Unique on this machine, of `[a-z0-9_]` only.
     pub name: Text,
-    /// Where the binding end is; empty while it binds.
+    /// The address of the binding end; empty while it binds.
     pub address: Text,
     /// How many receivers connect before the first message.
     pub receivers: u32,
 }
 
-/// A frame to be filled: 64 bytes of header and the payload, each in a place of its own.
+/// A frame to be filled: 64 bytes of header and the payload, which may be apart in memory.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct FrameMut {
@@ -111,45 +111,45 @@ pub struct FrameMut {
     pub payload_bytes: usize,
 }
 
-/// Writes one frame, all but the time it is sent. Called once per send, on the caller's thread, as late as possible.
+/// Writes one frame, except for its sent time. Called once per send, on the caller's thread, as late as possible.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Fill {
     pub context: *mut c_void,
     pub call: extern "C" fn(context: *mut c_void, frame: FrameMut),
-    /// Where the adapter's language puts the sent time after `call`, its last act before the transport; also at `SENT_AT`
-    /// of the header. Null where the frame carries its time already.
+    /// Where the adapter's language puts the sent time after `call`, last of all before the transport; it also puts it at
+    /// `SENT_AT` of the header. Null if the frame has its sent time already.
     pub sent_ns: *mut i64,
 }
 
-/// A received frame, lent until the function that it is given to returns.
+/// A received frame, borrowed until the function that it is passed to returns.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Received {
-    /// Of any length: what arrives may be foreign.
+    /// May have any length, because a foreign sender may have written it.
     pub header: *const u8,
     pub header_bytes: usize,
     pub payload: *const u8,
     pub payload_bytes: usize,
-    /// The transport's own message, handed back in `forward` of the same adapter; may be null.
+    /// The transport's own message, for `forward` of the same adapter; may be null.
     pub native: *const c_void,
     /// Keeps the bytes of `native` beyond the call; may be null.
-    pub keep: Option<extern "C" fn(native: *const c_void) -> Kept>,
-    /// When it arrived, as the adapter's language stamped it, its first act; 0 leaves that to the instrument.
+    pub keep: Option<extern "C" fn(native: *const c_void) -> FrameHolder>,
+    /// When it arrived, as the adapter's language stamped it first of all; 0 leaves that to the instrument.
     pub arrived_ns: i64,
 }
 
-/// Bytes of a whole frame, header first, that live until `release`, which may come from any thread and after the
-/// subscriber is gone. No `release` means that keeping failed.
+/// Holds the bytes of a whole frame, header first, until `release`, which may come from any thread and after the
+/// subscriber is gone. Without a `release`, keeping the frame has failed.
 #[repr(C)]
-pub struct Kept {
+pub struct FrameHolder {
     pub handle: *mut c_void,
     pub data: *const u8,
     pub bytes: usize,
     pub release: Option<extern "C" fn(handle: *mut c_void)>,
 }
 
-/// A payload in the caller's memory. Whoever it is passed to owes exactly one `release`, from any thread.
+/// A payload in the caller's memory. Its receiver calls `release` exactly once, from any thread.
 #[repr(C)]
 pub struct Shared {
     pub context: *mut c_void,
@@ -166,8 +166,8 @@ pub struct Take {
     pub call: extern "C" fn(context: *mut c_void, received: *const Received),
 }
 
-/// Takes received frames on a thread of the transport, one at a time. Whoever it is passed to owes exactly one
-/// `release`, also when `subscribe` fails, and no `call` after it.
+/// Takes received frames on a thread of the transport, one at a time. Its receiver calls `release` exactly once, also if
+/// `subscribe` fails, and does not use `call` after it.
 #[repr(C)]
 pub struct OnFrame {
     pub context: *mut c_void,
@@ -175,7 +175,7 @@ pub struct OnFrame {
     pub release: extern "C" fn(context: *mut c_void),
 }
 
-/// Takes requests of a poll. It may block.
+/// Handles the requests of a poll. It may block.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Handle {
@@ -183,7 +183,7 @@ pub struct Handle {
     pub call: extern "C" fn(context: *mut c_void, received: *const Received, replier: crate::calls::Replier),
 }
 
-/// Takes requests on a thread of the transport; the rules of [`OnFrame`]. It may block.
+/// Handles requests on a thread of the transport; the rules of [`OnFrame`] apply. It may block.
 #[repr(C)]
 pub struct OnRequest {
     pub context: *mut c_void,

@@ -1,7 +1,7 @@
 //! What an adapter offers, as tables of functions: `contract.rs` of the instrument, in C.
 //!
-//! Every table goes with an object. `close` ends the object's life; nothing is called after it. Functions that may be
-//! null are marked; the instrument then does what the contract says by default.
+//! Every table belongs to an object. `close` destroys the object; nothing is called after it. Functions that may be null
+//! say so; for them the instrument does what the contract says by default.
 
 use std::ffi::{c_char, c_void};
 
@@ -11,7 +11,7 @@ use crate::abi::{Error, FactsOut, Fill, Handle, Link, OnFrame, OnRequest, Receiv
 #[repr(C)]
 pub struct TransportCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// The library's version as it reports it itself.
+    /// The library's version, as it reports it itself.
     pub version: extern "C" fn(object: *mut c_void, out: *const TextOut),
     /// Binds the sending end of a pubsub link. May wait. May be null.
     pub publisher:
@@ -19,7 +19,7 @@ pub struct TransportCalls {
     /// Connects a receiving end that is polled. May wait. May be null.
     pub subscriber:
         Option<extern "C" fn(object: *mut c_void, link: *const Link, out: *mut Subscriber, error: *const Error) -> i32>,
-    /// Connects a receiving end that is called; frames may come before it returns. May wait. May be null.
+    /// Connects a receiving end that is called; frames may arrive before it returns. May wait. May be null.
     pub subscribe: Option<
         extern "C" fn(
             object: *mut c_void,
@@ -29,13 +29,13 @@ pub struct TransportCalls {
             error: *const Error,
         ) -> i32,
     >,
-    /// Binds the answering end of an rpc link. May wait. May be null.
+    /// Binds the server of an rpc link. May wait. May be null.
     pub server:
         Option<extern "C" fn(object: *mut c_void, link: *const Link, out: *mut Server, error: *const Error) -> i32>,
-    /// Connects the asking end of an rpc link. May wait. May be null.
+    /// Connects the client of an rpc link. May wait. May be null.
     pub client:
         Option<extern "C" fn(object: *mut c_void, link: *const Link, out: *mut Client, error: *const Error) -> i32>,
-    /// What is only known after the last message. May be null.
+    /// What is known only after the last message. May be null.
     pub facts: Option<extern "C" fn(object: *mut c_void, out: *const FactsOut)>,
 }
 
@@ -50,14 +50,14 @@ pub struct Transport {
 #[repr(C)]
 pub struct PublisherCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// Where receivers find this end. May be null: the link's name is enough.
+    /// Where receivers find this end. May be null if the link's name is enough.
     pub address: Option<extern "C" fn(object: *mut c_void, out: *const TextOut)>,
-    /// Sends one frame of 64 + `payload_bytes` that `fill` writes. Does not wait unless the manifest says so.
+    /// Sends one frame of 64 + `payload_bytes`, which `fill` writes. Does not wait unless the manifest says so.
     pub send: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
-    /// Sends a payload from memory the caller owns. May be null.
+    /// Sends a payload from the caller's memory. May be null.
     pub send_parts:
         Option<extern "C" fn(object: *mut c_void, header: *const u8, payload: Shared, error: *const Error) -> i32>,
-    /// Sends a received frame on, unaltered. May be null: a copy is sent.
+    /// Forwards a received frame, unaltered. If null, a copy is sent.
     pub forward: Option<extern "C" fn(object: *mut c_void, received: *const Received, error: *const Error) -> i32>,
 }
 
@@ -72,8 +72,8 @@ pub struct Publisher {
 #[repr(C)]
 pub struct SubscriberCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// Hands over what has arrived and answers how many. `spin` looks once; `block` sleeps until something arrives or
-    /// about the timeout has passed.
+    /// Hands over what has arrived and returns how many frames. `spin` looks once; `block` sleeps until something arrives
+    /// or about the timeout has passed.
     pub poll: extern "C" fn(object: *mut c_void, timeout_ns: i64, take: Take, error: *const Error) -> i64,
 }
 
@@ -84,7 +84,7 @@ pub struct Subscriber {
     pub calls: *const SubscriberCalls,
 }
 
-/// A receiving end that is called. `close` returns when no call is running, and none comes after.
+/// A receiving end that is called. `close` returns when no call is running, and no call comes after.
 #[repr(C)]
 pub struct SubscriptionCalls {
     pub close: extern "C" fn(object: *mut c_void),
@@ -97,15 +97,15 @@ pub struct Subscription {
     pub calls: *const SubscriptionCalls,
 }
 
-/// The asking end of an rpc link. Used from one thread at a time.
+/// The client of an rpc link. Used from one thread at a time.
 #[repr(C)]
 pub struct ClientCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// Starts a call; the rules of a publisher's `send`.
+    /// Starts a call; the rules of a publisher's `send` apply.
     pub start: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
-    /// Starts a call with a received request. May be null: a copy is sent.
+    /// Starts a call with a received request. If null, a copy is sent.
     pub forward: Option<extern "C" fn(object: *mut c_void, received: *const Received, error: *const Error) -> i32>,
-    /// Hands over the replies that have come; the rules of a subscriber's `poll`.
+    /// Hands over the replies that have arrived; the rules of a subscriber's `poll` apply.
     pub poll: extern "C" fn(object: *mut c_void, timeout_ns: i64, take: Take, error: *const Error) -> i64,
 }
 
@@ -116,16 +116,16 @@ pub struct Client {
     pub calls: *const ClientCalls,
 }
 
-/// The answering end of an rpc link. Used from one thread at a time.
+/// The server of an rpc link. Used from one thread at a time.
 #[repr(C)]
 pub struct ServerCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// Where clients find this end. May be null: the link's name is enough.
+    /// Where clients find this end. May be null if the link's name is enough.
     pub address: Option<extern "C" fn(object: *mut c_void, out: *const TextOut)>,
-    /// Hands over the requests that have come; the rules of a subscriber's `poll`.
+    /// Hands over the requests that have arrived; the rules of a subscriber's `poll` apply.
     pub poll: extern "C" fn(object: *mut c_void, timeout_ns: i64, handle: Handle, error: *const Error) -> i64,
-    /// Has requests handled on a thread of the transport from now on. The subscription is closed before the server;
-    /// between, the server is not used. May be null.
+    /// From now on handles requests on a thread of the transport. The subscription is closed before the server, which is
+    /// not used until then. May be null.
     pub serve: Option<
         extern "C" fn(object: *mut c_void, on_request: OnRequest, out: *mut Subscription, error: *const Error) -> i32,
     >,
@@ -138,16 +138,16 @@ pub struct Server {
     pub calls: *const ServerCalls,
 }
 
-/// Answers one request. The one given to a handler is lent until the handler returns and never closed; one that
-/// `defer` answered is closed by the instrument.
+/// Answers one request. A handler borrows it until the handler returns, and nobody closes it; one that `defer` returned is
+/// closed by the instrument.
 #[repr(C)]
 pub struct ReplierCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// Sends the reply; the rules of a publisher's `send`.
+    /// Sends the reply; the rules of a publisher's `send` apply.
     pub reply: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
-    /// Answers with a received frame. May be null: the instrument then copies it through `reply`.
+    /// Replies with a received frame. If null, the instrument copies it through `reply`.
     pub forward: Option<extern "C" fn(object: *mut c_void, received: *const Received, error: *const Error) -> i32>,
-    /// A replier to use later and from any thread; its object is null where there is none. May be null.
+    /// A replier for later use on any thread; its object is null if there is none. May be null.
     pub defer: Option<extern "C" fn(object: *mut c_void) -> Replier>,
 }
 
@@ -161,7 +161,7 @@ pub struct Replier {
 /// What an adapter hands to `hopmeter_main`. The strings are terminated and live as long as the process.
 #[repr(C)]
 pub struct Adapter {
-    /// `HOPMETER_ABI_VERSION` of the header it was compiled with.
+    /// `HOPMETER_ABI_VERSION` of the header that the adapter was compiled with.
     pub abi: u32,
     /// The transport's name in its manifest.
     pub transport: *const c_char,
@@ -171,7 +171,7 @@ pub struct Adapter {
     pub version: extern "C" fn(out: *const TextOut),
     /// Opens the transport for one trial.
     pub open: extern "C" fn(setup: *const Setup, out: *mut Transport, error: *const Error) -> i32,
-    /// Opens a transport that only fills a frame and calls the receiver with it: what the instrument's own way costs.
+    /// Opens a transport that only fills a frame and calls the receiver with it, to measure the instrument's own cost.
     pub open_empty: extern "C" fn(setup: *const Setup, out: *mut Transport, error: *const Error) -> i32,
 }
 

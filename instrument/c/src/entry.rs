@@ -1,4 +1,4 @@
-//! Where a node in C++ begins.
+//! The entry point of a node in C++.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use crate::calls::Adapter;
 use crate::text::read_text;
 use crate::transport::CTransport;
 
-/// Runs the node: reads its command line, takes part in the trial, answers the exit status.
+/// Runs the node: reads its command line, takes part in the trial and returns the exit status.
 ///
 /// # Safety
 /// `argv` holds `argc` terminated strings; `adapter` is valid as long as the process lives.
@@ -34,14 +34,14 @@ pub unsafe extern "C" fn hopmeter_main(argc: c_int, argv: *const *const c_char, 
     c_int::from(run(adapter, arguments) != ExitCode::SUCCESS)
 }
 
-/// Lends the instrument the copy function of the adapter's library, before `hopmeter_main`: what relays and servers copy
-/// with whose work is `copy:…:own`.
+/// Sets the copy function of the adapter's library, before `hopmeter_main`. Relays and servers whose work is `copy:…:own`
+/// copy with it.
 #[unsafe(no_mangle)]
 pub extern "C" fn hopmeter_copy_with(copy: unsafe extern "C" fn(to: *mut c_void, from: *const c_void, bytes: usize)) {
     copying::copy_with(copy);
 }
 
-/// The version of the instrument: what an adapter reports that has no library behind it.
+/// The version of the instrument, for an adapter without a library of its own.
 #[unsafe(no_mangle)]
 pub extern "C" fn hopmeter_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()

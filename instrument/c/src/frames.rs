@@ -7,7 +7,7 @@ use hopmeter_instrument::contract::{FrameMut, Keep, Received, Sent, copy_on, cou
 use crate::abi;
 use crate::text::slice;
 
-/// The adapter's own message; only handed back to the adapter that it came from, as a node has only one.
+/// The adapter's own message. It only returns to the adapter that it came from: a node has just one.
 struct Native(*const c_void);
 
 /// A frame that the adapter received, as the instrument takes it.
@@ -40,26 +40,26 @@ impl<'a> CReceived<'a> {
 
 impl Keep for CReceived<'_> {
     fn keep(&self) -> Box<dyn AsRef<[u8]> + Send> {
-        match self.raw.keep.map(|keep| CKept(keep(self.raw.native))) {
+        match self.raw.keep.map(|keep| CFrameHolder(keep(self.raw.native))) {
             Some(kept) if kept.0.release.is_some() => Box::new(kept),
             _ => Box::new(self.to_bytes()),
         }
     }
 }
 
-/// Bytes that the adapter keeps for us.
-struct CKept(abi::Kept);
+/// Bytes that the adapter holds for the instrument.
+struct CFrameHolder(abi::FrameHolder);
 
 // SAFETY: the ABI says that kept bytes may be released on any thread.
-unsafe impl Send for CKept {}
+unsafe impl Send for CFrameHolder {}
 
-impl AsRef<[u8]> for CKept {
+impl AsRef<[u8]> for CFrameHolder {
     fn as_ref(&self) -> &[u8] {
         slice(self.0.data, self.0.bytes)
     }
 }
 
-impl Drop for CKept {
+impl Drop for CFrameHolder {
     fn drop(&mut self) {
         if let Some(release) = self.0.release {
             release(self.0.handle);
@@ -82,7 +82,7 @@ pub fn lend(received: &Received<'_>) -> abi::Received {
 }
 
 /// Copies a received frame into one that is to be sent, and counts the copy. The header of `received` has 64 bytes, and
-/// the payloads are of one length.
+/// both payloads have the same length.
 ///
 /// # Safety
 /// Both are lent for the call.
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn hopmeter_copy(received: *const abi::Received, frame: ab
     });
 }
 
-/// Counts a received payload that the adapter copies itself, since its library copies the whole message.
+/// Counts a received payload that the adapter copies itself, because its library copies whole messages.
 #[unsafe(no_mangle)]
 pub extern "C" fn hopmeter_count_copy() {
     count_copy();

@@ -4,10 +4,10 @@
 
 pub mod abi;
 pub mod calls;
+mod end_handle;
 pub mod entry;
 pub mod frames;
 mod loan;
-mod owned;
 mod pubsub;
 mod rpc;
 pub mod settings;

@@ -6,13 +6,13 @@ use hopmeter_instrument::contract::{self, Fill, Received, Shared, Take};
 use hopmeter_instrument::frame::HEADER_BYTES;
 use hopmeter_instrument::{Result, Sent};
 
+use crate::end_handle::end_handle;
 use crate::loan::{give_shared, lend_fill, lend_take};
-use crate::owned::owned;
 use crate::{calls, frames, text};
 
-owned!(CPublisher, calls::Publisher, calls::PublisherCalls);
-owned!(CSubscriber, calls::Subscriber, calls::SubscriberCalls);
-owned!(CSubscription, calls::Subscription, calls::SubscriptionCalls);
+end_handle!(CPublisher, calls::Publisher, calls::PublisherCalls);
+end_handle!(CSubscriber, calls::Subscriber, calls::SubscriberCalls);
+end_handle!(CSubscription, calls::Subscription, calls::SubscriptionCalls);
 
 impl contract::Publisher for CPublisher {
     fn address(&self) -> String {

@@ -5,14 +5,14 @@ use std::time::Duration;
 use hopmeter_instrument::contract::{self, Fill, Handle, OnRequest, Received, Subscription, Take};
 use hopmeter_instrument::{Error, Result, Sent};
 
+use crate::end_handle::end_handle;
 use crate::loan::{give_on_request, lend_fill, lend_handle, lend_take};
-use crate::owned::owned;
 use crate::pubsub::{CSubscription, nanoseconds};
 use crate::{calls, frames, text};
 
-owned!(CClient, calls::Client, calls::ClientCalls);
-owned!(CServer, calls::Server, calls::ServerCalls);
-owned!(CDeferred, calls::Replier, calls::ReplierCalls);
+end_handle!(CClient, calls::Client, calls::ClientCalls);
+end_handle!(CServer, calls::Server, calls::ServerCalls);
+end_handle!(CDeferred, calls::Replier, calls::ReplierCalls);
 
 impl contract::Client for CClient {
     fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {

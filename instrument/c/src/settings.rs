@@ -1,5 +1,5 @@
-//! How an adapter reads its settings. Each function answers `HOPMETER_ACCEPTED` and writes `out`, or
-//! `HOPMETER_FAILED` and says why in `error`; `name` is terminated.
+//! The functions by which an adapter reads its settings. Each writes `out` and returns `HOPMETER_ACCEPTED`, or reports
+//! why not to `error` and returns `HOPMETER_FAILED`. `name` is terminated.
 
 use std::ffi::{CStr, c_char};
 

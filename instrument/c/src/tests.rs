@@ -156,8 +156,8 @@ fn frames_of_an_adapter_that_cannot_keep_are_kept_as_copies() {
     assert_eq!((*kept.expect("there is a keep")).as_ref(), FRAME);
 }
 
-extern "C" fn keep_nothing(_: *const c_void) -> abi::Kept {
-    abi::Kept { handle: std::ptr::null_mut(), data: std::ptr::null(), bytes: 0, release: None }
+extern "C" fn keep_nothing(_: *const c_void) -> abi::FrameHolder {
+    abi::FrameHolder { handle: std::ptr::null_mut(), data: std::ptr::null(), bytes: 0, release: None }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Typed carriage for C++: `hopmeter_instrument::typed` across the border.
+//! Typed carriage for C++: `hopmeter_instrument::typed` in the C ABI.
 
 use hopmeter_instrument::{frame, typed};
 
@@ -8,7 +8,7 @@ use crate::text::slice;
 const _: () = assert!(LABEL_BYTES == typed::LABEL_BYTES);
 const _: () = assert!(HEADER_BYTES == frame::HEADER_BYTES && SENT_AT == frame::SENT_AT);
 
-/// Writes what of a header goes into the text of a message: `HOPMETER_LABEL_BYTES` of ASCII, not terminated.
+/// Writes the part of a header that goes into the text of a message: `HOPMETER_LABEL_BYTES` of ASCII, not terminated.
 ///
 /// # Safety
 /// `header` has `HOPMETER_HEADER_BYTES`, `out` has room for a label.
@@ -18,7 +18,7 @@ pub unsafe extern "C" fn hopmeter_label(header: *const u8, out: *mut u8) {
     unsafe { out.cast::<[u8; LABEL_BYTES]>().write(typed::label(&*header.cast::<[u8; HEADER_BYTES]>())) }
 }
 
-/// Writes the header that a message carried; a text that is no label gives one that every receiver refuses.
+/// Writes the header that a message carried. If the text is not a label, every receiver refuses the header.
 ///
 /// # Safety
 /// `label` has `label_bytes`, `out` has room for a header.

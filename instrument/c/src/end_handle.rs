@@ -1,7 +1,7 @@
 //! An object of the adapter with its table of functions, closed when it is dropped.
 
-/// Declares an owner of one kind of end.
-macro_rules! owned {
+/// Declares the owner of one kind of end.
+macro_rules! end_handle {
     ($name:ident, $raw:ty, $calls:ty) => {
         pub struct $name($raw);
 
@@ -9,7 +9,7 @@ macro_rules! owned {
         unsafe impl Send for $name {}
 
         impl $name {
-            /// Takes over an end that the adapter has just opened.
+            /// Takes ownership of an end that the adapter has just opened.
             pub fn adopt(raw: $raw) -> hopmeter_instrument::Result<Box<Self>> {
                 if raw.object.is_null() || raw.calls.is_null() {
                     let what = concat!("the adapter gave nothing where a ", stringify!($name), " was asked for");
@@ -36,4 +36,4 @@ macro_rules! owned {
     };
 }
 
-pub(crate) use owned;
+pub(crate) use end_handle;
