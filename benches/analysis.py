@@ -59,17 +59,17 @@ print(json.dumps({"peak_mb": int(peak.split()[1]) * 1024 / 1e6, "rows": rows}))
 """
 
 
-def raw_file(path: Path, participant: int, **times: np.ndarray[Any, Any]) -> Path:
-    """A participant's samples as a node writes them; every message once and in order."""
+def raw_file(path: Path, endpoint: int, **times: np.ndarray[Any, Any]) -> Path:
+    """A endpoint's samples as a node writes them; every message once and in order."""
     count = len(next(iter(times.values())))
     records = np.zeros(count, RECORD)
     records["seq"] = np.arange(count)
-    records["participant"] = participant
+    records["endpoint"] = endpoint
     for name in ("intended_ns", "sent_ns", "arrived_ns", "forwarded_ns", "encoded_ns", "decoded_ns"):
         records[name] = times.get(name, NONE_NS)
     head = np.zeros(HEAD_BYTES, np.uint8)
     head[:8] = np.frombuffer(b"HMSAMPLE", np.uint8)
-    head[8:24] = np.array([1, RECORD.itemsize, participant, 0], "<u4").view(np.uint8)
+    head[8:24] = np.array([1, RECORD.itemsize, endpoint, 0], "<u4").view(np.uint8)
     head[24:40] = np.array([count, 0], "<u8").view(np.uint8)
     with path.open("wb") as file:
         head.tofile(file)

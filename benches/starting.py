@@ -1,4 +1,4 @@
-"""How long 22 participants take to their first sample, over every transport built here."""
+"""How long 22 endpoints take to their first sample, over every transport built here."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def measure_start(cell: Cell, world: World, folder: Path, alarm: Alarm, ground: 
         result = outcome.result
     if not result.good:
         return None, result.reason
-    came = max(each["received"] for node in result.nodes for each in node["participants"] if each["role"] in LAST)
+    came = max(each["received"] for node in result.nodes for each in node["endpoints"] if each["role"] in LAST)
     return (
         result.start_ns - began_ns
     ) / 1e9, f"; {cell.schedule.messages - came} lost" if came < cell.schedule.messages else ""

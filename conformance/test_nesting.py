@@ -51,9 +51,9 @@ def nesting_cases() -> list[Case]:
 def test_calls_pass_twenty_servers_of_one_process(case: Case, tmp_path: Path) -> None:
     result = run_trial(case, tmp_path)
     assert result.good, f"{result.reason}; {result.remedy}; {log_tails(tmp_path)}"
-    participants = [each for node in result.nodes for each in node.get("participants", [])]  # brokers have none
-    assert len(participants) == RELAYS + 2
-    assert [each["received"] for each in participants] == [CALLS] * len(participants), participants
+    endpoints = [each for node in result.nodes for each in node.get("endpoints", [])]  # brokers have none
+    assert len(endpoints) == RELAYS + 2
+    assert [each["received"] for each in endpoints] == [CALLS] * len(endpoints), endpoints
 
 
 def run_trial(case: Case, folder: Path) -> TrialResult:

@@ -1,4 +1,4 @@
-"""The latencies of a flow, by the names of docs/metrics.md: of every message the time from a start to an end."""
+"""The latencies of a pair, by the names of docs/metrics.md: of every message the time from a start to an end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 
 from hopmeter.analysis.arrivals import Times, minus
-from hopmeter.analysis.flow import Flow, Place
+from hopmeter.analysis.pair import Pair, Place
 from hopmeter.analysis.percentiles import resolvable
 from hopmeter.store.samples import NONE_NS
 
@@ -34,61 +34,61 @@ def trim(messages: int) -> int:
     return min(int(messages * TRIM_SHARE), spare)
 
 
-def trim_slice(flow: Flow) -> slice:
-    """The messages of a flow that are in its latencies."""
-    out = trim(flow.messages)
-    return slice(out, flow.messages - out)
+def trim_slice(pair: Pair) -> slice:
+    """The messages of a pair that are in its latencies."""
+    out = trim(pair.messages)
+    return slice(out, pair.messages - out)
 
 
-def latencies(flow: Flow) -> Pieces:
-    """Every figure that applies to the flow's pattern and has samples."""
-    cut = trim_slice(flow)
+def latencies(pair: Pair) -> Pieces:
+    """Every figure that applies to the pair's pattern and has samples."""
+    cut = trim_slice(pair)
     figures: Pieces = {}
-    for name, end, start in chain(_spans(flow), _inner_spans(flow)):
+    for name, end, start in chain(_spans(pair), _inner_spans(pair)):
         took = minus(end[cut], start[cut])
         if len(took):
             figures.setdefault(name, []).append(took)
     return figures
 
 
-def _spans(flow: Flow) -> Iterator[Span]:
+def _spans(pair: Pair) -> Iterator[Span]:
     """What a user waits for. A ring has a round trip and nothing else: it is no one-way time."""
-    sent, done = flow.send_times, flow.completion_times
-    if flow.cell.axes.pattern == "pubsub" and not flow.one_way:
+    sent, done = pair.send_times, pair.completion_times
+    if pair.cell.axes.pattern == "pubsub" and not pair.one_way:
         yield from (("roundtrip", done, sent), (CHAIN, done, sent))
         return
-    yield from (("response", done, flow.intended_times), ("service", done, sent))
-    if flow.cell.axes.pattern == "pubsub":
+    yield from (("response", done, pair.intended_times), ("service", done, sent))
+    if pair.cell.axes.pattern == "pubsub":
         yield CHAIN, done, sent
         return
-    yield from (("roundtrip", lane.replied, lane.sent) for lane in flow.lanes)
-    if flow.cell.axes.pattern == "scatter":
+    yield from (("roundtrip", lane.replied, lane.sent) for lane in pair.lanes)
+    if pair.cell.axes.pattern == "scatter":
         yield "gather", done, sent
     else:
-        yield CHAIN, flow.ends[0].arrived, sent
+        yield CHAIN, pair.ends[0].arrived, sent
 
 
-def _inner_spans(flow: Flow) -> Iterator[Span]:
+def _inner_spans(pair: Pair) -> Iterator[Span]:
     """Yield the parts of the way."""
-    yield from (("hop", arrived, left) for arrived, left in flow.hops())
-    yield from (("encode", lane.encoded, lane.sent) for lane in flow.lanes if lane.encoded is not None)
-    yield from (("decode", end.decoded, end.arrived) for end in flow.ends if end.decoded is not None)
-    yield from (("decode", lane.decoded, lane.replied) for lane in flow.lanes if lane.decoded is not None)
-    if flow.cell.axes.work.startswith("copy"):
-        workers = [each for each in (*flow.relays, *flow.ends) if len(each.forwarded)]
+    yield from (("hop", arrived, left) for arrived, left in pair.hops())
+    yield from (("encode", lane.encoded, lane.sent) for lane in pair.lanes if lane.encoded is not None)
+    yield from (("decode", end.decoded, end.arrived) for end in pair.ends if end.decoded is not None)
+    yield from (("decode", lane.decoded, lane.replied) for lane in pair.lanes if lane.decoded is not None)
+    if pair.cell.axes.work.startswith("copy"):
+        workers = [each for each in (*pair.relays, *pair.ends) if len(each.forwarded)]
         yield from (("copy", each.forwarded, each.arrived) for each in workers)
-    if flow.cell.axes.pattern != "pubsub":
-        yield from (("server", end.forwarded, end.arrived) for end in flow.ends)
-        yield "overhead", flow.completion_times, _plus(flow.send_times, _hold_times(flow))
-        if flow.cell.axes.ideal_s is not None:
-            yield "excess", flow.completion_times, _later(flow.send_times, flow.cell.axes.ideal_s)
+    if pair.cell.axes.pattern != "pubsub":
+        yield from (("server", end.forwarded, end.arrived) for end in pair.ends)
+        yield "overhead", pair.completion_times, _plus(pair.send_times, _hold_times(pair))
+        if pair.cell.axes.ideal_s is not None:
+            yield "excess", pair.completion_times, _later(pair.send_times, pair.cell.axes.ideal_s)
 
 
-def _hold_times(flow: Flow) -> Times:
+def _hold_times(pair: Pair) -> Times:
     """How long those who answer held each request: one after the other, or asked at once the slowest of them."""
-    holds = [hold(each) for each in (*flow.relays, *flow.ends)]
+    holds = [hold(each) for each in (*pair.relays, *pair.ends)]
     missing = np.logical_or.reduce([each == NONE_NS for each in holds])
-    at_once = flow.cell.axes.pattern == "scatter" and flow.cell.axes.dispatch == "parallel"
+    at_once = pair.cell.axes.pattern == "scatter" and pair.cell.axes.dispatch == "parallel"
     held: Times = (np.maximum if at_once else np.add).reduce(holds)
     held[missing] = NONE_NS
     return held

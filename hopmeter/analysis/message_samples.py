@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopmeter.analysis.arrivals import minus
-from hopmeter.analysis.flow import Flow
 from hopmeter.analysis.latencies import latencies, trim
-from hopmeter.analysis.reading import flows
+from hopmeter.analysis.pair import Pair
+from hopmeter.analysis.reading import pairs
 from hopmeter.analysis.run_results import Row
 from hopmeter.store.disk import StoreError
 from hopmeter.store.samples import NONE_NS, Samples
@@ -32,9 +32,9 @@ class Trial:
 
     number: int
     latency_us: Numbers
-    """The samples of the latency that the row is ranked by, of all flows."""
+    """The samples of the latency that the row is ranked by, of all pairs."""
     due_s: Numbers
-    """When each message of the first flow was due, in seconds after the first one."""
+    """When each message of the first pair was due, in seconds after the first one."""
     took_us: Numbers
     """The latency of each of these messages."""
     hops_us: tuple[tuple[Numbers, ...], ...]
@@ -47,11 +47,11 @@ def trials(row: Row) -> list[Trial]:
     return [_trial(row, number, found) for number, found in _read(row)]
 
 
-def _read(row: Row, on_damage: OnDamage = _ignore) -> Iterator[tuple[int, list[Flow]]]:
+def _read(row: Row, on_damage: OnDamage = _ignore) -> Iterator[tuple[int, list[Pair]]]:
     for trial in row.trials:
         if trial["good"] and trial.get("samples"):
             try:
-                found = list(flows(row.cell, Samples(row.run.folder / trial["samples"])))
+                found = list(pairs(row.cell, Samples(row.run.folder / trial["samples"])))
             except StoreError as damaged:
                 on_damage(damaged)
                 continue
@@ -60,10 +60,10 @@ def _read(row: Row, on_damage: OnDamage = _ignore) -> Iterator[tuple[int, list[F
 
 @dataclass(frozen=True)
 class Delivered:
-    """The messages of one flow of one good trial that reached every receiver, untrimmed."""
+    """The messages of one pair of one good trial that reached every receiver, untrimmed."""
 
     trial: int
-    flow: int
+    pair: int
     seq: NDArray[np.int64]
     start_ns: NDArray[np.int64]
     """When each was due on the monotonic clock; when it was sent if the pace has no schedule."""
@@ -73,45 +73,45 @@ class Delivered:
 def delivered_messages(row: Row, on_damage: OnDamage) -> Iterator[Delivered]:
     """Every message with the latency that the row is ranked by."""
     for trial, found in _read(row, on_damage):
-        for number, flow in enumerate(found):
-            start, done = _ends(row, flow)
+        for number, pair in enumerate(found):
+            start, done = _ends(row, pair)
             seq = np.flatnonzero((start != NONE_NS) & (done != NONE_NS))
             yield Delivered(trial, number, seq, start[seq], done[seq] - start[seq])
 
 
-def _ends(row: Row, flow: Flow) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _ends(row: Row, pair: Pair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """By message, the start and the end of the latency that the row is ranked by."""
-    return flow.intended_times if row.headline == "response" else flow.send_times, flow.completion_times
+    return pair.intended_times if row.headline == "response" else pair.send_times, pair.completion_times
 
 
-def _trial(row: Row, number: int, found: list[Flow]) -> Trial:
-    pieces = [piece for flow in found for piece in latencies(flow).get(row.headline, [])]
+def _trial(row: Row, number: int, found: list[Pair]) -> Trial:
+    pieces = [piece for pair in found for piece in latencies(pair).get(row.headline, [])]
     due, took = _course(row, found[0])
-    hops = [_hops(flow) for flow in found] if row.cell.axes.relays else []
+    hops = [_hops(pair) for pair in found] if row.cell.axes.relays else []
     return Trial(
         number,
         np.concatenate(pieces) / 1e3 if pieces else np.empty(0),
         due,
         took,
         tuple(
-            tuple(arrays for flow in hops for arrays in flow[hop]) for hop in range(row.cell.axes.hops if hops else 0)
+            tuple(arrays for pair in hops for arrays in pair[hop]) for hop in range(row.cell.axes.hops if hops else 0)
         ),
     )
 
 
-def _course(row: Row, flow: Flow) -> tuple[Numbers, Numbers]:
-    (start, done), due = _ends(row, flow), flow.intended_times
+def _course(row: Row, pair: Pair) -> tuple[Numbers, Numbers]:
+    (start, done), due = _ends(row, pair), pair.intended_times
     known = (start != NONE_NS) & (done != NONE_NS) & (due != NONE_NS)
     if not known.any():
         return np.empty(0), np.empty(0)
     return (due[known] - due[known].min()) / 1e9, (done[known] - start[known]) / 1e3
 
 
-def _hops(flow: Flow) -> list[list[Numbers]]:
+def _hops(pair: Pair) -> list[list[Numbers]]:
     """The last hop has as many arrays as there are sinks."""
-    out = trim(flow.messages)
-    cut = slice(out, flow.messages - out)
-    found: list[list[Numbers]] = [[] for _ in range(flow.cell.axes.hops)]
-    for place, (arrived, left) in enumerate(flow.hops()):
-        found[min(place, flow.cell.axes.hops - 1)].append(minus(arrived[cut], left[cut]) / 1e3)
+    out = trim(pair.messages)
+    cut = slice(out, pair.messages - out)
+    found: list[list[Numbers]] = [[] for _ in range(pair.cell.axes.hops)]
+    for place, (arrived, left) in enumerate(pair.hops()):
+        found[min(place, pair.cell.axes.hops - 1)].append(minus(arrived[cut], left[cut]) / 1e3)
     return found

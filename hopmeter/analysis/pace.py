@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from hopmeter.analysis.arrivals import Times, minus
-from hopmeter.analysis.flow import Flow
+from hopmeter.analysis.pair import Pair
 from hopmeter.analysis.waits import limit_ns, median, response, throughout, waiting_times
 from hopmeter.store.samples import NONE_NS
 
@@ -22,7 +22,7 @@ LEAST = 20
 
 @dataclass(frozen=True)
 class Pace:
-    """How one flow was paced in one trial."""
+    """How one pair was paced in one trial."""
 
     achieved_hz: float | None
     """Messages accepted by the transport each second."""
@@ -42,26 +42,26 @@ class Pace:
     """What the median message took, where all along many others fell due meanwhile; else 0."""
 
 
-def measure_pace(flow: Flow) -> Pace:
-    """The pace of a flow."""
-    sent, intended, done = flow.send_times, flow.intended_times, flow.completion_times
+def measure_pace(pair: Pair) -> Pace:
+    """The pace of a pair."""
+    sent, intended, done = pair.send_times, pair.intended_times, pair.completion_times
     known, due = sent[sent != NONE_NS], intended[intended != NONE_NS]
     begun_ns = int(due.min()) if len(due) else 0
     achieved_hz, span_ns = _rate(known, begun_ns)
     asked_hz, asked_ns = _rate(due, begun_ns)
-    scheduled = flow.cell.axes.pacing.is_scheduled and len(known) >= LEAST
+    scheduled = pair.cell.axes.pacing.is_scheduled and len(known) >= LEAST
     behind = scheduled and _behind(achieved_hz, asked_hz, _medians(sent, intended), asked_ns)
     backlog = scheduled and _backlog(_medians(done, intended), asked_ns, len(due))
     seconds = max(span_ns, int(done.max(initial=begun_ns)) - begun_ns) / 1e9
-    turn_ns = asked_ns / max(len(due) - 1, 1) * flow.cell.axes.burst
-    queued_ns, long_ns = _standing(flow, turn_ns) if scheduled else (0.0, 0.0)
+    turn_ns = asked_ns / max(len(due) - 1, 1) * pair.cell.axes.burst
+    queued_ns, long_ns = _standing(pair, turn_ns) if scheduled else (0.0, 0.0)
     return Pace(achieved_hz, asked_hz if scheduled else None, behind, backlog, seconds, turn_ns, queued_ns, long_ns)
 
 
-def _standing(flow: Flow, turn_ns: float) -> tuple[float, float]:
+def _standing(pair: Pair, turn_ns: float) -> tuple[float, float]:
     """The median wait and the median way, each 0 where it was not long from the first fifth to the last."""
-    limit = limit_ns(flow, turn_ns)
-    spans = (waiting_times(flow), response(flow))
+    limit = limit_ns(pair, turn_ns)
+    spans = (waiting_times(pair), response(pair))
     queued_ns, long_ns = (median(each) if throughout(each, limit, PARTS) else 0.0 for each in spans)
     return queued_ns, long_ns
 

@@ -1,4 +1,4 @@
-"""From the samples of a trial to its flows."""
+"""From the samples of a trial to its pairs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopmeter.analysis.arrivals import Arrivals, Times
-from hopmeter.analysis.flow import Flow, Lane, Place
+from hopmeter.analysis.pair import Lane, Pair, Place
 from hopmeter.model.cell import Cell
-from hopmeter.plan.topology import Participant, topology
+from hopmeter.plan.topology import Endpoint, topology
 from hopmeter.store.disk import StoreError
 from hopmeter.store.samples import NONE_NS, Samples
 
@@ -20,27 +20,27 @@ SPARSE = 1 << 20
 """Seqs may skip this much before a source's samples are taken for damaged: arrays are as long as the highest seq."""
 
 
-def flows(cell: Cell, samples: Samples) -> Iterator[Flow]:
-    """The flows of a trial, one after the other so that only one is in memory.
+def pairs(cell: Cell, samples: Samples) -> Iterator[Pair]:
+    """The pairs of a trial, one after the other so that only one is in memory.
 
     Raises StoreError where the samples are damaged or of nobody in this cell.
     """
-    participants = topology(cell).participants
-    strangers = set(samples.participants) - {each.id for each in participants}
+    endpoints = topology(cell).endpoints
+    strangers = set(samples.endpoints) - {each.id for each in endpoints}
     if strangers:
-        raise _implausible(samples, f"participant {min(strangers)} is not in the cell {cell.id}")
+        raise _implausible(samples, f"endpoint {min(strangers)} is not in the cell {cell.id}")
     for number in range(cell.axes.pairs):
-        yield _flow(cell, samples, [each for each in participants if each.flow == number])
+        yield _pair(cell, samples, [each for each in endpoints if each.pair == number])
 
 
-def _flow(cell: Cell, samples: Samples, participants: list[Participant]) -> Flow:
-    origin, others = participants[0], participants[1:]
+def _pair(cell: Cell, samples: Samples, endpoints: list[Endpoint]) -> Pair:
+    origin, others = endpoints[0], endpoints[1:]
     lanes = _lanes(cell, samples, origin.id)
     relays = [_place(cell, samples, each, lanes[0]) for each in others if each.role == "relay"]
     ends = [each for each in others if each.role != "relay"]
     of_lane = lanes if cell.axes.pattern == "scatter" else lanes * len(ends)
     places = [_place(cell, samples, each, lane) for each, lane in zip(ends, of_lane, strict=True)]
-    return Flow(cell, lanes, relays, places)
+    return Pair(cell, lanes, relays, places)
 
 
 def _lanes(cell: Cell, samples: Samples, origin: int) -> list[Lane]:
@@ -99,7 +99,7 @@ def _messages(samples: Samples, seqs: Times) -> int:
     return highest + 1
 
 
-def _place(cell: Cell, samples: Samples, who: Participant, lane: Lane) -> Place:
+def _place(cell: Cell, samples: Samples, who: Endpoint, lane: Lane) -> Place:
     passes_on = who.role != "sink"
     forwarding = ["forwarded_ns"] if passes_on or (cell.axes.sinks_work and cell.axes.work != "none") else []
     names = ["arrived_ns", *forwarding, *_decoding(cell, who)]
@@ -115,7 +115,7 @@ def _place(cell: Cell, samples: Samples, who: Participant, lane: Lane) -> Place:
     )
 
 
-def _decoding(cell: Cell, who: Participant) -> list[str]:
+def _decoding(cell: Cell, who: Endpoint) -> list[str]:
     return ["decoded_ns"] if who.role == "sink" and _codec(cell) else []
 
 

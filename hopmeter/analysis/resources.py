@@ -77,8 +77,8 @@ def _send_mean_us(trials: Sequence[TrialResult]) -> float | None:
 
 def _empty_hop_us(trials: Sequence[TrialResult]) -> float | None:
     """Return how long hopmeter's own code takes per message if the sender calls the receiver: the sources' median."""
-    participants = [each for trial in trials for node in trial.nodes for each in node.get("participants", [])]
-    values = [each["empty_hop_ns"] for each in participants if each.get("empty_hop_ns") is not None]
+    endpoints = [each for trial in trials for node in trial.nodes for each in node.get("endpoints", [])]
+    values = [each["empty_hop_ns"] for each in endpoints if each.get("empty_hop_ns") is not None]
     return median(values) / 1000 if values else None
 
 
@@ -111,7 +111,7 @@ def stops(trials: Sequence[TrialResult]) -> list[str]:
 
 
 def _name(number: int, node: Mapping[str, Any]) -> str:
-    roles = dict.fromkeys(str(each.get("role")) for each in node.get("participants", []))
+    roles = dict.fromkeys(str(each.get("role")) for each in node.get("endpoints", []))
     return f"node {number} ({'+'.join(roles)})" if roles else str(node.get("facts", {}).get("daemon", "the broker"))
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from hopmeter.analysis.arrivals import minus
-from hopmeter.analysis.flow import Flow
 from hopmeter.analysis.latencies import Pieces, hold, trim_slice
+from hopmeter.analysis.pair import Pair
 from hopmeter.analysis.percentiles import summary
 from hopmeter.model.cell import Cell
 from hopmeter.store.samples import NONE_NS
@@ -19,18 +19,18 @@ LAST = "last"
 """Of every message the number of the server whose reply came last; among the latencies, though it is none."""
 
 
-def by_server(flow: Flow) -> Pieces:
+def by_server(pair: Pair) -> Pieces:
     """`roundtrip 0`, `held 0`, … in nanoseconds, and who was last; nothing where no scatter was asked."""
-    if flow.cell.axes.pattern != "scatter":
+    if pair.cell.axes.pattern != "scatter":
         return {}
-    cut = trim_slice(flow)
+    cut = trim_slice(pair)
     figures: Pieces = {}
-    for number, (lane, end) in enumerate(zip(flow.lanes, flow.ends, strict=True)):
+    for number, (lane, end) in enumerate(zip(pair.lanes, pair.ends, strict=True)):
         held = hold(end)[cut]
         figures[f"roundtrip {number}"] = [minus(lane.replied[cut], lane.sent[cut])]
         figures[f"held {number}"] = [held[held != NONE_NS]]
-    if flow.cell.axes.dispatch == "parallel":
-        replied = np.stack([lane.replied[cut] for lane in flow.lanes])
+    if pair.cell.axes.dispatch == "parallel":
+        replied = np.stack([lane.replied[cut] for lane in pair.lanes])
         figures[LAST] = [replied.argmax(axis=0)[(replied != NONE_NS).all(axis=0)]]
     return figures
 

@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 
 from hopmeter.analysis.arrivals import minus
-from hopmeter.analysis.flow import Flow
 from hopmeter.analysis.latencies import Pieces, trim_slice
+from hopmeter.analysis.pair import Pair
 from hopmeter.analysis.percentiles import summary
 from hopmeter.model.cell import Cell
 
 STATISTICS = ("mean", "min", "p50", "p99", "max")
 
 
-def by_sink(flow: Flow) -> Pieces:
+def by_sink(pair: Pair) -> Pieces:
     """`service 0`, … in nanoseconds and `received 0`, …, a count; nothing where there are no sinks to tell apart."""
-    if not _several(flow.cell):
+    if not _several(pair.cell):
         return {}
-    cut = trim_slice(flow)
+    cut = trim_slice(pair)
     figures: Pieces = {}
-    for number, (reached, end) in enumerate(zip(flow.delivery_times, flow.ends, strict=True)):
-        figures[f"service {number}"] = [minus(reached[cut], flow.send_times[cut])]
+    for number, (reached, end) in enumerate(zip(pair.delivery_times, pair.ends, strict=True)):
+        figures[f"service {number}"] = [minus(reached[cut], pair.send_times[cut])]
         figures[f"received {number}"] = [np.array([end.arrivals.received_count])]
     return figures
 

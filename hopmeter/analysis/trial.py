@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.analysis.arrivals import minus
-from hopmeter.analysis.flow import Flow
 from hopmeter.analysis.latencies import Pieces, latencies, trim
 from hopmeter.analysis.pace import Pace, measure_pace
-from hopmeter.analysis.reading import flows
+from hopmeter.analysis.pair import Pair
+from hopmeter.analysis.reading import pairs
 from hopmeter.analysis.servers import by_server
 from hopmeter.analysis.sinks import by_sink
 from hopmeter.model.cell import Cell
@@ -68,12 +68,12 @@ def measure(cell: Cell, path: Path) -> Measured:
     Raises StoreError if they are missing or damaged.
     """
     trial = Measured()
-    for flow in flows(cell, Samples(path)):
-        trial.counts += _counts(flow)
-        trial.paces.append(measure_pace(flow))
-        pieces = latencies(flow) | by_server(flow) | by_sink(flow)
+    for pair in pairs(cell, Samples(path)):
+        trial.counts += _counts(pair)
+        trial.paces.append(measure_pace(pair))
+        pieces = latencies(pair) | by_server(pair) | by_sink(pair)
         if cell.axes.pacing.is_scheduled:
-            pieces[PACING] = [minus(flow.send_times, flow.intended_times)]
+            pieces[PACING] = [minus(pair.send_times, pair.intended_times)]
         for name, each in pieces.items():
             trial.latencies.setdefault(name, []).extend(each)
     if not trial.counts.messages:
@@ -81,20 +81,20 @@ def measure(cell: Cell, path: Path) -> Measured:
     return trial
 
 
-def _counts(flow: Flow) -> Counts:
-    offered = sum(lane.offered for lane in flow.lanes)
-    abandoned = sum(lane.abandoned for lane in flow.lanes)
-    deliveries = flow.deliveries
+def _counts(pair: Pair) -> Counts:
+    offered = sum(lane.offered for lane in pair.lanes)
+    abandoned = sum(lane.abandoned for lane in pair.lanes)
+    deliveries = pair.deliveries
     return Counts(
         sent=offered - abandoned,
         received=sum(each.received_count for each in deliveries),
-        expected=flow.expected_count,
+        expected=pair.expected_count,
         duplicated=sum(each.duplicate_count for each in deliveries),
         reordered=sum(each.reordered_count for each in deliveries),
-        abandoned=abandoned + sum(each.refused for each in (*flow.relays, *flow.ends)),
+        abandoned=abandoned + sum(each.refused for each in (*pair.relays, *pair.ends)),
         stray=sum(each.stray for each in deliveries),
-        trimmed=2 * trim(flow.messages),
-        messages=flow.lanes[0].offered,
+        trimmed=2 * trim(pair.messages),
+        messages=pair.lanes[0].offered,
     )
 
 
@@ -109,5 +109,5 @@ def reject_altered(result: TrialResult) -> TrialResult:
 def sum_counter(result: TrialResult, name: str, roles: Iterable[str] = ()) -> int:
     """Sum a counter of a trial's endpoints, over all or over some roles."""
     wanted = set(roles)
-    participants: list[dict[str, Any]] = [each for node in result.nodes for each in node.get("participants", [])]
-    return sum(each.get(name, 0) for each in participants if not wanted or each.get("role") in wanted)
+    endpoints: list[dict[str, Any]] = [each for node in result.nodes for each in node.get("endpoints", [])]
+    return sum(each.get(name, 0) for each in endpoints if not wanted or each.get("role") in wanted)

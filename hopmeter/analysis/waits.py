@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopmeter.analysis.arrivals import Times
-from hopmeter.analysis.flow import Flow
+from hopmeter.analysis.pair import Pair
 from hopmeter.store.samples import NONE_NS
 
 Spans = NDArray[np.float64]
@@ -22,27 +22,27 @@ ORDERLY = 0.99
 """Of the messages that come in order through a queue, at least; what overtakes does not wait behind others."""
 
 
-def limit_ns(flow: Flow, turn_ns: float) -> float:
+def limit_ns(pair: Pair, turn_ns: float) -> float:
     """Return the limit for waits and whole ways; `turn_ns` is the time between two messages.
 
     A place that works may still be busy with the previous message, for as long as it holds one.
     """
-    held_ns = sum(min(turn_ns, median(_span(each.forwarded, each.arrived))) for each in flow.relays)
+    held_ns = sum(min(turn_ns, median(_span(each.forwarded, each.arrived))) for each in pair.relays)
     return max(LEAST_NS, TURNS * turn_ns, held_ns)
 
 
-def waiting_times(flow: Flow) -> Spans:
+def waiting_times(pair: Pair) -> Spans:
     """Return how long each message waited: at the source after its due time, and at each hop beyond the time of the
     fastest messages.
 
     The fastest messages show what a hop takes by itself, so a long way is not a queue. Jitter is not a queue either: if
     messages overtake each other, only the wait at the source counts.
     """
-    late = _span(flow.send_times, flow.intended_times)
-    if any(each.reordered_count > (1 - ORDERLY) * each.received_count for each in flow.deliveries):
+    late = _span(pair.send_times, pair.intended_times)
+    if any(each.reordered_count > (1 - ORDERLY) * each.received_count for each in pair.deliveries):
         return late
-    hops = [_beyond(_span(*hop)) for hop in flow.hops()]
-    shared, last = hops[: len(flow.relays)], hops[len(flow.relays) :]
+    hops = [_beyond(_span(*hop)) for hop in pair.hops()]
+    shared, last = hops[: len(pair.relays)], hops[len(pair.relays) :]
     behind: Spans = np.sum([late, *shared, np.maximum.reduce(last)], axis=0)
     return behind
 
@@ -58,9 +58,9 @@ def median(spans: Spans) -> float:
     return float(np.median(there)) if len(there) else 0.0
 
 
-def response(flow: Flow) -> Spans:
+def response(pair: Pair) -> Spans:
     """Return the time from each message's due time until it had arrived everywhere."""
-    return _span(flow.completion_times, flow.intended_times)
+    return _span(pair.completion_times, pair.intended_times)
 
 
 def _span(end: Times, start: Times) -> Spans:

@@ -13,14 +13,14 @@ import numpy as np
 from hopmeter.codecs.packing import pack_into, packed_bytes
 
 HEADER = struct.Struct("<4sHHQIIQqqQII")
-"""Magic, version, flags, run, flow (the kind), 0, seq (the number), intended, sent, length, checksum, 0."""
+"""Magic, version, flags, run, pair (the kind), 0, seq (the number), intended, sent, length, checksum, 0."""
 MAGIC = b"HOPM"
 VERSION = 1
 ALIGN = 64
 
 
 class Kind(IntEnum):
-    """What a frame is; it stands in the header's field `flow`."""
+    """What a frame is; it stands in the header's field `pair`."""
 
     OBJECT = 1
     CALL = 2

@@ -24,7 +24,7 @@ OFFERS = """
 
 - **Calls**: `native` uses the transport's own requests and replies; `duplex` carries them over two
   publish-subscribe links.
-- **Placements**: `thread` runs all participants in one process, `process` each in its own.
+- **Placements**: `thread` runs all endpoints in one process, `process` each in its own.
 - **Waits**: `spin` looks again and again, `block` sleeps in the transport, `callback` runs on a thread of the
   transport.
 - **Who installs it**: `hopmeter build` installs what the registries and the system's packages have. Installing

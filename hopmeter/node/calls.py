@@ -19,7 +19,7 @@ def _interrupt_nothing() -> None:
 
 
 class ReplyQueue(queue.SimpleQueue[Parts]):
-    """Replies that threads of the library `put`, until the participant polls."""
+    """Replies that threads of the library `put`, until the endpoint polls."""
 
     def poll(self, timeout_s: float, take: Take) -> int:
         """`poll` of a client."""

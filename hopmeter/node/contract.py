@@ -7,9 +7,9 @@ Raw carriage keeps both in one buffer, header first; typed carriage hands over t
 Buffers are anything with the buffer protocol (bytearray, memoryview, a NumPy array of bytes, a message of the
 library) whose bytes lie side by side. The instrument reads and writes them in place and copies nothing.
 
-Threads: the participants of a node are threads of one interpreter. Each end is used by one thread at a time. A call
+Threads: the endpoints of a node are threads of one interpreter. Each end is used by one thread at a time. A call
 that waits must give the interpreter lock (GIL) away while it waits, as the socket module and every library made for
-threads do; otherwise the other participants of the node stand still.
+threads do; otherwise the other endpoints of the node stand still.
 
 Errors: whatever an adapter raises fails the trial, with the traceback as its cause; `AdapterError` fails it with words
 and a remedy instead.
@@ -199,7 +199,7 @@ class Objects(Protocol):
 
 
 class Transport(Closable, Protocol):
-    """One transport in one process, shared by all participants of the node; each calls it from its own thread, on its
+    """One transport in one process, shared by all endpoints of the node; each calls it from its own thread, on its
     own core, so that threads which the library starts inherit it. Opening an end may wait."""
 
     def __init__(self, setup: Setup) -> None: ...

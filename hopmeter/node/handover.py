@@ -1,4 +1,4 @@
-"""`block` for a library that only calls: the library's thread hands over to the participant's, which sleeps until
+"""`block` for a library that only calls: the library's thread hands over to the endpoint's, which sleeps until
 something has arrived. A program that has such a library and wants to wait does the same, and it costs that program the
 same: a queue, and a change of threads.
 

@@ -106,7 +106,7 @@ def _facts(collects: bool) -> dict[str, str]:
 
 def _has_work(spec: dict[str, Any]) -> bool:
     """Whether a relay or server has work to do, during which other threads of the interpreter may run."""
-    return any(participant["work"]["kind"] != "none" for participant in spec.get("participants", ()))
+    return any(endpoint["work"]["kind"] != "none" for endpoint in spec.get("endpoints", ()))
 
 
 def _read_spec(path: str | None) -> dict[str, Any]:

@@ -169,7 +169,7 @@ def _idle_settings(cell: Cell, manifest: Manifest, _: World) -> str:
     return ""
 
 
-def participants(cell: Cell) -> int:
+def endpoints(cell: Cell) -> int:
     """Count the endpoints of a cell, over all pairs."""
     last = 0 if cell.axes.is_ring else cell.axes.sinks
     return cell.axes.pairs * (1 + cell.axes.relays + last)
@@ -178,7 +178,7 @@ def participants(cell: Cell) -> int:
 def _spinning(cell: Cell, _: Manifest, world: World) -> str:
     cores = len(set(cell.nodes.core_list) or set(world.machine.allowed))
     # Of sinks that wait differently some sleep; a source spins before each message.
-    threads = participants(cell) - cell.axes.pairs * sum(wait != "spin" for wait in cell.axes.waits)
+    threads = endpoints(cell) - cell.axes.pairs * sum(wait != "spin" for wait in cell.axes.waits)
     if "spin" not in cell.axes.waits or threads <= cores:
         return ""
     return f"{threads} spinning threads on {cores} core{'s' if cores > 1 else ''} would measure the scheduler"

@@ -11,7 +11,7 @@ from hopmeter.images.decoded import Decoded
 from hopmeter.manifest.readiness import SPEC_FORMAT
 from hopmeter.model import units
 from hopmeter.model.cell import Cell
-from hopmeter.plan.topology import Participant, topology
+from hopmeter.plan.topology import Endpoint, topology
 
 SPARE_SAMPLES = 4096
 """Room beyond two samples a message, for duplicates of short trials."""
@@ -52,7 +52,7 @@ def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
             **(_object(cell, place) if language == "python" else {}),
             "node": number,
             "adapter": str(adapter) if adapter else None,
-            "participants": [_participant(cell, place, each) for each in hosted],
+            "endpoints": [_endpoint(cell, place, each) for each in hosted],
             "links": links,
         }
         specs.append((language, spec))
@@ -79,15 +79,15 @@ def _common(cell: Cell, place: Place) -> dict[str, Any]:
         "warmup": cell.schedule.warmup,
         "limit_ns": _ns(cell.schedule.limit_s),
         "drain_ns": _ns(cell.schedule.drain_s),
-        "busy_ns": _ns(cell.schedule.retry_s),
+        "retry_ns": _ns(cell.schedule.retry_s),
         "call_ns": _ns(cell.axes.call_s),
         "checksum": cell.nodes.checksum,
         "rpc": cell.carriage.rpc,
         "reply": cell.nodes.reply,
         "fifo": cell.nodes.fifo,
         "mlock": cell.nodes.mlock,
-        "heap": {"retain": "kept"}.get(cell.axes.heap, cell.axes.heap),
-        "awake": cell.nodes.no_idle_states,
+        "heap": cell.axes.heap,
+        "no_idle_states": cell.nodes.no_idle_states,
     }
 
 
@@ -116,7 +116,7 @@ def _where_asked(cell: Cell, place: Place) -> dict[str, Any]:
     if (picture := place.picture) and cell.axes.codec == "none":
         told |= {"payload_file": str(picture.file)} | ({"payload_frames": picture.frames} if picture.frames > 1 else {})
     if cell.axes.dispatch != "parallel":
-        told["asking"] = cell.axes.dispatch
+        told["dispatch"] = cell.axes.dispatch
     return told
 
 
@@ -130,12 +130,12 @@ def _pace(cell: Cell, place: Place) -> dict[str, Any]:
     }
 
 
-def _participant(cell: Cell, place: Place, one: Participant) -> dict[str, Any]:
+def _endpoint(cell: Cell, place: Place, one: Endpoint) -> dict[str, Any]:
     core = cell.nodes.core_list[one.id % len(cell.nodes.core_list)] if cell.nodes.core_list else None
     return {
         "id": one.id,
         "role": one.role,
-        "flow": one.flow,
+        "pair": one.pair,
         "core": core,
         "in": list(one.inputs),
         "out": list(one.outputs),
@@ -146,23 +146,23 @@ def _participant(cell: Cell, place: Place, one: Participant) -> dict[str, Any]:
     }
 
 
-def _wait(cell: Cell, hosted: Sequence[Participant]) -> str:
+def _wait(cell: Cell, hosted: Sequence[Endpoint]) -> str:
     """Return how a node's receivers wait; if some are called and some polled, how the polled ones wait."""
     waits = [_own_wait(cell, one) for one in hosted if one.role == "sink"] or cell.axes.waits
     return next((wait for wait in waits if wait != "callback"), "callback")
 
 
-def _told_wait(cell: Cell, one: Participant) -> dict[str, str]:
+def _told_wait(cell: Cell, one: Endpoint) -> dict[str, str]:
     """Return an endpoint's own wait if it shares a node with endpoints that wait differently."""
     differ = one.role == "sink" and len(cell.axes.waits) > 1 and cell.axes.placement == "thread"
     return {"wait": _own_wait(cell, one)} if differ else {}
 
 
-def _own_wait(cell: Cell, sink: Participant) -> str:
+def _own_wait(cell: Cell, sink: Endpoint) -> str:
     return cell.axes.waits[(sink.place - 1) % len(cell.axes.waits)]
 
 
-def _work(cell: Cell, one: Participant) -> dict[str, Any]:
+def _work(cell: Cell, one: Endpoint) -> dict[str, Any]:
     """Return an endpoint's work: relays and servers work, otherwise sinks; if they differ, number i gets item i."""
     workers = ("sink",) if cell.axes.sinks_work else ("relay", "server")
     listed = units.works(cell.axes.work if one.role in workers else "none")

@@ -9,14 +9,14 @@ from hopmeter.plan.expand import language_parts
 
 
 @dataclass(frozen=True)
-class Participant:
+class Endpoint:
     """One role, and the links it receives from and sends to."""
 
     id: int
     role: str
-    flow: int
+    pair: int
     place: int
-    """Within its flow: the source or client is 0, and server i of a scatter is i + 1."""
+    """Within its pair: the source or client is 0, and server i of a scatter is i + 1."""
     language: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -24,37 +24,37 @@ class Participant:
 
 @dataclass(frozen=True)
 class Topology:
-    """All participants of a cell, and how many receivers each link has."""
+    """All endpoints of a cell, and how many receivers each link has."""
 
-    participants: tuple[Participant, ...]
+    endpoints: tuple[Endpoint, ...]
     links: dict[str, int]
 
-    def nodes(self, placement: str) -> list[tuple[Participant, ...]]:
+    def nodes(self, placement: str) -> list[tuple[Endpoint, ...]]:
         """Return the endpoints that share a process."""
         if placement == "thread":
-            return [self.participants]
-        return [(participant,) for participant in self.participants]
+            return [self.endpoints]
+        return [(endpoint,) for endpoint in self.endpoints]
 
-    def provers(self, cell: Cell, flow: int) -> frozenset[int]:
-        """Whose reports prove a flow: its sinks; where replies or the ring come back to it, its source."""
-        ours = [each for each in self.participants if each.flow == flow]
+    def provers(self, cell: Cell, pair: int) -> frozenset[int]:
+        """Whose reports prove a pair: its sinks; where replies or the ring come back to it, its source."""
+        ours = [each for each in self.endpoints if each.pair == pair]
         sinks = [each.id for each in ours if each.role == "sink"]
         return frozenset(sinks if cell.axes.pattern == "pubsub" and sinks else [ours[0].id])
 
 
 def topology(cell: Cell) -> Topology:
     """Return the topology of a cell with all its pairs."""
-    participants: list[Participant] = []
+    endpoints: list[Endpoint] = []
     links: dict[str, int] = {}
-    for flow in range(cell.axes.pairs):
+    for pair in range(cell.axes.pairs):
         roles = _roles(cell)
-        first = len(participants)
+        first = len(endpoints)
         for place, (role, inputs, outputs) in enumerate(roles):
             language = _language(cell, role)
-            named = (tuple(_link(flow, link) for link in inputs), tuple(_link(flow, link) for link in outputs))
-            participants.append(Participant(first + place, role, flow, place, language, *named))
-        links |= _links(cell, flow)
-    return Topology(tuple(participants), links)
+            named = (tuple(_link(pair, link) for link in inputs), tuple(_link(pair, link) for link in outputs))
+            endpoints.append(Endpoint(first + place, role, pair, place, language, *named))
+        links |= _links(cell, pair)
+    return Topology(tuple(endpoints), links)
 
 
 Role = tuple[str, list[int], list[int]]
@@ -77,14 +77,14 @@ def _language(cell: Cell, role: str) -> str:
     return {"source": source, "client": source, "relay": relay}.get(role, sink)
 
 
-def _link(flow: int, number: int) -> str:
-    return f"l{number}" if flow == 0 else f"f{flow}.l{number}"
+def _link(pair: int, number: int) -> str:
+    return f"l{number}" if pair == 0 else f"f{pair}.l{number}"
 
 
-def _links(cell: Cell, flow: int) -> dict[str, int]:
+def _links(cell: Cell, pair: int) -> dict[str, int]:
     """Return the links by id; a call carried as duplex takes two links."""
     many = cell.axes.sinks if cell.axes.pattern == "scatter" else cell.axes.relays + 1
-    ids = [_link(flow, number) for number in range(many)]
+    ids = [_link(pair, number) for number in range(many)]
     if cell.axes.pattern != "pubsub":
         if cell.carriage.rpc == "duplex":
             return {f"{each}.{way}": 1 for each in ids for way in ("request", "reply")}

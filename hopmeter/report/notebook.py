@@ -29,7 +29,7 @@ COLUMNS = {
     "language": pl.String,
     "cell": pl.String,
     "trial": pl.Int64,
-    "flow": pl.Int64,
+    "pair": pl.Int64,
 }
 """The first five are those of the study of native objects."""
 TITLE: dict[str, Any] = {"anchor": "start", "fontSize": 12.0, "fontWeight": "normal", "color": theme.SOFT}
@@ -104,7 +104,7 @@ def _table(row: Row, part: Delivered) -> pl.DataFrame:
         "language": row["language"],
         "cell": row.id,
         "trial": part.trial,
-        "flow": part.flow,
+        "pair": part.pair,
     }
     table = pl.DataFrame(times).with_columns(**{name: pl.lit(value) for name, value in same.items()})
     return table.select(pl.col(name).cast(kind) for name, kind in COLUMNS.items())

@@ -43,7 +43,7 @@ class Node:
 
     def __init__(self, start: Start) -> None:
         self.name, self.language, self.log = start.name, start.language, start.log
-        self.roles: list[str] = [participant["role"] for participant in start.spec["participants"]]
+        self.roles: list[str] = [endpoint["role"] for endpoint in start.spec["endpoints"]]
         self.said: dict[str, dict[str, Any]] = {}
         """The last message of each kind."""
         self._heard = b""

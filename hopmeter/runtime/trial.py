@@ -118,7 +118,7 @@ def _daemon(work: Work, place: Place) -> Daemon | None:
     told, cell = work.manifest.daemon, work.cell
     if told is None:
         return None
-    after = len(topology(cell).participants)
+    after = len(topology(cell).endpoints)
     core = cell.nodes.core_list[after % len(cell.nodes.core_list)] if cell.nodes.core_list else None
     log = work.logs / f"{work.name}-daemon.log"
     return Daemon(told, BrokerContext(place.run, place.directory / "daemon", cell.carriage.settings, log, core))
@@ -126,7 +126,7 @@ def _daemon(work: Work, place: Place) -> Daemon | None:
 
 def _starts(work: Work, place: Place, environment: Mapping[str, str]) -> Iterator[Start]:
     for language, spec in node_specs(work.cell, place):
-        roles = "+".join(dict.fromkeys(participant["role"] for participant in spec["participants"]))
+        roles = "+".join(dict.fromkeys(endpoint["role"] for endpoint in spec["endpoints"]))
         number = spec["node"]
         yield Start(
             name=f"node {number} ({work.cell.axes.transport} {language}, {roles})",
@@ -160,23 +160,23 @@ def _converse(work: Work, control: Control, result: TrialResult, daemon: Daemon 
 
 
 def _prove(cell: Cell, control: Control) -> None:
-    """Lets sources probe until every branch of every flow has reported the same probe."""
+    """Lets sources probe until every branch of every pair has reported the same probe."""
     shape = topology(cell)
-    missing = {flow: shape.provers(cell, flow) for flow in range(cell.axes.pairs)}
+    missing = {pair: shape.provers(cell, pair) for pair in range(cell.axes.pairs)}
     seen: dict[tuple[int, int], set[int]] = {}
     quiet: set[int] = set()
 
     def heed(_: Node, message: dict[str, Any]) -> None:
-        flow = message.get("flow", -1)
+        pair = message.get("pair", -1)
         if message["say"] == "quiet":
-            quiet.add(flow)
-        if message["say"] != "probed" or flow not in missing:
+            quiet.add(pair)
+        if message["say"] != "probed" or pair not in missing:
             return
-        reporters = seen.setdefault((flow, message["probe"]), set())
-        reporters.add(message["participant"])
-        if missing[flow] <= reporters:
-            del missing[flow]
-            control.say({"say": "proved", "flow": flow})
+        reporters = seen.setdefault((pair, message["probe"]), set())
+        reporters.add(message["endpoint"])
+        if missing[pair] <= reporters:
+            del missing[pair]
+            control.say({"say": "proved", "pair": pair})
 
     control.say({"say": "probe"})
     control.listen(lambda: not missing, cell.schedule.timeout_s, "probed", heed)
@@ -210,7 +210,7 @@ def _measure(work: Work, control: Control, daemon: Daemon | None) -> None:
 def _daemon_row(daemon: Daemon, used: dict[str, int]) -> dict[str, Any]:
     """Return the daemon's resources from `go` until all nodes were done; they count like a node's."""
     facts = {"daemon": daemon.title}
-    return {"participants": [], "resources": used, "facts": facts, "version": daemon.version(), "pid": daemon.pid}
+    return {"endpoints": [], "resources": used, "facts": facts, "version": daemon.version(), "pid": daemon.pid}
 
 
 def _note_stops(result: TrialResult, stops: StopWatch) -> None:

@@ -79,7 +79,7 @@ def _wait(value: str) -> str:
 
 def _cores(value: str) -> str:
     if value not in CORES and not re.fullmatch(r"\d+(,\d+)*", value):
-        raise ValueError(one_of(value, [*CORES, "a list such as 0,1 (participant i takes core i modulo its length)"]))
+        raise ValueError(one_of(value, [*CORES, "a list such as 0,1 (endpoint i takes core i modulo its length)"]))
     return value
 
 
@@ -164,14 +164,14 @@ class Axes(Strict):
         description='"one" (the nearest to the machine that is ready and offers the cell), "each", '
         '"pairs" (every ordered pair), a language, or source>sink.',
     )
-    pattern: Axis[Literal["pubsub", "rpc", "scatter"]] | None = Field(None, description="How participants talk.")
+    pattern: Axis[Literal["pubsub", "rpc", "scatter"]] | None = Field(None, description="How endpoints talk.")
     placement: Axis[Literal["thread", "process", "apart"]] | None = Field(
         None, description='One process, one process each, or "apart": processes where the transport can, else threads.'
     )
     wait: Axis[WaitOrWaits] | None = Field(
         None, description="How a receiver waits; callback+block: a wait for each sink, in their order."
     )
-    cores: Axis[Cores] | None = Field(None, description="Which cores participants are pinned to.")
+    cores: Axis[Cores] | None = Field(None, description="Which cores endpoints are pinned to.")
     payload: Axis[Payload] | None = Field(None, description="What is carried beside the 64-byte header.")
     touch: Axis[Literal["none", "write", "write+read"]] | None = Field(
         None, description="What the ends do with the payload."

@@ -1,6 +1,7 @@
 """The format of a run folder, and the conversion of older formats to it.
 
-Format 1 stored the values of a cell side by side, and some columns and values under other names.
+Format 1 stored the values of a cell side by side, some columns and values under other names, and the endpoints of a
+node as participants.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from hopmeter.model import old_names
 from hopmeter.model.cell import Cell
 
 FORMAT = 2
-RENAMED = {"cells": {"asking": "dispatch"}}
+RENAMED = {"cells": {"asking": "dispatch"}, "samples": {"participant": "endpoint"}}
 """By table, the columns of format 1 that have another name now."""
 OLD_KEYS = {"asking": "dispatch", "awake": "no_idle_states", "busy_s": "retry_s"}
 """What a cell of format 1 has under another name."""
@@ -44,6 +45,11 @@ def _cell(row: dict[str, Any]) -> dict[str, Any]:
 def with_current_columns(row: dict[str, Any]) -> dict[str, Any]:
     """Convert a row of `cells.parquet` to today's names."""
     return _renamed(row, RENAMED["cells"])
+
+
+def with_current_nodes(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Convert the nodes' reports of a trial."""
+    return [_renamed(node, {"participants": "endpoints"}) for node in nodes]
 
 
 def _renamed(values: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ def rows(trial: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _who(node: Node) -> dict[str, Any]:
-    roles = dict.fromkeys(str(each["role"]) for each in node.get("participants", []))
+    roles = dict.fromkeys(str(each["role"]) for each in node.get("endpoints", []))
     return {"roles": "+".join(roles) or "daemon", "language": node.get("language"), "pid": node.get("pid")}
 
 
@@ -34,7 +34,7 @@ def _used(node: Node, used: Mapping[str, Any]) -> dict[str, Any]:
         "interval_s": interval / 1e9 if interval else None,
         "user_us": used.get("user_us"),
         "system_us": used.get("system_us"),
-        "spun_us": sum(each.get("pacing_ns", 0) for each in node.get("participants", [])) / 1000,
+        "spun_us": sum(each.get("pacing_ns", 0) for each in node.get("endpoints", [])) / 1000,
         **{name: used.get(name) for name in counts},
         "rss_peak_mb": _mb(used.get("rss_peak_bytes")),
         "shared_mapped_mb": None if shared is None else _mb(sum(size for _, size in shared)),
@@ -47,7 +47,7 @@ def _mb(size: int | None) -> float | None:
 
 def _messages(nodes: list[Node]) -> int:
     """Count the messages that the sources offered; a scatter message counts once, although it calls several servers."""
-    each = [one for node in nodes for one in node.get("participants", [])]
+    each = [one for node in nodes for one in node.get("endpoints", [])]
     many = Counter(one["role"] for one in each)
     offered = sum(one.get("sent", 0) + one.get("abandoned", 0) for one in each if one["role"] in SENDERS)
     return int(offered // max(1, many["server"] // (many["client"] or 1)))
@@ -56,13 +56,13 @@ def _messages(nodes: list[Node]) -> int:
 def _names(nodes: list[Node]) -> list[str]:
     """Name the processes: `source`, `relay 2`, `source, 20 relays and sink`, `nats-server`; numbered if a role
     occurs several times."""
-    many = Counter(each["role"] for node in nodes for each in node.get("participants", []))
+    many = Counter(each["role"] for node in nodes for each in node.get("endpoints", []))
     seen: Counter[str] = Counter()
     return [_name(node, many, seen) for node in nodes]
 
 
 def _name(node: Node, many: Counter[str], seen: Counter[str]) -> str:
-    here = Counter(each["role"] for each in node.get("participants", []))
+    here = Counter(each["role"] for each in node.get("endpoints", []))
     if not here:
         return str(node.get("facts", {}).get("daemon") or "daemon")
     seen.update(here)

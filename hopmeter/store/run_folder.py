@@ -18,7 +18,7 @@ from hopmeter.model.columns import CELLS, PROCESSES, TRIALS
 from hopmeter.model.trial import TrialResult
 from hopmeter.store import processes
 from hopmeter.store.disk import DiskFullError, StoreError, append_line, replacing, write_json, writing
-from hopmeter.store.formats import FORMAT, with_current_format
+from hopmeter.store.formats import FORMAT, with_current_format, with_current_nodes
 from hopmeter.store.samples import write_parquet
 from hopmeter.store.schemas import table
 from hopmeter.system.input_files import read_text
@@ -260,19 +260,20 @@ def _read_trials(path: Path) -> list[TrialResult]:
     try:
         rows = pq.read_table(path / "trials.parquet").to_pylist()
         return [_trial(row) for row in rows]
-    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as cause:
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError, AttributeError) as cause:
         raise _damage_error(path / "trials.parquet", cause) from cause
 
 
 def _trial(row: dict[str, Any]) -> TrialResult:
     fields = {name: row[name] for name in TrialResult.__dataclass_fields__}
-    return TrialResult.from_json(fields | {"nodes": parse(row["nodes"])})
+    return TrialResult.from_json(fields | {"nodes": with_current_nodes(parse(row["nodes"]))})
 
 
 def _read_lines(path: Path) -> list[TrialResult]:
     """Read the trials from lines; a torn last line is a trial that did not finish."""
     try:
         lines = read_text(path).split("\n")
-        return [TrialResult.from_json(parse(line)) for line in lines[:-1] if line]
-    except (OSError, ValueError, TypeError) as cause:
+        rows = [parse(line) for line in lines[:-1] if line]
+        return [TrialResult.from_json(row | {"nodes": with_current_nodes(row["nodes"])}) for row in rows]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as cause:
         raise _damage_error(path, cause) from cause

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hopmeter.store.disk import StoreError, replacing
+from hopmeter.store.formats import RENAMED
 
 HEAD_BYTES = 4096
 MAGIC = b"HMSAMPLE"
@@ -23,17 +24,17 @@ NONE_NS = np.iinfo(np.int64).min
 """A time that does not apply, in raw files and in arrays; null in Parquet."""
 
 TIMES = ("intended_ns", "sent_ns", "arrived_ns", "forwarded_ns", "encoded_ns", "decoded_ns")
-RECORD = np.dtype([("seq", "<u8"), ("participant", "<u4"), ("copy", "<u4"), *((name, "<i8") for name in TIMES)])
+RECORD = np.dtype([("seq", "<u8"), ("endpoint", "<u4"), ("copy", "<u4"), *((name, "<i8") for name in TIMES)])
 SCHEMA = pa.schema(
     [
         pa.field("seq", pa.uint64(), nullable=False),
-        pa.field("participant", pa.uint32(), nullable=False),
+        pa.field("endpoint", pa.uint32(), nullable=False),
         pa.field("copy", pa.uint32(), nullable=False),
         *(pa.field(name, pa.int64()) for name in TIMES),
     ]
 )
 ROWS_AT_ONCE = 1 << 20
-"""Rows of a row group; each group is of one participant, so that one can be read without the others."""
+"""Rows of a row group; each group is of one endpoint, so that one can be read without the others."""
 
 Times = NDArray[np.int64]
 
@@ -42,7 +43,7 @@ Times = NDArray[np.int64]
 class Head:
     """The head of a raw file."""
 
-    participant: int
+    endpoint: int
     count: int
     unrecorded: int
 
@@ -60,7 +61,7 @@ def read_head(path: Path) -> Head:
         raise _sample_error(path, "cannot be read", "the node ended before it wrote them; its log says why") from cause
     if len(head) < HEAD_BYTES or not any(head[:8]):
         raise _sample_error(path, "were never finished", "the node ended while it wrote them; its log says why")
-    magic, version, record_bytes, participant, _, count, unrecorded = struct.unpack_from("<8sIIIIQQ", head)
+    magic, version, record_bytes, endpoint, _, count, unrecorded = struct.unpack_from("<8sIIIIQQ", head)
     if magic != MAGIC:
         raise _sample_error(path, "are not samples: the file begins otherwise")
     if (version, record_bytes) != (VERSION, RECORD.itemsize):
@@ -73,7 +74,7 @@ def read_head(path: Path) -> Head:
     if size != HEAD_BYTES + count * RECORD.itemsize:
         holds = (size - HEAD_BYTES) / RECORD.itemsize
         raise _sample_error(path, f"hold {holds:g} records, but their head says {count}")
-    return Head(participant, count, unrecorded)
+    return Head(endpoint, count, unrecorded)
 
 
 def _sample_error(
@@ -91,8 +92,8 @@ def read_raw(path: Path) -> NDArray[Any]:
     if not head.count:
         return np.empty(0, RECORD)
     records = np.memmap(path, RECORD, "r", HEAD_BYTES, head.count)
-    if np.any(records["participant"] != head.participant):
-        raise _sample_error(path, f"of participant {head.participant} hold records of others")
+    if np.any(records["endpoint"] != head.endpoint):
+        raise _sample_error(path, f"of endpoint {head.endpoint} hold records of others")
     return records
 
 
@@ -121,7 +122,7 @@ def _tables(records: NDArray[Any]) -> Iterator[pa.Table]:
 
 
 def _table(records: NDArray[Any]) -> pa.Table:
-    keys = [pa.array(np.ascontiguousarray(records[name])) for name in ("seq", "participant", "copy")]
+    keys = [pa.array(np.ascontiguousarray(records[name])) for name in ("seq", "endpoint", "copy")]
     return pa.Table.from_arrays([*keys, *(_nullable(records[name]) for name in TIMES)], schema=SCHEMA)
 
 
@@ -137,7 +138,9 @@ class Samples:
         self.path = path
         try:
             self._file = pq.ParquetFile(path)
-            missing = set(SCHEMA.names) - set(self._file.schema_arrow.names)
+            old = {old: new for old, new in RENAMED["samples"].items() if old in self._file.schema_arrow.names}
+            self._names = [old.get(name, name) for name in self._file.schema_arrow.names]
+            missing = set(SCHEMA.names) - set(self._names)
         except (OSError, pa.ArrowException) as cause:
             raise _sample_error(path, "cannot be read") from cause
         if missing:
@@ -146,26 +149,26 @@ class Samples:
     @cached_property
     def _groups(self) -> dict[int, list[int]]:
         """Return the row groups by endpoint."""
-        meta, column = self._file.metadata, self._file.schema_arrow.get_field_index("participant")
+        meta, column = self._file.metadata, self._names.index("endpoint")
         groups: dict[int, list[int]] = {}
         for number in range(meta.num_row_groups):
             seen = meta.row_group(number).column(column).statistics
             if seen is None or not seen.has_min_max or seen.min != seen.max:
-                raise _sample_error(self.path, "were not written by hopmeter: participants share a row group")
+                raise _sample_error(self.path, "were not written by hopmeter: endpoints share a row group")
             groups.setdefault(seen.min, []).append(number)
         return groups
 
     @property
-    def participants(self) -> list[int]:
+    def endpoints(self) -> list[int]:
         """Who recorded anything."""
         return sorted(self._groups)
 
-    def of(self, participant: int, *columns: str) -> dict[str, Times]:
-        """Columns of one participant in the order of recording, NONE_NS where null; empty where it recorded nothing.
+    def of(self, endpoint: int, *columns: str) -> dict[str, Times]:
+        """Columns of one endpoint in the order of recording, NONE_NS where null; empty where it recorded nothing.
 
         Raises StoreError where the file is damaged.
         """
-        groups = self._groups.get(participant, [])
+        groups = self._groups.get(endpoint, [])
         try:
             table = self._file.read_row_groups(groups, columns=list(columns))
         except (OSError, pa.ArrowException) as cause:

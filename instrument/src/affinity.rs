@@ -88,7 +88,7 @@ fn request_latency(bound: &str) -> Result<File> {
     });
     held.map_err(|cause| {
         Error::new(format!("keeping cores awake ({bound})"))
-            .remedy("run as root, give this user the right to write that file, or leave `awake` out")
+            .remedy("run as root, give this user the right to write that file, or leave `no_idle_states` out")
             .because(cause)
     })
 }
@@ -125,6 +125,6 @@ mod tests {
     fn where_cores_may_not_be_kept_awake_the_remedy_is_told() {
         let error = request_latency("/dev/there/is/no/such/bound").expect_err("it is not there");
         assert!(error.to_string().contains("keeping cores awake"), "{error}");
-        assert!(error.remedy_text().is_some_and(|remedy| remedy.contains("leave `awake` out")));
+        assert!(error.remedy_text().is_some_and(|remedy| remedy.contains("leave `no_idle_states` out")));
     }
 }

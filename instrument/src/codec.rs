@@ -3,7 +3,7 @@
 
 use crate::error::Result;
 
-/// Converts the one object of a cell. Used from the threads of all participants of the node.
+/// Converts the one object of a cell. Used from the threads of all endpoints of the node.
 pub trait Codec: Send + Sync {
     /// Encodes the object again.
     ///

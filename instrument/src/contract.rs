@@ -78,8 +78,8 @@ pub struct Link {
     pub receivers: u32,
 }
 
-/// One transport in one process, shared by all participants of the node. Their threads call the methods. Each thread
-/// is pinned to its participant's core, and threads that a transport starts inherit that.
+/// One transport in one process, shared by all endpoints of the node. Their threads call the methods. Each thread
+/// is pinned to its endpoint's core, and threads that a transport starts inherit that.
 pub trait Transport: Send + Sync {
     /// The library's version, if the settings choose the library. Otherwise the node's own version holds.
     fn version(&self) -> Option<String> {

@@ -20,8 +20,8 @@ pub enum Order {
     Connect { links: BTreeMap<String, String> },
     /// Send probes until `Proved`.
     Probe,
-    /// Every branch of the flow has reported the same probe.
-    Proved { flow: u32 },
+    /// Every branch of the pair has reported the same probe.
+    Proved { pair: u32 },
     /// The start of the schedule.
     Go { start_ns: i64 },
     /// Close everything and exit.
@@ -34,9 +34,9 @@ pub enum Order {
 pub enum Report {
     Bound { links: BTreeMap<String, String>, version: String, pid: u32, clock: ClockQuality },
     Ready,
-    Probed { participant: u32, flow: u32, probe: u64 },
-    Quiet { flow: u32 },
-    Done { participants: Vec<Tally>, resources: Resources, facts: BTreeMap<String, String> },
+    Probed { endpoint: u32, pair: u32, probe: u64 },
+    Quiet { pair: u32 },
+    Done { endpoints: Vec<Tally>, resources: Resources, facts: BTreeMap<String, String> },
     Failed { error: String, remedy: Option<String> },
 }
 
@@ -46,7 +46,7 @@ impl Report {
     }
 }
 
-/// The counts of one participant, without warm-up. The fields that each message writes come first, next to each
+/// The counts of one endpoint, without warm-up. The fields that each message writes come first, next to each
 /// other.
 #[repr(C)]
 #[derive(Clone, Debug, Default, Serialize, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub struct Tally {
     /// Handed to the transport and accepted.
     pub sent: u64,
     pub received: u64,
-    /// The times of the last and the first measured message at this participant.
+    /// The times of the last and the first measured message at this endpoint.
     pub last_ns: i64,
     pub first_ns: i64,
     pub id: u32,
@@ -79,7 +79,7 @@ pub struct Tally {
     pub send_ns: i64,
     /// See `roles::empty_hop`; sources only.
     pub empty_hop_ns: Option<i64>,
-    /// Time this participant spun to be on time. It is CPU time of the instrument, not of the transport.
+    /// Time this endpoint spun to be on time. It is CPU time of the instrument, not of the transport.
     pub pacing_ns: i64,
     /// The schedule ended by its time limit, before all messages were sent.
     pub limit_reached: bool,
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn reports_carry_their_name() {
-        let text = serde_json::to_string(&Report::Probed { participant: 1, flow: 0, probe: 2 }).expect("JSON");
-        assert_eq!(text, r#"{"say":"probed","participant":1,"flow":0,"probe":2}"#);
+        let text = serde_json::to_string(&Report::Probed { endpoint: 1, pair: 0, probe: 2 }).expect("JSON");
+        assert_eq!(text, r#"{"say":"probed","endpoint":1,"pair":0,"probe":2}"#);
     }
 }

@@ -15,7 +15,7 @@ pub mod flags {
     pub const PROBE: u16 = 1;
     /// Sent after `go` but before measuring; never a sample.
     pub const WARMUP: u16 = 2;
-    /// The last message of the flow.
+    /// The last message of the pair.
     pub const LAST: u16 = 4;
     /// `checksum` holds the CRC-32C of the payload.
     pub const CHECKSUM: u16 = 8;
@@ -26,7 +26,7 @@ pub mod flags {
 /// The offset of `sent_ns`, so that it can be stamped alone and last.
 pub const SENT_AT: usize = 40;
 
-/// The header, decoded. Offsets: magic 0, version 4, flags 6, run 8, flow 16, reserved 20, seq 24, intended 32,
+/// The header, decoded. Offsets: magic 0, version 4, flags 6, run 8, pair 16, reserved 20, seq 24, intended 32,
 /// sent 40, length 48, checksum 56, reserved 60.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
@@ -34,7 +34,7 @@ pub struct Header {
     /// The run this frame belongs to; frames of another run are foreign.
     pub run: u64,
     /// The index of the pair within the cell.
-    pub flow: u32,
+    pub pair: u32,
     /// Counts from 0; samples, probes and warm-up each have their own count.
     pub seq: u64,
     /// When the message was due (nanoseconds, CLOCK_MONOTONIC).
@@ -52,7 +52,7 @@ pub struct Header {
 pub enum Refused {
     /// Not a frame, of another version, or cut short: the transport mangles frames.
     Malformed,
-    /// A valid frame of another run or flow: two links share a topic by mistake.
+    /// A valid frame of another run or pair: two links share a topic by mistake.
     Foreign,
 }
 
@@ -72,7 +72,7 @@ impl Header {
         out[4..6].copy_from_slice(&FRAME_VERSION.to_le_bytes());
         out[6..8].copy_from_slice(&self.flags.to_le_bytes());
         out[8..16].copy_from_slice(&self.run.to_le_bytes());
-        out[16..20].copy_from_slice(&self.flow.to_le_bytes());
+        out[16..20].copy_from_slice(&self.pair.to_le_bytes());
         out[20..24].copy_from_slice(&[0; 4]);
         out[24..32].copy_from_slice(&self.seq.to_le_bytes());
         out[32..40].copy_from_slice(&self.intended_ns.to_le_bytes());
@@ -104,14 +104,14 @@ impl Header {
         if sound { Ok(header) } else { Err(Refused::Malformed) }
     }
 
-    /// Reads a header and refuses one of another run or flow.
+    /// Reads a header and refuses one of another run or pair.
     ///
     /// # Errors
     /// See [`Refused`].
     #[inline]
-    pub fn accept(bytes: &[u8], payload_bytes: usize, run: u64, flow: u32) -> Result<Self, Refused> {
+    pub fn accept(bytes: &[u8], payload_bytes: usize, run: u64, pair: u32) -> Result<Self, Refused> {
         let header = Self::read(bytes, payload_bytes)?;
-        if header.run == run && header.flow == flow { Ok(header) } else { Err(Refused::Foreign) }
+        if header.run == run && header.pair == pair { Ok(header) } else { Err(Refused::Foreign) }
     }
 
     /// All fields as they are, whether or not the header is valid.
@@ -119,7 +119,7 @@ impl Header {
         Self {
             flags: word16(bytes, 6),
             run: word64(bytes, 8),
-            flow: word32(bytes, 16),
+            pair: word32(bytes, 16),
             seq: word64(bytes, 24),
             intended_ns: word64(bytes, 32) as i64,
             sent_ns: word64(bytes, 40) as i64,

@@ -1,4 +1,4 @@
-//! A node: one process that hosts one or more participants and talks to the launcher over the control channel.
+//! A node: one process that hosts one or more endpoints and talks to the launcher over the control channel.
 
 use std::collections::BTreeMap;
 use std::os::fd::RawFd;
@@ -24,7 +24,7 @@ use crate::phase::Phase;
 use crate::resources::Meter;
 use crate::roles::{self, Progress, RoleContext};
 use crate::scripted_node;
-use crate::spec::{Heap, Participant, RoleKind, SPEC_FORMAT, Spec};
+use crate::spec::{Endpoint, Heap, RoleKind, SPEC_FORMAT, Spec};
 
 /// What a language provides for a node: its transport, and what surrounds its threads.
 pub struct Host<'a> {
@@ -40,7 +40,7 @@ pub struct Host<'a> {
     pub open_empty: &'a (dyn Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync),
     /// Creates the codec if the spec names one; none if the language has no objects.
     pub codec: Option<&'a (dyn Fn() -> Result<Arc<dyn Codec>> + Sync)>,
-    /// Wraps all code on a participant's thread; Python keeps its thread state alive around it.
+    /// Wraps all code on a endpoint's thread; Python keeps its thread state alive around it.
     pub around: fn(&mut dyn FnMut()),
 }
 
@@ -148,7 +148,7 @@ fn read_orders(phase: &Phase, orders: impl Iterator<Item = Result<Order>>) {
     unsafe { libc::_exit(1) };
 }
 
-/// A participant's transport, codec and payload content.
+/// A endpoint's transport, codec and payload content.
 type Means<'a> = (&'a dyn Transport, Option<Arc<dyn Codec>>, Arc<Content>);
 
 struct Node<'a> {
@@ -166,7 +166,7 @@ impl Node<'_> {
         let meter = Arc::new(Meter::default());
         std::thread::scope(|scope| {
             let (say, progress) = channel();
-            for me in &self.spec.participants {
+            for me in &self.spec.endpoints {
                 let (say, transport, meter) = (say.clone(), transport.clone(), meter.clone());
                 let (codec, content) = (codec.clone(), content.clone());
                 scope.spawn(move || self.participate(me, (transport.as_ref(), codec, content), &meter, say));
@@ -180,7 +180,7 @@ impl Node<'_> {
         Ok(())
     }
 
-    /// Reports the failure and ends the process at once: other participants may wait for messages that never come.
+    /// Reports the failure and ends the process at once: other endpoints may wait for messages that never come.
     fn fail_at_once(&self, error: &Error) -> ! {
         self.control.say(&Report::failure(error));
         eprintln!("hopmeter node {} ({}): {error}", self.host.transport, self.host.language);
@@ -190,15 +190,15 @@ impl Node<'_> {
 
     /// Runs before any thread exists, so that all threads inherit it.
     fn prepare_process(&self) -> Result<()> {
-        let cores: Vec<_> = self.spec.participants.iter().filter_map(|me| me.core).collect();
+        let cores: Vec<_> = self.spec.endpoints.iter().filter_map(|me| me.core).collect();
         affinity::pin_among(&cores)?;
-        if self.spec.heap == Heap::Kept {
+        if self.spec.heap == Heap::Retain {
             memory::retain_freed_memory();
         }
         if self.spec.mlock {
             affinity::lock_memory()?;
         }
-        if self.spec.awake {
+        if self.spec.no_idle_states {
             affinity::stay_awake()?;
         }
         if self.spec.fifo > 0 {
@@ -219,8 +219,8 @@ impl Node<'_> {
 
     /// All senders share what is read once: a video can have a gigabyte.
     fn content(&self) -> Result<Content> {
-        let sends = |me: &Participant| matches!(me.role, RoleKind::Source | RoleKind::Client);
-        if self.spec.participants.iter().any(sends) { Content::of(self.spec) } else { Ok(Content::Pattern) }
+        let sends = |me: &Endpoint| matches!(me.role, RoleKind::Source | RoleKind::Client);
+        if self.spec.endpoints.iter().any(sends) { Content::of(self.spec) } else { Ok(Content::Pattern) }
     }
 
     fn setup(&self) -> Setup {
@@ -235,14 +235,14 @@ impl Node<'_> {
         }
     }
 
-    /// Collects the participants' reports into the node's own.
+    /// Collects the endpoints' reports into the node's own.
     fn coordinate(&self, progress: &Receiver<Progress>, transport: &dyn Transport, meter: &Meter) -> Result<()> {
-        let all = self.spec.participants.len();
+        let all = self.spec.endpoints.len();
         let mut links = BTreeMap::new();
         let (mut bound, mut ready) = (0, 0);
         let mut tallies = Vec::new();
         while tallies.len() < all {
-            let gone = |_| Error::new("a participant ended without a word");
+            let gone = |_| Error::new("a endpoint ended without a word");
             match progress.recv().map_err(gone)? {
                 Progress::Bound(addresses) => {
                     links.extend(addresses);
@@ -263,7 +263,7 @@ impl Node<'_> {
         let resources = meter.end();
         tallies.sort_by_key(|tally| tally.id);
         let facts = transport.facts().into_iter().collect();
-        self.control.say(&Report::Done { participants: tallies, resources, facts });
+        self.control.say(&Report::Done { endpoints: tallies, resources, facts });
         Ok(())
     }
 
@@ -273,9 +273,9 @@ impl Node<'_> {
         self.control.say(&Report::Bound { links, version, pid: std::process::id(), clock });
     }
 
-    /// One participant's thread, from binding its ends to closing them.
-    fn participate(&self, me: &Participant, means: Means<'_>, meter: &Arc<Meter>, say: Sender<Progress>) {
-        let name = format!("participant {} ({:?}, {} {})", me.id, me.role, self.host.transport, self.host.language);
+    /// One endpoint's thread, from binding its ends to closing them.
+    fn participate(&self, me: &Endpoint, means: Means<'_>, meter: &Arc<Meter>, say: Sender<Progress>) {
+        let name = format!("endpoint {} ({:?}, {} {})", me.id, me.role, self.host.transport, self.host.language);
         (self.host.around)(&mut || {
             let taken = catch_unwind(AssertUnwindSafe(|| self.take_role(me, means.clone(), meter, say.clone())));
             let taken = taken.unwrap_or_else(|_| Err(Error::new("panicked; the log has the place")));
@@ -291,7 +291,7 @@ impl Node<'_> {
 
     fn take_role(
         &self,
-        me: &Participant,
+        me: &Endpoint,
         (transport, codec, content): Means<'_>,
         meter: &Arc<Meter>,
         node: Sender<Progress>,

@@ -4,7 +4,7 @@
 use crate::alarm::Alarm;
 use crate::spec::{Pace, PaceKind};
 
-/// The due times of one flow, in order.
+/// The due times of one pair, in order.
 pub struct Pacer {
     pace: Pace,
     start_ns: i64,

@@ -1,4 +1,4 @@
-//! The phase of a trial, as the participants of a node see it: here they wait for the launcher's next order.
+//! The phase of a trial, as the endpoints of a node see it: here they wait for the launcher's next order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -9,7 +9,7 @@ use crate::control::Order;
 use crate::error::{Error, Result};
 use crate::spec::LinkSpec;
 
-/// The launcher's orders so far, and what participants tell each other.
+/// The launcher's orders so far, and what endpoints tell each other.
 #[derive(Default)]
 pub struct Phase {
     words: Mutex<Words>,
@@ -21,7 +21,7 @@ struct Words {
     addresses: Option<BTreeMap<String, String>>,
     probing: bool,
     proved: BTreeSet<u32>,
-    /// Participants of this node whose receiving ends are open.
+    /// Endpoints of this node whose receiving ends are open.
     opened: BTreeSet<u32>,
     start_ns: Option<i64>,
     ended: bool,
@@ -34,7 +34,7 @@ impl Phase {
         match order {
             Order::Connect { links } => words.addresses = Some(links),
             Order::Probe => words.probing = true,
-            Order::Proved { flow } => drop(words.proved.insert(flow)),
+            Order::Proved { pair } => drop(words.proved.insert(pair)),
             Order::Go { start_ns } => words.start_ns = Some(start_ns),
             Order::End => words.ended = true,
         }
@@ -65,13 +65,13 @@ impl Phase {
         Ok(Link { name: link.name.clone(), address, receivers: link.receivers })
     }
 
-    /// A participant of this node has opened its receiving end, or failed to.
+    /// A endpoint of this node has opened its receiving end, or failed to.
     pub fn mark_open(&self, id: u32) {
         self.words().opened.insert(id);
         self.changed.notify_all();
     }
 
-    /// Waits until another participant of this node has opened its end.
+    /// Waits until another endpoint of this node has opened its end.
     pub fn wait_until_open(&self, id: u32) {
         self.wait_for_value(|words| words.opened.contains(&id).then_some(()));
     }
@@ -81,13 +81,13 @@ impl Phase {
         self.wait_for_value(|words| words.probing.then_some(()));
     }
 
-    /// Whether the flow is proved; waits a short time for it.
-    pub fn wait_for_proof(&self, flow: u32, patience: Duration) -> bool {
+    /// Whether the pair is proved; waits a short time for it.
+    pub fn wait_for_proof(&self, pair: u32, patience: Duration) -> bool {
         let words = self.words();
-        let unproved = |words: &mut Words| !words.proved.contains(&flow);
+        let unproved = |words: &mut Words| !words.proved.contains(&pair);
         let waited = self.changed.wait_timeout_while(words, patience, unproved);
         let (words, _) = waited.unwrap_or_else(|broken| broken.into_inner());
-        words.proved.contains(&flow)
+        words.proved.contains(&pair)
     }
 
     /// Waits for `go`; returns the start of the schedule.
@@ -136,9 +136,9 @@ mod tests {
     }
 
     #[test]
-    fn only_the_proved_flow_is_proved() {
+    fn only_the_proved_pair_is_proved() {
         let phase = Phase::default();
-        phase.apply(Order::Proved { flow: 1 });
+        phase.apply(Order::Proved { pair: 1 });
         assert!(phase.wait_for_proof(1, Duration::ZERO));
         assert!(!phase.wait_for_proof(0, Duration::ZERO));
     }

@@ -24,7 +24,7 @@ pub const NONE_NS: i64 = i64::MIN;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     pub seq: u64,
-    pub participant: u32,
+    pub endpoint: u32,
     /// The server's index in scatter, else 0.
     pub copy: u32,
     pub intended_ns: i64,
@@ -36,11 +36,11 @@ pub struct Record {
 }
 
 impl Record {
-    /// A record of `seq` with no times yet. The recorder fills in the participant.
+    /// A record of `seq` with no times yet. The recorder fills in the endpoint.
     pub fn of(seq: u64) -> Self {
         Self {
             seq,
-            participant: 0,
+            endpoint: 0,
             copy: 0,
             intended_ns: NONE_NS,
             sent_ns: NONE_NS,
@@ -52,13 +52,13 @@ impl Record {
     }
 }
 
-/// The records of one participant. Used by one thread at a time. The fields that each record needs come first, next
+/// The records of one endpoint. Used by one thread at a time. The fields that each record needs come first, next
 /// to each other.
 #[repr(C)]
 pub struct Recorder {
     records: Mapping,
     count: usize,
-    participant: u32,
+    endpoint: u32,
     unrecorded: u64,
     file: File,
     path: PathBuf,
@@ -69,7 +69,7 @@ impl Recorder {
     ///
     /// # Errors
     /// When the file exists, cannot be created, or disk or memory is short.
-    pub fn create(path: &Path, participant: u32, capacity: u64) -> Result<Self> {
+    pub fn create(path: &Path, endpoint: u32, capacity: u64) -> Result<Self> {
         let doing = || format!("reserving {capacity} samples in {}", path.display());
         let file = File::create_new(path).context(doing())?;
         let bytes = capacity as usize * RECORD_BYTES;
@@ -81,7 +81,7 @@ impl Recorder {
             ));
         }
         let records = Mapping::of(capacity as usize).map_err(|error| error.within(doing()))?;
-        Ok(Self { records, count: 0, unrecorded: 0, participant, file, path: path.to_owned() })
+        Ok(Self { records, count: 0, unrecorded: 0, endpoint, file, path: path.to_owned() })
     }
 
     /// Stores a record, or counts it if there is no room left.
@@ -92,7 +92,7 @@ impl Recorder {
             return;
         }
         // SAFETY: `count` is below the capacity of the mapping.
-        unsafe { self.records.first.add(self.count).write(Record { participant: self.participant, ..record }) };
+        unsafe { self.records.first.add(self.count).write(Record { endpoint: self.endpoint, ..record }) };
         self.count += 1;
     }
 
@@ -120,7 +120,7 @@ impl Recorder {
         head[0..8].copy_from_slice(b"HMSAMPLE");
         head[8..12].copy_from_slice(&1u32.to_le_bytes());
         head[12..16].copy_from_slice(&(RECORD_BYTES as u32).to_le_bytes());
-        head[16..20].copy_from_slice(&self.participant.to_le_bytes());
+        head[16..20].copy_from_slice(&self.endpoint.to_le_bytes());
         head[24..32].copy_from_slice(&(self.count as u64).to_le_bytes());
         head[32..40].copy_from_slice(&self.unrecorded.to_le_bytes());
         head
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(bytes[24], 2);
         assert_eq!(bytes[32], 3);
         assert_eq!(bytes[HEAD_BYTES + RECORD_BYTES], 1, "the second record's seq");
-        assert_eq!(bytes[HEAD_BYTES + 8], 3, "the participant");
+        assert_eq!(bytes[HEAD_BYTES + 8], 3, "the endpoint");
     }
 
     #[test]

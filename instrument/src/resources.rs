@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::clock;
 
-/// The resources of one process between the first measured message and the end of its last participant.
+/// The resources of one process between the first measured message and the end of its last endpoint.
 #[derive(Clone, Debug, Default, Serialize, PartialEq)]
 pub struct Resources {
     pub interval_ns: i64,
@@ -25,7 +25,7 @@ pub struct Resources {
     pub shared_mappings: Vec<(String, u64)>,
 }
 
-/// Takes the two readings. All participants of a node share it; the first one to begin counts.
+/// Takes the two readings. All endpoints of a node share it; the first one to begin counts.
 #[derive(Default)]
 pub struct Meter {
     begun: AtomicBool,

@@ -10,7 +10,7 @@ use crate::copying::{Into, Way};
 use crate::error::{Context, Error, Result};
 
 /// The version of the spec file and of the control channel. Both sides must agree.
-pub const SPEC_FORMAT: u32 = 2;
+pub const SPEC_FORMAT: u32 = 3;
 
 /// How a receiver waits.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -142,7 +142,7 @@ pub enum Rpc {
 /// The order in which a scatter client calls its servers.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-pub enum Asking {
+pub enum Dispatch {
     /// All at once.
     #[default]
     Parallel,
@@ -156,7 +156,7 @@ pub enum Asking {
 pub enum Heap {
     /// The process retains it for the next message.
     #[default]
-    Kept,
+    Retain,
     /// The C library decides.
     Libc,
 }
@@ -171,15 +171,15 @@ pub enum Reply {
     Header,
 }
 
-/// One participant of this node and its role.
+/// One endpoint of this node and its role.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Participant {
-    /// Unique in the cell, in the order of the chain; the `participant` column of the samples.
+pub struct Endpoint {
+    /// Unique in the cell, in the order of the chain; the `endpoint` column of the samples.
     pub id: u32,
     pub role: RoleKind,
-    /// The pair this participant belongs to, 0 for the first.
-    pub flow: u32,
+    /// The pair this endpoint belongs to, 0 for the first.
+    pub pair: u32,
     /// The core it is pinned to, if any.
     pub core: Option<u32>,
     /// Links it receives from.
@@ -256,7 +256,7 @@ pub struct Spec {
     /// How long receivers listen for stragglers after the end.
     pub drain_ns: i64,
     /// How long a refused message is offered again before it is abandoned.
-    pub busy_ns: i64,
+    pub retry_ns: i64,
     /// How long a client waits for a reply before it counts it as lost.
     #[serde(default = "ten_seconds_ns")]
     pub call_ns: i64,
@@ -265,7 +265,7 @@ pub struct Spec {
     pub rpc: Rpc,
     pub reply: Reply,
     #[serde(default)]
-    pub asking: Asking,
+    pub dispatch: Dispatch,
     /// SCHED_FIFO priority; 0 for the normal scheduler.
     pub fifo: u32,
     pub mlock: bool,
@@ -273,8 +273,8 @@ pub struct Spec {
     pub heap: Heap,
     /// Idle cores stay awake.
     #[serde(default)]
-    pub awake: bool,
-    pub participants: Vec<Participant>,
+    pub no_idle_states: bool,
+    pub endpoints: Vec<Endpoint>,
     pub links: BTreeMap<String, LinkSpec>,
 }
 

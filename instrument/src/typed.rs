@@ -1,6 +1,6 @@
 //! Typed carriage: how a header travels in the fields of a real message that knows nothing of frames.
 //!
-//! A message has a number, a time and a text. The text is a label of fixed length in ASCII, `run flow flags seq
+//! A message has a number, a time and a text. The text is a label of fixed length in ASCII, `run pair flags seq
 //! checksum` in hexadecimal, so that its cost is the same for every message and every middleware.
 
 use crate::frame::{HEADER_BYTES, Header};
@@ -19,7 +19,7 @@ const FIELDS: [(usize, usize, usize); 5] = [(0, 0, 16), (17, 16, 8), (26, 28, 4)
 pub fn label(header: &[u8; HEADER_BYTES]) -> [u8; LABEL_BYTES] {
     let header = Header::fields(header);
     let (run, seq) = (split_u64(header.run), split_u64(header.seq));
-    let digits = encode_digits([run.0, run.1, header.flow, header.flags.into(), seq.0, seq.1, header.checksum, 0]);
+    let digits = encode_digits([run.0, run.1, header.pair, header.flags.into(), seq.0, seq.1, header.checksum, 0]);
     let mut text = [b' '; LABEL_BYTES];
     for (at, from, length) in FIELDS {
         text[at..at + length].copy_from_slice(&digits[from..from + length]);
@@ -69,10 +69,10 @@ fn parse_label(label: &[u8], sent_ns: i64, payload_bytes: usize) -> Option<Heade
     for (at, from, length) in FIELDS {
         digits[from..from + length].copy_from_slice(&label[at..at + length]);
     }
-    let [run, more_run, flow, flags, seq, more_seq, checksum, _] = decode_digits(&digits)?;
+    let [run, more_run, pair, flags, seq, more_seq, checksum, _] = decode_digits(&digits)?;
     let header = Header {
         run: join_u32(run, more_run),
-        flow,
+        pair,
         flags: flags as u16,
         seq: join_u32(seq, more_seq),
         intended_ns: sent_ns,
@@ -146,7 +146,7 @@ mod tests {
     const HEADER: Header = Header {
         flags: flags::CHECKSUM | flags::LAST,
         run: 0x0123_4567_89ab_cdef,
-        flow: 7,
+        pair: 7,
         seq: u64::MAX - 1,
         intended_ns: 41,
         sent_ns: 1_234_567_890_123,

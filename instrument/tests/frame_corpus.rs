@@ -25,7 +25,7 @@ fn sound(random: &mut Random) -> (Header, [u8; HEADER_BYTES]) {
     let header = Header {
         flags: (random.next() as u16) & flags::KNOWN,
         run: RUN,
-        flow: random.below(4) as u32,
+        pair: random.below(4) as u32,
         seq: random.next(),
         intended_ns: random.next() as i64,
         sent_ns: random.next() as i64,
@@ -43,7 +43,7 @@ fn what_was_written_is_read_back() {
     for _ in 0..ROUNDS {
         let (header, bytes) = sound(&mut random);
         assert_eq!(Header::read(&bytes, header.length as usize), Ok(header));
-        assert_eq!(Header::accept(&bytes, header.length as usize, RUN, header.flow), Ok(header));
+        assert_eq!(Header::accept(&bytes, header.length as usize, RUN, header.pair), Ok(header));
     }
 }
 
@@ -54,13 +54,13 @@ fn a_changed_bit_is_refused_or_changes_a_field_that_is_free() {
         let (header, mut bytes) = sound(&mut random);
         let bit = random.below(HEADER_BYTES * 8);
         bytes[bit / 8] ^= 1 << (bit % 8);
-        match Header::accept(&bytes, header.length as usize, RUN, header.flow) {
-            // Fixed fields, the run, the flow and the length leave no bit free.
+        match Header::accept(&bytes, header.length as usize, RUN, header.pair) {
+            // Fixed fields, the run, the pair and the length leave no bit free.
             Ok(read) => {
                 assert!(matches!(bit / 8, 6 | 24..=47 | 56..=59), "byte {} changed unseen", bit / 8);
                 assert_ne!(read, header);
             }
-            Err(Refused::Foreign) => assert!(matches!(bit / 8, 8..=19), "byte {} is not the run or flow", bit / 8),
+            Err(Refused::Foreign) => assert!(matches!(bit / 8, 8..=19), "byte {} is not the run or pair", bit / 8),
             Err(Refused::Malformed) => {
                 assert!(matches!(bit / 8, 0..=7 | 20..=23 | 48..=55 | 60..=63), "byte {}", bit / 8)
             }
@@ -107,8 +107,8 @@ fn other_versions_unknown_marks_and_other_runs_are_refused() {
         let mut other = bytes;
         other[7] |= 1 << random.below(8);
         assert_eq!(Header::read(&other, length), Err(Refused::Malformed));
-        assert_eq!(Header::accept(&bytes, length, RUN ^ random.next().max(1), header.flow), Err(Refused::Foreign));
-        assert_eq!(Header::accept(&bytes, length, RUN, header.flow + 1), Err(Refused::Foreign));
+        assert_eq!(Header::accept(&bytes, length, RUN ^ random.next().max(1), header.pair), Err(Refused::Foreign));
+        assert_eq!(Header::accept(&bytes, length, RUN, header.pair + 1), Err(Refused::Foreign));
     }
 }
 

@@ -20,7 +20,7 @@ CELL = cells.cell(cores="same", payload_bytes=36, trials=1)
 
 Rows = list[dict[str, Any]]
 Trial = Mapping[int, Rows]
-"""Records by participant."""
+"""Records by endpoint."""
 
 
 def cell(**changes: Any) -> Cell:

@@ -74,8 +74,8 @@ def test_a_call_without_a_reply_is_lost(tmp_path: Path) -> None:
 
 def test_what_the_nodes_counted_is_summed(tmp_path: Path) -> None:
     nodes = [
-        {"version": "1.2", "participants": [{"role": "source", "sent": 4, "busy": 3, "copies": 0}]},
-        {"version": "1.2", "participants": [{"role": "relay", "sent": 4, "busy": 2, "copies": 4, "malformed": 1}]},
+        {"version": "1.2", "endpoints": [{"role": "source", "sent": 4, "busy": 3, "copies": 0}]},
+        {"version": "1.2", "endpoints": [{"role": "relay", "sent": 4, "busy": 2, "copies": 4, "malformed": 1}]},
     ]
     relayed = [{"seq": seq, "arrived": seq * MS + 20, "forwarded": seq * MS + 30} for seq in range(4)]
     row = analysed(tmp_path, cell(relays=1), {0: messages(4), 1: relayed, 2: arrivals([0, 1, 2, 3])}, nodes=nodes)
@@ -83,16 +83,16 @@ def test_what_the_nodes_counted_is_summed(tmp_path: Path) -> None:
 
 
 def test_what_a_transport_did_otherwise_is_told_once(tmp_path: Path) -> None:
-    nodes = [{"participants": [], "facts": {"fallback": "UDP, for there is no shared memory"}}] * 2
+    nodes = [{"endpoints": [], "facts": {"fallback": "UDP, for there is no shared memory"}}] * 2
     row = analysed(tmp_path, cell(), {0: messages(4), 1: arrivals([0, 1, 2, 3])}, nodes=nodes)
     assert row["warnings"] == ["UDP, for there is no shared memory"]
 
 
 def test_a_process_that_was_stopped_is_named_with_how_long(tmp_path: Path) -> None:
     nodes = [
-        {"participants": [{"role": "source"}]},
-        {"participants": [{"role": "sink"}], "stopped_s": 10.04},
-        {"participants": [], "facts": {"daemon": "mosquitto"}, "stopped_s": 0.5},
+        {"endpoints": [{"role": "source"}]},
+        {"endpoints": [{"role": "sink"}], "stopped_s": 10.04},
+        {"endpoints": [], "facts": {"daemon": "mosquitto"}, "stopped_s": 0.5},
     ]
     row = analysed(tmp_path, cell(), {0: messages(4), 1: arrivals([0, 1, 2, 3])}, nodes=nodes)
     assert row["status"] == "ok"
@@ -103,7 +103,7 @@ def test_a_process_that_was_stopped_is_named_with_how_long(tmp_path: Path) -> No
 
 
 def test_what_a_loss_is_due_to_is_told_where_something_was_lost(tmp_path: Path) -> None:
-    nodes = [{"participants": [], "facts": {"loss": "the segment is small"}}] * 2
+    nodes = [{"endpoints": [], "facts": {"loss": "the segment is small"}}] * 2
     lossy = analysed(tmp_path / "lossy", cell(), {0: messages(4), 1: arrivals([0, 1, 3])}, nodes=nodes)
     whole = analysed(tmp_path / "whole", cell(), {0: messages(4), 1: arrivals([0, 1, 2, 3])}, nodes=nodes)
     assert (lossy["warnings"], whole["warnings"]) == (["the segment is small"], [])
@@ -121,14 +121,14 @@ def test_what_a_loss_is_due_to_is_told_where_something_was_lost(tmp_path: Path) 
 def test_messages_that_there_was_no_time_for_are_told(
     tmp_path: Path, changes: dict[str, Any], warnings: list[str]
 ) -> None:
-    nodes = [{"participants": [{"role": "source", "sent": 4, "limit_reached": True}]}]
+    nodes = [{"endpoints": [{"role": "source", "sent": 4, "limit_reached": True}]}]
     made = cell(**{"pace": "max", "rate_hz": None, "limit_s": 30.0, **changes})
     row = analysed(tmp_path, made, {0: messages(4), 1: arrivals([0, 1, 2, 3])}, nodes=nodes)
     assert row["warnings"] == warnings
 
 
 def test_altered_payloads_fail_their_trial(tmp_path: Path) -> None:
-    nodes = [{"participants": [{"role": "sink", "content_errors": 2}]}]
+    nodes = [{"endpoints": [{"role": "sink", "content_errors": 2}]}]
     row = analysed(tmp_path, cell(), {0: messages(4), 1: arrivals([0, 1, 2, 3])}, nodes=nodes)
     assert (row["status"], row["content_errors"]) == ("failed", 2)
     assert "2 payloads did not arrive as they were sent" in row["reason"]

@@ -69,9 +69,9 @@ def replace_numbers(path: Path) -> None:
     """Sound Parquet with a seq that no source could have reached."""
     table = pq.read_table(path)
     seqs = pa.array([2**62, *table.column("seq").to_pylist()[1:]], pa.uint64())
-    participants = [table.slice(0, COUNT), table.slice(COUNT)]
+    endpoints = [table.slice(0, COUNT), table.slice(COUNT)]
     with pq.ParquetWriter(path, table.schema) as writer:
-        for part, first in zip(participants, (0, COUNT), strict=True):
+        for part, first in zip(endpoints, (0, COUNT), strict=True):
             writer.write_table(part.set_column(0, table.schema.field(0), seqs.slice(first, len(part))))
 
 
@@ -96,7 +96,7 @@ def test_samples_of_someone_else_are_damage(tmp_path: Path) -> None:
     keep(folder, cell(), [sound() | {5: arrivals(range(3))}])
     row = analyse_run(folder)[0]
     assert row["status"] == "failed"
-    assert "participant 5" in row["reason"]
+    assert "endpoint 5" in row["reason"]
 
 
 def test_resources_are_summed_over_nodes_and_shared_ones_are_not(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def late(us: int, count: int) -> Trial:
 
 
 def refusing(busy: int) -> list[dict[str, Any]]:
-    return [{"participants": [{"role": "source", "busy": busy}]}]
+    return [{"endpoints": [{"role": "source", "busy": busy}]}]
 
 
 def test_a_queue_that_filled_up_in_the_warm_up_is_told(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_objects_come_through_a_cell_as_they_were_sent(measured: Measured, trans
     trial = measured(transport)[codec]
     assert trial["good"], trial["reason"]
     assert (trial["received"], trial["lost"]) == (MESSAGES, 0)
-    played = [one for node in json.loads(trial["nodes"]) for one in node["participants"]]
+    played = [one for node in json.loads(trial["nodes"]) for one in node["endpoints"]]
     (sink,) = (one for one in played if one["role"] == "sink")
     assert sink["content_errors"] == 0
     assert sink["content_checks"] >= MESSAGES

@@ -35,7 +35,7 @@ FIGURES = "response service hop roundtrip encode decode gather server copy overh
 STATISTICS = (
     "mean_us std_us min_us p50_us p90_us p99_us p999_us max_us count p50_low_us p50_high_us p99_low_us p99_high_us"
 )
-SAMPLES = "seq participant copy intended_ns sent_ns arrived_ns forwarded_ns encoded_ns decoded_ns"
+SAMPLES = "seq endpoint copy intended_ns sent_ns arrived_ns forwarded_ns encoded_ns decoded_ns"
 SMALL = """
 title = "Small"
 question = "Does it go on?"
@@ -90,7 +90,7 @@ def test_samples_tell_each_place_of_a_chain(measured: Measured) -> None:
         place: {
             name
             for name in SAMPLES.split()[3:]
-            if all(row[name] is not None for row in rows if row["participant"] == place)
+            if all(row[name] is not None for row in rows if row["endpoint"] == place)
         }
         for place in range(4)
     }
@@ -98,7 +98,7 @@ def test_samples_tell_each_place_of_a_chain(measured: Measured) -> None:
     assert {"arrived_ns", "forwarded_ns"} <= filled[1] & filled[2]
     assert "arrived_ns" in filled[3]
     assert "forwarded_ns" not in filled[3]
-    times = {(row["participant"], row["seq"]): row for row in rows}
+    times = {(row["endpoint"], row["seq"]): row for row in rows}
     for seq in range(MESSAGES):
         way = [times[0, seq]["sent_ns"], times[1, seq]["arrived_ns"], times[1, seq]["forwarded_ns"]]
         way += [times[2, seq]["arrived_ns"], times[2, seq]["forwarded_ns"], times[3, seq]["arrived_ns"]]
@@ -161,7 +161,7 @@ def joins_others(measured: Measured, other: Path) -> None:
     assert counted == {"every-shape": len(measured.rows), "cut": 2}
     received: list[Any] = runs.sql(
         "SELECT count(*) FROM samples JOIN cells USING (run, cell) "
-        "WHERE run = 'cut' AND transport = 'unix' AND participant = 1 AND arrived_ns IS NOT NULL"
+        "WHERE run = 'cut' AND transport = 'unix' AND endpoint = 1 AND arrived_ns IS NOT NULL"
     ).fetchall()
     assert received == [(3 * 40,)]
 

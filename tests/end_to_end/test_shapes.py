@@ -112,7 +112,7 @@ def test_the_slowest_server_is_the_last_and_in_turn_nobody_is(measured: Measured
 def test_servers_asked_in_turn_are_asked_when_the_one_before_has_answered(measured: Measured) -> None:
     asked: dict[int, dict[int, Row]] = {}
     for each in measured.samples("servers in turn"):
-        if each["participant"] == 0:
+        if each["endpoint"] == 0:
             asked.setdefault(each["seq"], {})[each["copy"]] = each
     assert len(asked) == 20
     for servers in asked.values():
@@ -142,7 +142,7 @@ def test_who_waits_has_to_wait_for_the_callback_before_it(measured: Measured, na
 
 def gaps_ns(measured: Measured, name: str) -> list[int]:
     """Between the times at which the source's messages were due."""
-    source = [each["intended_ns"] for each in measured.samples(name) if each["participant"] == 0]
+    source = [each["intended_ns"] for each in measured.samples(name) if each["endpoint"] == 0]
     assert len(source) == MESSAGES
     return [later - earlier for earlier, later in pairwise(source)]
 

@@ -74,7 +74,7 @@ def spec_of(node: psutil.Process) -> dict[str, Any]:
 
 def role_of(node: psutil.Process) -> str:
     """The role that a node's spec gives it."""
-    return str(spec_of(node)["participants"][0]["role"])
+    return str(spec_of(node)["endpoints"][0]["role"])
 
 
 class Traces:

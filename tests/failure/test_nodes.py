@@ -29,7 +29,7 @@ def test_a_taken_port_is_named_with_its_remedy(tmp_path: Path) -> None:
     failed = row(done, "tcp")
     assert done.returncode == 1, done.stderr
     assert failed["status"] == "failed"
-    assert f"node 0 (tcp rust, source): participant 0 (Source, tcp rust): binding port {port}" in failed["reason"]
+    assert f"node 0 (tcp rust, source): endpoint 0 (Source, tcp rust): binding port {port}" in failed["reason"]
     assert "Address already in use" in failed["reason"]
     assert "(use port = 0, which takes a free one)" in failed["reason"]
 

@@ -146,7 +146,7 @@ def test_a_codec_carries_the_frames_of_a_file_as_its_objects(
     (row,) = [row for row in run.measured if row.candidate]
     assert row["status"] in MEASURED and row["content_errors"] == 0
     (trial,) = row.trials
-    played = [one for node in trial["nodes"] for one in node["participants"] if one["role"] == "sink"]
+    played = [one for node in trial["nodes"] for one in node["endpoints"] if one["role"] == "sink"]
     assert [one["content_checks"] >= MESSAGES for one in played] == [True]
     assert run.about["pictures"][f"{kind}:{file}"]["frames"] == (3 if kind == "video" else 1)
 

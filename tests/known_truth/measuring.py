@@ -42,7 +42,7 @@ class Measured:
     def service_us(self, name: str) -> NDArray[np.float64]:
         """What the last receiver's raw samples say, message by message, of all trials."""
         paths = sorted((self.folder / "samples").glob(f"{self.rows[name]['cell']}-*.parquet"))
-        samples = [pq.read_table(path, filters=[("participant", "=", 1)]).sort_by("seq") for path in paths]
+        samples = [pq.read_table(path, filters=[("endpoint", "=", 1)]).sort_by("seq") for path in paths]
         return np.concatenate([_us(each["arrived_ns"]) - _us(each["sent_ns"]) for each in samples])
 
 

@@ -84,7 +84,7 @@ def test_every_hop_of_a_chain_takes_its_delay_and_is_counted(rows: dict[str, Row
     assert row["hop_min_us"] >= 1000
     assert row["service_min_us"] >= 4 * 1000
     assert row["hop_count"] == 4 * row["service_count"]
-    # From sent to the last receiver: in a chain of one flow that is `service`.
+    # From sent to the last receiver: in a chain of one pair that is `service`.
     assert row["chain_per_hop_p50_us"] == pytest.approx(row["service_p50_us"] / 4)
 
 

@@ -10,7 +10,7 @@ from tests.node.driver import MESSAGES, Measure, Outcome
 def tallies(outcome: Outcome) -> tuple[int, int, int, int]:
     """What was sent and received, and the frames and payloads that were not as they should be."""
     assert outcome.last["say"] == "done", outcome.last
-    source, sink = outcome.last["participants"]
+    source, sink = outcome.last["endpoints"]
     return source["sent"], sink["received"], sink["malformed"], sink["content_errors"]
 
 
@@ -118,5 +118,5 @@ def test_a_relay_forwards_the_native_message(measure: Measure) -> None:
         relays=1,
     )
     assert outcome.last["say"] == "done", outcome.last
-    assert [place["received"] for place in outcome.last["participants"]] == [0, MESSAGES, MESSAGES]
-    assert outcome.last["participants"][1]["copies"] == 0
+    assert [place["received"] for place in outcome.last["endpoints"]] == [0, MESSAGES, MESSAGES]
+    assert outcome.last["endpoints"][1]["copies"] == 0

@@ -115,7 +115,7 @@ def test_busy_is_counted_and_the_message_offered_again(measure: Measure) -> None
         Publisher.send = send
     """)
     assert outcome.last["say"] == "done", outcome.last
-    source, sink = outcome.last["participants"]
+    source, sink = outcome.last["endpoints"]
     assert (source["sent"], sink["received"]) == (MESSAGES, MESSAGES)
     assert source["busy"] >= 2 * MESSAGES
 

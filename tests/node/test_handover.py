@@ -131,5 +131,5 @@ def test_a_subscriber_and_a_server_close_what_they_were_made_of() -> None:
 
 def test_an_adapter_that_is_called_blocks_with_it(measure: Measure) -> None:
     outcome = measure(CALLED.format(close="self.line.put(None); self.thread.join()") + BLOCKING)
-    assert outcome.last["participants"][1]["received"] == MESSAGES
+    assert outcome.last["endpoints"][1]["received"] == MESSAGES
     assert (outcome.code, outcome.log) == (0, "")

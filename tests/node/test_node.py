@@ -34,7 +34,7 @@ CALLED = """
 
 def test_source_and_sink_share_one_interpreter(measure: Measure) -> None:
     outcome = measure()
-    source, sink = outcome.last["participants"]
+    source, sink = outcome.last["endpoints"]
     assert (source["sent"], sink["received"], outcome.code, outcome.log) == (MESSAGES, MESSAGES, 0, "")
 
 
@@ -46,7 +46,7 @@ def test_the_interpreter_and_its_collector_are_told(measure: Measure) -> None:
 
 def test_frames_may_come_on_a_thread_of_the_library(measure: Measure) -> None:
     outcome = measure(CALLED.format(close="self.line.put(None); self.thread.join()"), wait="callback")
-    assert outcome.last["participants"][1]["received"] == MESSAGES
+    assert outcome.last["endpoints"][1]["received"] == MESSAGES
     assert outcome.log == ""
 
 
@@ -59,7 +59,7 @@ def test_an_adapter_that_goes_on_calling_after_close_is_not_listened_to(measure:
 
 def test_work_gives_the_interpreter_away(measure: Measure) -> None:
     outcome = measure(relays=1, work={"kind": "sleep", "ns": 5_000_000})
-    source, _, sink = outcome.last["participants"]
+    source, _, sink = outcome.last["endpoints"]
     assert sink["received"] == MESSAGES
     # 50 messages at 1000 Hz: had the relay kept the interpreter for 5 ms each, the source could not have kept its pace.
     assert source["last_ns"] - source["first_ns"] < MESSAGES * 3_000_000
@@ -113,9 +113,9 @@ sent, Publisher.send = Publisher.send, send
 """
 
 
-@pytest.mark.parametrize("heap", ["kept", "libc"])
+@pytest.mark.parametrize("heap", ["retain", "libc"])
 def test_freed_memory_is_kept_or_left_to_the_c_library(measure: Measure, heap: str) -> None:
     """Three blocks at a time are more than glibc keeps by what it has learnt from one."""
     pages = MESSAGES * 3 * (4 << 20) // os.sysconf("SC_PAGESIZE")
     faults = measure(LARGE, heap=heap).last["resources"]["minor_faults"]
-    assert faults < pages / 10 if heap == "kept" else faults > pages / 2, f"{faults} for {pages} pages"
+    assert faults < pages / 10 if heap == "retain" else faults > pages / 2, f"{faults} for {pages} pages"

@@ -44,14 +44,14 @@ def asked(codec: str, made_of: str = "array:20x30") -> dict[str, Any]:
     return {"codec": codec, "device": "cpu", "object": made_of, "payload_bytes": objects.payload_bytes(frames)}
 
 
-def records(folder: Path, participant: int) -> list[tuple[int, ...]]:
-    written = (folder / f"samples{participant}").read_bytes()
+def records(folder: Path, endpoint: int) -> list[tuple[int, ...]]:
+    written = (folder / f"samples{endpoint}").read_bytes()
     return [RECORD.unpack_from(written, at) for at in range(HEAD, len(written), RECORD.size)]
 
 
 def sink(outcome: Outcome) -> dict[str, Any]:
     assert outcome.last["say"] == "done", outcome.last
-    found: dict[str, Any] = outcome.last["participants"][1]
+    found: dict[str, Any] = outcome.last["endpoints"][1]
     return found
 
 

@@ -27,9 +27,7 @@ def cell(**given: Any) -> Cell:
 
 
 def shape(**given: Any) -> list[str]:
-    return [
-        f"{one.role} {','.join(one.inputs)}>{','.join(one.outputs)}" for one in topology(cell(**given)).participants
-    ]
+    return [f"{one.role} {','.join(one.inputs)}>{','.join(one.outputs)}" for one in topology(cell(**given)).endpoints]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +66,7 @@ def test_a_call_that_is_carried_as_duplex_takes_two_links() -> None:
         ({"pattern": "scatter", "sinks": 2}, {0}),
     ],
 )
-def test_a_flow_is_proved_by_those_who_see_its_end(given: dict[str, Any], provers: set[int]) -> None:
+def test_a_pair_is_proved_by_those_who_see_its_end(given: dict[str, Any], provers: set[int]) -> None:
     one = cell(**given)
     assert topology(one).provers(one, 0) == provers
 
@@ -83,8 +81,8 @@ def test_each_language_is_where_its_name_says() -> None:
 
 def test_threads_share_a_node_and_take_cores_in_turn() -> None:
     ((_, spec),) = node_specs(cell(placement="thread", relays=1), PLACE)
-    assert [one["core"] for one in spec["participants"]] == [0, 1, 0]
-    assert [one["samples"] for one in spec["participants"]] == ["/s/0.raw", "/s/1.raw", "/s/2.raw"]
+    assert [one["core"] for one in spec["endpoints"]] == [0, 1, 0]
+    assert [one["samples"] for one in spec["endpoints"]] == ["/s/0.raw", "/s/1.raw", "/s/2.raw"]
 
 
 def test_names_of_links_are_unique_and_plain() -> None:
@@ -101,7 +99,7 @@ def test_names_of_links_are_unique_and_plain() -> None:
 )
 def test_servers_that_differ_are_each_told_their_own_work(work: str, told: list[int | None]) -> None:
     specs = node_specs(cell(pattern="scatter", sinks=2, work=work, pairs=2), PLACE)
-    assert [spec["participants"][0]["work"].get("ns") for _, spec in specs] == told * 2
+    assert [spec["endpoints"][0]["work"].get("ns") for _, spec in specs] == told * 2
 
 
 EACH = {"languages": {"rust": {"waits": ["spin", "block", "callback"], "library": "L"}}}
@@ -111,14 +109,14 @@ def test_sinks_that_wait_differently_are_each_told_how() -> None:
     one = cell(wait="callback+block", sinks=2, pairs=2, placement="thread", manifest=EACH)
     ((_, spec),) = node_specs(one, PLACE)
     assert spec["wait"] == "block", "what an adapter has to know is how its polled ends wait"
-    waits = [participant.get("wait") for participant in spec["participants"]]
+    waits = [endpoint.get("wait") for endpoint in spec["endpoints"]]
     assert waits == [None, "callback", "block"] * 2
 
 
 def test_a_process_is_told_how_its_own_sink_waits() -> None:
     specs = node_specs(cell(wait="callback+spin", sinks=2, manifest=EACH), PLACE)
     assert [spec["wait"] for _, spec in specs] == ["spin", "callback", "spin"]
-    assert not any("wait" in spec["participants"][0] for _, spec in specs), "a node of before understands it"
+    assert not any("wait" in spec["endpoints"][0] for _, spec in specs), "a node of before understands it"
 
 
 @pytest.mark.parametrize(
@@ -131,14 +129,14 @@ def test_a_process_is_told_how_its_own_sink_waits() -> None:
 )
 def test_sinks_work_where_there_is_no_relay_to_do_it(given: dict[str, Any], worked: list[str]) -> None:
     specs = node_specs(cell(**given), PLACE)
-    assert [spec["participants"][0]["work"]["kind"] for _, spec in specs] == worked
+    assert [spec["endpoints"][0]["work"]["kind"] for _, spec in specs] == worked
 
 
 def test_what_is_as_usual_is_not_told_and_a_node_of_before_understands_it() -> None:
     (_, usual), *_ = node_specs(cell(pattern="scatter", sinks=2), PLACE)
     (_, other), *_ = node_specs(cell(pattern="scatter", sinks=2, dispatch="sequential"), PLACE)
-    assert set(other) - set(usual) == {"asking"}
-    assert other["asking"] == "sequential"
+    assert set(other) - set(usual) == {"dispatch"}
+    assert other["dispatch"] == "sequential"
 
 
 def test_a_file_is_a_payload_of_its_size(tmp_path: Path) -> None:
@@ -218,7 +216,7 @@ def test_amounts_are_in_the_units_of_the_spec() -> None:
     )
     _, (_, relay), *_ = node_specs(one, PLACE)
     assert relay["pace"] == {"kind": "open", "rate_hz": 500, "burst": 1, "spin_ns": 10_000, "seed": 7}
-    assert relay["participants"][0]["work"] == {"kind": "sleep", "ns": 2_000_000}
+    assert relay["endpoints"][0]["work"] == {"kind": "sleep", "ns": 2_000_000}
     assert (relay["drain_ns"], relay["payload_bytes"], relay["messages"], relay["warmup"]) == (50_000_000, 9, 100, 10)
     assert relay["limit_ns"] > 110 / 500 * 1e9
-    assert relay["participants"][0]["capacity"] >= 200
+    assert relay["endpoints"][0]["capacity"] >= 200

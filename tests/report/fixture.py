@@ -161,18 +161,18 @@ def _cell(each: Made, made: tuple[Made, ...], trials: int) -> Cell:
 def _execute(run: RunFolder, each: Made, cell: Cell, trial: int, many: int, noise: np.random.Generator) -> None:
     reason = each.failed or ("node 1 gave no sign for 5 s" if each.bad_trial and trial == 1 else "")
     raw = [] if reason else _trial(run.path, each, trial, many, noise)
-    nodes = [] if reason else [_node(each, cell, participant, many) for participant in range(each.relays + 2)]
+    nodes = [] if reason else [_node(each, cell, endpoint, many) for endpoint in range(each.relays + 2)]
     run.add_trial(TrialResult(cell.id, trial, not reason, reason, "", trial, 0, 2.0, 18_000.0, nodes), raw)
     for path in raw:
         path.unlink()
 
 
-def _node(each: Made, cell: Cell, participant: int, many: int) -> dict[str, Any]:
+def _node(each: Made, cell: Cell, endpoint: int, many: int) -> dict[str, Any]:
     """What a node says when it is done."""
-    last = participant == each.relays + 1
-    role = "source" if participant == 0 else "sink" if last else "relay"
+    last = endpoint == each.relays + 1
+    role = "source" if endpoint == 0 else "sink" if last else "relay"
     told = {
-        "id": participant,
+        "id": endpoint,
         "role": role,
         "sent": 0 if last else many,
         "copies": 0 if last else int(each.copies * many),
@@ -181,7 +181,7 @@ def _node(each: Made, cell: Cell, participant: int, many: int) -> dict[str, Any]
     return {
         "version": "4.3.4" if each.transport == "zeromq" else "1.0.0",
         "language": each.language,
-        "participants": [told],
+        "endpoints": [told],
         "resources": {"user_us": share * 0.6, "system_us": share * 0.4},
     }
 
@@ -223,14 +223,14 @@ def _hop(middle: float, many: int, noise: np.random.Generator) -> Times:
     return middle * noise.lognormal(0, 0.09, many) * np.where(noise.random(many) < 0.12, 1.35, 1.0) * tail
 
 
-def _raw(folder: Path, participant: int, seqs: Times, **columns: Times) -> Path:
+def _raw(folder: Path, endpoint: int, seqs: Times, **columns: Times) -> Path:
     """The file that a node would leave."""
     records = np.zeros(len(seqs), RECORD)
     for name in TIMES:
         records[name] = columns.get(name, NONE_NS)
-    records["seq"], records["participant"] = seqs, participant
-    path = folder / f"raw-{participant}"
-    head = struct.pack("<8sIIIIQQ", MAGIC, VERSION, RECORD.itemsize, participant, 0, len(seqs), 0)
+    records["seq"], records["endpoint"] = seqs, endpoint
+    path = folder / f"raw-{endpoint}"
+    head = struct.pack("<8sIIIIQQ", MAGIC, VERSION, RECORD.itemsize, endpoint, 0, len(seqs), 0)
     path.write_bytes(head.ljust(HEAD_BYTES, b"\0") + records.tobytes())
     return path
 

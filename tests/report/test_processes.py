@@ -23,7 +23,7 @@ from hopmeter.report.result_rules import warnings
 def node(role: str, pid: int = 1, pacing_ms: float = 0, sent: int = 100, **used: Any) -> dict[str, Any]:
     told = {"role": role, "sent": sent, "pacing_ns": int(pacing_ms * 1e6)}
     resources = {"interval_ns": 1_000_000_000, "user_us": 0, "system_us": 0, **used}
-    return {"participants": [told], "language": "rust", "pid": pid, "resources": resources}
+    return {"endpoints": [told], "language": "rust", "pid": pid, "resources": resources}
 
 
 def measured(*trials: list[dict[str, Any]], good: bool = True, **conditions: Any) -> Row:

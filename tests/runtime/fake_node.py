@@ -32,8 +32,8 @@ class Node:
                 return dict(order)
         os._exit(0)  # the launcher is gone
 
-    def participants(self, role: str) -> list[dict[str, Any]]:
-        return [one for one in self.spec["participants"] if one["role"] == role]
+    def endpoints(self, role: str) -> list[dict[str, Any]]:
+        return [one for one in self.spec["endpoints"] if one["role"] == role]
 
     def begin(self) -> None:
         if self.breaks == "leaves":
@@ -43,7 +43,7 @@ class Node:
             print("what libraries print\n" * 100)
         if self.breaks == "hangs at start":
             time.sleep(1000)
-        links = {link: "here" for one in self.spec["participants"] for link in one["out"]}
+        links = {link: "here" for one in self.spec["endpoints"] for link in one["out"]}
         self.say(say="bound", links=links, version="1", pid=os.getpid(), clock={"cost_ns": 20, "resolution_ns": 1})
         if self.breaks == "garbage":
             self.control.sendall(b"\xff\xfe hello\n")
@@ -63,12 +63,12 @@ class Node:
     def prove(self) -> None:
         self.say(say="ready")
         self.told("probe")
-        for one in self.participants("sink"):
+        for one in self.endpoints("sink"):
             for probe in range(3):
-                self.say(say="probed", participant=one["id"], flow=one["flow"], probe=probe)
-        for one in self.participants("source"):
+                self.say(say="probed", endpoint=one["id"], pair=one["pair"], probe=probe)
+        for one in self.endpoints("source"):
             self.told("proved")
-            self.say(say="quiet", flow=one["flow"])
+            self.say(say="quiet", pair=one["pair"])
 
     def measure(self) -> None:
         start_ns = self.told("go")["start_ns"]
@@ -79,10 +79,10 @@ class Node:
         if self.breaks == "pauses" and self.spec["node"] == 1:
             subprocess.Popen(["sh", "-c", f"sleep 0.3; kill -CONT {os.getpid()}"])
             os.kill(os.getpid(), signal.SIGSTOP)
-        for one in self.spec["participants"]:
+        for one in self.spec["endpoints"]:
             write_samples(one, start_ns, self.spec["messages"])
-        tallies = [tally(one, self.spec) for one in self.spec["participants"]]
-        self.say(say="done", participants=tallies, resources={}, facts={})
+        tallies = [tally(one, self.spec) for one in self.spec["endpoints"]]
+        self.say(say="done", endpoints=tallies, resources={}, facts={})
 
     def run(self) -> int:
         self.begin()

@@ -39,9 +39,9 @@ def test_a_trial_succeeds_in_every_shape(bench: Bench, shape: dict[str, object])
     result = bench.trial(**shape)
     assert result.good, result.reason
     assert result.start_ns > 0
-    participants = [each for node in result.nodes for each in node["participants"]]
-    assert [each["id"] for each in participants] == list(range(len(participants)))
-    assert bench.raw == [4096 + 20 * 64] * len(participants)
+    endpoints = [each for node in result.nodes for each in node["endpoints"]]
+    assert [each["id"] for each in endpoints] == list(range(len(endpoints)))
+    assert bench.raw == [4096 + 20 * 64] * len(endpoints)
     assert {node["language"] for node in result.nodes} == {"rust"}
 
 
@@ -109,7 +109,7 @@ def test_a_daemon_serves_the_trial_and_counts_into_it(bench: Bench) -> None:
     result = bench.trial()
     assert result.good, result.reason
     *nodes, served = result.nodes
-    assert (len(nodes), served["participants"], served["facts"]) == (2, [], {"daemon": "faked"})
+    assert (len(nodes), served["endpoints"], served["facts"]) == (2, [], {"daemon": "faked"})
     assert served["version"].startswith("Python 3")
     assert served["resources"]["rss_peak_bytes"] > 0
 

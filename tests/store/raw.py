@@ -13,24 +13,24 @@ HEAD = struct.Struct("<8sIIIIQQ")
 NONE = -(2**63)
 
 
-def raw_bytes(participant: int, rows: Sequence[dict[str, Any]], unrecorded: int = 0) -> bytes:
+def raw_bytes(endpoint: int, rows: Sequence[dict[str, Any]], unrecorded: int = 0) -> bytes:
     """A file's content; a time that a row does not name does not apply."""
-    head = HEAD.pack(b"HMSAMPLE", 1, 64, participant, 0, len(rows), unrecorded).ljust(4096, b"\0")
-    return head + b"".join(_record(participant, row) for row in rows)
+    head = HEAD.pack(b"HMSAMPLE", 1, 64, endpoint, 0, len(rows), unrecorded).ljust(4096, b"\0")
+    return head + b"".join(_record(endpoint, row) for row in rows)
 
 
-def _record(participant: int, row: dict[str, Any]) -> bytes:
+def _record(endpoint: int, row: dict[str, Any]) -> bytes:
     times = [row.get(name, NONE) for name in ("intended", "sent", "arrived", "forwarded", "encoded", "decoded")]
-    return struct.pack("<QII6q", row["seq"], participant, row.get("copy", 0), *times)
+    return struct.pack("<QII6q", row["seq"], endpoint, row.get("copy", 0), *times)
 
 
-def write_raw(path: Path, participant: int, rows: Sequence[dict[str, Any]]) -> Path:
-    path.write_bytes(raw_bytes(participant, rows))
+def write_raw(path: Path, endpoint: int, rows: Sequence[dict[str, Any]]) -> Path:
+    path.write_bytes(raw_bytes(endpoint, rows))
     return path
 
 
-def write_column(path: Path, participant: int, **columns: Any) -> Path:
+def write_column(path: Path, endpoint: int, **columns: Any) -> Path:
     """The same from arrays, for many samples."""
     names = list(columns)
     values = [np.asarray(column).tolist() for column in columns.values()]
-    return write_raw(path, participant, [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)])
+    return write_raw(path, endpoint, [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)])

@@ -71,6 +71,16 @@ def test_queries_find_old_and_new_runs_under_todays_names(run: Path, tmp_path: P
         assert "asking" not in query.connect(runs).sql("SELECT * FROM cells").columns
 
 
+def test_samples_of_format_1_are_queried_by_endpoint(run: Path) -> None:
+    samples = query.connect([run]).sql("SELECT count(DISTINCT endpoint) FROM samples WHERE cell = 'c3-unix-rust'")
+    assert samples.fetchall() == [(4,)]
+
+
+def test_reports_of_nodes_of_format_1_have_endpoints(run: Path) -> None:
+    [trial] = RunFolder.open(run).trials_of("c3-unix-rust")
+    assert [node["endpoints"][0]["role"] for node in trial.nodes] == ["source", "sink"] * 2
+
+
 def test_columns_and_scenario_of_a_stored_run_are_asked_for_by_todays_names(run: Path) -> None:
     about = RunFolder.open(run).about
     assert about["columns"] == ["dispatch", "gather_p50_us"]

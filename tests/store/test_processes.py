@@ -10,12 +10,12 @@ from hopmeter.store.processes import rows
 
 
 def node(*roles: str, sent: int = 0, **used: Any) -> dict[str, Any]:
-    participants = [{"role": role, "sent": sent, "pacing_ns": 2_000_000} for role in roles]
-    return {"participants": participants, "language": "rust", "pid": 7, "resources": {"user_us": 5, **used}}
+    endpoints = [{"role": role, "sent": sent, "pacing_ns": 2_000_000} for role in roles]
+    return {"endpoints": endpoints, "language": "rust", "pid": 7, "resources": {"user_us": 5, **used}}
 
 
 def daemon() -> dict[str, Any]:
-    return {"participants": [], "resources": {"user_us": 1}, "facts": {"daemon": "nats-server"}, "pid": 8}
+    return {"endpoints": [], "resources": {"user_us": 1}, "facts": {"daemon": "nats-server"}, "pid": 8}
 
 
 def found(*nodes: dict[str, Any]) -> list[dict[str, Any]]:
@@ -57,4 +57,4 @@ def test_readings_become_columns_and_what_was_not_read_is_null() -> None:
 
 
 def test_a_process_that_told_nothing_has_no_row() -> None:
-    assert found({"participants": [{"role": "source"}]}) == []
+    assert found({"endpoints": [{"role": "source"}]}) == []

@@ -57,18 +57,18 @@ def test_parquet_has_the_columns_of_the_record_and_null_for_what_does_not_apply(
     files = [write_raw(tmp_path / "0.raw", 0, ROWS), write_raw(tmp_path / "1.raw", 1, [{"seq": 0, "arrived": 9}])]
     assert samples.write_parquet(files, tmp_path / "out.parquet") == 3
     table = pq.read_table(tmp_path / "out.parquet")
-    assert table.column_names == ["seq", "participant", "copy", *samples.TIMES]
+    assert table.column_names == ["seq", "endpoint", "copy", *samples.TIMES]
     assert table.column("sent_ns").to_pylist() == [6, None, None]
     assert table.column("arrived_ns").to_pylist() == [None, None, 9]
 
 
-def test_one_participant_is_read_without_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_endpoint_is_read_without_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(samples, "ROWS_AT_ONCE", 2)
     many = [{"seq": seq, "arrived": 10 * seq} for seq in range(5)]
     files = [write_raw(tmp_path / "0.raw", 0, ROWS), write_raw(tmp_path / "1.raw", 1, many)]
     samples.write_parquet(files, tmp_path / "out.parquet")
     read = samples.Samples(tmp_path / "out.parquet")
-    assert read.participants == [0, 1]
+    assert read.endpoints == [0, 1]
     found = read.of(1, "seq", "arrived_ns", "sent_ns")
     assert found["seq"].tolist() == [0, 1, 2, 3, 4]
     assert found["arrived_ns"].tolist() == [0, 10, 20, 30, 40]

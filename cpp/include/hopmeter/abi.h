@@ -270,7 +270,7 @@ typedef struct HopmeterFactsOut {
   void (*put)(void *context, struct HopmeterText name, struct HopmeterText value);
 } HopmeterFactsOut;
 
-/// One transport in one process; its functions are called from the threads of all participants.
+/// One transport in one process; its functions are called from the threads of all endpoints.
 typedef struct HopmeterTransportCalls {
   void (*close)(void *object);
   /// The library's version, as it reports it itself.

@@ -221,8 +221,8 @@ class Server {
 /// What is known only after the last message, such as the path that the bytes really took: (`path`, `shared memory`).
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
-/// One transport in one process, shared by all participants of the node. They call its methods from their threads, each
-/// pinned to the participant's core, so threads that a transport starts inherit that pinning.
+/// One transport in one process, shared by all endpoints of the node. They call its methods from their threads, each
+/// pinned to the endpoint's core, so threads that a transport starts inherit that pinning.
 ///
 /// An adapter derives from it, takes a `const Setup&` in its constructor, and has a `static std::string version()` with
 /// the library's version as the library itself reports it, or else as it was when the adapter was built. An adapter

@@ -30,7 +30,7 @@ def draw(group: Group, style: Style) -> Figure | None:
     return Figure(
         "hops",
         "Hop by hop",
-        "Line: the median at each hop, from leaving the previous participant to arrival; shade: up to p90.",
+        "Line: the median at each hop, from leaving the previous endpoint to arrival; shade: up to p90.",
         _chart(
             [datum for row, hops in found for datum in _data(group.label(row), hops)],
             group.named(row for row, _ in found),

@@ -7,7 +7,7 @@ use std::ffi::{c_char, c_void};
 
 use crate::abi::{Error, FactsOut, Fill, Handle, Link, OnFrame, OnRequest, Received, Setup, Shared, Take, TextOut};
 
-/// One transport in one process; its functions are called from the threads of all participants.
+/// One transport in one process; its functions are called from the threads of all endpoints.
 #[repr(C)]
 pub struct TransportCalls {
     pub close: extern "C" fn(object: *mut c_void),

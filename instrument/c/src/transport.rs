@@ -20,7 +20,7 @@ pub struct CTransport {
     _setup: Box<OwnedSetup>,
 }
 
-// SAFETY: the ABI says that a transport is called from the threads of all participants.
+// SAFETY: the ABI says that a transport is called from the threads of all endpoints.
 unsafe impl Send for CTransport {}
 unsafe impl Sync for CTransport {}
 

@@ -31,7 +31,7 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let mut asker = Asker::new(context, end.connect(context)?);
     let mut recorder = context.recorder()?;
     context.report_ready();
-    context.prove_flow(|probe| asker.probe(probe))?;
+    context.prove_pair(|probe| asker.probe(probe))?;
     let tally = measure(context, &mut asker, &mut recorder)?;
     recorder.finish()?;
     Ok((tally, vec![Box::new(asker.client)]))

@@ -24,16 +24,16 @@ const READY_EARLY_BYTES: usize = 16 << 10;
 /// How much earlier than the last write took the next one begins.
 const LEAD_MARGIN_NS: i64 = 30_000;
 
-/// Writes the frames of one flow.
+/// Writes the frames of one pair.
 pub struct Emitter {
     run: u64,
-    flow: u32,
+    pair: u32,
     payload_bytes: usize,
     content: Arc<Content>,
     always_write: bool,
     always_checksum: bool,
     codec: Option<Arc<dyn Codec>>,
-    busy_ns: i64,
+    retry_ns: i64,
     lead_ns: Cell<i64>,
     spun_ns: Cell<i64>,
 }
@@ -57,7 +57,7 @@ impl Stamps {
 pub enum Offered {
     /// Accepted.
     Sent(Stamps),
-    /// Refused until the deadline.
+    /// Refused until its time to retry was over.
     Abandoned,
 }
 
@@ -66,13 +66,13 @@ impl Emitter {
         let spec: &Spec = context.spec;
         Self {
             run: context.run,
-            flow: context.me.flow,
+            pair: context.me.pair,
             payload_bytes: spec.payload_bytes,
             content: context.content.clone(),
             always_write: spec.touch != Touch::None,
             always_checksum: spec.checksum,
             codec: context.codec.clone(),
-            busy_ns: spec.busy_ns,
+            retry_ns: spec.retry_ns,
             lead_ns: Cell::new(0),
             spun_ns: Cell::new(0),
         }
@@ -95,7 +95,7 @@ impl Emitter {
         Header {
             flags: marks | if checked { flags::CHECKSUM } else { 0 },
             run: self.run,
-            flow: self.flow,
+            pair: self.pair,
             seq,
             intended_ns,
             sent_ns: 0,
@@ -134,7 +134,7 @@ impl Emitter {
         let bytes = self.check_length(object.bytes()?)?;
         let header = Header { sent_ns, length: bytes as u64, ..header };
         let (mut written, mut refused) = (Ok(()), 0);
-        let accepted = offer_until_accepted(self.busy_ns, &mut refused, || {
+        let accepted = offer_until_accepted(self.retry_ns, &mut refused, || {
             let mut write = |frame: FrameMut<'_>| {
                 header.write(frame.header);
                 written = object.write(frame.payload);
@@ -163,7 +163,7 @@ impl Emitter {
         mut send: impl FnMut(usize, Fill<'_>) -> Result<Sent>,
     ) -> Result<Offered> {
         let (sent_ns, mut refused) = (Cell::new(0), 0);
-        let accepted = offer_until_accepted(self.busy_ns, &mut refused, || {
+        let accepted = offer_until_accepted(self.retry_ns, &mut refused, || {
             let begun_ns = if self.is_early() { clock::now_ns() } else { 0 };
             let mut write = |frame: FrameMut<'_>| self.write(header, frame, begun_ns);
             send(self.payload_bytes, Fill::new_message(&mut write, &sent_ns))
@@ -212,14 +212,14 @@ impl Emitter {
 /// # Errors
 /// When the transport fails.
 #[inline]
-pub fn offer_until_accepted(busy_ns: i64, busy: &mut u64, mut send: impl FnMut() -> Result<Sent>) -> Result<bool> {
+pub fn offer_until_accepted(retry_ns: i64, busy: &mut u64, mut send: impl FnMut() -> Result<Sent>) -> Result<bool> {
     if send()? == Sent::Accepted {
         return Ok(true);
     }
-    let deadline_ns = clock::now_ns() + busy_ns;
+    let retry_until_ns = clock::now_ns() + retry_ns;
     for offers in 1.. {
         *busy += 1;
-        if clock::now_ns() >= deadline_ns {
+        if clock::now_ns() >= retry_until_ns {
             break;
         }
         pause(offers);

@@ -47,7 +47,7 @@ pub fn measure(context: &RoleContext<'_>) -> Result<Option<i64>> {
 fn applies(context: &RoleContext<'_>) -> bool {
     let pace = &context.spec.pace;
     let is_paced = pace.kind.is_spaced() && pace.rate_hz >= LOWEST_RATE_HZ;
-    let is_called = context.spec.participants.iter().any(|other| {
+    let is_called = context.spec.endpoints.iter().any(|other| {
         let waits = other.wait.unwrap_or(context.spec.wait);
         waits == Wait::Callback && other.inputs.iter().any(|id| context.me.outputs.contains(id))
     });

@@ -1,4 +1,4 @@
-//! Opens a receiving end, polled or called as its participant waits, and runs it until its time is up.
+//! Opens a receiving end, polled or called as its endpoint waits, and runs it until its time is up.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -119,7 +119,7 @@ pub fn new_deadline(drain_ns: i64) -> Arc<ListenLimit> {
     Arc::new(ListenLimit::without_deadline(drain_ns))
 }
 
-/// Runs a receiver while a second thread waits for `go` and sets the deadline.
+/// Runs a receiver while a second thread waits for `go` and sets when the drain is over.
 ///
 /// # Errors
 /// The error of `receive`.
@@ -131,7 +131,7 @@ pub fn listen<R>(
     std::thread::scope(|scope| {
         scope.spawn(|| {
             if let Some(start_ns) = context.phase.wait_for_go_or(|| limit.is_over()) {
-                limit.limit_to(context.last_deadline_ns(start_ns));
+                limit.limit_to(context.drained_ns(start_ns));
             }
         });
         let received = receive();

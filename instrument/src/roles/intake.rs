@@ -15,7 +15,7 @@ use crate::spec::Touch;
 
 use super::RoleContext;
 
-/// A frame of this flow with its arrival time, and the decoded object if this receiver decodes.
+/// A frame of this pair with its arrival time, and the decoded object if this receiver decodes.
 pub struct Arrival<'a> {
     pub header: Header,
     pub arrived_ns: i64,
@@ -24,13 +24,13 @@ pub struct Arrival<'a> {
     object: Option<Box<dyn Decoded + 'a>>,
 }
 
-/// Admits the frames of one flow, and counts what it admits and what it refuses. The fields that each message needs
+/// Admits the frames of one pair, and counts what it admits and what it refuses. The fields that each message needs
 /// are in the first cache line: in a process of many relays nothing else is still cached when the next message
 /// arrives.
 #[repr(C, align(64))]
 pub struct Intake {
     run: u64,
-    flow: u32,
+    pair: u32,
     read_payload: bool,
     check_all: bool,
     meter: Arc<Meter>,
@@ -44,7 +44,7 @@ impl Intake {
     pub fn new(context: &RoleContext<'_>, limit: Arc<ListenLimit>) -> Self {
         Self {
             run: context.run,
-            flow: context.me.flow,
+            pair: context.me.pair,
             read_payload: context.spec.touch == Touch::WriteRead,
             codec: None,
             check_all: context.spec.checksum,
@@ -70,7 +70,7 @@ impl Intake {
         } else {
             received.stamp_arrival().arrived_ns
         };
-        match Header::accept(received.header, received.payload.len(), self.run, self.flow) {
+        match Header::accept(received.header, received.payload.len(), self.run, self.pair) {
             Ok(header) => Some(self.decode(header, arrived_ns, received)),
             Err(refused) => {
                 self.refuse(refused);
@@ -141,7 +141,7 @@ impl Intake {
     /// Reports to the launcher that a probe arrived.
     #[cold]
     pub fn say_probed(&self, header: &Header) {
-        let (participant, flow) = (self.tally.id, self.flow);
-        self.control.say(&Report::Probed { participant, flow, probe: header.seq });
+        let (endpoint, pair) = (self.tally.id, self.pair);
+        self.control.say(&Report::Probed { endpoint, pair, probe: header.seq });
     }
 }

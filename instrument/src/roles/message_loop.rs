@@ -24,7 +24,7 @@ impl Call {
     }
 }
 
-/// Runs through the calls of one flow.
+/// Runs through the calls of one pair.
 pub struct MessageLoop {
     start_ns: i64,
     pacer: Pacer,

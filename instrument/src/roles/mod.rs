@@ -1,4 +1,4 @@
-//! The roles of participants. They stamp, pace, record and count; adapters only move frames.
+//! The roles of endpoints. They stamp, pace, record and count; adapters only move frames.
 
 mod calls;
 mod client;
@@ -38,5 +38,5 @@ pub fn take(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     }
 }
 
-/// Ends that stay open after their participant has measured, since other participants may still use them.
+/// Ends that stay open after their endpoint has measured, since other endpoints may still use them.
 pub type OpenEnds = Vec<Box<dyn std::any::Any + Send>>;

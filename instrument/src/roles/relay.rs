@@ -30,7 +30,7 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
         recorder: context.recorder()?,
         worker: Worker::new(context)?,
         publisher,
-        busy_ns: context.spec.busy_ns,
+        retry_ns: context.spec.retry_ns,
         failure: None,
     };
     let inbox = Inbox::connect(context.transport, &context.link_to_connect(from)?, context.wait(), relay)?;
@@ -45,7 +45,7 @@ struct Relay {
     intake: Intake,
     publisher: Box<dyn Publisher>,
     worker: Worker,
-    busy_ns: i64,
+    retry_ns: i64,
     recorder: Recorder,
     /// The first failure to send. It is reported at the end, since a callback cannot return an error.
     failure: Option<Error>,
@@ -58,7 +58,7 @@ impl Taker for Relay {
         let forwarded_ns = clock::now_ns();
         let publisher = &mut self.publisher;
         let (mut refused, copied) = (0, copies_made());
-        let passed_on = offer_until_accepted(self.busy_ns, &mut refused, || publisher.forward(&received));
+        let passed_on = offer_until_accepted(self.retry_ns, &mut refused, || publisher.forward(&received));
         let passed_on = passed_on.unwrap_or_else(|error| {
             self.failure.get_or_insert(error);
             false

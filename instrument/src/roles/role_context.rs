@@ -13,9 +13,9 @@ use crate::payload::Content;
 use crate::phase::Phase;
 use crate::recorder::Recorder;
 use crate::resources::Meter;
-use crate::spec::{Participant, Spec, Wait};
+use crate::spec::{Endpoint, Spec, Wait};
 
-/// A participant's report to its node.
+/// A endpoint's report to its node.
 pub enum Progress {
     /// Its binding ends exist at these addresses.
     Bound(BTreeMap<String, String>),
@@ -25,10 +25,10 @@ pub enum Progress {
     Done(Box<Result<Tally>>),
 }
 
-/// The context of one participant's role.
+/// The context of one endpoint's role.
 pub struct RoleContext<'a> {
     pub spec: &'a Spec,
-    pub me: &'a Participant,
+    pub me: &'a Endpoint,
     pub run: u64,
     pub transport: &'a dyn Transport,
     /// Opens the transport that `empty_hop` measures, in the language of this node.
@@ -44,7 +44,7 @@ pub struct RoleContext<'a> {
 }
 
 impl RoleContext<'_> {
-    /// How this participant receives.
+    /// How this endpoint receives.
     pub fn wait(&self) -> Wait {
         self.me.wait.unwrap_or(self.spec.wait)
     }
@@ -55,8 +55,8 @@ impl RoleContext<'_> {
     /// # Errors
     /// The error of `open`.
     pub fn open_in_turn<T>(&self, open: impl FnOnce() -> Result<T>) -> Result<T> {
-        let before = |other: &&Participant| self.me.wait.is_some() && other.wait.is_some() && other.id < self.me.id;
-        for other in self.spec.participants.iter().filter(before) {
+        let before = |other: &&Endpoint| self.me.wait.is_some() && other.wait.is_some() && other.id < self.me.id;
+        for other in self.spec.endpoints.iter().filter(before) {
             self.phase.wait_until_open(other.id);
         }
         let opened = open();
@@ -85,7 +85,7 @@ impl RoleContext<'_> {
         self.spec.links.get(id).ok_or_else(|| Error::new(format!("the spec lists no link {id}")))
     }
 
-    /// Reports the addresses of this participant's binding ends (also when it has none).
+    /// Reports the addresses of this endpoint's binding ends (also when it has none).
     pub fn report_bound(&self, addresses: BTreeMap<String, String>) {
         let _ = self.node.send(Progress::Bound(addresses));
     }
@@ -94,7 +94,7 @@ impl RoleContext<'_> {
         let _ = self.node.send(Progress::Ready);
     }
 
-    /// The recorder for this participant's samples.
+    /// The recorder for this endpoint's samples.
     ///
     /// # Errors
     /// When memory or disk is short.
@@ -108,24 +108,24 @@ impl RoleContext<'_> {
         Tally { id: self.me.id, role, ..Tally::default() }
     }
 
-    /// Sends probes, one at a time, until the launcher reports that every branch of this flow delivers.
+    /// Sends probes, one at a time, until the launcher reports that every branch of this pair delivers.
     ///
     /// # Errors
     /// When a send fails.
-    pub fn prove_flow(&self, mut send_probe: impl FnMut(u64) -> Result<()>) -> Result<()> {
+    pub fn prove_pair(&self, mut send_probe: impl FnMut(u64) -> Result<()>) -> Result<()> {
         self.phase.wait_for_probing();
         for probe in 0.. {
             send_probe(probe)?;
-            if self.phase.wait_for_proof(self.me.flow, Duration::from_millis(20)) {
+            if self.phase.wait_for_proof(self.me.pair, Duration::from_millis(20)) {
                 break;
             }
         }
-        self.control.say(&Report::Quiet { flow: self.me.flow });
+        self.control.say(&Report::Quiet { pair: self.me.pair });
         Ok(())
     }
 
     /// When receivers stop at the latest.
-    pub fn last_deadline_ns(&self, start_ns: i64) -> i64 {
+    pub fn drained_ns(&self, start_ns: i64) -> i64 {
         start_ns + self.spec.limit_ns + self.spec.drain_ns
     }
 }

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use crate::control::Tally;
 use crate::error::{Error, Result};
 use crate::recorder::{Record, Recorder};
-use crate::spec::Asking;
+use crate::spec::Dispatch;
 
 use super::calls::ClientEnd;
 use super::client::Asker;
@@ -30,7 +30,7 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let mut askers = askers?;
     let mut recorder = context.recorder()?;
     context.report_ready();
-    context.prove_flow(|probe| probe_all(&mut askers, probe))?;
+    context.prove_pair(|probe| probe_all(&mut askers, probe))?;
     let (tally, askers) = measure(context, askers, &mut recorder)?;
     recorder.finish()?;
     Ok((tally, askers.into_iter().map(|asker| Box::new(asker.client) as _).collect()))
@@ -71,9 +71,9 @@ fn measure(context: &RoleContext<'_>, askers: Vec<Asker>, recorder: &mut Recorde
         }
         pacing_ns = MessageLoop::new(context, start_ns).run(context, |call| {
             limit_reached = call.cut_short;
-            match context.spec.asking {
-                Asking::Parallel => ask_at_once(&lanes, call, recorder)?,
-                Asking::Sequential => ask_in_turn(&lanes, call, recorder)?,
+            match context.spec.dispatch {
+                Dispatch::Parallel => ask_at_once(&lanes, call, recorder)?,
+                Dispatch::Sequential => ask_in_turn(&lanes, call, recorder)?,
             }
             Ok(0)
         })?;

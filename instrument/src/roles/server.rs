@@ -46,7 +46,7 @@ pub struct Answerer {
     worker: Worker,
     onward: Option<Onward>,
     reply: Reply,
-    busy_ns: i64,
+    retry_ns: i64,
     limit: Arc<ListenLimit>,
     failure: Option<Error>,
 }
@@ -61,7 +61,7 @@ impl Answerer {
             worker: Worker::new(context)?,
             onward,
             reply: context.spec.reply,
-            busy_ns: context.spec.busy_ns,
+            retry_ns: context.spec.retry_ns,
             limit,
             failure: None,
         })
@@ -99,7 +99,7 @@ impl Answerer {
 
     fn answer_now(&mut self, received: &Received<'_>, replier: &mut dyn Replier) -> Result<bool> {
         let reply = self.reply;
-        offer_until_accepted(self.busy_ns, &mut self.intake.tally.busy, || match reply {
+        offer_until_accepted(self.retry_ns, &mut self.intake.tally.busy, || match reply {
             Reply::Echo => replier.forward(received),
             Reply::Header => reply_header(received, replier),
         })
@@ -108,13 +108,13 @@ impl Answerer {
     fn ask_onward(&mut self, header: &Header, received: &Received<'_>, replier: &mut dyn Replier) -> Result<bool> {
         let Some(onward) = &mut self.onward else { return Ok(false) };
         let busy = &mut self.intake.tally.busy;
-        if !offer_until_accepted(self.busy_ns, busy, || onward.client.forward(received))? {
+        if !offer_until_accepted(self.retry_ns, busy, || onward.client.forward(received))? {
             return Ok(false);
         }
         let mut answered = Ok(false);
         await_reply(onward.client.as_mut(), onward.wait, Patience::new(onward.patience), header.seq, |reply| {
             if is_reply_to(reply, header) {
-                answered = offer_until_accepted(self.busy_ns, busy, || replier.forward(reply));
+                answered = offer_until_accepted(self.retry_ns, busy, || replier.forward(reply));
             }
         })?;
         answered

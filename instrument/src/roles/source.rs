@@ -35,7 +35,7 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let tally = Tally { empty_hop_ns: empty_hop::measure(context)?, ..context.tally() };
     context.report_ready();
     let mut source = Source { context, emitter: Emitter::new(context), publisher, ring, recorder, tally };
-    context.prove_flow(|probe| source.probe(probe))?;
+    context.prove_pair(|probe| source.probe(probe))?;
     source.measure(context.phase.wait_for_go())?;
     source.close()
 }

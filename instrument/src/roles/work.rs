@@ -49,7 +49,7 @@ impl Worker {
         Ok(Self(Some(Box::new(Job { work, from, copier, alarm, spun_ns: 0, late: 0 }))))
     }
 
-    /// Adds the counts of the work to its participant's.
+    /// Adds the counts of the work to its endpoint's.
     pub fn settle(&self, tally: Tally) -> Tally {
         let Some(job) = &self.0 else { return tally };
         Tally { late_work: job.late, pacing_ns: tally.pacing_ns + job.spun_ns, ..tally }

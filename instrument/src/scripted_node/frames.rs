@@ -12,7 +12,7 @@ fn header(run: u64, seq: u64, payload_bytes: usize) -> Header {
     Header {
         flags: flags::CHECKSUM,
         run,
-        flow: 0,
+        pair: 0,
         seq,
         intended_ns: clock::now_ns(),
         sent_ns: clock::now_ns(),

@@ -1,4 +1,4 @@
-"""One flow of a trial, message by message: when it was due, sent, and where it arrived when."""
+"""One pair of a trial, message by message: when it was due, sent, and where it arrived when."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Lane:
 
 
 @dataclass(frozen=True)
-class Flow:
+class Pair:
     """One source or client with everything that it talks to."""
 
     cell: Cell
