@@ -36,16 +36,25 @@ class FrameBuffer:
 
 
 class BufferPool:
-    """Page-aligned buffers that a library reads in place after `send` has returned. It takes as long as it likes: the
-    tracker of each says when it is done."""
+    """One buffer for small frames, which the library copies, and page-aligned ones for large frames, which it reads in
+    place after `send` has returned. It takes as long as it likes: the tracker of each says when it is done."""
 
-    def __init__(self, frame_bytes: int) -> None:
+    def __init__(self, frame_bytes: int, large_from: int) -> None:
+        """`large_from`: how many bytes a frame has at least that the library does not copy."""
+        self._large_from = large_from
+        self._small = memoryview(bytearray(min(frame_bytes, large_from)))
+        self.small = self._small
+        """The buffer that small frames are in."""
         self._capacity = max(4, POOL_BYTES // frame_bytes)
         self.used: deque[tuple[memoryview, Any]] = deque()
-        """Append each buffer with its tracker, which has `done`; None for a buffer that was not sent."""
+        """Append each large buffer with its tracker, which has `done`; None for a buffer that was not sent."""
 
     def take(self, length: int) -> memoryview | None:
         """A buffer to fill, or None while the library has all of them."""
+        if length < self._large_from:
+            if len(self.small) != length:
+                self.small = self._small[:length]
+            return self.small
         if self.used and (self.used[0][1] is None or self.used[0][1].done):
             frame, _ = self.used.popleft()
             return frame if len(frame) == length else page_aligned(length)

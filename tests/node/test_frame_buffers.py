@@ -35,7 +35,7 @@ def test_frames_of_one_length_share_their_memory() -> None:
 
 
 def test_a_pool_lends_a_buffer_again_only_when_the_library_is_done() -> None:
-    pool = BufferPool(POOL_BYTES)
+    pool = BufferPool(POOL_BYTES, large_from=10)
     trackers = [SimpleNamespace(done=False) for _ in range(4)]
     buffers = []
     for tracker in trackers:
@@ -49,3 +49,14 @@ def test_a_pool_lends_a_buffer_again_only_when_the_library_is_done() -> None:
     other = pool.take(20)
     assert other is not None
     assert len(other) == 20
+
+
+def test_a_pool_has_one_buffer_for_small_frames() -> None:
+    pool = BufferPool(100, large_from=50)
+    small = pool.take(10)
+    assert small is pool.small is pool.take(10)
+    assert small is not None
+    assert len(small) == 10
+    shorter = pool.take(9)
+    assert shorter is not None
+    assert (len(shorter), shorter.obj is small.obj) == (9, True)

@@ -5,23 +5,34 @@ from __future__ import annotations
 
 from typing import Any
 
+from cyclonedds.qos import Qos
+
 from hopmeter.node.contract import Fill, Handle, Link, Take
 
-from ..._cyclonedds.python.cyclone import Participant, delete
+from ..._cyclonedds.python.cyclone import Message, Participant, delete
 from ..._cyclonedds.python.ends import Arrivals, Called, Inbox, Outgoing, write_sample
 from .messages import Service
 
 
-class Client:
-    def __init__(self, participant: Participant, service: Service, link: Link) -> None:
-        self._reply, self._number = service.reply, 0
-        self._outgoing = Outgoing(service.request)
-        self._topics = [participant.topic(message, link) for message in (service.request, service.reply)]
-        self._writer = participant.writer(self._topics[0], participant.request_qos())
+class ServiceEnd:
+    """A writer and a reader: of requests and replies, or the other way round."""
+
+    address = ""
+
+    def __init__(self, participant: Participant, link: Link, sent: Message, received: Message, qos: Qos) -> None:
+        self._outgoing, self._received = Outgoing(sent), received
+        self._topics = [participant.topic(message, link) for message in (sent, received)]
+        self._writer = participant.writer(self._topics[0], qos)
         self._reader = participant.reader(self._topics[1], participant.service_qos())
+        self._inbox = Inbox(participant, received, self._reader)
+
+
+class Client(ServiceEnd):
+    def __init__(self, participant: Participant, service: Service, link: Link) -> None:
+        super().__init__(participant, link, service.request, service.reply, participant.request_qos())
+        self._number = 0
         # The binding gives it with a sign.
         self._own = self._writer.get_instance_handle() % (1 << 64)
-        self._inbox = Inbox(participant, service.reply, self._reader)
         self._arrivals = Arrivals(participant, self._reader)
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
@@ -37,7 +48,7 @@ class Client:
         """Passes over replies to other clients."""
         while (reply := self._inbox.next()) is not None:
             if reply.client == self._own:
-                take(*self._reply.read(reply), native=reply)
+                take(*self._received.read(reply), native=reply)
                 return True
         return False
 
@@ -46,16 +57,9 @@ class Client:
         delete(self._reader, self._writer, *self._topics)
 
 
-class Server:
-    address = ""
-
+class Server(ServiceEnd):
     def __init__(self, participant: Participant, service: Service, link: Link) -> None:
-        self._request = service.request
-        self._outgoing = Outgoing(service.reply)
-        self._topics = [participant.topic(message, link) for message in (service.request, service.reply)]
-        self._reader = participant.reader(self._topics[0], participant.service_qos())
-        self._writer = participant.writer(self._topics[1], participant.service_qos())
-        self._inbox = Inbox(participant, service.request, self._reader)
+        super().__init__(participant, link, service.reply, service.request, participant.service_qos())
         self._arrivals = Arrivals(participant, self._reader) if participant.setup.wait != "callback" else None
         self._called: Called | None = None
 
@@ -79,10 +83,10 @@ class Server:
             sample.client, sample.number = request.client, request.number
             return write_sample(self._writer, sample)
 
-        handle(*self._request.read(request), reply)
+        handle(*self._received.read(request), reply)
 
     def close(self) -> None:
-        """What serves closes itself, and its reader with it."""
+        """If this end is called, that end closes itself, and its reader."""
         if self._arrivals is not None:
             self._arrivals.close()
         if self._called is None:

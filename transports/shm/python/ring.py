@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 from collections.abc import Callable
 from ctypes import c_char_p, c_int, c_int64, c_uint32, c_uint64, c_void_p
 from typing import Any
 
-from hopmeter.node.contract import HEADER_BYTES, AdapterError
-from hopmeter.system import paths
+from hopmeter.node.c_library import READ, SLOT_BITS, WRITE, CFunctions, SlotViews, load_library
+from hopmeter.node.contract import AdapterError
 
-LIBRARY = "libhopmeter_shm.so"
 NOTHING = -1
-SLOT_BITS = 16
-SLOT_MASK = (1 << SLOT_BITS) - 1
-REMEMBERED_VIEWS = 8192
-READ, WRITE = 0x100, 0x200  # PyBUF_READ, PyBUF_WRITE
 
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "version": (c_char_p, []),
@@ -37,59 +31,16 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "consumer_close": (None, [c_void_p]),
 }
 
-view_of = ctypes.pythonapi.PyMemoryView_FromMemory
-view_of.restype, view_of.argtypes = ctypes.py_object, [c_void_p, ctypes.c_ssize_t, c_int]
-
-
-class Functions:
-    """The library's functions, by their names without `hopmeter_shm_`."""
-
-    def __init__(self, library: ctypes.CDLL) -> None:
-        for name, (result, arguments) in FUNCTIONS.items():
-            function = getattr(library, f"hopmeter_shm_{name}")
-            function.restype, function.argtypes = result, arguments
-            setattr(self, name, function)
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        raise AttributeError(name)
-
 
 @functools.cache
-def library() -> tuple[Functions, Functions]:
-    """The same functions twice: those that keep the interpreter's lock, which is cheaper, and those that give it away
-    while they wait."""
-    path = next((folder / LIBRARY for folder in paths.node_folders() if (folder / LIBRARY).exists()), None)
-    if path is None:
-        raise AdapterError(f"{LIBRARY} is not built", "run `hopmeter build shm --language rust`")
-    return Functions(ctypes.PyDLL(str(path))), Functions(ctypes.CDLL(str(path)))
+def library() -> tuple[CFunctions, CFunctions]:
+    """The functions that keep the interpreter lock, and those that release it."""
+    return load_library("shm", FUNCTIONS)
 
 
 def version() -> str:
     """What the library says it is."""
     return str(library()[0].version().decode())
-
-
-class Views:
-    """Buffers over the frames of a ring, made once for each slot and length."""
-
-    def __init__(self, frame: Callable[[int], int], flags: int) -> None:
-        self._first = frame(0)
-        self._distance = frame(1) - self._first
-        self._flags = flags
-        self._views: dict[int, memoryview] = {}
-
-    def of(self, word: int) -> memoryview:
-        """The frame of a claim: the slot in its low bits, the payload's length above."""
-        view = self._views.get(word)
-        return self._new(word) if view is None else view
-
-    def _new(self, word: int) -> memoryview:
-        if len(self._views) >= REMEMBERED_VIEWS:
-            self._views.clear()
-        at = self._first + (word & SLOT_MASK) * self._distance
-        view: memoryview = view_of(at, HEADER_BYTES + (word >> SLOT_BITS), self._flags)
-        self._views[word] = view
-        return view
 
 
 class Producer:
@@ -103,7 +54,7 @@ class Producer:
         self._handle = c_void_p(opened)
         self.address: str = self._quick.producer_address(self._handle).decode()
         self._reserve, self._publish = self._quick.producer_reserve, self._quick.producer_publish
-        self._frame_of = Views(functools.partial(self._quick.producer_frame, self._handle), WRITE).of
+        self._frame_of = SlotViews(functools.partial(self._quick.producer_frame, self._handle), WRITE).view
 
     def send(self, payload_bytes: int, fill: Callable[[memoryview], None]) -> bool:
         """Has the next frame written and publishes it; False if no slot is free."""
@@ -132,7 +83,7 @@ class Consumer:
         self._handle = c_void_p(connected)
         self._claim, self._release = self._quick.consumer_claim, self._quick.consumer_release
         self._await = self._slow.consumer_await
-        self._frame_of = Views(functools.partial(self._quick.consumer_frame, self._handle), READ).of
+        self._frame_of = SlotViews(functools.partial(self._quick.consumer_frame, self._handle), READ).view
 
     def drain(self, most: int, take: Callable[[memoryview], None]) -> int:
         """Hands over what is there, up to `most` frames; answers how many."""

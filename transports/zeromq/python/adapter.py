@@ -15,23 +15,21 @@ SHARED_FROM_BYTES = zmq.COPY_THRESHOLD  # pyzmq itself copies what is smaller (6
 NOBLOCK = int(zmq.NOBLOCK)
 
 
+Frame = zmq.Frame | bytes
+
+
 class Outgoing:
-    """Frames on their way out: small ones in one buffer that pyzmq copies, large ones in buffers that ZeroMQ reads
-    in place and that come back when it is done with them."""
+    """Frames on their way out: pyzmq copies small ones; ZeroMQ reads large ones in place."""
 
     def __init__(self, setup: Setup) -> None:
-        self._small = memoryview(bytearray(min(setup.frame_bytes, SHARED_FROM_BYTES)))
-        self._frame = self._small
-        self._pool = BufferPool(setup.frame_bytes)
+        self._pool = BufferPool(setup.frame_bytes, SHARED_FROM_BYTES)
 
-    def send(
-        self, socket: zmq.Socket[Any], payload_bytes: int, fill: Fill, client: zmq.Frame | bytes | None = None
-    ) -> bool:
-        frame = self._buffer(HEADER_BYTES + payload_bytes)
+    def send(self, socket: zmq.Socket[Any], payload_bytes: int, fill: Fill, client: Frame | None = None) -> bool:
+        frame = self._pool.take(HEADER_BYTES + payload_bytes)
         if frame is None:
             return False
         fill(frame)
-        is_shared, tracker = frame is not self._frame, None
+        is_shared, tracker = frame is not self._pool.small, None
         try:
             if client is not None:
                 socket.send(client, zmq.SNDMORE | zmq.NOBLOCK)
@@ -42,13 +40,6 @@ class Outgoing:
             if is_shared:
                 self._pool.used.append((frame, tracker))
         return True
-
-    def _buffer(self, length: int) -> memoryview | None:
-        if length >= SHARED_FROM_BYTES:
-            return self._pool.take(length)
-        if len(self._frame) != length:
-            self._frame = self._small[:length]
-        return self._frame
 
 
 class End:
@@ -81,7 +72,7 @@ class Publisher(End):
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         return self._outgoing.send(self._socket, payload_bytes, fill)
 
-    def forward(self, native: zmq.Frame | bytes) -> bool:
+    def forward(self, native: Frame) -> bool:
         try:
             self._send(native, NOBLOCK, self._copies)
         except zmq.Again:
@@ -117,7 +108,7 @@ class Server(End):
         handle(self._recv(0, self._copies), self._reply_to(client))
         return 1
 
-    def _reply_to(self, client: zmq.Frame | bytes) -> Callable[[int, Fill], bool]:
+    def _reply_to(self, client: Frame) -> Callable[[int, Fill], bool]:
         def reply(payload_bytes: int, fill: Fill) -> bool:
             try:
                 return self._outgoing.send(self._socket, payload_bytes, fill, client)

@@ -1,0 +1,70 @@
+"""The C library that a transport's Rust crate is for its other languages: `hopmeter build` puts it beside the nodes."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from hopmeter.node.contract import HEADER_BYTES, AdapterError
+from hopmeter.system import paths
+
+READ, WRITE = 0x100, 0x200  # PyBUF_READ, PyBUF_WRITE
+SLOT_BITS = 16
+SLOT_MASK = (1 << SLOT_BITS) - 1
+MOST_VIEWS = 8192
+
+Signatures = Mapping[str, tuple[Any, Sequence[Any]]]
+"""By a function's name without the prefix: the types of what it returns and of its arguments."""
+
+_view_of = ctypes.pythonapi.PyMemoryView_FromMemory
+_view_of.restype, _view_of.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int]
+
+
+class CFunctions:
+    """The functions of a library, by their names without the prefix."""
+
+    def __init__(self, library: ctypes.CDLL, prefix: str, signatures: Signatures) -> None:
+        for name, (result, arguments) in signatures.items():
+            function = getattr(library, prefix + name)
+            function.restype, function.argtypes = result, list(arguments)
+            setattr(self, name, function)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        raise AttributeError(name)
+
+
+def load_library(transport: str, signatures: Signatures) -> tuple[CFunctions, CFunctions]:
+    """The functions of `libhopmeter_NAME.so` twice: those that keep the interpreter lock, which is cheaper, and those
+    that release it while they wait."""
+    file, prefix = f"libhopmeter_{transport}.so", f"hopmeter_{transport}_"
+    found = next((folder / file for folder in paths.node_folders() if (folder / file).exists()), None)
+    if found is None:
+        raise AdapterError(f"{file} is not built", f"run `hopmeter build {transport} --language rust`")
+    kinds = ctypes.PyDLL(str(found)), ctypes.CDLL(str(found))
+    keeping, releasing = (CFunctions(library, prefix, signatures) for library in kinds)
+    return keeping, releasing
+
+
+class SlotViews:
+    """Buffers over frames that lie in slots of one size, made once for each slot and length."""
+
+    def __init__(self, frame: Callable[[int], int], flags: int) -> None:
+        """`frame` is the address of a slot's frame; `flags` is READ or WRITE."""
+        self._first = frame(0)
+        self._distance = frame(1) - self._first
+        self._flags = flags
+        self._views: dict[int, memoryview] = {}
+
+    def view(self, word: int) -> memoryview:
+        """The frame of a word: the slot in its low bits, the payload's length above."""
+        view = self._views.get(word)
+        return self._new(word) if view is None else view
+
+    def _new(self, word: int) -> memoryview:
+        if len(self._views) >= MOST_VIEWS:
+            self._views.clear()
+        at = self._first + (word & SLOT_MASK) * self._distance
+        view: memoryview = _view_of(at, HEADER_BYTES + (word >> SLOT_BITS), self._flags)
+        self._views[word] = view
+        return view
