@@ -49,12 +49,12 @@ NOTCH = 1.57
 
 
 def row_box(row: Row) -> Box | None:
-    """The box of all good trials of a row; None if no sample is above zero."""
+    """Return the box of all good trials of a row; None if no sample is above zero."""
     return box(_pooled(row))
 
 
 def box(pooled: Numbers) -> Box | None:
-    """The box of latencies in µs; None if none is above zero."""
+    """Return the box of latencies in µs; None if none is above zero."""
     positive = np.sort(pooled[pooled > 0])
     if not len(positive):
         return None
@@ -66,7 +66,7 @@ def box(pooled: Numbers) -> Box | None:
 
 
 def _thin(ordered: Numbers) -> list[float]:
-    """Picks both ends, and values between them that are evenly spaced on a logarithmic axis."""
+    """Pick both ends, and values between them that are evenly spaced on a logarithmic axis."""
     if len(ordered) <= DOTS:
         return [float(value) for value in ordered]
     wanted = np.geomspace(ordered[0], ordered[-1], DOTS)
@@ -74,7 +74,7 @@ def _thin(ordered: Numbers) -> list[float]:
 
 
 def notch(pooled: Numbers) -> tuple[float, float]:
-    """The approximate 95 % interval of a median, as if messages were independent."""
+    """Return the approximate 95 % interval of a median, as if messages were independent."""
     q1, p50, q3 = estimate(pooled, (0.25, 0.5, 0.75))
     half = NOTCH * (q3 - q1) / len(pooled) ** 0.5
     return max(p50 - half, float(pooled.min())), p50 + half
@@ -114,7 +114,7 @@ def histogram(row: Row, ends: tuple[float, float]) -> list[tuple[float, float, f
 
 
 def bulk(row: Row) -> tuple[float, float] | None:
-    """The range of all but the outermost messages."""
+    """Return the range of all but the outermost messages."""
     pooled = _pooled(row)
     positive = pooled[pooled > 0]
     if not len(positive):
@@ -123,7 +123,7 @@ def bulk(row: Row) -> tuple[float, float] | None:
 
 
 def latency_over_time(row: Row) -> list[Stretch]:
-    """The median and the slowest message of every stretch of every good trial, in the order of the trials."""
+    """Return the median and the slowest message of every stretch of every good trial, in the order of the trials."""
     found = trials(row)
     each = max(10, POINTS // max(len(found), 1))
     return [stretch for trial in found for stretch in _stretches(trial, each)]

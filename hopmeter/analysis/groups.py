@@ -52,7 +52,7 @@ class Group:
         return labels(self.rows)
 
     def label(self, row: Row) -> str:
-        """The name of a row within its group."""
+        """Return the name of a row within its group."""
         return self.labels[id(row)]
 
     def named(self, rows: Iterable[Row]) -> dict[str, Row]:
@@ -79,7 +79,7 @@ def groups(runs: Sequence[Run]) -> list[Group]:
 
 
 def _sizes(rows: Iterable[Row]) -> dict[tuple[Any, ...], int]:
-    """The size of each encoded object, at most: another version of its library may need a few bytes less."""
+    """Return the size of each encoded object, at most: another version of its library may need a few bytes less."""
     sizes: dict[tuple[Any, ...], int] = {}
     for row in rows:
         if row["codec"] != USUAL["codec"]:
@@ -106,7 +106,7 @@ def _row_rank(row: Row) -> tuple[bool, bool, bool, float]:
 
 
 def families(groups: Iterable[Group], free: Iterable[str]) -> list[list[Group]]:
-    """Groups that agree in all conditions but the `free` ones, on the same machine."""
+    """Return groups that agree in all conditions but the `free` ones, on the same machine."""
     found: dict[tuple[Any, ...], list[Group]] = {}
     alike = [key for key in CONDITIONS if key not in set(free)]
     for group in groups:
@@ -115,7 +115,7 @@ def families(groups: Iterable[Group], free: Iterable[str]) -> list[list[Group]]:
 
 
 def labels(rows: Sequence[Row], columns: Sequence[str] = ()) -> dict[int, str]:
-    """The transport, and whatever else differs between the rows, by `id` of the row object.
+    """Return the transport, and whatever else differs between the rows, by `id` of the row object.
 
     Rows that differ in `columns` may have the same name.
     """
@@ -134,7 +134,7 @@ def _name(parts: Mapping[str, str], wanted: Sequence[str]) -> str:
 
 
 def profile(row: Row, rows: Iterable[Row]) -> str:
-    """The settings of a row that are not the defaults of its transport.
+    """Return the settings of a row that are not the defaults of its transport.
 
     A row with all defaults is named after the one setting that other `rows` of its transport vary; `defaults` if they
     vary several.

@@ -13,13 +13,13 @@ Host = tuple[str, ...]
 
 
 def host(run: Run) -> Host:
-    """The machine of a run, field by field; `unknown` if it was not recorded."""
+    """Return the machine of a run, field by field; `unknown` if it was not recorded."""
     known = run.part("machine")
     return tuple(str(known.get(key) or "unknown") for key in IDENTITY)
 
 
 def hosts(runs: Sequence[Run]) -> dict[Host, list[Run]]:
-    """Runs by their machine, in the order in which they were given."""
+    """Return runs by their machine, in the order in which they were given."""
     found: dict[Host, list[Run]] = {}
     for run in runs:
         found.setdefault(host(run), []).append(run)
@@ -27,7 +27,7 @@ def hosts(runs: Sequence[Run]) -> dict[Host, list[Run]]:
 
 
 def names(runs: Sequence[Run]) -> dict[int, str]:
-    """The shortest unique name of each run's machine, by `id` of the run; empty for a single machine."""
+    """Return the shortest unique name of each run's machine, by `id` of the run; empty for a single machine."""
     found = list(hosts(runs))
     if len(found) < 2:
         return {}

@@ -52,7 +52,7 @@ class Comparison:
 
 
 def compare_machines(groups: Sequence[Group]) -> list[Comparison]:
-    """Compares all conditions that at least two machines have rows for."""
+    """Compare all conditions that at least two machines have rows for."""
     alike: dict[tuple[Any, ...], list[Group]] = {}
     for group in groups:
         if group.machine and group.ranked:

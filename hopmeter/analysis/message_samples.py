@@ -23,7 +23,7 @@ OnDamage = Callable[[StoreError], None]
 
 
 def _ignore(_: StoreError) -> None:
-    """The report warns of damaged samples (environment_rules.damaged_samples)."""
+    """Do nothing: the report warns of damaged samples (environment_rules.damaged_samples)."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Trial:
 
 @lru_cache(maxsize=64)
 def trials(row: Row) -> list[Trial]:
-    """The good trials of a row, but for those whose samples are damaged."""
+    """Return the good trials of a row, but for those whose samples are damaged."""
     return [_trial(row, number, found) for number, found in _read(row)]
 
 
@@ -108,7 +108,7 @@ def _course(row: Row, pair: Pair) -> tuple[Numbers, Numbers]:
 
 
 def _hops(pair: Pair) -> list[list[Numbers]]:
-    """The last hop has as many arrays as there are sinks."""
+    """Return the samples of each hop; the last one has as many arrays as there are sinks."""
     out = trim(pair.messages)
     cut = slice(out, pair.messages - out)
     found: list[list[Numbers]] = [[] for _ in range(pair.cell.axes.hops)]

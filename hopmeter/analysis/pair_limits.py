@@ -139,5 +139,5 @@ def _without_tcp(row: Row, run: Run) -> Row | None:
 
 
 def most_pairs(runs: Sequence[Run]) -> list[Echo]:
-    """The echo with the most pairs, for each transport and language: the most limited one."""
+    """Return the echo with the most pairs, for each transport and language: the most limited one."""
     return list({(id(echo.row.run), echo.name, echo.row["profile"]): echo for echo in echoes(runs)}.values())

@@ -58,14 +58,14 @@ NAMES = (
 
 
 def sampled_percent(row: Row, role: str) -> float | None:
-    """The mean of all CPU samples of the processes of one role."""
+    """Return the mean of all CPU samples of the processes of one role."""
     trials = [trial for trial in row.trials if trial["good"]]
     samples = [each["percent"] for trial in trials for each in _samples(row, trial) if each["role"] == role]
     return fmean(samples) if samples else None
 
 
 def mapped_mb(row: Row) -> float | None:
-    """The most shared memory that a process of a row mapped, in 10⁶ bytes; None if unknown."""
+    """Return the most shared memory that a process of a row mapped, in 10⁶ bytes; None if unknown."""
     return max((found.high for each in processes(row) if (found := each["shared_mapped_mb"])), default=None)
 
 
@@ -82,7 +82,7 @@ def processes(row: Row) -> tuple[Process, ...]:
 
 
 def _sampled(row: Row, trial: Mapping[str, Any]) -> dict[int, float]:
-    """The mean of each process's samples, by its number."""
+    """Return the mean of each process's samples, by its number."""
     percents: dict[int, list[float]] = {}
     for each in _samples(row, trial):
         percents.setdefault(each["pid"], []).append(each["percent"])
@@ -106,7 +106,7 @@ def _process(trials: Sequence[dict[str, Any]]) -> Process:
 
 
 def _statistics(used: dict[str, Any]) -> dict[str, float | None]:
-    """The statistics of one process of one trial. `cpu` excludes the time that a source spun to be punctual."""
+    """Return the statistics of one process of one trial. `cpu` excludes the time that a source spun to be punctual."""
     messages, seconds = used["messages"], used["interval_s"]
     user, system, spun = used["user_us"] or 0, used["system_us"] or 0, used["spun_us"]
     cpu = max(0.0, user + system - spun)
@@ -131,7 +131,7 @@ def _spreads(each: Sequence[Mapping[str, float | None]]) -> dict[str, Spread]:
 
 
 def merge_roles(processes: Sequence[Process]) -> Iterator[Process]:
-    """Merges the processes of one role into one if there are many, at the position of the first."""
+    """Merge the processes of one role into one if there are many, at the position of the first."""
     alike: dict[tuple[str, str], list[Process]] = {}
     for each in processes:
         alike.setdefault((each.roles, each.language), []).append(each)
@@ -143,7 +143,7 @@ def merge_roles(processes: Sequence[Process]) -> Iterator[Process]:
 
 
 def _merge(processes: Sequence[Process]) -> dict[str, Spread]:
-    """The median of all; the ends are the least and the most of any."""
+    """Return the median of all; the ends are the least and the most of any."""
     known = {name: [found for each in processes if (found := each[name])] for name in NAMES}
     return {
         name: Spread(median(one.middle for one in each), min(one.low for one in each), max(one.high for one in each))

@@ -43,7 +43,7 @@ def _rank(row: Row, rows: list[Row]) -> Rank:
 
 
 def bounds(row: Row) -> tuple[float, float] | None:
-    """The 95 % interval of the median; None if there were too few good trials for one."""
+    """Return the 95 % interval of the median; None if there were too few good trials for one."""
     low, high = row.latency("p50_low"), row.latency("p50_high")
     return None if low is None or high is None else (low, high)
 

@@ -54,7 +54,7 @@ class Row:
         return headline(self.cell)
 
     def latency(self, column: str) -> float | None:
-        """A column of the headline latency: `p50`, `p50_low`, `p99`, …"""
+        """Return a column of the headline latency: `p50`, `p50_low`, `p99`, …"""
         value = self[f"{self.headline}_{column}_us"]
         return None if value is None else float(value)
 
@@ -89,12 +89,12 @@ class Run:
         return self.folder.name
 
     def text(self, key: str) -> str:
-        """A text of `run.json`; empty if it is missing."""
+        """Return a text of `run.json`; empty if it is missing."""
         value = self.about.get(key)
         return "" if value is None else str(value)
 
     def part(self, key: str) -> dict[str, Any]:
-        """An object of `run.json`; empty if it is missing."""
+        """Return an object of `run.json`; empty if it is missing."""
         value = self.about.get(key)
         return value if isinstance(value, dict) else {}
 
@@ -117,7 +117,7 @@ class Run:
 
 
 def read(folder: Path) -> Run:
-    """Reads a run that has its tables.
+    """Read a run that has its tables.
 
     Raises UsageError if there is none or it was never finished, and StoreError if it is damaged.
     """

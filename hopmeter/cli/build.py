@@ -22,46 +22,47 @@ from hopmeter.system.terminal import Console
 
 def build(
     transports: Annotated[
-        list[str] | None, typer.Argument(metavar="[TRANSPORT]...", help="Which; all by default.", show_default=False)
+        list[str] | None,
+        typer.Argument(metavar="[TRANSPORT]...", help="Transports to build; all by default.", show_default=False),
     ] = None,
     language: Annotated[
-        list[str] | None, typer.Option(help="rust, c++ or python; may be given again or listed with commas.")
+        list[str] | None, typer.Option(help="rust, c++ or python; repeat the option or separate values with commas.")
     ] = None,
     scenario: Annotated[
-        str, typer.Option("--needed-for", metavar="SCENARIO", help="Only what this scenario needs.")
+        str, typer.Option("--needed-for", metavar="SCENARIO", help="Build only what this scenario needs.")
     ] = "",
     system_packages: Annotated[
         bool,
-        typer.Option("--system-packages", help="Install missing packages of the system, where no password is asked."),
+        typer.Option("--system-packages", help="Install missing system packages, if that needs no password."),
     ] = False,
     framework: Annotated[
         list[str] | None,
         typer.Option(
-            help="Instead, the framework of a codec, such as torch, or all; may be given again or listed with commas. "
-            "With transports: for their Python nodes."
+            help="Install the framework of a codec instead, such as torch, or all; repeat the option or separate "
+            "values with commas. With transports: for their Python nodes."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line for each adapter.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each adapter.")] = False,
 ) -> None:
     """Build the adapters: Rust with Cargo, C++ with CMake, Python with the packages it needs."""
     if framework:
-        from hopmeter.cli.codecs import get
+        from hopmeter.cli.codecs import install_frameworks
 
-        get(options.words("framework", framework), transports or [])
+        install_frameworks(options.split_words("framework", framework), transports or [])
         return
-    languages = options.words("language", language or ())
+    languages = options.split_words("language", language or ())
     targets = needed_for(scenario) if scenario else select_targets(transports or (), languages)
     console = Console(stderr=as_json, markup=True)
     if not transports:
-        targets = _brought(console, targets)
+        targets = _installable(console, targets)
     _announce(console, targets)
-    outcomes = _all(console, targets, as_json, system_packages)
+    outcomes = _build_all(console, targets, as_json, system_packages)
     _summarise(console, outcomes)
-    if _failed(outcomes, bool(scenario), named=bool(transports)):
+    if _is_failure(outcomes, bool(scenario), named=bool(transports)):
         raise typer.Exit(1)
 
 
-def _brought(console: Console, targets: list[Target]) -> list[Target]:
+def _installable(console: Console, targets: list[Target]) -> list[Target]:
     """Without those that only a user could bring, and has not; those whose manifest is wrong are not among them."""
     for wrong in manifest.broken_manifests().values():
         console.print(f"left out: {wrong.what}", style="yellow", markup=False, highlight=False, soft_wrap=True)
@@ -71,7 +72,7 @@ def _brought(console: Console, targets: list[Target]) -> list[Target]:
     return [target for target in targets if target.offer.is_installed]
 
 
-def _failed(outcomes: list[Outcome], for_scenario: bool, named: bool) -> bool:
+def _is_failure(outcomes: list[Outcome], for_scenario: bool, named: bool) -> bool:
     """A scenario goes on with what there is; all adapters are fine without those that the system has no library for;
     what was named has to be built."""
     if for_scenario:
@@ -89,7 +90,7 @@ def _announce(console: Console, targets: list[Target]) -> None:
         console.print(cost, style="yellow", highlight=False, soft_wrap=True)
 
 
-def _all(console: Console, targets: list[Target], as_json: bool, system_packages: bool) -> list[Outcome]:
+def _build_all(console: Console, targets: list[Target], as_json: bool, system_packages: bool) -> list[Outcome]:
     outcomes: list[Outcome] = []
     rest, under_way = [target.title for target in targets], list[str]()
 
@@ -99,9 +100,9 @@ def _all(console: Console, targets: list[Target], as_json: bool, system_packages
 
     def begin(target: Target) -> None:
         under_way.append(target.title)
-        status.update(_doing(under_way))
+        status.update(_progress(under_way))
 
-    status = console.status(_doing(under_way))
+    status = console.status(_progress(under_way))
     again = "give the command again: what was compiled so far is not compiled twice"
     with stopping(left, again), closing(build_all(targets, begin, system_packages)) as built, status:
         for outcome in built:
@@ -110,12 +111,12 @@ def _all(console: Console, targets: list[Target], as_json: bool, system_packages
                 titles.remove(outcome.target.title)
             outcomes.append(outcome)
             _show(console, outcome, as_json)
-            status.update(_doing(under_way))
+            status.update(_progress(under_way))
             status.start()
     return outcomes
 
 
-def _doing(titles: list[str]) -> str:
+def _progress(titles: list[str]) -> str:
     return f"{', '.join(titles)}: see {workshop() / 'logs'}"
 
 
@@ -144,5 +145,5 @@ def _summarise(console: Console, outcomes: list[Outcome]) -> None:
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command."""
+    """Add the command."""
     app.command(epilog="Example: hopmeter build zeromq --language c++,python")(build)

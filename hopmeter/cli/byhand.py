@@ -1,4 +1,4 @@
-"""`hopmeter listen`, `publish`, `serve` and `ask`: one participant in a terminal each."""
+"""`hopmeter listen`, `publish`, `serve` and `ask`: one participant in each terminal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Several(typer.core.TyperCommand):
 
 
 def spread(args: list[str]) -> list[str]:
-    """The option before each of its values. A value may also be a list with commas."""
+    """Repeat the option before each of its values. A value may also be a list with commas."""
     found: list[str] = []
     option = ""
     for word in args:
@@ -46,31 +46,38 @@ def spread(args: list[str]) -> list[str]:
 
 Plugins = Annotated[list[str], typer.Option(metavar="A B …", help="Frameworks, such as pillow numpy pytorch.")]
 Mwares = Annotated[list[str], typer.Option(metavar="A B …", help="Transports, such as zeromq ros1.")]
-Width = Annotated[int, typer.Option(min=1, max=100_000, help="Of the object, or of the frame.")]
+Width = Annotated[int, typer.Option(min=1, max=100_000, help="Size of the object or the frame.")]
 Side = Annotated[
-    int | None, typer.Option(min=1, max=100_000, help="Of the frame: 640 x 480 without it, of a file as it is.")
+    int | None, typer.Option(min=1, max=100_000, help="Size of the frame; by default 640 x 480, or that of the file.")
 ]
-Trials = Annotated[int, typer.Option(min=1, help="Messages of each plugin and middleware.")]
-Skip = Annotated[int, typer.Option(min=0, help="Messages sent before those, and not counted.")]
-Rate = Annotated[float, typer.Option(min=0.001, help="Messages a second.")]
-Name = Annotated[str, typer.Option(help="What both ends meet under.")]
-Folder = Annotated[Path | None, typer.Option(metavar="DIR", help="Where both ends meet; the user's own without it.")]
+Trials = Annotated[int, typer.Option(min=1, help="Messages for each plugin and middleware.")]
+Skip = Annotated[int, typer.Option(min=0, help="Messages sent before the measured ones.")]
+Rate = Annotated[float, typer.Option(min=0.001, help="Messages per second.")]
+Name = Annotated[str, typer.Option(help="Name that both commands share.")]
+Folder = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Folder in which both commands find each other; your own by default.")
+]
 Meet = Annotated[
-    str | None, typer.Option(metavar="HOST:PORT", help="On two machines: the publisher's or server's address, at both.")
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT", help="On two machines: the address of the publisher or server, for both commands."
+    ),
 ]
 Host = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="With --meet: this machine's address, where that cannot be told.")
+    str | None, typer.Option(metavar="ADDRESS", help="With --meet: the address of this machine, if it cannot be found.")
 ]
-Within = Annotated[float, typer.Option(min=0, help="Seconds that the other end may be late.")]
-Out = Annotated[Path | None, typer.Option(metavar="DIR", help="For logs and samples; results/by-hand-… without it.")]
+Within = Annotated[float, typer.Option(min=0, help="Seconds to wait for the other command.")]
+Out = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Folder for logs and samples; results/by-hand-… by default.")
+]
 Daemons = Annotated[
     list[str] | None,
-    typer.Option("--daemon", metavar="[NAME=]ADDRESS", help="A broker that runs already, instead of one of our own."),
+    typer.Option("--daemon", metavar="[NAME=]ADDRESS", help="Use a running broker instead of starting one."),
 ]
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the commands."""
+    """Add the commands."""
     options = "--plugins pillow numpy --mwares zeromq ros1 --width 200 --height 200 --trials 2000"
     app.command("listen", cls=Several, epilog=f"Example: hopmeter listen {options}")(listen)
     app.command("publish", cls=Several, epilog=f"Example: hopmeter publish {options}")(publish)
@@ -93,7 +100,7 @@ def listen(
     within: Within = 600.0,
     out: Out = None,
 ) -> None:
-    """Receive objects of each plugin over each middleware, verify and measure them.
+    """Receive objects of each plugin over each middleware, and verify and measure them.
 
     Give the same options to `hopmeter publish` in another terminal, in either order.
     """
@@ -119,10 +126,10 @@ def publish(
     out: Out = None,
     daemon: Daemons = None,
 ) -> None:
-    """Send objects of each plugin over each middleware: width x height ones, at a true rate.
+    """Send objects of width x height of each plugin over each middleware, at an exact rate.
 
-    Give the same options to `hopmeter listen` in another terminal, in either order. A broker or master that a
-    middleware needs is started here, for this command alone.
+    Give the same options to `hopmeter listen` in another terminal, in either order. If a middleware needs a broker or
+    master, this command starts its own.
     """
     from hopmeter.byhand.brokers import given
     from hopmeter.byhand.study import settled
@@ -150,7 +157,7 @@ def _study(side: str, asked: dict[str, Any], out: Path | None) -> None:
 
     told = Asked(**asked)
     checked(told.name)
-    about = _told({name: asked[name] for name in ("width", "height", "rate", "trials")})
+    about = _metadata({name: asked[name] for name in ("width", "height", "rate", "trials")})
     results = Results(side, out or _folder(side), Console(highlight=False), about)
     study = Study(told, results)
     interrupted = False
@@ -164,8 +171,8 @@ def _study(side: str, asked: dict[str, Any], out: Path | None) -> None:
     raise typer.Exit(INTERRUPTED if interrupted else results.exit_code)
 
 
-def _told(asked: dict[str, Any]) -> dict[str, Any]:
-    """What a report of it says besides the figures."""
+def _metadata(asked: dict[str, Any]) -> dict[str, Any]:
+    """Return what a report says besides the results."""
     from hopmeter.machine import description
 
     started = datetime.now().astimezone().isoformat(timespec="seconds")
@@ -178,16 +185,18 @@ def _folder(side: str) -> Path:
 
 
 def serve(
-    name: Annotated[str, typer.Argument(help="What it is asked under: up to 24 of a-z, 0-9 and _.")],
-    transport: Annotated[str, typer.Option(help="One of `hopmeter transports` with rpc in Python.")] = "zeromq",
-    work: Annotated[str, typer.Option(help="What each call costs: none, sleep:T, spin:T, copy:BYTES.")] = "none",
-    largest: Annotated[int, typer.Option(min=4096, help="Bytes of the largest object.")] = 64 << 20,
+    name: Annotated[str, typer.Argument(help="Name for clients: up to 24 of a-z, 0-9 and _.")],
+    transport: Annotated[
+        str, typer.Option(help="A transport that offers rpc in Python (see `hopmeter transports`).")
+    ] = "zeromq",
+    work: Annotated[str, typer.Option(help="Work for each call: none, sleep:T, spin:T, copy:BYTES.")] = "none",
+    largest: Annotated[int, typer.Option(min=4096, help="Size of the largest object in bytes.")] = 64 << 20,
     folder: Folder = None,
     meet: Meet = None,
     host: Host = None,
-    daemon: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A broker that runs already.")] = None,
+    daemon: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Use a running broker.")] = None,
 ) -> None:
-    """Serve: take the time of the work for each call, then send back the frame that came. Ctrl-C ends it."""
+    """Serve calls: do the work for each call, then send the frame back. Stop with Ctrl-C."""
     from hopmeter.byhand.meeting import checked
     from hopmeter.byhand.servers import Served, serve
 
@@ -198,29 +207,31 @@ def serve(
 
 
 def ask(
-    names: Annotated[list[str], typer.Argument(help="Servers, as `hopmeter serve` was told them.")],
-    frames: Annotated[int | None, typer.Option(min=1, help="How often each thread asks; 25 without it.")] = None,
-    number: Annotated[int | None, typer.Option(min=1, help="Another word for --frames.")] = None,
-    coef: Annotated[float, typer.Option(min=0, max=1e6, help="Multiplies the servers' work.")] = 1.0,
-    n_thread: Annotated[int, typer.Option(min=1, max=256, help="Threads that ask at once.")] = 1,
+    names: Annotated[list[str], typer.Argument(help="Names of servers that `hopmeter serve` runs.")],
+    frames: Annotated[int | None, typer.Option(min=1, help="Frames that each thread sends; 25 by default.")] = None,
+    number: Annotated[int | None, typer.Option(min=1, help="The same as --frames.")] = None,
+    coef: Annotated[float, typer.Option(min=0, max=1e6, help="Factor for the servers' work.")] = 1.0,
+    n_thread: Annotated[int, typer.Option(min=1, max=256, help="Threads that send at once.")] = 1,
     width: Side = None,
     height: Side = None,
     source: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="An image or a video whose frames are sent, instead of a pattern."),
+        typer.Option(metavar="FILE", help="Send the frames of an image or a video instead of a pattern."),
     ] = None,
-    in_turn: Annotated[bool, typer.Option("--in-turn", help="One server after the other, not all at once.")] = False,
+    in_turn: Annotated[
+        bool, typer.Option("--in-turn", help="Call one server after the other, not all at once.")
+    ] = False,
     folder: Folder = None,
     meet: Annotated[
-        list[str] | None, typer.Option(metavar="[NAME=]HOST:PORT", help="Where a server on another machine is met.")
+        list[str] | None, typer.Option(metavar="[NAME=]HOST:PORT", help="Address of a server on another machine.")
     ] = None,
     host: Host = None,
     within: Within = 10.0,
     out: Out = None,
 ) -> None:
-    """Ask servers: send each frame (width x height, 3 bytes a pixel) to all of them, and wait for all.
+    """Call servers: send each frame (width x height, 3 bytes per pixel) to all of them, and wait for all replies.
 
-    Frames of a file are decoded before the first is sent, in its own size where none is given.
+    The frames of a file are decoded before the first is sent, in the size of the file by default.
     """
     from hopmeter.byhand.asked import SIDE, AskedFiles
     from hopmeter.byhand.asker import Asking
@@ -236,7 +247,7 @@ def ask(
     where = {name: _where(folder, met.get(name), host if name in met or not met else None) for name in wanted}
     size, shown = _frames(width, height, source)
     asking = Asking(wanted, frames or number or 25, coef, n_thread, size, shown, in_turn, where, within)
-    files = AskedFiles(out or _folder(SIDE), _told({}))
+    files = AskedFiles(out or _folder(SIDE), _metadata({}))
     each = f" by each of {n_thread} threads" if n_thread > 1 else ""
     what = f"asking {' '.join(wanted)}: {asking.frames} frames{each}"
     console = Console(highlight=False)
@@ -249,7 +260,7 @@ def ask(
 
 
 def _frames(width: int | None, height: int | None, file: Path | None) -> Any:
-    """The size of a frame that is generated, and the source of those that are not; what a file shows is looked at."""
+    """Return the size of generated frames, or the source of frames from a file, which is checked."""
     from hopmeter.images import decoded
     from hopmeter.images.source import of_file
 
@@ -264,7 +275,7 @@ def _frames(width: int | None, height: int | None, file: Path | None) -> Any:
 
 
 def _show(asking: Any, found: Any, where: str) -> int:
-    """The table; answers the exit code."""
+    """Print the table, and return the exit code."""
     from hopmeter.byhand.asked import lines, rows
 
     console = Console(highlight=False)

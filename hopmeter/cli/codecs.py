@@ -1,4 +1,4 @@
-"""`hopmeter codecs`: whose objects can be carried here, and how to get what is missing."""
+"""`hopmeter codecs`: lists the codecs, which are ready here, and how to get the others."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command."""
+    """Add the command."""
     app.command("codecs", epilog="Example: hopmeter codecs --json")(codecs)
 
 
 def codecs(
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line for each codec.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each codec.")] = False,
 ) -> None:
     """List codecs: which are ready here, in which version, and the command that gets the others."""
     from hopmeter.build import frameworks
@@ -49,21 +49,21 @@ def codecs(
         console.print(f"  {frameworks.format_cost(state.name)}\n    → {state.get}", markup=False, soft_wrap=True)
 
 
-def get(names: Sequence[str], transports: Sequence[str]) -> None:
-    """Installs frameworks, telling first how large they are; exits with 1 where one that was named failed."""
+def install_frameworks(names: Sequence[str], transports: Sequence[str]) -> None:
+    """Print how large the frameworks are, and install them; exit with 1 if one that was named failed."""
     from hopmeter.build import frameworks
 
     console = Console(highlight=False, soft_wrap=True, markup=True)
     wanted = frameworks.select(names)
     for name in wanted:
         console.print(f"[yellow]{frameworks.format_cost(name)}[/yellow]")
-    good = [_installed(console, name, offer, must) for name, offer, must in _pairs(wanted, transports)]
+    good = [_install(console, name, offer, must) for name, offer, must in _pairs(wanted, transports)]
     if not all(good):
         raise typer.Exit(1)
 
 
 def _pairs(names: Sequence[str], transports: Sequence[str]) -> Iterator[tuple[str, Offer | None, bool]]:
-    """Each framework, for which transport, and whether it must succeed: a framework may conflict with a transport."""
+    """Each framework with its transport, and whether it must succeed: some frameworks conflict with a transport."""
     from hopmeter import manifest
     from hopmeter.build import frameworks
 
@@ -76,7 +76,7 @@ def _pairs(names: Sequence[str], transports: Sequence[str]) -> Iterator[tuple[st
         yield from ((name, offer, False) for offer in frameworks.wanting(name, manifest.every().values()))
 
 
-def _installed(console: Console, name: str, offer: Offer | None, must: bool) -> bool:
+def _install(console: Console, name: str, offer: Offer | None, must: bool) -> bool:
     from hopmeter.build import frameworks
 
     title = f"{name} for {offer.transport}" if offer else name

@@ -1,4 +1,4 @@
-"""`hopmeter doctor`: what this machine does to a measurement, and what to do about it."""
+"""`hopmeter doctor`: examines how this machine disturbs measurements, and how to fix it."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ STYLES = {"good": "green", "note": "yellow", "hurts": "bold red", "unknown": "di
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, with everything that was seen.")] = False,
-    floors: Annotated[bool, typer.Option(help="Measure the floors too, where memory and shm are built.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with everything found.")] = False,
+    floors: Annotated[bool, typer.Option(help="Also measure the floors, if memory and shm are built.")] = True,
 ) -> None:
     """Examine this machine: settings, noise of each core, sleep, the instrument's own cost, the floors.
 
-    Takes about a second for each core and some more for the floors.
+    This takes about a second for each core, and a few more for the floors.
     """
     # Loading the probes takes longer than --help should.
-    from hopmeter.cli.parts.measuring import tell_swept
+    from hopmeter.cli.parts.measuring import sweep_leftovers
     from hopmeter.machine.examination import STEPS, Part, examine
 
     console = Console(stderr=as_json, markup=True)
-    tell_swept(console)
+    sweep_leftovers(console)
     parts: list[Part] = []
     names = [name for name in STEPS if floors or name != "floors"]
     with stopping(lambda: f"not looked at: {', '.join(names[len(parts) :])}"):
@@ -58,5 +58,5 @@ def _print(console: Console, name: str, findings: list[Finding]) -> None:
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command."""
+    """Add the command."""
     app.command(epilog="Example: hopmeter doctor --no-floors")(doctor)

@@ -12,7 +12,7 @@ INTERRUPTED = StoppedError.exit_code
 
 
 def run() -> None:
-    """The entry point: what is wrong is said in words, and the exit code says what kind of wrong it is."""
+    """Run the command line: print errors in words, and exit with the code of their kind."""
     try:
         # Loading takes a while, and Ctrl-C may come meanwhile: it is heard here too.
         from hopmeter.cli.parts.application import app, register_all
@@ -53,7 +53,7 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def fail(failed: HopmeterError) -> None:
-    """Says on stderr what failed and what to do."""
+    """Say on stderr what failed and what to do."""
     from hopmeter.system.terminal import Console
 
     console = Console(stderr=True, highlight=False)

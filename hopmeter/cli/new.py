@@ -1,4 +1,4 @@
-"""`hopmeter new transport NAME`: a folder to start from, which works as it stands."""
+"""`hopmeter new transport NAME`: creates the folder of a transport from the template."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from typing import Annotated
 import typer
 
 from hopmeter.build.template import FOLDERS, create
-from hopmeter.cli.parts.options import words
+from hopmeter.cli.parts.options import split_words
 from hopmeter.errors import UsageError
 from hopmeter.system import paths
 from hopmeter.system.terminal import Console
 
-new = typer.Typer(no_args_is_help=True, help="Make something new from a template.")
+new = typer.Typer(no_args_is_help=True, help="Create something new from a template.")
 
 
 @new.callback()
 def _new() -> None:
-    """Make something new from a template."""
+    """Create something new from a template."""
 
 
 @new.command(epilog="Example: hopmeter new transport my-bus --language rust,python")
 def transport(
-    name: Annotated[str, typer.Argument(help="Its folder's name: small letters, digits and dashes.")],
+    name: Annotated[str, typer.Argument(help="Name of its folder: small letters, digits and dashes.")],
     language: Annotated[
         list[str] | None,
-        typer.Option(help="rust, c++ or python; may be given again or listed with commas. All by default."),
+        typer.Option(help="rust, c++ or python; repeat the option or separate values with commas. All by default."),
     ] = None,
 ) -> None:
-    """Copy the template: an adapter that builds and passes conformance as it stands."""
-    languages = words("language", language or ()) or _possible()
+    """Copy the template: an adapter that builds and passes conformance unchanged."""
+    languages = split_words("language", language or ()) or _possible()
     folder = create(name, languages, _template(), paths.transport_folders()[0])
     print(folder)
     Console(stderr=True).print(f"next: hopmeter build {name}, then docs/adding-a-transport.md")
@@ -49,5 +49,5 @@ def _template() -> Path:
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command."""
+    """Add the command."""
     app.add_typer(new, name="new")

@@ -1,4 +1,4 @@
-"""`hopmeter run`: measures."""
+"""`hopmeter run`: runs a scenario."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from hopmeter.cli.parts.environment_variables import asked
-from hopmeter.cli.parts.options import given
+from hopmeter.cli.parts.environment_variables import read_variables
+from hopmeter.cli.parts.options import scenario_options
 from hopmeter.errors import UsageError
 from hopmeter.model.paces import PACES
 from hopmeter.system.terminal import Console
@@ -20,12 +20,12 @@ Text = str | None
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command."""
+    """Add the command."""
     app.command("run", epilog=EPILOG)(run)
 
 
 def _axis(help_text: str) -> Any:
-    return typer.Option(metavar="A,B,…", help=help_text, rich_help_panel="Axes (a list gives a cell for each)")
+    return typer.Option(metavar="A,B,…", help=help_text, rich_help_panel="Axes (a list measures each value)")
 
 
 def _length(help_text: str) -> Any:
@@ -36,26 +36,28 @@ def run(
     scenario: Annotated[
         Text, typer.Argument(help="A name (see `hopmeter scenarios`) or a .toml file.", show_default="quick")
     ] = None,
-    transport: Annotated[Text, _axis("Names, all, or direct: those without a daemon.")] = None,
+    transport: Annotated[Text, _axis("Names, all, or direct (those without a broker).")] = None,
     language: Annotated[Text, _axis("rust, c++, python, source>sink, one, each or pairs.")] = None,
     pattern: Annotated[Text, _axis("pubsub, rpc, scatter.")] = None,
-    placement: Annotated[Text, _axis("thread, process, or apart: processes where the transport can.")] = None,
-    wait: Annotated[Text, _axis("spin, block, callback; callback+block: one for each sink.")] = None,
+    placement: Annotated[Text, _axis("thread, process, or apart (processes if the transport supports them).")] = None,
+    wait: Annotated[Text, _axis("spin, block, callback; callback+block gives each sink its own.")] = None,
     cores: Annotated[Text, _axis("same, cross, sibling, free, numa, or one list such as 0,1.")] = None,
     payload: Annotated[
         Text, _axis("timing, bytes:N, image:WxH, file:PATH, video:PATH; with a codec array:WxH.")
     ] = None,
     touch: Annotated[Text, _axis("none, write, write+read.")] = None,
     codec: Annotated[Text, _axis("none, or in Python numpy, torch, pickle-in-band …")] = None,
-    device: Annotated[Text, _axis("cpu, gpu: where a codec's object lives.")] = None,
-    share: Annotated[Text, _axis("none, cuda-ipc: a GPU's memory through the host, or by handle.")] = None,
+    device: Annotated[Text, _axis("cpu, gpu: the device of a codec's object.")] = None,
+    share: Annotated[Text, _axis("none, cuda-ipc: copy a GPU's memory through the host, or pass a handle.")] = None,
     pace: Annotated[Text, _axis(f"{', '.join(PACES)}.")] = None,
-    rate: Annotated[Text, _axis("Messages a second.")] = None,
-    relays: Annotated[Text, _axis("Relays between the ends.")] = None,
-    sinks: Annotated[Text, _axis("Receivers of the last hop; servers in scatter.")] = None,
+    rate: Annotated[Text, _axis("Messages per second.")] = None,
+    relays: Annotated[Text, _axis("Relays between source and sink.")] = None,
+    sinks: Annotated[Text, _axis("Sinks of the last hop; servers in scatter.")] = None,
     pairs: Annotated[Text, _axis("Independent pairs at once.")] = None,
-    work: Annotated[Text, _axis("What a relay or server does: none, sleep:T, spin:T, copy:N, sleep:T/T/T.")] = None,
-    dispatch: Annotated[Text, _axis("Whether a scatter asks its servers at once: parallel, sequential.")] = None,
+    work: Annotated[
+        Text, _axis("Work of a relay or server per message: none, sleep:T, spin:T, copy:N, sleep:T/T/T.")
+    ] = None,
+    dispatch: Annotated[Text, _axis("How a scatter calls its servers: parallel, sequential.")] = None,
     burst: Annotated[Text, _axis("Messages per burst.")] = None,
     heap: Annotated[
         Text, _axis("retain, libc: nodes retain freed memory for the next message, or do as libc does.")
@@ -66,21 +68,21 @@ def run(
             "--set",
             metavar="NAME=A,B,…",
             help="A setting of the transport, such as hwm=1000.",
-            rich_help_panel="Axes (a list gives a cell for each)",
+            rich_help_panel="Axes (a list measures each value)",
         ),
     ] = None,
     messages: Annotated[int | None, _length("Messages measured in each trial.")] = None,
-    duration: Annotated[Text, _length("How long each trial measures, such as 30s, instead of --messages.")] = None,
-    warmup: Annotated[int | None, _length("Messages sent before those measured.")] = None,
-    trials: Annotated[int | None, _length("Executions of each cell.")] = None,
-    seed: Annotated[int | None, _length("Of the trials' order; drawn and recorded where absent.")] = None,
-    fifo: Annotated[int | None, typer.Option(help="SCHED_FIFO priority of the nodes; needs the right to it.")] = None,
+    duration: Annotated[Text, _length("Duration of each trial, such as 30s, instead of --messages.")] = None,
+    warmup: Annotated[int | None, _length("Messages sent before the measured ones.")] = None,
+    trials: Annotated[int | None, _length("Trials of each cell.")] = None,
+    seed: Annotated[int | None, _length("Seed of the order of trials; random and recorded by default.")] = None,
+    fifo: Annotated[int | None, typer.Option(help="SCHED_FIFO priority of the nodes; needs permission.")] = None,
     mlock: Annotated[bool | None, typer.Option(help="Lock the nodes' memory.", show_default=False)] = None,
     no_idle_states: Annotated[
         bool | None,
         typer.Option(
             "--no-idle-states/--idle-states",
-            help="Keep idle cores from sleeping while measuring; needs the right to it.",
+            help="Keep idle cores from sleeping while measuring; needs permission.",
             show_default=False,
         ),
     ] = None,
@@ -88,18 +90,19 @@ def run(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The run folder.", show_default="results/START-SCENARIO")
     ] = None,
-    resume: Annotated[Path | None, typer.Option(metavar="DIR", help="Go on with an interrupted run.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the cells, and what is dropped and why.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, a line a cell.")] = False,
+    resume: Annotated[Path | None, typer.Option(metavar="DIR", help="Resume an interrupted run.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the cells, and which are dropped and why.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each cell.")] = False,
     asking: Annotated[Text, typer.Option(hidden=True)] = None,
     awake: Annotated[bool | None, typer.Option(hidden=True)] = None,
 ) -> None:
-    """Measure a scenario. Every axis can be given or replaced; what cannot be is dropped and said.
+    """Run a scenario.
 
-    DURATION (seconds), RATE (Hz), WIDTH and HEIGHT (of an image) in the environment stand for --duration, --rate and
-    --payload where these are not given.
+    You can override any of its parameters. Combinations that a transport does not support are skipped and listed. If
+    you set DURATION (seconds), RATE (Hz), or WIDTH and HEIGHT (of an image) in the environment, they replace
+    --duration, --rate and --payload.
     """
-    options = given(locals())  # its axes and lengths have the same names in a scenario
+    options = scenario_options(locals())  # its axes and lengths have the same names in a scenario
     from hopmeter.cli.parts import measuring
 
     console = Console(stderr=as_json, highlight=False)
@@ -109,14 +112,14 @@ def run(
                 "--resume goes on with a run as it was planned; other options have no meaning with it",
                 f"hopmeter run --resume {resume}",
             )
-        raise typer.Exit(measuring.resumed(resume, console, as_json))
+        raise typer.Exit(measuring.resume(resume, console, as_json))
     name = "quick" if scenario is None else scenario
-    ambient = asked(os.environ, options, measuring.settled(name))
-    for line in ambient.lines():
+    variables = read_variables(os.environ, options, measuring.fixed_options(name))
+    for line in variables.lines():
         console.print(line, style="yellow", markup=False, soft_wrap=True)
-    plan, world = measuring.planned(name, {**options, **ambient.given}, setting or [])
+    plan, world = measuring.make_plan(name, {**options, **variables.given}, setting or [])
     if dry_run:
-        raise typer.Exit(measuring.shown(plan, console, as_json))
-    command = ["hopmeter", *sys.argv[1:], *ambient.options]
-    told = bool(ambient.used) or not console.is_terminal
-    raise typer.Exit(measuring.measured(plan, world, out, command, console, as_json, result_lines=told))
+        raise typer.Exit(measuring.show_plan(plan, console, as_json))
+    command = ["hopmeter", *sys.argv[1:], *variables.options]
+    lines = bool(variables.used) or not console.is_terminal
+    raise typer.Exit(measuring.measure(plan, world, out, command, console, as_json, result_lines=lines))

@@ -1,4 +1,4 @@
-"""`hopmeter scenarios`: which questions there are."""
+"""`hopmeter scenarios`: lists the scenarios and their questions."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from hopmeter.system.terminal import Console
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command."""
+    """Add the command."""
     app.command("scenarios", epilog="Example: hopmeter scenarios image > mine.toml")(scenarios)
 
 
 def scenarios(
     name: Annotated[
-        str | None, typer.Argument(help="One to print, as a start for your own.", show_default="a list")
+        str | None, typer.Argument(help="Scenario to print, as a start for your own.", show_default="a list")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
-    schema: Annotated[bool, typer.Option("--schema", help="The JSON Schema of a scenario file, for editors.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each scenario.")] = False,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON Schema of scenario files, for editors.")
+    ] = False,
 ) -> None:
     """List the scenarios with the question each asks, or print one."""
     from hopmeter.scenario import files
@@ -46,7 +48,7 @@ def scenarios(
 
 
 def schema_text() -> str:
-    """The schema as scenarios/scenario.schema.json holds it."""
+    """Return the content of scenarios/scenario.schema.json."""
     from hopmeter.scenario import files
 
     return json.dumps(files.schema(), indent=2) + "\n"

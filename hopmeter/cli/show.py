@@ -1,4 +1,4 @@
-"""`hopmeter show RUN`: the table of a run, what its processes used, or its messages as CSV."""
+"""`hopmeter show RUN`: prints the table of a run, what its processes used, or its messages as CSV."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from typing import Annotated
 import typer
 
 from hopmeter.cli.main import fail
-from hopmeter.cli.parts.options import a_file
+from hopmeter.cli.parts.options import check_file
 from hopmeter.cli.parts.stopping import stopping
 from hopmeter.errors import HopmeterError
 from hopmeter.system.terminal import Console
 
 STDOUT = Path("/dev/stdout")
-"""What is there already, in a file or on its way through a pipe, stays."""
+"""Output goes to a file or pipe as it is, without replacing it."""
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command."""
+    """Add the command."""
     app.command("show", epilog="Example: hopmeter show results/2026-11-21T041200-quick")(show)
 
 
 def show(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, a line a cell or process.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each cell or process.")] = False,
     each: Annotated[
-        bool, typer.Option("--processes", help="What each process used: CPU, context switches, page faults, memory.")
+        bool,
+        typer.Option("--processes", help="Print what each process used: CPU, context switches, page faults, memory."),
     ] = False,
     csv: Annotated[
         Path | None,
@@ -44,7 +45,9 @@ def show(
 
     if csv is not None:
         damaged: list[HopmeterError] = []
-        typer.echo(f"{_write(run, a_file('csv', csv), damaged.append)} messages in {csv}", err=csv == STDOUT)
+        typer.echo(
+            f"{_write_messages(run, check_file('csv', csv), damaged.append)} messages in {csv}", err=csv == STDOUT
+        )
         for bad in damaged:
             fail(bad)
         raise typer.Exit(1 if damaged else 0)
@@ -60,7 +63,7 @@ def show(
         run_table.print_run(Console(highlight=False), found)
 
 
-def _write(run: Path, csv: Path, missed: Callable[[HopmeterError], None]) -> int:
+def _write_messages(run: Path, csv: Path, missed: Callable[[HopmeterError], None]) -> int:
     from hopmeter.report import write_csv
     from hopmeter.store.disk import replacing, writing
 

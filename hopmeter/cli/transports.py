@@ -1,4 +1,4 @@
-"""`hopmeter transports`: what exists, what is ready here, and how to get what is not."""
+"""`hopmeter transports`: lists the transports, which are ready here, and how to get the others."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from hopmeter.system.terminal import Console
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command."""
+    """Add the command."""
     app.command("transports", epilog="Example: hopmeter transports zeromq")(transports)
 
 
 def transports(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Those to tell all about, with their settings.", show_default="a list")
+        list[str] | None,
+        typer.Argument(help="Transports to describe in full, with their settings.", show_default="a list"),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object a line for each transport and language.")
+        bool, typer.Option("--json", help="Print a line of JSON for each transport and language.")
     ] = False,
 ) -> None:
     """List transports: which are ready here, in which languages, and the command that gets the others.
 
-    Of those that are named, tell what they offer and every setting, too.
+    If you name transports, print everything they offer and all their settings.
     """
     from hopmeter import manifest
     from hopmeter.cli.parts import details
@@ -51,7 +52,7 @@ def transports(
 
 
 def _not_ready(name: str, error: UsageError) -> Readiness:
-    """A transport of which nobody knows what it offers."""
+    """Return the state of a transport whose manifest is broken."""
     return Readiness(name, "", ready=False, missing=error.what, get=error.remedy or "mend its transport.toml")
 
 

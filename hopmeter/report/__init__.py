@@ -16,7 +16,7 @@ __all__ = ["boxes", "messages", "write", "write_csv"]
 
 
 def __getattr__(name: str) -> Any:
-    """Loads the drawing libraries, which takes seconds, only if needed."""
+    """Load the drawing libraries, which takes seconds, only if needed."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{'report_file' if name == 'write' else 'notebook'}"), name)

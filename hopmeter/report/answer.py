@@ -49,7 +49,7 @@ def answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
 
 
 def _by_codec(groups: Sequence[Group]) -> list[str]:
-    """The fastest codec over each transport; empty if no transport carried objects of several."""
+    """Return the fastest codec over each transport; empty if no transport carried objects of several."""
     found = codec_rows.codecs_by_transport(groups)
     if len(found) <= SPELLED_OUT:
         return [sentence(group, title) for title, group in found.items()]
@@ -57,7 +57,7 @@ def _by_codec(groups: Sequence[Group]) -> list[str]:
 
 
 def sentence(group: Group, title: str = "") -> str:
-    """The answer of one group."""
+    """Return the answer of one group."""
     start = f"{title[:1].upper()}{title[1:]}: " if title else ""
     ranked = ranks(group)
     first = ranked[0]
@@ -98,7 +98,7 @@ def _tie(group: Group, first: Rank) -> str:
 
 
 def _lead(group: Group, ranked: Sequence[Rank]) -> str:
-    """The least factor to the next row that both intervals allow."""
+    """Return the least factor to the next row that both intervals allow."""
     mine, next_one = bounds(ranked[0].row), bounds(ranked[1].row)
     if mine is None or next_one is None or mine[1] <= 0:
         return ""
@@ -120,7 +120,7 @@ def summary(groups: Sequence[Group]) -> str:
 
 
 def caution(runs: Sequence[Run]) -> list[str]:
-    """What to know together with the answer."""
+    """Return what to know together with the answer."""
     quick = "This is a quick look with few and short trials. It shows orders of magnitude, not small differences."
     words = [quick] if any(run.quick for run in runs) else []
     saturated = sorted({row["transport"] for run in runs for row in run.measured if row["status"] == "saturated"})

@@ -68,6 +68,6 @@ def _cell(row: Row) -> str:
 
 
 def reading_section() -> Section:
-    """The words that a table uses."""
+    """Return the words that a table uses."""
     terms = [(word, Markup(meaning)) for word, meaning in READING]
     return Section("How to read this", terms=terms, id="reading", style="reading")

@@ -38,7 +38,7 @@ class PlacedBox:
 
 
 def encoded(groups: Sequence[Group]) -> list[list[Group]]:
-    """Groups that differ only in the codec, if any object was encoded."""
+    """Return groups that differ only in the codec, if any object was encoded."""
     found = families(groups, FREE)
     return [family for family in found if any(group.conditions["codec"] != "none" for group in family)]
 
@@ -54,7 +54,7 @@ class CodecGroup(Group):
 
 
 def codecs_by_transport(groups: Sequence[Group]) -> dict[str, Group]:
-    """The codecs of each transport that carried objects of several, by a title for each comparison."""
+    """Return the codecs of each transport that carried objects of several, by a title for each comparison."""
     return {
         f"{_object(family[0])} over {name}": CodecGroup(family[0].conditions, tuple(rows))
         for family in encoded(groups)
@@ -79,7 +79,7 @@ def _by_transport(family: Sequence[Group]) -> dict[str, list[Row]]:
 
 
 def common_conditions(family: Sequence[Group]) -> str:
-    """The conditions of all these groups; the size only if it is the same for every codec."""
+    """Return the conditions of all these groups; the size only if it is the same for every codec."""
     sizes = {group.conditions["payload_bytes"] for group in family}
     same = family[0].conditions | ({"payload_bytes": 0} if len(sizes) > 1 else {})
     return describe(replace(family[0], conditions=same), "codec", "device", "share")
@@ -122,18 +122,18 @@ def _codec(row: Row, places: bool) -> str:
 
 
 def height(stands: Sequence[PlacedBox]) -> float:
-    """The height of the figure in pixels."""
+    """Return the height of the figure in pixels."""
     return ROW * (stands[-1].place + 1.4)
 
 
 def vertical(stands: Sequence[PlacedBox]) -> alt.Y:
-    """The channel for a column `y` of places."""
+    """Return the channel for a column `y` of places."""
     scale = alt.Scale(domain=[-0.7, stands[-1].place + 0.7], reverse=True, nice=False)
     return alt.Y("y:Q", axis=_axis(stands), scale=scale)
 
 
 def _axis(stands: Sequence[PlacedBox]) -> alt.Axis:
-    """The name of each codec next to the middle of its boxes; of each series if there is only one codec."""
+    """Return the name of each codec next to the middle of its boxes; of each series if there is only one codec."""
     by_codec = len({each.codec for each in stands}) > 1
     places: dict[str, list[float]] = {}
     for each in stands:

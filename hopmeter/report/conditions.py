@@ -14,7 +14,7 @@ IN_TITLE = {"payload", "payload_bytes", "rate_hz", "pace", "relays", "sinks", "p
 
 
 def title(group: Group) -> str:
-    """What sets this group apart: `64 B at 1 000 Hz, 20 relays`."""
+    """Return what sets this group apart: `64 B at 1 000 Hz, 20 relays`."""
     words = _words(group.conditions)
     first = f"{words['payload']} {_pace(group.conditions)}"
     counts = formatting.distinct(words[key] for key in ("relays", "sinks", "pairs"))
@@ -23,7 +23,7 @@ def title(group: Group) -> str:
 
 
 def chips(group: Group) -> list[str]:
-    """The conditions that the title leaves out, a word or two each."""
+    """Return the conditions that the title leaves out, a word or two each."""
     words = _words(group.conditions)
     return formatting.distinct(words[key] for key in CONDITIONS if key not in IN_TITLE | set(group.varied))
 

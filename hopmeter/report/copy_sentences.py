@@ -13,7 +13,7 @@ COPY = "copy:"
 
 
 def copy_sentences(runs: Sequence[Run]) -> list[str]:
-    """A sentence for each frame that was copied in several ways, small frames first."""
+    """Return a sentence for each frame that was copied in several ways, small frames first."""
     alike: dict[tuple[Any, ...], list[Row]] = {}
     for run in runs:
         for row in run.measured:
@@ -25,7 +25,7 @@ def copy_sentences(runs: Sequence[Run]) -> list[str]:
 
 
 def _sentence(rows: Sequence[Row]) -> str:
-    """The median of each way, fastest first."""
+    """Return the median of each way, fastest first."""
     first = rows[0]
     several = len({_parts(row)[0] for row in rows}) > 1
     medians = [f"{_way(row, several)} {formatting.microseconds(row['copy_p50_us'])}" for row in rows]

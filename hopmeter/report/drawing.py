@@ -57,7 +57,7 @@ class Style:
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Style:
-        """Assigns them by name, so that the same transports look the same in the next report."""
+        """Assign them by name, so that the same transports look the same in the next report."""
         rows = [row for run in runs for row in run.measured]
         variants = sorted(
             {_variant(row) for row in rows}, key=lambda variant: (bool(variant[1]), _language(variant[0]), variant[1])
@@ -75,7 +75,7 @@ class Style:
         return channel("series:N", scale=alt.Scale(domain=list(named), range=shades), legend=legend, sort=None)
 
     def dash(self, named: Mapping[str, Row], legend: alt.Legend | None = None) -> alt.StrokeDash:
-        """The dash channel for the same column; with the same legend it merges into that of the colour."""
+        """Return the dash channel for the same column; with the same legend it merges into that of the colour."""
         dashes = [theme.DASHES[self.place(row)[1]] for row in named.values()]
         return alt.StrokeDash("series:N", scale=alt.Scale(domain=list(named), range=dashes), legend=legend, sort=None)
 
@@ -90,7 +90,7 @@ def _language(name: str) -> tuple[int, str]:
 
 
 def frame(chart: Any, height: float) -> alt.TopLevelMixin:
-    """A chart as wide as every other, names of its axes included."""
+    """Return a chart as wide as every other, names of its axes included."""
     framed: alt.TopLevelMixin = chart.properties(
         width=theme.WIDTH, height=height, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
     )
@@ -103,7 +103,7 @@ def legend(labels: Sequence[str]) -> alt.Legend | None:
 
 
 def fit_legend(labels: Sequence[str], **how: Any) -> alt.Legend:
-    """A legend in as many columns as fit; a name that is too long for one line gets several."""
+    """Return a legend in as many columns as fit; a name that is too long for one line gets several."""
     widest = min(ROOM, max(map(len, labels)))
     columns = max(1, int(theme.WIDTH // (widest * folding.LETTER + SYMBOL)))
     how = folding.fold_labels(labels, ROOM) | how
@@ -132,7 +132,7 @@ def _fine_ticks(low: float, high: float, room: int) -> list[float]:
 
 
 def _thin(values: Sequence[float], ratio: float) -> list[float]:
-    """Drops values that would crowd on a logarithmic axis."""
+    """Drop values that would crowd on a logarithmic axis."""
     found: list[float] = []
     for value in values:
         if not found or found[-1] <= 0 or value / found[-1] >= ratio:
@@ -141,13 +141,13 @@ def _thin(values: Sequence[float], ratio: float) -> list[float]:
 
 
 def span(values: Iterable[float | None], margin: float = 1.12) -> Ends | None:
-    """The ends of a logarithmic axis for all positive values; None if there are none."""
+    """Return the ends of a logarithmic axis for all positive values; None if there are none."""
     positive = [value for value in values if value is not None and value > 0 and math.isfinite(value)]
     return (min(positive) / margin, max(positive) * margin) if positive else None
 
 
 def log_axis(ends: Ends, title: str, room: int, expression: str = LATENCY, grid: bool = False) -> dict[str, Any]:
-    """The `scale` and `axis` arguments of a channel."""
+    """Return the `scale` and `axis` arguments of a channel."""
     more: dict[str, Any] = {"grid": True} if grid else {}
     return {
         "scale": alt.Scale(type="log", domain=list(ends), nice=False, zero=False),
@@ -185,7 +185,7 @@ def dot_rows(data: Data, named: Mapping[str, Row], style: Style, ends: Ends) -> 
 
 
 def receiver_layers(base: alt.Chart, ends: Ends) -> list[alt.Chart]:
-    """A dot at `p50` (a diamond for all receivers), a line to `p99`, and a ring at `ring`."""
+    """Return a dot at `p50` (a diamond for all receivers), a line to `p99`, and a ring at `ring`."""
     tails = base.transform_filter("datum.p99 != null")
     rings = base.transform_filter("datum.ring != null").mark_point(filled=False, size=56, strokeWidth=1.2, opacity=1)
     lines = tails.mark_rule(strokeWidth=1.2, opacity=0.6)

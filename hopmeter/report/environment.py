@@ -45,7 +45,7 @@ MACHINE = (
 
 
 def machine(run: Run) -> Facts:
-    """The known facts of the machine."""
+    """Return the known facts of the machine."""
     known = run.part("machine")
     return [(name, str(known[key])) for key, name in MACHINE if known.get(key) not in (None, "", "unknown")]
 
@@ -109,7 +109,7 @@ def builds(run: Run) -> Facts:
 
 
 def instrument(run: Run) -> Facts:
-    """The cost of the instrument itself, which is part of every latency."""
+    """Return the cost of the instrument itself, which is part of every latency."""
     own = run.part("instrument")
     named = (
         ("clock_ns", "Reading the clock", "ns"),
@@ -130,7 +130,7 @@ def instrument(run: Run) -> Facts:
 
 
 def _ends(values: Iterable[Any]) -> str:
-    """The least and the greatest of all cells."""
+    """Return the least and the greatest of all cells."""
     known = sorted(value for value in values if value is not None)
     if not known:
         return ""
@@ -155,17 +155,17 @@ def section(runs: Sequence[Run]) -> Section:
 
 
 def fact_section(title: str, parts: Sequence[tuple[str, Facts]]) -> Section:
-    """Lists of facts side by side."""
+    """Return lists of facts side by side."""
     return Section(title, parts=[Section(name, terms=facts) for name, facts in parts], id="machine", style="facts")
 
 
 def repeat_section(runs: Sequence[Run]) -> Section:
-    """The exact commands that repeat the runs."""
+    """Return the exact commands that repeat the runs."""
     return Section("Repeat the run", commands=[command(run) for run in runs], id="repeat")
 
 
 def command(run: Run) -> str:
-    """The command of the run with its seed, so that the order of trials is the same too."""
+    """Return the command of the run with its seed, so that the order of trials is the same too."""
     recorded = run.about.get("command")
     words = list(map(str, recorded)) if isinstance(recorded, list) else ["hopmeter", "run", run.text("scenario_name")]
     has_seed = any(word == "--seed" or word.startswith("--seed=") for word in words)
@@ -174,7 +174,7 @@ def command(run: Run) -> str:
 
 
 def _without_out(words: list[str]) -> list[str]:
-    """The folder of the first run exists already."""
+    """Drop --out: the folder of the first run exists already."""
     before = ["", *words]
     return [
         word for word, previous in zip(words, before, strict=False) if "--out" not in (word.split("=")[0], previous)

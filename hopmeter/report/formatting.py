@@ -30,7 +30,7 @@ def significant(value: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """A whole number."""
+    """Return a whole number."""
     return NOTHING if value is None else f"{round(value):,}".replace(",", THIN)
 
 
@@ -43,7 +43,7 @@ EMPTY_HOP = "Empty hop: the time from sent to arrived here without a transport, 
 
 
 def empty_hop(value: float | None) -> str:
-    """The time in hopmeter's own code if the sender calls the receiver; empty if it was not measured."""
+    """Return the time in hopmeter's own code if the sender calls the receiver; empty if it was not measured."""
     return "" if value is None else f"empty hop {microseconds(value)}"
 
 
@@ -58,7 +58,7 @@ def times(value: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share of one; a small one is not rounded to zero."""
+    """Return a share of one; a small one is not rounded to zero."""
     if share is None:
         return NOTHING
     return "0" if share == 0 else f"{number(100 * share, 2)}{THIN}%"
@@ -78,7 +78,7 @@ def rate(value: float | None) -> str:
 
 
 def breakable(name: str) -> Markup:
-    """A name that a narrow column may break only before a setting's value or a word of it."""
+    """Return a name that a narrow column may break only before a setting's value or a word of it."""
     return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[=_])", name))
 
 
@@ -91,12 +91,12 @@ def code(text: str) -> Markup:
 
 
 def listed(words: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Return `a`, `a and b`, `a, b and c`."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
 
 
 def first(words: Sequence[str], most: int, one: str = "other", more: str = "") -> list[str]:
-    """The first words, and how many others there are: `a`, `b`, `3 others`."""
+    """Return the first words, and how many others there are: `a`, `b`, `3 others`."""
     return list(words) if len(words) <= most else [*words[:most], plural(len(words) - most, one, more)]
 
 

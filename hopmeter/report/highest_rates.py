@@ -71,7 +71,7 @@ def search_groups(runs: Sequence[Run]) -> list[SearchGroup]:
 
 
 def _steps(run: Run) -> list[list[Row]]:
-    """The rows of each search, in the order in which they were measured."""
+    """Return the rows of each search, in the order in which they were measured."""
     found: dict[str, list[Row]] = {}
     for row in run.measured:
         if row.cell.comparison.search:

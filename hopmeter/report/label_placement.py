@@ -26,11 +26,11 @@ class Plot:
     height: float
 
     def pixel(self, x: float, y: float) -> tuple[float, float]:
-        """The pixel of a point, from the upper left corner."""
+        """Return the pixel of a point, from the upper left corner."""
         return _share(x, self.x) * self.width, (1 - _share(y, self.y)) * self.height
 
     def value(self, across: float, down: float) -> tuple[float, float]:
-        """The point at a pixel."""
+        """Return the point at a pixel."""
         return _at(across / self.width, self.x), _at(1 - down / self.height, self.y)
 
 
@@ -56,7 +56,7 @@ class Label:
     """The area that covers other names and dots, or is outside the plot."""
 
     def leader(self, plot: Plot) -> tuple[float, float] | None:
-        """The end of the line from its dot; None if the name is right next to it."""
+        """Return the end of the line from its dot; None if the name is right next to it."""
         far = math.hypot(self.dx, self.dy)
         if far < RINGS[0]:
             return None
@@ -118,7 +118,7 @@ def _tries(text: str, x: float, y: float, plot: Plot) -> list[tuple[Label, Box]]
 
 
 def _cost(box: Box, taken: Sequence[Box], plot: Plot) -> float:
-    """The covered area, and three times the area outside the plot."""
+    """Return the covered area, and three times the area outside the plot."""
     inside = _common(box, (0, 0, plot.width, plot.height))
     whole = (box[2] - box[0]) * (box[3] - box[1])
     return sum(_common(box, other) for other in taken) + 3 * (whole - inside)

@@ -36,7 +36,7 @@ def name(echo: Echo) -> str:
 
 
 def sentence(echo: Echo) -> str:
-    """The limit in words, with every value that decides it."""
+    """Return the limit in words, with every value that decides it."""
     shares = {"copying": echo.copying, "TCP": echo.tcp}
     parts = [f"{formatting.percent(share)} {word}" for word, share in shares.items() if share is not None]
     wanted = f" ({_wanted(echo)})" if _wanted(echo) else ""

@@ -73,7 +73,7 @@ def _value(row: Row | None, ranked: dict[int, str]) -> Value:
 
 
 def mark(name: str, flips: Sequence[Flip]) -> str:
-    """The rows that this one changes places with: significantly, and perhaps by chance."""
+    """Return the rows that this one changes places with: significantly, and perhaps by chance."""
     words = []
     for significant, verb in ((True, "flips with"), (False, "may flip with")):
         own = [each for each in flips if each.significant == significant and name in (each.one, each.other)]
@@ -83,7 +83,7 @@ def mark(name: str, flips: Sequence[Flip]) -> str:
 
 
 def summary(compared: Comparison) -> list[str]:
-    """The correlations and the significant flips in words."""
+    """Return the correlations and the significant flips in words."""
     flips = [
         f"{flip.one} is faster than {flip.other} on {flip.first}, and slower on {flip.second}."
         for flip in compared.flips

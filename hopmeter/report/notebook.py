@@ -74,7 +74,7 @@ def _warn(damaged: StoreError) -> None:
 
 
 def write_csv(run: Path, out: TextIO, on_damage: OnDamage = _warn) -> int:
-    """Writes every message of a run that arrived as CSV, and returns their number.
+    """Write every message of a run that arrived as CSV, and return their number.
 
     `middleware` is the transport, `plugin` the codec (`numpy`, on a GPU `torch_gpu`), `count` the message's number,
     `timestamp` when it was due (sent, if the pace has no schedule) in seconds of the monotonic clock, and `delay` the

@@ -59,13 +59,13 @@ class ProcessRow:
 
 
 def process_rows(group: Group) -> list[ProcessRow]:
-    """The rows of a group whose processes are known."""
+    """Return the rows of a group whose processes are known."""
     found = [(row, processes(row)) for row in group.rows]
     return [ProcessRow(row, group.label(row), each) for row, each in found if each]
 
 
 def statistics(rows: Sequence[ProcessRow]) -> list[str]:
-    """The statistics that these rows have; CPU is sampled only on request."""
+    """Return the statistics that these rows have; CPU is sampled only on request."""
     is_sampled = any(process["sampled_percent"] for each in rows for process in each.processes)
     return [name for name in COLUMNS if is_sampled or name != "sampled_percent"]
 
@@ -132,7 +132,7 @@ def _more(process: Process, name: str) -> list[str]:
 
 
 def _study(row: ProcessRow, process: Process) -> list[str]:
-    """The CPU that a study published for the same conditions."""
+    """Return the CPU that a study published for the same conditions."""
     role = "process" if len(row.processes) == 1 else process.roles
     published = published_cpu(row.row).get(role, "")
     return [Markup('<span class="study">study: {}</span>').format(published)] if published else []

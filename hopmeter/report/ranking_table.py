@@ -36,7 +36,7 @@ UNRESOLVED = "too few"
 
 
 def section(group: Group, figures: Sequence[Figure]) -> Section:
-    """The table of a group: candidates and floors by latency, then the rows without one."""
+    """Return the table of a group: candidates and floors by latency, then the rows without one."""
     known = {id(rank.row): rank for rank in ranks(group)}
     longest = max((row["times_floor"] or 0 for row in group.measured), default=0)
     lines = [_line(group, row, number, known.get(id(row)), longest) for number, row in enumerate(group.rows, 1)]
@@ -89,7 +89,7 @@ def _tail(row: Row, column: str) -> Value:
 
 
 def _ties(group: Group, rank: Rank | None) -> str:
-    """The rows that do not differ significantly; empty without an interval."""
+    """Return the rows that do not differ significantly; empty without an interval."""
     if rank is None or rank.best is None or not rank.ties:
         return ""
     names = [group.label(other) for other in rank.ties]
@@ -97,7 +97,7 @@ def _ties(group: Group, rank: Rank | None) -> str:
 
 
 def _note(row: Row, name: str) -> str:
-    """The line below a name; the settings if the name does not have them."""
+    """Return the line below a name; the settings if the name does not have them."""
     good, all_trials = row["trials_good"], row["trials"]
     profile, is_ok = str(row["profile"] or ""), row["status"] == "ok"
     return ", ".join(
@@ -114,5 +114,5 @@ def _note(row: Row, name: str) -> str:
 
 
 def _shorten(reason: str) -> str:
-    """Cuts a long reason: *What was not measured* has all of it."""
+    """Cut a long reason: *What was not measured* has all of it."""
     return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1].rstrip()}…"

@@ -18,7 +18,7 @@ from hopmeter.store.disk import replacing, writing
 
 
 def write(run_folders: list[Path], out: Path, figure_folder: Path | None = None) -> Path:
-    """Reads runs and writes `out`; figures go as SVG and PNG to `figure_folder`, by default `<out>.figures`.
+    """Read runs and writes `out`; figures go as SVG and PNG to `figure_folder`, by default `<out>.figures`.
 
     Report and figures appear at once or not at all: they are written elsewhere and moved to their places.
     """
@@ -35,12 +35,12 @@ def write(run_folders: list[Path], out: Path, figure_folder: Path | None = None)
 
 
 def render_runs(runs: Sequence[Run], figure_folder: Path | None = None) -> str:
-    """The page of runs; figures are also written to `figure_folder`."""
+    """Return the page of runs; figures are also written to `figure_folder`."""
     return render(run_page.page(runs), figure_folder)
 
 
 def render(page: Page, figure_folder: Path | None = None) -> str:
-    """The HTML of a page."""
+    """Return the HTML of a page."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("hopmeter.report"),
         autoescape=True,

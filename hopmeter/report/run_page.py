@@ -65,7 +65,7 @@ def _named(group: str, drawn: Sequence[Figure]) -> list[Figure]:
 
 
 def scenario(run: Run) -> str:
-    """The scenario's name."""
+    """Return the scenario's name."""
     known = run.about.get("scenario")
     named = known.get("name") if isinstance(known, dict) else known
     return str(run.about.get("scenario_name") or named or run.name)

@@ -124,10 +124,10 @@ class Page:
 def table(
     label: str, columns: Sequence[Column], lines: Sequence[Line], caption: str = "", style: str = "plain"
 ) -> Table:
-    """A table with a single body."""
+    """Return a table with a single body."""
     return Table(label, columns, [Body(lines)], caption, style)
 
 
 def notes(*texts: str) -> tuple[str, ...]:
-    """The texts that are not empty."""
+    """Return the texts that are not empty."""
     return tuple(filter(None, texts))

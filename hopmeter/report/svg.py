@@ -38,24 +38,24 @@ OPENING = re.compile(r'<svg ([^>]*?)width="([\d.]+)" height="([\d.]+)"([^>]*)>')
 
 
 def unchecked() -> AbstractContextManager[None]:
-    """Turns off Altair's check against its schema, a quarter of a report's time; the tests check all figures."""
+    """Turn off Altair's check against its schema, a quarter of a report's time; the tests check all figures."""
     return schemapi.debug_mode(False)
 
 
 def specification(figure: Figure) -> dict[str, Any]:
-    """The whole Vega-Lite specification."""
+    """Return the whole Vega-Lite specification."""
     with unchecked():
         chart: dict[str, Any] = figure.chart.to_dict()
     return {**chart, "config": theme.config()}
 
 
 def draw(figure: Figure) -> str:
-    """The SVG of a figure as a file of its own: light colours on white."""
+    """Return the SVG of a figure as a file of its own: light colours on white."""
     return str(vl_convert.vegalite_to_svg(specification(figure)))
 
 
 def inline(figure: Figure, whole: str) -> str:
-    """The same SVG for the page; the figure's name keeps its identifiers unique."""
+    """Return the same SVG for the page; the figure's name keeps its identifiers unique."""
     for pattern, instead in NOISE:
         whole = pattern.sub(instead, whole)
     whole = GEOMETRY.sub(lambda found: DECIMALS.sub(r"\1", found[0]), whole)
@@ -82,7 +82,7 @@ def write_files(whole: str, folder: Path, stem: str) -> None:
 
 @contextmanager
 def replacing_figures(folder: Path) -> Iterator[Path]:
-    """A temporary folder, whose files replace the figures of an earlier report once all are drawn."""
+    """Return a temporary folder, whose files replace the figures of an earlier report once all are drawn."""
     folder = folder.resolve()
     fresh = folder.with_name(f".{folder.name}.tmp")
     shutil.rmtree(fresh, ignore_errors=True)
@@ -98,7 +98,7 @@ def replacing_figures(folder: Path) -> Iterator[Path]:
 
 
 def clear_files(folder: Path) -> None:
-    """Removes the figures of an earlier report, and nothing else."""
+    """Remove the figures of an earlier report, and nothing else."""
     for path in folder.glob("*"):
         if FILE_NAMES.fullmatch(path.name):
             path.unlink()

@@ -31,7 +31,7 @@ VARIABLES = {
 
 
 def config() -> dict[str, Any]:
-    """The Vega-Lite configuration of every figure."""
+    """Return the Vega-Lite configuration of every figure."""
     return {
         "background": PAPER,
         "font": FONT,

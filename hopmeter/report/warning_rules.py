@@ -27,7 +27,7 @@ RULES: list[Rule] = []
 
 
 def rule(check: Rule) -> Rule:
-    """Marks a function that looks for one kind of trouble."""
+    """Mark a function that looks for one kind of trouble."""
     RULES.append(check)
     return check
 
@@ -38,7 +38,7 @@ def measured(runs: Sequence[Run]) -> list[Row]:
 
 
 def names(rows: Sequence[Row]) -> str:
-    """The transports of rows, the first few by name."""
+    """Return the transports of rows, the first few by name."""
     found = formatting.distinct(f"{row['transport']} ({row['language']})" for row in rows)
     return formatting.listed(
         found if len(found) <= FEW else [*found[:FEW], formatting.plural(len(found) - FEW, "other")]

@@ -14,7 +14,7 @@ WAYS = {"parallel": "all servers called at once", "sequential": "one server call
 
 
 def work_sentences(groups: Sequence[Group]) -> list[str]:
-    """A sentence for each group whose rows have requested work; none if there are too many groups."""
+    """Return a sentence for each group whose rows have requested work; none if there are too many groups."""
     found = [(group, sorted(filter(_is_known, group.measured), key=_excess)) for group in groups]
     found = [(group, rows) for group, rows in found if rows]
     works = [(rows[0]["ideal_us"], rows[0]["dispatch"]) for _, rows in found]
@@ -24,7 +24,7 @@ def work_sentences(groups: Sequence[Group]) -> list[str]:
 
 
 def _sentence(group: Group, rows: Sequence[Row], is_ambiguous: bool) -> str:
-    """The median of each row beyond the work; with the group's title if another group has the same work."""
+    """Return the median of each row beyond the work; with the group's title if another group has the same work."""
     first = rows[0]
     title = f" ({conditions.title(group)})" if is_ambiguous else ""
     work = f"{formatting.number(first['ideal_us'] / 1000)}{formatting.THIN}ms of work"

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from hopmeter.cli.parts import measuring, result_lines
-from hopmeter.cli.parts.environment_variables import asked
+from hopmeter.cli.parts.environment_variables import read_variables
 from hopmeter.errors import UsageError
 from hopmeter.model.columns import CELLS
 from tests.cells import cell
@@ -25,7 +25,7 @@ CELL = cell(
 
 
 def test_the_variables_stand_for_options() -> None:
-    found = asked({"DURATION": "5", "RATE": "30", "WIDTH": "320", "HEIGHT": "240", "HOME": "/"}, {})
+    found = read_variables({"DURATION": "5", "RATE": "30", "WIDTH": "320", "HEIGHT": "240", "HOME": "/"}, {})
     assert found.given == {"duration": "5s", "rate": [30.0], "payload": ["image:320x240"]}
     assert found.options == ["--duration", "5s", "--rate", "30", "--payload", "image:320x240"]
     (line,) = found.lines()
@@ -36,7 +36,7 @@ def test_the_variables_stand_for_options() -> None:
 
 
 def test_silence_asks_for_nothing() -> None:
-    found = asked({"HOME": "/", "RATE": " "}, {})
+    found = read_variables({"HOME": "/", "RATE": " "}, {})
     assert (found.given, found.lines()) == ({}, [])
 
 
@@ -50,16 +50,16 @@ def test_silence_asks_for_nothing() -> None:
     ],
 )
 def test_options_of_the_command_line_win(variables: dict[str, str], given: dict[str, object], says: str) -> None:
-    found = asked(variables, given)
+    found = read_variables(variables, given)
     assert found.given == {}
     assert found.lines() == [f"not from the environment: {says}"]
 
 
 def test_a_search_has_rates_of_its_own() -> None:
-    found = asked({"RATE": "30", "DURATION": "5"}, {}, measuring.settled("highest-rate"))
+    found = read_variables({"RATE": "30", "DURATION": "5"}, {}, measuring.fixed_options("highest-rate"))
     assert found.given == {"duration": "5s"}
     assert found.lines()[1] == "not from the environment: RATE=30 (a search tries rates by itself)"
-    assert measuring.settled("quick") == {}
+    assert measuring.fixed_options("quick") == {}
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_search_has_rates_of_its_own() -> None:
 )
 def test_a_bad_value_is_a_clear_error(variables: dict[str, str], says: str) -> None:
     with pytest.raises(UsageError) as failed:
-        asked(variables, {})
+        read_variables(variables, {})
     assert says in failed.value.what
     assert failed.value.remedy
 

@@ -43,7 +43,7 @@ def test_a_report_that_cannot_be_drawn_is_told_with_the_remedy(
 
     monkeypatch.setattr(report, "write", broken)
     said = io.StringIO()
-    assert measuring._reported(Path("results/made-up"), Console(file=said, width=200)) is None
+    assert measuring._write_report(Path("results/made-up"), Console(file=said, width=200)) is None
     assert says in said.getvalue()
     assert "the run is whole; `hopmeter report results/made-up` draws it again" in said.getvalue()
 
@@ -84,7 +84,7 @@ def test_whoever_stops_it_at_whatever_moment_is_told_where_the_run_is(
     monkeypatch.setattr("hopmeter.runtime.executor.Executor.run", lambda *_: True)
     monkeypatch.setattr(stopped, stop)
     console = Console(file=said, width=200)
-    code = measuring._executed(made, world(), lambda _: folder, console, as_json=False, result_lines=False)
+    code = measuring._run_trials(made, world(), lambda _: folder, console, as_json=False, result_lines=False)
     assert code == 130
     assert "interrupted; what is finished is in" in said.getvalue()
     assert says.format(tmp_path) in said.getvalue()
@@ -98,7 +98,7 @@ def test_whoever_stops_it_while_files_are_decoded_leaves_no_run(
     monkeypatch.setattr("hopmeter.runtime.run_metadata.about", Mock(side_effect=AssertionError("nothing may begin")))
     made = planned(world(transport("bus")), payload=f"image:{image(tmp_path / 'one.png', pixels()[0])}")
     with pytest.raises(KeyboardInterrupt):
-        measuring.measured(made, world(), tmp_path / "run", [], Console(file=io.StringIO()), as_json=False)
+        measuring.measure(made, world(), tmp_path / "run", [], Console(file=io.StringIO()), as_json=False)
     assert [path.name for path in tmp_path.iterdir()] == ["one.png"]
 
 
@@ -106,7 +106,7 @@ def refused(run: Path) -> HopmeterError:
     """What `--resume` says to a run that it must not touch."""
     before = {path: path.read_bytes() for path in run.parent.rglob("*") if path.is_file()}
     with pytest.raises(HopmeterError) as refusal:
-        measuring.resumed(run, Console(file=io.StringIO()), as_json=False)
+        measuring.resume(run, Console(file=io.StringIO()), as_json=False)
     assert {path: path.read_bytes() for path in run.parent.rglob("*") if path.is_file()} == before
     return refusal.value
 

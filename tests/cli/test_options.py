@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from hopmeter.cli.parts.options import given
+from hopmeter.cli.parts.options import scenario_options
 from hopmeter.cli.run import run
 from hopmeter.errors import UsageError
 from hopmeter.scenario.model import Axes
@@ -19,9 +19,14 @@ def test_every_axis_and_length_of_a_scenario_can_be_given() -> None:
 
 def test_axes_are_lists_and_lengths_as_they_are_and_nothing_else_counts() -> None:
     options = {"transport": "unix,tcp", "rate": "10,100", "sinks": None, "trials": 2, "mlock": False, "out": "there"}
-    assert given(options) == {"transport": ["unix", "tcp"], "rate": [10.0, 100.0], "trials": 2, "mlock": False}
+    assert scenario_options(options) == {
+        "transport": ["unix", "tcp"],
+        "rate": [10.0, 100.0],
+        "trials": 2,
+        "mlock": False,
+    }
 
 
 def test_what_says_the_same_thing_twice_is_refused() -> None:
     with pytest.raises(UsageError, match="--messages and --duration say the same thing twice"):
-        given({"messages": 10, "duration": "1s"})
+        scenario_options({"messages": 10, "duration": "1s"})

@@ -98,7 +98,7 @@ def planned(world: World, payload: str, **more: Any) -> Plan:
 
 
 def measured(plan: Plan, world: World, folder: Path) -> Run:
-    code = measuring.measured(plan, world, folder / "run", ["hopmeter"], Console(quiet=True), as_json=False)
+    code = measuring.measure(plan, world, folder / "run", ["hopmeter"], Console(quiet=True), as_json=False)
     run = read(folder / "run")
     assert code == 0, [row["reason"] for row in run.rows]
     return run
@@ -194,8 +194,8 @@ def test_a_run_goes_on_only_with_what_it_began_with(
     file = image(tmp_path / "a.png", pixels()[0])
     measured(planned(world, f"image:{file}"), world, tmp_path)
     monkeypatch.setattr(measuring, "this_world", lambda: world)
-    assert measuring.resumed(tmp_path / "run", Console(quiet=True), as_json=False) == 0
+    assert measuring.resume(tmp_path / "run", Console(quiet=True), as_json=False) == 0
     image(file, pixels()[1])
     with pytest.raises(UsageError, match=r"does not show what it showed .*put back the file"):
-        measuring.resumed(tmp_path / "run", Console(quiet=True), as_json=False)
+        measuring.resume(tmp_path / "run", Console(quiet=True), as_json=False)
     assert (tmp_path / "run/report.html").exists()

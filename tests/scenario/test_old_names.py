@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hopmeter.cli.parts.options import given
+from hopmeter.cli.parts.options import scenario_options
 from hopmeter.scenario import files
 
 OLD = """
@@ -41,7 +41,7 @@ def test_a_scenario_with_old_names_is_the_same_as_with_new_ones(tmp_path: Path) 
 
 def test_options_with_old_names_stand_for_the_new_ones() -> None:
     with pytest.warns(FutureWarning, match='"asking" is now "dispatch"'):
-        assert given({"asking": "sequential", "awake": True, "heap": "kept,libc"}) == {
+        assert scenario_options({"asking": "sequential", "awake": True, "heap": "kept,libc"}) == {
             "dispatch": ["sequential"],
             "no_idle_states": True,
             "heap": ["retain", "libc"],

@@ -15,7 +15,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Settles, on your own machine, what it costs to move a message from one program to another.",
+    help="Measures, on your own machine, what it costs to send a message from one program to another.",
     epilog="Example: hopmeter run quick",
 )
 
@@ -32,11 +32,11 @@ def _options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """What holds for every command; there is nothing but the version."""
+    """Define the options of every command."""
 
 
 def register_all() -> None:
-    """Finds the commands."""
+    """Add the commands of all modules."""
     for module in sorted(found.name for found in pkgutil.iter_modules(cli.__path__)):
         register = getattr(importlib.import_module(f"{cli.__name__}.{module}"), "register", None)
         if register is not None:

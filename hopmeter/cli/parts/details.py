@@ -1,4 +1,4 @@
-"""A transport's page: what it offers, what it takes to have it, and every setting."""
+"""The description of a transport: what it offers, its state in each language, and every setting."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MIB = 1 << 20
 
 
 def show(console: Console, one: Manifest, ready: Mapping[tuple[str, str], Readiness]) -> None:
-    """Prints the page; `ready` has the readiness of each of its languages."""
+    """Print the description; `ready` has the readiness of each language."""
     console.print(f"[bold]{one.title}[/bold] ({one.name})")
     console.print(one.summary, markup=False)
     console.print(f"{_traits(one)}\n", markup=False)
@@ -22,7 +22,7 @@ def show(console: Console, one: Manifest, ready: Mapping[tuple[str, str], Readin
         console.print("\n[bold]settings[/bold], with their defaults")
         console.print(_settings(one.settings))
         name, setting = next(iter(one.settings.items()))
-        console.print(f"\nhopmeter run --transport {one.name} --set {name}={_told(setting.default)}", markup=False)
+        console.print(f"\nhopmeter run --transport {one.name} --set {name}={_value(setting.default)}", markup=False)
     if (more := one.folder / "README.md").exists():
         console.print(f"\nmore: {more}\n", markup=False, soft_wrap=True)
 
@@ -30,9 +30,9 @@ def show(console: Console, one: Manifest, ready: Mapping[tuple[str, str], Readin
 def _traits(one: Manifest) -> str:
     traits = ["typed messages" if one.carriage == "typed" else "raw frames"]
     traits += [f"{one.rpc} calls"] if one.rpc else []
-    traits += ["lends memory"] if one.loan else []
+    traits += ["loans memory"] if one.loan else []
     traits += [f"{one.daemon.title} started for each trial"] if one.daemon else []
-    traits += [] if one.ranked else ["in no ranking"]
+    traits += [] if one.ranked else ["not ranked"]
     return "; ".join(traits)
 
 
@@ -47,9 +47,9 @@ def _languages(offers: Iterable[Offer], ready: Mapping[tuple[str, str], Readines
 
 
 def _settings(settings: Mapping[str, Setting]) -> Table:
-    table = _table("name", "default", "may be", "what it does")
+    table = _table("name", "default", "allowed", "meaning")
     for name, setting in settings.items():
-        table.add_row(name, _told(setting.default), _allowed(setting), " ".join((setting.help, *_where(setting))))
+        table.add_row(name, _value(setting.default), _allowed(setting), " ".join((setting.help, *_where(setting))))
     return table
 
 
@@ -60,8 +60,8 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _told(value: object) -> str:
-    """A value as `--set` takes it."""
+def _value(value: object) -> str:
+    """Return a value as `--set` takes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -75,10 +75,10 @@ def _allowed(setting: Setting) -> str:
 
 
 def _where(setting: Setting) -> list[str]:
-    """Where alone it does something."""
+    """Return the conditions under which a setting has an effect."""
     limits = (setting.languages, setting.waits, setting.patterns, setting.placements)
     words = [", ".join(limit) for limit in limits if limit]
-    words += [f"{name} = {' or '.join(map(_told, values))}" for name, values in setting.where.items()]
+    words += [f"{name} = {' or '.join(map(_value, values))}" for name, values in setting.where.items()]
     return [f"[dim]({'; '.join(words)})[/dim]"] if words else []
 
 

@@ -1,4 +1,4 @@
-"""DURATION, RATE, WIDTH and HEIGHT in the environment: the image study's way of asking, honoured by `hopmeter run`."""
+"""DURATION, RATE, WIDTH and HEIGHT in the environment, as the image study sets them, are options of `hopmeter run`."""
 
 from __future__ import annotations
 
@@ -6,59 +6,61 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hopmeter.cli.parts.options import listed
+from hopmeter.cli.parts.options import parse_axis
 from hopmeter.errors import UsageError
 
 LEAST, MOST = 1e-3, 1e9
-"""Seconds or Hz; what is beyond is a slip."""
+"""Seconds or Hz; a value beyond is a mistake."""
 LARGEST = 100_000
-"""Pixels of a side; what is beyond is a slip."""
+"""Pixels of a side; a larger value is a mistake."""
 
 
 @dataclass
-class Asked:
-    """What the environment asks for."""
+class Variables:
+    """The options that environment variables set."""
 
     given: dict[str, Any] = field(default_factory=dict)
-    """As options of the command line would give it."""
+    """Their values, as options of the command line have them."""
     used: list[str] = field(default_factory=list)
     """`DURATION=5 is --duration 5s`."""
-    passed_over: list[str] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
     """`RATE=30 (--rate was given)`."""
     options: list[str] = field(default_factory=list)
-    """The same as words of a command, so that the run can be repeated without the environment."""
+    """The same as words of a command, to repeat the run without the environment."""
 
     def lines(self) -> list[str]:
-        """What to tell the user; nothing where the environment is silent."""
+        """Lines for the user; empty if no variable is set."""
         lines = [f"from the environment: {', '.join(self.used)}"] if self.used else []
-        return lines + ([f"not from the environment: {', '.join(self.passed_over)}"] if self.passed_over else [])
+        return lines + ([f"not from the environment: {', '.join(self.ignored)}"] if self.ignored else [])
 
 
-def asked(environment: Mapping[str, str], given: Mapping[str, Any], settled: Mapping[str, str] | None = None) -> Asked:
-    """What the variables ask for, less what the command line says itself (`given`), and less what is `settled` by the
-    scenario, by option and with the reason: neither is even looked at.
+def read_variables(
+    environment: Mapping[str, str], given: Mapping[str, Any], fixed: Mapping[str, str] | None = None
+) -> Variables:
+    """Read the variables, except for options that the command line has (`given`) or the scenario fixes (`fixed`, with
+    the reason).
 
-    Raises UsageError where a value is no number or makes no sense, naming the variable.
+    Raises UsageError if a value is not a number or makes no sense.
     """
-    found = Asked()
-    for ask in ASKS:
-        values = {name: environment[name].strip() for name in ask.names if environment.get(name, "").strip()}
-        said = " ".join(f"{name}={value}" for name, value in values.items())
-        first = next((option for option in ask.yields_to if option in given), "")
-        why = f"--{first} was given" if first else (settled or {}).get(ask.option, "")
+    found = Variables()
+    for rule in RULES:
+        values = {name: environment[name].strip() for name in rule.names if environment.get(name, "").strip()}
+        words = " ".join(f"{name}={value}" for name, value in values.items())
+        first = next((option for option in rule.yields_to if option in given), "")
+        why = f"--{first} was given" if first else (fixed or {}).get(rule.option, "")
         if values and why:
-            found.passed_over.append(f"{said} ({why})")
+            found.ignored.append(f"{words} ({why})")
         elif values:
-            word = ask.word(values)
-            found.given |= _as_given(ask.option, word)
-            found.used.append(f"{said} is --{ask.option} {word}")
-            found.options += [f"--{ask.option}", word]
+            word = rule.word(values)
+            found.given |= _option_value(rule.option, word)
+            found.used.append(f"{words} is --{rule.option} {word}")
+            found.options += [f"--{rule.option}", word]
     return found
 
 
-def _as_given(option: str, word: str) -> dict[str, Any]:
-    """As `options.given` holds it: an axis is a list, a length is not."""
-    return {option: word if option == "duration" else listed(option, word)}
+def _option_value(option: str, word: str) -> dict[str, Any]:
+    """As `scenario_options` has it: an axis is a list, a length is not."""
+    return {option: word if option == "duration" else parse_axis(option, word)}
 
 
 def _duration(values: Mapping[str, str]) -> str:
@@ -104,8 +106,8 @@ def _wrong(name: str, text: str, wanted: str) -> UsageError:
 
 
 @dataclass(frozen=True)
-class _Ask:
-    """Variables that together stand for an option, and the options that go before them."""
+class _Rule:
+    """Variables that together set an option, and the options that override them."""
 
     names: tuple[str, ...]
     option: str
@@ -113,8 +115,8 @@ class _Ask:
     word: Callable[[Mapping[str, str]], str]
 
 
-ASKS = (
-    _Ask(("DURATION",), "duration", ("duration", "messages"), _duration),
-    _Ask(("RATE",), "rate", ("rate",), _rate),
-    _Ask(("WIDTH", "HEIGHT"), "payload", ("payload",), _image),
+RULES = (
+    _Rule(("DURATION",), "duration", ("duration", "messages"), _duration),
+    _Rule(("RATE",), "rate", ("rate",), _rate),
+    _Rule(("WIDTH", "HEIGHT"), "payload", ("payload",), _image),
 )

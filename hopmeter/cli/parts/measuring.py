@@ -1,4 +1,4 @@
-"""What `hopmeter run` does, step by step: plan, measure, analyse, show."""
+"""The steps of `hopmeter run`: plan, measure, analyse, show."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ NOTHING_TO_RUN = 2
 SOME_FAILED = 1
 
 
-def planned(asked: str, given: Mapping[str, Any], settings: Sequence[str]) -> tuple[Plan, World]:
-    """The scenario with what the command line replaces, as cells."""
+def make_plan(asked: str, given: Mapping[str, Any], settings: Sequence[str]) -> tuple[Plan, World]:
+    """Plans the cells of a scenario, with the overrides of the command line."""
     path = scenario.find(asked)
     wanted, toml = scenario.load(path)
     world = this_world()
@@ -37,20 +37,20 @@ def planned(asked: str, given: Mapping[str, Any], settings: Sequence[str]) -> tu
     return plan.make(path.stem, wanted, world), world
 
 
-def settled(asked: str) -> dict[str, str]:
-    """Options that a scenario leaves no room for, and why."""
+def fixed_options(asked: str) -> dict[str, str]:
+    """Options that a scenario fixes, and why."""
     wanted, _ = scenario.load(scenario.find(asked))
     return {"rate": "a search tries rates by itself"} if wanted.search else {}
 
 
 def this_world() -> World:
-    """What there is and what is ready, here and now."""
+    """Return the transports of this machine and their readiness."""
     known = manifest.every()
     return World(known, manifest.readiness_of_all(known.values()), Machine.here())
 
 
-def shown(made: Plan, console: Console, as_json: bool) -> int:
-    """The cells without measuring them."""
+def show_plan(made: Plan, console: Console, as_json: bool) -> int:
+    """Print the cells without measuring them, and return the exit code."""
     if as_json:
         for cell in made.cells:
             print(json.dumps({**cell.flat(), "cell": cell.id, "status": "dropped" if cell.dropped else "planned"}))
@@ -59,7 +59,7 @@ def shown(made: Plan, console: Console, as_json: bool) -> int:
     return 0 if made.runnable else NOTHING_TO_RUN
 
 
-def measured(
+def measure(
     made: Plan,
     world: World,
     out: Path | None,
@@ -68,29 +68,29 @@ def measured(
     as_json: bool,
     result_lines: bool = False,
 ) -> int:
-    """A new run."""
+    """Measures a new run, and return the exit code."""
     from hopmeter.runtime.frames import Pictures, facts
     from hopmeter.runtime.run_metadata import about
     from hopmeter.store.run_folder import RunFolder
     from hopmeter.store.run_lock import lock_run
 
-    final = _place(out) if out else paths.results() / f"{datetime.now():%Y-%m-%dT%H%M%S}-{made.name}"
-    if not any(cell.comparison.ranked or cell.axes.transport in _named(made) for cell in made.runnable):
+    final = _run_path(out) if out else paths.results() / f"{datetime.now():%Y-%m-%dT%H%M%S}-{made.name}"
+    if not any(cell.comparison.ranked or cell.axes.transport in _requested_transports(made) for cell in made.runnable):
         _print_dropped(console, made.cells, as_json)
         raise UsageError("no cell of this scenario can be measured here", _remedy(made))
-    tell_swept(console)
+    sweep_leftovers(console)
 
-    def begun(shown: Pictures) -> RunFolder:
+    def create_folder(shown: Pictures) -> RunFolder:
         told = {"pictures": facts(shown)} if shown else {}
         folder = RunFolder.create(final.parent, final.name, about(made, world, command) | told)
         lock.enter_context(lock_run(folder.path))
         return folder
 
     with ExitStack() as lock:
-        return _executed(made, world, begun, console, as_json, result_lines)
+        return _run_trials(made, world, create_folder, console, as_json, result_lines)
 
 
-def _place(out: Path) -> Path:
+def _run_path(out: Path) -> Path:
     from hopmeter.store.run_folder import NAMES
 
     if not NAMES.fullmatch(out.name):
@@ -100,8 +100,8 @@ def _place(out: Path) -> Path:
     return out
 
 
-def _named(made: Plan) -> set[str]:
-    """Transports that were asked for by name; an unranked one counts then."""
+def _requested_transports(made: Plan) -> set[str]:
+    """Transports that the user named; an unranked one counts then."""
     return {name for ask in scenario.asks(made.scenario) for name in ask.axes["transport"]}
 
 
@@ -109,44 +109,44 @@ def _remedy(made: Plan) -> str:
     reasons = [cell.dropped for cell in made.cells if cell.dropped]
     builds = [BUILDS.search(reason) for reason in reasons]
     if reasons and all(builds):
-        return _together(sorted({found[1] for found in builds if found}))
+        return _build_commands(sorted({found[1] for found in builds if found}))
     return f"for example: {reasons[0]}" if reasons else "give it at least one transport"
 
 
-def _together(what: Sequence[str]) -> str:
-    """The commands that build all of this; transports take one, and each framework takes its own."""
+def _build_commands(what: Sequence[str]) -> str:
+    """Return the commands that build all of this: one for transports, and one for each framework."""
     plain = [words for words in what if "--" not in words]
     apart = [words for words in what if "--" in words]
     return " && ".join(f"hopmeter build {words}" for words in [*([" ".join(plain)] if plain else []), *apart])
 
 
-def resumed(asked: Path, console: Console, as_json: bool) -> int:
-    """Go on with a run: the cells, the order and the seed are those it was planned with."""
+def resume(asked: Path, console: Console, as_json: bool) -> int:
+    """Resumes a run with the cells, the order and the seed of its plan, and return the exit code."""
     from hopmeter.store.run_folder import RunFolder
     from hopmeter.store.run_lock import lock_run
 
     with lock_run(RunFolder.open(asked).path):
-        return _resume_alone(asked, console, as_json)
+        return _resume_locked(asked, console, as_json)
 
 
-def _resume_alone(asked: Path, console: Console, as_json: bool) -> int:
-    """Nothing of the run is touched before it is sure that it can go on: a finished run keeps its name until then."""
+def _resume_locked(asked: Path, console: Console, as_json: bool) -> int:
+    """Leaves the run untouched until it is certain that it can go on: a finished run keeps its name until then."""
     from hopmeter.runtime.frames import Pictures, check_unchanged
     from hopmeter.store.run_folder import RunFolder
 
-    made = _as_planned(RunFolder.open(asked))
+    made = _stored_plan(RunFolder.open(asked))
     world = this_world()
     _check_still_ready(made, world)
-    tell_swept(console)
+    sweep_leftovers(console)
 
-    def goes_on(shown: Pictures) -> RunFolder:
+    def open_folder(shown: Pictures) -> RunFolder:
         check_unchanged(shown, RunFolder.open(asked).about.get("pictures", {}))
         return RunFolder.resume(asked)
 
-    return _executed(made, world, goes_on, console, as_json, result_lines=not console.is_terminal)
+    return _run_trials(made, world, open_folder, console, as_json, result_lines=not console.is_terminal)
 
 
-def _as_planned(folder: Any) -> Plan:
+def _stored_plan(folder: Any) -> Plan:
     about = folder.about
     try:
         wanted = validate(scenario.Scenario, about["scenario"], "its scenario")
@@ -168,16 +168,16 @@ def _check_still_ready(made: Plan, world: World) -> None:
                 )
 
 
-def tell_swept(console: Console) -> None:
-    """Clean up after killed commands, and say so."""
+def sweep_leftovers(console: Console) -> None:
+    """Remove what killed commands left, and print it."""
     for directory in scratch_dir.sweep():
         console.print(f"cleaned up after a run that was killed: {directory}", style="dim", markup=False)
 
 
-def _executed(
+def _run_trials(
     made: Plan, world: World, begin: Callable[[Any], Any], console: Console, as_json: bool, result_lines: bool
 ) -> int:
-    """Files are decoded before there is a run folder: those that cannot be leave nothing."""
+    """Decode files before it creates the run folder, so that a broken file leaves nothing."""
     from hopmeter.runtime.failures import InterruptedRunError
     from hopmeter.runtime.frames import decode_payloads
 
@@ -185,17 +185,17 @@ def _executed(
     try:
         with decode_payloads(made) as pictures:
             folder = begin(pictures)
-            complete = _tried(made, world, folder, pictures)
-        return _told(folder, complete, console, as_json, result_lines)
+            complete = _execute(made, world, folder, pictures)
+        return _show_results(folder, complete, console, as_json, result_lines)
     except (KeyboardInterrupt, InterruptedRunError):
         if folder is None:
             raise KeyboardInterrupt from None
-        _print_kept(console, folder)
+        _print_resume_command(console, folder)
         return INTERRUPTED
 
 
-def _tried(made: Plan, world: World, folder: Any, pictures: Mapping[str, Any]) -> bool:
-    """Whether all trials were taken."""
+def _execute(made: Plan, world: World, folder: Any, pictures: Mapping[str, Any]) -> bool:
+    """Run the trials, and return whether all were executed."""
     from hopmeter.analysis.search import Hunt
     from hopmeter.runtime.executor import Executor
 
@@ -205,29 +205,29 @@ def _tried(made: Plan, world: World, folder: Any, pictures: Mapping[str, Any]) -
     return Executor(made, world, folder, console, further, pictures).run(folder.trials)
 
 
-def _told(folder: Any, complete: bool, console: Console, as_json: bool, result_lines: bool) -> int:
-    """What became of the trials, as tables, a report and an exit code."""
+def _show_results(folder: Any, complete: bool, console: Console, as_json: bool, result_lines: bool) -> int:
+    """Analyses the trials, print and write their results, and return the exit code."""
     from hopmeter.analysis.whole_run import analyse_run
 
     rows = analyse_run(folder)
     if complete:
         folder.finish(rows)
-        report = _reported(folder.path, console)
+        report = _write_report(folder.path, console)
     else:
         folder.write_tables(rows)
         report = None
-    _print(folder, rows, console, as_json)
+    _print_run(folder, rows, console, as_json)
     if result_lines:
-        _print_results(folder, rows, console)
+        _print_result_lines(folder, rows, console)
     if not complete:
-        _print_kept(console, folder)
+        _print_resume_command(console, folder)
         return INTERRUPTED
-    _print_where(console, folder.path, report)
+    _print_paths(console, folder.path, report)
     return SOME_FAILED if any(row["status"] == "failed" for row in rows) else 0
 
 
-def _reported(path: Path, console: Console) -> Path | None:
-    """The report, as a courtesy: figures that were measured are not lost because they could not be drawn."""
+def _write_report(path: Path, console: Console) -> Path | None:
+    """Write the report; if that fails, the results are still there."""
     try:
         from hopmeter import report
 
@@ -239,7 +239,7 @@ def _reported(path: Path, console: Console) -> Path | None:
         return None
 
 
-def _print(folder: Any, rows: list[dict[str, Any]], console: Console, as_json: bool) -> None:
+def _print_run(folder: Any, rows: list[dict[str, Any]], console: Console, as_json: bool) -> None:
     from hopmeter.analysis.run_results import read
 
     if as_json:
@@ -249,7 +249,7 @@ def _print(folder: Any, rows: list[dict[str, Any]], console: Console, as_json: b
         run_table.print_run(console, read(folder.path))
 
 
-def _print_results(folder: Any, rows: list[dict[str, Any]], console: Console) -> None:
+def _print_result_lines(folder: Any, rows: list[dict[str, Any]], console: Console) -> None:
     console.print()
     for line in result_lines_of(folder.cells, rows):
         console.print(line, markup=False, soft_wrap=True)
@@ -264,19 +264,19 @@ def _print_dropped(console: Console, cells: list[Cell], as_json: bool) -> None:
         run_table.print_dropped(console, [(cell, cell.dropped) for cell in cells if cell.dropped])
 
 
-def _print_kept(console: Console, folder: Any) -> None:
-    """Where an interrupted run lies, and how to go on."""
+def _print_resume_command(console: Console, folder: Any) -> None:
+    """Print the folder of an interrupted run, and how to resume it."""
     console.print()
     console.print(f"interrupted; what is finished is in {folder.path}", markup=False, soft_wrap=True)
     further = "report" if folder.is_finished else "run --resume"
     console.print(f"go on with: hopmeter {further} {folder.path}", markup=False, soft_wrap=True)
 
 
-def _print_where(console: Console, path: Path, report: Path | None) -> None:
+def _print_paths(console: Console, path: Path, report: Path | None) -> None:
     console.print()
     console.print(f"run     {path}", markup=False, soft_wrap=True)
     if report:
         console.print(f"report  {report}", markup=False, soft_wrap=True)
     logs = path / "logs"
-    said = str(logs) if logs.exists() else "none"
-    console.print(f"logs    {said}", markup=False, soft_wrap=True)
+    shown = str(logs) if logs.exists() else "none"
+    console.print(f"logs    {shown}", markup=False, soft_wrap=True)

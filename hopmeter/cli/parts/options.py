@@ -1,4 +1,4 @@
-"""The options of `hopmeter run` as what replaces parts of a scenario."""
+"""Reads options of the command line; those of `hopmeter run` override a scenario."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hopmeter.errors import UsageError
 from hopmeter.model.old_names import with_new_names
 
 NUMBERS: dict[str, Callable[[str], Any]] = {"rate": float, "relays": int, "sinks": int, "pairs": int, "burst": int}
-"""Axes that are no words."""
+"""Axes with numbers as values."""
 KINDS = {float: "number", int: "whole number"}
 
 
-def given(options: Mapping[str, Any]) -> dict[str, Any]:
+def scenario_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Those of the options that were given and stand in a scenario, as its file would hold them."""
     from hopmeter.scenario.model import Scenario  # only here: other commands have no scenario
     from hopmeter.scenario.resolve import DEFAULTS
@@ -23,36 +23,36 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
     told = {name: options[name] for name in Scenario.model_fields if name in options}
     if "messages" in told and "duration" in told:
         raise UsageError("--messages and --duration say the same thing twice", "keep one")
-    parsed = {name: listed(name, value) if name in DEFAULTS else value for name, value in told.items()}
+    parsed = {name: parse_axis(name, value) if name in DEFAULTS else value for name, value in told.items()}
     return with_new_names(parsed, "the command line")
 
 
-def listed(name: str, text: str) -> list[Any]:
+def parse_axis(name: str, text: str) -> list[Any]:
     """`10,100` as [10.0, 100.0]; a list of cores such as `0,1` is one value."""
     if name == "cores" and text[:1].isdigit():
         return [text]
     words = [word.strip() for word in text.split(",") if word.strip()]
     if not words:
         raise UsageError(f"--{name} is empty", "leave it out for the scenario's own")
-    return [_parsed(name, word) for word in words]
+    return [_parse(name, word) for word in words]
 
 
-def words(name: str, given: Sequence[str]) -> list[str]:
-    """`--language rust,c++ --language python` as words; UsageError where it was given and names nothing."""
+def split_words(name: str, given: Sequence[str]) -> list[str]:
+    """`--language rust,c++ --language python` as words; UsageError if it is given without a value."""
     found = [word.strip() for each in given for word in each.split(",") if word.strip()]
     if given and not found:
         raise UsageError(f"--{name} is empty", "leave it out for all")
     return found
 
 
-def a_file(name: str, path: Path) -> Path:
-    """Where a file goes; UsageError where a folder is."""
+def check_file(name: str, path: Path) -> Path:
+    """Return the path of an output file; UsageError if it is a folder."""
     if path.is_dir():
         raise UsageError(f"--{name} {path} is a folder", "name a file in it")
     return path
 
 
-def _parsed(name: str, word: str) -> Any:
+def _parse(name: str, word: str) -> Any:
     parse = NUMBERS.get(name, str)
     try:
         return parse(word)

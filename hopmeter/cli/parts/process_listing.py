@@ -24,7 +24,7 @@ LEGEND = (
 
 
 def print_processes(console: Console, run: Run) -> None:
-    """Prints a table for each group of comparable rows, a line for each process."""
+    """Print a table for each group of comparable rows, a line for each process."""
     found = [(group, process_rows(group)) for group in groups([run])]
     for group, rows in found:
         if rows:
@@ -35,7 +35,7 @@ def print_processes(console: Console, run: Run) -> None:
 
 
 def print_json(run: Run) -> None:
-    """Prints a line of JSON for each process of a cell."""
+    """Print a line of JSON for each process of a cell."""
     for row in run.rows:
         for process in processes(row):
             named = {"cell": row.id, **{name: row[name] for name in ("transport", "profile")}}
@@ -43,7 +43,7 @@ def print_json(run: Run) -> None:
 
 
 def _print_group(console: Console, group: Group, rows: Sequence[ProcessRow]) -> None:
-    """Drops the last columns on a narrow terminal."""
+    """Drop the last columns on a narrow terminal."""
     shown = [*statistics(rows), *([MAPPED] if any(mapped_mb(each.row) for each in rows) else [])]
     while _width(console, table := _table(rows, shown)) > console.width and console.is_terminal and len(shown) > 1:
         shown.pop()
@@ -69,7 +69,7 @@ def _table(rows: Sequence[ProcessRow], shown: Sequence[str]) -> Table:
 
 
 def _head(name: str) -> str:
-    """The column of the report's table, on two lines."""
+    """Return the column of the report's table, on two lines."""
     if name == MAPPED:
         return "shared\nMB"
     return f"{COLUMNS[name].title}\n{COLUMNS[name].unit}"

@@ -29,7 +29,7 @@ ALWAYS_SHOWN = {"response_p50_us", "response_p99_us", "times_floor", "cpu_us_per
 
 
 def print_run(console: Console, run: Run) -> None:
-    """Prints the tables of a run, one for each group of comparable rows."""
+    """Print the tables of a run, one for each group of comparable rows."""
     console.print()
     console.print(Text(run.text("question"), style="bold"))
     searches = [each.sentence for each in search_groups([run])]
@@ -44,7 +44,7 @@ def print_run(console: Console, run: Run) -> None:
 
 
 def _print_group(console: Console, group: Group, columns: Sequence[str]) -> None:
-    """Prints one table; `columns` are those that the scenario adds."""
+    """Print one table; `columns` are those that the scenario adds."""
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 1 if columns else 2, 0, 0))
     for head in NAMES:
         table.add_column(head, no_wrap=True)
@@ -63,7 +63,7 @@ def _print_group(console: Console, group: Group, columns: Sequence[str]) -> None
 
 
 def _head(column: str) -> str:
-    """The short heading of a column: `chain_per_hop_p50_us` is `hop p50 µs`."""
+    """Return the short heading of a column: `chain_per_hop_p50_us` is `hop p50 µs`."""
     name, its_unit = unit(column.removeprefix("chain_per_"))
     first, _, rest = name.replace("_", " ").partition(" ")
     return f"{first}\n{' '.join(filter(None, (rest, its_unit)))}"
@@ -150,13 +150,13 @@ def _print_legend(console: Console, run: Run) -> None:
 
 
 def _print_warnings(console: Console, rows: Iterable[Row]) -> None:
-    """Prints the warnings of rows once for each text, as the report does."""
+    """Print the warnings of rows once for each text, as the report does."""
     warnings = [(row.cell, str(text)) for row in rows for text in row["warnings"] or []]
     _print_reasons(console, "warnings", warnings)
 
 
 def print_plan(console: Console, made: Plan) -> None:
-    """Prints the cells that would be measured, and those that would not."""
+    """Print the cells that would be measured, and those that would not."""
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     shown = _varying(made.runnable)
     for head in ("cell", *shown, "floor"):
@@ -184,7 +184,7 @@ VARIABLE = ("profile", *AXES, "messages", "trials")
 
 
 def _varying(cells: Sequence[Cell]) -> list[str]:
-    """The columns in which cells differ."""
+    """Return the columns in which cells differ."""
     return [*ALWAYS, *(name for name in VARIABLE if len({cell[name] for cell in cells}) > 1)]
 
 
@@ -195,7 +195,7 @@ def _word(value: object) -> str:
 
 
 def print_dropped(console: Console, dropped: Iterable[tuple[Cell, str]]) -> None:
-    """Prints the cells that are not measured, once for each reason."""
+    """Print the cells that are not measured, once for each reason."""
     _print_reasons(console, "dropped", dropped)
 
 

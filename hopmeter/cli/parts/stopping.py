@@ -1,4 +1,4 @@
-"""Ctrl-C in a command that measures nothing: it says what there is of its work, and leaves nothing half done."""
+"""Ctrl-C in commands that measure nothing: they say what they did, and leave nothing half done."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hopmeter.errors import StoppedError
 
 @contextmanager
 def stopping(left: str | Callable[[], str], remedy: str = "") -> Iterator[None]:
-    """Raises StoppedError on Ctrl-C; `left` says what the command had done by then, and had not."""
+    """Raise StoppedError on Ctrl-C; `left` says what the command did by then, and what is left."""
     try:
         yield
     except KeyboardInterrupt as cause:

@@ -22,7 +22,7 @@ TRANSIENT = ("Load before the run", "Stolen since boot, %")
 
 
 def page(folders: Sequence[Path]) -> Page:
-    """Raises StoreError if a log is damaged, and UsageError if it is empty."""
+    """Raise StoreError if a log is damaged, and UsageError if it is empty."""
     runs = [read(folder) for folder in folders]
     sections = [section(run, number) for number, run in enumerate(runs, 1)]
     times = formatting.distinct(start_time(run) for run in runs)
@@ -33,7 +33,7 @@ def page(folders: Sequence[Path]) -> Page:
 
 
 def section(run: Run, number: int) -> Section:
-    """The section of one participant; figures are named by its number."""
+    """Return the section of one participant; figures are named by its number."""
     return SECTIONS[participant(run.folder)](run, number)
 
 
@@ -44,7 +44,7 @@ def _question(participants: set[str]) -> str:
 
 
 def _machines(runs: Sequence[Run]) -> list[tuple[str, environment.Facts]]:
-    """The machine of each participant; once if all are the same."""
+    """Return the machine of each participant; once if all are the same."""
     known = [(run.folder.name, environment.machine(run)) for run in runs if run.part("machine")]
     alike = {str([fact for fact in facts if fact[0] not in TRANSIENT]) for _, facts in known}
     return [("Machine", known[0][1])] if len(alike) == 1 else [(f"Machine of {name}", facts) for name, facts in known]

@@ -46,14 +46,14 @@ def are_by_hand(folders: Sequence[Path]) -> bool:
 
 
 def participant(folder: Path) -> str:
-    """`listener`, `publisher` or `asker`; empty for other folders."""
+    """Return `listener`, `publisher` or `asker`; empty for other folders."""
     if (folder / "run.json").exists():
         return ""
     return next((name for name, log in LOGS.items() if (folder / log).exists()), "")
 
 
 def read(folder: Path) -> Run:
-    """The folder, without rows yet. Raises StoreError if `by-hand.json` is damaged."""
+    """Return the folder, without rows yet. Raises StoreError if `by-hand.json` is damaged."""
     return Run(folder, _about(folder), [])
 
 
@@ -85,7 +85,7 @@ def delays(log: Path, names: Names) -> dict[Names, Delays]:
 
 
 def row(run: Run, transport: str, codec: str, pattern: str, known: Delays) -> Row:
-    """A row with the statistics of these messages, so that the figures of runs can draw it."""
+    """Return a row with the statistics of these messages, so that the figures of runs can draw it."""
     same: dict[str, Any] = {"placement": "process", "wait": "block", "cores": "free", "sinks": 1}
     bare: dict[str, Any] = {"payload": "array", "payload_bytes": 0, "touch": "none", "pace": "open", "relays": 0}
     names: dict[str, Any] = {"id": f"{transport}-{codec}", "transport": transport, "language": "python", "codec": codec}
@@ -96,19 +96,19 @@ def row(run: Run, transport: str, codec: str, pattern: str, known: Delays) -> Ro
 
 
 def line(names: Names, one: Row, more: Sequence[Value]) -> Line:
-    """A row of the table: names, statistics, and what else its participant knows."""
+    """Return a row of the table: names, statistics, and what else its participant knows."""
     return Line(
         [*(Value(name, sort=name) for name in names), *(number(one.latency(each)) for each in STATISTICS), *more]
     )
 
 
 def number(value: float | None) -> Value:
-    """A statistic of a table."""
+    """Return a statistic of a table."""
     return Value(formatting.number(value), sort=value)
 
 
 def count(value: float | None) -> Value:
-    """A whole number of a table."""
+    """Return a whole number of a table."""
     return Value(formatting.count(value), sort=value)
 
 
@@ -122,7 +122,7 @@ def section(
     figures: Sequence[Figure | None],
     warnings: Sequence[str],
 ) -> Section:
-    """The section of one participant."""
+    """Return the section of one participant."""
     (first, second), more = heads
     columns = [Column(first, "name", heads=True), Column(second)]
     columns += [Column(head, "number") for head in (*STATISTICS.values(), *more)]

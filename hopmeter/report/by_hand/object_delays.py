@@ -20,7 +20,7 @@ Outcome = dict[str, Any]
 
 
 def section(run: Run, number: int) -> Section:
-    """The section of a listener or a publisher."""
+    """Return the section of a listener or a publisher."""
     end = participant(run.folder)
     found = delays(run.folder / LOGS[end], ("middleware", "plugin"))
     run.rows = [row(run, *names, "pubsub", known) for names, known in found.items()]
@@ -37,14 +37,14 @@ def section(run: Run, number: int) -> Section:
 
 
 def _title(run: Run, end: str) -> str:
-    """`Listener: object 200×200 at 100 Hz`."""
+    """Return `Listener: object 200×200 at 100 Hz`."""
     width, height, rate = (run.about.get(name) for name in ("width", "height", "rate"))
     conditions = f": object {width}×{height} at {formatting.rate(rate)}" if width and height and rate else ""
     return f"{end.capitalize()}{conditions}"
 
 
 def _outcomes(run: Run) -> dict[tuple[str, str], Outcome]:
-    """The outcome of each pair; empty for folders of older versions."""
+    """Return the outcome of each pair; empty for folders of older versions."""
     recorded = run.about.get("outcomes")
     known = [each for each in recorded if isinstance(each, dict)] if isinstance(recorded, list) else []
     return {(str(each.get("middleware")), str(each.get("plugin"))): each for each in known}

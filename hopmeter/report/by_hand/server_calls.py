@@ -31,7 +31,7 @@ class ServerBox(PlacedBox):
 
 
 def section(run: Run, figure_number: int) -> Section:
-    """The section of a client."""
+    """Return the section of a client."""
     found = delays(run.folder / LOGS["asker"], ("server", "transport"))
     works = _works_ns(run, found)
     run.rows = [_row(run, names, known) for names, known in found.items()]
@@ -85,7 +85,7 @@ def _more(one: Row, work_ns: float | None) -> list[Value]:
 
 
 def _details(run: Run) -> str:
-    """The work of servers for a frame, and where frames come from."""
+    """Return the work of servers for a frame, and where frames come from."""
     servers = [each for each in run.about.get("servers") or [] if isinstance(each, dict)]
     works = formatting.listed([f"{each.get('name')} {each.get('work')}" for each in servers])
     pictures = run.text("pictures")

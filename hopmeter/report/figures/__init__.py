@@ -16,7 +16,7 @@ from hopmeter.report.drawing import Figure, Style
 
 
 def modules(function: str) -> list[ModuleType]:
-    """The figures that have a function of this name, in the order of the report."""
+    """Return the figures that have a function of this name, in the order of the report."""
     found = [importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__)]
     return sorted((module for module in found if hasattr(module, function)), key=lambda module: int(module.ORDER))
 

@@ -26,7 +26,7 @@ CAPTION = (
 
 
 def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
-    """A figure for every set of conditions with encoded objects."""
+    """Return a figure for every set of conditions with encoded objects."""
     for number, family in enumerate(codec_rows.encoded(groups), 1):
         if placed := codec_rows.placed_rows(family):
             yield Figure(
@@ -44,12 +44,12 @@ def _on_gpu(placed: Sequence[PlacedBox]) -> str:
 
 
 def chart(placed: Sequence[PlacedBox], style: Style) -> alt.TopLevelMixin:
-    """The boxes, as wide as every other figure."""
+    """Return the boxes, as wide as every other figure."""
     return frame(layers(placed, style), codec_rows.height(placed))
 
 
 def layers(placed: Sequence[PlacedBox], style: Style) -> alt.LayerChart | alt.FacetChart:
-    """The boxes over a logarithmic axis."""
+    """Return the boxes over a logarithmic axis."""
     named = {each.series: each.row for each in placed}
     shown = legend(list(named)) if len({each.codec for each in placed}) > 1 else None
     place: dict[str, Any] = {
@@ -81,7 +81,7 @@ def _base(marks: Any, placed: Sequence[PlacedBox]) -> alt.Chart:
 
 
 def _notch(each: PlacedBox) -> tuple[float, float] | None:
-    """The interval of the median; None if there were too few good trials for one."""
+    """Return the interval of the median; None if there were too few good trials for one."""
     return bounds(each.row)
 
 

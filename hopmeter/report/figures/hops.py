@@ -16,7 +16,7 @@ Hops = list[tuple[int, float, float]]
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """The median at each hop, for chains only."""
+    """Return the median at each hop, for chains only."""
     if not group.conditions["relays"]:
         return None
     found = [(row, hops) for row in group.measured if len(hops := hop_percentiles(row)) > 1]

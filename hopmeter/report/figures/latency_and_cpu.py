@@ -47,7 +47,7 @@ def draw(group: Group, style: Style) -> Figure | None:
 
 
 def front(rows: list[Row]) -> list[Row]:
-    """The rows that no other row beats in both, from cheap to fast."""
+    """Return the rows that no other row beats in both, from cheap to fast."""
     best: list[Row] = []
     for row in sorted(rows, key=lambda row: (row["cpu_us_per_message"], row.p50)):
         if not best or (row.p50 or 0) < (best[-1].p50 or 0):
@@ -93,7 +93,7 @@ def _datum(group: Group, row: Row) -> dict[str, Any]:
 
 
 def _legend(names: Sequence[str]) -> alt.Legend | None:
-    """The legend of the numbers, below the figure."""
+    """Return the legend of the numbers, below the figure."""
     return fit_legend(names, values=list(names), orient="bottom", symbolType="circle", symbolSize=70) if names else None
 
 

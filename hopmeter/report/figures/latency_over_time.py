@@ -22,7 +22,7 @@ GAP = 0.06
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """A narrow strip for each row, all on the same axes."""
+    """Return a narrow strip for each row, all on the same axes."""
     strips = [(row, stretches) for row in group.measured if (stretches := latency_over_time(row))]
     every = [stretch for _, stretches in strips for stretch in stretches]
     ends = span(value for stretch in every for value in (stretch.p50_us, stretch.worst_us))
@@ -56,7 +56,7 @@ def _strip(name: str, stretches: Sequence[Stretch], trials: Sequence[int], strid
 
 
 def _axis(trials: Sequence[int], longest: float) -> alt.X:
-    """A tick under the middle of each trial."""
+    """Return a tick under the middle of each trial."""
     names = {str(place): str(trial) for place, trial in enumerate(trials)}
     seconds = f"{formatting.number(longest, 2)} s"
     axis = alt.Axis(

@@ -17,7 +17,7 @@ HEIGHT = 250
 
 
 def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
-    """A figure for each set of groups that differ only in the number of pairs."""
+    """Return a figure for each set of groups that differ only in the number of pairs."""
     found = [each for each in families(groups, ["pairs"]) if len({group.conditions["pairs"] for group in each}) > 1]
     for number, family in enumerate(found, 1):
         rows = [row for group in family for row in group.ranked if row["achieved_mb_s"]]
@@ -35,7 +35,7 @@ def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
 
 
 def _memory_mb_s(rows: Sequence[Row]) -> float | None:
-    """The copying speed of one core, as the instrument measured it before the run; None if runs differ in it."""
+    """Return the copying speed of one core, as the instrument measured it before the run; None if runs differ in it."""
     known = {row.run.part("instrument").get("copy_bytes_per_ns") for row in rows}
     one = next(iter(known)) if len(known) == 1 else None
     return one * 1000 if one else None
@@ -66,7 +66,7 @@ def _chart(rows: Sequence[Row], memory: float | None, style: Style, ends: Ends) 
 
 
 def _copying(memory: float | None, left: float) -> list[Any]:
-    """A dashed line with a name at its left end."""
+    """Return a dashed line with a name at its left end."""
     if memory is None:
         return []
     data = table([{"mb_s": memory, "at": left, "name": "one core copies"}])

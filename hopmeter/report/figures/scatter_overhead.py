@@ -14,7 +14,7 @@ ORDER = 62
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """A line for each row: beyond the hold time of the servers, and beyond their requested work."""
+    """Return a line for each row: beyond the hold time of the servers, and beyond their requested work."""
     rows = [one.row for one in scatter_rows(group) if one.row["overhead_p50_us"] is not None]
     columns = ("p50", "p50_low", "p50_high", "p99")
     ends = span([row[f"{name}_{each}_us"] for row in rows for name in ("overhead", "excess") for each in columns])

@@ -19,7 +19,7 @@ ROW, GAP = 15, 0.5
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """A line for each server of each row, and one for all of them."""
+    """Return a line for each server of each row, and one for all of them."""
     found = scatter_rows(group)
     data = _data(found)
     ends = span((datum[key] for datum in data for key in ("p50", "p99", "ring")), margin=1.06)
@@ -46,13 +46,13 @@ def _words(one: ScatterRow) -> str:
 
 
 def _name(one: ScatterRow, server: ServerTimes) -> str:
-    """The number of the server; with its share of last replies if it is the straggler."""
+    """Return the number of the server; with its share of last replies if it is the straggler."""
     last = f", last {formatting.percent(server.last)}" if server is one.straggler else ""
     return f"server {server.number}{last}"
 
 
 def _data(found: Sequence[ScatterRow]) -> Data:
-    """A datum for each line, with its position from the top; each of several rows has its name above it."""
+    """Return a datum for each line, with its position from the top; each of several rows has its name above it."""
     data: Data = []
     name = 1.0 if len(found) > 1 else 0.0
     place = name

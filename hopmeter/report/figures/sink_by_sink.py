@@ -18,7 +18,7 @@ ROW = 17
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """A line for each sink of each row, and one for all of them; none if all sinks do the same."""
+    """Return a line for each sink of each row, and one for all of them; none if all sinks do the same."""
     if not _is_mixed(group):
         return None
     data = [datum for row in group.measured for datum in _data(row, group.label(row))]

@@ -36,7 +36,7 @@ TITLES = {
 
 
 def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
-    """A figure for every condition that has several values with all others equal."""
+    """Return a figure for every condition that has several values with all others equal."""
     for axis in AXES:
         for number, family in enumerate(_families(groups, axis), 1):
             figure = _figure(axis, number, family, style)
@@ -45,7 +45,7 @@ def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
 
 
 def _families(groups: Sequence[Group], axis: str) -> list[list[Group]]:
-    """Groups that differ only in this condition, if it has enough values."""
+    """Return groups that differ only in this condition, if it has enough values."""
     free = {axis, "payload"} if axis == "payload_bytes" else {axis}
     found = families((group for group in groups if group.conditions[axis] is not None), free)
     return [family for family in found if len({group.conditions[axis] for group in family}) >= STEPS]

@@ -34,7 +34,7 @@ class Comparison:
     words: str
 
     def answer(self, claim: Claim) -> Answer:
-        """Holds if the whole interval is within the claim's bounds, and does not hold if none of it is."""
+        """Hold if the whole interval is within the claim's bounds, and does not hold if none of it is."""
         low, high = (self.value.low, self.value.high) if self.value else (None, None)
         least = -math.inf if claim.at_least is None else claim.at_least
         most = math.inf if claim.at_most is None else claim.at_most
@@ -46,7 +46,7 @@ class Comparison:
 
 
 def judge(claim: Claim, runs: Sequence[Run]) -> Verdict:
-    """The verdict of these runs on a claim: it holds if every comparison does, and fails if one does."""
+    """Return the verdict of these runs on a claim: it holds if every comparison does, and fails if one does."""
     if claim.test:
         return TESTS[claim.test](runs)
     found = [each for run in runs for each in comparisons(claim, run)]
@@ -69,7 +69,7 @@ ORDER: tuple[Answer, ...] = ("does not hold", "not resolved")
 
 
 def _numbers(claim: Claim, answer: Answer, deciding: Sequence[Comparison], many: int) -> str:
-    """The comparison nearest to the bound if the claim holds, or the farthest beyond it if not."""
+    """Return the comparison nearest to the bound if the claim holds, or the farthest beyond it if not."""
     choose = max if answer == "does not hold" else min
     chosen = choose(deciding, key=lambda each: abs(_room(claim, each.value.value)) if each.value else math.inf)
     share = f"; {len(deciding)} of {formatting.plural(many, 'comparison')}" if many > 1 else ""
@@ -77,7 +77,7 @@ def _numbers(claim: Claim, answer: Answer, deciding: Sequence[Comparison], many:
 
 
 def _room(claim: Claim, value: float) -> float:
-    """The distance of a value from the nearest bound, on a logarithmic scale if both are positive."""
+    """Return the distance of a value from the nearest bound, on a logarithmic scale if both are positive."""
     bounds = [each for each in (claim.at_least, claim.at_most) if each is not None]
     return min(abs(math.log(value / each)) if value > 0 and each > 0 else abs(value - each) for each in bounds)
 
@@ -146,7 +146,7 @@ def _same_settings(claim: Claim, one: Row, other: Row) -> bool:
 
 
 def _higher_first(axis: str, one: Row, other: Row) -> tuple[Row, Row]:
-    """The row with the higher value first."""
+    """Return the row with the higher value first."""
     return (one, other) if one[axis] > other[axis] else (other, one)
 
 
@@ -172,7 +172,7 @@ def _pair(claim: Claim, one: Row, other: Row) -> Comparison | None:
 
 
 def _open(column: str, *rows: Row) -> Comparison | None:
-    """An open comparison if all these rows have too few messages for the value; None otherwise."""
+    """Return an open comparison if all these rows have too few messages for the value; None otherwise."""
     if not all(is_unresolved(row, column) for row in rows):
         return None
     names = " and of ".join(_name(row, row) for row in rows)

@@ -21,7 +21,7 @@ class Value:
 
 
 def measured(row: Row, column: str) -> Value | None:
-    """The value of a row in a column of the results or in one of COMPUTED; None if it has none that counts."""
+    """Return the value of a row in a column of the results or in one of COMPUTED; None if it has none that counts."""
     if column in COMPUTED:
         return COMPUTED[column](row)
     value = row[column]
@@ -50,7 +50,7 @@ def _bound(column: str, end: str) -> str:
 
 
 def _loss(row: Row) -> Value | None:
-    """The share of lost messages: counted, so its interval is a point."""
+    """Return the share of lost messages: counted, so its interval is a point."""
     return None if row.loss is None else Value(row.loss, row.loss, row.loss)
 
 
@@ -77,13 +77,13 @@ def _ends(row: Row, whole: Value) -> tuple[float | None, float | None]:
 
 
 def _cpu(row: Row, role: str) -> Value | None:
-    """The CPU of the process of one role, in percent, sampled every second."""
+    """Return the CPU of the process of one role, in percent, sampled every second."""
     percent = sampled_percent(row, role) if row.ok else None
     return None if percent is None else Value(percent)
 
 
 def _waiting_sink(row: Row) -> Value | None:
-    """The mean of the sink that blocks, if sinks wait differently."""
+    """Return the mean of the sink that blocks, if sinks wait differently."""
     each, waits = row["sinks_service_mean_us"], row.cell.axes.waits
     return Value(each[waits.index("block")]) if row.ok and each and "block" in waits else None
 
@@ -99,7 +99,7 @@ COMPUTED: dict[str, Callable[[Row], Value | None]] = {
 
 
 def with_unit(value: float | None, column: str) -> str:
-    """A value in its unit."""
+    """Return a value in its unit."""
     if column == "loss":
         return formatting.percent(value)
     for ending, unit in (("_us", "µs"), ("_hz", "Hz")):

@@ -67,7 +67,7 @@ def summary(judged: Judged) -> str:
 
 
 def _columns(runs: Sequence[Run]) -> list[str]:
-    """The columns of measured values: a machine, or a run if all machines are the same."""
+    """Return the columns of measured values: a machine, or a run if all machines are the same."""
     named = hosts.names(runs)
     if len(runs) == 1:
         return [f"here: {runs[0].part('machine').get('cpu_model') or 'unknown processor'}"]

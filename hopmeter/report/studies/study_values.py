@@ -111,7 +111,7 @@ CPU = {"cpu_percent_source": "source", "cpu_percent_sink": "sink", "cpu_percent_
 
 
 def published_cpu(row: Row) -> dict[str, str]:
-    """The CPU that studies published for the conditions of a row, by role."""
+    """Return the CPU that studies published for the conditions of a row, by role."""
     found: dict[str, list[str]] = {}
     for each in published():
         if each.column in CPU and each.value is not None and _rows(each, [row]):
