@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hopmeter.manifest import discovery
-from hopmeter.manifest.model import Manifest, Tried
+from hopmeter.manifest.model import ConformanceSettings, Manifest
 from hopmeter.manifest.readiness import readiness_of_all
 from hopmeter.system import paths
 
@@ -87,30 +87,30 @@ def language_pairs(pattern: str = "pubsub") -> list[Case]:
 def settings_cases(pattern: str = "pubsub") -> list[Case]:
     """Every adapter with the settings that its manifest lists for conformance, and with its peers."""
     settings = [
-        (manifest, language, tried)
+        (manifest, language, chosen)
         for manifest, language in READY
         if pattern in manifest.offers[language].patterns
-        for tried in manifest.tried
-        if tried.languages is None or language in tried.languages
+        for chosen in manifest.conformance
+        if chosen.languages is None or language in chosen.languages
     ]
     return [case for each in settings for case in (_settings_case(*each), *_peer_cases(*each))]
 
 
-def _peer_cases(manifest: Manifest, language: str, tried: Tried) -> list[Case]:
+def _peer_cases(manifest: Manifest, language: str, chosen: ConformanceSettings) -> list[Case]:
     """Both directions with each peer that is built here."""
-    peers = [peer for peer in tried.meets if (manifest, peer) in READY]
+    peers = [peer for peer in chosen.meets if (manifest, peer) in READY]
     waits = {word: offer.waits[0] for word, offer in manifest.offers.items()}
-    there = [Case(manifest, language, peer, waits[peer], tried.settings, default_end="receiver") for peer in peers]
-    back = [Case(manifest, peer, language, waits[language], tried.settings, default_end="sender") for peer in peers]
+    there = [Case(manifest, language, peer, waits[peer], chosen.settings, default_end="receiver") for peer in peers]
+    back = [Case(manifest, peer, language, waits[language], chosen.settings, default_end="sender") for peer in peers]
     return there + back
 
 
-def _settings_case(manifest: Manifest, language: str, tried: Tried) -> Case:
+def _settings_case(manifest: Manifest, language: str, chosen: ConformanceSettings) -> Case:
     waits = manifest.offers[language].waits
-    wait: str = tried.wait or next((wait for wait in waits if wait != "spin"), waits[0])
-    facts = {"path": tried.path, **tried.facts}
-    conditions = (wait, tried.settings, tried.placement)
-    return Case(manifest, language, language, *conditions, facts=facts, payload_bytes=tried.payload_bytes)
+    wait: str = chosen.wait or next((wait for wait in waits if wait != "spin"), waits[0])
+    facts = {"path": chosen.path, **chosen.facts}
+    conditions = (wait, chosen.settings, chosen.placement)
+    return Case(manifest, language, language, *conditions, facts=facts, payload_bytes=chosen.payload_bytes)
 
 
 def for_each(cases: list[Case]) -> pytest.MarkDecorator:

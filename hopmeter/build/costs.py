@@ -11,11 +11,11 @@ from hopmeter.system import humanize
 
 def format_costs(targets: Sequence[Target]) -> str:
     """Describe the cost of all targets, and which take long; empty if no manifest declares any."""
-    known = [(target.title, target.offer.takes) for target in targets if target.offer.takes]
+    known = [(target.title, target.offer.build_cost) for target in targets if target.offer.build_cost]
     if not known:
         return ""
-    seconds, megabytes = (sum(getattr(takes, each) for _, takes in known) for each in ("seconds", "megabytes"))
-    long = [f"{title} {humanize.time(takes.seconds)}" for title, takes in known if takes.seconds > LONGEST_S]
+    seconds, megabytes = (sum(getattr(cost, each) for _, cost in known) for each in ("seconds", "megabytes"))
+    long = [f"{title} {humanize.time(cost.seconds)}" for title, cost in known if cost.seconds > LONGEST_S]
     download = f", {humanize.size(megabytes)} to download" if megabytes >= 1 else ""
     of_it = f", of it {', '.join(long)}" if long and len(targets) > 1 else ""
     return f"the first time up to {humanize.time(seconds)}{download}{of_it}; with the very first one a minute more"

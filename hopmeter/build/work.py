@@ -85,7 +85,7 @@ def build_all(
 def _order(target: Target) -> tuple[bool, float]:
     """Return the sort key: targets that need another come last; among the others the longest comes first, to share
     the cores."""
-    return target.offer.after is not None, -(target.offer.takes.seconds if target.offer.takes else 0.0)
+    return target.offer.after is not None, -(target.offer.build_cost.seconds if target.offer.build_cost else 0.0)
 
 
 def _is_needed(other: Target, by: Target) -> bool:

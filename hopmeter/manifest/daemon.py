@@ -38,7 +38,7 @@ class Daemon(Strict):
     """Whether a machine has room for one only, so that nothing else with it may run at the same time."""
     files: dict[str, str] = {}
     """What is written into its folder before it starts, by name."""
-    leaves: list[str] = []
+    leftover_files: list[str] = []
     """Files outside its folder that are its alone and stay where it did not end well. `{group}` is the user's group."""
     environment: dict[str, str] = {}
     """For itself and for the nodes."""

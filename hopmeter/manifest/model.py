@@ -82,7 +82,7 @@ def _kind(value: Value) -> str:
     return {"bool": "true or false", "int": "whole number", "float": "number", "str": "word"}[type(value).__name__]
 
 
-class Takes(Strict):
+class BuildCost(Strict):
     """What building it for the first time takes, with two cores and nothing cached; the instrument and packages of the
     system, which many share, are not counted."""
 
@@ -98,7 +98,7 @@ class LanguagePart(Strict):
     library: str
     pip: list[str] = []
     apt: list[str] = []
-    takes: Takes | None = None
+    build_cost: BuildCost | None = None
     copies: bool = False
     """Whether the adapter lends its library's own copy function (`work = "copy:frame:own"`)."""
     user: Owned | None = None
@@ -125,7 +125,7 @@ class LanguagePart(Strict):
     max_payload_bytes: Annotated[int, Field(gt=0)] | None = None
 
 
-class Tried(Strict):
+class ConformanceSettings(Strict):
     """Settings with which the conformance suite tries a transport, too, and where and how."""
 
     settings: Annotated[dict[str, Value], Field(min_length=1)]
@@ -164,7 +164,7 @@ class Offer(BaseModel):
     library: str
     pip: list[str]
     apt: list[str]
-    takes: Takes | None
+    build_cost: BuildCost | None
     copies: bool = False
     user: Owned | None = None
     after: str | None = None
@@ -177,7 +177,7 @@ class Offer(BaseModel):
     @property
     def is_heavy(self) -> bool:
         """Return whether another language is preferred if one suffices."""
-        return self.takes is not None and self.takes.seconds > LONGEST_S
+        return self.build_cost is not None and self.build_cost.seconds > LONGEST_S
 
     @property
     def is_installed(self) -> bool:
@@ -212,7 +212,7 @@ class Manifest(Strict):
     languages: Annotated[dict[Language, LanguagePart], Field(min_length=1)]
     daemon: Daemon | None = None
     settings: dict[str, Setting] = {}
-    tried: list[Tried] = []
+    conformance: list[ConformanceSettings] = []
 
     _folder: Path = PrivateAttr(default=Path())
 
@@ -235,11 +235,11 @@ class Manifest(Strict):
         return self
 
     @model_validator(mode="after")
-    def _tried_can_be_set(self) -> Manifest:
-        for tried in self.tried:
-            for name, value in tried.settings.items():
+    def _conformance_can_be_set(self) -> Manifest:
+        for case in self.conformance:
+            for name, value in case.settings.items():
                 if name not in self.settings:
-                    raise ValueError(f"tried: {one_of(name, self.settings)}")
+                    raise ValueError(f"conformance: {one_of(name, self.settings)}")
                 self.settings[name].check(value)
         return self
 
@@ -292,7 +292,7 @@ class Manifest(Strict):
 
 
 PYTHON_ONLY = ("preload", "environment", "interpreter", "objects", "network")
-PLAIN = ("waits", "library", "pip", "apt", "takes", "copies", "user", "after", *PYTHON_ONLY)
+PLAIN = ("waits", "library", "pip", "apt", "build_cost", "copies", "user", "after", *PYTHON_ONLY)
 """What only a language has."""
 OVERRIDES = ("patterns", "placements", "loan", "parts", "forward", "send", "keep", "max_payload_bytes")
 """What a language may have otherwise than the transport."""

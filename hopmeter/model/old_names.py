@@ -1,4 +1,4 @@
-"""The names of the previous release, which scenarios, command lines and stored runs may still use for one release."""
+"""Names of the previous release that scenarios, command lines, stored runs and manifests may use for one release."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ KEYS = {"asking": "dispatch", "awake": "no_idle_states", "busy": "retry"}
 """Keys of a scenario."""
 VALUES = {"heap": {"kept": "retain"}, "columns": {"asking": "dispatch"}}
 """Values, by key or column."""
+MANIFEST_KEYS = {"tried": "conformance", "takes": "build_cost", "leaves": "leftover_files"}
+"""Keys of a manifest, its languages and its daemon."""
 Table = dict[str, Any]
 
 
@@ -22,18 +24,32 @@ def stored(table: Table) -> Table:
     return _renewed(table, "")
 
 
+def manifest_with_new_names(table: Table, source: str) -> Table:
+    """Return a manifest's table with today's names. Warns about each old name in `source`."""
+    renewed: Table = _renamed_keys(table, source)
+    if isinstance(languages := renewed.get("languages"), dict):
+        renewed["languages"] = {name: _renamed_keys(part, source) for name, part in languages.items()}
+    return renewed | {name: _renamed_keys(renewed[name], source) for name in ("daemon",) if name in renewed}
+
+
+def _renamed_keys(table: Any, source: str) -> Any:
+    if not isinstance(table, dict):
+        return table  # the manifest's own validation says what is wrong
+    return {_key(key, source, MANIFEST_KEYS): value for key, value in table.items()}
+
+
 def _renewed(table: Table, source: str) -> Table:
-    renewed = {_key(key, source): _value(key, value, source) for key, value in table.items()}
+    renewed = {_key(key, source, KEYS): _value(key, value, source) for key, value in table.items()}
     if isinstance(cases := renewed.get("case"), list):
         renewed["case"] = [_renewed(case, source) if isinstance(case, dict) else case for case in cases]
     return renewed
 
 
-def _key(key: str, source: str) -> str:
-    if key not in KEYS:
+def _key(key: str, source: str, names: dict[str, str]) -> str:
+    if key not in names:
         return key
-    _warn(f'"{key}" is now "{KEYS[key]}"', source)
-    return KEYS[key]
+    _warn(f'"{key}" is now "{names[key]}"', source)
+    return names[key]
 
 
 def _value(key: str, value: Any, source: str) -> Any:

@@ -171,7 +171,7 @@ class Daemon:
         self._wait()
         kill_group(self.pid)
         self._process.wait()
-        for path in self._told.leaves:
+        for path in self._told.leftover_files:
             Path(self._fill_placeholders(path)).unlink(missing_ok=True)
         os.close(self.exit_watch)
         with contextlib.suppress(OSError):

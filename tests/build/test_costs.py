@@ -28,10 +28,12 @@ def test_amounts_are_told_in_the_unit_that_a_person_reads(
 def test_one_adapter_is_told_alone_and_many_together() -> None:
     known = {target.title: target for target in targets.select_targets()}
     zenoh = known["zenoh (rust)"]
-    assert zenoh.offer.takes is not None
-    assert costs.format_costs([zenoh]).startswith(f"the first time up to {humanize.time(zenoh.offer.takes.seconds)}, ")
+    assert zenoh.offer.build_cost is not None
+    assert costs.format_costs([zenoh]).startswith(
+        f"the first time up to {humanize.time(zenoh.offer.build_cost.seconds)}, "
+    )
     both = costs.format_costs([zenoh, known["unix (c++)"]])
-    assert f"of it zenoh (rust) {humanize.time(zenoh.offer.takes.seconds)}" in both
+    assert f"of it zenoh (rust) {humanize.time(zenoh.offer.build_cost.seconds)}" in both
     assert costs.format_costs([known["libxr (c++)"]]) == "", "nobody but its user can know"
 
 
@@ -40,6 +42,6 @@ def test_every_adapter_that_registries_have_says_what_it_takes() -> None:
         f"{name} ({language})"
         for name, one in every().items()
         for language, offer in one.offers.items()
-        if offer.user is None and offer.takes is None and (offer.pip or language != "python")
+        if offer.user is None and offer.build_cost is None and (offer.pip or language != "python")
     }
     assert silent == set()

@@ -42,7 +42,7 @@ def transports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "transports"
     write(folder, "memory", rust="", cpp="")
     write(folder, "shm", rust="", cpp="", python="")
-    write(folder, "heavy", rust="takes = { seconds = 61 }", python="")
+    write(folder, "heavy", rust="build_cost = { seconds = 61 }", python="")
     write(folder, "packaged", cpp='apt = ["libp-dev"]', python='pip = ["p"]')
     write(folder, "synthetic", top="ranked = false", rust="")
     monkeypatch.setattr(paths, "transport_folders", lambda: [folder])

@@ -27,7 +27,7 @@ def target(
     after: str | None = None,
 ) -> Target:
     part: dict[str, Any] = {"waits": ["block"], "library": "L", "apt": list(apt), "after": after}
-    part |= {"takes": {"seconds": seconds}} if seconds else {}
+    part |= {"build_cost": {"seconds": seconds}} if seconds else {}
     manifest = Manifest.model_validate(
         {
             "name": "thing",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance import cases
-from hopmeter.manifest.model import Manifest, Tried
+from hopmeter.manifest.model import ConformanceSettings, Manifest
 
 LANGUAGES = {
     "rust": {"waits": ["block"], "library": "one"},
@@ -29,7 +29,9 @@ def manifest(monkeypatch: pytest.MonkeyPatch) -> Manifest:
             "max_payload_bytes": 1000,
             "languages": LANGUAGES,
             "settings": {"library": {"default": "two", "choices": ["two", "three"], "help": "Which."}},
-            "tried": [{"settings": {"library": "three"}, "languages": ["c++"], "meets": ["rust", "python", "c++"]}],
+            "conformance": [
+                {"settings": {"library": "three"}, "languages": ["c++"], "meets": ["rust", "python", "c++"]}
+            ],
         }
     )
     monkeypatch.setattr(cases, "READY", [(made, "rust"), (made, "c++")])
@@ -49,8 +51,10 @@ def test_what_is_tried_meets_peers_with_the_defaults_both_ways(manifest: Manifes
 
 
 def test_what_is_tried_says_what_is_carried_and_what_is_told(manifest: Manifest) -> None:
-    told = Tried(settings={"library": "three"}, path="memory", facts={"loan": "none"}, payload_bytes=5_000_000)
-    manifest.tried[:] = [told]
+    told = ConformanceSettings(
+        settings={"library": "three"}, path="memory", facts={"loan": "none"}, payload_bytes=5_000_000
+    )
+    manifest.conformance[:] = [told]
     case = cases.settings_cases()[0]
     assert (case.facts, case.payload_bytes) == ({"path": "memory", "loan": "none"}, 5_000_000)
 

@@ -87,8 +87,16 @@ def test_a_language_may_differ_from_its_transport(tmp_path: Path) -> None:
             'forward = "move"\nleftovers = ["/dev/shm/*"]',
             "must be a whole path that contains {run}",
         ),
-        ("[settings.fast]", "[[tried]]\nsettings = { hwn = 1 }\n[settings.fast]", 'tried: "hwn" is not one of'),
-        ("[settings.fast]", "[[tried]]\nsettings = { hwm = -1 }\n[settings.fast]", "-1 is below the least allowed, 0"),
+        (
+            "[settings.fast]",
+            "[[conformance]]\nsettings = { hwn = 1 }\n[settings.fast]",
+            'conformance: "hwn" is not one of',
+        ),
+        (
+            "[settings.fast]",
+            "[[conformance]]\nsettings = { hwm = -1 }\n[settings.fast]",
+            "-1 is below the least allowed, 0",
+        ),
         (
             "[settings.fast]",
             "[settings.fast]\nwhere = { hwn = [1] }",
