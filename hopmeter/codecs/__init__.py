@@ -59,7 +59,7 @@ def encode(obj: Any, share: str | Lender | None = None) -> list[Any]:
 def decode(
     frames: Sequence[Any], as_: str | None = None, device: str | None = None, share: str | Lender | None = None
 ) -> Any:
-    """The object that `encode` was given, in the memory of `frames` wherever its framework can share it.
+    """Return the object that was encoded, in the memory of `frames` if its framework can share that.
 
     `as_` asks for another framework (`"torch"` for an array that was NumPy's), `device` for a place (`"cpu"`,
     `"cuda:0"`; without it where it was, or the CPU where there is no such device). Frames may be anything with the
@@ -71,5 +71,5 @@ def decode(
 
 
 def frameworks() -> list[str]:
-    """The names of all codecs, whether or not what they are for is installed: `install_hint(name)` says that."""
+    """Return the names of all codecs. `install_hint(name)` says whether a codec's framework is installed."""
     return list(_codecs())

@@ -29,7 +29,7 @@ _kept: dict[Any, tuple[str, Callable[[Any], memoryview]]] = {}
 
 
 def write(array: Array, frames: Frames, framework: str = "numpy", extra: Any = None, dtype: str | None = None) -> str:
-    """The node of an array; the frame is the array's own memory unless that does not lie side by side.
+    """Return the node of an array. The frame is the array's own memory if that is contiguous.
 
     `extra` is what else the framework has to know, `dtype` the name of one that NumPy lacks.
     """
@@ -47,7 +47,7 @@ def write(array: Array, frames: Frames, framework: str = "numpy", extra: Any = N
 
 
 def array_node(array: Array, framework: str, extra: Any, dtype: str | None) -> str:
-    """The node alone of an array whose memory lies side by side."""
+    """Return the node of an array whose memory is contiguous, without a frame."""
     order = "C" if array.flags.c_contiguous else "F"
     return _new_array_node((array.dtype, array.shape, order, framework, extra, dtype), array)[0]
 
@@ -75,7 +75,7 @@ def is_castable(dtype: np.dtype[Any]) -> bool:
 
 
 def read(node: list[Any], reading: Reading) -> Maker:
-    """What makes the array, in the framework that it was sent from or that is asked for."""
+    """Return a function that makes the array, in the framework it came from or the requested one."""
     _, framework, dtype, shape, order, extra = listing(node, 6)
     name = text(framework) if reading.as_ is None else reading.as_
     codec = None if name == "numpy" else codec_named(name)
@@ -91,7 +91,7 @@ def read(node: list[Any], reading: Reading) -> Maker:
 
 
 def array_maker_as_sent(node: list[Any], place: int) -> Maker:
-    """What makes NumPy's array of a node in the frame of that place, bytes as wide where NumPy lacks the dtype."""
+    """Return a function that makes the NumPy array of a node in a frame; of bytes if NumPy lacks the dtype."""
     _, _, dtype, shape, order, _ = listing(node, 6)
     of = dtypes.raw_dtype(dtype)
     return _numpy(dtypes.from_node(dtype) if of is None else of, _shape(shape), one_of(order, "C", "F"), place)
@@ -110,7 +110,7 @@ class Wanted:
 
 
 def converter(reading: Reading) -> Callable[[Any], Any]:
-    """What turns an array into what the receiver asks for; for objects that are arrays among other things."""
+    """Return a function that converts an array to what the receiver requests, for objects that contain arrays."""
     if reading.as_ in (None, "numpy"):
         devices.refuse_gpu("NumPy", reading.device)
         return lambda array: array
@@ -158,8 +158,8 @@ def _numpy(dtype: np.dtype[Any], shape: tuple[int, ...], order: Any, place: int)
 
 
 def valid_text(array: Array) -> Array:
-    """The array; CodecError where it has text with what is no character, which NumPy raises a SystemError for when the
-    text is read."""
+    """Return the array; raise CodecError for text with an invalid code point, which NumPy would read with a
+    SystemError."""
     return _valid_text(array, *dtypes.code_points(array.dtype))
 
 
@@ -205,13 +205,13 @@ class _Lent:
 
 
 def from_capsule(capsule: Any) -> Array:
-    """The array in the memory of a capsule of DLPack's, old or new, in the host's memory."""
+    """Return the array in the memory of a DLPack capsule, old or new, in host memory."""
     array: Array = np.from_dlpack(_Lent(capsule))
     return array
 
 
 def fastest_loader(direct: Callable[[], Callable[[Array], Any]], public: Any, told: Callable[[Any], Any]) -> Any:
-    """What makes a tensor in an array's memory: what `direct` answers where it is there and makes what `public` makes.
+    """Return a function that makes a tensor in an array's memory: `direct()` if its result equals that of `public`.
 
     A framework's own way inside may be several times faster, but any release may change it, so it is proved once;
     `told` is what has to be equal of a tensor: address, dtype, place, numbers.
@@ -227,17 +227,17 @@ def fastest_loader(direct: Callable[[], Callable[[Array], Any]], public: Any, to
 
 
 def to_native_order(array: Array) -> Array:
-    """The array in this machine's byte order: a copy where it is not, since tensors know no other."""
+    """Return the array in this machine's byte order, which tensors need: a copy if it has another one."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def to_writable(array: Array) -> Array:
-    """The array, or a copy where its memory must not be written to: some frameworks know no read-only tensor."""
+    """Return the array, or a copy if it is read-only: some frameworks have no read-only tensors."""
     return array if array.flags.writeable else aligned_copy(array)
 
 
 def aligned_copy(array: Array) -> Array:
-    """A copy whose memory begins at a multiple of 64 bytes."""
+    """Return a copy whose memory begins at a multiple of 64 bytes."""
     room = np.empty(array.nbytes + BYTES_ALIGNED, np.uint8)
     start = -room.ctypes.data % BYTES_ALIGNED
     order: Any = "C" if array.flags.c_contiguous else "F"

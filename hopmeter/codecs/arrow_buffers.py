@@ -19,8 +19,8 @@ DEPTH = 32
 
 
 def array_maker(node: Any, of: Any, reading: Reading, depth: int = 0) -> Maker:
-    """What makes an array of a type from its parts: its memory is as large as its type demands, but its values are not
-    valid until `validate(full=True)` has said so."""
+    """Return a function that makes an array of a type from its parts. Its memory has the size that its type demands;
+    only `validate(full=True)` checks its values."""
     pa = import_package("pyarrow", EXTRA)
     if depth > DEPTH:
         raise CodecError("types of Arrow nested too deep")
@@ -49,9 +49,8 @@ def _dictionary(pa: Any, node: Any, of: Any, reading: Reading, depth: int) -> Ma
 
 
 def _indices_below(pa: Any, array: Any, count: int) -> Any:
-    """Indices of which those of missing values are below `count` too: Arrow reads them when it joins dictionaries.
-
-    pandas writes -1 there, so that others are replaced and not refused.
+    """Return indices that are all below `count`, those of missing values too: Arrow reads them when it joins
+    dictionaries. pandas writes -1 there, so an invalid one is replaced and not refused.
     """
     marks, memory = array.buffers()
     found = np.frombuffer(memory, array.type.to_pandas_dtype(), array.offset + len(array))
@@ -97,7 +96,7 @@ def _from_buffers(pa: Any, of: Any, extent: tuple[int, int], buffers: Maker, bel
 
 
 def _buffers(pa: Any, of: Any, end: int, present: Any, reading: Reading) -> Maker:
-    """What takes an array's buffers from the frames, each of them as large as `end` values take."""
+    """Return a function that takes an array's buffers from the frames, each large enough for `end` values."""
     found, needed = layout.buffer_presence(present, pa, of), layout.least_sizes(pa, of, end)
     places = [reading.frame() if one else None for one in found]
     if any(need and place is None for need, place in zip(needed[1:], places[1:], strict=False)):
@@ -111,7 +110,7 @@ def _buffers(pa: Any, of: Any, end: int, present: Any, reading: Reading) -> Make
 
 
 def _stand_ins(pa: Any, count: int) -> list[Any]:
-    """What stands for buffers that are left out: none missing, and an offset of 0, which Arrow reads of nothing too."""
+    """Return substitutes for omitted buffers: no missing values, and an offset of 0, which Arrow always reads."""
     return [None, *[pa.py_buffer(bytes(8))] * (count - 1)]
 
 

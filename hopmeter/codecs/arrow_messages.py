@@ -42,12 +42,12 @@ class Table:
         return self._at + found if found else 0
 
     def value(self, slot: int, form: str) -> int:
-        """A number; 0 if it is left out."""
+        """Return a number; 0 if it is left out."""
         at = self.place(slot)
         return _number(self._data, form, at) if at else 0
 
     def table(self, slot: int) -> Table | None:
-        """A table within this one."""
+        """Return a table within this one."""
         at = self.place(slot)
         return Table(self._data, self._target(at)) if at else None
 
@@ -78,7 +78,7 @@ def _number(data: Any, form: str, at: int) -> int:
 
 
 def message_of(data: Any, start: int = 0) -> Table:
-    """The message whose metadata begin at `start`."""
+    """Return the message whose metadata begin at `start`."""
     return Table(data, start + _number(data, "<I", start))
 
 
@@ -115,7 +115,7 @@ def _longest_and_views(data: bytes) -> tuple[int, bool]:
 
 
 def _batch(message: Table) -> Table | None:
-    """The record batch of a message, or of a dictionary's."""
+    """Return the record batch of a message, or of a dictionary's."""
     kind = message.value(1, "<B")
     found = message.table(2) if kind in (DICTIONARY, BATCH) else None
     return found.table(1) if found is not None and kind == DICTIONARY else found

@@ -100,5 +100,5 @@ def _children(pa: Any, array: Any, before: int, spare: int) -> list[tuple[Any, i
 
 
 def memory_of(one: Any) -> memoryview:
-    """A buffer of Arrow's as a frame."""
+    """Return a buffer of Arrow's as a frame."""
     return memoryview(one).cast("B") if one.size else arrays.EMPTY

@@ -17,7 +17,7 @@ POINTERS = b"POLARS_EXTENSION_TYPE"
 
 
 def schema_of(node: Any) -> Any:
-    """A schema from its IPC message, whose structure Arrow verifies before it reads it."""
+    """Return a schema from its IPC message, whose structure Arrow verifies before it reads it."""
     pa = import_package("pyarrow", EXTRA)
     try:
         message = base64.b64decode(text(node), validate=True)
@@ -47,7 +47,7 @@ def fields(found: Any) -> Iterator[Any]:
 
 
 def storage_type(pa: Any, of: Any) -> Any:
-    """What an extension type lies in memory as; any other type is itself."""
+    """Return the storage type of an extension type; any other type is its own."""
     return of.storage_type if isinstance(of, pa.BaseExtensionType) else of
 
 
@@ -69,7 +69,7 @@ def has_views(pa: Any, of: Any) -> bool:
 
 
 def nested_arrays(pa: Any, array: Any) -> Iterator[Any]:
-    """An array and all that are within it, without chunks, extensions and dictionaries around them."""
+    """Return an array and all that are within it, without chunks, extensions and dictionaries around them."""
     if isinstance(array, pa.ChunkedArray):
         under = array.chunks
     elif isinstance(array, pa.ExtensionArray):

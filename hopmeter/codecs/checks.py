@@ -16,21 +16,21 @@ ALIKE = 64
 
 
 def listing(node: Any, length: int | None = None) -> list[Any]:
-    """A list, of a given length if one is given."""
+    """Return a list, of a given length if one is given."""
     if type(node) is not list or (length is not None and len(node) != length):
         raise CodecError("a node of the header is not what its kind demands")
     return node
 
 
 def integer(node: Any) -> int:
-    """A whole number from 0 to 2^63 - 1."""
+    """Return a whole number from 0 to 2^63 - 1."""
     if type(node) is not int or not 0 <= node < 2**63:
         raise CodecError("a length or an offset in the header is none")
     return node
 
 
 def text(node: Any) -> str:
-    """A string."""
+    """Return a string."""
     if type(node) is not str:
         raise CodecError("a name in the header is no string")
     return node
@@ -58,7 +58,7 @@ def keys(found: list[Any]) -> list[Any]:
 
 
 def mapping(makers: Sequence[tuple[Callable[[Any], Any], Callable[[Any], Any]]]) -> Callable[[Any], dict[Any, Any]]:
-    """What makes a dict of frames, from what makes each key and its value; the few keys of most need no look."""
+    """Return a function that makes a dict of frames. Few keys need no check for collisions."""
     if len(makers) <= ALIKE:
         return lambda frames: {key(frames): value(frames) for key, value in makers}
 
@@ -70,6 +70,6 @@ def mapping(makers: Sequence[tuple[Callable[[Any], Any], Callable[[Any], Any]]])
 
 
 def buffer(data: Any) -> memoryview:
-    """A frame as plain bytes side by side, not copied."""
+    """Return a frame as contiguous bytes, not copied."""
     view = memoryview(data)
     return view if view.format == "B" and view.ndim == 1 else view.cast("B")

@@ -25,7 +25,7 @@ def _sorted_names() -> tuple[str, ...]:
 
 
 def comparison_codec(name: str) -> ModuleType:
-    """A codec by name, with `encode(obj) -> frames` and `decode(frames) -> obj`.
+    """Return a codec by name, with `encode(obj) -> frames` and `decode(frames) -> obj`.
 
     `pickle-in-band` and `pickle-out-of-band` run whatever the sender put into the frames: ask for them only where you
     trust everyone who can send.

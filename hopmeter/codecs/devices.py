@@ -12,7 +12,7 @@ REMEDY = 'ask for device="cpu", or for none: then what was on a GPU arrives on o
 
 
 def check_device(asked: str) -> str:
-    """The same word; CodecError for one that names no place."""
+    """Return the word if it names a device; otherwise raise CodecError."""
     if SPELLING.fullmatch(asked) is None:
         raise CodecError(f"no device {asked[:40]!r}", "ask for cpu, gpu or gpu:1")
     return asked
@@ -31,7 +31,7 @@ def refuse_gpu(framework: str, asked: str | None) -> None:
 
 
 def gpu(framework: str, asked: str, count: Callable[[], int]) -> int | None:
-    """The number of the GPU that is asked for (`gpu`, `cuda:1`), None for the CPU.
+    """Return the number of the requested GPU (`gpu`, `cuda:1`), None for the CPU.
 
     `count` tells how many GPUs the framework sees; it is called only where one is asked for. CodecError where that
     one is not there, or for another word.

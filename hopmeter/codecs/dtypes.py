@@ -18,7 +18,7 @@ SMALL_FLOATS = re.compile(r"bfloat16|u?int[124]|float[4-8]_e\dm\d(fn|fnu|b11|fnu
 
 
 def to_node(dtype: Type) -> Any:
-    """A string for a simple dtype, `["struct", itemsize, fields]` for a structured one."""
+    """Return a string for a simple dtype, `["struct", itemsize, fields]` for a structured one."""
     if dtype.hasobject:
         raise CodecError(
             f"an array of dtype {dtype} holds references to Python objects, not data",
@@ -41,7 +41,7 @@ def _field(dtype: Type, name: str) -> list[Any]:
 
 
 def from_node(node: Any, depth: int = 0) -> Type:
-    """The dtype; CodecError for what `to_node` would not have written."""
+    """Return the dtype of a node; raise CodecError if `to_node` would not have written it."""
     if isinstance(node, str):
         return _plain_dtype(node)
     tag, itemsize, fields = listing(node, 3)
@@ -82,7 +82,7 @@ def _struct(itemsize: int, fields: list[list[Any]], depth: int) -> Type:
 
 
 def code_points(dtype: Type) -> tuple[Type, list[tuple[str, ...]]]:
-    """The same layout with numbers in place of text, and the fields in which they are: none where there is no text."""
+    """Return the layout with numbers in place of text, and the fields concerned: none if there is no text."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         of, paths = code_points(base)

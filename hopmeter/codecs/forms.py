@@ -47,5 +47,5 @@ class Form:
 
 
 def rows(array: Array) -> Array:
-    """A table: an image has a row for each pixel."""
+    """Return a table with one row per pixel of an image."""
     return array if array.ndim <= 2 else array.reshape(-1, array.shape[-1])

@@ -20,7 +20,7 @@ MAX_DEPTH = 64
 
 
 def pack(body: str, frames: int, flags: int = 0) -> bytes:
-    """The header for a body and the number of frames that follow it."""
+    """Return the header for a body and the number of frames that follow it."""
     text = body.encode("ascii")
     if len(text) > MAX_BODY_BYTES:
         raise CodecError(f"the header would be {len(text)} bytes", "send fewer or larger objects: arrays, not lists")
@@ -28,7 +28,7 @@ def pack(body: str, frames: int, flags: int = 0) -> bytes:
 
 
 def unpack(header: bytes) -> tuple[Any, int, int]:
-    """The body, parsed, how many frames follow, the flags; refuses whatever this version did not write."""
+    """Return the parsed body, the number of frames, and the flags; refuse what this version does not write."""
     if len(header) < PREFIX.size:
         raise CodecError(f"a header of {len(header)} bytes is cut off")
     magic, version, flags, reserved, frames, size = PREFIX.unpack_from(header)

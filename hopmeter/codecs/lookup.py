@@ -60,7 +60,7 @@ def readers() -> dict[str, Any]:
 
 
 def codec_named(name: str) -> ModuleType:
-    """A codec by its name, such as `torch`."""
+    """Return a codec by its name, such as `torch`."""
     found = codecs().get(ALIASES.get(name, name))
     if found is None:
         raise CodecError(f"no codec {name[:40]!r}", f"known are {', '.join(codecs())}")
@@ -68,7 +68,7 @@ def codec_named(name: str) -> ModuleType:
 
 
 def import_package(package: str, extra: str) -> Any:
-    """A framework's package, imported; says how to get it where it is not installed."""
+    """Import a framework's package; if it is not installed, say how to install it."""
     module = sys.modules.get(package)
     return _import(package, extra) if module is None else module
 
@@ -81,22 +81,22 @@ def _import(package: str, extra: str) -> Any:
 
 
 def remedy(extra: str) -> str:
-    """The command that installs a framework."""
+    """Return the remedy that names the command."""
     return f"run `{command(extra)}`"
 
 
 def command(extra: str) -> str:
-    """What a person types to get a framework."""
+    """Return the command that a person types to install a framework."""
     return f"hopmeter build --framework {extra}"
 
 
 def own_packages(name: str) -> tuple[str, ...]:
-    """The packages of a codec that has an environment of its own; none for the others."""
+    """Return the packages of a codec that has its own environment; for others, none."""
     return tuple(getattr(codec_named(name), "APART", ()))
 
 
 def package(name: str) -> str:
-    """The package to import for a codec, such as `PIL` for pillow."""
+    """Return the package to import for a codec, such as `PIL` for pillow."""
     codec = codec_named(name)
     found: str = getattr(codec, "PACKAGE", None) or codec.ROOTS[0]
     return found

@@ -35,7 +35,7 @@ def packed_bytes(frames: Sequence[Any]) -> int:
 
 
 def pack_into(frames: Sequence[Any], target: Any) -> int:
-    """Writes all frames into a writable buffer, the only copy on the way; answers how many bytes were written."""
+    """Write all frames into a writable buffer, the only copy on the way, and return the number of bytes."""
     table, places, end = _layout_for(frames)
     into = buffer(target)
     into[: len(table)] = table
@@ -45,7 +45,7 @@ def pack_into(frames: Sequence[Any], target: Any) -> int:
 
 
 def unpack(received: Any) -> list[memoryview]:
-    """The frames, as views into the buffer; CodecError where it is shorter or longer than it says."""
+    """Return the frames as views into the buffer; raise CodecError if its length is not the announced one."""
     try:
         view = buffer(received)
         (count,) = COUNT.unpack_from(view)
@@ -75,7 +75,7 @@ def _layout(lengths: tuple[int, ...]) -> Layout:
 
 
 def _read_layout(table: bytes) -> Layout:
-    """The layout that a table tells; struct.error where the table is cut off."""
+    """Return the layout that a table describes; raise struct.error if the table is truncated."""
     (count,) = COUNT.unpack_from(table)
     return _layout(struct.unpack_from(f"<{count}Q", table, COUNT.size))
 

@@ -21,7 +21,7 @@ MASKED = ("IntegerArray", "FloatingArray", "BooleanArray")
 
 
 def node(pd: Any, array: Any, frames: Frames, depth: int) -> str:
-    """The node of an array of NumPy's or of an extension array."""
+    """Return the node of a NumPy array or of an extension array."""
     kind = type(array).__name__
     if kind in ("NumpyExtensionArray", "PandasArray"):  # the second is what pandas 1 calls it
         array, kind = array.to_numpy(), "ndarray"
@@ -70,7 +70,7 @@ def _moments(pd: Any, array: Any, frames: Frames, depth: int) -> str:
 
 
 def _zone(pd: Any, zone: Any) -> str:
-    """The name by which the receiver finds the same zone."""
+    """Return the name by which the receiver finds the same zone."""
     name, origin = str(zone), type(zone).__module__.partition(".")[0]
     if ZONE.fullmatch(name) and (
         origin in ("zoneinfo", "pytz") or (origin == "datetime" and _zone_named(pd, name) == zone)
@@ -96,7 +96,7 @@ def _intervals(pd: Any, array: Any, frames: Frames, depth: int) -> str:
 
 
 def written_out_range(pd: Any, index: Any, rows: int) -> Any:
-    """A range whose numbers the receiver writes down travels as they are, unless as many codes go with it."""
+    """Return a range as its numbers, because the receiver would store them all, unless as many codes go with it."""
     is_range = type(index) is pd.RangeIndex and len(index) > rows
     return pd.Index(np.arange(index.start, index.stop, index.step), name=index.name) if is_range else index
 
@@ -114,12 +114,12 @@ _KINDS = {
 
 
 def required_dtype(written: Any) -> type | None:
-    """The dtype to insist on: pandas would make text of objects that are all text."""
+    """Return the dtype to demand of pandas, which would otherwise turn objects that are all text into strings."""
     return object if listing(written)[:1] == ["object"] else None
 
 
 def maker(pd: Any, written: Any, reading: Reading) -> Maker:
-    """What makes the array again; it lies in the frames where its kind can."""
+    """Return a function that makes the array again, in the memory of the frames if its kind can."""
     kind, *parts = listing(written)
     wants = {"object": 2, "categorical": 3, "masked": 2, "arrow": 1, "moments": 2, "period": 2, "numpy": 1}
     wants |= {"string": 3, "interval": 3}
@@ -161,7 +161,7 @@ def _array_of(kind: str) -> Any:
 
 
 def index(pd: Any, value: Any) -> Any:
-    """An index of pandas's, whose numbers were counted where it is a range."""
+    """Return a pandas index; if it is a range, its numbers were counted."""
     if not isinstance(value, pd.Index):
         raise CodecError("a part that has to be an index of pandas's is none")
     return value
@@ -202,7 +202,7 @@ def _intervals_of(pd: Any, closed: Any, left: Any, right: Any) -> Any:
 
 
 def levels_of(pd: Any, names: Any, codes: Any, levels: Any) -> Any:
-    """An index of several levels."""
+    """Return an index of several levels."""
     numbers, known = [_CODES(code) for code in listing(codes)], [index(pd, level) for level in listing(levels)]
     return pd.MultiIndex(known, numbers, names=listing(names), verify_integrity=True)
 

@@ -45,12 +45,12 @@ class Reading:
     """Whether a range of pandas's is part of what needs all of its numbers."""
 
     def frame(self) -> int:
-        """The place of the next frame among all frames."""
+        """Return the place of the next frame among all frames."""
         self.taken += 1
         return self.taken
 
     def maker(self, node: Any) -> Maker:
-        """What makes the object of a node."""
+        """Return a function that makes the object of a node."""
         if type(node) is not list:
             return _constant_maker(node)
         reader = readers().get(node[0]) if node and type(node[0]) is str else None
@@ -64,7 +64,7 @@ class Reading:
         return made
 
     def inner(self, node: Any, own: str) -> Maker:
-        """The same for what lies within an object of the framework that is asked for: it stays as it was."""
+        """Return a function that makes a part of an object of the requested framework, in the part's own framework."""
         asked = self.as_
         if asked == own:
             self.as_ = None
@@ -74,7 +74,7 @@ class Reading:
 
 
 def object_of(frames: Sequence[Any], as_: str | None, device: str | None, share: bool = False) -> Any:
-    """The object, in the memory of `frames` where its framework allows it; CodecError for whatever is wrong."""
+    """Return the object, in the memory of `frames` if its framework allows that; raise CodecError for any defect."""
     try:
         head = frames[0]
         if type(head) is not bytes:

@@ -15,12 +15,12 @@ _known: dict[str, type] = {}
 
 
 def name_of(kind: type) -> str:
-    """What a dataclass is called on the wire."""
+    """Return the name of a dataclass in frames."""
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def register(kind: Kind, name: str | None = None) -> Kind:
-    """Allows a dataclass to be received, by `name` or by the one it has; usable as a decorator. Returns it."""
+    """Allow a dataclass to be received, by `name` or its own name, and return it; usable as a decorator."""
     if not dataclasses.is_dataclass(kind):
         raise CodecError(f"{kind!r} is no dataclass", "decorate it with `@dataclass`")
     _known[name or name_of(kind)] = kind
@@ -29,7 +29,7 @@ def register(kind: Kind, name: str | None = None) -> Kind:
 
 
 def registered_type(name: str, fields: list[str]) -> type:
-    """The dataclass that was registered, if its fields are those that were sent."""
+    """Return the registered dataclass, after a check that its fields are those of the sender."""
     kind = _known.get(name)
     if kind is None:
         raise CodecError(f"the dataclass {name[:80]} is not known here", "call `hopmeter.codecs.register` with it")
@@ -39,7 +39,7 @@ def registered_type(name: str, fields: list[str]) -> type:
 
 
 def new_instance(kind: type, fields: Iterable[tuple[str, Any]]) -> Any:
-    """An instance with these fields; neither `__init__` nor `__post_init__` runs."""
+    """Return an instance with these fields, without running `__init__` or `__post_init__`."""
     instance: Any = object.__new__(kind)
     for name, value in fields:
         object.__setattr__(instance, name, value)

@@ -38,7 +38,7 @@ class Lending(list[Any]):
 
 
 def frames_by_nodes(obj: Any, lender: Any = None) -> Frames:
-    """The same by way of nodes; tensors on a GPU are lent where there is a lender (`cuda.lending.Lender`)."""
+    """Return all frames of an object. With a lender (`cuda.lending.Lender`), GPU tensors are passed as handles."""
     frames: Frames = [None] if lender is None else Lending(lender)
     body = (_writers.get(type(obj)) or writer_of(type(obj)))(obj, frames, 0)
     frames[0] = _headers.get(body) or _header(body, len(frames) - 1, getattr(frames, "flags", 0))
@@ -46,7 +46,7 @@ def frames_by_nodes(obj: Any, lender: Any = None) -> Frames:
 
 
 def node_of(obj: Any, frames: Frames, depth: int) -> str:
-    """The node of an object inside another, as JSON; its memory goes to `frames`. `depth` is the one it stands in."""
+    """Return the node of a nested object as JSON and append its memory to `frames`. `depth` is that of its parent."""
     if depth >= header.MAX_DEPTH:
         raise CodecError(f"objects nested deeper than {header.MAX_DEPTH}", "flatten them; a cycle cannot be sent")
     return (_writers.get(type(obj)) or writer_of(type(obj)))(obj, frames, depth + 1)
@@ -67,7 +67,7 @@ def writer_of(kind: type) -> Writer:
 
 
 def refusal(obj: Any, remedy: str = "") -> CodecError:
-    """The error for a type of a known framework that has no form on the wire."""
+    """Return the error for a type of a known framework that no codec can represent."""
     kind = type(obj)
     return CodecError(f"no codec for {kind.__module__}.{kind.__qualname__}", remedy)
 

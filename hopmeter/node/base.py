@@ -22,7 +22,7 @@ class BaseTransport:
 
 
 def opens(end: Callable[[Any, Link], Opened]) -> Callable[[Any, Link], Opened]:
-    """A method of a transport that opens an end, of a class that is made of the transport and a link:
+    """Return a method of a transport that opens an end, an object of a class made of the transport and a link:
     `publisher = opens(Publisher)`."""
 
     def open_end(transport: Any, link: Link) -> Opened:

@@ -28,7 +28,7 @@ class FrameBuffer:
         self._frame = self._buffer
 
     def fill(self, payload_bytes: int, fill: Fill) -> memoryview:
-        """Has a frame written; it is valid until the next one."""
+        """Have a frame written and return it; it is valid until the next one."""
         if len(self._frame) != HEADER_BYTES + payload_bytes:
             self._frame = self._buffer[: HEADER_BYTES + payload_bytes]
         fill(self._frame)
@@ -50,7 +50,7 @@ class BufferPool:
         """Append each large buffer with its tracker, which has `done`; None for a buffer that was not sent."""
 
     def take(self, length: int) -> memoryview | None:
-        """A buffer to fill, or None while the library has all of them."""
+        """Return a buffer to fill, or None while the library has all of them."""
         if length < self._large_from:
             if len(self.small) != length:
                 self.small = self._small[:length]
@@ -69,7 +69,7 @@ class PartsBuffer:
         self._payload = bytearray()
 
     def fill(self, payload_bytes: int, fill: Fill) -> tuple[bytearray, bytearray]:
-        """Has a header and a payload written; both are valid until the next ones."""
+        """Have a header and a payload written and return them; both are valid until the next ones."""
         if len(self._payload) != payload_bytes:
             self._payload = bytearray(payload_bytes)
         fill(self._header, self._payload)
@@ -91,7 +91,7 @@ class BytesBuffer:
         self._places: Any = (ctypes.c_ubyte * 0)()
 
     def fill(self, payload_bytes: int, fill: Fill) -> bytes:
-        """Has a frame written; it is valid until the next one."""
+        """Have a frame written and return it; it is valid until the next one."""
         length = HEADER_BYTES + payload_bytes
         if len(self._frame) != length:
             self._frame = _new_bytes(None, length)

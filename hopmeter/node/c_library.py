@@ -35,8 +35,8 @@ class CFunctions:
 
 
 def load_library(transport: str, signatures: Signatures) -> tuple[CFunctions, CFunctions]:
-    """The functions of `libhopmeter_NAME.so` twice: those that keep the interpreter lock, which is cheaper, and those
-    that release it while they wait."""
+    """Return the functions of `libhopmeter_NAME.so` twice: those that keep the interpreter lock, which is
+    cheaper, then those that release it while they wait."""
     file, prefix = f"libhopmeter_{transport}.so", f"hopmeter_{transport}_"
     found = next((folder / file for folder in paths.node_folders() if (folder / file).exists()), None)
     if found is None:
@@ -57,7 +57,7 @@ class SlotViews:
         self._views: dict[int, memoryview] = {}
 
     def view(self, word: int) -> memoryview:
-        """The frame of a word: the slot in its low bits, the payload's length above."""
+        """Return the frame of a word: the slot in its low bits, the payload's length above."""
         view = self._views.get(word)
         return self._new(word) if view is None else view
 

@@ -22,7 +22,7 @@ class ReplyQueue(queue.SimpleQueue[Parts]):
     """Replies that threads of the library `put`, until the endpoint polls."""
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """`poll` of a client."""
+        """Hand over one reply, as `poll` of a client."""
         try:
             parts = self.get(timeout=timeout_s)
         except queue.Empty:
@@ -42,7 +42,7 @@ class BlockingCalls(ReplyQueue):
         self._thread.start()
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
-        """`start` of a client: busy while a call is under way."""
+        """Start a call, as `start` of a client: busy while another call is under way."""
         if not self._idle:
             return False
         request = self._write(payload_bytes, fill)
@@ -58,7 +58,7 @@ class BlockingCalls(ReplyQueue):
                 self.put(parts)
 
     def stop(self, interrupt: Callable[[], object] = _interrupt_nothing) -> None:
-        """Ends the thread. `interrupt` ends the call under way; as that may not have begun, it is repeated."""
+        """End the thread. `interrupt` ends the current call; it is repeated, because that call may not have begun."""
         self._requests.put(None)
         while self._thread.is_alive():
             interrupt()
@@ -80,16 +80,16 @@ class CalledServer:
         self._handle: Callable[..., None] | None = None
 
     def poll(self, _timeout_s: float, _handle: Handle) -> int:
-        """The library has nothing to poll."""
-        raise AdapterError("the library calls its servers, they are not polled", 'use wait = "callback"')
+        """Refuse: the library has nothing to poll."""
+        raise AdapterError("the library calls its servers and cannot poll them", 'use wait = "callback"')
 
     def serve(self, on_request: Handle) -> Self:
-        """Has requests handled on the library's threads."""
+        """Handle requests on the library's threads from now on."""
         self._handle = on_request
         return self
 
     def answer(self, *parts: Any) -> Any:
-        """The reply to a request, for a thread of the library; None if the request is not answered."""
+        """Return the reply to a request, for a thread of the library; None if the request is not answered."""
         replies: list[Any] = []
 
         def reply(payload_bytes: int, fill: Fill) -> bool:
@@ -102,6 +102,6 @@ class CalledServer:
         return replies[0] if replies else None
 
     def close(self) -> None:
-        """Waits for the request under way; no other is handled."""
+        """Wait for the current request; no other one is handled."""
         with self._turn:
             self._handle = None

@@ -1,5 +1,5 @@
-"""No transport at all: a frame is filled, and the receiver is called with it. What this takes is the instrument's own
-part of a hop whose receiver runs on the sender's thread; the instrument measures it beside such cells."""
+"""A hop without a transport: a frame is filled, and the receiver is called with it. Its time is the instrument's own
+part of a hop whose receiver runs on the sender's thread; the instrument measures it along with such cells."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Caller:
         return True
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Release nothing."""
 
 
 class _Registered:
@@ -38,18 +38,18 @@ class _Registered:
 
 
 class Transport:
-    """The contract's `Transport`, with the ends that `empty_hop.rs` opens."""
+    """The contract's `Transport`, with the ends that the instrument's `empty_hop.rs` opens."""
 
     def __init__(self, _setup: Any) -> None:
         self._called: list[Take] = []
 
     def publisher(self, _link: Link) -> _Caller:
-        """Calls the receiver from `send`."""
+        """Call the receiver from `send`."""
         return _Caller(self._called)
 
     def subscribe(self, _link: Link, on_frame: Take) -> _Registered:
-        """Has `on_frame` called until the end is closed."""
+        """Register `on_frame` until the end is closed."""
         return _Registered(self._called, on_frame)
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Release nothing."""

@@ -1,5 +1,5 @@
-"""The objects that cells with a codec carry: of which codec, of what array, on which device. How a framework makes its
-own stands with its codec, as `FORM`."""
+"""The objects that cells with a codec carry: their codec, array and device. Each codec says as `FORM` how its framework
+makes them."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ PIXELS = re.compile(r"(?:image|frames):(\d+)x(\d+)(?::(\d+):(.+))?", re.DOTALL)
 
 @functools.cache
 def forms() -> dict[str, Form]:
-    """Every framework that makes objects of arrays."""
+    """Return the form of every framework that makes objects of arrays."""
     return {name: codec.FORM for name, codec in codecs().items() if hasattr(codec, "FORM")}
 
 
 @functools.cache
 def codec_names() -> tuple[str, ...]:
-    """Every codec that can be measured: frameworks that make objects of arrays, then the codecs to compare with."""
+    """Return every codec that can be measured: frameworks that make objects of arrays, then the comparison codecs."""
     return (*forms(), *comparison_codecs())
 
 
 def devices(codec: str) -> tuple[str, ...]:
-    """Where a codec's objects can live, `cpu` or `gpu`."""
+    """Return the devices of a codec's objects, `cpu` or `gpu`."""
     return form_of(codec).devices
 
 
 def lenders() -> list[str]:
-    """Every codec whose objects' memory on a GPU can be lent to another process by a handle."""
+    """Return every codec that can pass its objects' GPU memory to another process as a handle."""
     return [name for name, codec in codecs().items() if name in forms() and hasattr(codec, "from_device")]
 
 
 def form_of(codec: str) -> Form:
-    """The form of a codec's objects; codecs to compare with carry NumPy's."""
+    """Return the form of a codec's objects; comparison codecs carry those of NumPy."""
     return forms().get(codec) or forms()["numpy"]
 
 
 def is_moving(text: str) -> bool:
-    """Whether an object is made for each of several frames."""
+    """Return whether there is one object for each of several frames."""
     return text.startswith("frames:")
 
 
 def arrays_of(text: str, form: Form) -> list[Array]:
-    """The numbers of `array:200x200` (ones), `image:1440x1080` (pixels of three bytes) or `frames:640x480` (many such
-    images). `image:640x480:1:FILE` and `frames:640x480:25:FILE` are those that lie in a file."""
+    """Return the arrays of `array:200x200` (ones), `image:1440x1080` (pixels of three bytes) or `frames:640x480` (many
+    such images). `image:640x480:1:FILE` and `frames:640x480:25:FILE` are read from a file."""
     if ones := ONES.fullmatch(text):
         return [np.ones(tuple(map(int, ones[1].split("x"))), form.floats)]
     if (pixels := PIXELS.fullmatch(text)) is None:
@@ -67,9 +67,9 @@ def arrays_of(text: str, form: Form) -> list[Array]:
 
 
 def place_of(codec: str, device: str, share: str = "none") -> str:
-    """A device (`cpu`, `gpu`) in the words of the codec's framework, empty for the CPU.
+    """Return a device (`cpu`, `gpu`) in the words of the codec's framework, empty for the CPU.
 
-    Raises CodecError where it is not there, or where its memory shall be lent (`cuda-ipc`) and cannot be.
+    Raise CodecError if there is no such device, or if its memory cannot be shared as requested (`cuda-ipc`).
     """
     if codec in frameworks() and (absent := install_hint(codec)):
         raise CodecError(absent)
@@ -86,7 +86,7 @@ def place_of(codec: str, device: str, share: str = "none") -> str:
 
 
 def encoder_of(codec: str, place: str, settle: Callable[[Any], Any] | None, share: str = "none") -> tuple[Any, Any]:
-    """`encode(obj) -> frames` and `decode(frames) -> obj`; `share`: how memory of a GPU is lent, where it is."""
+    """Return `encode(obj) -> frames` and `decode(frames) -> obj`; `share` says how GPU memory is passed on."""
     if codec in comparison_codecs():
         module = comparison_codec(codec)
         return module.encode, module.decode
@@ -100,7 +100,7 @@ def encoder_of(codec: str, place: str, settle: Callable[[Any], Any] | None, shar
 
 
 def _encode_lent(lender: Lender, obj: Any) -> list[Any]:
-    """What is measured is a handle: an object that could only be copied is refused, with why."""
+    """Encode an object as handles; raise CodecError, with the reason, for one that could only be copied."""
     frames = encode(obj, lender)
     if lender.copied:
         raise CodecError(f"its memory cannot be lent: {'; '.join(lender.copied)}", "measure it without share")

@@ -28,7 +28,7 @@ Done = Callable[[], None]
 
 
 def path_fact(path: str, setup: Setup) -> str:
-    """The fact `path` of such an adapter, with the queue at its end if there is one."""
+    """Return the fact `path` of such an adapter, with the queue at its end if there is one."""
     return f"{path}, and a queue from the library's thread" if setup.wait == "block" else path
 
 
@@ -48,14 +48,14 @@ class HandOver:
             self._free.put(None)
 
     def frame(self, frame: Any, payload: Any = None, /, *, native: Any = None) -> None:
-        """An `on_frame`, for the library's threads."""
+        """Hand over a frame: the `on_frame` for the library's threads."""
         if self._drops and self._free.empty():
             self.dropped += 1
         else:
             self._give(lambda take: take(frame, payload, native=native), _keep_frame)
 
     def request(self, frame: Any, reply: Any, third: Any = None, /) -> None:
-        """An `on_request`, for the library's threads: returns when it was handled, or will not be any more."""
+        """Hand over a request, as the `on_request` of the library's threads, and return when it is finished."""
         parts = (frame, reply) if third is None else (frame, reply, third)
         handled = threading.Lock()
         handled.acquire()
@@ -63,7 +63,7 @@ class HandOver:
             handled.acquire()
 
     def _give(self, call: Call, done: Done) -> bool:
-        """Whether it was accepted: it is not once this is closed."""
+        """Return whether a call was accepted; after closing none is."""
         self._free.get()
         with self._closing:
             if not self._closed:
@@ -73,7 +73,7 @@ class HandOver:
         return False
 
     def poll(self, timeout_s: float, receive: Any) -> int:
-        """`poll` of a subscriber and of a server: sleeps until something has arrived, or `timeout_s` has passed."""
+        """Sleep until something has arrived or `timeout_s` has passed, as `poll` of a subscriber and of a server."""
         try:
             call, done = self._arrived.get(timeout=timeout_s)
         except queue.Empty:
@@ -86,7 +86,7 @@ class HandOver:
         return 1
 
     def close(self) -> None:
-        """Releases every thread that waits in here. Nobody polls any more."""
+        """Release every thread that waits here. Call it when nothing polls any more."""
         with self._closing:
             self._closed = True
         while not self._arrived.empty():
@@ -112,7 +112,7 @@ class Subscriber:
         return self._hands.dropped
 
     def close(self) -> None:
-        """Releases the library's threads, which the library may wait for."""
+        """Release the library's threads, which the library may wait for."""
         self._hands.close()
         self._called.close()
 
@@ -123,7 +123,7 @@ class CalledServer(Closable, Protocol):
     address: str
 
     def serve(self, on_request: Handle) -> Closable:
-        """Has requests handled on the library's threads."""
+        """Handle requests on the library's threads from now on."""
 
 
 class Server:
@@ -135,7 +135,7 @@ class Server:
         self._serving = server.serve(self._hands.request)
 
     def close(self) -> None:
-        """Releases the library's threads, which the library may wait for."""
+        """Release the library's threads, which the library may wait for."""
         self._hands.close()
         self._serving.close()
         self._server.close()
@@ -146,18 +146,18 @@ class CallbackTransport(BaseTransport):
     made of those."""
 
     def subscribe(self, link: Link, on_frame: Take) -> Closable:
-        """Connects a receiving end that is called."""
+        """Connect a receiving end that is called."""
         raise NotImplementedError
 
     def called_server(self, link: Link) -> CalledServer:
-        """Binds a server that is called once it serves."""
+        """Bind a server that is called once it serves."""
         raise NotImplementedError
 
     def subscriber(self, link: Link) -> Subscriber:
-        """Connects a receiving end that blocks."""
+        """Connect a receiving end that blocks."""
         return Subscriber(lambda on_frame: self.subscribe(link, on_frame))
 
     def server(self, link: Link) -> CalledServer | Server:
-        """Binds a server, which is called or blocks as the setup says."""
+        """Bind a server, which is called or blocks as the setup says."""
         server = self.called_server(link)
         return Server(server) if self.setup.wait == "block" else server

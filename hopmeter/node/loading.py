@@ -23,7 +23,7 @@ from hopmeter.node.contract import AdapterError
 
 @functools.cache
 def transport_class(folder: Path) -> type[Any]:
-    """The class `Transport` of the `adapter.py` in `folder` (`transports/NAME/python`)."""
+    """Return the class `Transport` of the `adapter.py` in `folder` (`transports/NAME/python`)."""
     path = folder / "adapter.py"
     if not path.is_file():
         raise AdapterError(f"there is no adapter {path}", "check the transport's folder, or drop the language")
@@ -39,13 +39,13 @@ def transport_class(folder: Path) -> type[Any]:
 
 
 def transport_name(folder: Path) -> str:
-    """The transport's name: the folder above `python`."""
+    """Return the transport's name: the folder above `python`."""
     return folder.resolve().parent.name
 
 
 @contextmanager
 def search_path(*folders: Path, first: bool = False) -> Iterator[None]:
-    """Has Python search these folders, too, for what the block imports: before all others, or after them."""
+    """Let the imports in the block find modules in these folders too: before all others, or after them."""
     before = list(sys.path)
     added = [str(folder) for folder in folders]
     sys.path[:] = [*added, *before] if first else [*before, *added]
@@ -57,7 +57,7 @@ def search_path(*folders: Path, first: bool = False) -> Iterator[None]:
 
 @functools.cache
 def _package(root: Path) -> str:
-    """The name of the package whose parts are the folders of transports in `root`."""
+    """Return the name of the package whose parts are the folders of transports in `root`."""
     name = f"hopmeter_transports_{zlib.crc32(bytes(root)):08x}"
     spec = ModuleSpec(name, None, is_package=True)
     spec.submodule_search_locations = [str(root)]

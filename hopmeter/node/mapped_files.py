@@ -9,6 +9,6 @@ SHARED_MEMORY = Path("/dev/shm")
 
 
 def mapped_files(pattern: str) -> set[Path]:
-    """The mapped files in /dev/shm whose whole name matches a regular expression."""
+    """Return the mapped files in /dev/shm whose whole name matches a regular expression."""
     maps = Path("/proc/self/maps").read_text(encoding="utf-8")
     return {Path(path) for path in re.findall(rf"\s({SHARED_MEMORY}/{pattern})(?=\s)", maps)}

@@ -1,4 +1,4 @@
-"""Objects of transports that encode them by themselves: they go past the instrument, and not through a payload."""
+"""Objects of transports that encode objects by themselves, so no payload carries them."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ class NativeObjects:
         self.is_right = objects.is_any if isinstance(objects, Frames) else objects.is_right
 
     def encode(self) -> tuple[()]:
-        """Nothing: the transport does. What leaves next is the next frame where there are several."""
+        """Return no frames, because the transport encodes; of a video, choose the next frame."""
         self.leaving = self._objects.obj
         return ()
 
     def arrive(self, obj: Any) -> None:
-        """Keeps what came for `decode`, which the same thread calls within `take`."""
+        """Store a received object for `decode`, which the same thread calls within `take`."""
         self._came.obj = obj
 
     def payload_bytes(self, _frames: tuple[()]) -> int:
-        """How long a payload is that stands for the object."""
+        """Return the length of the payload that represents the object."""
         return self._payload_bytes
 
     def write(self, _frames: tuple[()], _payload: memoryview) -> None:
-        """Leaves the payload as it is."""
+        """Leave the payload as it is."""
 
     def decode(self, _payload: memoryview) -> Any:
-        """What came on this thread."""
+        """Return the object that this thread received."""
         return self._came.__dict__.pop("obj", None)

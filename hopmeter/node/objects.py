@@ -18,7 +18,7 @@ from hopmeter.codecs.packing import pack_into, packed_bytes, unpack
 from hopmeter.node import forms
 
 NUMBER_BYTES = 8
-"""Behind the payload, so that what is before it stays aligned."""
+"""A frame's number, at the end of the payload so that the rest stays aligned."""
 
 
 class Objects:
@@ -33,36 +33,36 @@ class Objects:
         self._sent = self._form.read(self._object)
         encode, self._decode = forms.encoder_of(codec, place, self._form.settle, share)
         self.encode = functools.partial(encode, self._object)
-        """Encodes the object anew, and answers its frames."""
+        """Encodes the object anew and returns its frames."""
         self._warm_up()
 
     @property
     def obj(self) -> Any:
-        """What is encoded, and what has to arrive."""
+        """The object that is encoded and has to arrive."""
         return self._object
 
     def _warm_up(self) -> None:
-        """Has everything imported and compiled that the first message would wait for. A codec that decodes something
-        else than it encoded is not told from the others here: its cells are to fail, and not to be left out."""
+        """Import and compile everything that the first message would wait for. A codec whose decoded object differs is
+        not rejected here: its cells have to fail, not to be skipped."""
         frames = self.encode()
         buffer = np.empty(self.payload_bytes(frames), np.uint8)
         self.write(frames, buffer.data)
         self.is_right(self.decode(buffer.data), thoroughly=True)
 
     def payload_bytes(self, frames: Sequence[Any]) -> int:
-        """How long a payload with these frames is."""
+        """Return the length of a payload with these frames."""
         return packed_bytes(frames)
 
     def write(self, frames: Sequence[Any], payload: memoryview) -> None:
-        """Copies the frames into a payload."""
+        """Copy the frames into a payload."""
         pack_into(frames, payload)
 
     def decode(self, payload: memoryview) -> Any:
-        """The object, in the memory of the payload where its framework can share it."""
+        """Return the object, in the memory of the payload if its framework can share that."""
         return self._decode(unpack(payload))
 
     def is_right(self, obj: Any, thoroughly: bool) -> bool:
-        """Whether it is what was sent: always its type and shape, and where `thoroughly` every number in it."""
+        """Return whether an object equals the sent one in type and shape, and if `thoroughly` in every number."""
         if type(obj) is not type(self._object) or _shape(obj) != _shape(self._object):
             return False
         if not thoroughly:
@@ -72,8 +72,8 @@ class Objects:
 
 
 class Frames:
-    """An object for each frame of a video, sent in their order, over and over. The last bytes of a payload say which
-    frame it is, so that the receiver compares with just that one."""
+    """An object for each frame of a video, sent in their order, repeatedly. The last bytes of a payload are the frame's
+    number, so the receiver compares with that frame alone."""
 
     def __init__(self, objects: Sequence[Objects]) -> None:
         self._objects = objects
@@ -81,7 +81,7 @@ class Frames:
 
     @property
     def obj(self) -> Any:
-        """What is encoded next on this thread."""
+        """The object that this thread encodes next."""
         return self._objects[self._next()].obj
 
     def _next(self) -> int:
@@ -89,39 +89,39 @@ class Frames:
         return int(next(turns))
 
     def encode(self) -> tuple[int, Sequence[Any]]:
-        """Encodes the next frame anew: its number and its frames."""
+        """Encode the next object anew and return its number and its frames."""
         number = self._next()
         return number, self._objects[number].encode()
 
     def payload_bytes(self, encoded: tuple[int, Sequence[Any]]) -> int:
-        """How long a payload with these frames is."""
+        """Return the length of a payload with these frames."""
         return packed_bytes(encoded[1]) + NUMBER_BYTES
 
     def write(self, encoded: tuple[int, Sequence[Any]], payload: memoryview) -> None:
-        """Copies the frames into a payload, and the number behind them."""
+        """Copy the frames into a payload, and the number to its end."""
         number, frames = encoded
         pack_into(frames, payload[:-NUMBER_BYTES])
         payload[-NUMBER_BYTES:] = number.to_bytes(NUMBER_BYTES, "little")
 
     def decode(self, payload: memoryview) -> tuple[int, Any]:
-        """The number, and the object in the memory of the payload where its framework can share it."""
+        """Return the number and the object, in the memory of the payload if its framework can share that."""
         number = int.from_bytes(payload[-NUMBER_BYTES:], "little")
         if number >= len(self._objects):
             raise CodecError(f"frame {number} of {len(self._objects)} was received")
         return number, self._objects[number].decode(payload[:-NUMBER_BYTES])
 
     def is_right(self, came: tuple[int, Any], thoroughly: bool) -> bool:
-        """Whether it is the frame that it says it is, as `Objects` has it."""
+        """Return whether an object equals the frame of its number, as `Objects.is_right` does."""
         number, obj = came
         return self._objects[number].is_right(obj, thoroughly)
 
     def is_any(self, obj: Any, thoroughly: bool) -> bool:
-        """Whether it is one of the frames; for who cannot be told which."""
+        """Return whether an object equals any of the frames, if its number is unknown."""
         return any(one.is_right(obj, thoroughly) for one in self._objects)
 
 
 def open_objects(codec: str, made_of: str, device: str, share: str = "none") -> Objects | Frames:
-    """What a cell with a codec carries, by what its payload is made of (`forms.arrays_of`).
+    """Make what a cell with a codec carries from the text of its payload (`forms.arrays_of`).
 
     Raises CodecError where the framework or the device is not there, or the framework has no such object.
     """
@@ -142,12 +142,12 @@ def _make_object(codec: str, form: Form, array: Array, place: str) -> Any:
 
 
 def _shape(obj: Any) -> Any:
-    """The shape; a picture has a size and a mode."""
+    """Return the shape; for an image without one, size and mode."""
     return obj.shape if hasattr(obj, "shape") else (obj.size, obj.mode)
 
 
 def payload_sizes(codec: str, device: str, share: str, objects: Sequence[str]) -> str:
-    """One line of JSON: for each object the bytes of its payload, or why it is not here."""
+    """Return one line of JSON: for each object the bytes of its payload, or why it is missing."""
     return json.dumps({made_of: _payload_size(codec, made_of, device, share) for made_of in objects})
 
 

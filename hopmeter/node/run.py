@@ -1,4 +1,4 @@
-"""What a Python node does: read which adapter the spec wants, and run it in the instrument."""
+"""Run a Python node: load the adapter that the spec names, and run it in the instrument."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from hopmeter.node.loading import transport_class, transport_name
 
 
 def run(arguments: list[str]) -> int:
-    """Runs the node that `--spec FILE --control-fd N`, `--describe --adapter DIR` or
-    `--weigh CODEC DEVICE SHARE OBJECT…` asks for; answers its exit code."""
+    """Run the node that `--spec FILE --control-fd N`, `--describe --adapter DIR` or
+    `--weigh CODEC DEVICE SHARE OBJECT…` request; return its exit code."""
     spec = _read_spec(_value(arguments, "--spec"))
     folder = Path(spec.get("adapter") or _value(arguments, "--adapter") or ".")
     collects = spec.get("settings", {}).get("gc", "on") != "off"
@@ -50,7 +50,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _can_load(folder: Path) -> bool:
-    """Whether the adapter can be loaded here; says why not."""
+    """Return whether the adapter can be loaded here; print the reason if not."""
     try:
         transport_class(folder).version()
     except AdapterError as failed:
@@ -60,8 +60,8 @@ def _can_load(folder: Path) -> bool:
 
 
 def _objects(spec: dict[str, Any], folder: Path, made: list[Any]) -> list[Callable[[], Any]]:
-    """What makes the object of a cell with a codec and puts it into `made`; frameworks take seconds to import, so it is
-    left until then."""
+    """Return a function that makes the object of a cell with a codec and puts it into `made`. It imports the framework,
+    which takes seconds, only when it is called."""
     if not spec.get("codec"):
         return []
 
@@ -77,7 +77,7 @@ def _objects(spec: dict[str, Any], folder: Path, made: list[Any]) -> list[Callab
 
 
 def _payload_sizes(codec: str, device: str, share: str, *objects: str) -> str:
-    """One line of JSON for `--weigh`: how large each payload is, or why there is none here."""
+    """Return one line of JSON for `--weigh`: the size of each payload, or why there is none here."""
     try:
         from hopmeter.node.objects import payload_sizes
     except ImportError as cause:
@@ -87,7 +87,7 @@ def _payload_sizes(codec: str, device: str, share: str, *objects: str) -> str:
 
 
 def _settle_collector(collects: bool) -> None:
-    """Takes everything loaded so far out of the garbage collector's sight, so that it has next to nothing to look at.
+    """Exclude everything loaded so far from garbage collection, so that the collector has almost no work.
 
     It stays on, as in the programs whose messages these would be; the setting `gc` = `off` of a transport that offers
     it stops it for good.
@@ -99,18 +99,18 @@ def _settle_collector(collects: bool) -> None:
 
 
 def _facts(collects: bool) -> dict[str, str]:
-    """What a reader of the result must know about this interpreter."""
+    """Return facts about this interpreter for the result."""
     version = ".".join(str(part) for part in sys.version_info[:3])
     return {"python": f"{sys.implementation.name} {version}", "gc": "on, frozen at start" if collects else "off"}
 
 
 def _has_work(spec: dict[str, Any]) -> bool:
-    """Whether a relay or server has work to do, during which other threads of the interpreter may run."""
+    """Return whether a relay or server has work to do, during which other threads of the interpreter may run."""
     return any(endpoint["work"]["kind"] != "none" for endpoint in spec.get("endpoints", ()))
 
 
 def _read_spec(path: str | None) -> dict[str, Any]:
-    """The spec, or nothing if it cannot be read: the instrument reads it too, and knows how to complain."""
+    """Return the spec, or an empty one if it cannot be read: the instrument reads it too and reports the error."""
     try:
         return dict(json.loads(Path(path).read_bytes())) if path else {}
     except (OSError, ValueError):
@@ -125,7 +125,7 @@ def _value(arguments: list[str], name: str) -> str | None:
 
 
 def _drop_option(arguments: list[str], name: str) -> list[str]:
-    """The arguments without `name` and its value."""
+    """Return the arguments without `name` and its value."""
     if name not in arguments:
         return arguments
     at = arguments.index(name)

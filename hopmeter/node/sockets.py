@@ -14,7 +14,7 @@ PATIENCE_S = 0.1
 
 
 def set_patience(connection: socket.socket, option: int, seconds: float) -> None:
-    """Sets SO_SNDTIMEO or SO_RCVTIMEO. Unlike `settimeout` this adds no system call to every message."""
+    """Set SO_SNDTIMEO or SO_RCVTIMEO. Unlike `settimeout` this adds no system call to every message."""
     whole = int(seconds)
     value = struct.pack("@ll", whole, max(1, int((seconds - whole) * 1e6)))
     connection.setsockopt(socket.SOL_SOCKET, option, value)
@@ -32,13 +32,13 @@ class Backlog:
         """Not empty while the peer is behind."""
 
     def begin(self, rest: Any) -> None:
-        """Copies what could not be sent, and starts the thread. Nothing is waiting yet."""
+        """Copy what could not be sent, and start the thread. Call it only while nothing is waiting."""
         self.pieces.append(memoryview(bytes(rest)))
         self._thread = threading.Thread(target=self._run, name="backlog", daemon=True)
         self._thread.start()
 
     def append(self, data: Any) -> None:
-        """Copies data that has to follow what is waiting. Hold `lock` from before the look at `pieces`."""
+        """Copy data that must follow the waiting data. Hold `lock` from before you look at `pieces`."""
         self.pieces.append(memoryview(bytes(data)))
 
     def _run(self) -> None:
@@ -54,6 +54,6 @@ class Backlog:
                     self.pieces.popleft()
 
     def join(self) -> None:
-        """Waits for the thread, which ends when everything was sent or the connection has ended."""
+        """Wait for the thread, which ends when everything was sent or the connection has ended."""
         if self._thread is not None:
             self._thread.join()

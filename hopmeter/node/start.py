@@ -1,5 +1,5 @@
-"""`python hopmeter/node/start.py`: a node on a Python that hopmeter is not installed for. It is lent this one package,
-and nothing of what is installed beside it."""
+"""`python hopmeter/node/start.py`: a node on a Python without hopmeter. It can import this one package, and nothing
+that is installed alongside it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def lend(package: Path) -> None:
-    """Makes `hopmeter` importable from its folder, without a search path that would offer its neighbours too."""
+    """Make `hopmeter` importable from its folder, without a search path that would include its neighbours."""
     search = [str(package)]
     spec = importlib.util.spec_from_file_location(
         "hopmeter", package / "__init__.py", submodule_search_locations=search

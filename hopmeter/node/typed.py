@@ -28,28 +28,28 @@ SECOND_NS = 1_000_000_000
 
 
 def signed_seq(header: bytearray) -> int:
-    """The number of a message, for a field of 64 bits with a sign."""
+    """Return the number of a message, for a field of 64 bits with a sign."""
     seq = seq_of(header)
     return seq - (seq >> 63 << 64)
 
 
 def stamp(header: bytearray) -> tuple[int, int]:
-    """When a frame was sent: seconds and nanoseconds, the two fields of a time in ROS, DDS and Thrift."""
+    """Return when a frame was sent, as seconds and nanoseconds: the two fields of a time in ROS, DDS and Thrift."""
     return divmod(sent_of(header), SECOND_NS)
 
 
 def nanoseconds(time: Any) -> int:
-    """A time of such a message, in nanoseconds."""
+    """Return a time of such a message, in nanoseconds."""
     return int(time.sec * SECOND_NS + time.nanosec)
 
 
 def image_fields(setup: Setup) -> tuple[int, int, str, int, int]:
-    """The fields of ROS's Image that every image of a trial has: height, width, encoding, whether it is big-endian, and
-    the bytes of a row. Bytes that are no image have height and width 0."""
+    """Return the fields of ROS's Image that are the same for a whole trial: height, width, encoding, whether it is
+    big-endian, and the bytes of a row. Bytes that are no image have height and width 0."""
     return setup.height, setup.width, "rgb8", 0, 3 * setup.width
 
 
 def no_payload_field(payload_bytes: int) -> AdapterError:
-    """The error for a payload where ROS's Header is the message."""
+    """Return the error for a payload where ROS's Header is the message."""
     what = f"std_msgs/Header has no field for a payload of {payload_bytes} bytes"
     return AdapterError(what, "ask for the payload `bytes`, or for timing without padding")

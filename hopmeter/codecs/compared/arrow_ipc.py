@@ -35,8 +35,8 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """An array or a table in the frame's memory. CodecError for what is none, and for what is compressed: inflated, it
-    could be of any size."""
+    """Return an array or a table in the frame's memory. Raise CodecError if it is neither, or compressed: its inflated
+    size would be unlimited."""
     pa = import_package("pyarrow", "pyarrow")
     try:
         kind, frame = frames

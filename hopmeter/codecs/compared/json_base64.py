@@ -30,7 +30,7 @@ def _array(obj: Any) -> Any:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """The object; CodecError for what is none. Nothing in it is unpickled."""
+    """Return the object, without unpickling; raise CodecError if it is none."""
     try:
         (frame,) = frames
         return json.loads(bytes(frame), object_hook=_read_array)

@@ -15,7 +15,7 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Runs the pickle; CodecError where it is none."""
+    """Run the pickle; raise CodecError if it is none."""
     try:
         (frame,) = frames
         return pickle.loads(frame)

@@ -10,14 +10,14 @@ from hopmeter.codecs.errors import CodecError
 
 
 def encode(obj: Any) -> list[Any]:
-    """The pickle, then the object's own memory."""
+    """Return the pickle, then the object's own memory."""
     buffers: list[pickle.PickleBuffer] = []
     head = pickle.dumps(obj, protocol=5, buffer_callback=buffers.append)
     return [head, *(buffer.raw() for buffer in buffers)]
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Runs the pickle; the object shares the frames' memory. CodecError where it is none."""
+    """Run the pickle, whose object shares the frames' memory; raise CodecError if it is none."""
     try:
         return pickle.loads(frames[0], buffers=frames[1:])
     except Exception as cause:

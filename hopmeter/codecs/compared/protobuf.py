@@ -42,7 +42,7 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """The array, in a copy that protobuf makes. CodecError for what is no such message."""
+    """Return the array, a copy that protobuf makes; raise CodecError for another message."""
     try:
         (frame,) = frames
         found = _message().FromString(bytes(frame))

@@ -26,7 +26,7 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """The array, or the dict; safetensors copies a frame that is not bytes. CodecError for what is none."""
+    """Return the array or the dict; raise CodecError if it is neither. safetensors copies a frame that is not bytes."""
     try:
         (frame,) = frames
         found: dict[str, Any] = import_package("safetensors.numpy", "safetensors").load(bytes(frame))

@@ -30,7 +30,7 @@ class Hold:
         return {"version": 3, "shape": (self.size,), "typestr": "|u1", "data": (self.address, False)}
 
     def read(self) -> Any:
-        """A copy in the host's memory, which begins at a multiple of 64 bytes."""
+        """Return a copy in the host's memory, which begins at a multiple of 64 bytes."""
         room = np.empty(self.size + ALIGN, np.uint8)
         start = -room.ctypes.data % ALIGN
         copy = room[start : start + self.size]
@@ -38,7 +38,7 @@ class Hold:
         return copy
 
     def close(self) -> None:
-        """Waits for what this process still does with the memory, then gives it back; a second time does nothing."""
+        """Wait until this process has finished with the memory, then release it; a second time do nothing."""
         if not self._open or self._process != os.getpid():
             return
         self._open = False
@@ -55,7 +55,7 @@ class Hold:
 
 
 def borrow(frame: Any) -> Hold:
-    """The memory that a frame stands for; CodecError where it is not to be had here, and nothing stays open."""
+    """Return the memory that a frame refers to; if it is not available here, close everything and raise CodecError."""
     lent = wire.unpack(frame)
     wire.refuse_elsewhere(lent)
     lease = Lease(lent)
@@ -90,7 +90,7 @@ def _map(lent: wire.Lent, lease: Lease) -> Hold:
 
 
 def _device(uuid: bytes) -> int:
-    """The number that a GPU has here."""
+    """Return the number of a GPU in this process."""
     if uuid in driver().uuids:
         return driver().uuids.index(uuid)
     seen = os.environ.get("CUDA_VISIBLE_DEVICES")

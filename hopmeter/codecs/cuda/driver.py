@@ -59,7 +59,7 @@ NEWER = {"cuDeviceGetUuid": "cuDeviceGetUuid_v2"}
 
 
 def driver() -> Driver:
-    """The driver of this process; CodecError where there is none, or where it sees no GPU."""
+    """Return the driver of this process; raise CodecError if there is none, or if it sees no GPU."""
     return _load(LIBRARY)
 
 
@@ -98,19 +98,19 @@ class Driver:
         return base.value, size.value
 
     def settle(self, ordinal: int) -> None:
-        """Waits until the GPU has done all that this process has asked it for, on whatever stream."""
+        """Wait until the GPU has finished all work of this process, on every stream."""
         with self._device_context(ordinal):
             self._call("cuCtxSynchronize")
 
     def export(self, base: int, ordinal: int) -> bytes:
-        """The handle of an allocation, 64 bytes."""
+        """Return the handle of an allocation, 64 bytes."""
         handle = Handle()
         with self._device_context(ordinal):
             self._call("cuIpcGetMemHandle", ctypes.byref(handle), base)
         return bytes(handle)
 
     def open(self, handle: bytes, ordinal: int) -> int:
-        """The address at which another process's allocation lies here from now on."""
+        """Map another process's allocation and return its address here."""
         base = ctypes.c_uint64()
         with self._device_context(ordinal):
             given = Handle.from_buffer_copy(handle)
@@ -118,12 +118,12 @@ class Driver:
         return base.value
 
     def close(self, base: int, ordinal: int) -> None:
-        """Gives up what `open` gave."""
+        """Release what `open` mapped."""
         with self._device_context(ordinal):
             self._call("cuIpcCloseMemHandle", base)
 
     def read(self, address: int, ordinal: int, target: Any) -> None:
-        """Copies memory of the GPU into an array in the host's, as many bytes as that has."""
+        """Copy GPU memory into an array in host memory, as many bytes as the array has."""
         with self._device_context(ordinal):
             self._call("cuMemcpyDtoH_v2", target.ctypes.data, address, target.nbytes)
 
@@ -165,7 +165,7 @@ class Driver:
 
     @contextmanager
     def _device_context(self, ordinal: int) -> Iterator[None]:
-        """The device's primary context is this thread's meanwhile; it is kept until the process ends."""
+        """Make the device's primary context current on this thread; it is retained until the process ends."""
         if ordinal not in self._contexts:
             context = ctypes.c_void_p()
             self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self._device(ordinal))

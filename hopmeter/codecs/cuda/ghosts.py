@@ -24,7 +24,7 @@ _pointer.argtypes, _pointer.restype = (ctypes.py_object, ctypes.c_char_p), ctype
 
 
 def _tensor(capsule: Any) -> int:
-    """The address of the DLTensor in a capsule of the first form, whose layout never changes."""
+    """Return the address of the DLTensor in a capsule of the first form, whose layout never changes."""
     return int(_pointer(capsule, b"dltensor"))
 
 
@@ -33,7 +33,7 @@ def _place(tensor: int) -> Any:
 
 
 def of_capsule(capsule: Any) -> tuple[Any, str | None]:
-    """The array, and the name of a dtype that NumPy lacks; CodecError for memory that is not on a GPU of CUDA's."""
+    """Return the array, and the dtype's name if NumPy lacks it; raise CodecError for memory that is on no CUDA GPU."""
     tensor = _tensor(capsule)
     place, code = _place(tensor), ctypes.c_uint8.from_address(tensor + CODE)
     if place[0] != driver.DLPACK_DEVICE:

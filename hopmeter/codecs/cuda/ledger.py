@@ -50,7 +50,7 @@ class Ledger:
         return False
 
     def enter(self, slot: int, number: int) -> bool:
-        """Gives a slot to another loan; False, and nothing is changed, while a receiver holds the one in it."""
+        """Give a slot to another loan; return False, and change nothing, while a receiver holds the present one."""
         if not _lock(self.file, fcntl.F_WRLCK, slot):
             return False
         os.pwrite(self.file, NUMBER.pack(number), TOKEN_BYTES + slot * NUMBER.size)
@@ -92,7 +92,7 @@ class Lease:
 
 
 def _open_ledger(lent: Lent) -> int:
-    """The ledger, proved to be one before it is opened: a frame may name any file of any process."""
+    """Open a ledger, after a check that it is one: a frame may name any file of any process."""
     path = f"/proc/{lent.pid}/fd/{lent.ledger}"
     try:
         if not str(Path(path).readlink()).startswith(f"/memfd:{NAME} "):

@@ -57,7 +57,7 @@ class Lender:
             return 0 if ledger is None else sum(ledger.held(slot) for slot in range(len(self._loans)))
 
     def lend(self, array: Any, since: int) -> bytes:
-        """The frame for memory on a GPU, which is ready for other processes when this returns.
+        """Return the frame for memory on a GPU, which is ready for other processes when this returns.
 
         `array` has the address and the bytes, and keeps the memory alive. Loans since number `since` belong to the
         same message, and stay. CodecError where the memory cannot be lent.
@@ -79,7 +79,7 @@ class Lender:
         )
 
     def _claim_slot(self, array: Any, since: int) -> tuple[int, int, Ledger]:
-        """Number and slot of a new loan, in place of the oldest that nobody holds."""
+        """Return number and slot of a new loan, which replaces the oldest one that no receiver holds."""
         with self._lock:
             if self._ledger is None:
                 raise CodecError("this lender is closed", "open another")
@@ -93,7 +93,7 @@ class Lender:
             raise CodecError(f"receivers hold all {len(self._loans)} tensors that are kept")
 
     def lent(self, lent: wire.Lent) -> Any:
-        """The array of a loan, for a receiver in this very process; CodecError where there is none such."""
+        """Return the array of a loan, for a receiver in this process; raise CodecError if there is no such loan."""
         with self._lock:
             number, array = self._loans[lent.slot] if lent.slot < len(self._loans) else (0, None)
         if number != lent.number or array is None or array.nbytes != lent.size:
@@ -101,7 +101,7 @@ class Lender:
         return array
 
     def copy(self, reason: str) -> None:
-        """Notes why a tensor is copied instead; each reason is logged once."""
+        """Count a tensor that is copied instead, by reason; log each reason once."""
         self.copied[reason] += 1
         if self.copied[reason] == 1:
             log.warning("a tensor is copied through the host: %s", reason)
@@ -121,12 +121,12 @@ _lenders: weakref.WeakValueDictionary[bytes, Lender] = weakref.WeakValueDictiona
 
 
 def of_token(token: bytes) -> Lender | None:
-    """The lender of this process that has a token."""
+    """Return the lender in this process with a token."""
     return _lenders.get(token)
 
 
 def lender(share: Any) -> Lender:
-    """The lender that is asked for: one's own, or for the word `cuda-ipc` the one of this process."""
+    """Return the requested lender: the given one, or for `cuda-ipc` the lender of this process."""
     return share if isinstance(share, Lender) else _process_lender(check_share(share), os.getpid())
 
 
@@ -136,7 +136,7 @@ def takes_handles(share: Any) -> bool:
 
 
 def check_share(share: Any) -> str:
-    """The same word; CodecError for one that names no way of sharing."""
+    """Return the word if it names a way of sharing; otherwise raise CodecError."""
     if share != SHARE:
         raise CodecError(f"no way of sharing {share!r:.40}", f'ask for share="{SHARE}", or for none')
     return SHARE

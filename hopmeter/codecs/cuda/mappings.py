@@ -33,7 +33,7 @@ class Mappings:
         self._given_back: deque[Key] = deque()
 
     def open(self, handle: bytes, device: int) -> tuple[Key, int]:
-        """What to give back in the end, and the address of the allocation."""
+        """Return the handle to release later, and the address of the allocation."""
         key = (handle, device, os.getpid())
         try:
             with self._lock:
@@ -55,7 +55,7 @@ class Mappings:
         return len(self._open)
 
     def _tidy(self) -> None:
-        """Closes what nobody uses, unless somebody is about it, who looks again when he is done."""
+        """Close unused mappings, unless another thread does so, which then looks again at its end."""
         while self._given_back and self._lock.acquire(blocking=False):
             try:
                 self._close_unused()

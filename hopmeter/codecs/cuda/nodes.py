@@ -31,7 +31,7 @@ def on_gpu(tensor: Any) -> bool:
 
 
 def lend_tensor(tensor: Any, frames: Lending, framework: str, extra: Any = None) -> str | None:
-    """The node of a tensor that has DLPack, and its frame; None where it is to be copied: why is noted."""
+    """Return the node of a tensor that has DLPack, and append its frame; None, with the reason counted, for a copy."""
     try:
         if not hasattr(tensor, "__dlpack_device__") or tensor.__dlpack_device__()[0] != driver.DLPACK_DEVICE:
             return None
@@ -50,7 +50,7 @@ def _contiguous_array(tensor: Any) -> tuple[Any, str | None]:
 
 
 def lend_array(seen: Callable[[], Any], frames: Lending, framework: str, extra: Any = None) -> str | None:
-    """The same of what `seen` makes: an array over the memory, and the name of a dtype that NumPy lacks."""
+    """Return the node of an array over the memory, as `seen` makes it with the name of a dtype that NumPy lacks."""
     try:
         array, dtype = seen()
         if not array.nbytes:
@@ -67,7 +67,7 @@ def lend_array(seen: Callable[[], Any], frames: Lending, framework: str, extra: 
 
 
 def read(node: list[Any], reading: Reading) -> Maker:
-    """What opens the handle and makes a tensor in that memory; a copy where the receiver wants it elsewhere."""
+    """Return a function that opens the handle and makes a tensor in that memory, or a copy on the requested device."""
     if not reading.share:
         raise CodecError(UNASKED, ASK)
     if not reading.flags & header.LENT:
@@ -97,7 +97,7 @@ def read(node: list[Any], reading: Reading) -> Maker:
 
 @contextmanager
 def _copying_on_failure() -> Iterator[None]:
-    """What a framework does not import as it lies (columns, a dtype that this NumPy's DLPack lacks) is copied."""
+    """Log a failure in the block: what a framework cannot import in place (columns, dtypes of DLPack) is copied."""
     try:
         yield
     except CodecError:
@@ -112,7 +112,7 @@ def _frames_of_one(place: int, data: Any) -> Any:
 
 
 def _gpu_tensor_maker(array: list[Any], raw: str, reading: Reading) -> Callable[[Any], Any] | None:
-    """What makes a tensor in the GPU's memory; None for a framework that cannot, or a receiver that wants the CPU."""
+    """Return a function that makes a tensor in GPU memory; None if the framework cannot, or the CPU is requested."""
     name = text(array[1]) if reading.as_ is None else reading.as_
     codec = None if name == "numpy" else codec_named(name)
     if (

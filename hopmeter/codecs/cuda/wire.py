@@ -49,12 +49,12 @@ class Lent(NamedTuple):
 
 
 def pack(lent: Lent) -> bytes:
-    """The frame."""
+    """Return the frame."""
     return LAYOUT.pack(MAGIC, VERSION, *lent)
 
 
 def unpack(frame: Any) -> Lent:
-    """What the frame says; CodecError for another form, and for memory beyond its own allocation."""
+    """Parse a frame; raise CodecError for another format, or for memory outside its allocation."""
     data = buffer(frame)
     if data.nbytes != LAYOUT.size:
         raise CodecError(f"a handle of GPU memory takes {LAYOUT.size} bytes, and this frame has {data.nbytes}")

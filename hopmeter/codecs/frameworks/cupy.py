@@ -50,7 +50,7 @@ class _Seen:
 
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 (all codecs are asked alike)
-    """An array in memory on a GPU that is another process's."""
+    """Make an array in another process's GPU memory."""
     cupy = import_package("cupy", EXTRA)
 
     def make(ghost: Any) -> Any:

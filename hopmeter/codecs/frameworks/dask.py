@@ -21,7 +21,7 @@ MEGABYTES = (5, 15)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Computes the array, a chunk a frame; the chunks themselves are not copied."""
+    """Compute the array, one frame per chunk; the chunks are not copied."""
     da = lookup.import_package("dask.array", EXTRA)
     if not isinstance(obj, da.Array):
         raise refusal(obj, "only arrays of Dask's travel: compute it first (`it.compute()`)")
@@ -72,7 +72,7 @@ def _join_blocks(da: Any, chunks: tuple[tuple[int, ...], ...], blocks: list[Any]
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """An array in one chunk, which shares the memory; Dask's own `from_array` would copy it."""
+    """Return an array of one chunk, which shares the memory; Dask's own `from_array` would copy it."""
     devices.refuse_gpu("Dask", wanted.device)
     da = lookup.import_package("dask.array", EXTRA)
     return lambda array: _join_blocks(da, tuple((length,) for length in array.shape), [array])

@@ -25,7 +25,7 @@ _numbers: set[Any] = set()
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
-    """The memory of an array; only arrays that this process holds whole, so no tracer and no piece of a larger one."""
+    """Return the memory of an array that this process holds completely: no tracer, no part of a larger one."""
     jax = import_package("jax", EXTRA)
     if not isinstance(obj, jax.Array) or isinstance(obj, jax.core.Tracer) or not obj.is_fully_addressable:
         raise refusal(obj, "send arrays that are computed and whole, not tracers or shards")
@@ -99,7 +99,7 @@ def _identity(array: Any) -> Any:
 
 
 def _place(jax: Any, asked: str | None, sent: str | None) -> Any:
-    """The GPU that is asked for, or a device such as it was on; none, that is the CPU, where there is none."""
+    """Return the requested GPU, or a device like the sender's; None, which is the CPU, if there is none."""
     if asked is None:
         return next(iter(_devices(jax, sent)), None) if sent else None
     number = devices.gpu("JAX", asked, FORM.gpus)

@@ -27,7 +27,7 @@ _COPIED = frozenset(np.dtype(name) for name in COPIED.split())
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
-    """The memory of an array, once it is computed; one of a GPU is copied to the host."""
+    """Return the memory of an array after its computation; GPU memory is copied to the host."""
     mx = import_package("mxnet", EXTRA)
     if not isinstance(obj, mx.nd.NDArray) or obj.stype != "default":
         raise refusal(obj, 'send dense arrays: `array.tostype("default")`')
@@ -70,7 +70,7 @@ def _mxnet_array(mx: Any, module: Any, array: Any) -> Any:
 
 
 def _place(mx: Any, asked: str | None, sent: bool) -> Any:
-    """The GPU that is asked for, or some GPU for what was on one; none is the CPU."""
+    """Return the requested GPU, or any GPU for an object that was on one; None is the CPU."""
     if asked is None:
         return mx.gpu(0) if sent and _gpus() else None
     number = devices.gpu("MXNet", asked, _gpus)

@@ -25,7 +25,7 @@ NA = {"none": None, "nan": float("nan")}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """An array's memory goes as it is; NumPy's strings of any length are gathered."""
+    """Append an array's memory in place; NumPy's strings of variable length are gathered first."""
     kind = type(obj)
     if kind is np.ndarray:
         return _strings(obj, frames, depth) if obj.dtype.char == "T" else arrays.write(obj, frames)

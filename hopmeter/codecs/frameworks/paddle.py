@@ -22,7 +22,7 @@ READERS: dict[str, Any] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
-    """The memory of a tensor by DLPack, which alone copies nothing; what DLPack lacks is copied by Paddle."""
+    """Return the memory of a tensor by DLPack, without a copy; Paddle copies dtypes that DLPack lacks."""
     paddle = import_package("paddle", EXTRA)
     if not isinstance(obj, paddle.Tensor) or not obj.is_dense():
         raise refusal(obj, "only dense tensors travel: use `to_dense()`")
@@ -117,7 +117,7 @@ def _identity(tensor: Any) -> Any:
 
 
 def _place(asked: str | None, sent: str | None) -> str | None:
-    """The GPU that is asked for, or some GPU for what was on one; none is the CPU."""
+    """Return the requested GPU, or any GPU for an object that was on one; None is the CPU."""
     if asked is None:
         return "gpu" if sent and _gpus() else None
     number = devices.gpu("paddle", asked, _gpus)

@@ -108,7 +108,7 @@ def _read_frame(node: list[Any], reading: Reading) -> Maker:
 
 
 def _shared_index_maker(node: Any, reading: Reading) -> Maker:
-    """An index that lies in the header alone never changes, so it is made once and shared by all that are alike."""
+    """Return a function that makes an index. One that is in the header alone is made once and shared."""
     before, make = reading.taken, reading.maker(node)
     if reading.taken != before or not isinstance(node, list) or not str(node[0]).startswith("pandas."):
         return make
@@ -177,7 +177,7 @@ def _read_series(node: list[Any], reading: Reading) -> Maker:
 
 
 def _as_arrow(make: Maker, convert: Any) -> Maker:
-    """The values of a series, in Polars under its name; its index stays behind."""
+    """Return the values of a series, in Polars under its name, without the index."""
     array = lookup.import_package("pyarrow", "pyarrow").array
 
     def build(frames: Any) -> Any:

@@ -30,7 +30,7 @@ PLAIN = (type(None), bool, int, float, str, bytes)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """The current picture, its palette, and of `info` what is plain (no open files)."""
+    """Append the current picture, its palette, and the plain values of `info` (no open files)."""
     image = lookup.import_package("PIL.Image", EXTRA)
     if not isinstance(obj, image.Image):
         raise refusal(obj, "send images")
@@ -123,7 +123,7 @@ def _with_palette_and_info(image: Any, palette: Any, info: Any) -> Any:
 
 
 def adopt(obj: Any) -> Any:
-    """An array of rows, columns and channels."""
+    """Return an array of rows, columns and channels."""
     return lookup.import_package("PIL.Image", EXTRA).fromarray(np.asarray(obj))
 
 

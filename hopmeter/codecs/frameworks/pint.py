@@ -19,7 +19,7 @@ MEGABYTES = (1, 3)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """A quantity is its magnitude, of any codec, and its units; units alone have no magnitude."""
+    """Append a quantity as its magnitude, of any codec, and its units; units alone have no magnitude."""
     pint = lookup.import_package("pint", EXTRA)
     if isinstance(obj, pint.Unit):
         return f'["unit",{_units(obj._units, frames, depth)}]'
@@ -70,7 +70,7 @@ def _read_unit(node: list[Any], reading: Reading) -> Maker:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """A quantity without dimensions."""
+    """Return a quantity without dimensions."""
     devices.refuse_gpu("Pint", wanted.device)
     registry = lookup.import_package("pint", EXTRA).get_application_registry()
     return lambda array: registry.Quantity(array, "")

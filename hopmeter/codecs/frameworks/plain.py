@@ -69,7 +69,7 @@ def _sequence(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _refuse_many(obj: Any) -> None:
-    """What the receiver would refuse."""
+    """Raise for values that the receiver would refuse."""
     if len(obj) > MOST_KEYS:
         keys(list(obj))
 

@@ -23,7 +23,7 @@ IN_A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """A lazy frame is a plan, not data: it is refused."""
+    """Append an object; a lazy frame is a plan, not data, and is refused."""
     pl = lookup.import_package("polars", EXTRA)
     if isinstance(obj, pl.DataFrame):
         return f'["polars.frame",{node_of(_table(pl, obj), frames, depth)}]'
@@ -107,7 +107,7 @@ def _check_moments(pa: Any, columns: list[Any]) -> None:
 
 
 def _largest_moment(pa: Any, of: Any) -> int:
-    """The largest number of a type of moments that Polars shows; 0 for all other types, and where any will do."""
+    """Return the largest number that Polars can show of a type of times; 0 for other types, or if there is no limit."""
     types = pa.types
     if types.is_date(of):
         return DAYS if types.is_date32(of) else DAYS * IN_A_DAY["ms"]

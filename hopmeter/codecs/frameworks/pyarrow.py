@@ -25,7 +25,7 @@ _heads: dict[Any, tuple[bytes, slice, slice]] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
-    """An array is its type and its buffers; what holds several is their list."""
+    """Append an array as its type and its buffers; a container as a list of those."""
     pa = import_package("pyarrow", EXTRA)
     if isinstance(obj, pa.Array):
         return f'["arrow.array",{_type(pa, obj.type)},{parts(pa, obj, frames)}]'
@@ -118,7 +118,7 @@ def _validating_maker(reading: Reading, make: Maker) -> Maker:
 
 
 def adopter(name: str) -> Any:
-    """What turns arrays and tables of Arrow's into what the receiver asks for by name."""
+    """Return a function that converts Arrow's arrays and tables to the framework that the receiver requests."""
     if name == "pyarrow":
         return lambda made: made
     adopt = getattr(codec_named(name), "adopt", None)
@@ -170,7 +170,7 @@ def _read_table(node: list[Any], reading: Reading) -> Maker:
 
 
 def _table_without_columns(kind: Any, rows: int, schema: Any) -> Maker:
-    """A table without columns; one of nothing but missing values has no memory."""
+    """Return a table without columns, made of one column of missing values, which has no memory."""
     pa = import_package("pyarrow", EXTRA)
     whole = pa.schema([pa.field("", pa.null())], schema.metadata)
     table = kind.from_arrays([pa.Array.from_buffers(pa.null(), rows, [None])], schema=whole).select([])

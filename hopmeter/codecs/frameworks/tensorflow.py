@@ -23,7 +23,7 @@ _kept: dict[Any, str] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
-    """The memory of a tensor; one on another device is copied to the CPU."""
+    """Return the memory of a tensor; a tensor on another device is copied to the CPU."""
     if isinstance(frames, Lending) and (node := _lend(obj, frames)):
         return node
     try:

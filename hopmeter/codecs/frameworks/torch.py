@@ -23,7 +23,7 @@ NOT_NUMPYS = {"bfloat16": "int16"}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
-    """A tensor on another device is copied to the CPU; the receiver puts it back on such a device if it has one."""
+    """Append a tensor; one on another device is copied to the CPU, and the receiver copies it to such a device."""
     torch = import_package("torch", EXTRA)
     if not isinstance(obj, torch.Tensor):
         raise refusal(obj, "send tensors: `module.state_dict()` rather than the module")
@@ -110,7 +110,7 @@ def _read_extra(extra: Any) -> tuple[str, Any, bool]:
 
 
 def _device(torch: Any, asked: str | None, sent: Any) -> Any:
-    """The device asked for, or the one it was on if there is such a one here, else none: the CPU."""
+    """Return the requested device, or one like the sender's if it exists here; otherwise None, the CPU."""
     if asked is not None:
         number = devices.gpu("torch", asked, _gpus)
         return None if number is None else torch.device("cuda", number)

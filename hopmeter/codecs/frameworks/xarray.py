@@ -145,7 +145,7 @@ def _read_dataset(node: list[Any], reading: Reading) -> Maker:
 
 
 def _converter(reading: Reading, build: Any) -> Maker:
-    """The data keeps its own framework; asked for as NumPy's, only the data is left."""
+    """Return a function that makes the object; if NumPy is requested, its data alone."""
     asked, reading.as_ = reading.as_, None
     make: Maker = build()
     reading.as_ = asked

@@ -23,7 +23,7 @@ MOST_BYTES = 2**24
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Data, chunks and attributes; how it was compressed and where it was stored stays behind."""
+    """Append data, chunks and attributes, without the compression and the place of storage."""
     zarr = lookup.import_package("zarr", EXTRA)
     if not isinstance(obj, zarr.Array):
         raise refusal(obj, "send the arrays of a group: `dict(group.arrays())`")
@@ -64,7 +64,7 @@ def _array(data: Any, chunks: tuple[int, ...], attributes: Any) -> Any:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """An array in memory; Zarr compresses it, which is a copy."""
+    """Return an array in memory; Zarr compresses it, which is a copy."""
     devices.refuse_gpu("Zarr", wanted.device)
     zarr = lookup.import_package("zarr", EXTRA)
     return lambda array: zarr.array(array)
