@@ -19,10 +19,10 @@ CHAIN = "chain"
 """From the source to the last receiver, replies left out; the end to end of `chain_per_hop`."""
 
 Span = tuple[str, Times, Times]
-"""A figure's name, and by message its end and its start."""
+"""A latency's name, and by message its end and its start."""
 
 Pieces = dict[str, list[Times]]
-"""Latencies in nanoseconds by figure, in one array or more."""
+"""Latencies in nanoseconds by name, in one array or more."""
 
 
 def trim(messages: int) -> int:
@@ -41,14 +41,14 @@ def trim_slice(pair: Pair) -> slice:
 
 
 def latencies(pair: Pair) -> Pieces:
-    """Every figure that applies to the pair's pattern and has samples."""
+    """Every latency that applies to the pair's pattern and has samples."""
     cut = trim_slice(pair)
-    figures: Pieces = {}
+    pieces: Pieces = {}
     for name, end, start in chain(_spans(pair), _inner_spans(pair)):
         took = minus(end[cut], start[cut])
         if len(took):
-            figures.setdefault(name, []).append(took)
-    return figures
+            pieces.setdefault(name, []).append(took)
+    return pieces
 
 
 def _spans(pair: Pair) -> Iterator[Span]:

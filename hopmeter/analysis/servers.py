@@ -24,15 +24,15 @@ def by_server(pair: Pair) -> Pieces:
     if pair.cell.axes.pattern != "scatter":
         return {}
     cut = trim_slice(pair)
-    figures: Pieces = {}
+    pieces: Pieces = {}
     for number, (lane, end) in enumerate(zip(pair.lanes, pair.ends, strict=True)):
         held = hold(end)[cut]
-        figures[f"roundtrip {number}"] = [minus(lane.replied[cut], lane.sent[cut])]
-        figures[f"held {number}"] = [held[held != NONE_NS]]
+        pieces[f"roundtrip {number}"] = [minus(lane.replied[cut], lane.sent[cut])]
+        pieces[f"held {number}"] = [held[held != NONE_NS]]
     if pair.cell.axes.dispatch == "parallel":
         replied = np.stack([lane.replied[cut] for lane in pair.lanes])
-        figures[LAST] = [replied.argmax(axis=0)[(replied != NONE_NS).all(axis=0)]]
-    return figures
+        pieces[LAST] = [replied.argmax(axis=0)[(replied != NONE_NS).all(axis=0)]]
+    return pieces
 
 
 def columns(cell: Cell, trials: Sequence[Pieces]) -> dict[str, Any]:
@@ -40,10 +40,10 @@ def columns(cell: Cell, trials: Sequence[Pieces]) -> dict[str, Any]:
     if cell.axes.pattern != "scatter":
         return {}
     found: dict[str, Any] = {}
-    for figure, statistics in STATISTICS.items():
-        each = [summary("", [trial.get(f"{figure} {n}", []) for trial in trials], ()) for n in range(cell.axes.sinks)]
+    for latency, statistics in STATISTICS.items():
+        each = [summary("", [trial.get(f"{latency} {n}", []) for trial in trials], ()) for n in range(cell.axes.sinks)]
         for statistic in statistics:
-            found[f"servers_{figure}_{statistic}_us"] = [one.get(f"_{statistic}_us") for one in each]
+            found[f"servers_{latency}_{statistic}_us"] = [one.get(f"_{statistic}_us") for one in each]
     return found | {"servers_last_share": _shares(cell, trials)}
 
 

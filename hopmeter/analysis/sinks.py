@@ -21,11 +21,11 @@ def by_sink(pair: Pair) -> Pieces:
     if not _several(pair.cell):
         return {}
     cut = trim_slice(pair)
-    figures: Pieces = {}
+    pieces: Pieces = {}
     for number, (reached, end) in enumerate(zip(pair.delivery_times, pair.ends, strict=True)):
-        figures[f"service {number}"] = [minus(reached[cut], pair.send_times[cut])]
-        figures[f"received {number}"] = [np.array([end.arrivals.received_count])]
-    return figures
+        pieces[f"service {number}"] = [minus(reached[cut], pair.send_times[cut])]
+        pieces[f"received {number}"] = [np.array([end.arrivals.received_count])]
+    return pieces
 
 
 def columns(cell: Cell, trials: Sequence[Pieces]) -> dict[str, Any]:

@@ -36,11 +36,11 @@ def _figures(trial: Judged) -> dict[str, Any]:
     if trial.measured is None:
         return {}
     counts = asdict(trial.measured.counts) | {"lost": trial.measured.counts.lost}
-    figures = {name: counts[name] for name in ("sent", "received", "lost", "duplicated", "reordered", "abandoned")}
-    figures["achieved_hz"] = trial.measured.achieved_hz
+    values = {name: counts[name] for name in ("sent", "received", "lost", "duplicated", "reordered", "abandoned")}
+    values["achieved_hz"] = trial.measured.achieved_hz
     for name in ("response", "service", "roundtrip"):
-        figures |= _percentiles(name, trial.measured.latencies.get(name, []))
-    return figures
+        values |= _percentiles(name, trial.measured.latencies.get(name, []))
+    return values
 
 
 def _percentiles(name: str, pieces: list[Any]) -> dict[str, float | None]:

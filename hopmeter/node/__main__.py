@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 
-from hopmeter.node.run import run
+from hopmeter.node.node_main import run
 
 if __name__ == "__main__":
     # Ctrl-C reaches every process of the terminal; the launcher alone decides what becomes of a trial.

@@ -15,7 +15,7 @@ from hopmeter.runtime.signals import Alarm
 GRACE_S = 0.3
 """How long to listen after a first failure: the node that crashed may be noticed after one that complains."""
 
-Heard = tuple[Node, dict[str, Any]]
+NodeMessage = tuple[Node, dict[str, Any]]
 
 
 class Control:
@@ -44,17 +44,17 @@ class Control:
 
     def expect(self, word: str, patience_s: float, tick: Callable[[], None] | None = None) -> None:
         """Wait until every node has said `word`; call `tick` once a second meanwhile."""
-        self.listen(lambda: all(word in node.said for node in self.nodes), patience_s, word, tick=tick)
+        self.receive_until(lambda: all(word in node.said for node in self.nodes), patience_s, word, tick=tick)
 
-    def listen(
+    def receive_until(
         self,
         enough: Callable[[], bool],
         patience_s: float,
         awaited: str,
-        heed: Callable[[Node, dict[str, Any]], None] | None = None,
+        on_message: Callable[[Node, dict[str, Any]], None] | None = None,
         tick: Callable[[], None] | None = None,
     ) -> None:
-        """Hands what nodes say to `heed` until it is enough; `TrialFailedError` where one fails or time is up."""
+        """Pass messages to `on_message` until `enough()`. Raises TrialFailedError if a node fails or time is up."""
         deadline = time.monotonic() + patience_s
         next_tick = time.monotonic() + 1.0
         while not enough():
@@ -65,9 +65,9 @@ class Control:
                 tick()
                 next_tick += 1.0
             until = deadline if tick is None else min(deadline, next_tick)
-            for node, message in self._hear(until - now):
-                if heed is not None:
-                    heed(node, message)
+            for node, message in self._receive(until - now):
+                if on_message is not None:
+                    on_message(node, message)
 
     def wait_for_exits(self, patience_s: float) -> None:
         """Wait until every node has closed its endpoints and exited cleanly."""
@@ -80,13 +80,13 @@ class Control:
                     "let its adapter close everything when its ends are dropped",
                 )
             for node in self._ready(patience):
-                self._hear_out(node)
+                self._check_last_messages(node)
         for node in self.nodes:
             if node.exit_code() != 0:
                 raise TrialFailedError(f"{node.name} {node.ending()} while closing{_log_tail(node)}", _read(node))
 
-    def _hear_out(self, node: Node) -> None:
-        for message in node.hear():
+    def _check_last_messages(self, node: Node) -> None:
+        for message in node.read_messages():
             if message["say"] == "failed":
                 raise _node_error(node, message)
         self._forget(node)
@@ -97,18 +97,18 @@ class Control:
             if over and source in self._selector.get_map():
                 self._selector.unregister(source)
 
-    def _hear(self, timeout_s: float) -> Iterator[Heard]:
-        """What nodes say within the time; a failure raises once it is clear who failed first."""
+    def _receive(self, timeout_s: float) -> Iterator[NodeMessage]:
+        """Yield the messages that arrive within the time. Raises once it is clear which node failed first."""
         ready = self._ready(timeout_s)
         failures: list[TrialFailedError] = []
         for node in ready:
-            yield from self._read_messages(node, failures)
+            yield from self._messages_of(node, failures)
         if not failures:
             return
         deadline = time.monotonic() + GRACE_S
         while not any(failure.crash for failure in failures) and (left := deadline - time.monotonic()) > 0:
             for node in self._ready(left):
-                for _ in self._read_messages(node, failures):
+                for _ in self._messages_of(node, failures):
                     pass
         raise next((failure for failure in failures if failure.crash), failures[0])
 
@@ -119,10 +119,10 @@ class Control:
             self._daemon.check()
         return list(dict.fromkeys(key.data for key, _ in events if key.data is not None))
 
-    def _read_messages(self, node: Node, failures: list[TrialFailedError]) -> Iterator[Heard]:
+    def _messages_of(self, node: Node, failures: list[TrialFailedError]) -> Iterator[NodeMessage]:
         ended = node.has_ended()
         try:
-            for message in node.hear():
+            for message in node.read_messages():
                 if message["say"] == "failed":
                     failures.append(_node_error(node, message))
                 else:

@@ -46,7 +46,7 @@ class Node:
         self.roles: list[str] = [endpoint["role"] for endpoint in start.spec["endpoints"]]
         self.said: dict[str, dict[str, Any]] = {}
         """The last message of each kind."""
-        self._heard = b""
+        self._unread = b""
         self.hung_up = False
         """Whether it has closed its end of the control channel."""
         self.control, theirs = socket.socketpair()
@@ -92,15 +92,15 @@ class Node:
             finally:
                 self.control.setblocking(False)
 
-    def hear(self) -> Iterator[dict[str, Any]]:
+    def read_messages(self) -> Iterator[dict[str, Any]]:
         """Yield the node's new messages. Raises TrialFailedError if one is malformed."""
         while data := self._receive():
-            self._heard += data
-            *lines, self._heard = self._heard.split(b"\n")
+            self._unread += data
+            *lines, self._unread = self._unread.split(b"\n")
             for line in lines:
                 yield self._parse_message(line)
-            if len(self._heard) > LONGEST_LINE:
-                raise self._garbage(self._heard)
+            if len(self._unread) > LONGEST_LINE:
+                raise self._garbage(self._unread)
 
     def _receive(self) -> bytes:
         try:

@@ -166,7 +166,7 @@ def _prove(cell: Cell, control: Control) -> None:
     seen: dict[tuple[int, int], set[int]] = {}
     quiet: set[int] = set()
 
-    def heed(_: Node, message: dict[str, Any]) -> None:
+    def note_report(_: Node, message: dict[str, Any]) -> None:
         pair = message.get("pair", -1)
         if message["say"] == "quiet":
             quiet.add(pair)
@@ -179,8 +179,8 @@ def _prove(cell: Cell, control: Control) -> None:
             control.say({"say": "proved", "pair": pair})
 
     control.say({"say": "probe"})
-    control.listen(lambda: not missing, cell.schedule.timeout_s, "probed", heed)
-    control.listen(lambda: len(quiet) == cell.axes.pairs, cell.schedule.timeout_s, "quiet", heed)
+    control.receive_until(lambda: not missing, cell.schedule.timeout_s, "probed", note_report)
+    control.receive_until(lambda: len(quiet) == cell.axes.pairs, cell.schedule.timeout_s, "quiet", note_report)
 
 
 def _measure(work: Work, control: Control, daemon: Daemon | None) -> None:

@@ -160,10 +160,10 @@ class RunFolder:
             (self.path / name).unlink()
         return replace(result, samples=name if recorded else "")
 
-    def judge(self, trial: TrialResult, figures: dict[str, Any]) -> None:
+    def judge(self, trial: TrialResult, values: dict[str, Any]) -> None:
         """Record the analysis's verdict on a trial for `trials.parquet`: whether it is good, and its statistics."""
         verdict = {name: getattr(trial, name) for name in ("good", "reason", "remedy")}
-        self._judged[trial.cell, trial.trial] = verdict | figures
+        self._judged[trial.cell, trial.trial] = verdict | values
 
     def finish(self, cells: Iterable[dict[str, Any]]) -> Path:
         """Write the tables, give the folder its final name and return its path. `cells` are rows of `analyse`."""

@@ -100,7 +100,7 @@ def test_a_node_that_cannot_run_does_not_describe_itself(tmp_path: Path) -> None
 
 
 def test_starting_a_node_imports_nothing_heavy() -> None:
-    code = "import sys, hopmeter.node.run; print(*{name.partition('.')[0] for name in sys.modules})"
+    code = "import sys, hopmeter.node.node_main; print(*{name.partition('.')[0] for name in sys.modules})"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.split()
     assert not HEAVY.intersection(loaded)
 

@@ -54,7 +54,7 @@ def test_what_it_started_ends_with_it_whether_it_listens_or_not(tmp_path: Path, 
 def test_what_it_leaves_elsewhere_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
     monkeypatch.setattr(daemon, "GRACE_S", 0.2)
     left = tmp_path / f"{mode}.lock"
-    with made(tmp_path, mode, leaves=[str(tmp_path / "{mode}.lock")], ready="line: at your service"):
+    with made(tmp_path, mode, leftover_files=[str(tmp_path / "{mode}.lock")], ready="line: at your service"):
         left.touch()
     assert not left.exists()
 
