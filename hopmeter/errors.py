@@ -1,29 +1,49 @@
-"""One error type: what failed and what to do about it. Its exit code is what the command ends with."""
+"""The errors that hopmeter words: a stable code, what failed, and what to do. docs/messages.md explains every code."""
 
 from __future__ import annotations
 
+from hopmeter.messages import coded, with_remedy
+
 
 class HopmeterError(Exception):
-    """What failed, and the remedy where one is known; the cause is kept by `raise … from`."""
+    """The code, what failed, and the remedy where one is known; `raise … from` keeps the cause."""
 
     exit_code = 1
 
-    def __init__(self, what: str, remedy: str = "") -> None:
-        super().__init__(what)
+    def __init__(self, code: str, what: str, remedy: str = "") -> None:
+        super().__init__(code, what, remedy)
+        self.code = code
         self.what = what
         self.remedy = remedy
 
+    @property
+    def message(self) -> str:
+        """What failed, with its code at the end."""
+        return coded(self.code, self.what)
+
     def __str__(self) -> str:
-        return f"{self.what} ({self.remedy})" if self.remedy else self.what
+        return with_remedy(self.message, self.remedy)
 
 
 class UsageError(HopmeterError):
-    """Something that was asked for cannot be: an option, a scenario, a folder. Nothing was measured."""
+    """The user gave an option, a scenario or a folder that cannot be used. Nothing was measured."""
 
     exit_code = 2
 
 
 class StoppedError(HopmeterError):
-    """Somebody wanted the command to end before its work was done: Ctrl-C."""
+    """The user stopped the command before it was done: Ctrl-C."""
 
     exit_code = 130
+
+
+class RefusedValueError(ValueError):
+    """A value that cannot be used. The caller knows where it came from, and adds that to the message."""
+
+    def __init__(self, code: str, what: str) -> None:
+        super().__init__(code, what)
+        self.code = code
+        self.what = what
+
+    def __str__(self) -> str:
+        return coded(self.code, self.what)

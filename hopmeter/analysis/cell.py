@@ -12,6 +12,7 @@ from hopmeter.analysis.latencies import CHAIN
 from hopmeter.analysis.pace import SHARE
 from hopmeter.analysis.percentiles import QUICK_TRIALS, summary
 from hopmeter.analysis.trial import PACING, Counts, Measured, measure, reject_altered, sum_counter
+from hopmeter.messages import coded, codes, joined, split_code, with_remedy
 from hopmeter.model.cell import Cell
 from hopmeter.model.columns import CELLS, LATENCIES, PLANNED
 from hopmeter.model.trial import TrialResult
@@ -41,11 +42,11 @@ def examine(cell: Cell, trial: TrialResult, folder: RunFolder) -> Judged:
     if not trial.good:
         return Judged(trial, None)
     if not trial.samples:
-        return Judged(replace(trial, good=False, reason="nothing was recorded"), None)
+        return Judged(replace(trial, good=False, reason=coded("E-NOT-RECORDED", "nothing was recorded")), None)
     try:
         return Judged(trial, measure(cell, folder.path / trial.samples))
     except StoreError as error:
-        return Judged(replace(trial, good=False, reason=error.what, remedy=error.remedy), None)
+        return Judged(replace(trial, good=False, reason=error.message, remedy=error.remedy), None)
 
 
 def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, Any]:
@@ -63,6 +64,8 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
         columns |= resources.cpu_percent([folder.cpu_path(cell.id, each.trial) for each in results])
         lost = resources.losses(results) if columns["lost"] else []
         columns["warnings"] = [*_cut_short(cell, good), *resources.fallbacks(results), *resources.stops(results), *lost]
+    columns["reason_code"] = split_code(columns["reason"] or "")[1]
+    columns["warning_codes"] = codes(columns["warnings"] or [])
     return columns
 
 
@@ -74,7 +77,8 @@ def _cut_short(cell: Cell, trials: Sequence[Judged]) -> list[str]:
     fewest, asked = min((each.counts.messages for each in cut), default=0), cell.schedule.messages * cell.axes.pairs
     if not cut or fewest >= asked:
         return []
-    return [f"only {fewest} of {asked} messages within {cell.schedule.limit_s:g} s; ask for fewer, or give a duration"]
+    said = f"only {fewest} of {asked} messages within {cell.schedule.limit_s:g} s; ask for fewer, or give a duration"
+    return [coded("W-FEW-MESSAGES", said)]
 
 
 def _planned_columns(cell: Cell) -> dict[str, Any]:
@@ -91,17 +95,18 @@ def _status(cell: Cell, trials: Sequence[Judged]) -> dict[str, Any]:
     if cell.dropped:
         return {"status": "dropped", "reason": cell.dropped}
     if not trials:
-        return {"status": "dropped", "reason": "not measured: the run ended before it"}
-    failures = "; ".join(dict.fromkeys(_reason(each.result) for each in trials if not each.measured))
+        return {"status": "dropped", "reason": coded("D-RUN-ENDED", "not measured: the run ended before it")}
+    failures = joined(dict.fromkeys(_reason(each.result) for each in trials if not each.measured))
     if not good:
         return {"status": "failed", "reason": failures}
     overload = _overload(good)
-    failed = f"{len(trials) - len(good)} of {len(trials)} trials failed: {failures}" if failures else ""
-    return {"status": "saturated" if overload else "ok", "reason": "; ".join(filter(None, [overload, failed])) or None}
+    said = f"{len(trials) - len(good)} of {len(trials)} trials failed: {split_code(failures)[0]}"
+    failed = coded("W-TRIALS-FAILED", said) if failures else ""
+    return {"status": "saturated" if overload else "ok", "reason": joined(filter(None, [overload, failed])) or None}
 
 
 def _reason(trial: TrialResult) -> str:
-    return f"{trial.reason} ({trial.remedy})" if trial.remedy else trial.reason
+    return with_remedy(trial.reason, trial.remedy)
 
 
 def _overload(good: Sequence[Judged]) -> str:
@@ -111,14 +116,14 @@ def _overload(good: Sequence[Judged]) -> str:
     counts = _sum_counts(trials)
     found = []
     if counts.lost > (1 - SHARE) * counts.expected:
-        found.append(f"{counts.lost / counts.expected:.1%} of the messages were lost")
+        found.append(coded("W-OVERLOAD-LOSS", f"{counts.lost / counts.expected:.1%} of the messages were lost"))
     if _most(trials, "behind"):
         paces = [pace for trial in trials for pace in trial.paces]
         rates = [min(filter(None, (getattr(pace, name) for pace in paces))) for name in ("achieved_hz", "asked_hz")]
-        found.append(f"the source reached {rates[0]:.4g} of {rates[1]:.4g} Hz")
+        found.append(coded("W-OVERLOAD-RATE", f"the source reached {rates[0]:.4g} of {rates[1]:.4g} Hz"))
     if _most(trials, "backlog"):
-        found.append("messages waited longer and longer")
-    return "; ".join(found) or _standing(good, trials)
+        found.append(coded("W-OVERLOAD-QUEUE", "messages waited longer and longer"))
+    return joined(found) or _standing(good, trials)
 
 
 def _standing(good: Sequence[Judged], trials: Sequence[Measured]) -> str:
@@ -126,17 +131,19 @@ def _standing(good: Sequence[Judged], trials: Sequence[Measured]) -> str:
     turn_ns = max(1.0, median(pace.turn_ns for trial in trials for pace in trial.paces))
     if _most(trials, "queued_ns"):
         waited_ns = median(max(pace.queued_ns for pace in trial.paces) for trial in trials)
-        return (
+        return coded(
+            "W-QUEUE-STANDING",
             f"messages stood in queues all along: half of them waited {waited_ns / 1e6:.3g} ms or more, "
-            f"and {waited_ns / turn_ns:.3g} others fell due meanwhile"
+            f"and {waited_ns / turn_ns:.3g} others fell due meanwhile",
         )
     refused = sum(sum_counter(each.result, "busy") for each in good)
     if _most(trials, "long_ns") and refused >= _sum_counts(trials).messages:
         took_ns = median(max(pace.long_ns for pace in trial.paces) for trial in trials)
-        return (
+        return coded(
+            "W-QUEUE-FULL",
             "queues were full all along: "
             f"messages were refused {refused / _sum_counts(trials).messages:.3g} times each, "
-            f"and half of them took {took_ns / 1e6:.3g} ms or more, while {took_ns / turn_ns:.3g} others fell due"
+            f"and half of them took {took_ns / 1e6:.3g} ms or more, while {took_ns / turn_ns:.3g} others fell due",
         )
     return ""
 

@@ -124,4 +124,4 @@ def _optional(arrivals: Arrivals, times: Times | None) -> Times | None:
 
 
 def _implausible(samples: Samples, what: str) -> StoreError:
-    return StoreError(f"the samples {samples.path} are damaged: {what}", "measure the trial again")
+    return StoreError("E-SAMPLES-DAMAGED", f"the samples {samples.path} are damaged: {what}", "measure the trial again")

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from hopmeter.analysis.percentiles import interval
 from hopmeter.analysis.trial import sum_counter
+from hopmeter.messages import coded
 from hopmeter.model.trial import TrialResult
 
 SENDERS = ("source", "client", "relay")
@@ -96,14 +97,17 @@ def _path(trials: Sequence[TrialResult]) -> str | None:
 
 def fallbacks(trials: Sequence[TrialResult]) -> list[str]:
     """Return what the transports did differently than requested, in their words: UDP instead of shared memory."""
-    return _facts(trials, "fallback")
+    return [coded("W-FALLBACK", text) for text in _facts(trials, "fallback")]
 
 
 def stops(trials: Sequence[TrialResult]) -> list[str]:
     """Return which processes were stopped during the measurement, and for how long; the latencies include that
     pause."""
     return [
-        f"{_name(number, node)} was stopped for {node['stopped_s']:.3g} s in trial {trial.trial}"
+        coded(
+            "W-PROCESS-STOPPED",
+            f"{_name(number, node)} was stopped for {node['stopped_s']:.3g} s in trial {trial.trial}",
+        )
         for trial in trials
         for number, node in enumerate(trial.nodes)
         if node.get("stopped_s")
@@ -117,7 +121,7 @@ def _name(number: int, node: Mapping[str, Any]) -> str:
 
 def losses(trials: Sequence[TrialResult]) -> list[str]:
     """Return the causes of lost messages, as far as the transports know them."""
-    return _facts(trials, "loss")
+    return [coded("W-LOSS-CAUSE", text) for text in _facts(trials, "loss")]
 
 
 def _facts(trials: Sequence[TrialResult], fact: str) -> list[str]:

@@ -131,8 +131,12 @@ def read(folder: Path) -> Run:
 def _cells(folder: Path) -> list[dict[str, Any]]:
     path = folder / "cells.parquet"
     if not path.exists():
-        raise UsageError(f"{folder} has no {path.name}", f"finish the run with `hopmeter run --resume {folder}`")
+        raise UsageError(
+            "E-RUN-UNFINISHED", f"{folder} has no {path.name}", f"finish the run with `hopmeter run --resume {folder}`"
+        )
     try:
         return [with_current_columns(row) for row in pl.read_parquet(path).to_dicts()]
     except (OSError, pl.exceptions.PolarsError) as cause:
-        raise StoreError(f"{path} cannot be read: {cause}", "take it from a copy, or measure again") from cause
+        raise StoreError(
+            "E-FILE-DAMAGED", f"{path} cannot be read: {cause}", "take it from a copy, or measure again"
+        ) from cause

@@ -16,8 +16,8 @@ TAIL_LINES = 25
 class BuildError(HopmeterError):
     """A build failed: the last output of the tool, and the remedy."""
 
-    def __init__(self, what: str, remedy: str = "", detail: str = "") -> None:
-        super().__init__(what, remedy)
+    def __init__(self, code: str, what: str, remedy: str = "", detail: str = "") -> None:
+        super().__init__(code, what, remedy)
         self.detail = detail
 
 
@@ -44,9 +44,11 @@ def run_logged(
                 env={**os.environ, **(env or {})},
             ).returncode
         except OSError as cause:
-            raise BuildError(f"{words[0]} does not run: {cause.strerror}", remedy) from cause
+            raise BuildError("E-NO-TOOL", f"{words[0]} does not run: {cause.strerror}", remedy) from cause
     if status != 0:
-        raise BuildError(f"`{' '.join(words[:3])} …` failed (the whole log: {log})", remedy, tail(log))
+        raise BuildError(
+            "E-COMMAND-FAILED", f"`{' '.join(words[:3])} …` failed (the whole log: {log})", remedy, tail(log)
+        )
 
 
 def tail(log: Path) -> str:

@@ -59,7 +59,9 @@ def _cmake() -> str:
     found = shutil.which("cmake")
     if found is None:
         raise BuildError(
-            "there is no CMake here", "install cmake and a C++ compiler (Debian: cmake g++), then run this again"
+            "E-NO-TOOL",
+            "there is no CMake here",
+            "install cmake and a C++ compiler (Debian: cmake g++), then run this again",
         )
     return found
 
@@ -68,4 +70,6 @@ def _find_binary(folder: Path, name: str) -> Path:
     for place in (folder / name, folder / "Release" / name):
         if place.exists():
             return place
-    raise BuildError(f"CMake built no {name} in {folder}", f"let the CMakeLists.txt have a target `{name}`")
+    raise BuildError(
+        "E-CMAKE-TARGET", f"CMake built no {name} in {folder}", f"let the CMakeLists.txt have a target `{name}`"
+    )

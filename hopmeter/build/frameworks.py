@@ -49,7 +49,7 @@ def select(names: Iterable[str]) -> list[str]:
     wanted = dict.fromkeys(names)
     for name in wanted:
         if name not in (*known, ALL):
-            raise UsageError(f"framework {one_of(name, [*known, ALL])}")
+            raise UsageError("E-UNKNOWN-FRAMEWORK", f"framework {one_of(name, [*known, ALL])}")
     everything = [name for name in codec_interpreter.frameworks() if not _needs_gpu(name)]
     return list(dict.fromkeys(each for name in wanted for each in (everything if name == ALL else [name])))
 
@@ -94,7 +94,7 @@ def _require_system_package(name: str, offer: Offer) -> None:
     try:
         codec_interpreter.interpreter(name, offer)
     except NoPythonError as none:
-        raise BuildError(str(none), none.remedy) from none
+        raise BuildError("E-NO-PYTHON", str(none), none.remedy) from none
 
 
 def _alone(name: str) -> str | None:

@@ -25,13 +25,15 @@ def build(offer: Offer, log: Path) -> None:
     try:
         found = interpreter(offer)
     except NoPythonError as none:
-        raise BuildError(str(none), none.remedy) from none
+        raise BuildError("E-NO-PYTHON", str(none), none.remedy) from none
     if found is None:
         return
     try:
         packages = [each for text in offer.pip if (each := here(text))]
     except ValueError as cause:
-        raise BuildError(f"a marker in its pip list is none: {cause}", "mend it in its transport.toml") from cause
+        raise BuildError(
+            "E-VALUE-FORM", f"a marker in its pip list is none: {cause}", "mend it in its transport.toml"
+        ) from cause
     _refuse_elsewhere(offer, found)
     if packages:
         install(found.program, packages, log, remedy)
@@ -49,6 +51,7 @@ def _refuse_elsewhere(offer: Offer, found: Interpreter) -> None:
         if not here(text) and not is_installed(name(text), found):
             wanted = text.partition(";")[0].strip()
             raise BuildError(
+                "E-NO-WHEEL",
                 f"{wanted} has no ready package for {platform.machine()}, which {offer.transport} in Python needs",
                 f"build it from its source into {found.program}, or measure {offer.transport} in its other languages",
             )

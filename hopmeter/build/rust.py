@@ -66,7 +66,7 @@ def cargo() -> str:
     """Return Cargo's path."""
     found = shutil.which("cargo") or shutil.which("cargo", path=str(Path.home() / ".cargo/bin"))
     if found is None:
-        raise BuildError("there is no Rust here (no cargo on the path)", NO_CARGO)
+        raise BuildError("E-NO-TOOL", "there is no Rust here (no cargo on the path)", NO_CARGO)
     return found
 
 
@@ -86,7 +86,11 @@ def metadata(checkout: Path) -> dict[str, Any]:
     environment = {**os.environ, **cache_environment()}
     answer = subprocess.run(asked, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
     if answer.returncode != 0:
-        raise BuildError(f"cargo cannot read the workspace: {answer.stderr.strip()}", "mend the Cargo.toml it names")
+        raise BuildError(
+            "E-COMMAND-FAILED",
+            f"cargo cannot read the workspace: {answer.stderr.strip()}",
+            "mend the Cargo.toml it names",
+        )
     return dict(json.loads(answer.stdout))
 
 

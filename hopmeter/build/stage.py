@@ -72,7 +72,7 @@ def main() -> int:
     try:
         nodes = stage(checkout, checkout / "hopmeter/_data")
     except BuildError as error:
-        print(f"{error.what}\n{error.detail}\n  {error.remedy}", file=sys.stderr)
+        print(f"{error.message}\n{error.detail}\n  {error.remedy}", file=sys.stderr)
         return 1
     print(f"staged {len(nodes)} nodes: {' '.join(nodes)}")
     return 0

@@ -50,7 +50,7 @@ def select_targets(transports: Sequence[str] = (), languages: Sequence[str] = ()
     """Those asked for; nothing asked is everything. `UsageError` for names that are none."""
     for language in languages:
         if language not in LANGUAGES:
-            raise UsageError(f"language {one_of(language, LANGUAGES)}")
+            raise UsageError("E-UNKNOWN-LANGUAGE", f"language {one_of(language, LANGUAGES)}")
     manifests = find_transports(transports) if transports else every()
     return [
         Target(manifest, offer)

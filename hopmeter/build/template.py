@@ -21,14 +21,18 @@ def create(name: str, languages: Sequence[str], template: Path, transports: Path
     folder = transports / name
     if NAME.fullmatch(name) is None:
         raise UsageError(
-            f"`{name}` is no name for a transport", "use small letters and digits, with single dashes between words"
+            "E-NAME",
+            f"`{name}` is no name for a transport",
+            "use small letters and digits, with single dashes between words",
         )
     if name in GROUPS:
-        raise UsageError(f"`{name}` is no name for a transport: it stands for many", "choose another name")
+        raise UsageError("E-NAME", f"`{name}` is no name for a transport: it stands for many", "choose another name")
     if unknown := [language for language in languages if language not in FOLDERS]:
-        raise UsageError(f"`{unknown[0]}` is no language here", f"choose from {', '.join(FOLDERS)}")
+        raise UsageError(
+            "E-UNKNOWN-LANGUAGE", f"`{unknown[0]}` is no language here", f"choose from {', '.join(FOLDERS)}"
+        )
     if folder.exists():
-        raise UsageError(f"{folder} is already there", "choose another name, or remove it")
+        raise UsageError("E-EXISTS", f"{folder} is already there", "choose another name, or remove it")
     _copy(template, folder, languages)
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         _rename(file, name)

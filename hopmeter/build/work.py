@@ -26,6 +26,7 @@ class Outcome:
     seconds: float = 0.0
     version: str = ""
     error: str = ""
+    code: str = ""
     remedy: str = ""
     detail: str = field(default="", repr=False)
     missing: list[str] = field(default_factory=list)
@@ -45,6 +46,7 @@ class Outcome:
             "version": self.version or None,
             "seconds": round(self.seconds, 1),
             "error": self.error or None,
+            "code": self.code or None,
             "remedy": self.remedy or None,
             "log": str(log_of(self.target)),
         }
@@ -134,16 +136,17 @@ def build_one(target: Target) -> Outcome:
 def _demand(target: Target) -> None:
     user = target.offer.user
     if user is not None and not user.is_here:
-        raise BuildError(f"{target.manifest.title} is not installed here", user.remedy)
+        raise BuildError("E-NOT-INSTALLED", f"{target.manifest.title} is not installed here", user.remedy)
 
 
 def _explain(outcome: Outcome, error: BuildError) -> None:
-    outcome.error, outcome.remedy, outcome.detail = error.what, error.remedy, error.detail
+    outcome.code, outcome.error = error.code, error.what
+    outcome.remedy, outcome.detail = error.remedy, error.detail
     outcome.missing = system.missing(outcome.target.offer.apt)
     if outcome.missing:
         # What the compiler says about a header it does not find is no help.
         outcome.error = f"{' and '.join(outcome.missing)} {'is' if len(outcome.missing) == 1 else 'are'} not installed"
-        outcome.remedy, outcome.detail = system.line_for(outcome.missing), ""
+        outcome.code, outcome.remedy, outcome.detail = "E-PACKAGES-MISSING", system.line_for(outcome.missing), ""
 
 
 def workshop() -> Path:
@@ -163,7 +166,9 @@ def _rust(target: Target, log: Path) -> None:
         rust.build(target.transport, tree, paths.node_build_dir(), log)
     elif paths.node(target.transport, "rust") is None:
         node = paths.node_name(target.transport, "rust")
-        raise BuildError(f"{node} did not come with this package", "build it in a checkout of hopmeter, with Rust")
+        raise BuildError(
+            "E-NOT-PACKAGED", f"{node} did not come with this package", "build it in a checkout of hopmeter, with Rust"
+        )
 
 
 def _cpp(target: Target, log: Path) -> None:
@@ -209,5 +214,7 @@ def _node_version(target: Target) -> str:
     """Return the version that the node reports. Raises BuildError if the node does not start."""
     answer = readiness(target.manifest, target.language)
     if not answer.ready:
-        raise BuildError(f"it is built, but {answer.missing}", f"mend {target.source}, or what it needs")
+        raise BuildError(
+            "E-NODE-BROKEN", f"it is built, but {answer.missing}", f"mend {target.source}, or what it needs"
+        )
     return answer.version

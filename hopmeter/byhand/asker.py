@@ -192,7 +192,7 @@ def _until_done(child: Child, wires: Sequence[Wire], alarm: Alarm, began: Callab
                 return said
             began()
         if child.wire.hung_up:
-            raise HopmeterError(f"the participant that asks has ended: {child.tail()}")
+            raise HopmeterError("E-PARTICIPANT-DIED", f"the participant that asks has ended: {child.tail()}")
 
 
 def _introduced(asking: Asking, name: str, alarm: Alarm, leaving: ExitStack) -> Host:
@@ -209,9 +209,13 @@ def _refuse_apart(manifests: Sequence[Manifest], found: Sequence[brokers.Broker]
     """One process asks all servers, on one Python and with one environment."""
     if len({tuple(command(one.offers["python"])) for one in manifests}) > 1:
         which = ", ".join(dict.fromkeys(one.name for one in manifests))
-        raise UsageError(f"these servers' transports need Pythons that differ: {which}", "ask them one by one")
+        raise UsageError(
+            "E-SERVERS-DIFFER", f"these servers' transports need Pythons that differ: {which}", "ask them one by one"
+        )
     if len({tuple(sorted(each.environment.items())) for each in found}) > 1:
-        raise UsageError("these servers have masters of their own", "serve them all with one: --daemon ADDRESS")
+        raise UsageError(
+            "E-SERVERS-DIFFER", "these servers have masters of their own", "serve them all with one: --daemon ADDRESS"
+        )
 
 
 def _lengths_ns(asking: Asking, works: Sequence[dict[str, Any]]) -> list[float]:

@@ -53,7 +53,9 @@ def given(words: Iterable[str], names: Iterable[str], option: str = "--daemon") 
         if not equals and len(known) == 1:
             name, address = known[0], word
         if name not in known:
-            raise UsageError(f"{option} {word} names none of {', '.join(known)}", f"write {option} NAME=ADDRESS")
+            raise UsageError(
+                "E-OPTION-VALUE", f"{option} {word} names none of {', '.join(known)}", f"write {option} NAME=ADDRESS"
+            )
         found[name] = address
     return found
 
@@ -67,7 +69,7 @@ def running(manifest: Manifest, address: str | None, directory: Path, host: str 
         return
     if manifest.daemon.program is None:
         remedy = f"hopmeter build {manifest.name} --system-packages, or say where one runs: --daemon {manifest.name}=…"
-        raise HopmeterError(f"{manifest.daemon.title} is not installed", remedy)
+        raise HopmeterError("E-NO-BROKER", f"{manifest.daemon.title} is not installed", remedy)
     log = directory.with_name(f"{directory.name}.log")
     settings = manifest.resolve_settings({})
     ground = launched.BrokerContext(secrets.token_hex(8), directory, settings, log, host=host or LOOPBACK)
@@ -75,4 +77,4 @@ def running(manifest: Manifest, address: str | None, directory: Path, host: str 
         with launched.Daemon(manifest.daemon, ground) as serving:
             yield Broker(serving.address, dict(serving.environment))
     except TrialFailedError as failed:
-        raise HopmeterError(failed.reason, failed.remedy) from failed
+        raise HopmeterError(failed.code, failed.what, failed.remedy) from failed

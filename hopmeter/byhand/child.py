@@ -35,10 +35,12 @@ def command(offer: Offer, codec: str = "") -> list[str]:
     try:
         found = codec_interpreter.interpreter(codec, offer) if joined else interpreter(offer)
     except NoPythonError as none:
-        raise HopmeterError(str(none), none.remedy) from none
+        raise HopmeterError("E-NO-PYTHON", str(none), none.remedy) from none
     if found is None:
         more = f" --framework {codec}" if joined else ""
-        raise HopmeterError("its Python packages are not installed", f"hopmeter build {offer.transport}{more}")
+        raise HopmeterError(
+            "E-PACKAGES-MISSING", "its Python packages are not installed", f"hopmeter build {offer.transport}{more}"
+        )
     if found.program == Path(sys.executable):
         return [sys.executable, "-P", "-m", "hopmeter.byhand.participant"]
     minor = ".".join(map(str, sys.version_info[:2]))

@@ -32,7 +32,7 @@ class ListeningDoor(ABC):
                 if (guest := self._introduced(self._socket.accept()[0])) is not None:
                     return guest
             if (left := deadline - time.monotonic()) <= 0:
-                raise GoneError(f"nobody came within {within_s:g} s", "start the other end too")
+                raise GoneError("E-PEER-MISSING", f"nobody came within {within_s:g} s", "start the other end too")
             wait([self], left, alarm)
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ class Kept:
         self.side, self.folder = side, folder
         self.log = folder / f"{side}.csv"
         if self.log.exists():
-            raise UsageError(f"{self.log} is there already", "name another folder: --out DIR")
+            raise UsageError("E-EXISTS", f"{self.log} is there already", "name another folder: --out DIR")
 
     def tell(self, told: Mapping[str, Any]) -> None:
         """What was asked for, where, and what came of it, in place of what was told before."""

@@ -25,7 +25,7 @@ def checked(name: str) -> str:
     """A name to meet under."""
     if re.fullmatch(f"[a-z0-9_]{{1,{LONGEST_NAME}}}", name):
         return name
-    raise UsageError(f'"{name}" is no name to meet under', f"use up to {LONGEST_NAME} of a-z, 0-9 and _")
+    raise UsageError("E-NAME", f'"{name}" is no name to meet under', f"use up to {LONGEST_NAME} of a-z, 0-9 and _")
 
 
 class Door(ListeningDoor):
@@ -36,7 +36,9 @@ class Door(ListeningDoor):
         self._meeting.sweep()
         there = self._meeting.look(name, kind)
         if there is not None and there.lives:
-            raise ConnectError(f'"{name}" is already taken, by {there.owner}', "end it, or choose another --name")
+            raise ConnectError(
+                "E-NAME-TAKEN", f'"{name}" is already taken, by {there.owner}', "end it, or choose another --name"
+            )
         self._record = self._meeting.claim(name, kind, 0, {}, ())
         try:
             self._socket = self._listening(Path(self._record.directory) / "door")
@@ -75,7 +77,9 @@ def entered(folder: Path | None, kind: str, name: str, within_s: float, alarm: A
             what = f'nobody is there under "{name}": waited {within_s:g} s in {meeting.folder}'
             other = "hopmeter publish" if kind == "pair" else f"hopmeter serve {name}"
             raise ConnectError(
-                what, f"start the other end: `{other}`, as the same user on this machine; two machines need --meet"
+                "E-PEER-MISSING",
+                what,
+                f"start the other end: `{other}`, as the same user on this machine; two machines need --meet",
             )
 
 

@@ -40,7 +40,9 @@ def endpoint(text: str) -> Endpoint:
     """`HOST:PORT` as typed; UsageError for what is none or has no IPv4 address."""
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
-        raise UsageError(f"--meet {text} is no HOST:PORT", "write --meet 192.168.1.5:7777, the same at both ends")
+        raise UsageError(
+            "E-MEET-ADDRESS", f"--meet {text} is no HOST:PORT", "write --meet 192.168.1.5:7777, the same at both ends"
+        )
     return Endpoint(resolved(host), int(port))
 
 
@@ -49,7 +51,9 @@ def resolved(host: str) -> str:
     try:
         return socket.gethostbyname(host)
     except OSError as unknown:
-        raise UsageError(f"{host} is no machine that is known here", "give its IPv4 address") from unknown
+        raise UsageError(
+            "E-HOST-ADDRESS", f"{host} is no machine that is known here", "give its IPv4 address"
+        ) from unknown
 
 
 def own(host: str) -> str:
@@ -59,9 +63,15 @@ def own(host: str) -> str:
         with socket.socket() as probe:
             probe.bind((address, 0))
     except OSError as foreign:
-        raise UsageError(f"{host} is no address of this machine", "`ip address` lists those") from foreign
+        raise UsageError(
+            "E-HOST-ADDRESS", f"{host} is no address of this machine", "`ip address` lists those"
+        ) from foreign
     if address == ANYWHERE:
-        raise UsageError("ends need one address of this machine", "add --host ADDRESS, by which the other reaches it")
+        raise UsageError(
+            "E-HOST-NEEDED",
+            "ends need one address of this machine",
+            "add --host ADDRESS, by which the other reaches it",
+        )
     return address
 
 
@@ -74,7 +84,7 @@ class Door(ListeningDoor):
             self._socket = socket.create_server((at.host, at.port), backlog=8)
         except OSError as refused:
             remedy = "name an address of this machine and a port that is free: --meet HOST:PORT"
-            raise ConnectError(f"nobody can come to {at}: {refused.strerror}", remedy) from refused
+            raise ConnectError("E-PORT-UNUSABLE", f"nobody can come to {at}: {refused.strerror}", remedy) from refused
         self._socket.setblocking(False)
 
     def _introduced(self, guest: socket.socket) -> Wire | None:
@@ -97,7 +107,7 @@ def entered(at: Endpoint, kind: str, name: str, within_s: float, alarm: Alarm) -
         except OSError as refused:
             if time.monotonic() >= deadline:
                 what = f"nobody is there at {at}: waited {within_s:g} s ({refused.strerror or refused})"
-                raise ConnectError(what, _remedy(at, kind, name)) from refused
+                raise ConnectError("E-PEER-MISSING", what, _remedy(at, kind, name)) from refused
         else:
             wire.say(say="knock", kind=kind, name=name)
             return wire

@@ -10,6 +10,7 @@ from typing import Any
 from hopmeter.byhand.child import Child
 from hopmeter.byhand.clocks import Clocks
 from hopmeter.byhand.wire import GoneError, Said, Wire, wait
+from hopmeter.messages import coded
 from hopmeter.runtime.signals import Alarm
 
 RELAYED = ("bound", "ready", "proved", "sent", "finished", "failed")
@@ -44,12 +45,13 @@ class Spoken:
     def failure(self) -> str:
         """What went wrong, with its remedy; empty where nothing did."""
         if self.left:
-            return "the other end has left"
+            return coded("E-PEER-GONE", "the other end has left")
         first = self.failed
         if first is None:
             return ""
         remedy = f" ({first['remedy']})" if first.get("remedy") else ""
-        return f"{'there: ' if first is self.there.get('failed') else ''}{first['error']}{remedy}"
+        there = "there: " if first is self.there.get("failed") else ""
+        return coded(str(first.get("code") or "E-PEER-FAILED"), f"{there}{first['error']}{remedy}")
 
 
 class Pair:
@@ -123,5 +125,7 @@ def agreed(peer: Wire, mine: dict[str, Any], within_s: float, alarm: Alarm) -> d
     peer.say(say="hello", **mine)
     said = peer.expect("hello", within_s=within_s, alarm=alarm)
     if said.get("version") != mine["version"]:
-        raise GoneError("the other end is another version of hopmeter", "use one version at both ends")
+        raise GoneError(
+            "E-VERSIONS-DIFFER", "the other end is another version of hopmeter", "use one version at both ends"
+        )
     return said

@@ -61,15 +61,21 @@ class Ears:
             if (message := self.heard(LOOK_S)) is not None:
                 return checked(message, word)
             left -= LOOK_S
-        raise GoneError("the other end has left" if self.over.is_set() else f"no `{word}` within {within_s:g} s")
+        raise GoneError(
+            "E-PEER-GONE", "the other end has left" if self.over.is_set() else f"no `{word}` within {within_s:g} s"
+        )
 
 
 def checked(message: Said, word: str) -> Said:
     """A message that has to be this one; GoneError for what the other participant failed with."""
     if message.get("say") == "failed":
-        raise GoneError(f"the other end failed: {message.get('error')}")
+        raise GoneError(str(message.get("code") or "E-PEER-FAILED"), f"the other end failed: {message.get('error')}")
     if message.get("say") != word:
-        raise GoneError(f"`{message.get('say')}` instead of `{word}`", "use one version of hopmeter at both ends")
+        raise GoneError(
+            "E-VERSIONS-DIFFER",
+            f"`{message.get('say')}` instead of `{word}`",
+            "use one version of hopmeter at both ends",
+        )
     return message
 
 
@@ -83,7 +89,7 @@ def opened(told: Said, **more: Any) -> Session:
         where = {"folder": told["folder"], "host": told["host"]}
         return connect(told["transport"], daemon=told["daemon"], **where, **more)
     except ConnectError as failed:
-        raise MissingError(failed.what, failed.remedy) from failed
+        raise MissingError(failed.code, failed.what, failed.remedy) from failed
 
 
 def main(spec: str, handle: str) -> int:
@@ -93,7 +99,7 @@ def main(spec: str, handle: str) -> int:
     try:
         importlib.import_module(f"hopmeter.byhand.{ROLES[told['role']]}").play(ears, told)
     except HopmeterError as failed:
-        ears.say("failed", error=failed.what, remedy=failed.remedy, kind=type(failed).__name__)
+        ears.say("failed", code=failed.code, error=failed.what, remedy=failed.remedy, kind=type(failed).__name__)
         return 1
     except Exception as failed:  # noqa: BLE001 (told, whatever it is)
         ears.say("failed", error=f"{type(failed).__name__}: {failed}"[:1000], remedy="", kind="")

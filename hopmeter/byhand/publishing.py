@@ -53,7 +53,7 @@ def _prove(ears: Ears, publisher: Publisher) -> None:
         if (message := ears.heard(PROBE_S)) is not None:
             checked(message, "proved")
             return
-    raise GoneError(f"no message reached the listener within {PROVED_S:g} s")
+    raise GoneError("E-NO-PROOF", f"no message reached the listener within {PROVED_S:g} s")
 
 
 def _sent(ears: Ears, publisher: Publisher, obj: Any, told: Said) -> list[tuple[int, ...]]:

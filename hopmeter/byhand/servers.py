@@ -12,7 +12,7 @@ from hopmeter.byhand.study import settled
 from hopmeter.byhand.where import Door, Here, Where, joined
 from hopmeter.byhand.wire import GoneError, Said, Wire, wait
 from hopmeter.client.adapters import away, manifest_of
-from hopmeter.errors import HopmeterError, UsageError
+from hopmeter.errors import HopmeterError, RefusedValueError, UsageError
 from hopmeter.model.units import work
 from hopmeter.runtime.failures import InterruptedRunError
 from hopmeter.runtime.signals import Alarm
@@ -68,23 +68,27 @@ def serve(served: Served, ready: Any) -> int:
 def _checked_work(text: str) -> None:
     try:
         asked = work(text)
-    except ValueError as wrong:
-        raise UsageError(f"--work: {wrong}") from wrong
+    except RefusedValueError as wrong:
+        raise UsageError("E-OPTION-VALUE", f"--work: {wrong.what}") from wrong
     if asked["kind"] == "copy" and asked.keys() != {"kind", "bytes"}:
-        raise UsageError(f"--work {text} is for scenarios", "by hand a server copies a number of bytes: copy:BYTES")
+        raise UsageError(
+            "E-OPTION-VALUE", f"--work {text} is for scenarios", "by hand a server copies a number of bytes: copy:BYTES"
+        )
 
 
 def _opened(child: Child, alarm: Alarm) -> None:
     try:
         heard(child.wire.expect("bound", "failed", within_s=OPENED_S, alarm=alarm))
     except GoneError as gone:
-        raise HopmeterError(f"the server has ended: {child.tail() or gone.what}", gone.remedy) from gone
+        raise HopmeterError(
+            "E-PARTICIPANT-DIED", f"the server has ended: {child.tail() or gone.what}", gone.remedy
+        ) from gone
 
 
 def heard(said: Said) -> Said:
     """What a participant said; HopmeterError where that is how it failed."""
     if said["say"] == "failed":
-        raise HopmeterError(str(said["error"]), str(said.get("remedy", "")))
+        raise HopmeterError(str(said.get("code") or "E-PEER-FAILED"), str(said["error"]), str(said.get("remedy", "")))
     return said
 
 
@@ -98,7 +102,7 @@ def _until_interrupted(child: Child, guests: Guests, alarm: Alarm) -> int:
     except InterruptedRunError:
         child.release()
         return int(child.wire.expect("done", within_s=OPENED_S)["calls"])
-    raise HopmeterError(f"the server has ended: {child.tail()}", "start it again")
+    raise HopmeterError("E-PARTICIPANT-DIED", f"the server has ended: {child.tail()}", "start it again")
 
 
 class Guests:

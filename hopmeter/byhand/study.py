@@ -139,7 +139,11 @@ class Study:
             f"--{name} {mine[name]} here, {theirs.get(name)} there" for name in SAME if theirs.get(name) != mine[name]
         ]
         if unlike:
-            raise UsageError(f"the two ends were asked differently: {'; '.join(unlike)}", "give both the same options")
+            raise UsageError(
+                "E-OPTIONS-DIFFER",
+                f"the two ends were asked differently: {'; '.join(unlike)}",
+                "give both the same options",
+            )
         mwares = _merged(self.mwares, theirs["mwares"], listener)
         names = _merged(self.plugins, theirs["plugins"], listener)
         for mware in mwares:
@@ -202,7 +206,10 @@ class Study:
                     self.outcome(str(said["mware"]), str(plugin), "failed", f"there: {said['error']}")
                 continue
             if said["mware"] not in self.mwares or said["plugin"] not in self.plugins:
-                raise GoneError(f"the other end wants {said['plugin']} over {said['mware']}, which was not asked for")
+                raise GoneError(
+                    "E-OPTIONS-DIFFER",
+                    f"the other end wants {said['plugin']} over {said['mware']}, which was not asked for",
+                )
             manifest = self._known[said["mware"]]
             steps.take("listen", said["pair"], manifest, said["plugin"], steps.broker(manifest, said["broker"]))
 
@@ -258,7 +265,7 @@ class Steps:
         if interrupted is not None:
             raise interrupted
         if pair.spoken.left:
-            raise GoneError("the other end has left", "what was measured until then is kept")
+            raise GoneError("E-PEER-GONE", "the other end has left", "what was measured until then is kept")
 
     def _keep(self, role: str, pair: tuple[str, str], spoken: Spoken, found: dict[str, Any], interrupted: bool) -> None:
         status, reason = ("failed", "interrupted") if interrupted else (spoken.status, spoken.failure)

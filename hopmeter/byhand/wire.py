@@ -92,13 +92,17 @@ class Wire:
         while (message := self.heard()) is None:
             left = deadline - time.monotonic()
             if self.hung_up:
-                raise GoneError("the other end has left")
+                raise GoneError("E-PEER-GONE", "the other end has left")
             if left <= 0:
-                raise GoneError(f"the other end said nothing for {within_s:g} s", "see whether it still runs")
+                raise GoneError(
+                    "E-PEER-SILENT", f"the other end said nothing for {within_s:g} s", "see whether it still runs"
+                )
             wait([self], left, alarm)
         if message.get("say") in words:
             return message
-        raise GoneError(f"the other end said {str(message)[:100]}", "use one version of hopmeter at both ends")
+        raise GoneError(
+            "E-VERSIONS-DIFFER", f"the other end said {str(message)[:100]}", "use one version of hopmeter at both ends"
+        )
 
     def close(self) -> None:
         """The other end hears that."""

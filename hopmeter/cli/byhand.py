@@ -145,7 +145,9 @@ def _where(folder: Path | None, meet: str | None, host: str | None) -> Any:
     from hopmeter.byhand.where import Where
 
     if host and not meet:
-        raise UsageError("--host is for two machines", "say where they meet, too: --meet HOST:PORT")
+        raise UsageError(
+            "E-OPTION-CONFLICT", "--host is for two machines", "say where they meet, too: --meet HOST:PORT"
+        )
     return Where(folder, endpoint(meet) if meet else None, host)
 
 
@@ -241,7 +243,7 @@ def ask(
     from hopmeter.runtime.failures import InterruptedRunError
 
     if frames is not None and number is not None:
-        raise UsageError("--frames and --number say the same thing twice", "keep one")
+        raise UsageError("E-OPTION-CONFLICT", "--frames and --number say the same thing twice", "keep one")
     wanted = [checked(name) for name in names]
     met = given(meet or [], wanted, "--meet")
     where = {name: _where(folder, met.get(name), host if name in met or not met else None) for name in wanted}
@@ -268,7 +270,9 @@ def _frames(width: int | None, height: int | None, file: Path | None) -> Any:
     if file is None:
         return size, None
     if (width is None) != (height is None):
-        raise UsageError("--source with --width or --height alone has no size", "give both, or none of the two")
+        raise UsageError(
+            "E-OPTION-CONFLICT", "--source with --width or --height alone has no size", "give both, or none of the two"
+        )
     source = of_file(file, size if width else None)
     decoded.size_of(source)
     return size, source

@@ -86,7 +86,7 @@ def _install(console: Console, name: str, offer: Offer | None, must: bool) -> bo
         with console.status(f"{title}: see {log}"):
             frameworks.install(name, log, offer)
     except BuildError as failed:
-        console.print(f"[red]✗[/red] {title:<28} {escape(failed.what)}\n  → {escape(failed.remedy)}")
+        console.print(f"[red]✗[/red] {title:<28} {escape(failed.message)}\n  → {escape(failed.remedy)}")
         console.print(escape(failed.detail), style="dim")
         return not must
     console.print(f"[green]✓[/green] {title:<28} {time.monotonic() - started:6.1f} s")

@@ -57,6 +57,6 @@ def fail(failed: HopmeterError) -> None:
     from hopmeter.system.terminal import Console
 
     console = Console(stderr=True, highlight=False)
-    console.print(f"hopmeter: {failed.what}", style="bold red", markup=False, soft_wrap=True)
+    console.print(f"hopmeter: {failed.message}", style="bold red", markup=False, soft_wrap=True)
     if failed.remedy:
         console.print(f"  {failed.remedy}", markup=False, soft_wrap=True)

@@ -45,7 +45,7 @@ def _template() -> Path:
     for folder in paths.transport_folders():
         if (folder / "_template").is_dir():
             return folder / "_template"
-    raise UsageError("the template is missing from this installation", "install hopmeter again")
+    raise UsageError("E-NOT-PACKAGED", "the template is missing from this installation", "install hopmeter again")
 
 
 def register(app: typer.Typer) -> None:

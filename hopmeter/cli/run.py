@@ -109,6 +109,7 @@ def run(
     if resume is not None:
         if options or setting or dry_run or scenario is not None or out is not None:
             raise UsageError(
+                "E-OPTION-CONFLICT",
                 "--resume goes on with a run as it was planned; other options have no meaning with it",
                 f"hopmeter run --resume {resume}",
             )

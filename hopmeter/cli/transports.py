@@ -11,6 +11,7 @@ from rich.table import Table
 
 from hopmeter.errors import UsageError
 from hopmeter.manifest import Manifest, Readiness
+from hopmeter.messages import coded
 from hopmeter.system.terminal import Console
 
 
@@ -53,7 +54,9 @@ def transports(
 
 def _not_ready(name: str, error: UsageError) -> Readiness:
     """Return the state of a transport whose manifest is broken."""
-    return Readiness(name, "", ready=False, missing=error.what, get=error.remedy or "mend its transport.toml")
+    return Readiness(
+        name, "", ready=False, code=error.code, missing=error.what, get=error.remedy or "mend its transport.toml"
+    )
 
 
 def _table(known: dict[str, Manifest], ready: dict[tuple[str, str], Readiness]) -> Table:
@@ -74,4 +77,4 @@ def _print_missing(console: Console, missing: Sequence[Readiness]) -> None:
         console.print("\n[bold]not ready[/bold]")
     for state in missing:
         named = f"{state.transport} ({state.language})" if state.language else state.transport
-        console.print(f"  {named}: {state.missing}\n    → {state.get}", markup=False)
+        console.print(f"  {named}: {coded(state.code, state.missing)}\n    → {state.get}", markup=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hopmeter.client.errors import ConnectError, in_words
-from hopmeter.errors import UsageError
+from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.manifest.discovery import every, find_transports
 from hopmeter.manifest.model import Manifest, Offer, Setting
 from hopmeter.node.contract import LOOPBACK, AdapterError
@@ -47,9 +47,11 @@ def manifest_of(transport: str) -> tuple[Manifest, Offer]:
     manifest = find_transports([transport])[transport]
     offer = manifest.offers.get("python")
     if offer is None:
-        raise ConnectError(f"{manifest.title} has no adapter for Python", "choose one of `hopmeter transports`")
+        raise ConnectError(
+            "E-NO-ADAPTER", f"{manifest.title} has no adapter for Python", "choose one of `hopmeter transports`"
+        )
     if offer.user is not None and not offer.user.is_here:
-        raise ConnectError(f"{manifest.title} is not installed here", offer.user.remedy)
+        raise ConnectError("E-NOT-INSTALLED", f"{manifest.title} is not installed here", offer.user.remedy)
     return manifest, offer
 
 
@@ -67,17 +69,22 @@ def away(manifest: Manifest) -> dict[str, Any]:
     others = [
         name for name, other in every().items() if (found := other.offers.get("python")) and found.network is not None
     ]
-    raise ConnectError(f"{manifest.name} does not reach another machine", f"these do: {', '.join(others)}")
+    raise ConnectError(
+        "E-ONE-MACHINE", f"{manifest.name} does not reach another machine", f"these do: {', '.join(others)}"
+    )
 
 
 def _check_setting(manifest: Manifest, name: str, value: Any) -> Any:
     known: dict[str, Setting] = manifest.settings
     if name not in known:
-        raise UsageError(f"setting {one_of(name, known)}" if known else f"{manifest.title} has no setting {name}")
+        raise UsageError(
+            "E-UNKNOWN-SETTING",
+            f"setting {one_of(name, known)}" if known else f"{manifest.title} has no setting {name}",
+        )
     try:
         return known[name].check(value)
-    except ValueError as wrong:
-        raise UsageError(f"{manifest.name}: {name}: {wrong}") from wrong
+    except RefusedValueError as wrong:
+        raise UsageError("E-SETTING-VALUE", f"{manifest.name}: {name}: {wrong.what}") from wrong
 
 
 def adapter(manifest: Manifest, offer: Offer) -> type[Any]:

@@ -39,7 +39,9 @@ class Native:
         refuse_large(self.name, frames, self.record.frame_bytes)
         length, fill = outgoing(kind, number, self.record.run, frames)
         if not offer(lambda: self._end.opened.start(length, fill), timeout_s):
-            raise TimedOutError(f'"{self.name}": the transport stayed busy for {timeout_s:g} s', "call less at once")
+            raise TimedOutError(
+                "E-BUSY", f'"{self.name}": the transport stayed busy for {timeout_s:g} s', "call less at once"
+            )
 
     def next(self, timeout_s: float) -> Message | None:
         """Return the next reply."""
@@ -99,7 +101,7 @@ class Client:
             if self._reply(0, min(deadline, time.monotonic() + PROBE_S)) is not None:
                 return
         what = f'"{self.name}": the server, process {self._half.record.pid}, does not answer'
-        raise ConnectError(what, "see whether its handler is busy, or wait longer: within_s=…")
+        raise ConnectError("E-REPLY-LATE", what, "see whether its handler is busy, or wait longer: within_s=…")
 
     def _reply(self, number: int, deadline: float) -> Message | None:
         """Return the reply to one call; replies to earlier calls that timed out are skipped."""
@@ -114,7 +116,7 @@ class Client:
         CallFailedError if the handler raised, ConnectError for an object that is too large or after `close`."""
         with self._lock:
             if self._closed:
-                raise ConnectError(f'"{self.name}" is closed', "open it again")
+                raise ConnectError("E-CLOSED", f'"{self.name}" is closed', "open it again")
             deadline, number = time.monotonic() + timeout_s, next(self._numbers)
             self._half.put(Kind.CALL, number, encode(obj, self._lender), timeout_s)
             message = self._reply(number, deadline)
@@ -122,7 +124,7 @@ class Client:
             raise waited_in_vain(self.name, self._half.record, timeout_s)
         answer = self._made(message.payload)
         if message.kind == Kind.FAILED:
-            raise CallFailedError(f'the server of "{self.name}" failed: {answer}', "see its log")
+            raise CallFailedError("E-CALL-FAILED", f'the server of "{self.name}" failed: {answer}', "see its log")
         return answer
 
     def close(self) -> None:

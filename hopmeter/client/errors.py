@@ -27,6 +27,6 @@ def in_words(what: str) -> Iterator[None]:
     try:
         yield
     except AdapterError as failed:
-        raise ConnectError(f"{what}: {failed}", failed.remedy) from failed
+        raise ConnectError("E-ADAPTER", f"{what}: {failed}", failed.remedy) from failed
     except OSError as failed:
-        raise ConnectError(f"{what}: {failed}", "see whether the other program still runs") from failed
+        raise ConnectError("E-CONNECTION", f"{what}: {failed}", "see whether the other program still runs") from failed

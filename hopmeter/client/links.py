@@ -82,7 +82,11 @@ def connect_end(asked: Asked, name: str, kind: str, method: Method | None, withi
     if record is None:
         whom = "serves" if kind == "rpc" else "publishes"
         what = f'nobody {whom} "{name}" over {asked.manifest.title}'
-        raise ConnectError(f"{what}: waited {within_s:g} s in {asked.meeting.folder}", "start the other program first")
+        raise ConnectError(
+            "E-PEER-MISSING",
+            f"{what}: waited {within_s:g} s in {asked.meeting.folder}",
+            "start the other program first",
+        )
     with ExitStack() as closing, in_words(f'"{name}" cannot be reached over {asked.manifest.title}'):
         link = Link(_link_name(name, record), record.address or "")
         opened = _open_end(asked, record, link, method, closing) if method else None
@@ -130,5 +134,9 @@ TRANSPORTS = TransportCache()
 def waited_in_vain(name: str, record: Record, seconds: float | None) -> TimedOutError:
     """Return the error for a silent peer, with what is known about it."""
     if not record.lives:
-        return TimedOutError(f'"{name}": nothing came, and process {record.pid} has ended', "start it, connect again")
-    return TimedOutError(f'"{name}": nothing came within {seconds:g} s', f"look at process {record.pid}")
+        return TimedOutError(
+            "E-PEER-GONE", f'"{name}": nothing came, and process {record.pid} has ended', "start it, connect again"
+        )
+    return TimedOutError(
+        "E-PEER-SILENT", f'"{name}": nothing came within {seconds:g} s', f"look at process {record.pid}"
+    )

@@ -36,7 +36,7 @@ def decoder(as_: str | None, device: str | None, share: str | None = None) -> De
         codec_named("numpy" if as_ is None else as_)
         devices.check_device("cpu" if device is None else device)
     except CodecError as unknown:
-        raise UsageError(unknown.what, unknown.remedy) from unknown
+        raise UsageError(unknown.code, unknown.what, unknown.remedy) from unknown
     return lambda payload: decode(unpack(payload), as_, device, share)
 
 
@@ -62,7 +62,7 @@ def refuse_large(name: str, frames: list[Any], frame_bytes: int) -> None:
     needs, most = packed_bytes(frames), frame_bytes - HEADER.size
     if needs > most:
         what = f'"{name}": the object takes {needs} bytes, and this link carries {most}'
-        raise ConnectError(what, f"give largest_bytes={needs} or more where the link is bound")
+        raise ConnectError("E-TOO-LARGE", what, f"give largest_bytes={needs} or more where the link is bound")
 
 
 class Publisher:
@@ -97,10 +97,10 @@ class Publisher:
         length, fill = outgoing(kind, number, record.run, frames, times)
         with self._lock:
             if self._closed:
-                raise ConnectError(f'"{self.name}" is closed', "open it again")
+                raise ConnectError("E-CLOSED", f'"{self.name}" is closed', "open it again")
             if not offer(lambda: self._end.opened.send(length, fill), timeout_s):
                 what = f'"{self.name}": the transport stayed busy for {timeout_s:g} s'
-                raise TimedOutError(what, "see whether the receivers keep up, or send less")
+                raise TimedOutError("E-BUSY", what, "see whether the receivers keep up, or send less")
 
     def close(self) -> None:
         """Close the end; unsent objects may be lost."""
@@ -245,12 +245,14 @@ class Subscriber:
         """Return the next object; without a timeout, wait forever. Raises TimedOutError if none came, CodecError for
         one that cannot be decoded, ConnectError if objects go to a function or this is closed."""
         if self._on_object is not None:
-            raise ConnectError(f'"{self.name}": objects go to the function it was opened with', "open another")
+            raise ConnectError(
+                "E-HAS-HANDLER", f'"{self.name}": objects go to the function it was opened with', "open another"
+            )
         while (message := self._subscription.next(timeout_s)) is not None:
             if message.kind == Kind.OBJECT:
                 return self._made(message.payload)
         if self._subscription.is_closed:
-            raise ConnectError(f'"{self.name}" is closed', "open it again")
+            raise ConnectError("E-CLOSED", f'"{self.name}" is closed', "open it again")
         raise waited_in_vain(self.name, self._subscription.end.record, timeout_s)
 
     def message(self, timeout_s: float) -> Message | None:

@@ -145,7 +145,7 @@ class Rendezvous:
         if there.lives:
             taken = f'"{name}" is already taken over {self._transport}, by {there.owner}'
             crashed = "" if there.owner.is_on_this_host else f"; if it has crashed, remove {self._path(name, kind)}"
-            raise ConnectError(taken, f"choose another name, or close it there{crashed}")
+            raise ConnectError("E-NAME-TAKEN", taken, f"choose another name, or close it there{crashed}")
         _remove(there)
 
     def _write(self, name: str, kind: str, record: Record) -> None:
@@ -183,9 +183,13 @@ def _private(folder: Path) -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat() if not folder.is_symlink() else folder.stat()
     except OSError as cause:
-        raise ConnectError(f"{folder} is no folder to meet in: {cause.strerror}", "name another: folder=…") from cause
+        raise ConnectError(
+            "E-LINK-FOLDER", f"{folder} is no folder to meet in: {cause.strerror}", "name another: folder=…"
+        ) from cause
     if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise ConnectError(f"others may write to {folder}", f"chmod 700 {folder}, or name another: folder=…")
+        raise ConnectError(
+            "E-LINK-FOLDER", f"others may write to {folder}", f"chmod 700 {folder}, or name another: folder=…"
+        )
     return folder.resolve()
 
 

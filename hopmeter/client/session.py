@@ -63,7 +63,7 @@ def connect(
     if manifest.daemon is not None and daemon is None:
         address = _to_fill_in(manifest.daemon.address.replace("{host}", LOOPBACK))
         remedy = f'start it, and say where it listens: connect("{transport}", daemon="{address}")'
-        raise ConnectError(f"{manifest.title} needs {manifest.daemon.title}", remedy)
+        raise ConnectError("E-NO-BROKER", f"{manifest.title} needs {manifest.daemon.title}", remedy)
     adapter(manifest, offer)
     meeting = Rendezvous(folder, transport)
     meeting.sweep()
@@ -77,9 +77,13 @@ def _shareable(share: str | None, kept: int, host: str | None) -> None:
         lending.check_share(share)
         Lender(kept).close()
     except CodecError as unknown:
-        raise UsageError(unknown.what, unknown.remedy) from unknown
+        raise UsageError(unknown.code, unknown.what, unknown.remedy) from unknown
     if host is not None:
-        raise UsageError(f"share={share!r} works on one machine, and host={host!r} asks for more", "leave one out")
+        raise UsageError(
+            "E-OPTION-CONFLICT",
+            f"share={share!r} works on one machine, not with host={host!r}",
+            "leave one out",
+        )
 
 
 def _to_fill_in(template: str) -> str:
@@ -89,7 +93,7 @@ def _to_fill_in(template: str) -> str:
 
 def _wait(offer: Offer, asked: str | None) -> str:
     if asked is not None and asked not in offer.waits:
-        raise UsageError(f"{offer.transport}: wait {one_of(asked, offer.waits)}")
+        raise UsageError("E-VALUE-CHOICE", f"{offer.transport}: wait {one_of(asked, offer.waits)}")
     return asked or next(way for way in WAITS if way in offer.waits)
 
 
@@ -98,7 +102,9 @@ def _largest(manifest: Manifest, asked: int | None) -> int:
     if asked is None:
         return min(LARGEST_BYTES, most)
     if not HEADER.size <= asked <= most:
-        raise UsageError(f"largest_bytes = {asked} is not between {HEADER.size} and {most} ({manifest.name})")
+        raise UsageError(
+            "E-VALUE-RANGE", f"largest_bytes = {asked} is not between {HEADER.size} and {most} ({manifest.name})"
+        )
     return asked
 
 
@@ -171,11 +177,13 @@ class Session:
 
     def _ready(self, name: str, pattern: str) -> Asked:
         if self._closed:
-            raise ConnectError("this house is closed", "connect again")
+            raise ConnectError("E-CLOSED", "this house is closed", "connect again")
         if not re.fullmatch("[a-z0-9_]{1,32}", name):
-            raise UsageError(f'"{name}" is no name for a link', "use up to 32 of a-z, 0-9 and _")
+            raise UsageError("E-NAME", f'"{name}" is no name for a link', "use up to 32 of a-z, 0-9 and _")
         if pattern not in self._asked.offer.patterns:
-            raise UsageError(f"{self._asked.manifest.title} has no {pattern} in Python", "choose another transport")
+            raise UsageError(
+                "E-NO-PATTERN", f"{self._asked.manifest.title} has no {pattern} in Python", "choose another transport"
+            )
         return self._asked
 
     def _close_later(self, end: Openable) -> Openable:

@@ -96,7 +96,9 @@ def _children(pa: Any, array: Any, before: int, spare: int) -> list[tuple[Any, i
         return [(pa.StructArray.from_arrays([array.keys, array.items], fields=[of.key_field, of.item_field]), 0)]
     if types.is_list(of) or types.is_large_list(of):
         return [(array.values, 0)]
-    raise CodecError(f"arrays of Arrow's {of} have no form on the wire", "cast the column to another type")
+    raise CodecError(
+        "E-ARROW-TYPE", f"arrays of Arrow's {of} have no form on the wire", "cast the column to another type"
+    )
 
 
 def memory_of(one: Any) -> memoryview:

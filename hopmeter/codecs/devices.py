@@ -14,7 +14,7 @@ REMEDY = 'ask for device="cpu", or for none: then what was on a GPU arrives on o
 def check_device(asked: str) -> str:
     """Return the word if it names a device; otherwise raise CodecError."""
     if SPELLING.fullmatch(asked) is None:
-        raise CodecError(f"no device {asked[:40]!r}", "ask for cpu, gpu or gpu:1")
+        raise CodecError("E-VALUE-CHOICE", f"no device {asked[:40]!r}", "ask for cpu, gpu or gpu:1")
     return asked
 
 
@@ -27,7 +27,7 @@ def number(asked: str | None) -> int | None:
 def refuse_gpu(framework: str, asked: str | None) -> None:
     """CodecError where a GPU is asked for, of a framework whose objects never lie on one."""
     if asked is not None and not check_device(asked).startswith("cpu"):
-        raise CodecError(f"what is {framework}'s lies on no GPU, and {asked} was asked for", REMEDY)
+        raise CodecError("E-NO-DEVICE", f"what is {framework}'s lies on no GPU, and {asked} was asked for", REMEDY)
 
 
 def gpu(framework: str, asked: str, count: Callable[[], int]) -> int | None:
@@ -42,4 +42,4 @@ def gpu(framework: str, asked: str, count: Callable[[], int]) -> int | None:
     if number < there:
         return number
     seen = f"{there} GPU{'' if there == 1 else 's'}" if there else "no GPU"
-    raise CodecError(f"{framework} sees {seen} here, and {asked} was asked for", REMEDY)
+    raise CodecError("E-NO-DEVICE", f"{framework} sees {seen} here, and {asked} was asked for", REMEDY)

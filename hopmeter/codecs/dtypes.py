@@ -21,6 +21,7 @@ def to_node(dtype: Type) -> Any:
     """Return a string for a simple dtype, `["struct", itemsize, fields]` for a structured one."""
     if dtype.hasobject:
         raise CodecError(
+            "E-PYTHON-OBJECTS",
             f"an array of dtype {dtype} holds references to Python objects, not data",
             "convert it (`array.astype(float)`, `array.tolist()`), or ask for a codec of pickle by name",
         )
@@ -29,7 +30,9 @@ def to_node(dtype: Type) -> Any:
     if dtype.type.__module__ == "ml_dtypes":
         return dtype.name
     if not SIMPLE.fullmatch(dtype.str):
-        raise CodecError(f"arrays of dtype {dtype} have no form on the wire", "convert it with `array.astype`")
+        raise CodecError(
+            "E-DTYPE", f"arrays of dtype {dtype} have no form on the wire", "convert it with `array.astype`"
+        )
     return dtype.str
 
 
@@ -46,7 +49,7 @@ def from_node(node: Any, depth: int = 0) -> Type:
         return _plain_dtype(node)
     tag, itemsize, fields = listing(node, 3)
     if tag != "struct" or depth > 16:
-        raise CodecError("no dtype that hopmeter writes")
+        raise CodecError("E-HEADER", "no dtype that hopmeter writes")
     return _struct(integer(itemsize), [listing(field, 4) for field in listing(fields)], depth)
 
 
@@ -62,10 +65,10 @@ def _plain_dtype(name: str) -> Type:
         small: Type = np.dtype(getattr(import_package("ml_dtypes", "jax"), name))
         return small
     if not SIMPLE.fullmatch(name):
-        raise CodecError(f"no dtype that hopmeter writes: {name[:40]!r}")
+        raise CodecError("E-HEADER", f"no dtype that hopmeter writes: {name[:40]!r}")
     dtype = np.dtype(name)
     if dtype.str != name:
-        raise CodecError(f"no dtype that hopmeter writes: {name!r}")
+        raise CodecError("E-HEADER", f"no dtype that hopmeter writes: {name!r}")
     return dtype
 
 
@@ -93,7 +96,7 @@ def code_points(dtype: Type) -> tuple[Type, list[tuple[str, ...]]]:
         return dtype, []
     within = {name: code_points(dtype.fields[name][0]) for name in dtype.names}
     if sum(of.itemsize for of, paths in within.values() if paths) > dtype.itemsize:
-        raise CodecError("fields of text that overlap", "send them as arrays of their own")
+        raise CodecError("E-FIELDS-OVERLAP", "fields of text that overlap", "send them as arrays of their own")
     layout: Any = {
         "names": list(within),
         "formats": [of for of, _ in within.values()],

@@ -23,23 +23,29 @@ def pack(body: str, frames: int, flags: int = 0) -> bytes:
     """Return the header for a body and the number of frames that follow it."""
     text = body.encode("ascii")
     if len(text) > MAX_BODY_BYTES:
-        raise CodecError(f"the header would be {len(text)} bytes", "send fewer or larger objects: arrays, not lists")
+        raise CodecError(
+            "E-HEADER-LARGE",
+            f"the header would be {len(text)} bytes",
+            "send fewer or larger objects: arrays, not lists",
+        )
     return PREFIX.pack(MAGIC, VERSION, flags, 0, frames, len(text)) + text
 
 
 def unpack(header: bytes) -> tuple[Any, int, int]:
     """Return the parsed body, the number of frames, and the flags; refuse what this version does not write."""
     if len(header) < PREFIX.size:
-        raise CodecError(f"a header of {len(header)} bytes is cut off")
+        raise CodecError("E-FRAME-LENGTH", f"a header of {len(header)} bytes is cut off")
     magic, version, flags, reserved, frames, size = PREFIX.unpack_from(header)
     if magic != MAGIC:
-        raise CodecError("this is no header of hopmeter's codecs")
+        raise CodecError("E-HEADER", "this is no header of hopmeter's codecs")
     if version != VERSION:
-        raise CodecError(f"header version {version}, this is version {VERSION}", "use one hopmeter at both ends")
+        raise CodecError(
+            "E-VERSIONS-DIFFER", f"header version {version}, this is version {VERSION}", "use one hopmeter at both ends"
+        )
     if flags & ~LENT or reserved:
-        raise CodecError("unknown flags in the header", "use one hopmeter at both ends")
+        raise CodecError("E-VERSIONS-DIFFER", "unknown flags in the header", "use one hopmeter at both ends")
     if size != len(header) - PREFIX.size or size > MAX_BODY_BYTES:
-        raise CodecError(f"a body of {len(header) - PREFIX.size} bytes says that it has {size}")
+        raise CodecError("E-FRAME-LENGTH", f"a body of {len(header) - PREFIX.size} bytes says that it has {size}")
     return _parse(header[PREFIX.size :]), frames, flags
 
 
@@ -47,7 +53,7 @@ def _parse(body: bytes) -> Any:
     try:
         return json.loads(body.decode("ascii"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as cause:
-        raise CodecError("the header's body is no JSON that hopmeter writes") from cause
+        raise CodecError("E-HEADER", "the header's body is no JSON that hopmeter writes") from cause
 
 
 def _refuse_constant(name: str) -> None:

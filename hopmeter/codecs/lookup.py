@@ -63,7 +63,7 @@ def codec_named(name: str) -> ModuleType:
     """Return a codec by its name, such as `torch`."""
     found = codecs().get(ALIASES.get(name, name))
     if found is None:
-        raise CodecError(f"no codec {name[:40]!r}", f"known are {', '.join(codecs())}")
+        raise CodecError("E-UNKNOWN-CODEC", f"no codec {name[:40]!r}", f"known are {', '.join(codecs())}")
     return found
 
 
@@ -77,7 +77,7 @@ def _import(package: str, extra: str) -> Any:
     try:
         return importlib.import_module(package)
     except ImportError as cause:
-        raise CodecError(f"{package} is not installed", remedy(extra)) from cause
+        raise CodecError("E-FRAMEWORK-MISSING", f"{package} is not installed", remedy(extra)) from cause
 
 
 def remedy(extra: str) -> str:

@@ -50,13 +50,13 @@ def unpack(received: Any) -> list[memoryview]:
         view = buffer(received)
         (count,) = COUNT.unpack_from(view)
         if count > view.nbytes // COUNT.size:
-            raise CodecError(f"a message of {view.nbytes} bytes cannot hold {count} frames")
+            raise CodecError("E-FRAME-COUNT", f"a message of {view.nbytes} bytes cannot hold {count} frames")
         table = view[: COUNT.size * (count + 1)].tobytes()
         _, places, end = (_read_layout_cached if count <= KEPT_FRAMES else _read_layout)(table)
     except (struct.error, TypeError, ValueError) as cause:
-        raise CodecError("a message too short for its table of frames") from cause
+        raise CodecError("E-FRAME-LENGTH", "a message too short for its table of frames") from cause
     if end != view.nbytes:
-        raise CodecError(f"a message of {view.nbytes} bytes whose frames need {end}")
+        raise CodecError("E-FRAME-LENGTH", f"a message of {view.nbytes} bytes whose frames need {end}")
     return [view[place] for place in places]
 
 

@@ -38,7 +38,11 @@ def _numpy(array: Any, frames: Frames, depth: int) -> str:
         return f'["numpy",{node_of(array, frames, depth)}]'
     flat = array.ravel().tolist()
     if not all(type(value) in PLAIN for value in flat):
-        raise CodecError("a column of Python objects that are neither text nor numbers is not data", "use `astype`")
+        raise CodecError(
+            "E-PYTHON-OBJECTS",
+            "a column of Python objects that are neither text nor numbers is not data",
+            "use `astype`",
+        )
     return f'["object",{node_of(list(array.shape), frames, depth)},{node_of(flat, frames, depth)}]'
 
 
@@ -76,7 +80,9 @@ def _zone(pd: Any, zone: Any) -> str:
         origin in ("zoneinfo", "pytz") or (origin == "datetime" and _zone_named(pd, name) == zone)
     ):
         return name
-    raise CodecError(f"the time zone {zone!r} has no name of its own", 'use `tz_convert("Europe/Berlin")` or "UTC"')
+    raise CodecError(
+        "E-TIME-ZONE", f"the time zone {zone!r} has no name of its own", 'use `tz_convert("Europe/Berlin")` or "UTC"'
+    )
 
 
 def _zone_named(pd: Any, name: str) -> Any:
@@ -124,7 +130,7 @@ def maker(pd: Any, written: Any, reading: Reading) -> Maker:
     wants = {"object": 2, "categorical": 3, "masked": 2, "arrow": 1, "moments": 2, "period": 2, "numpy": 1}
     wants |= {"string": 3, "interval": 3}
     if len(parts) != wants[one_of(kind, *wants)]:
-        raise CodecError("values of pandas's with other parts than their kind")
+        raise CodecError("E-PARTS", "values of pandas's with other parts than their kind")
     makers = (
         makers_without_ranges(parts, reading)
         if kind in ("categorical", "interval")
@@ -145,7 +151,7 @@ def makers_without_ranges(parts: list[Any], reading: Reading) -> list[Maker]:
 def _object(pd: Any, shape: Any, values: Any) -> Any:
     made = np.empty(len(listing(values)), object)
     if not shape or not all(type(value) in PLAIN for value in values):  # NumPy would look into other objects
-        raise CodecError("values of pandas's that are neither text nor numbers")
+        raise CodecError("E-PARTS", "values of pandas's that are neither text nor numbers")
     made[:] = values
     return made.reshape([integer(length) for length in listing(shape)])
 
@@ -154,7 +160,7 @@ def _array_of(kind: str) -> Any:
     def check(value: Any) -> Any:
         # Of an array without dimensions pandas would make as many as its index is long.
         if type(value) is not np.ndarray or not value.ndim or (kind and value.dtype.kind not in kind):
-            raise CodecError("values of pandas's that are no such array")
+            raise CodecError("E-PARTS", "values of pandas's that are no such array")
         return value
 
     return check
@@ -163,7 +169,7 @@ def _array_of(kind: str) -> Any:
 def index(pd: Any, value: Any) -> Any:
     """Return a pandas index; if it is a range, its numbers were counted."""
     if not isinstance(value, pd.Index):
-        raise CodecError("a part that has to be an index of pandas's is none")
+        raise CodecError("E-PARTS", "a part that has to be an index of pandas's is none")
     return value
 
 
@@ -191,7 +197,7 @@ def _moments_of(pd: Any, zone: Any, values: Any) -> Any:
     series = pd.Series(_TIMES(values).reshape(-1), copy=False)
     if zone is not None:
         if not ZONE.fullmatch(text(zone)):  # some words make pandas look into files
-            raise CodecError(f"no time zone that hopmeter writes: {zone[:40]!r}")
+            raise CodecError("E-TIME-ZONE", f"no time zone that hopmeter writes: {zone[:40]!r}")
         series = series.dt.tz_localize("UTC").dt.tz_convert(zone)
     return series.array.reshape(values.shape) if values.ndim > 1 else series.array
 

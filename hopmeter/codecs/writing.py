@@ -48,7 +48,9 @@ def frames_by_nodes(obj: Any, lender: Any = None) -> Frames:
 def node_of(obj: Any, frames: Frames, depth: int) -> str:
     """Return the node of a nested object as JSON and append its memory to `frames`. `depth` is that of its parent."""
     if depth >= header.MAX_DEPTH:
-        raise CodecError(f"objects nested deeper than {header.MAX_DEPTH}", "flatten them; a cycle cannot be sent")
+        raise CodecError(
+            "E-NESTED", f"objects nested deeper than {header.MAX_DEPTH}", "flatten them; a cycle cannot be sent"
+        )
     return (_writers.get(type(obj)) or writer_of(type(obj)))(obj, frames, depth + 1)
 
 
@@ -63,13 +65,15 @@ def writer_of(kind: type) -> Writer:
             whole = getattr(codec, "WHOLE", {})
             _whole.update(whole() if callable(whole) else whole)
             return _writers.setdefault(kind, writer)
-    raise CodecError(f"no codec for {kind.__module__}.{kind.__qualname__}", f"known are {', '.join(codecs())}")
+    raise CodecError(
+        "E-NO-CODEC", f"no codec for {kind.__module__}.{kind.__qualname__}", f"known are {', '.join(codecs())}"
+    )
 
 
 def refusal(obj: Any, remedy: str = "") -> CodecError:
     """Return the error for a type of a known framework that no codec can represent."""
     kind = type(obj)
-    return CodecError(f"no codec for {kind.__module__}.{kind.__qualname__}", remedy)
+    return CodecError("E-NO-CODEC", f"no codec for {kind.__module__}.{kind.__qualname__}", remedy)
 
 
 def _header(body: str, frames: int, flags: int) -> bytes:

@@ -79,7 +79,9 @@ def size_of(source: Source) -> Size:
         with open_regular(source.file) as file:
             found = os.fstat(file.fileno())
     except OSError as cause:
-        raise PictureError(f"{source.file} cannot be read: {cause.strerror}", "name an image or a video") from cause
+        raise PictureError(
+            "E-FILE-UNREADABLE", f"{source.file} cannot be read: {cause.strerror}", "name an image or a video"
+        ) from cause
     return _size_of(source, (found.st_mtime_ns, found.st_size))
 
 
@@ -96,7 +98,7 @@ def _frames(source: Source) -> Generator[Frame, None, None]:
         many += 1
         yield frame
     if not many:
-        raise PictureError(f"{source.file} has no frame in it", "give another file")
+        raise PictureError("E-NO-FRAMES", f"{source.file} has no frame in it", "give another file")
 
 
 def decode(source: Source, most: int | None, into: Path, check: Callable[[], None]) -> Decoded:
@@ -125,12 +127,16 @@ def _refuse(source: Source, frame: Frame, first: Frame, many: int) -> None:
     if frame.size != first.size:
         sizes = f"{_format_size(frame.size)}, and the first is {_format_size(first.size)}"
         what = f"frame {many - 1} of {source.file} is {sizes}"
-        raise PictureError(what, f"ask for one size: {source.kind}:{_format_size(first.size)}:{source.file}")
+        raise PictureError(
+            "E-FRAME-SIZES", what, f"ask for one size: {source.kind}:{_format_size(first.size)}:{source.file}"
+        )
     if many * len(frame.pixels) > LARGEST_BYTES:
         frames = f"{many} decoded frames of {source.file}, {_format_size(first.size)}"
         what = f"{frames}, take more than {LARGEST_BYTES >> 20} MiB"
         smaller = _format_size((max(1, first.size[0] // 2), max(1, first.size[1] // 2)))
-        raise PictureError(what, f"ask for fewer messages and no duration, or for smaller frames such as {smaller}")
+        raise PictureError(
+            "E-FRAMES-ROOM", what, f"ask for fewer messages and no duration, or for smaller frames such as {smaller}"
+        )
 
 
 def _format_size(size: Size) -> str:
@@ -147,4 +153,4 @@ def _writing(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
     except OSError as cause:
         what = f"decoded frames could not be kept in {path.parent}: {cause.strerror or cause}"
-        raise HopmeterError(what, "make room there, or ask for fewer or smaller frames") from cause
+        raise HopmeterError("E-FRAMES-ROOM", what, "make room there, or ask for fewer or smaller frames") from cause

@@ -32,4 +32,4 @@ def library(module: str, title: str, framework: str, file: Path) -> Any:
         return importlib.import_module(module)
     except ImportError as cause:
         what = f"{file} is decoded by {title}, which is not installed"
-        raise PictureError(what, f"hopmeter build --framework {framework}") from cause
+        raise PictureError("E-FRAMEWORK-MISSING", what, f"hopmeter build --framework {framework}") from cause

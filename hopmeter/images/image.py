@@ -27,13 +27,15 @@ def frames(file: Path, size: Size | None) -> Iterator[Frame]:
         with image.open(file) as opened:
             if opened.mode.startswith(DEEP):
                 raise PictureError(
-                    f"{file} has pixels of more than 8 bits (mode {opened.mode})", "make it 8 bits first"
+                    "E-NOT-DECODABLE",
+                    f"{file} has pixels of more than 8 bits (mode {opened.mode})",
+                    "make it 8 bits first",
                 )
             codec, turned = str(opened.format).lower(), _mark(opened) in TURNING
             shown = (upright(opened) if turned else opened).convert("RGB")
     except (*BROKEN, image.DecompressionBombError) as cause:
         remedy = "give a PNG, a JPEG or another image that Pillow reads; of a video write video:PATH"
-        raise PictureError(f"{file} cannot be decoded as an image: {cause}", remedy) from cause
+        raise PictureError("E-NOT-DECODABLE", f"{file} cannot be decoded as an image: {cause}", remedy) from cause
     fitting = shown if size in (None, shown.size) else shown.resize(size, image.Resampling.BICUBIC)
     yield Frame(fitting.tobytes(), fitting.size, shown.size, codec, turned)
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from hopmeter.errors import UsageError
+from hopmeter.errors import RefusedValueError, UsageError
 
 # A path has a dot or a slash: `image:1440` is a size that lacks its other half, and no file.
 FORM = re.compile(r"(image|video):(?:([0-9]+)x([0-9]+):)?(.*[./].*)", re.DOTALL)
@@ -40,7 +40,7 @@ def parse_source(text: str) -> Source | None:
     kind, width, height, path = found.groups()
     size = (int(width), int(height)) if width else None
     if size and not size[0] * size[1]:
-        raise ValueError(f'"{text}" has no pixel; a frame is 1x1 at least')
+        raise RefusedValueError("E-VALUE-RANGE", f'"{text}" has no pixel; a frame is 1x1 at least')
     return Source(kind, _whole(Path(path)), size)
 
 

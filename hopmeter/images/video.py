@@ -20,14 +20,16 @@ def frames(file: Path, size: Size | None) -> Iterator[Frame]:
     try:
         with av.open(str(file), options=STRICT) as container:
             if not container.streams.video:
-                raise PictureError(f"{file} has no video in it", "give another file")
+                raise PictureError("E-NO-FRAMES", f"{file} has no video in it", "give another file")
             stream = container.streams.video[0]
             stream.thread_type = "AUTO"
             stream.codec_context.options = STRICT
             for frame in _whole(container.demux(stream), stream, file):
                 yield _rgb(frame, size, stream.codec_context.name)
     except (av.FFmpegError, OSError) as cause:
-        raise PictureError(f"{file} cannot be decoded as a video: {cause.strerror or cause}", REMEDY) from cause
+        raise PictureError(
+            "E-NOT-DECODABLE", f"{file} cannot be decoded as a video: {cause.strerror or cause}", REMEDY
+        ) from cause
 
 
 def _whole(packets: Iterator[Any], stream: Any, file: Path) -> Iterator[Any]:
@@ -37,11 +39,13 @@ def _whole(packets: Iterator[Any], stream: Any, file: Path) -> Iterator[Any]:
         found += packet.size > 0
         for frame in packet.decode():
             if frame.is_corrupt:
-                raise PictureError(f"frame {shown} of {file} is damaged", REMEDY)
+                raise PictureError("E-NOT-DECODABLE", f"frame {shown} of {file} is damaged", REMEDY)
             shown += 1
             yield frame
     if found < stream.frames:
-        raise PictureError(f"{file} is cut off: it ends with frame {found} of {stream.frames}", REMEDY)
+        raise PictureError(
+            "E-NOT-DECODABLE", f"{file} is cut off: it ends with frame {found} of {stream.frames}", REMEDY
+        )
 
 
 def _rgb(frame: Any, size: Size | None, codec: str) -> Frame:

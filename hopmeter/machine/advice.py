@@ -31,20 +31,22 @@ def _cores(machine: Machine) -> Finding:
     says = f"{usable} of {machine['cores']} cores are ours"
     if usable < 2:
         return finding(
+            "F-CORES",
             "cores",
             "hurts",
             f"{says}: both ends share one",
             "allow two cores at least (taskset, the container's cpuset), or read the figures as `cores = same`",
         )
-    return finding("cores", "good", says)
+    return finding("F-CORES", "cores", "good", says)
 
 
 def _core_kinds(machine: Machine) -> Finding:
     slower = machine.get("slower_cores", [])
     if not slower:
-        return finding("kinds of cores", "good", "one, as far as the kernel says")
+        return finding("F-CORE-KINDS", "kinds of cores", "good", "one, as far as the kernel says")
     fast = [core for core in machine["usable_cores"] if core not in slower]
     return finding(
+        "F-CORE-KINDS",
         "kinds of cores",
         "note",
         f"{', '.join(map(str, slower))} are slower than the others: where the ends run decides",
@@ -56,14 +58,16 @@ def _governor(machine: Machine) -> Finding:
     governor = machine["governor"]
     if governor == UNKNOWN:
         return finding(
+            "F-GOVERNOR",
             "governor",
             "unknown",
             "the frequency is not ours to see",
             "in a virtual machine only the host's settings count: ask who runs it",
         )
     if governor == "performance":
-        return finding("governor", "good", "performance: the frequency stays up")
+        return finding("F-GOVERNOR", "governor", "good", "performance: the frequency stays up")
     return finding(
+        "F-GOVERNOR",
         "governor",
         "hurts",
         f"{governor}: cores slow down between messages, low rates look worse than they are",
@@ -74,18 +78,19 @@ def _governor(machine: Machine) -> Finding:
 def _turbo(machine: Machine) -> Finding:
     if machine["turbo"] == "on":
         return finding(
+            "F-TURBO",
             "turbo",
             "note",
             "on: figures depend on heat and on what the other cores do",
             "to compare days, switch it off: in the firmware, or in /sys intel_pstate/no_turbo or cpufreq/boost",
         )
-    return _plain("turbo", machine["turbo"])
+    return _plain("F-TURBO", "turbo", machine["turbo"])
 
 
-def _plain(subject: str, value: str) -> Finding:
+def _plain(code: str, subject: str, value: str) -> Finding:
     if value == UNKNOWN:
-        return finding(subject, "unknown", "the kernel does not say")
-    return finding(subject, "good", value)
+        return finding(code, subject, "unknown", "the kernel does not say")
+    return finding(code, subject, "good", value)
 
 
 def _idle_states(machine: Machine) -> Finding:
@@ -96,14 +101,16 @@ def _idle_states(machine: Machine) -> Finding:
         return _halting(machine["halt_poll_us"])
     if exit_us is None:
         return finding(
+            "F-IDLE-STATES",
             "idle states",
             "unknown",
             "none to be seen here; a hypervisor may use its own",
             "pin both ends and prefer closed or high rates when you compare",
         )
     if exit_us <= 10:
-        return finding("idle states", "good", f"waking takes {exit_us} us at most")
+        return finding("F-IDLE-STATES", "idle states", "good", f"waking takes {exit_us} us at most")
     return finding(
+        "F-IDLE-STATES",
         "idle states",
         "hurts",
         f"waking from the deepest takes {exit_us} us, which every blocking wait pays",
@@ -116,20 +123,27 @@ def _awake(machine: Machine) -> Finding:
     """Judge a machine without an idle driver: the kernel then halts cores without asking how long waking may take."""
     if machine.get("idle_driver", "none") in ("none", UNKNOWN):
         return finding(
+            "F-AWAKE",
             "idle states",
             "hurts",
             "`no_idle_states` was asked for in vain: without a driver of idle states idle cores halt all the same",
             "boot with idle=poll to keep cores awake, or leave `no_idle_states` out",
         )
-    return finding("idle states", "good", "none: idle cores are kept awake while this is measured")
+    return finding("F-IDLE-STATES", "idle states", "good", "none: idle cores are kept awake while this is measured")
 
 
 def _halting(polls_us: float) -> Finding:
     """Judge a guest whose cores halt. The kernel knows no latency for that, because the hypervisor wakes the core."""
     if polls_us >= LONG_US:
-        return finding("idle states", "good", f"idle cores of this guest look for work for {polls_us:g} us, then halt")
+        return finding(
+            "F-IDLE-STATES",
+            "idle states",
+            "good",
+            f"idle cores of this guest look for work for {polls_us:g} us, then halt",
+        )
     when = f"after {polls_us:g} us" if polls_us else "at once"
     return finding(
+        "F-IDLE-STATES",
         "idle states",
         "note" if polls_us else "hurts",
         f"idle cores of this guest halt {when}, and only the hypervisor wakes them: blocking waits across cores pay",
@@ -140,21 +154,26 @@ def _halting(polls_us: float) -> Finding:
 def _smt(machine: Machine) -> Finding:
     if machine["smt"] == "on":
         return finding(
+            "F-SMT",
             "SMT",
             "note",
             "on: two logical cores share one physical core and its caches",
             "compare only equal `cores`; echo off | sudo tee /sys/devices/system/cpu/smt/control switches it off",
         )
-    return _plain("SMT", machine["smt"])
+    return _plain("F-SMT", "SMT", machine["smt"])
 
 
 def _isolation(machine: Machine) -> Finding:
     isolated = machine["isolated_cores"]
     if isolated not in ("", UNKNOWN):
         return finding(
-            "isolated cores", "good", f"{isolated}: the scheduler keeps others off them; give them with --cores"
+            "F-ISOLATED-CORES",
+            "isolated cores",
+            "good",
+            f"{isolated}: the scheduler keeps others off them; give them with --cores",
         )
     return finding(
+        "F-ISOLATED-CORES",
         "isolated cores",
         "note",
         "none: anything may run where messages are measured",
@@ -165,10 +184,13 @@ def _isolation(machine: Machine) -> Finding:
 def _clock(machine: Machine) -> Finding:
     source = machine["clock_source"]
     if source in ("tsc", "arch_sys_counter", "kvm-clock"):
-        return finding("clock source", "good", f"{source}: read without entering the kernel")
+        return finding("F-CLOCK-SOURCE", "clock source", "good", f"{source}: read without entering the kernel")
     if source == UNKNOWN:
-        return finding("clock source", "unknown", "the kernel does not say", "see the clock's cost below")
+        return finding(
+            "F-CLOCK-SOURCE", "clock source", "unknown", "the kernel does not say", "see the clock's cost below"
+        )
     return finding(
+        "F-CLOCK-SOURCE",
         "clock source",
         "hurts",
         f"{source}: reading it takes a system call or a slow device",
@@ -185,32 +207,37 @@ def _is_arm(machine: Machine) -> bool:
 def _autogroup(machine: Machine) -> Finding:
     if machine["autogroup"] == "on":
         return finding(
+            "F-AUTOGROUP",
             "autogroup",
             "note",
             "on: a core is shared by sessions; each node has one, as programs in terminals of their own have",
             "`sudo sysctl kernel.sched_autogroup_enabled=0` shows what that costs where ends share a core",
         )
-    return _plain("autogroup", machine["autogroup"])
+    return _plain("F-AUTOGROUP", "autogroup", machine["autogroup"])
 
 
 def _huge_pages(machine: Machine) -> Finding:
     if machine["thp"] == "always":
         return finding(
+            "F-HUGE-PAGES",
             "huge pages",
             "note",
             "always: the kernel may stop a process to merge pages",
             "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
         )
-    return _plain("huge pages", machine["thp"])
+    return _plain("F-HUGE-PAGES", "huge pages", machine["thp"])
 
 
 def _virtual(machine: Machine) -> Finding:
     kind = machine["virtualisation"]
     if kind == "none":
-        return finding("virtual machine", "good", "none: the topology is what the kernel says it is")
+        return finding(
+            "F-VIRTUAL-MACHINE", "virtual machine", "good", "none: the topology is what the kernel says it is"
+        )
     if kind == UNKNOWN:
-        return finding("virtual machine", "unknown", "the kernel does not say")
+        return finding("F-VIRTUAL-MACHINE", "virtual machine", "unknown", "the kernel does not say")
     return finding(
+        "F-VIRTUAL-MACHINE",
         "virtual machine",
         "note",
         f"{kind}: which physical cores these are is unverified; waking another costs an interrupt",
@@ -221,10 +248,11 @@ def _virtual(machine: Machine) -> Finding:
 def _steal(machine: Machine) -> Finding:
     stolen = machine["steal_percent"]
     if stolen is None:
-        return finding("steal time", "unknown", "the kernel does not count it")
+        return finding("F-STEAL", "steal time", "unknown", "the kernel does not count it")
     if stolen < 0.5:
-        return finding("steal time", "good", f"{stolen} % since boot")
+        return finding("F-STEAL", "steal time", "good", f"{stolen} % since boot")
     return finding(
+        "F-STEAL",
         "steal time",
         "hurts",
         f"{stolen} % since boot: the hypervisor gives these cores to others",
@@ -235,10 +263,11 @@ def _steal(machine: Machine) -> Finding:
 def _load(machine: Machine) -> Finding:
     load = machine["load"]
     if load is None:
-        return finding("load", "unknown", "the kernel does not say")
+        return finding("F-LOAD", "load", "unknown", "the kernel does not say")
     if load < 0.3 * len(machine["usable_cores"]):
-        return finding("load", "good", f"{load} over the last minute")
+        return finding("F-LOAD", "load", "good", f"{load} over the last minute")
     return finding(
+        "F-LOAD",
         "load",
         "hurts",
         f"{load} over the last minute: others want these cores too",
@@ -250,17 +279,23 @@ def _multicast(machine: Machine) -> Finding:
     device = machine["multicast"]
     remedy = "as root: ip link set lo multicast on; ip route add 224.0.0.0/4 dev lo"
     if device == LOOPBACK:
-        return finding("loopback multicast", "good", "messages to a group come back by the loopback device")
+        return finding(
+            "F-MULTICAST", "loopback multicast", "good", "messages to a group come back by the loopback device"
+        )
     if device == NONE:
         return finding(
-            "loopback multicast", "hurts", "none comes back: LCM and the discovery of DDS find nobody", remedy
+            "F-MULTICAST",
+            "loopback multicast",
+            "hurts",
+            "none comes back: LCM and the discovery of DDS find nobody",
+            remedy,
         )
     says = f"it is looped back at {device}, in its small packets; TCP and Unix sockets do without"
-    return finding("loopback multicast", "note", says, f"only for LCM and DDS, {remedy}")
+    return finding("F-MULTICAST", "loopback multicast", "note", says, f"only for LCM and DDS, {remedy}")
 
 
 def _preemption(machine: Machine) -> Finding:
-    return finding("preemption", "good", f"{machine['preemption']}, Linux {machine['kernel']}")
+    return finding("F-PREEMPTION", "preemption", "good", f"{machine['preemption']}, Linux {machine['kernel']}")
 
 
 JUDGES = (

@@ -11,8 +11,9 @@ ENOUGH_MB = 2048
 def container(machine: Machine) -> Finding:
     """Report whether this process runs in a container."""
     if machine["container"] == "none":
-        return finding("container", "good", "none")
+        return finding("F-CONTAINER", "container", "good", "none")
     return finding(
+        "F-CONTAINER",
         "container",
         "note",
         f"{machine['container']}: its network, limits and seccomp filter are part of what is measured",
@@ -24,10 +25,11 @@ def quota(machine: Machine) -> Finding:
     """Report how much CPU time the cgroup grants."""
     cpus, throttled = machine["cgroup_cpus"], machine["cgroup_throttled"] or 0
     if cpus is None:
-        return finding("CPU quota", "good", "none")
+        return finding("F-CPU-QUOTA", "CPU quota", "good", "none")
     if cpus >= len(machine["usable_cores"]) and not throttled:
-        return finding("CPU quota", "good", f"{cpus:g} cores, as many as there are")
+        return finding("F-CPU-QUOTA", "CPU quota", "good", f"{cpus:g} cores, as many as there are")
     return finding(
+        "F-CPU-QUOTA",
         "CPU quota",
         "hurts",
         f"{cpus:g} cores, stopped {throttled} times so far: a spinning receiver will be frozen for milliseconds",
@@ -39,10 +41,11 @@ def memory(machine: Machine) -> Finding:
     """Report how much memory the cgroup grants."""
     limit, whole = machine["cgroup_memory_mb"], machine["memory_mb"]
     if limit is None or (whole is not None and limit >= whole):
-        return finding("memory limit", "good", "none")
+        return finding("F-MEMORY-LIMIT", "memory limit", "good", "none")
     if limit >= ENOUGH_MB:
-        return finding("memory limit", "good", f"{limit} MB for all nodes together")
+        return finding("F-MEMORY-LIMIT", "memory limit", "good", f"{limit} MB for all nodes together")
     return finding(
+        "F-MEMORY-LIMIT",
         "memory limit",
         "hurts",
         f"{limit} MB for all nodes together: with large frames or long trials the kernel ends one",
@@ -54,10 +57,13 @@ def shared_memory(machine: Machine) -> Finding:
     """Report how much shared memory is free."""
     room = machine["shm_mb"]
     if room is None:
-        return finding("shared memory", "unknown", "there is no /dev/shm", "mount -t tmpfs tmpfs /dev/shm")
+        return finding(
+            "F-SHARED-MEMORY", "shared memory", "unknown", "there is no /dev/shm", "mount -t tmpfs tmpfs /dev/shm"
+        )
     if room >= 256:
-        return finding("shared memory", "good", f"{room} MB free in /dev/shm")
+        return finding("F-SHARED-MEMORY", "shared memory", "good", f"{room} MB free in /dev/shm")
     return finding(
+        "F-SHARED-MEMORY",
         "shared memory",
         "hurts",
         f"{room} MB free in /dev/shm: large images will not fit everywhere",
@@ -69,8 +75,9 @@ def locked_memory(machine: Machine) -> Finding:
     """Report whether memory may be locked."""
     limit = machine["memlock_kb"]
     if machine["may_lock_memory"]:
-        return finding("locked memory", "good", "`mlock` can be used")
+        return finding("F-LOCKED-MEMORY", "locked memory", "good", "`mlock` can be used")
     return finding(
+        "F-LOCKED-MEMORY",
         "locked memory",
         "note",
         f"{limit} kB: `mlock` will be refused",
@@ -81,7 +88,11 @@ def locked_memory(machine: Machine) -> Finding:
 def real_time(machine: Machine) -> Finding:
     """Report whether real-time priority is allowed."""
     if machine["may_go_real_time"]:
-        return finding("real-time priority", "good", "`fifo` can be used")
+        return finding("F-REAL-TIME", "real-time priority", "good", "`fifo` can be used")
     return finding(
-        "real-time priority", "note", "none allowed: `fifo` will be refused", "`rtprio` in /etc/security/limits.conf"
+        "F-REAL-TIME",
+        "real-time priority",
+        "note",
+        "none allowed: `fifo` will be refused",
+        "`rtprio` in /etc/security/limits.conf",
     )

@@ -11,12 +11,14 @@ Machine = dict[str, Any]
 class Finding(TypedDict):
     """One line of `hopmeter doctor`, as plain data that run.json can store."""
 
+    code: str
+    """As docs/messages.md lists it; findings of earlier versions have none."""
     subject: str
     level: Level
     says: str
     remedy: str
 
 
-def finding(subject: str, level: Level, says: str, remedy: str = "") -> Finding:
+def finding(code: str, subject: str, level: Level, says: str, remedy: str = "") -> Finding:
     """Return a finding; a good one needs no remedy."""
-    return Finding(subject=subject, level=level, says=says, remedy=remedy)
+    return Finding(code=code, subject=subject, level=level, says=says, remedy=remedy)

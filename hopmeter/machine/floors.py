@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.machine.finding import Finding, finding
+from hopmeter.messages import split_code
 from hopmeter.system import subprocesses
 from hopmeter.system.processes import die_with_launcher
 from hopmeter.system.scratch_dir import ScratchDir
 
 LONGEST_S = 120.0
+BUILD = "hopmeter build memory shm --language rust"
 SCENARIO = Path(__file__).with_name("floors.toml")
 
 
@@ -39,7 +41,7 @@ def _last_line(text: str) -> str:
 def judge(seen: dict[str, Any]) -> list[Finding]:
     """Return a finding for each floor."""
     if seen["failed"]:
-        return [finding("floors", "unknown", seen["failed"], "hopmeter build memory shm --language rust")]
+        return [finding("F-FLOORS", "floors", "unknown", seen["failed"], BUILD)]
     return [_floor(cell) for cell in seen["cells"]]
 
 
@@ -48,7 +50,11 @@ def _floor(cell: dict[str, Any]) -> Finding:
     p50_us, p99_us = cell.get("service_p50_us"), cell.get("service_p99_us")
     if cell["status"] == "dropped" or p50_us is None:
         return finding(
-            subject, "unknown", cell.get("reason") or "not resolved", "hopmeter build memory shm --language rust"
+            "F-FLOORS",
+            subject,
+            "unknown",
+            split_code(cell.get("reason") or "not resolved")[0],
+            BUILD,
         )
     tail = "p99 not resolved" if p99_us is None else f"p99 {p99_us:,.2f} us"
-    return finding(subject, "good", f"one hop takes {p50_us:,.2f} us at p50, {tail}")
+    return finding("F-FLOORS", subject, "good", f"one hop takes {p50_us:,.2f} us at p50, {tail}")

@@ -25,7 +25,11 @@ def judge_noise(seen: dict[str, Any]) -> list[Finding]:
     if stolen is not None and stolen >= STEAL_PERCENT:
         found.append(
             finding(
-                "stolen meanwhile", "hurts", f"{stolen} % of the time watched", "use dedicated cores, take more trials"
+                "F-STEAL",
+                "stolen meanwhile",
+                "hurts",
+                f"{stolen} % of the time watched",
+                "use dedicated cores, take more trials",
             )
         )
     return found
@@ -36,12 +40,13 @@ def _core(core: dict[str, Any]) -> Finding:
     subject = f"noise on core {core['core']}"
     if core["longest_us"] >= LOST_US or core["gaps_percent"] >= BUSY_PERCENT:
         return finding(
+            "F-NOISE",
             subject,
             "hurts",
             f"{says}: no tail below this is the transport's own",
             "find what else runs there (top, /proc/interrupts), or choose quieter cores with --cores",
         )
-    return finding(subject, "good", says)
+    return finding("F-NOISE", subject, "good", says)
 
 
 def judge_sleep(errors: list[dict[str, Any]]) -> list[Finding]:
@@ -54,12 +59,13 @@ def _late(error: dict[str, Any]) -> Finding:
     subject = f"sleeping {error['asked_ms']:g} ms"
     if error["p50_us"] >= LATE_US:
         return finding(
+            "F-WAKE-UP",
             subject,
             "hurts",
             says,
             "idle states and frequency are the usual cause; sources learn it and spin longer, receivers that block pay",
         )
-    return finding(subject, "good", says)
+    return finding("F-WAKE-UP", subject, "good", says)
 
 
 def judge_cost(cost: dict[str, float]) -> list[Finding]:
@@ -70,7 +76,9 @@ def judge_cost(cost: dict[str, float]) -> list[Finding]:
 def _copies(bytes_per_ns: float | None) -> list[Finding]:
     if bytes_per_ns is None:
         return []
-    return [finding("one core's copies", "good", f"{bytes_per_ns:.1f} GB/s from memory, in blocks of 6 MB")]
+    return [
+        finding("F-COPY-SPEED", "one core's copies", "good", f"{bytes_per_ns:.1f} GB/s from memory, in blocks of 6 MB")
+    ]
 
 
 def _own(cost: dict[str, float]) -> Finding:
@@ -80,9 +88,13 @@ def _own(cost: dict[str, float]) -> Finding:
     )
     if cost["message_ns"] > MESSAGE_NS:
         return finding(
-            "the instrument itself", "note", says, "subtract nothing: read hops below a microsecond with this in mind"
+            "F-INSTRUMENT",
+            "the instrument itself",
+            "note",
+            says,
+            "subtract nothing: read hops below a microsecond with this in mind",
         )
     if cost["clock_step_ns"] > STEP_NS:
         coarse = "percentiles of hops below a microsecond are as coarse as that; means over many messages are not"
-        return finding("the instrument itself", "note", says, coarse)
-    return finding("the instrument itself", "good", says)
+        return finding("F-INSTRUMENT", "the instrument itself", "note", says, coarse)
+    return finding("F-INSTRUMENT", "the instrument itself", "good", says)

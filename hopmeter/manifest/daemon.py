@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import Field, PrivateAttr, model_validator
 
+from hopmeter.errors import RefusedValueError
 from hopmeter.manifest.strict import Strict
 
 LINE = "line: "
@@ -49,7 +50,7 @@ class Daemon(Strict):
     @model_validator(mode="after")
     def _ready_is_known(self) -> Daemon:
         if self.ready != "port" and not self.line.strip():
-            raise ValueError(f'ready = "{self.ready}" is neither "port" nor "line: TEXT"')
+            raise RefusedValueError("E-VALUE-FORM", f'ready = "{self.ready}" is neither "port" nor "line: TEXT"')
         return self
 
     @property

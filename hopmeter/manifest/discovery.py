@@ -39,7 +39,9 @@ def load(path: Path) -> Manifest:
     manifest = toml_files.validate(Manifest, manifest_with_new_names(toml_files.read(path), str(path)), str(path))
     if manifest.name != path.parent.name:
         raise UsageError(
-            f'{path}: name = "{manifest.name}" is not its folder\'s name, "{path.parent.name}"', "make them the same"
+            "E-VALUES-CONFLICT",
+            f'{path}: name = "{manifest.name}" is not its folder\'s name, "{path.parent.name}"',
+            "make them the same",
         )
     manifest._folder = path.parent
     if manifest.daemon is not None and "python" in manifest.offers:
@@ -82,5 +84,7 @@ def find_transports(names: Iterable[str], manifests: dict[str, Manifest] | None 
     wanted = list(names)
     for name in wanted:
         if name not in known:
-            raise broken_manifests().get(name) or UsageError(f"transport {toml_files.one_of(name, known)}")
+            raise broken_manifests().get(name) or UsageError(
+                "E-UNKNOWN-TRANSPORT", f"transport {toml_files.one_of(name, known)}"
+            )
     return {name: known[name] for name in wanted}

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
+from hopmeter.errors import RefusedValueError
 from hopmeter.manifest.daemon import Daemon
 from hopmeter.manifest.strict import Strict
 from hopmeter.manifest.user_install import Owned
@@ -52,13 +53,15 @@ class Setting(Strict):
         """Convert the value to the default's type. Raises ValueError with the allowed values."""
         value = float(value) if isinstance(self.default, float) and type(value) is int else value
         if type(value) is not type(self.default):
-            raise ValueError(f"{value!r} is no {_kind(self.default)}, as the default {self.default!r} is")
+            raise RefusedValueError(
+                "E-VALUE-FORM", f"{value!r} is no {_kind(self.default)}, as the default {self.default!r} is"
+            )
         if self.choices is not None and value not in self.choices:
-            raise ValueError(one_of(value, self.choices))
+            raise RefusedValueError("E-VALUE-CHOICE", one_of(value, self.choices))
         if self.min is not None and not isinstance(value, str) and value < self.min:
-            raise ValueError(f"{value} is below the least allowed, {self.min:g}")
+            raise RefusedValueError("E-VALUE-RANGE", f"{value} is below the least allowed, {self.min:g}")
         if self.max is not None and not isinstance(value, str) and value > self.max:
-            raise ValueError(f"{value} is above the most allowed, {self.max:g}")
+            raise RefusedValueError("E-VALUE-RANGE", f"{value} is above the most allowed, {self.max:g}")
         return value
 
     def parse(self, word: str) -> Value:
@@ -66,16 +69,14 @@ class Setting(Strict):
         if isinstance(self.default, bool):
             words = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
             if word.lower() not in words:
-                raise ValueError(one_of(word, ["true", "false"]))
+                raise RefusedValueError("E-VALUE-CHOICE", one_of(word, ["true", "false"]))
             return words[word.lower()]
         try:
             return self.check(type(self.default)(word))
         except ValueError as cause:
-            raise ValueError(
-                str(cause)
-                if "allowed" in str(cause) or "one of" in str(cause)
-                else f'"{word}" is no {_kind(self.default)}'
-            ) from cause
+            if isinstance(cause, RefusedValueError) and cause.code != "E-VALUE-FORM":
+                raise
+            raise RefusedValueError("E-VALUE-FORM", f'"{word}" is no {_kind(self.default)}') from cause
 
 
 def _kind(value: Value) -> str:
@@ -219,18 +220,23 @@ class Manifest(Strict):
     @model_validator(mode="after")
     def _rpc_is_explained(self) -> Manifest:
         if ("rpc" in self.patterns) != (self.rpc is not None):
-            raise ValueError('rpc = "native" or "duplex" belongs where patterns list "rpc", and only there')
+            raise RefusedValueError(
+                "E-VALUES-CONFLICT", 'rpc = "native" or "duplex" belongs where patterns list "rpc", and only there'
+            )
         if self.reply is not None and self.rpc != "native":
-            raise ValueError('reply = "inline" or "deferred" belongs to rpc = "native" only')
+            raise RefusedValueError(
+                "E-VALUES-CONFLICT", 'reply = "inline" or "deferred" belongs to rpc = "native" only'
+            )
         return self
 
     @model_validator(mode="after")
     def _leftovers_are_ours(self) -> Manifest:
         for pattern in self.leftovers:
             if "{run}" not in pattern or not pattern.startswith("/"):
-                raise ValueError(
+                raise RefusedValueError(
+                    "E-VALUE-FORM",
                     f'leftovers: "{pattern}" must be a whole path that contains {{run}}, '
-                    "so that nobody else's files match"
+                    "so that nobody else's files match",
                 )
         return self
 
@@ -239,7 +245,7 @@ class Manifest(Strict):
         for case in self.conformance:
             for name, value in case.settings.items():
                 if name not in self.settings:
-                    raise ValueError(f"conformance: {one_of(name, self.settings)}")
+                    raise RefusedValueError("E-UNKNOWN-SETTING", f"conformance: {one_of(name, self.settings)}")
                 self.settings[name].check(value)
         return self
 
@@ -248,7 +254,9 @@ class Manifest(Strict):
         for name, setting in self.settings.items():
             for other, values in setting.where.items():
                 if other not in self.settings:
-                    raise ValueError(f"settings.{name}.where: {one_of(other, self.settings)}")
+                    raise RefusedValueError(
+                        "E-UNKNOWN-SETTING", f"settings.{name}.where: {one_of(other, self.settings)}"
+                    )
                 for value in values:
                     self.settings[other].check(value)
         return self
@@ -258,12 +266,15 @@ class Manifest(Strict):
         for language, part in self.languages.items():
             given = [name for name in PYTHON_ONLY if getattr(part, name) not in (None, "", [])]
             if given and language != "python":
-                raise ValueError(f'{language}: "{given[0]}" is for Python only')
+                raise RefusedValueError("E-VALUES-CONFLICT", f'{language}: "{given[0]}" is for Python only')
             if part.interpreter and (part.environment or part.pip):
-                raise ValueError('interpreter = "system" takes packages of the system: no environment and no pip list')
+                raise RefusedValueError(
+                    "E-VALUES-CONFLICT",
+                    'interpreter = "system" takes packages of the system: no environment and no pip list',
+                )
             for name, value in (part.network or {}).items():
                 if name not in self.settings:
-                    raise ValueError(f"network: {one_of(name, self.settings)}")
+                    raise RefusedValueError("E-UNKNOWN-SETTING", f"network: {one_of(name, self.settings)}")
                 self.settings[name].check(value)
         return self
 

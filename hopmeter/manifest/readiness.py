@@ -38,6 +38,8 @@ class Readiness:
     """Empty where nobody knows in which languages it is."""
     ready: bool
     version: str = ""
+    code: str = ""
+    """Of what is missing."""
     missing: str = ""
     get: str = ""
     command: tuple[str, ...] = ()
@@ -52,6 +54,7 @@ class Readiness:
             "language": self.language or None,
             "ready": self.ready,
             "version": self.version or None,
+            "code": self.code or None,
             "missing": self.missing or None,
             "get": self.get or None,
         }
@@ -69,18 +72,20 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
     """Return the readiness of one transport in one language; with a codec, on the Python that has its framework too."""
     user = manifest.offers[language].user
     if user is not None and not user.is_here:
-        return Readiness(manifest.name, language, ready=False, missing=NOT_INSTALLED, get=user.remedy)
+        return Readiness(
+            manifest.name, language, ready=False, code="E-NOT-INSTALLED", missing=NOT_INSTALLED, get=user.remedy
+        )
     try:
         command = node_command(manifest, language, codec)
     except NoPythonError as none:
-        return Readiness(manifest.name, language, ready=False, missing=str(none), get=none.remedy)
+        return Readiness(manifest.name, language, ready=False, code="E-NO-PYTHON", missing=str(none), get=none.remedy)
     if command is None and codec != NO_CODEC:
-        return _unready(manifest, language, *_frameworkless(manifest.offers[language], codec))
+        return _unready(manifest, language, "E-FRAMEWORK-MISSING", *_frameworkless(manifest.offers[language], codec))
     if command is None:
-        return _unready(manifest, language, NOT_BUILT)
+        return _unready(manifest, language, "E-NOT-BUILT", NOT_BUILT)
     if manifest.daemon is not None and manifest.daemon.program is None:
         gone = f"{manifest.daemon.title} is not installed"
-        return _unready(manifest, language, gone, user.remedy if user else "")
+        return _unready(manifest, language, "E-NO-BROKER", gone, user.remedy if user else "")
     describe = [*command, "--describe"]
     if language == "python":
         describe += ["--adapter", str(manifest.folder / "python")]
@@ -90,11 +95,11 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
         try:
             about = _ask(describe)
         except UndescribedError as failed:
-            return _unready(manifest, language, str(failed))
+            return _unready(manifest, language, "E-NODE-BROKEN", str(failed))
         _remember(manifest, language, mark, about)
     if about.get("spec") != SPEC_FORMAT:
         again = "install hopmeter again (in a checkout: make all)" if language == "python" else ""
-        return _unready(manifest, language, OF_ANOTHER_VERSION, again)
+        return _unready(manifest, language, "E-NODE-OUTDATED", OF_ANOTHER_VERSION, again)
     return Readiness(
         manifest.name, language, ready=True, version=str(about.get("version", "")), command=tuple(command), about=about
     )
@@ -147,9 +152,9 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONIOENCODING": "utf-8:backslashreplace", "OMP_NUM_THREADS": "1", **found}
 
 
-def _unready(manifest: Manifest, language: str, missing: str, get: str = "") -> Readiness:
+def _unready(manifest: Manifest, language: str, code: str, missing: str, get: str = "") -> Readiness:
     built = get or f"hopmeter build {manifest.name}"
-    return Readiness(manifest.name, language, ready=False, missing=missing, get=built)
+    return Readiness(manifest.name, language, ready=False, code=code, missing=missing, get=built)
 
 
 class UndescribedError(Exception):

@@ -8,7 +8,9 @@ import os
 import re
 from pathlib import Path
 
+from hopmeter.errors import RefusedValueError
 from hopmeter.images import PictureError, parse_source
+from hopmeter.messages import split_code
 from hopmeter.system.input_files import open_regular
 
 WAYS = ("memcpy", "stream", "rep", "bytes", "own")
@@ -32,17 +34,19 @@ def nanoseconds(text: str) -> int:
     """Parse a duration into nanoseconds. Raises ValueError with the syntax."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s|m)", text)
     if not found:
-        raise ValueError(f'"{text}" is no duration; write a number and ns, us, ms, s or m, such as 30s')
+        raise RefusedValueError(
+            "E-VALUE-FORM", f'"{text}" is no duration; write a number and ns, us, ms, s or m, such as 30s'
+        )
     value_ns = float(found[1]) * UNITS_NS[found[2]]
     if value_ns > MOST_S * 1e9:
-        raise ValueError(f'"{text}" is longer than {MOST_S:,.0f} s')
+        raise RefusedValueError("E-VALUE-RANGE", f'"{text}" is longer than {MOST_S:,.0f} s')
     return round(value_ns)
 
 
 def span_ns(text: str) -> int:
     """Parse a duration that must be longer than 0. Raises ValueError with the syntax."""
     if not (value_ns := nanoseconds(text)):
-        raise ValueError(f'"{text}" is no time at all; write more, such as 30s')
+        raise RefusedValueError("E-VALUE-RANGE", f'"{text}" is no time at all; write more, such as 30s')
     return value_ns
 
 
@@ -58,13 +62,14 @@ def payload_bytes(text: str) -> int:
         return int(found[1])
     if found := re.fullmatch(r"image:(\d+)x(\d+)", text):
         if not (pixels := int(found[1]) * int(found[2])):
-            raise ValueError(f'"{text}" has no pixel; an image is 1x1 at least')
+            raise RefusedValueError("E-VALUE-RANGE", f'"{text}" has no pixel; an image is 1x1 at least')
         return pixels * 3
     if found := re.fullmatch(r"array:(\d+(?:x\d+)*)", text):
         return math.prod(map(int, found[1].split("x"))) * 8
-    raise ValueError(
+    raise RefusedValueError(
+        "E-VALUE-FORM",
         f'"{text}" is no payload; write timing, bytes:N, image:WIDTHxHEIGHT (rgb8), file:PATH (its bytes), '
-        "image:PATH or video:PATH (its pixels), or with a codec array:LENGTHxLENGTH, such as bytes:1000"
+        "image:PATH or video:PATH (its pixels), or with a codec array:LENGTHxLENGTH, such as bytes:1000",
     )
 
 
@@ -84,7 +89,7 @@ def frame_size(text: str) -> tuple[int, int] | None:
     try:
         return decoded.size_of(source)
     except PictureError as wrong:
-        raise ValueError(f"the payload {wrong}") from wrong
+        raise RefusedValueError(wrong.code, f"the payload {split_code(str(wrong))[0]}") from wrong
 
 
 def object_of(text: str) -> str:
@@ -98,9 +103,11 @@ def _size(path: Path) -> int:
         with open_regular(path) as file:
             size = file.seek(0, os.SEEK_END)
     except OSError as cause:
-        raise ValueError(f"the payload {path} cannot be read: {cause.strerror}") from cause
+        raise RefusedValueError("E-FILE-UNREADABLE", f"the payload {path} cannot be read: {cause.strerror}") from cause
     if size > MOST_FILE_BYTES:
-        raise ValueError(f"the payload {path} has {size:,} bytes; name a file of at most {MOST_FILE_BYTES:,}")
+        raise RefusedValueError(
+            "E-VALUE-RANGE", f"the payload {path} has {size:,} bytes; name a file of at most {MOST_FILE_BYTES:,}"
+        )
     return size
 
 
@@ -136,9 +143,10 @@ def _work(text: str, kind: str, amount: str) -> dict[str, str | int]:
         return {"kind": kind, "ns": nanoseconds(amount)}
     if kind == "copy":
         return _copy(amount)
-    raise ValueError(
+    raise RefusedValueError(
+        "E-VALUE-FORM",
         f'"{text}" is no work; write none, sleep:TIME, spin:TIME or copy:BYTES, such as sleep:1ms, '
-        "or for servers or sinks that differ sleep:30ms/40ms/50ms or copy:frame/none"
+        "or for servers or sinks that differ sleep:30ms/40ms/50ms or copy:frame/none",
     )
 
 
@@ -147,13 +155,14 @@ def _copy(amount: str) -> dict[str, str | int]:
     since nodes know them."""
     found = re.fullmatch(rf"(\d+|frame)(?::({'|'.join(WAYS)}))?(?::({'|'.join(DESTINATIONS)}))?", amount)
     if not found:
-        raise ValueError(
+        raise RefusedValueError(
+            "E-VALUE-FORM",
             f'"copy:{amount}" is no copy; write copy:BYTES or copy:frame, then how ({", ".join(WAYS)}) and into what '
-            f"({', '.join(DESTINATIONS)}), such as copy:frame:rep:cold"
+            f"({', '.join(DESTINATIONS)}), such as copy:frame:rep:cold",
         )
     size, way, into = found.groups()
     if size != "frame" and int(size) > MOST_COPY_BYTES:
-        raise ValueError(f'"copy:{amount}" copies more than {MOST_COPY_BYTES} bytes')
+        raise RefusedValueError("E-VALUE-RANGE", f'"copy:{amount}" copies more than {MOST_COPY_BYTES} bytes')
     told: dict[str, str | int] = {"kind": "copy"} | ({} if size == "frame" else {"bytes": int(size)})
     return told | ({"way": way} if way else {}) | ({"into": into} if into else {})
 

@@ -58,7 +58,7 @@ def arrays_of(text: str, form: Form) -> list[Array]:
     if ones := ONES.fullmatch(text):
         return [np.ones(tuple(map(int, ones[1].split("x"))), form.floats)]
     if (pixels := PIXELS.fullmatch(text)) is None:
-        raise CodecError(f"{text} is no object", "write array:200x200 or image:1440x1080")
+        raise CodecError("E-NO-OBJECT", f"{text} is no object", "write array:200x200 or image:1440x1080")
     width, height, many, file = pixels.groups()
     shape = (int(height), int(width), 3)
     if file:
@@ -72,16 +72,16 @@ def place_of(codec: str, device: str, share: str = "none") -> str:
     Raise CodecError if there is no such device, or if its memory cannot be shared as requested (`cuda-ipc`).
     """
     if codec in frameworks() and (absent := install_hint(codec)):
-        raise CodecError(absent)
+        raise CodecError("E-FRAMEWORK-MISSING", absent)
     form = form_of(codec)
     if device not in devices(codec):
-        raise CodecError(f"{codec} keeps nothing on the {device.upper()}")
+        raise CodecError("E-NO-DEVICE", f"{codec} keeps nothing on the {device.upper()}")
     if device == "cpu":
         return ""
     if not form.has_gpu():
-        raise CodecError(f"{codec} finds no GPU here")
+        raise CodecError("E-NO-DEVICE", f"{codec} finds no GPU here")
     if share != "none" and codec not in lenders():
-        raise CodecError(f"{codec} lends no memory of a GPU")
+        raise CodecError("E-GPU-NOT-LENDABLE", f"{codec} lends no memory of a GPU")
     return form.gpu
 
 
@@ -103,5 +103,7 @@ def _encode_lent(lender: Lender, obj: Any) -> list[Any]:
     """Encode an object as handles; raise CodecError, with the reason, for one that could only be copied."""
     frames = encode(obj, lender)
     if lender.copied:
-        raise CodecError(f"its memory cannot be lent: {'; '.join(lender.copied)}", "measure it without share")
+        raise CodecError(
+            "E-GPU-NOT-LENDABLE", f"its memory cannot be lent: {'; '.join(lender.copied)}", "measure it without share"
+        )
     return frames

@@ -107,7 +107,7 @@ class Frames:
         """Return the number and the object, in the memory of the payload if its framework can share that."""
         number = int.from_bytes(payload[-NUMBER_BYTES:], "little")
         if number >= len(self._objects):
-            raise CodecError(f"frame {number} of {len(self._objects)} was received")
+            raise CodecError("E-FRAME-COUNT", f"frame {number} of {len(self._objects)} was received")
         return number, self._objects[number].decode(payload[:-NUMBER_BYTES])
 
     def is_right(self, came: tuple[int, Any], thoroughly: bool) -> bool:
@@ -138,7 +138,7 @@ def _make_object(codec: str, form: Form, array: Array, place: str) -> Any:
         raise
     except Exception as cause:
         what = f"{codec} makes no object of {array.dtype} {'x'.join(map(str, array.shape))}: {cause}"
-        raise CodecError(what) from cause
+        raise CodecError("E-NO-OBJECT", what) from cause
 
 
 def _shape(obj: Any) -> Any:

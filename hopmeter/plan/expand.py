@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hopmeter.errors import UsageError
+from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.manifest import Manifest, Readiness, find_transports, select_transports
 from hopmeter.manifest.model import Offer
 from hopmeter.manifest.readiness import readiness
+from hopmeter.messages import coded
 from hopmeter.model import units
 from hopmeter.model.cell import AXES, Cell, waits_of
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PACES
@@ -55,12 +56,12 @@ def _check_settings(ask: Ask, world: World) -> None:
         manifest = find_transports([name], dict(world.manifests))[name]
         for key, values in settings.items():
             if key not in manifest.settings:
-                raise UsageError(f"settings.{name}: {one_of(key, manifest.settings)}")
+                raise UsageError("E-UNKNOWN-SETTING", f"settings.{name}: {one_of(key, manifest.settings)}")
             for value in values:
                 try:
                     manifest.settings[key].check(value)
-                except ValueError as cause:
-                    raise UsageError(f"settings.{name}.{key}: {cause}") from cause
+                except RefusedValueError as cause:
+                    raise UsageError("E-SETTING-VALUE", f"settings.{name}.{key}: {cause.what}") from cause
 
 
 def _languages(manifest: Manifest, asked: list[str], axes: Mapping[str, Any], world: World) -> list[str]:
@@ -199,7 +200,7 @@ def _cores(machine: Machine, word: str) -> tuple[tuple[int, ...], str]:
     try:
         return machine.core_list(word), ""
     except NoCoresError as absent:
-        return (), f"cores {word}: {absent}"
+        return (), coded("D-NO-CORES", f"cores {word}: {absent}")
 
 
 def _placement(word: str, manifest: Manifest, parts: tuple[str, str, str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from hopmeter.manifest import Manifest
 from hopmeter.manifest.readiness import NOT_BUILT
+from hopmeter.messages import coded
 from hopmeter.model import units
 from hopmeter.model.cell import Cell
 from hopmeter.model.units import MOST_S
@@ -14,7 +15,7 @@ from hopmeter.plan.objects import why_no_object
 from hopmeter.scenario.model import MOST_MESSAGES
 
 Rule = Callable[[Cell, Manifest, World], str]
-"""Says why a cell cannot be, or nothing."""
+"""Says why a cell cannot be, with a code at the end, or nothing."""
 
 
 def why_not(cell: Cell, world: World) -> str:
@@ -33,7 +34,12 @@ def languages(cell: Cell) -> list[str]:
 def _language(cell: Cell, manifest: Manifest, _: World) -> str:
     absent = [word for word in languages(cell) if word not in manifest.offers]
     return (
-        f"{cell.axes.transport} has no adapter in {absent[0]} (it has {', '.join(manifest.offers)})" if absent else ""
+        coded(
+            "D-NO-LANGUAGE",
+            f"{cell.axes.transport} has no adapter in {absent[0]} (it has {', '.join(manifest.offers)})",
+        )
+        if absent
+        else ""
     )
 
 
@@ -41,8 +47,12 @@ def _mixture(cell: Cell, manifest: Manifest, _: World) -> str:
     if len(languages(cell)) == 1:
         return ""
     if cell.axes.placement == "thread":
-        return "one process speaks one language; mixed languages need placement process"
-    return "" if manifest.cross_language else f"languages of {cell.axes.transport} cannot talk to each other"
+        return coded("D-MIXED-LANGUAGES", "one process speaks one language; mixed languages need placement process")
+    return (
+        ""
+        if manifest.cross_language
+        else coded("D-NO-CROSS-LANGUAGE", f"languages of {cell.axes.transport} cannot talk to each other")
+    )
 
 
 def _check_offer(cell: Cell, manifest: Manifest, _: World) -> str:
@@ -55,20 +65,26 @@ def _check_offer(cell: Cell, manifest: Manifest, _: World) -> str:
         ]
         for axis, value, listed in asked:
             if value not in listed:
-                return f"{cell.axes.transport} ({language}) offers no {axis} {value} (it offers {', '.join(listed)})"
+                return coded(
+                    "D-NOT-OFFERED",
+                    f"{cell.axes.transport} ({language}) offers no {axis} {value} (it offers {', '.join(listed)})",
+                )
     return ""
 
 
 def _shape(cell: Cell, *_: object) -> str:
     if cell.axes.is_ring:
         if not cell.axes.relays:
-            return f"{cell.axes.pace} pubsub is a ring and needs at least one relay; --relays 1 gives the round trip"
+            return coded(
+                "D-RING",
+                f"{cell.axes.pace} pubsub is a ring and needs at least one relay; --relays 1 gives the round trip",
+            )
         if cell.axes.sinks > 1:
-            return f"{cell.axes.pace} pubsub is a ring: its source is its only receiver"
+            return coded("D-RING-SINKS", f"{cell.axes.pace} pubsub is a ring: its source is its only receiver")
     if cell.axes.pattern == "rpc" and cell.axes.sinks > 1:
-        return "a call has one server; several at once are the pattern scatter"
+        return coded("D-ONE-SERVER", "a call has one server; several at once are the pattern scatter")
     if cell.axes.pattern == "scatter" and cell.axes.relays:
-        return "scatter has no relays: the client asks every server itself"
+        return coded("D-SCATTER-RELAYS", "scatter has no relays: the client asks every server itself")
     return _waits(cell) or _works(cell)
 
 
@@ -78,11 +94,14 @@ def _waits(cell: Cell) -> str:
     if many == 1:
         return ""
     if cell.axes.pattern != "pubsub" or cell.axes.relays:
-        return f"wait {cell.axes.wait} is for {many} sinks of a pubsub without relays"
+        return coded("D-WAITS", f"wait {cell.axes.wait} is for {many} sinks of a pubsub without relays")
     if many != cell.axes.sinks:
-        return f"wait {cell.axes.wait} is for {many} sinks, and there {_are(cell.axes.sinks)}"
+        return coded("D-WAITS", f"wait {cell.axes.wait} is for {many} sinks, and there {_are(cell.axes.sinks)}")
     if cell.axes.placement == "thread" and {"spin", "block"} <= set(cell.axes.waits):
-        return "receivers that are polled by one process all spin or all block; placement process has both"
+        return coded(
+            "D-WAITS-MIXED",
+            "receivers that are polled by one process all spin or all block; placement process has both",
+        )
     return ""
 
 
@@ -93,17 +112,21 @@ def _are(many: int) -> str:
 def _copies(cell: Cell, manifest: Manifest, _: World) -> str:
     lacking = [word for word in languages(cell) if not manifest.offers[word].copies]
     is_own = any(work.get("way") == "own" for work in units.works(cell.axes.work))
-    return f"{cell.axes.transport} ({lacking[0]}) brings no copy function of its own" if is_own and lacking else ""
+    return (
+        coded("D-NO-COPY", f"{cell.axes.transport} ({lacking[0]}) brings no copy function of its own")
+        if is_own and lacking
+        else ""
+    )
 
 
 def _works(cell: Cell) -> str:
     many = len(units.works(cell.axes.work))
     if many > 1 and cell.axes.pattern != "scatter" and not cell.axes.sinks_work:
         which = f"{many} servers of a scatter, or sinks without relays"
-        return f"work {cell.axes.work} is for {which}; the others all do the same"
+        return coded("D-WORKS", f"work {cell.axes.work} is for {which}; the others all do the same")
     if many > 1 and many != cell.axes.sinks:
         who = "servers" if cell.axes.pattern == "scatter" else "sinks"
-        return f"work {cell.axes.work} is for {many} {who}, and there {_are(cell.axes.sinks)}"
+        return coded("D-WORKS", f"work {cell.axes.work} is for {many} {who}, and there {_are(cell.axes.sinks)}")
     return ""
 
 
@@ -117,7 +140,10 @@ def _own_encoders(cell: Cell, manifest: Manifest, _: World) -> str:
     own = manifest.offers["python"].objects if "python" in manifest.offers else []
     if cell.axes.codec == "none" or not own or cell.axes.codec in own:
         return ""
-    return f"{cell.axes.transport} encodes objects by itself: those of {', '.join(own)}, and not of {cell.axes.codec}"
+    return coded(
+        "D-OWN-ENCODERS",
+        f"{cell.axes.transport} encodes objects by itself: those of {', '.join(own)}, and not of {cell.axes.codec}",
+    )
 
 
 def _size(cell: Cell, manifest: Manifest, _: World) -> str:
@@ -125,7 +151,7 @@ def _size(cell: Cell, manifest: Manifest, _: World) -> str:
         most = manifest.offers[language].max_payload_bytes
         if cell.carriage.payload_bytes > most:
             named = cell.axes.transport if most == manifest.max_payload_bytes else f"{cell.axes.transport} ({language})"
-            return f"{cell.carriage.payload_bytes} bytes are more than {named} carries ({most})"
+            return coded("D-TOO-LARGE", f"{cell.carriage.payload_bytes} bytes are more than {named} carries ({most})")
     return ""
 
 
@@ -133,16 +159,20 @@ def _receivers(cell: Cell, manifest: Manifest, _: World) -> str:
     most = manifest.max_receivers
     if most is None or cell.axes.pattern != "pubsub" or cell.axes.sinks <= most:
         return ""
-    return f"{cell.axes.sinks} receivers of one link are more than {cell.axes.transport} serves ({most})"
+    return coded(
+        "D-RECEIVERS", f"{cell.axes.sinks} receivers of one link are more than {cell.axes.transport} serves ({most})"
+    )
 
 
 def _length(cell: Cell, *_: object) -> str:
     if cell.schedule.messages > MOST_MESSAGES:
         most = f"a trial keeps ({MOST_MESSAGES:,})"
-        return f"{cell.schedule.messages:,} messages are more than {most}; shorten it, or lower its rate"
+        return coded(
+            "D-TOO-LONG", f"{cell.schedule.messages:,} messages are more than {most}; shorten it, or lower its rate"
+        )
     longest_s = max(cell.schedule.limit_s, cell.axes.call_s)
     if longest_s > MOST_S:
-        return f"a trial could take {longest_s:,.0f} s; nothing may take more than {MOST_S:,.0f} s"
+        return coded("D-TOO-LONG", f"a trial could take {longest_s:,.0f} s; nothing may take more than {MOST_S:,.0f} s")
     return ""
 
 
@@ -161,11 +191,12 @@ def _idle_settings(cell: Cell, manifest: Manifest, _: World) -> str:
         for kind, mine in here.items():
             heeds = getattr(setting, kind)
             if heeds is not None and not mine & set(heeds):
-                return f"setting {name} of {cell.axes.transport} does nothing with {kind} other than {', '.join(heeds)}"
+                said = f"setting {name} of {cell.axes.transport} does nothing with {kind} other than {', '.join(heeds)}"
+                return coded("D-SETTING-IDLE", said)
         for other, values in setting.where.items():
             if cell.carriage.settings[other] not in values:
                 needed = " or ".join(f"{other}={word_of(each)}" for each in values)
-                return f"setting {name} of {cell.axes.transport} does nothing without {needed}"
+                return coded("D-SETTING-IDLE", f"setting {name} of {cell.axes.transport} does nothing without {needed}")
     return ""
 
 
@@ -181,7 +212,10 @@ def _spinning(cell: Cell, _: Manifest, world: World) -> str:
     threads = endpoints(cell) - cell.axes.pairs * sum(wait != "spin" for wait in cell.axes.waits)
     if "spin" not in cell.axes.waits or threads <= cores:
         return ""
-    return f"{threads} spinning threads on {cores} core{'s' if cores > 1 else ''} would measure the scheduler"
+    return coded(
+        "D-SPINNING",
+        f"{threads} spinning threads on {cores} core{'s' if cores > 1 else ''} would measure the scheduler",
+    )
 
 
 def _check_build(cell: Cell, _: Manifest, world: World) -> str:
@@ -190,7 +224,8 @@ def _check_build(cell: Cell, _: Manifest, world: World) -> str:
         if state is None or not state.ready:
             missing, get = (state.missing, state.get) if state else (NOT_BUILT, "")
             what = "is not built" if missing == NOT_BUILT else f"is not ready: {missing}"
-            return f"{cell.axes.transport} ({language}) {what}; {_remedy(cell, get)}"
+            code = "D-NOT-BUILT" if missing == NOT_BUILT else "D-NOT-READY"
+            return coded(code, f"{cell.axes.transport} ({language}) {what}; {_remedy(cell, get)}")
     return ""
 
 

@@ -25,7 +25,7 @@ READING = (
 
 def warning_sections(runs: Sequence[Run]) -> list[Section]:
     """One section, or none if there is nothing to warn of."""
-    found = [Note(each.text, each.title, each.grave) for each in warnings(runs)]
+    found = [Note(f"{each.text} `{each.code}`", each.title, each.grave) for each in warnings(runs)]
     return [Section("Before you rely on it", notes=found, id="warnings")] if found else []
 
 

@@ -23,6 +23,7 @@ def noise(runs: Sequence[Run]) -> Iterator[Caution]:
     worst: dict[str, Any] | None = max(cores, key=lambda core: core["longest_us"], default=None)
     if worst and worst["longest_us"] > NOISY_GAP_US:
         yield Caution(
+            "W-NOISE",
             "A noisy machine",
             f"Before the run, core {worst['core']} was taken away from a spinning thread for up to "
             f"{formatting.microseconds(worst['longest_us'])}. Tails of that length are the machine's, "
@@ -37,6 +38,7 @@ def damaged_samples(runs: Sequence[Run]) -> Iterator[Caution]:
     if rows:
         folders = ", ".join(sorted({str(row.run.folder) for row in rows}))
         yield Caution(
+            "W-SAMPLES",
             "Sample files are damaged",
             f"{names(rows)}: some sample files under {folders} cannot be read, so figures leave their trials out. "
             "Take the files from a copy, or measure again.",
@@ -55,6 +57,7 @@ def stolen(runs: Sequence[Run]) -> Iterator[Caution]:
     steal_s = sum(trial.get("steal_us") or 0 for run in runs for trial in run.trials) / 1e6
     if wall_s and 100 * steal_s / wall_s >= STEAL_PERCENT:
         yield Caution(
+            "W-STEAL",
             "Stolen time",
             f"The hypervisor gave {formatting.number(steal_s)} s of CPU time to others during "
             f"{formatting.number(wall_s)} s of trials. Tails, and sometimes medians, carry it.",
@@ -71,6 +74,7 @@ def mixed_versions(runs: Sequence[Run]) -> Iterator[Caution]:
     for (transport, language), versions in seen.items():
         if len(versions) > 1:
             yield Caution(
+                "W-MIXED-VERSIONS",
                 "Mixed versions",
                 f"{transport} ({language}) was measured in {formatting.listed(sorted(versions))}.",
                 grave=True,
@@ -82,6 +86,7 @@ def mixed_machines(runs: Sequence[Run]) -> Iterator[Caution]:
     """Runs of several machines in one report."""
     if len(hosts.hosts(runs)) > 1:
         yield Caution(
+            "W-MACHINES",
             "Several machines",
             "The runs come from different machines, systems or kernels. Each machine has groups of its own; between "
             "machines compare the order of rows, not their figures.",
@@ -96,5 +101,8 @@ def findings(runs: Sequence[Run]) -> Iterator[Caution]:
         for finding in run.findings:
             if finding.get("level") in ("note", "hurts"):
                 subject, text = str(finding.get("subject")), (str(finding.get(key) or "") for key in ("says", "remedy"))
-                seen[subject] = Caution(f"Machine: {subject}", f"{sentence('; '.join(formatting.distinct(text)))}.")
+                code = str(finding.get("code") or "W-MACHINE")
+                seen[subject] = Caution(
+                    code, f"Machine: {subject}", f"{sentence('; '.join(formatting.distinct(text)))}."
+                )
     yield from seen.values()

@@ -46,7 +46,9 @@ def boxes(*runs: Path) -> alt.TopLevelMixin:
         _chart(family, style) for family in families(groups(found), codec_rows.FREE) if codec_rows.placed_rows(family)
     ]
     if not charts:
-        raise UsageError(f"{_listed(runs)}: no cell gave a latency", "`hopmeter show RUN` shows the reasons")
+        raise UsageError(
+            "E-NO-MESSAGES", f"{_listed(runs)}: no cell gave a latency", "`hopmeter show RUN` shows the reasons"
+        )
     return _apply_theme(charts[0] if len(charts) == 1 else alt.vconcat(*charts).resolve_scale(color="independent"))
 
 

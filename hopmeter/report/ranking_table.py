@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.ranking import Rank, bounds, ranks
 from hopmeter.analysis.run_results import Row
+from hopmeter.messages import split_code
 from hopmeter.report import conditions, formatting, process_table
 from hopmeter.report.drawing import Figure
 from hopmeter.report.section import Column, Line, Section, Value, notes, table
@@ -107,7 +108,7 @@ def _note(row: Row, name: str) -> str:
                 "" if row.candidate else "floor, not ranked" if row.is_floor else "not ranked",
                 f"{good} of {all_trials} trials good" if good != all_trials else "",
                 formatting.empty_hop(row["empty_hop_us"]) if is_ok else "",
-                "" if is_ok else _shorten(str(row["reason"] or "")),
+                "" if is_ok else _shorten(split_code(str(row["reason"] or ""))[0]),
             ]
         )
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from hopmeter.analysis.percentiles import BEYOND, LEAST_TRIALS, PERMILLE, QUICK_TRIALS, least_count
 from hopmeter.analysis.process_use import mapped_mb
 from hopmeter.analysis.run_results import Row, Run
+from hopmeter.messages import split_code
 from hopmeter.report import environment_rules, formatting
 from hopmeter.report.warning_rules import RULES, Caution, measured, names, rule, sentence
 
@@ -36,6 +37,7 @@ def few_trials(runs: Sequence[Run]) -> Iterator[Caution]:
     """A quick look is no verdict."""
     if any(run.quick for run in runs):
         yield Caution(
+            "W-QUICK",
             "A quick look",
             f"Fewer than {QUICK_TRIALS} trials a cell, or short ones. Intervals are wide, tails are thin, and an order "
             f"may flip on the next run. For a verdict, measure {QUICK_TRIALS} trials or more, and longer ones.",
@@ -48,6 +50,7 @@ def no_interval(runs: Sequence[Run]) -> Iterator[Caution]:
     rows = [row for row in measured(runs) if row.ok and row.latency("p50_low") is None]
     if rows:
         yield Caution(
+            "W-NO-INTERVAL",
             "No interval",
             f"{names(rows)}: fewer than {LEAST_TRIALS} good trials, or too few messages in one, for an interval. "
             "These rows have no place in the order.",
@@ -60,6 +63,7 @@ def no_median(runs: Sequence[Run]) -> Iterator[Caution]:
     rows = [row for row in measured(runs) if row["status"] == "ok" and row.p50 is None]
     if rows:
         yield Caution(
+            "W-NO-MEDIAN",
             "Too few messages for a median",
             f"{names(rows)}: a median takes {least_count(PERMILLE['p50'])} messages in all good trials together. "
             "Means, loss and CPU are known: `hopmeter show` and cells.parquet have them.",
@@ -74,6 +78,7 @@ def unresolved(runs: Sequence[Run]) -> Iterator[Caution]:
         rows = [row for row in measured(runs) if row.ok and row.latency(column) is None]
         if rows:
             yield Caution(
+                "W-UNRESOLVED",
                 f"{name} is not resolved everywhere",
                 f"{formatting.plural(len(rows), 'row')} had fewer than {BEYOND} messages beyond it, which takes about "
                 f"{formatting.count(least_count(PERMILLE[column]))} messages in all: {names(rows)}.",
@@ -86,6 +91,7 @@ def saturated(runs: Sequence[Run]) -> Iterator[Caution]:
     rows = [row for row in measured(runs) if row["status"] == "saturated"]
     if rows:
         yield Caution(
+            "W-SATURATED",
             "Could not keep up",
             f"{names(rows)}: the rate that was asked was not reached, too much was lost, or messages stood in queues "
             "all along. What these rows show is a queue, so they are not ranked.",
@@ -99,6 +105,7 @@ def every_core_busy(runs: Sequence[Run]) -> Iterator[Caution]:
     rows = [row for row in measured(runs) if row.ok and _is_full(row)]
     if rows:
         yield Caution(
+            "W-CORES-BUSY",
             "Every core was busy",
             f"{names(rows)}: all that a cell may use was used, though nobody span. Messages may have waited for a core "
             "and not for the transport; ask for a lower rate to see what it takes by itself.",
@@ -123,6 +130,7 @@ def failed_trials(runs: Sequence[Run]) -> Iterator[Caution]:
     ]
     if rows:
         yield Caution(
+            "W-TRIALS-FAILED",
             "Some trials failed",
             f"{names(rows)}: figures come from the good trials alone; the reasons stand under “What was not measured”.",
             grave=True,
@@ -136,6 +144,7 @@ def lost(runs: Sequence[Run]) -> Iterator[Caution]:
     if rows:
         worst = max(rows, key=lambda row: row.loss or 0)
         yield Caution(
+            "W-LOST",
             "Messages were lost",
             f"{names(rows)}: latencies are those of the messages that arrived. Most were lost by "
             f"{names([worst])}: {formatting.percent(worst.loss)}.",
@@ -146,10 +155,13 @@ def lost(runs: Sequence[Run]) -> Iterator[Caution]:
 @rule
 def doubled_or_disordered(runs: Sequence[Run]) -> Iterator[Caution]:
     """Not what most programs expect."""
-    for column, what in (("duplicated", "more than once"), ("reordered", "out of order")):
+    for column, code, what in (
+        ("duplicated", "W-DUPLICATED", "more than once"),
+        ("reordered", "W-REORDERED", "out of order"),
+    ):
         rows = [row for row in measured(runs) if row[column]]
         if rows:
-            yield Caution(f"Messages arrived {what}", f"{names(rows)}.")
+            yield Caution(code, f"Messages arrived {what}", f"{names(rows)}.")
 
 
 @rule
@@ -158,6 +170,7 @@ def refused(runs: Sequence[Run]) -> Iterator[Caution]:
     rows = [row for row in measured(runs) if row.ok and row["busy"]]
     if rows:
         yield Caution(
+            "W-REFUSED",
             "Sends were refused",
             f"{names(rows)} answered `busy`; the message was offered again, and the time until it "
             "was taken counts in the response, not in the service time.",
@@ -171,6 +184,7 @@ def negative_samples(runs: Sequence[Run]) -> Iterator[Caution]:
     if rows:
         many = formatting.count(sum(row["negative"] for row in rows))
         yield Caution(
+            "W-NEGATIVE",
             "Negative latencies",
             f"{names(rows)}: {many} messages were stamped as arrived before they were sent. The clock cannot be "
             "compared between cores here, or the transport hands over early; do not trust these rows.",
@@ -181,18 +195,18 @@ def negative_samples(runs: Sequence[Run]) -> Iterator[Caution]:
 @rule
 def broken_content(runs: Sequence[Run]) -> Iterator[Caution]:
     """Fast and wrong is wrong."""
-    for column, what in (
-        ("content_errors", "arrived with other bytes than were sent"),
-        ("malformed", "were no frames of hopmeter"),
-        ("foreign", "belonged to another run"),
-        ("unrecorded", "did not fit into the recorder and are missing from the figures"),
-        ("stray", "could not be matched to a message that was sent"),
+    for column, code, what in (
+        ("content_errors", "W-CONTENT", "arrived with other bytes than were sent"),
+        ("malformed", "W-MALFORMED", "were no frames of hopmeter"),
+        ("foreign", "W-FOREIGN", "belonged to another run"),
+        ("unrecorded", "W-UNRECORDED", "did not fit into the recorder and are missing from the figures"),
+        ("stray", "W-STRAY", "could not be matched to a message that was sent"),
     ):
         rows = [row for row in measured(runs) if row[column]]
         if rows:
             many = formatting.count(sum(row[column] for row in rows))
             yield Caution(
-                f"{many} messages {what}", f"{names(rows)}.", grave=column in ("content_errors", "unrecorded")
+                code, f"{many} messages {what}", f"{names(rows)}.", grave=column in ("content_errors", "unrecorded")
             )
 
 
@@ -204,7 +218,8 @@ def measured_otherwise(runs: Sequence[Run]) -> Iterator[Caution]:
         for text in row["warnings"] or []:
             noted.setdefault(str(text), []).append(row)
     for text, rows in noted.items():
-        yield Caution(sentence(text), f"{names(rows)}.", grave=True)
+        said, code = split_code(text)
+        yield Caution(code or "W-FALLBACK", sentence(said), f"{names(rows)}.", grave=True)
 
 
 @rule
@@ -219,7 +234,9 @@ def other_path(runs: Sequence[Run]) -> Iterator[Caution]:
                 f"{formatting.count(loopback)} bytes per message went over the loopback device, "
                 "its own or other programs'"
             )
-            yield Caution("The data took another way", f"{names([row])} says “{path}”; {seen}.", grave=True)
+            yield Caution(
+                "W-OTHER-PATH", "The data took another way", f"{names([row])} says “{path}”; {seen}.", grave=True
+            )
 
 
 @rule
@@ -229,7 +246,10 @@ def nothing_mapped(runs: Sequence[Run]) -> Iterator[Caution]:
     if found:
         told = formatting.listed(formatting.distinct(f"“{row['path']}”" for row in found))
         yield Caution(
-            "The data took another way", f"{names(found)} says {told}; no process had shared memory mapped.", grave=True
+            "W-OTHER-PATH",
+            "The data took another way",
+            f"{names(found)} says {told}; no process had shared memory mapped.",
+            grave=True,
         )
 
 
@@ -239,6 +259,7 @@ def below_floor(runs: Sequence[Run]) -> Iterator[Caution]:
     rows = [row for row in measured(runs) if row.ok and (row["times_floor"] or 1.0) < BELOW]
     if rows:
         yield Caution(
+            "W-BELOW-FLOOR",
             "Quicker than the floor",
             f"{names(rows)}: the floor is measured like any row and has a spread of its own. Look whether the "
             "intervals overlap before you believe that these are cheaper than the cheapest way.",
@@ -251,6 +272,7 @@ def loose_pacing(runs: Sequence[Run]) -> Iterator[Caution]:
     rows = [row for row in measured(runs) if row.ok and (row["pacing_error_p99_us"] or 0) > PACING_US]
     if rows:
         yield Caution(
+            "W-PACING",
             "The source was late",
             f"{names(rows)}: in 1 % of its messages the source itself woke more than "
             f"{formatting.number(PACING_US)} µs after they were due. This counts in the response; "
@@ -262,9 +284,10 @@ def loose_pacing(runs: Sequence[Run]) -> Iterator[Caution]:
 def no_floor(runs: Sequence[Run]) -> Iterator[Caution]:
     """A figure without a floor says nothing about the transport."""
     rows = [row for row in measured(runs) if row.ok and row.candidate and row["floor_us"] is None]
-    reasons = formatting.distinct(str(row["floor_reason"] or "") for row in rows)
+    reasons = formatting.distinct(split_code(str(row["floor_reason"] or ""))[0] for row in rows)
     if rows:
         yield Caution(
+            "W-NO-FLOOR",
             "No floor",
             f"{names(rows)} cannot be shown as a multiple of the cheapest way"
             + (f": {'; '.join(reasons)}." if reasons else "."),

@@ -16,6 +16,8 @@ FEW = 4
 class Caution:
     """One thing to know."""
 
+    code: str
+    """As docs/messages.md lists it."""
     title: str
     text: str
     grave: bool = False

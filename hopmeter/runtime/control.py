@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from hopmeter.messages import split_code
 from hopmeter.runtime.daemon import Daemon
 from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.runtime.node import Node
@@ -76,6 +77,7 @@ class Control:
             patience = deadline - time.monotonic()
             if patience <= 0:
                 raise TrialFailedError(
+                    "E-NODE-STAYED",
                     f"{left[0].name} did not end within {patience_s:.0f} s after `end`{_log_tail(left[0])}",
                     "let its adapter close everything when its ends are dropped",
                 )
@@ -83,7 +85,9 @@ class Control:
                 self._check_last_messages(node)
         for node in self.nodes:
             if node.exit_code() != 0:
-                raise TrialFailedError(f"{node.name} {node.ending()} while closing{_log_tail(node)}", _read(node))
+                raise TrialFailedError(
+                    "E-NODE-CLOSING", f"{node.name} {node.ending()} while closing{_log_tail(node)}", _read(node)
+                )
 
     def _check_last_messages(self, node: Node) -> None:
         for message in node.read_messages():
@@ -132,17 +136,23 @@ class Control:
         self._forget(node)
         # One that said why it ends has said it all; its exit adds nothing.
         if ended and "failed" not in node.said:
-            failures.append(TrialFailedError(f"{node.name} {node.ending()}{_log_tail(node)}", _read(node), crash=True))
+            failures.append(
+                TrialFailedError(
+                    "E-NODE-DIED", f"{node.name} {node.ending()}{_log_tail(node)}", _read(node), crash=True
+                )
+            )
 
     def _too_late(self, awaited: str, patience_s: float) -> TrialFailedError:
         if awaited == "probed":
             what = f"not every receiver saw the same probe within {patience_s:.1f} s"
             remedy = "run the transport's conformance tests; a firewall or a full queue is usual"
             spoke = next((node for node in self.nodes if node.tail()), None)
-            return TrialFailedError(f"{what}{_said_by(spoke)}", _read(spoke) if spoke else remedy)
+            return TrialFailedError("E-NO-PROOF", f"{what}{_said_by(spoke)}", _read(spoke) if spoke else remedy)
         silent = next((node for node in self.nodes if awaited not in node.said), self.nodes[0])
         what = PHASES.get(awaited, f"`{awaited}`")
-        return TrialFailedError(f"{silent.name} {what} within {patience_s:.1f} s{_log_tail(silent)}", _read(silent))
+        return TrialFailedError(
+            "E-NODE-SILENT", f"{silent.name} {what} within {patience_s:.1f} s{_log_tail(silent)}", _read(silent)
+        )
 
 
 PHASES = {
@@ -155,7 +165,8 @@ PHASES = {
 
 
 def _node_error(node: Node, message: dict[str, Any]) -> TrialFailedError:
-    return TrialFailedError(f"{node.name}: {message.get('error')}", str(message.get("remedy") or _read(node)))
+    what, code = split_code(str(message.get("error")))
+    return TrialFailedError(code or "E-NODE-FAILED", f"{node.name}: {what}", str(message.get("remedy") or _read(node)))
 
 
 def _log_tail(node: Node) -> str:

@@ -99,7 +99,9 @@ class Daemon:
                 )
             except OSError as cause:
                 raise TrialFailedError(
-                    f"{self.title} does not start: {cause.strerror}", f"install {self._told.command[0]}"
+                    "E-BROKER-MISSING",
+                    f"{self.title} does not start: {cause.strerror}",
+                    f"install {self._told.command[0]}",
                 ) from cause
         self.pid = self._process.pid
         self.exit_watch = os.pidfd_open(self.pid)
@@ -122,7 +124,9 @@ class Daemon:
         while not self._serves():
             self.check()
             if time.monotonic() > deadline:
-                raise TrialFailedError(f"{self.title} did not serve within {PATIENCE_S:.0f} s{self._last_log_lines()}")
+                raise TrialFailedError(
+                    "E-BROKER-SILENT", f"{self.title} did not serve within {PATIENCE_S:.0f} s{self._last_log_lines()}"
+                )
             time.sleep(LOOK_S)
 
     def _serves(self) -> bool:
@@ -136,12 +140,17 @@ class Daemon:
         """Raise TrialFailedError if the daemon has ended or is stopped: without it no message arrives."""
         if has_ended(self.pid):
             raise TrialFailedError(
-                f"{self.title} has ended{self._last_log_lines()}", f"read logs/{self._ground.log.name}", crash=True
+                "E-BROKER-DIED",
+                f"{self.title} has ended{self._last_log_lines()}",
+                f"read logs/{self._ground.log.name}",
+                crash=True,
             )
 
         if is_stopped(self.pid):
             raise TrialFailedError(
-                f"the broker stopped answering: the process of {self.title} is stopped", "let it run, and measure again"
+                "E-BROKER-STOPPED",
+                f"the broker stopped answering: the process of {self.title} is stopped",
+                "let it run, and measure again",
             )
 
     def _last_log_lines(self) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hopmeter.images.decoded import Decoded
 from hopmeter.manifest.readiness import NO_CODEC, Readiness, readiness
+from hopmeter.messages import coded, split_code, with_remedy
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Cell, Plan
 from hopmeter.plan.expand import World
@@ -81,14 +82,21 @@ class Executor:
 
     def _take(self, turn: Turn, ground: ScratchDir, alarm: Alarm, progress: RunProgress) -> None:
         if self._is_hopeless(turn):
-            reason = f"{NOT_TRIED} after {HOPELESS} failures: {self._reasons[turn.cell.id]}"
+            first, _ = split_code(self._reasons[turn.cell.id])
+            reason = coded("E-NOT-TRIED", f"{NOT_TRIED} after {HOPELESS} failures: {first}")
             self._add(TrialResult(turn.cell.id, turn.trial, good=False, reason=reason, order=turn.order), [], progress)
             return
         work = self._work(turn)
         absent = next((state for state in work.ready.values() if not state.ready), None)
         if absent is not None:
+            reason = coded(absent.code, absent.missing)
             what = TrialResult(
-                turn.cell.id, turn.trial, good=False, reason=absent.missing, remedy=absent.get, order=turn.order
+                turn.cell.id,
+                turn.trial,
+                good=False,
+                reason=coded(absent.code, absent.missing),
+                remedy=absent.get,
+                order=turn.order,
             )
             self._add(what, [], progress)
             return
@@ -124,8 +132,4 @@ class Executor:
         if kept.good or kept.reason.startswith(NOT_TRIED):
             return
         self._reasons.setdefault(kept.cell, kept.reason)
-        progress.note(f"{kept.cell} trial {kept.trial}: {kept.reason}{_so(kept.remedy)}")
-
-
-def _so(remedy: str) -> str:
-    return f" ({remedy})" if remedy else ""
+        progress.note(f"{kept.cell} trial {kept.trial}: {with_remedy(kept.reason, kept.remedy)}")

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from hopmeter.messages import coded
+
 
 class TrialFailedError(Exception):
     """One trial failed: the reason and the remedy. A `crash` outranks the errors that it causes in other nodes."""
 
-    def __init__(self, reason: str, remedy: str = "", crash: bool = False) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    def __init__(self, code: str, what: str, remedy: str = "", crash: bool = False) -> None:
+        super().__init__(code, what, remedy, crash)
+        self.code = code
+        self.what = what
         self.remedy = remedy
         self.crash = crash
+
+    @property
+    def reason(self) -> str:
+        """What failed, with its code at the end."""
+        return coded(self.code, self.what)
+
+    def __str__(self) -> str:
+        return self.reason
 
 
 class InterruptedRunError(Exception):

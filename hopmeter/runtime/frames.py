@@ -58,4 +58,4 @@ def check_unchanged(pictures: Pictures, before: Mapping[str, Any]) -> None:
     for payload, found in facts(pictures).items():
         if found != before.get(payload):
             what = f"{payload} does not show what it showed when this run began"
-            raise UsageError(what, f"put back the file {found['path']}, or begin a new run")
+            raise UsageError("E-PAYLOAD-CHANGED", what, f"put back the file {found['path']}, or begin a new run")

@@ -57,7 +57,9 @@ class Node:
             except OSError as cause:
                 self.control.close()
                 raise TrialFailedError(
-                    f"{self.name} does not start: {cause.strerror}", f"hopmeter build {start.spec['transport']}"
+                    "E-NODE-MISSING",
+                    f"{self.name} does not start: {cause.strerror}",
+                    f"hopmeter build {start.spec['transport']}",
                 ) from cause
         self.control.setblocking(False)
         self.pid = self._process.pid
@@ -126,6 +128,7 @@ class Node:
     def _garbage(self, line: bytes) -> TrialFailedError:
         shown = line[:60].decode(errors="replace")
         return TrialFailedError(
+            "E-NODE-GARBAGE",
             f"{self.name} said what no node says: {shown!r}",
             "build nodes and launcher of one version: hopmeter build",
             crash=True,

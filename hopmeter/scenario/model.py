@@ -18,6 +18,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
+from hopmeter.errors import RefusedValueError
 from hopmeter.manifest.model import LANGUAGES, Wait
 from hopmeter.model import units
 from hopmeter.model.columns import CELLS
@@ -53,7 +54,7 @@ def _as_list(value: object) -> object:
 
 def _reject_empty(value: list[Item]) -> list[Item]:
     if not value:
-        raise ValueError("the list is empty; leave the key out for its default")
+        raise RefusedValueError("E-VALUE-FORM", "the list is empty; leave the key out for its default")
     return list(dict.fromkeys(value))
 
 
@@ -64,8 +65,9 @@ def _language(value: str) -> str:
     parts = value.split(">")
     if value not in CHOICES_OF_LANGUAGE and (len(parts) > 3 or any(part not in LANGUAGES for part in parts)):
         wrong = value if len(parts) == 1 else next((part for part in parts if part not in LANGUAGES), value)
-        raise ValueError(
-            one_of(wrong, [*CHOICES_OF_LANGUAGE, *LANGUAGES, "rust>c++ (source>sink, or with the relays' between)"])
+        raise RefusedValueError(
+            "E-VALUE-CHOICE",
+            one_of(wrong, [*CHOICES_OF_LANGUAGE, *LANGUAGES, "rust>c++ (source>sink, or with the relays' between)"]),
         )
     return value
 
@@ -73,13 +75,18 @@ def _language(value: str) -> str:
 def _wait(value: str) -> str:
     wrong = next((part for part in value.split("+") if part not in WAITS), None)
     if wrong is not None:
-        raise ValueError(one_of(wrong, [*WAITS, "one for each sink with + between, such as callback+block"]))
+        raise RefusedValueError(
+            "E-VALUE-CHOICE", one_of(wrong, [*WAITS, "one for each sink with + between, such as callback+block"])
+        )
     return value
 
 
 def _cores(value: str) -> str:
     if value not in CORES and not re.fullmatch(r"\d+(,\d+)*", value):
-        raise ValueError(one_of(value, [*CORES, "a list such as 0,1 (endpoint i takes core i modulo its length)"]))
+        raise RefusedValueError(
+            "E-VALUE-CHOICE",
+            one_of(value, [*CORES, "a list such as 0,1 (endpoint i takes core i modulo its length)"]),
+        )
     return value
 
 
@@ -89,13 +96,16 @@ def _codec(value: str) -> str:
     from hopmeter.node.forms import codec_names  # only here: few scenarios need NumPy
 
     if value not in codec_names():
-        raise ValueError(one_of(value, ["none", *codec_names()]))
+        raise RefusedValueError("E-VALUE-CHOICE", one_of(value, ["none", *codec_names()]))
     return value
 
 
 def _column(value: str) -> str:
     if value not in CELLS:
-        raise ValueError(f'"{value}" is no column of cells.parquet (docs/metrics.md has them){nearest(value, CELLS)}')
+        raise RefusedValueError(
+            "E-VALUE-CHOICE",
+            f'"{value}" is no column of cells.parquet (docs/metrics.md has them){nearest(value, CELLS)}',
+        )
     return value
 
 
@@ -225,7 +235,7 @@ class Axes(Strict):
     @model_validator(mode="after")
     def _one_length(self) -> Axes:
         if self.messages is not None and self.duration is not None:
-            raise ValueError("messages and duration say the same thing twice; keep one")
+            raise RefusedValueError("E-VALUES-CONFLICT", "messages and duration say the same thing twice; keep one")
         return self
 
 
@@ -234,7 +244,9 @@ def _stretch(value: object) -> float | None:
         return None
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_SPIN_US:
         return float(value)
-    raise ValueError(f'{value!r} is neither "{LEARNED}" nor microseconds from 0 to {MOST_SPIN_US:,}')
+    raise RefusedValueError(
+        "E-VALUE-FORM", f'{value!r} is neither "{LEARNED}" nor microseconds from 0 to {MOST_SPIN_US:,}'
+    )
 
 
 Stretch = Annotated[
@@ -283,5 +295,5 @@ class Scenario(Axes):
     def _searchable(self) -> Scenario:
         said = [self.search.asks_for(part) for part in (self, *self.case)] if self.search else []
         if wrong := next(filter(None, said), ""):
-            raise ValueError(wrong)
+            raise RefusedValueError("E-VALUES-CONFLICT", wrong)
         return self

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hopmeter.errors import UsageError
+from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.manifest.discovery import GROUPS, select_transports
 from hopmeter.manifest.model import Manifest
 from hopmeter.scenario.model import CHOICES_OF_LANGUAGE, Scenario
@@ -84,12 +84,14 @@ def _parse_settings(settings: Sequence[str], manifests: Sequence[Manifest]) -> d
         key, equals, words = text.partition("=")
         if not equals or not key or not words:
             raise UsageError(
-                f'--set "{text}" is no setting', "write NAME=VALUE or TRANSPORT.NAME=VALUE, such as hwm=1000"
+                "E-SETTING-VALUE",
+                f'--set "{text}" is no setting',
+                "write NAME=VALUE or TRANSPORT.NAME=VALUE, such as hwm=1000",
             )
         transport, _, name = key.rpartition(".")
         owners = [each for each in manifests if name in each.settings and transport in ("", each.name)]
         if not owners:
-            raise UsageError(_nobody(key, transport, name, manifests))
+            raise UsageError("E-UNKNOWN-SETTING", _nobody(key, transport, name, manifests))
         for owner in owners:
             found.setdefault(owner.name, {})[name] = [_value(owner, name, word) for word in words.split(",")]
     return found
@@ -105,5 +107,5 @@ def _nobody(key: str, transport: str, name: str, manifests: Sequence[Manifest]) 
 def _value(manifest: Manifest, name: str, word: str) -> Any:
     try:
         return manifest.settings[name].parse(word)
-    except ValueError as cause:
-        raise UsageError(f"--set {manifest.name}.{name}: {cause}") from cause
+    except RefusedValueError as cause:
+        raise UsageError("E-SETTING-VALUE", f"--set {manifest.name}.{name}: {cause.what}") from cause

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from hopmeter.errors import RefusedValueError
 from hopmeter.model import units
 from hopmeter.scenario import patterns
 
@@ -45,7 +46,7 @@ class Search(BaseModel):
     @model_validator(mode="after")
     def _check_order(self) -> Search:
         if not self.lowest <= self.start <= self.highest:
-            raise ValueError("start has to lie between lowest and highest")
+            raise RefusedValueError("E-VALUE-RANGE", "start has to lie between lowest and highest")
         return self
 
     @property

@@ -31,11 +31,14 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as cause:
         if cause.errno in FULL:
             raise DiskFullError(
+                "E-DISK-FULL",
                 f"the disk is full: {path} could not be written",
                 "free space, or give another place with --out; finished trials are kept, go on with --resume",
             ) from cause
         raise StoreError(
-            f"{path} could not be written: {cause.strerror or cause}", "check the folder's permissions and its disk"
+            "E-WRITE-FAILED",
+            f"{path} could not be written: {cause.strerror or cause}",
+            "check the folder's permissions and its disk",
         ) from cause
 
 

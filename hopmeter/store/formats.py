@@ -26,6 +26,7 @@ def with_current_format(about: dict[str, Any]) -> dict[str, Any]:
         return about
     if not isinstance(stored, int) or stored > FORMAT:
         raise UsageError(
+            "E-RUN-FORMAT",
             f"the run has format {stored}, and this hopmeter reads up to {FORMAT}",
             f"read it with the hopmeter that made it ({about.get('hopmeter', 'a later one')}), or a later one",
         )

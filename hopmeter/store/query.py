@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hopmeter.errors import UsageError
+from hopmeter.messages import coded
 from hopmeter.store.disk import StoreError
 from hopmeter.store.formats import RENAMED
 
@@ -41,7 +42,7 @@ def connect(runs: Iterable[Path]) -> duckdb.DuckDBPyConnection:
     """
     folders = [run.resolve() for run in runs]
     if not folders:
-        raise UsageError("no run was named", "name folders below results/")
+        raise UsageError("E-NO-RUN", "no run was named", "name folders below results/")
     database = duckdb.connect()
     for view, (pattern, run) in TABLES.items():
         files = [str(path) for folder in folders for path in _files(folder, view, pattern) if _is_whole(path, view)]
@@ -53,7 +54,11 @@ def connect(runs: Iterable[Path]) -> duckdb.DuckDBPyConnection:
 def _files(folder: Path, view: str, pattern: str) -> list[Path]:
     files = sorted(folder.glob(pattern))
     if not files and view in NEEDED:
-        raise UsageError(f"{folder} has no {pattern}", "name a finished run; finish it with `hopmeter run --resume`")
+        raise UsageError(
+            "E-RUN-UNFINISHED",
+            f"{folder} has no {pattern}",
+            "name a finished run; finish it with `hopmeter run --resume`",
+        )
     return files
 
 
@@ -63,8 +68,10 @@ def _is_whole(path: Path, view: str) -> bool:
         pq.read_metadata(path)
     except (OSError, pa.ArrowException) as cause:
         if view not in OF_TRIALS:
-            raise StoreError(f"{path} is damaged: {cause}", "take it from a copy, or measure again") from cause
-        warnings.warn(f"left out, for it is damaged: {path}", stacklevel=4)
+            raise StoreError(
+                "E-FILE-DAMAGED", f"{path} is damaged: {cause}", "take it from a copy, or measure again"
+            ) from cause
+        warnings.warn(coded("W-SAMPLES", f"left out, for it is damaged: {path}"), stacklevel=4)
         return False
     return True
 

@@ -52,7 +52,7 @@ class RunFolder:
         for taken in (results / name, partial):
             if taken.exists():
                 remedy = "go on with --resume, or give another place with --out"
-                raise UsageError(f"the results folder {taken} exists already", remedy)
+                raise UsageError("E-RUN-EXISTS", f"the results folder {taken} exists already", remedy)
         with writing(partial):
             for part in ("samples", "logs", "cpu"):
                 (partial / part).mkdir(parents=True)
@@ -154,7 +154,7 @@ class RunFolder:
         except DiskFullError:
             raise
         except StoreError as error:
-            bad = replace(result, good=False, reason=error.what, remedy=error.remedy) if result.good else result
+            bad = replace(result, good=False, reason=error.message, remedy=error.remedy) if result.good else result
             return replace(bad, samples="")
         if not recorded:
             (self.path / name).unlink()
@@ -170,7 +170,9 @@ class RunFolder:
         self.write_tables(cells)
         final = _final(self.path)
         if final.exists() and final != self.path:
-            raise UsageError(f"the results folder {final} exists already", f"move it; the run stays in {self.path}")
+            raise UsageError(
+                "E-RUN-EXISTS", f"the results folder {final} exists already", f"move it; the run stays in {self.path}"
+            )
         (self.path / "trials.jsonl").unlink(missing_ok=True)
         with writing(final):
             for part in ("logs", "cpu"):
@@ -192,7 +194,7 @@ class RunFolder:
 
 def _check_name(name: str, what: str) -> None:
     if not NAMES.fullmatch(name):
-        raise UsageError(f"`{name}` cannot name a {what}", "use letters, digits and . _ + - only")
+        raise UsageError("E-NAME", f"`{name}` cannot name a {what}", "use letters, digits and . _ + - only")
 
 
 def _partial(final: Path) -> Path:
@@ -230,7 +232,7 @@ def _read_about(path: Path) -> dict[str, Any]:
         remedy = (
             f"it was measured by hand: `hopmeter report {path}` draws it" if by_hand else "name a folder below results/"
         )
-        raise UsageError(f"{path} is no run folder: it holds no run.json", remedy) from cause
+        raise UsageError("E-NO-RUN", f"{path} is no run folder: it holds no run.json", remedy) from cause
     except (OSError, ValueError) as cause:
         raise _damage_error(path / "run.json", cause) from cause
     if not isinstance(about, dict):
@@ -241,13 +243,14 @@ def _read_about(path: Path) -> dict[str, Any]:
 def _odd(path: Path, cause: object) -> StoreError:
     said = f"it has no {cause}" if isinstance(cause, KeyError) else cause
     return StoreError(
+        "E-RUN-DAMAGED",
         f"{path / 'run.json'} is damaged, or of another hopmeter: {said}",
         "read the run with the hopmeter that made it (`hopmeter` in run.json), or measure again",
     )
 
 
 def _damage_error(path: Path, cause: object) -> StoreError:
-    return StoreError(f"{path} is damaged: {cause}", "take it from a copy, or measure again")
+    return StoreError("E-FILE-DAMAGED", f"{path} is damaged: {cause}", "take it from a copy, or measure again")
 
 
 def _read_trials(path: Path) -> list[TrialResult]:

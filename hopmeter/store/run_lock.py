@@ -44,7 +44,9 @@ def _hold(path: Path, run: Path) -> bool:
             continue
         except BlockingIOError as taken:
             what = f"{_owner(path)} is measuring into {run}"
-            raise UsageError(what, "wait until that process ends, or interrupt it; then use --resume") from taken
+            raise UsageError(
+                "E-RUN-BUSY", what, "wait until that process ends, or interrupt it; then use --resume"
+            ) from taken
         except OSError:
             return False
         _sign(handle)

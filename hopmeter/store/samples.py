@@ -36,6 +36,9 @@ SCHEMA = pa.schema(
 ROWS_AT_ONCE = 1 << 20
 """Rows of a row group; each group is of one endpoint, so that one can be read without the others."""
 
+ENDED = "the node ended before it had written them; its log says why"
+AGAIN = "measure the trial again; check the disk if it repeats"
+
 Times = NDArray[np.int64]
 
 
@@ -58,9 +61,9 @@ def read_head(path: Path) -> Head:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
     except OSError as cause:
-        raise _sample_error(path, "cannot be read", "the node ended before it wrote them; its log says why") from cause
+        raise _sample_error(path, "cannot be read", ENDED, "E-SAMPLES-UNREADABLE") from cause
     if len(head) < HEAD_BYTES or not any(head[:8]):
-        raise _sample_error(path, "were never finished", "the node ended while it wrote them; its log says why")
+        raise _sample_error(path, "were never finished", ENDED, "E-SAMPLES-UNFINISHED")
     magic, version, record_bytes, endpoint, _, count, unrecorded = struct.unpack_from("<8sIIIIQQ", head)
     if magic != MAGIC:
         raise _sample_error(path, "are not samples: the file begins otherwise")
@@ -70,6 +73,7 @@ def read_head(path: Path) -> Head:
             path,
             f"{said}; this hopmeter reads version {VERSION} with {RECORD.itemsize}",
             "run `hopmeter build`, so that nodes and hopmeter are of one version",
+            "E-VERSIONS-DIFFER",
         )
     if size != HEAD_BYTES + count * RECORD.itemsize:
         holds = (size - HEAD_BYTES) / RECORD.itemsize
@@ -77,10 +81,8 @@ def read_head(path: Path) -> Head:
     return Head(endpoint, count, unrecorded)
 
 
-def _sample_error(
-    path: Path, what: str, remedy: str = "measure the trial again; check the disk if it repeats"
-) -> StoreError:
-    return StoreError(f"the samples {path} {what}", remedy)
+def _sample_error(path: Path, what: str, remedy: str = AGAIN, code: str = "E-SAMPLES-DAMAGED") -> StoreError:
+    return StoreError(code, f"the samples {path} {what}", remedy)
 
 
 def read_raw(path: Path) -> NDArray[Any]:
@@ -142,7 +144,7 @@ class Samples:
             self._names = [old.get(name, name) for name in self._file.schema_arrow.names]
             missing = set(SCHEMA.names) - set(self._names)
         except (OSError, pa.ArrowException) as cause:
-            raise _sample_error(path, "cannot be read") from cause
+            raise _sample_error(path, "cannot be read", code="E-SAMPLES-UNREADABLE") from cause
         if missing:
             raise _sample_error(path, f"have no column {', '.join(sorted(missing))}")
 

@@ -13,9 +13,12 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from hopmeter.errors import UsageError
+from hopmeter.messages import coded, split_code
 from hopmeter.system.input_files import read_short_text
 
 Model = TypeVar("Model", bound=BaseModel)
+RANGES = ("greater_than", "less_than", "too_", "finite_number")
+"""How pydantic names what is out of range."""
 MOST_BYTES = 1 << 20
 """Of a scenario or a manifest; those that come with hopmeter have a few thousand."""
 
@@ -25,11 +28,13 @@ def read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(read_short_text(path, MOST_BYTES))
     except OSError as cause:
-        raise UsageError(f"{path} cannot be read: {cause.strerror}", "check the path") from cause
+        raise UsageError("E-FILE-UNREADABLE", f"{path} cannot be read: {cause.strerror}", "check the path") from cause
     except RecursionError as cause:
-        raise UsageError(f"{path} is no TOML that hopmeter reads: it nests too deeply", "write flat tables") from cause
+        raise UsageError(
+            "E-TOML-SYNTAX", f"{path} is no TOML that hopmeter reads: it nests too deeply", "write flat tables"
+        ) from cause
     except ValueError as cause:
-        raise UsageError(f"{path} is no TOML: {cause}", "mend the line it names") from cause
+        raise UsageError("E-TOML-SYNTAX", f"{path} is no TOML: {cause}", "mend the line it names") from cause
 
 
 def validate(model: type[Model], table: Mapping[str, Any], source: str) -> Model:
@@ -37,8 +42,12 @@ def validate(model: type[Model], table: Mapping[str, Any], source: str) -> Model
     try:
         return model.model_validate(table)
     except ValidationError as cause:
-        lines = [f"{source}: {_complaint(error, model)}" for error in cause.errors()]
-        raise UsageError("\n".join(dict.fromkeys(lines))) from cause
+        found = [_complaint(error, model) for error in cause.errors()]
+        if len(codes := {code for code, _ in found}) == 1:
+            lines, code = [what for _, what in found], codes.pop()
+        else:
+            lines, code = [coded(code, what) for code, what in found], "E-MISTAKES"
+        raise UsageError(code, "\n".join(dict.fromkeys(f"{source}: {line}" for line in lines))) from cause
 
 
 def one_of(word: object, allowed: Iterable[object]) -> str:
@@ -53,19 +62,22 @@ def nearest(word: str, allowed: Iterable[str]) -> str:
     return f'; did you mean "{close[0]}"?' if close else ""
 
 
-def _complaint(error: ErrorDetails, model: type[BaseModel]) -> str:
+def _complaint(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
+    """The code and the sentence."""
     key = re.sub(r"(\.\d+)+$", "", ".".join(str(part) for part in error["loc"] if not _is_inner(part)))
     if error["type"] == "extra_forbidden":
-        return _unknown(error["loc"], model)
+        return "E-UNKNOWN-KEY", _unknown(error["loc"], model)
     if error["type"] == "missing":
-        return f"{key} is missing"
+        return "E-MISSING-KEY", f"{key} is missing"
     if error["type"] == "literal_error":
         allowed = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
-        return f"{key}: {one_of(error['input'], allowed)}"
+        return "E-VALUE-CHOICE", f"{key}: {one_of(error['input'], allowed)}"
     # What a validator of ours says is a whole sentence; pydantic's own needs the value.
     said = str(error["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    what, code = split_code(said)
     value = "" if error["type"] == "value_error" else f" = {_format_value(error['input'])}"
-    return f"{key}{value}: {said}" if key else said
+    kind = "E-VALUE-RANGE" if error["type"].startswith(RANGES) else "E-VALUE-FORM"
+    return code or kind, f"{key}{value}: {what}" if key else what
 
 
 def _is_inner(part: int | str) -> bool:

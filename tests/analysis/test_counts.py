@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.analysis.made import MS, US, analysed, arrivals, cell, messages
+from tests.coded import lacking
 
 COUNTS = ("sent", "received", "lost", "duplicated", "reordered", "abandoned", "stray")
 
@@ -85,7 +86,8 @@ def test_what_the_nodes_counted_is_summed(tmp_path: Path) -> None:
 def test_what_a_transport_did_otherwise_is_told_once(tmp_path: Path) -> None:
     nodes = [{"endpoints": [], "facts": {"fallback": "UDP, for there is no shared memory"}}] * 2
     row = analysed(tmp_path, cell(), {0: messages(4), 1: arrivals([0, 1, 2, 3])}, nodes=nodes)
-    assert row["warnings"] == ["UDP, for there is no shared memory"]
+    assert row["warnings"] == ["UDP, for there is no shared memory [W-FALLBACK]"]
+    assert row["warning_codes"] == ["W-FALLBACK"]
 
 
 def test_a_process_that_was_stopped_is_named_with_how_long(tmp_path: Path) -> None:
@@ -97,8 +99,8 @@ def test_a_process_that_was_stopped_is_named_with_how_long(tmp_path: Path) -> No
     row = analysed(tmp_path, cell(), {0: messages(4), 1: arrivals([0, 1, 2, 3])}, nodes=nodes)
     assert row["status"] == "ok"
     assert row["warnings"] == [
-        "node 1 (sink) was stopped for 10 s in trial 0",
-        "mosquitto was stopped for 0.5 s in trial 0",
+        "node 1 (sink) was stopped for 10 s in trial 0 [W-PROCESS-STOPPED]",
+        "mosquitto was stopped for 0.5 s in trial 0 [W-PROCESS-STOPPED]",
     ]
 
 
@@ -106,13 +108,13 @@ def test_what_a_loss_is_due_to_is_told_where_something_was_lost(tmp_path: Path) 
     nodes = [{"endpoints": [], "facts": {"loss": "the segment is small"}}] * 2
     lossy = analysed(tmp_path / "lossy", cell(), {0: messages(4), 1: arrivals([0, 1, 3])}, nodes=nodes)
     whole = analysed(tmp_path / "whole", cell(), {0: messages(4), 1: arrivals([0, 1, 2, 3])}, nodes=nodes)
-    assert (lossy["warnings"], whole["warnings"]) == (["the segment is small"], [])
+    assert (lossy["warnings"], whole["warnings"]) == (["the segment is small [W-LOSS-CAUSE]"], [])
 
 
 @pytest.mark.parametrize(
     ("changes", "warnings"),
     [
-        ({}, ["only 4 of 1000 messages within 30 s; ask for fewer, or give a duration"]),
+        ({}, ["W-FEW-MESSAGES 4 1000 30 s"]),
         ({"messages": 4}, []),
         ({"timed": True}, []),
         ({"pace": "open", "rate_hz": 1000.0}, []),
@@ -124,11 +126,11 @@ def test_messages_that_there_was_no_time_for_are_told(
     nodes = [{"endpoints": [{"role": "source", "sent": 4, "limit_reached": True}]}]
     made = cell(**{"pace": "max", "rate_hz": None, "limit_s": 30.0, **changes})
     row = analysed(tmp_path, made, {0: messages(4), 1: arrivals([0, 1, 2, 3])}, nodes=nodes)
-    assert row["warnings"] == warnings
+    assert [lacking(*each) for each in zip(row["warnings"], warnings, strict=True)] == [[] for _ in warnings]
 
 
 def test_altered_payloads_fail_their_trial(tmp_path: Path) -> None:
     nodes = [{"endpoints": [{"role": "sink", "content_errors": 2}]}]
     row = analysed(tmp_path, cell(), {0: messages(4), 1: arrivals([0, 1, 2, 3])}, nodes=nodes)
     assert (row["status"], row["content_errors"]) == ("failed", 2)
-    assert "2 payloads did not arrive as they were sent" in row["reason"]
+    assert lacking(row["reason"], "E-CONTENT 2") == []

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.made import MS, US, Rows, Trial, analysed, arrivals, cell, messages
+from tests.coded import lacking
 
 COUNT = 1000
 
@@ -34,15 +35,16 @@ def test_an_ordinary_cell_is_ok(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("trial", "reason"),
     [
-        (late_source(0.02), "the source reached 980.4 of 1000 Hz"),
-        ({0: messages(COUNT), 1: arrivals(range(COUNT - 20))}, "2.0% of the messages were lost"),
-        ({0: messages(COUNT), 1: growing(0.02)}, "messages waited longer and longer"),
+        (late_source(0.02), "W-OVERLOAD-RATE 980.4 1000 Hz"),
+        ({0: messages(COUNT), 1: arrivals(range(COUNT - 20))}, "W-OVERLOAD-LOSS 2.0%"),
+        ({0: messages(COUNT), 1: growing(0.02)}, "W-OVERLOAD-QUEUE"),
     ],
 )
 def test_overload_is_marked_with_its_reason(trial: Trial, reason: str, tmp_path: Path) -> None:
     row = analysed(tmp_path, cell(), trial)
     assert row["status"] == "saturated"
-    assert reason in row["reason"]
+    assert lacking(row["reason"], reason) == []
+    assert row["reason_code"] == reason.split()[0]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,9 @@ from hopmeter.build.command import BuildError, run_logged
 from hopmeter.build.targets import Target
 from hopmeter.cli.build import _is_failure
 from hopmeter.manifest import Manifest, Readiness
+from hopmeter.messages import coded
 from hopmeter.system import subprocesses
+from tests.coded import lacking
 
 
 def target(
@@ -54,9 +56,9 @@ def use(monkeypatch: pytest.MonkeyPatch, *, fails: bool, ready: bool = True) -> 
     def build(asked: Target, log: Path) -> None:
         log.write_text("the compiler's own words")
         if fails:
-            raise BuildError("it failed", "mend it", "the compiler's own words")
+            raise BuildError("E-COMMAND-FAILED", "it failed", "mend it", "the compiler's own words")
 
-    answer = Readiness("thing", "c++", ready=ready, version="1.2", missing="" if ready else "its node does not start")
+    answer = Readiness("thing", "c++", ready=ready, version="1.2", code="E-NODE-BROKEN", missing="no cable")
     monkeypatch.setitem(work.BUILDERS, "c++", build)
     monkeypatch.setattr(work, "readiness", lambda *_: answer)
 
@@ -66,7 +68,12 @@ def test_a_failed_build_shows_the_tools_last_words_and_the_remedy(
 ) -> None:
     use(monkeypatch, fails=True)
     outcome = work.build_one(target(tmp_path))
-    assert (outcome.good, outcome.error, outcome.remedy) == (False, "it failed", "mend it")
+    assert (outcome.good, outcome.code, outcome.error, outcome.remedy) == (
+        False,
+        "E-COMMAND-FAILED",
+        "it failed",
+        "mend it",
+    )
     assert outcome.detail == "the compiler's own words"
 
 
@@ -75,7 +82,7 @@ def test_where_packages_are_missing_the_remedy_is_to_install_them(
 ) -> None:
     use(monkeypatch, fails=True)
     outcome = work.build_one(target(tmp_path, apt=("libb-dev", "liba-dev")))
-    assert outcome.error == "liba-dev and libb-dev are not installed"
+    assert lacking(coded(outcome.code, outcome.error), "E-PACKAGES-MISSING liba-dev libb-dev") == []
     assert outcome.remedy == "sudo apt-get install liba-dev libb-dev"
 
 
@@ -89,14 +96,15 @@ def test_a_library_that_is_there_without_its_package_is_good_enough(
 
 def test_a_node_that_does_not_start_was_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, fails=False, ready=False)
-    assert "its node does not start" in work.build_one(target(tmp_path)).error
+    outcome = work.build_one(target(tmp_path))
+    assert lacking(coded(outcome.code, outcome.error), "E-NODE-BROKEN no cable") == []
 
 
 def test_what_was_named_must_be_built_and_the_rest_may_lack_libraries(tmp_path: Path) -> None:
-    good, lacking = work.Outcome(target(tmp_path)), work.Outcome(target(tmp_path), error="e", missing=["liba-dev"])
+    good, poor = work.Outcome(target(tmp_path)), work.Outcome(target(tmp_path), error="e", missing=["liba-dev"])
     broken = work.Outcome(target(tmp_path), error="e")
-    assert not _is_failure([good, lacking], for_scenario=False, named=False)
-    assert _is_failure([good, lacking], for_scenario=False, named=True)
+    assert not _is_failure([good, poor], for_scenario=False, named=False)
+    assert _is_failure([good, poor], for_scenario=False, named=True)
     assert _is_failure([good, broken], for_scenario=False, named=False)
     assert not _is_failure([good, broken], for_scenario=True, named=False)
     assert _is_failure([broken], for_scenario=True, named=False)
@@ -114,7 +122,7 @@ def test_the_log_keeps_everything_and_the_error_its_end(tmp_path: Path) -> None:
 
 
 def test_a_tool_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match="no-such-tool does not run") as failed:
+    with pytest.raises(BuildError, match=r"no-such-tool .*E-NO-TOOL") as failed:
         run_logged(["no-such-tool"], tmp_path / "log", remedy="install it")
     assert failed.value.remedy == "install it"
 

@@ -28,5 +28,5 @@ def test_axes_are_lists_and_lengths_as_they_are_and_nothing_else_counts() -> Non
 
 
 def test_what_says_the_same_thing_twice_is_refused() -> None:
-    with pytest.raises(UsageError, match="--messages and --duration say the same thing twice"):
+    with pytest.raises(UsageError, match=r"--messages.*--duration.*E-OPTION-CONFLICT"):
         scenario_options({"messages": 10, "duration": "1s"})

@@ -112,7 +112,7 @@ def test_calls_are_answered_elsewhere(transport: str, settings: dict[str, str], 
             for sent in OBJECTS.values():
                 answer = client.call(sent, timeout_s=PATIENCE_S)
                 assert same(answer, sent * 2 if isinstance(sent, np.ndarray) else {"got": sent})
-            with pytest.raises(CallFailedError, match="ValueError: asked to fail"):
+            with pytest.raises(CallFailedError, match=r"ValueError: asked to fail.*E-CALL-FAILED"):
                 client.call("fail", timeout_s=PATIENCE_S)
             assert client.call("after", timeout_s=PATIENCE_S) == {"got": "after"}
     assert list(tmp_path.iterdir()) == []
@@ -126,10 +126,10 @@ def test_a_dead_peer_s_address_is_recognised_and_its_folder_removed(tmp_path: Pa
         (directory,) = _directories(tmp_path)
         assert directory.is_dir()
         process.kill()  # before it is reaped: a zombie counts as dead
-        with pytest.raises(TimedOutError, match=f"process {process.pid} has ended"):
+        with pytest.raises(TimedOutError, match=rf"process {process.pid} .*E-PEER-GONE"):
             while True:
                 subscriber.receive(timeout_s=0.2)
-        with pytest.raises(ConnectError, match="nobody publishes"):
+        with pytest.raises(ConnectError, match="E-PEER-MISSING"):
             house.subscriber("camera", within_s=0.05)
         assert not directory.exists()
         assert list(tmp_path.iterdir()) == []
@@ -193,17 +193,17 @@ def test_a_function_that_raises_is_logged_and_gets_the_next_object(
 
 def test_a_peer_that_is_not_there_is_waited_for_and_named(tmp_path: Path) -> None:
     with hopmeter.connect("unix", folder=tmp_path) as house:
-        with pytest.raises(ConnectError, match=r'nobody publishes "camera" over Unix stream sockets.*start the other'):
+        with pytest.raises(ConnectError, match=r'publishes "camera" over Unix stream sockets.*E-PEER-MISSING'):
             house.subscriber("camera", within_s=0.05)
-        with pytest.raises(ConnectError, match='nobody serves "add"'):
+        with pytest.raises(ConnectError, match=r'serves "add".*E-PEER-MISSING'):
             house.client("add", within_s=0.05)
         house.publisher("camera")
         quiet = house.subscriber("camera")
-        with pytest.raises(TimeoutError, match=r"nothing came within 0.01 s"):
+        with pytest.raises(TimeoutError, match=r"0.01 s.*E-PEER-SILENT"):
             quiet.receive(timeout_s=0.01)
-    with pytest.raises(ConnectError, match="is closed"):
+    with pytest.raises(ConnectError, match="E-CLOSED"):
         quiet.receive()
-    with pytest.raises(ConnectError, match="house is closed"):
+    with pytest.raises(ConnectError, match="E-CLOSED"):
         house.publisher("camera")
 
 
@@ -211,7 +211,7 @@ def test_a_receiver_that_left_when_all_was_full_holds_up_nobody(tmp_path: Path) 
     with hopmeter.connect("queue", folder=tmp_path, kind="shared_memory") as house:
         publisher = house.publisher("camera")
         subscriber = house.subscriber("camera")
-        with pytest.raises(TimedOutError, match="stayed busy"):
+        with pytest.raises(TimedOutError, match="E-BUSY"):
             for _ in range(1_000_000):
                 publisher.send("one more", timeout_s=0.05)
         subscriber.close()
@@ -222,6 +222,6 @@ def test_a_receiver_that_takes_nothing_makes_sending_time_out(tmp_path: Path) ->
     with hopmeter.connect("unix", folder=tmp_path) as house:
         publisher = house.publisher("camera")
         house.subscriber("camera")
-        with pytest.raises(TimedOutError, match=r"stayed busy for 0.01 s"):
+        with pytest.raises(TimedOutError, match=r"0.01 s.*E-BUSY"):
             for _ in range(10_000):
                 publisher.send(OBJECTS["image"], timeout_s=0.01)

@@ -139,7 +139,7 @@ def test_a_view_of_a_missing_value_that_leads_nowhere_is_refused() -> None:
     place = bytes(message).index(bytes(encode(text)[2])) + 16
     message = bytearray(message)
     message[place : place + 4] = (2**31 - 1).to_bytes(4, "little")
-    with pytest.raises(CodecError, match="views"):
+    with pytest.raises(CodecError, match="E-ARROW-VIEWS"):
         codec.decode([kind, message])
 
 
@@ -164,7 +164,7 @@ def test_an_empty_array_in_a_stream_that_begins_elsewhere_is_refused() -> None:
     forged = bytearray(message)
     place = inner.address - np.frombuffer(message, np.uint8).ctypes.data
     forged[place : place + 4] = b"\xff\xff\xff\x7f"
-    with pytest.raises(CodecError, match="begin"):
+    with pytest.raises(CodecError, match="E-ARROW-BUFFERS"):
         codec.decode([kind, forged])
 
 
@@ -196,24 +196,24 @@ def test_a_length_or_an_offset_that_the_frames_do_not_bear_is_refused(array: Any
 
 def test_children_shorter_than_their_parent_are_refused() -> None:
     values = [1, 0, [0, 1], [], None]
-    assert_refused(pa.struct([("a", pa.int8())]), [2, 0, [0], [values], None], bytes(1), match="a child")
+    assert_refused(pa.struct([("a", pa.int8())]), [2, 0, [0], [values], None], bytes(1), match="E-ARROW-CHILDREN")
     of = pa.union([pa.field("a", pa.int8())], "sparse")
-    assert_refused(of, [2, 0, [0, 1], [values], None], bytes(1), bytes(2), match="a child")
+    assert_refused(of, [2, 0, [0, 1], [values], None], bytes(1), bytes(2), match="E-ARROW-CHILDREN")
 
 
 def test_numbers_that_no_type_has_are_refused() -> None:
     for scale in (-(2**31), 2**31 - 1, 77):
-        assert_refused(pa.decimal128(38, scale), [1, 0, [0, 1], [], None], bytes(16), match="scale")
+        assert_refused(pa.decimal128(38, scale), [1, 0, [0, 1], [], None], bytes(16), match=rf"{scale}.*E-ARROW-TYPE")
     of = pa.sparse_union([pa.field("a", pa.int8()), pa.field("b", pa.int8())], [3, 3])
     values = [1, 0, [0, 1], [], None]
-    assert_refused(of, [1, 0, [0, 1], [values] * 2, None], *[bytes(1)] * 3, match="one code")
-    assert_refused(pa.int8(), [1, 0, [0, 1], [], values], *[bytes(1)] * 2, match="dictionary")
+    assert_refused(of, [1, 0, [0, 1], [values] * 2, None], *[bytes(1)] * 3, match="E-ARROW-UNION")
+    assert_refused(pa.int8(), [1, 0, [0, 1], [], values], *[bytes(1)] * 2, match="E-ARROW-DICTIONARY")
 
 
 def test_rows_without_columns_are_few() -> None:
     empty = base64.b64encode(pa.schema([]).serialize()).decode()
     for tag in ("arrow.table", "arrow.batch"):
-        with pytest.raises(CodecError, match="in no frame"):
+        with pytest.raises(CodecError, match="E-ROWS"):
             decode([pack(json.dumps([tag, empty, 2**40, []]), 0)])
     assert carried(pa.table({"a": pa.nulls(7)}).select([])).num_rows == 7
 
@@ -234,7 +234,7 @@ def test_metadata_that_share_one_long_text_are_refused() -> None:
     for place in places:
         raw[place : place + 4] = (text - place).to_bytes(4, "little")
     assert len(pa.ipc.read_schema(pa.py_buffer(raw)).metadata[b"7"]) == 10_000
-    with pytest.raises(CodecError, match="many times as much"):
+    with pytest.raises(CodecError, match="E-ARROW-METADATA"):
         decode([pack(json.dumps(["arrow.schema", base64.b64encode(raw).decode()]), 0)])
 
 
@@ -245,7 +245,7 @@ def test_a_compressed_stream_is_refused_before_it_is_inflated(compression: str) 
         with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as stream:
             stream.write_table(table)
         before = pa.default_memory_pool().bytes_allocated()
-        with pytest.raises(CodecError, match="compressed"):
+        with pytest.raises(CodecError, match="E-ARROW-COMPRESSED"):
             comparison_codec("arrow-ipc").decode([b"table", sink.getvalue()])
         assert pa.default_memory_pool().bytes_allocated() - before < 10**6
 
@@ -257,7 +257,7 @@ def test_rows_of_a_stream_that_are_in_no_frame_are_few() -> None:
         if len(column) == 1:
             assert codec.decode(frames).num_rows == 1
             continue
-        with pytest.raises(CodecError, match="in no frame"):
+        with pytest.raises(CodecError, match="E-ROWS"):
             codec.decode(frames)
 
 
@@ -267,9 +267,9 @@ def test_what_polars_panics_at_when_it_is_read_is_refused() -> None:
     for moment in far:
         assert carried(moment).equals(moment)
         for sent in (moment, pa.table({"a": pa.ListArray.from_arrays([0, 1], moment)})):
-            with pytest.raises(CodecError, match="beyond what Polars shows"):
+            with pytest.raises(CodecError, match="E-FRAMEWORK-DTYPE"):
                 carried(sent, as_="polars")
-    with pytest.raises(CodecError, match="zero byte"):
+    with pytest.raises(CodecError, match="E-FRAMEWORK-LIMIT"):
         carried(pa.table({"a\0b": [1]}), as_="polars")
     near = pl.Series("a", [0, 253402300799], pl.Int64).cast(pl.Datetime("ms"))
     assert carried(near).equals(near)

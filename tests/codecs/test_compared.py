@@ -19,7 +19,7 @@ SAFE = [name for name in NAMES if not name.startswith("pickle")]
 
 def test_every_codec_is_found_by_its_file() -> None:
     assert comparison_codecs() == NAMES
-    with pytest.raises(CodecError, match="known are arrow-ipc"):
+    with pytest.raises(CodecError, match=r"arrow-ipc.*E-UNKNOWN-CODEC"):
         comparison_codec("pickle")
 
 
@@ -65,7 +65,7 @@ def test_text_of_what_is_no_character_is_refused(name: str) -> None:
     (frame,) = codec.encode(np.array(["abc"]))
     assert codec.decode([frame]).tolist() == ["abc"]
     forged = bytes(frame).replace("a".encode("utf-32-le"), b"\xff" * 4)
-    with pytest.raises(CodecError, match="character 0x"):
+    with pytest.raises(CodecError, match=r" 0x.*E-TEXT"):
         codec.decode([forged])
 
 

@@ -70,19 +70,19 @@ def test_the_flag_is_what_older_versions_refuse_and_only_there_where_a_handle_is
 
 def test_a_handle_without_its_flag_is_refused(gpu: Any, sender: Any) -> None:
     head, lent = sender.frames()
-    with pytest.raises(CodecError, match="says that there are none"):
+    with pytest.raises(CodecError, match="E-GPU-HANDLE"):
         decode([head[:5] + b"\0" + head[6:], lent], share="cuda-ipc")
     assert gpu.fake_calls(b"open") == 0
 
 
 def test_nothing_is_opened_for_a_receiver_that_did_not_ask(gpu: Any, sender: Any) -> None:
     before = gpu.fake_calls(b"open")
-    with pytest.raises(CodecError, match=r"nobody asked .*share=.cuda-ipc.*encode\(obj\). without share"):
+    with pytest.raises(CodecError, match=r"share=.cuda-ipc.*encode\(obj\).*E-GPU-UNREQUESTED"):
         decode(sender.frames())
     assert gpu.fake_calls(b"open") == before
-    with pytest.raises(CodecError, match="no way of sharing 'nonsense'"):
+    with pytest.raises(CodecError, match=r"'nonsense'.*E-VALUE-CHOICE"):
         decode(sender.frames(), share="nonsense")
-    with pytest.raises(CodecError, match="no way of sharing 5"):
+    with pytest.raises(CodecError, match=r" 5 .*E-VALUE-CHOICE"):
         encode(1, share=5)  # type: ignore[arg-type]
 
 
@@ -119,7 +119,7 @@ def test_the_gpu_is_found_by_its_uuid_however_it_is_numbered_here(
     monkeypatch.setenv("FAKE_CUDA", "B")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
     driver._load.cache_clear()
-    with pytest.raises(CodecError, match=r"does not see the GPU .* 4141.*CUDA_VISIBLE_DEVICES=3.*encode"):
+    with pytest.raises(CodecError, match=r" 4141.*CUDA_VISIBLE_DEVICES=3.*encode.*E-GPU-HIDDEN"):
         opened(sender.frames(device="A"))
 
 
@@ -138,7 +138,7 @@ def test_one_allocation_is_opened_once_and_closed_with_its_last_tensor(gpu: Any,
 def test_the_newest_are_kept_and_older_ones_are_known_to_be_gone(gpu: Any, started: Callable[..., Any]) -> None:
     sender = started(kept=2)
     frames = [sender.frames(at=64 * number, values=[number]) for number in range(3)]
-    with pytest.raises(CodecError, match=r"let go of this GPU memory: it keeps only its newest.*Lender\(64\)"):
+    with pytest.raises(CodecError, match=r"Lender\(64\).*E-GPU-LOAN-OVER"):
         opened(frames[0])
     assert [opened(one).array.tolist() for one in frames[1:]] == [[1], [2]]
 
@@ -233,7 +233,7 @@ def test_a_lender_that_is_closed_lends_no_more_and_its_frames_are_refused(
     sender = started()
     frames, held = sender.frames(), None
     sender("close")
-    with pytest.raises(CodecError, match=r"closed"):
+    with pytest.raises(CodecError, match=r"E-GPU-LENDER-HIDDEN|E-GPU-LOAN\]"):
         opened(frames)
     lender, array = Lender(), cuda_peer.memory(cuda_peer.allocated(), (3,), "f4")
     held = decode(encode(cuda_peer.Tensor(array), lender), "lent", share="cuda-ipc")
@@ -247,7 +247,7 @@ def test_a_lender_that_is_closed_lends_no_more_and_its_frames_are_refused(
 
 @pytest.mark.parametrize("kept", [0, -1, 2**20])
 def test_a_lender_keeps_a_number_that_can_be(kept: int) -> None:
-    with pytest.raises(CodecError, match="let it keep 1 to 4096"):
+    with pytest.raises(CodecError, match=r"1 to 4096.*E-VALUE-RANGE"):
         Lender(kept)
 
 

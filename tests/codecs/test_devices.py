@@ -42,16 +42,14 @@ def has_gpu(name: str) -> bool:
 def test_a_gpu_that_is_not_there_is_refused_with_what_to_ask_for(name: str, asked: str) -> None:
     if has_gpu(name):
         pytest.skip("there is a GPU here")
-    with pytest.raises(
-        CodecError, match=rf"sees no GPU here, and {asked} was asked for \(ask for device=.cpu."
-    ) as told:
+    with pytest.raises(CodecError, match=rf" {asked} .*device=.cpu.*E-NO-DEVICE") as told:
         carried(np.ones(3, "f4"), as_=name, device=asked)
     assert told.value.remedy == devices.REMEDY
 
 
 def test_a_place_that_is_no_device_is_refused(name: str) -> None:
     for asked in ("nonsense", "cuda:x", "cpu:7", ""):
-        with pytest.raises(CodecError, match=r"CuPy|no device"):
+        with pytest.raises(CodecError, match=r"E-VALUE-CHOICE|E-NO-DEVICE"):
             carried(np.ones(3, "f4"), as_=name, device=asked)
 
 
@@ -71,7 +69,7 @@ def test_cupy_without_a_gpu_says_what_to_receive_instead() -> None:
     if has_gpu("cupy"):
         pytest.skip("there is a GPU here")
     for asked in (None, "cpu"):
-        with pytest.raises(CodecError, match=r'no GPU here for an array of CuPy.s .*as_="numpy"'):
+        with pytest.raises(CodecError, match=r'CuPy.*as_="numpy".*E-NO-DEVICE'):
             carried(np.ones(3, "f4"), as_="cupy", device=asked)
 
 
@@ -79,5 +77,5 @@ def test_one_of_several_gpus_is_told_by_its_number() -> None:
     assert devices.gpu("x", "gpu", lambda: 2) == 0
     assert devices.gpu("x", "cuda:1", lambda: 2) == 1
     assert devices.gpu("x", "cpu", lambda: pytest.fail("nobody asked for a GPU")) is None
-    with pytest.raises(CodecError, match="x sees 2 GPUs here, and gpu:2 was asked for"):
+    with pytest.raises(CodecError, match=r"x .*2 GPUs.*gpu:2.*E-NO-DEVICE"):
         devices.gpu("x", "gpu:2", lambda: 2)

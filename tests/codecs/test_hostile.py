@@ -35,13 +35,13 @@ def test_every_truncated_header_is_refused() -> None:
 
 @pytest.mark.parametrize("length", [0, 1, 23, 25, 48])
 def test_a_frame_of_another_length_is_refused(length: int) -> None:
-    with pytest.raises(CodecError, match="24"):
+    with pytest.raises(CodecError, match=r"24.*E-ARRAY-SHAPE|24.*E-FRAME-LENGTH"):
         decode([encode(np.arange(3))[0], bytes(length)])
 
 
 @pytest.mark.parametrize("count", [0, 2, 3])
 def test_too_few_or_too_many_frames_are_refused(count: int) -> None:
-    with pytest.raises(CodecError, match="frames where"):
+    with pytest.raises(CodecError, match="E-FRAME-COUNT"):
         decode([encode(np.arange(3))[0], *[bytes(24)] * count])
 
 
@@ -54,7 +54,7 @@ def test_no_frames_at_all_are_refused() -> None:
 @pytest.mark.parametrize("version", [0, 2, 255])
 def test_unknown_versions_are_refused_by_number(version: int) -> None:
     head, data = encode(np.arange(3))
-    with pytest.raises(CodecError, match=f"version {version},"):
+    with pytest.raises(CodecError, match=rf"{version}.*E-VERSIONS-DIFFER"):
         decode([head[:4] + bytes([version]) + head[5:], data])
 
 
@@ -67,7 +67,7 @@ def test_unknown_flags_and_magic_are_refused() -> None:
 
 @pytest.mark.parametrize("counted", [0, 2, 2**32 - 1])
 def test_a_header_that_announces_other_frames_than_it_describes_is_refused(counted: int) -> None:
-    with pytest.raises(CodecError, match="announces"):
+    with pytest.raises(CodecError, match="E-FRAME-COUNT"):
         decode([header(array(), counted), bytes(8)])
 
 
@@ -136,13 +136,13 @@ def test_text_of_what_is_no_character_is_refused(array: Any, character: int) -> 
         order: Any = "big" if array.dtype.byteorder == ">" or place == 25 else "little"
         forged = bytearray(data)
         forged[place : place + 4] = character.to_bytes(4, order)
-        with pytest.raises(CodecError, match="character 0x"):
+        with pytest.raises(CodecError, match=r" 0x.*E-TEXT"):
             decode([head, forged])
 
 
 def test_fields_of_text_that_overlap_are_refused_before_each_is_looked_at() -> None:
     fields = [[str(number), "<U2", 0, []] for number in range(3)]
-    with pytest.raises(CodecError, match="overlap"):
+    with pytest.raises(CodecError, match="E-FIELDS-OVERLAP"):
         decode([header(array(["struct", 16, fields])), bytes(16)])
 
 
@@ -154,14 +154,14 @@ def test_deep_nesting_is_refused_at_both_ends() -> None:
     nested: list[Any] = []
     for _ in range(70):
         nested = [nested]
-    with pytest.raises(CodecError, match="deeper than 64"):
+    with pytest.raises(CodecError, match=r" 64.*E-NESTED"):
         encode(nested)
 
 
 def test_an_object_that_holds_itself_is_refused() -> None:
     ring: list[Any] = []
     ring.append(ring)
-    with pytest.raises(CodecError, match="cycle"):
+    with pytest.raises(CodecError, match=r"cycle.*E-NESTED"):
         encode(ring)
 
 

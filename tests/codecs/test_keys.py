@@ -29,7 +29,7 @@ def flood(count: int) -> list[Any]:
 def test_keys_of_one_hash_are_refused(wrapped: Any) -> None:
     keys = [wrapped(key) for key in flood(5_000)]
     for node in (["dict", [[key, 0] for key in keys]], ["set", keys], ["frozenset", keys]):
-        with pytest.raises(CodecError, match="one hash"):
+        with pytest.raises(CodecError, match="E-KEYS-COLLIDE"):
             decoded(node)
     assert len(decoded(["set", keys[:ALIKE]])) == ALIKE
 
@@ -38,12 +38,12 @@ def test_variables_of_xarray_whose_names_have_one_hash_are_refused() -> None:
     data = ["array", "numpy", "<f8", [], "C", None]
     named = [[key, [["tuple", []], ["dict", []], data]] for key in flood(200)]
     frames = [np.zeros(1).data.cast("B")] * 200
-    with pytest.raises(CodecError, match="one hash"):
+    with pytest.raises(CodecError, match="E-KEYS-COLLIDE"):
         decode([pack(json.dumps(["xarray.dataset", ["dict", []], named, []]), 200), *frames])
 
 
 def test_numbers_beyond_64_bits_in_the_json_itself_are_refused_likewise() -> None:
-    with pytest.raises(CodecError, match="one hash"):
+    with pytest.raises(CodecError, match="E-KEYS-COLLIDE"):
         decoded(["dict", [[number * MODULUS, 0] for number in range(10, 1000)]])
 
 
@@ -54,7 +54,7 @@ def test_many_keys_are_text_or_few() -> None:
     assert carried(numbers) == numbers
     assert carried(dict.fromkeys(numbers, 1)) == dict.fromkeys(numbers, 1)
     for many in (set(range(MOST_KEYS + 1)), dict.fromkeys(range(MOST_KEYS + 1))):
-        with pytest.raises(CodecError, match=r"65537 keys that are neither text nor bytes .*send them as an array"):
+        with pytest.raises(CodecError, match=r"65537 keys .*array.*E-KEYS"):
             encode(many)
-    with pytest.raises(CodecError, match="65537 keys"):
+    with pytest.raises(CodecError, match=r"65537 .*E-KEYS"):
         decoded(["set", list(range(MOST_KEYS + 1))])

@@ -130,7 +130,7 @@ def test_strings_of_any_length(missing: Any) -> None:
 
 @pytest.mark.parametrize("array", [np.array([{}]), np.zeros(2, [("a", "O")])], ids=["object", "struct with objects"])
 def test_arrays_of_python_objects_are_refused_with_a_remedy(array: Any) -> None:
-    with pytest.raises(CodecError, match=r"references to Python objects.*astype"):
+    with pytest.raises(CodecError, match=r"astype.*E-PYTHON-OBJECTS"):
         encode(array)
 
 
@@ -143,7 +143,7 @@ def test_headers_are_the_same_in_every_run() -> None:
 def test_pytorch_is_torch() -> None:
     assert codec_named("pytorch") is codec_named("torch")
     if install_hint("torch"):
-        with pytest.raises(CodecError, match="torch is not installed"):
+        with pytest.raises(CodecError, match=r"torch .*E-FRAMEWORK-MISSING"):
             carried(np.ones(3), as_="pytorch")
         return
     assert type(carried(np.ones(3), as_="pytorch")) is type(carried(np.ones(3), as_="torch"))

@@ -94,7 +94,7 @@ def test_a_registered_dataclass_comes_back_without_running_its_code() -> None:
 
 
 def test_a_dataclass_nobody_registered_is_refused_with_the_remedy() -> None:
-    with pytest.raises(CodecError, match=r"Stranger.*codecs\.register"):
+    with pytest.raises(CodecError, match=r"Stranger.*codecs\.register.*E-DATACLASS-UNKNOWN"):
         carried(Stranger())
 
 
@@ -102,7 +102,7 @@ def test_a_dataclass_with_other_fields_is_refused() -> None:
     name = f"{Stranger.__module__}.Twin"
     register(Stranger, name)
     head = encode(Stranger())[0].replace(b".Stranger", b".Twin").replace(b'"a"', b'"b"')
-    with pytest.raises(CodecError, match="other fields"):
+    with pytest.raises(CodecError, match="E-DATACLASS-FIELDS"):
         decode([head[:12] + (len(head) - 16).to_bytes(4, "little") + head[16:]])
 
 
@@ -110,7 +110,7 @@ def test_a_dataclass_with_other_fields_is_refused() -> None:
     "value", [object(), Colour.RED, len, Pose, type("L", (list,), {})([1]), iter([])], ids=range(6)
 )
 def test_what_has_no_form_on_the_wire_is_refused(value: Any) -> None:
-    with pytest.raises(CodecError, match="no codec for"):
+    with pytest.raises(CodecError, match="E-NO-CODEC"):
         encode(value)
 
 

@@ -167,7 +167,7 @@ def test_a_table_may_be_received_by_another_framework() -> None:
     assert carried(sent, as_="polars").to_dict(as_series=False) == sent.to_pydict()
     assert carried(pl.DataFrame({"a": [1, 2]}), as_="pyarrow").to_pydict() == {"a": [1, 2]}
     assert carried(pa.array([1, 2]), as_="numpy").tolist() == [1, 2]
-    with pytest.raises(CodecError, match="cannot be received as plain"):
+    with pytest.raises(CodecError, match=r" plain .*E-RECEIVE-AS"):
         carried(sent, as_="plain")
 
 
@@ -177,7 +177,7 @@ def test_a_table_may_be_received_by_another_framework() -> None:
     ids=lambda obj: type(obj).__name__,
 )
 def test_what_is_no_data_is_refused(obj: Any) -> None:
-    with pytest.raises(CodecError, match="no codec"):
+    with pytest.raises(CodecError, match="E-NO-CODEC"):
         encode(obj)
 
 

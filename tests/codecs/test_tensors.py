@@ -80,7 +80,7 @@ def test_every_array_is_received_as_a_tensor_of_its_dtype_or_refused(name: str, 
         array[-1] = np.iinfo(dtype).max
     # PyTorch has most of them from 2.3 on, and is also tested older than that.
     if (name, dtype) in LACKED or (name == "torch" and not hasattr(kind.of, dtype)):
-        with pytest.raises(CodecError, match="receive it as numpy"):
+        with pytest.raises(CodecError, match=r"numpy.*E-FRAMEWORK-DTYPE"):
             carried(array, as_=name)
         return
     tensor = carried(array, as_=name)
@@ -203,7 +203,7 @@ def test_what_is_not_installed_names_the_command_that_gets_it() -> None:
         pytest.skip("every framework is installed here")
     for name in absent:
         assert f"`hopmeter build --framework {name}`" in install_hint(name)
-        with pytest.raises(CodecError, match=rf"{name} is not installed .*hopmeter build --framework {name}"):
+        with pytest.raises(CodecError, match=rf"{name} .*hopmeter build --framework {name}.*E-FRAMEWORK-MISSING"):
             carried(np.ones(3, "f4"), as_=name)
 
 
@@ -226,7 +226,7 @@ def test_torch_keeps_gradients_parameters_and_views() -> None:
     assert back["conj"].tolist() == [1, 1]
     assert carried(torch.ones(2, requires_grad=True)).requires_grad
     for refused in (torch.ones(2).to_sparse(), torch.nn.Linear(1, 1), torch.ones(2, device="meta")):
-        with pytest.raises(CodecError, match="no codec"):
+        with pytest.raises(CodecError, match="E-NO-CODEC"):
             encode(refused)
     for dtype in (getattr(torch, name) for name in ("float8_e4m3fn", "float8_e5m2") if hasattr(torch, name)):
         tensor = torch.ones(3).to(dtype)
@@ -255,7 +255,7 @@ def test_tensorflow_keeps_variables_and_refuses_text() -> None:
     assert isinstance(back, tf.Variable)
     assert back.numpy().tolist() == [1, 2]
     for refused in (tf.constant(["a"]), tf.ragged.constant([[1], [1, 2]])):
-        with pytest.raises(CodecError, match="no codec"):
+        with pytest.raises(CodecError, match="E-NO-CODEC"):
             encode(refused)
 
 

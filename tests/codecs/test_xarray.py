@@ -52,5 +52,5 @@ def test_a_stacked_array_without_its_index_comes_back_identical() -> None:
 
 def test_an_array_may_be_received_as_numpys() -> None:
     assert carried(labelled(), as_="numpy").tolist() == [[0, 1], [2, 3], [4, 5]]
-    with pytest.raises(CodecError, match="cannot be received"):
+    with pytest.raises(CodecError, match="E-RECEIVE-AS"):
         carried(labelled(), as_="pillow")

@@ -24,6 +24,6 @@ def test_what_wrapyfi_makes_of_an_object_is_compared_and_wrong_pixels_are_a_fail
     assert right["service_min_us"] == right["hop_min_us"] > 0
     assert right["encode_p50_us"] is None and right["decode_p50_us"] is None
     assert wrong["status"] == "failed"
-    assert "payloads did not arrive as they were sent" in wrong["reason"]
+    assert wrong["reason_code"] == "E-CONTENT"
     assert wrong["content_errors"] > 20
-    assert "wrapyfi encodes objects by itself" in another["reason"]
+    assert another["reason_code"] == "D-OWN-ENCODERS"

@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from hopmeter.messages import split_code
 from hopmeter.system import paths
+from tests.coded import lacking
 
 pytestmark = pytest.mark.alone
 
@@ -131,27 +133,28 @@ def test_some_cells_failed_is_exit_code_1_without_a_traceback(told: Told) -> Non
 @pytest.mark.parametrize(
     ("breaks", "what", "remedy"),
     [
-        ("raises", "the library is out of luck", ""),
-        ("crashes", "was killed by SIGSEGV", ""),
-        ("hangs", "did not finish measuring within", ""),
+        ("raises", "E-NODE-FAILED the library is out of luck", ""),
+        ("crashes", "E-NODE-DIED SIGSEGV", ""),
+        ("hangs", "E-NODE-SILENT measuring", ""),
         (
             "mutters",
-            "saw the same probe within 4.0 s; the log of node 0 (unruly python, source) ends: no router",
+            "E-NO-PROOF 4.0 s; node 0 (unruly python, source) no router",
             "logs/",
         ),
-        ("babbles", "said what no node says: '", "hopmeter build"),
-        ("cuts", "but their head says", "measure the trial again"),
-        ("scribbles", "are not samples: the file begins otherwise", "measure the trial again"),
-        ("lingers", "did not end within 4 s after `end`", "close everything"),
+        ("babbles", "E-NODE-GARBAGE '", "hopmeter build"),
+        ("cuts", "E-SAMPLES-DAMAGED head", "measure the trial again"),
+        ("scribbles", "E-SAMPLES-DAMAGED begins", "measure the trial again"),
+        ("lingers", "E-NODE-STAYED 4 s `end`", "close everything"),
     ],
 )
 def test_what_a_node_does_wrong_is_told_with_the_remedy(told: Told, breaks: str, what: str, remedy: str) -> None:
     row = told.unruly(breaks)
     assert (row["status"], row["trials_good"]) == ("failed", 0)
-    assert what in row["reason"]
+    assert lacking(row["reason"], what) == []
+    assert row["reason_code"] == what.split()[0]
     assert "unruly python" in row["reason"] or "1.raw" in row["reason"], "which node, or which file"
     assert remedy in row["reason"]
-    assert "(" in row["reason"].removesuffix(")"), "the remedy stands behind what failed"
+    assert "(" in split_code(row["reason"])[0].removesuffix(")"), "the remedy stands behind what failed"
     assert row["response_p50_us"] is row["received"] is None
 
 
@@ -168,30 +171,30 @@ def test_what_a_node_prints_is_in_its_log_and_never_understood(told: Told) -> No
 def test_a_python_adapter_without_its_library_is_dropped_with_the_command_that_gets_it(told: Told) -> None:
     (row,) = told.of("lacking")
     assert row["status"] == "dropped"
-    assert "lacking (python) is not ready" in row["reason"]
-    assert "No module named 'a_library_that_nobody_has'" in row["reason"]
-    assert "run `hopmeter build lacking`" in row["reason"]
+    assert (
+        lacking(row["reason"], "D-NOT-READY lacking (python) 'a_library_that_nobody_has' `hopmeter build lacking`")
+        == []
+    )
 
 
 def test_a_node_without_its_shared_library_is_dropped_with_the_command_that_gets_it(told: Told) -> None:
     (row,) = told.of("zeromq")
     assert row["status"] == "dropped"
-    assert "zeromq (c++) is not ready" in row["reason"]
-    assert "libzmq.so.X" in row["reason"]
-    assert "run `hopmeter build zeromq`" in row["reason"]
+    assert lacking(row["reason"], "D-NOT-READY zeromq (c++) libzmq.so.X `hopmeter build zeromq`") == []
 
 
 def test_a_transport_that_is_not_built_is_dropped_with_the_command_that_builds_it(told: Told) -> None:
     (row,) = told.of("zenoh")
-    assert (row["status"], row["reason"]) == ("dropped", "zenoh (rust) is not built; run `hopmeter build zenoh`")
+    assert (row["status"], row["reason_code"]) == ("dropped", "D-NOT-BUILT")
+    assert lacking(row["reason"], "D-NOT-BUILT zenoh (rust) `hopmeter build zenoh`") == []
 
 
 def test_what_cannot_be_is_dropped_with_what_could(told: Told) -> None:
     _, callback, closed, huge = told.of("unix")
     assert {row["status"] for row in (callback, closed, huge)} == {"dropped"}
-    assert callback["reason"] == "unix (rust) offers no wait callback (it offers spin, block)"
-    assert "closed pubsub is a ring and needs at least one relay; --relays 1" in closed["reason"]
-    assert "bytes are more than unix carries (1073741824)" in huge["reason"]
+    assert lacking(callback["reason"], "D-NOT-OFFERED unix (rust) callback spin, block") == []
+    assert lacking(closed["reason"], "D-RING --relays 1") == []
+    assert lacking(huge["reason"], "D-TOO-LARGE unix (1073741824)") == []
 
 
 def test_nothing_is_left(told: Told) -> None:

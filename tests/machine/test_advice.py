@@ -44,37 +44,37 @@ def test_a_quiet_machine_has_nothing_to_tell() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "subject", "level"),
+    ("changed", "code", "level"),
     [
-        ({"usable_cores": [0]}, "cores", "hurts"),
-        ({"slower_cores": [0, 1]}, "kinds of cores", "note"),
-        ({"governor": "powersave"}, "governor", "hurts"),
-        ({"turbo": "on"}, "turbo", "note"),
-        ({"idle_exit_us": 890}, "idle states", "hurts"),
-        ({"idle_exit_us": 1, "halt_poll_us": 0.0}, "idle states", "hurts"),
-        ({"idle_exit_us": 1, "halt_poll_us": 200.0}, "idle states", "note"),
-        ({"smt": "on"}, "SMT", "note"),
-        ({"isolated_cores": ""}, "isolated cores", "note"),
-        ({"clock_source": "hpet"}, "clock source", "hurts"),
-        ({"thp": "always"}, "huge pages", "note"),
-        ({"autogroup": "on"}, "autogroup", "note"),
-        ({"virtualisation": "kvm"}, "virtual machine", "note"),
-        ({"steal_percent": 3.1}, "steal time", "hurts"),
-        ({"load": 3.0}, "load", "hurts"),
-        ({"container": "docker"}, "container", "note"),
-        ({"cgroup_cpus": 1.5}, "CPU quota", "hurts"),
-        ({"cgroup_cpus": 4.0, "cgroup_throttled": 9}, "CPU quota", "hurts"),
-        ({"cgroup_memory_mb": 512}, "memory limit", "hurts"),
-        ({"shm_mb": 64}, "shared memory", "hurts"),
-        ({"may_lock_memory": False}, "locked memory", "note"),
-        ({"may_go_real_time": False}, "real-time priority", "note"),
-        ({"multicast": "eth0"}, "loopback multicast", "note"),
-        ({"multicast": "none"}, "loopback multicast", "hurts"),
+        ({"usable_cores": [0]}, "F-CORES", "hurts"),
+        ({"slower_cores": [0, 1]}, "F-CORE-KINDS", "note"),
+        ({"governor": "powersave"}, "F-GOVERNOR", "hurts"),
+        ({"turbo": "on"}, "F-TURBO", "note"),
+        ({"idle_exit_us": 890}, "F-IDLE-STATES", "hurts"),
+        ({"idle_exit_us": 1, "halt_poll_us": 0.0}, "F-IDLE-STATES", "hurts"),
+        ({"idle_exit_us": 1, "halt_poll_us": 200.0}, "F-IDLE-STATES", "note"),
+        ({"smt": "on"}, "F-SMT", "note"),
+        ({"isolated_cores": ""}, "F-ISOLATED-CORES", "note"),
+        ({"clock_source": "hpet"}, "F-CLOCK-SOURCE", "hurts"),
+        ({"thp": "always"}, "F-HUGE-PAGES", "note"),
+        ({"autogroup": "on"}, "F-AUTOGROUP", "note"),
+        ({"virtualisation": "kvm"}, "F-VIRTUAL-MACHINE", "note"),
+        ({"steal_percent": 3.1}, "F-STEAL", "hurts"),
+        ({"load": 3.0}, "F-LOAD", "hurts"),
+        ({"container": "docker"}, "F-CONTAINER", "note"),
+        ({"cgroup_cpus": 1.5}, "F-CPU-QUOTA", "hurts"),
+        ({"cgroup_cpus": 4.0, "cgroup_throttled": 9}, "F-CPU-QUOTA", "hurts"),
+        ({"cgroup_memory_mb": 512}, "F-MEMORY-LIMIT", "hurts"),
+        ({"shm_mb": 64}, "F-SHARED-MEMORY", "hurts"),
+        ({"may_lock_memory": False}, "F-LOCKED-MEMORY", "note"),
+        ({"may_go_real_time": False}, "F-REAL-TIME", "note"),
+        ({"multicast": "eth0"}, "F-MULTICAST", "note"),
+        ({"multicast": "none"}, "F-MULTICAST", "hurts"),
     ],
 )
-def test_what_disturbs_is_told_with_a_remedy(changed: dict[str, Any], subject: str, level: str) -> None:
+def test_what_disturbs_is_told_with_a_remedy(changed: dict[str, Any], code: str, level: str) -> None:
     told = worth_telling(findings({**QUIET, **changed}))
-    assert [(one["subject"], one["level"]) for one in told] == [(subject, level)]
+    assert [(one["code"], one["level"]) for one in told] == [(code, level)]
     assert told[0]["remedy"]
 
 
@@ -89,7 +89,7 @@ def test_cores_that_are_kept_awake_have_no_idle_states() -> None:
     awake = {**QUIET, "idle_exit_us": 890, "halt_poll_us": 0.0, "no_idle_states": True}
     assert worth_telling(findings({**awake, "idle_driver": "haltpoll"})) == []
     (told,) = worth_telling(findings({**awake, "idle_driver": "none"}))
-    assert "in vain" in told["says"] and "idle=poll" in told["remedy"]
+    assert told["code"] == "F-AWAKE" and "idle=poll" in told["remedy"]
 
 
 def test_a_guest_that_looks_for_work_for_long_before_it_halts_is_good() -> None:
@@ -136,4 +136,4 @@ def test_late_waking_and_a_slow_meter_are_told() -> None:
     assert measured.judge_cost({**cost, "message_ns": 300.0})[0]["level"] == "note"
     assert measured.judge_cost({**cost, "clock_step_ns": 40.0})[0]["level"] == "note"
     (_, copies) = measured.judge_cost({**cost, "copy_bytes_per_ns": 7.24})
-    assert copies["says"].startswith("7.2 GB/s")
+    assert copies["code"] == "F-COPY-SPEED" and "7.2 GB/s" in copies["says"]

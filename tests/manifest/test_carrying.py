@@ -77,11 +77,11 @@ def test_the_systems_python_has_what_the_system_has(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(codec_interpreter, "system", lambda: found)
     assert codec_interpreter.interpreter("torch", offer(interpreter="system")) is found
     for codec in ("mxnet", "jax"):
-        with pytest.raises(interpreter.NoPythonError, match=f"apart runs on the system's Python, which has no {codec}"):
+        with pytest.raises(interpreter.NoPythonError, match=f"apart .* {codec}"):
             codec_interpreter.interpreter(codec, offer(interpreter="system"))
-    with pytest.raises(interpreter.NoPythonError, match="has no pyarrow, which pillow needs") as none:
+    with pytest.raises(interpreter.NoPythonError, match=r"pyarrow.*pillow") as none:
         codec_interpreter.interpreter("pillow", offer(interpreter="system"))
-    assert "the system's own package of pyarrow" in none.value.remedy
+    assert "pyarrow" in none.value.remedy
 
 
 def test_every_codec_says_what_it_needs_the_framework_first() -> None:
@@ -142,7 +142,7 @@ def test_a_framework_beside_hopmeters_own_packages_is_got_by_one_command(monkeyp
     monkeypatch.setattr(codec_interpreter, "has", lambda *_: False)
     known = manifest.find_transports(["tcp", "ecal"])
     assert readiness(known["tcp"], "python", "torch").get == "hopmeter build --framework torch"
-    assert readiness(known["tcp"], "python", "torch").missing == "the packages of torch are not installed"
+    assert readiness(known["tcp"], "python", "torch").code == "E-FRAMEWORK-MISSING"
     assert readiness(known["ecal"], "python", "torch").get == "hopmeter build ecal --framework torch"
 
 

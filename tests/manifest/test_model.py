@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,10 @@ from typer.testing import CliRunner
 
 from hopmeter import manifest
 from hopmeter.cli.parts.application import app, register_all
-from hopmeter.errors import UsageError
+from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.manifest import discovery
 from hopmeter.system import paths
+from tests.coded import lacking
 
 GOOD = """
 name = "bus"
@@ -66,52 +66,52 @@ def test_a_language_may_differ_from_its_transport(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ('title = "Bus"', 'titel = "Bus"', 'unknown key "titel"; did you mean "title"?'),
-        ('title = "Bus"', "", "title is missing"),
+        ('title = "Bus"', 'titel = "Bus"', 'E-UNKNOWN-KEY "titel" "title"'),
+        ('title = "Bus"', "", "E-MISSING-KEY title"),
         (
             'waits = ["block"]',
             'waits = ["blok"]',
-            'languages.python.waits: "blok" is not one of spin, block, callback; did you mean "block"?',
+            'E-VALUE-CHOICE languages.python.waits: "blok" spin, block, callback; "block"',
         ),
         (
             'library = "pybus 1"',
             'library = "pybus 1"\npipp = []',
-            'unknown key "pipp" in languages.python; did you mean "pip"?',
+            'E-UNKNOWN-KEY "pipp" languages.python; "pip"',
         ),
-        ("default = 1000", "default = 9000", "settings.hwm: 9000 is above the most allowed, 5000"),
-        ('default = "ipc"', 'default = "udp"', '"udp" is not one of ipc, tcp'),
-        ('rpc = "duplex"', "", 'rpc = "native" or "duplex" belongs where patterns list "rpc"'),
-        ('forward = "move"', 'forward = "move"\nreply = "inline"', 'belongs to rpc = "native" only'),
+        ("default = 1000", "default = 9000", "E-VALUE-RANGE settings.hwm: 9000 5000"),
+        ('default = "ipc"', 'default = "udp"', 'E-VALUE-CHOICE settings.endpoint: "udp" ipc, tcp'),
+        ('rpc = "duplex"', "", 'E-VALUES-CONFLICT rpc "duplex" patterns'),
+        ('forward = "move"', 'forward = "move"\nreply = "inline"', 'E-VALUES-CONFLICT reply "native"'),
         (
             'forward = "move"',
             'forward = "move"\nleftovers = ["/dev/shm/*"]',
-            "must be a whole path that contains {run}",
+            "E-VALUE-FORM leftovers: /dev/shm/* {run}",
         ),
         (
             "[settings.fast]",
             "[[conformance]]\nsettings = { hwn = 1 }\n[settings.fast]",
-            'conformance: "hwn" is not one of',
+            'E-UNKNOWN-SETTING conformance: "hwn"',
         ),
         (
             "[settings.fast]",
             "[[conformance]]\nsettings = { hwm = -1 }\n[settings.fast]",
-            "-1 is below the least allowed, 0",
+            "E-VALUE-RANGE -1 0",
         ),
         (
             "[settings.fast]",
             "[settings.fast]\nwhere = { hwn = [1] }",
-            'settings.fast.where: "hwn" is not one of',
+            'E-UNKNOWN-SETTING settings.fast.where: "hwn"',
         ),
-        ("[settings.fast]", "[settings.fast]\nwhere = { hwm = [-1] }", "-1 is below the least allowed, 0"),
-        ('name = "bus"', 'name = "Bus"', "name"),
-        ('name = "bus"', 'name = "other"', 'is not its folder\'s name, "bus"'),
-        ('title = "Bus"', 'title = "Bus', "is no TOML"),
+        ("[settings.fast]", "[settings.fast]\nwhere = { hwm = [-1] }", "E-VALUE-RANGE -1 0"),
+        ('name = "bus"', 'name = "Bus"', "E-VALUE-FORM name"),
+        ('name = "bus"', 'name = "other"', 'E-VALUES-CONFLICT "other" "bus"'),
+        ('title = "Bus"', 'title = "Bus', "E-TOML-SYNTAX"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_file(tmp_path: Path, old: str, new: str, says: str) -> None:
     with pytest.raises(UsageError) as wrong:
         load(tmp_path, GOOD.format(extra="").replace(old, new, 1))
-    assert says in str(wrong.value)
+    assert lacking(str(wrong.value), says) == []
     assert str(tmp_path / "bus/transport.toml") in str(wrong.value)
 
 
@@ -131,15 +131,16 @@ def test_settings_are_read_as_their_defaults_are(tmp_path: Path, setting: str, w
 @pytest.mark.parametrize(
     ("setting", "word", "says"),
     [
-        ("hwm", "x", '"x" is no whole number'),
-        ("hwm", "-1", "below the least allowed, 0"),
-        ("endpoint", "tpc", 'did you mean "tcp"?'),
-        ("fast", "7", '"7" is not one of true, false'),
+        ("hwm", "x", 'E-VALUE-FORM "x"'),
+        ("hwm", "-1", "E-VALUE-RANGE -1 0"),
+        ("endpoint", "tpc", 'E-VALUE-CHOICE "tpc" "tcp"'),
+        ("fast", "7", 'E-VALUE-CHOICE "7" true, false'),
     ],
 )
 def test_a_wrong_setting_says_what_is_allowed(tmp_path: Path, setting: str, word: str, says: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(says)):
+    with pytest.raises(RefusedValueError) as wrong:
         load(tmp_path, GOOD.format(extra="")).settings[setting].parse(word)
+    assert lacking(str(wrong.value), says) == []
 
 
 def test_every_transport_of_this_checkout_is_in_order() -> None:
@@ -155,17 +156,22 @@ def test_a_wrong_manifest_stops_only_who_names_it(tmp_path: Path, monkeypatch: p
     (tmp_path / "odd/transport.toml").write_text("colour = 1")
     monkeypatch.setattr(paths, "transport_folders", lambda: [tmp_path])
     (good,) = manifest.every()
-    assert "is missing" in manifest.broken_manifests()["odd"].what
+    assert lacking(str(manifest.broken_manifests()["odd"]), "E-MISTAKES colour") == []
     assert list(manifest.find_transports([good])) == list(manifest.select_transports(["all"])) == [good]
-    with pytest.raises(UsageError, match='unknown key "colour"'):
+    with pytest.raises(UsageError, match='"colour"'):
         manifest.find_transports(["odd"])
     register_all()
     listed = [json.loads(line) for line in CliRunner().invoke(app, ["transports", "--json"]).output.splitlines()]
     (odd,) = [row for row in listed if row["transport"] == "odd"]
-    assert (odd["language"], odd["ready"], "unknown key" in odd["missing"]) == (None, False, True)
+    assert (odd["language"], odd["ready"], odd["code"], '"colour"' in odd["missing"]) == (
+        None,
+        False,
+        "E-MISTAKES",
+        True,
+    )
     assert {row["transport"] for row in listed} == {good, "odd"}
 
 
 def test_an_unknown_transport_is_answered_with_the_nearest() -> None:
-    with pytest.raises(UsageError, match='did you mean "zenoh"'):
+    with pytest.raises(UsageError, match=r'"zenoh".*E-UNKNOWN-TRANSPORT'):
         manifest.find_transports(["zeno"])

@@ -37,16 +37,16 @@ MANIFEST = Manifest.model_validate(
 def test_it_is_not_installed_until_its_variable_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BROUGHT_ROOT", raising=False)
     answer = readiness(MANIFEST, "c++")
-    assert (answer.ready, answer.missing) == (False, "it is not installed here")
+    assert (answer.ready, answer.code) == (False, "E-NOT-INSTALLED")
     assert answer.get == "install it and set BROUGHT_ROOT"
     monkeypatch.setenv("BROUGHT_ROOT", "/somewhere")
-    assert readiness(MANIFEST, "c++").missing == "it is not built"
+    assert readiness(MANIFEST, "c++").code == "E-NOT-BUILT"
 
 
 def test_building_it_by_name_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BROUGHT_ROOT", raising=False)
     outcome = work.build_one(Target(MANIFEST, MANIFEST.offers["c++"]))
-    assert (outcome.error, outcome.remedy) == ("Brought is not installed here", "install it and set BROUGHT_ROOT")
+    assert (outcome.code, outcome.remedy) == ("E-NOT-INSTALLED", "install it and set BROUGHT_ROOT")
 
 
 def test_building_everything_passes_it_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,4 +65,4 @@ def test_a_daemon_that_only_a_user_has_is_not_to_be_built(monkeypatch: pytest.Mo
     daemon = {"title": "its server", "command": ["$BROUGHT_ROOT/server"], "ready": "port"}
     served = Manifest.model_validate({**MANIFEST.model_dump(by_alias=True), "daemon": daemon})
     answer = readiness(served, "c++")
-    assert (answer.missing, answer.get) == ("its server is not installed", "install it and set BROUGHT_ROOT")
+    assert (answer.code, answer.get) == ("E-NO-BROKER", "install it and set BROUGHT_ROOT")

@@ -10,7 +10,9 @@ import pytest
 from hopmeter import manifest
 from hopmeter.manifest import Manifest
 from hopmeter.manifest.readiness import SPEC_FORMAT, node_command
+from hopmeter.messages import coded
 from hopmeter.system import paths
+from tests.coded import lacking
 
 SAYS = f'#!/bin/sh\necho asked >>"$0.asked"\necho \'{{"version": "1.2", "spec": {SPEC_FORMAT}, "compiler": "cc"}}\'\n'
 
@@ -62,14 +64,14 @@ def test_a_node_is_asked_again_once_its_user_says_that_the_library_is_elsewhere(
 @pytest.mark.parametrize(
     ("script", "missing"),
     [
-        ("", "it is not built"),
+        ("", "E-NOT-BUILT"),
         (
             "#!/bin/sh\necho 'libbus.so.5: cannot open shared object file' >&2\nexit 127\n",
-            "libbus.so.5: cannot open shared object file",
+            "E-NODE-BROKEN libbus.so.5: cannot open shared object file",
         ),
-        ("#!/bin/sh\nexit 4\n", "its node ends with 4 and says nothing"),
-        ("#!/bin/sh\necho '{\"spec\": 1}'\n", "its node was built for another version of hopmeter"),
-        ("#!/bin/sh\necho hello\n", "its node says something else than what it is"),
+        ("#!/bin/sh\nexit 4\n", "E-NODE-BROKEN 4"),
+        ("#!/bin/sh\necho '{\"spec\": 1}'\n", "E-NODE-OUTDATED"),
+        ("#!/bin/sh\necho hello\n", "E-NODE-BROKEN"),
     ],
 )
 def test_what_is_missing_is_said_with_the_command_that_gets_it(
@@ -83,9 +85,11 @@ def test_what_is_missing_is_said_with_the_command_that_gets_it(
         "language": "c++",
         "ready": False,
         "version": None,
-        "missing": missing,
+        "code": missing.split()[0],
+        "missing": state.missing,
         "get": "hopmeter build unix",
     }
+    assert lacking(coded(state.code, state.missing), missing) == []
 
 
 def test_a_library_that_is_to_be_preloaded_is_once_it_is_built(node: Path, unix: Manifest) -> None:

@@ -148,7 +148,7 @@ def test_a_frame_that_there_is_not_is_refused(video: str) -> None:
     payload = np.empty(frames.payload_bytes(encoded := frames.encode()), np.uint8)
     frames.write(encoded, payload.data)
     payload[-8] = 3
-    with pytest.raises(CodecError, match="frame 3 of 3"):
+    with pytest.raises(CodecError, match=r"3 of 3.*E-FRAME-COUNT"):
         frames.decode(payload.data)
 
 
@@ -167,5 +167,5 @@ def test_a_frame_of_a_file_that_arrives_altered_is_a_wrong_one(measure: Measure,
 def test_a_frame_that_lost_its_arrow_columns_is_a_wrong_one(made_of: str) -> None:
     objects, plain = open_objects("pandas_arrow", made_of, "cpu"), open_objects("pandas", made_of, "cpu")
     assert objects._object.shape == plain._object.shape
-    with pytest.raises(CodecError, match="columns are not all of one type of Arrow's"):
+    with pytest.raises(CodecError, match="E-PARTS"):
         objects.is_right(plain._object, thoroughly=True)

@@ -82,7 +82,7 @@ def test_a_few_of_a_role_are_told_each() -> None:
 def test_shared_memory_that_nobody_has_mapped_is_told(mapped: list[Any], told: bool) -> None:
     row = measured([node("source", shared_mappings=mapped), node("sink", shared_mappings=mapped)])
     row.values["path"] = "shared memory (memfd)"
-    cautions = [each.text for each in warnings([row.run]) if each.title == "The data took another way"]
+    cautions = [each for each in warnings([row.run]) if each.code == "W-OTHER-PATH"]
     assert bool(cautions) == told
     way = "shared memory (memfd)" + (
         "" if told else "; a process maps up to 5.00\N{NARROW NO-BREAK SPACE}MB of shared memory"

@@ -122,9 +122,9 @@ def test_several_runs_share_a_report(made: ModuleType, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        (lambda run: (run / "run.json").unlink(), "is no run folder"),
-        (lambda run: (run / "run.json").write_text("{"), "is damaged"),
-        (lambda run: (run / "cells.parquet").write_bytes(b"PAR1 no"), "cells.parquet cannot be read"),
+        (lambda run: (run / "run.json").unlink(), "E-NO-RUN"),
+        (lambda run: (run / "run.json").write_text("{"), r"run.json.*E-FILE-DAMAGED"),
+        (lambda run: (run / "cells.parquet").write_bytes(b"PAR1 no"), r"cells.parquet.*E-FILE-DAMAGED"),
     ],
 )
 def test_a_damaged_run_is_named_with_the_remedy(made: ModuleType, tmp_path: Path, spoil: object, says: str) -> None:
@@ -142,7 +142,7 @@ def test_a_folder_that_is_no_run_is_wrong_usage(tmp_path: Path) -> None:
 
 def test_an_unwritable_place_is_said(run: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(HopmeterError, match="could not be written"):
+    with pytest.raises(HopmeterError, match="E-WRITE-FAILED"):
         write([run], tmp_path / "file" / "report.html")
 
 

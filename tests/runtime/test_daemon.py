@@ -60,7 +60,7 @@ def test_what_it_leaves_elsewhere_is_removed(tmp_path: Path, monkeypatch: pytest
 
 
 def test_one_that_ends_at_once_is_tried_again_and_its_words_are_shown(tmp_path: Path) -> None:
-    with pytest.raises(TrialFailedError, match="faked has ended; its log ends: cannot serve: no cable"):
+    with pytest.raises(TrialFailedError, match=r"faked .*cannot serve: no cable.*E-BROKER-DIED"):
         made(tmp_path, "crash").__enter__()
 
 
@@ -69,7 +69,7 @@ def test_one_that_never_serves_is_not_waited_for_for_ever(tmp_path: Path, monkey
     before = set(
         psutil.Process().children()
     )  # such as the tracker that Python's shared memory starts, once and for good
-    with pytest.raises(TrialFailedError, match=r"faked did not serve within 0 s; its log ends: .*at your service"):
+    with pytest.raises(TrialFailedError, match=r"faked .*at your service.*E-BROKER-SILENT"):
         made(tmp_path, "deaf").__enter__()
     assert set(psutil.Process().children()) <= before
 
@@ -77,7 +77,7 @@ def test_one_that_never_serves_is_not_waited_for_for_ever(tmp_path: Path, monkey
 def test_one_that_ends_is_noticed(tmp_path: Path) -> None:
     with made(tmp_path, "brief") as served:
         deadline = time.monotonic() + 10
-        with pytest.raises(TrialFailedError, match="has ended"):
+        with pytest.raises(TrialFailedError, match="E-BROKER-DIED"):
             while time.monotonic() < deadline:
                 served.check()
                 time.sleep(0.05)
@@ -86,7 +86,7 @@ def test_one_that_ends_is_noticed(tmp_path: Path) -> None:
 def test_one_that_is_not_there_is_named(tmp_path: Path) -> None:
     told = Told(title="nowhered", command=["no-such-daemon"], ready="port")
     assert told.program is None
-    with pytest.raises(TrialFailedError, match="nowhered does not start"):
+    with pytest.raises(TrialFailedError, match=r"nowhered.*E-BROKER-MISSING"):
         Daemon(told, BrokerContext("ab", tmp_path, {}, tmp_path / "log")).__enter__()
 
 
@@ -115,5 +115,5 @@ def test_user_and_system_are_told_apart_by_the_ticks() -> None:
 
 @pytest.mark.parametrize("ready", ["", "soon", "line:", "line: "])
 def test_a_manifest_says_what_proves_it(ready: str) -> None:
-    with pytest.raises(ValueError, match='neither "port" nor "line: TEXT"'):
+    with pytest.raises(ValueError, match=r'"port".*"line: TEXT".*E-VALUE-FORM'):
         Told(title="t", command=["c"], ready=ready)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -12,9 +13,11 @@ import pytest
 from hopmeter.analysis import analyse_run
 from hopmeter.analysis.run_results import read
 from hopmeter.errors import UsageError
+from hopmeter.messages import split_code
 from hopmeter.model.columns import CELLS
 from hopmeter.store import RunFolder, query
 from hopmeter.store.formats import FORMAT
+from tests.coded import lacking
 
 STORED = Path(__file__).parent / "format1"
 """A run of two scatters and two pairs over `unix` with their floors, as hopmeter stored it in format 1."""
@@ -50,11 +53,18 @@ def test_rows_of_format_1_have_todays_columns_and_the_values_that_were_stored(ru
     ]
 
 
+def without_codes(value: Any) -> Any:
+    """Runs of that format have messages without codes."""
+    if isinstance(value, list):
+        return [without_codes(each) for each in value]
+    return split_code(value)[0] if isinstance(value, str) else value
+
+
 def test_a_run_of_format_1_analysed_again_says_what_was_stored(run: Path) -> None:
     stored = {row["cell"]: row for row in pq.read_table(run / "cells.parquet").to_pylist()}
     for row in analyse_run(RunFolder.open(run)):
         was = stored[row["cell"]]
-        assert all(row[name] == was[name] for name in CELLS if name in was and name != "heap")
+        assert all(without_codes(row[name]) == was[name] for name in CELLS if name in was and name != "heap")
         assert row["dispatch"] == was["asking"]
 
 
@@ -93,5 +103,5 @@ def test_columns_and_scenario_of_a_stored_run_are_asked_for_by_todays_names(run:
 def test_a_later_format_is_refused_with_what_reads_it(run: Path, later: object) -> None:
     with pytest.raises(UsageError) as refused:
         RunFolder.open(edited(run, format=later, hopmeter="9.1"))
-    assert f"format {later}" in refused.value.what
+    assert lacking(str(refused.value), f"E-RUN-FORMAT format {later}") == []
     assert "9.1" in refused.value.remedy

@@ -62,7 +62,7 @@ def test_a_finished_run_is_read_as_it_was_written(folder: RunFolder, raw: list[P
 @pytest.mark.parametrize("taken", ["run", ".run.partial"])
 def test_a_folder_that_exists_is_an_error_and_stays_as_it_is(tmp_path: Path, taken: str) -> None:
     (tmp_path / taken).mkdir()
-    with pytest.raises(UsageError, match="exists already") as error:
+    with pytest.raises(UsageError, match="E-RUN-EXISTS") as error:
         RunFolder.create(tmp_path, "run", ABOUT)
     assert "--out" in error.value.remedy
     assert not any((tmp_path / taken).iterdir())
@@ -109,7 +109,7 @@ def test_missing_samples_of_a_failed_trial_are_no_reason_of_their_own(folder: Ru
 def test_a_disk_that_is_full_is_told_and_what_was_finished_stays(folder: RunFolder, raw: list[Path]) -> None:
     folder.add_trial(good(0), raw)
     (folder.path / "samples" / f".c1-1.parquet.{os.getpid()}.tmp").symlink_to("/dev/full")
-    with pytest.raises(DiskFullError, match=r"c1-1\.parquet could not be written") as error:
+    with pytest.raises(DiskFullError, match=r"c1-1\.parquet.*E-DISK-FULL") as error:
         folder.add_trial(good(1), raw)
     assert "--resume" in error.value.remedy
     assert [each.trial for each in RunFolder.resume(folder.path).trials] == [0]
@@ -117,7 +117,7 @@ def test_a_disk_that_is_full_is_told_and_what_was_finished_stays(folder: RunFold
 
 def test_a_disk_that_is_full_when_the_trial_is_listed_is_told(folder: RunFolder, raw: list[Path]) -> None:
     (folder.path / "trials.jsonl").symlink_to("/dev/full")
-    with pytest.raises(DiskFullError, match="disk is full"):
+    with pytest.raises(DiskFullError, match="E-DISK-FULL"):
         folder.add_trial(good(0), raw)
     assert folder.trials == []
 
@@ -125,7 +125,7 @@ def test_a_disk_that_is_full_when_the_trial_is_listed_is_told(folder: RunFolder,
 @pytest.mark.parametrize("content", ["{", "[1]", "[" * 60_000, '{"cells": ' + "9" * 100 + "}"])
 def test_a_damaged_run_says_which_file(folder: RunFolder, content: str) -> None:
     (folder.path / "run.json").write_text(content)
-    with pytest.raises(StoreError, match=r"run\.json is damaged"):
+    with pytest.raises(StoreError, match=r"run\.json .*E-FILE-DAMAGED"):
         RunFolder.open(folder.path)
 
 
@@ -133,13 +133,13 @@ def test_a_damaged_run_says_which_file(folder: RunFolder, content: str) -> None:
 def test_a_pipe_in_place_of_a_file_is_damage(folder: RunFolder) -> None:
     (folder.path / "run.json").unlink()
     os.mkfifo(folder.path / "run.json")
-    with pytest.raises(StoreError, match=r"run\.json is damaged: .*no regular file"):
+    with pytest.raises(StoreError, match=r"run\.json .*regular.*E-FILE-DAMAGED"):
         RunFolder.open(folder.path)
 
 
 def test_a_line_that_nests_too_deep_is_damage(folder: RunFolder) -> None:
     (folder.path / "trials.jsonl").write_text("[" * 60_000 + "\n")
-    with pytest.raises(StoreError, match=r"trials\.jsonl is damaged"):
+    with pytest.raises(StoreError, match=r"trials\.jsonl .*E-FILE-DAMAGED"):
         RunFolder.open(folder.path)
 
 
@@ -152,7 +152,7 @@ def test_bytes_of_a_path_that_are_no_text_are_stored(folder: RunFolder, raw: lis
 
 
 def test_what_is_no_run_is_wrong_usage(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no run\.json"):
+    with pytest.raises(UsageError, match=r"run\.json.*E-NO-RUN"):
         RunFolder.open(tmp_path)
 
 
@@ -181,7 +181,7 @@ def test_a_damaged_file_of_a_trial_is_left_out_and_named(folder: RunFolder, raw:
         folder.add_trial(good(trial), raw)
     run = folder.finish([{"cell": "c1"}])
     (run / "samples/c1-0.parquet").write_bytes(b"PAR1")
-    with pytest.warns(UserWarning, match=r"left out, for it is damaged: .*/samples/c1-0\.parquet"):
+    with pytest.warns(UserWarning, match=r"/samples/c1-0\.parquet .*W-SAMPLES"):
         database = query.connect([run])
     assert database.sql("SELECT DISTINCT trial FROM samples").fetchall() == [(1,)]
 
@@ -189,7 +189,7 @@ def test_a_damaged_file_of_a_trial_is_left_out_and_named(folder: RunFolder, raw:
 def test_a_damaged_table_is_named(folder: RunFolder) -> None:
     run = folder.finish([{"cell": "c1"}])
     (run / "cells.parquet").write_bytes(b"PAR1")
-    with pytest.raises(StoreError, match=r"cells\.parquet is damaged"):
+    with pytest.raises(StoreError, match=r"cells\.parquet .*E-FILE-DAMAGED"):
         query.connect([run])
 
 
@@ -198,7 +198,7 @@ def test_trials_that_say_nothing_of_their_nodes_are_damage(folder: RunFolder, ra
     run = folder.finish([])
     rows = [row | {"nodes": None} for row in pq.read_table(run / "trials.parquet").to_pylist()]
     pq.write_table(pa.Table.from_pylist(rows), run / "trials.parquet")
-    with pytest.raises(StoreError, match=r"trials\.parquet is damaged"):
+    with pytest.raises(StoreError, match=r"trials\.parquet .*E-FILE-DAMAGED"):
         RunFolder.open(run)
 
 
@@ -212,7 +212,7 @@ def test_cpu_is_a_view_where_it_was_sampled(folder: RunFolder) -> None:
 
 
 def test_no_run_at_all_cannot_be_queried() -> None:
-    with pytest.raises(UsageError, match="no run was named"):
+    with pytest.raises(UsageError, match="E-NO-RUN"):
         query.connect([])
 
 
@@ -224,5 +224,5 @@ def test_a_run_from_an_older_version_lacks_columns_and_is_read_all_the_same(tmp_
 
 
 def test_a_run_without_tables_cannot_be_queried(folder: RunFolder) -> None:
-    with pytest.raises(UsageError, match="--resume"):
+    with pytest.raises(UsageError, match=r"--resume.*E-RUN-UNFINISHED"):
         query.connect([folder.path])

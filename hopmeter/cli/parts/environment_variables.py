@@ -75,6 +75,7 @@ def _image(values: Mapping[str, str]) -> str:
     for name, other in (("WIDTH", "HEIGHT"), ("HEIGHT", "WIDTH")):
         if name not in values:
             raise UsageError(
+                "E-ENVIRONMENT",
                 f"{other}={values[other]} is in the environment and {name} is not",
                 f"set both for an image, or unset {other}; --payload goes before both",
             )
@@ -100,6 +101,7 @@ def _side(name: str, text: str) -> int:
 def _wrong(name: str, text: str, wanted: str) -> UsageError:
     option = {"DURATION": "duration", "RATE": "rate"}.get(name, "payload")
     return UsageError(
+        "E-ENVIRONMENT",
         f'{name}="{text}" in the environment is not {wanted}',
         f"mend or unset {name}, or give --{option}, which goes before it",
     )

@@ -77,7 +77,7 @@ def measure(
     final = _run_path(out) if out else paths.results() / f"{datetime.now():%Y-%m-%dT%H%M%S}-{made.name}"
     if not any(cell.comparison.ranked or cell.axes.transport in _requested_transports(made) for cell in made.runnable):
         _print_dropped(console, made.cells, as_json)
-        raise UsageError("no cell of this scenario can be measured here", _remedy(made))
+        raise UsageError("E-NO-CELLS", "no cell of this scenario can be measured here", _remedy(made))
     sweep_leftovers(console)
 
     def create_folder(shown: Pictures) -> RunFolder:
@@ -95,7 +95,9 @@ def _run_path(out: Path) -> Path:
 
     if not NAMES.fullmatch(out.name):
         raise UsageError(
-            f"--out {out}: a run folder needs a name of letters, digits and . _ + -", "--out results/first"
+            "E-NAME",
+            f"--out {out}: a run folder needs a name of letters, digits and . _ + -",
+            "--out results/first",
         )
     return out
 
@@ -163,6 +165,7 @@ def _check_still_ready(made: Plan, world: World) -> None:
             state = world.ready.get((cell.axes.transport, language))
             if state is None or not state.ready:
                 raise UsageError(
+                    "E-NO-LONGER-READY",
                     f"{cell.axes.transport} ({language}) was ready when this run began and is not now",
                     f"hopmeter build {cell.axes.transport}",
                 )
@@ -233,7 +236,7 @@ def _write_report(path: Path, console: Console) -> Path | None:
 
         return report.write([path], path / "report.html")
     except Exception as failed:  # noqa: BLE001 - templates and charts fail in ways of their own, and the run is done
-        named = failed.what if isinstance(failed, HopmeterError) else f"{type(failed).__name__}: {failed}"
+        named = str(failed) if isinstance(failed, HopmeterError) else f"{type(failed).__name__}: {failed}"
         console.print(f"no report: {named}", style="yellow", markup=False, soft_wrap=True)
         console.print(f"  the run is whole; `hopmeter report {path}` draws it again", markup=False, soft_wrap=True)
         return None

@@ -22,7 +22,7 @@ def scenario_options(options: Mapping[str, Any]) -> dict[str, Any]:
     options = with_new_names({name: value for name, value in options.items() if value is not None}, "the command line")
     told = {name: options[name] for name in Scenario.model_fields if name in options}
     if "messages" in told and "duration" in told:
-        raise UsageError("--messages and --duration say the same thing twice", "keep one")
+        raise UsageError("E-OPTION-CONFLICT", "--messages and --duration say the same thing twice", "keep one")
     parsed = {name: parse_axis(name, value) if name in DEFAULTS else value for name, value in told.items()}
     return with_new_names(parsed, "the command line")
 
@@ -33,7 +33,7 @@ def parse_axis(name: str, text: str) -> list[Any]:
         return [text]
     words = [word.strip() for word in text.split(",") if word.strip()]
     if not words:
-        raise UsageError(f"--{name} is empty", "leave it out for the scenario's own")
+        raise UsageError("E-OPTION-EMPTY", f"--{name} is empty", "leave it out for the scenario's own")
     return [_parse(name, word) for word in words]
 
 
@@ -41,14 +41,14 @@ def split_words(name: str, given: Sequence[str]) -> list[str]:
     """`--language rust,c++ --language python` as words; UsageError if it is given without a value."""
     found = [word.strip() for each in given for word in each.split(",") if word.strip()]
     if given and not found:
-        raise UsageError(f"--{name} is empty", "leave it out for all")
+        raise UsageError("E-OPTION-EMPTY", f"--{name} is empty", "leave it out for all")
     return found
 
 
 def check_file(name: str, path: Path) -> Path:
     """Return the path of an output file; UsageError if it is a folder."""
     if path.is_dir():
-        raise UsageError(f"--{name} {path} is a folder", "name a file in it")
+        raise UsageError("E-OPTION-VALUE", f"--{name} {path} is a folder", "name a file in it")
     return path
 
 
@@ -57,4 +57,4 @@ def _parse(name: str, word: str) -> Any:
     try:
         return parse(word)
     except ValueError as cause:
-        raise UsageError(f'--{name}: "{word}" is no {KINDS[parse]}') from cause  # type: ignore[index]
+        raise UsageError("E-OPTION-VALUE", f'--{name}: "{word}" is no {KINDS[parse]}') from cause  # type: ignore[index]

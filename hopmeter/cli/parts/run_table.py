@@ -13,6 +13,7 @@ from hopmeter.analysis.pair_limits import echoes
 from hopmeter.analysis.percentiles import PERMILLE, least_count
 from hopmeter.analysis.ranking import Rank, ranks
 from hopmeter.analysis.run_results import Row, Run
+from hopmeter.messages import coded, split_code
 from hopmeter.model.cell import AXES
 from hopmeter.model.columns import unit
 from hopmeter.plan import Cell, Plan
@@ -118,8 +119,9 @@ TRACE = ": Traceback (most recent call last)"
 
 
 def _trouble(row: Row) -> str:
-    reason = str(row["reason"] or "").partition(TRACE)[0]
-    return f"{row['status']}: {reason}" if reason else str(row["status"])
+    reason, code = split_code(str(row["reason"] or ""))
+    said = ": ".join(filter(None, [str(row["status"]), reason.partition(TRACE)[0]]))
+    return coded(code, said) if code else said
 
 
 def _style(row: Row) -> str:

@@ -14,4 +14,4 @@ def stopping(left: str | Callable[[], str], remedy: str = "") -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as cause:
-        raise StoppedError(f"stopped; {left if isinstance(left, str) else left()}", remedy) from cause
+        raise StoppedError("E-STOPPED", f"stopped; {left if isinstance(left, str) else left()}", remedy) from cause

@@ -29,7 +29,7 @@ def encode(obj: Any) -> list[Any]:
         with pa.ipc.new_stream(sink, obj.schema) as stream:
             stream.write_table(obj)
     else:
-        raise CodecError(f"arrow-ipc has no form for {type(obj).__qualname__}", "send an array or a table")
+        raise CodecError("E-NO-FORM", f"arrow-ipc has no form for {type(obj).__qualname__}", "send an array or a table")
     kind = b"table" if isinstance(obj, pa.Table) else b"array"
     return [kind, memoryview(sink.getvalue())]
 
@@ -47,14 +47,14 @@ def decode(frames: Sequence[Any]) -> Any:
     except CodecError:
         raise
     except Exception as cause:
-        raise CodecError(f"no message of Arrow's: {cause}") from cause
+        raise CodecError("E-UNDECODABLE", f"no message of Arrow's: {cause}") from cause
 
 
 def _table(pa: Any, memory: Any) -> Any:
     found = [contents(message.metadata.to_pybytes()) for message in pa.ipc.MessageReader.open_stream(memory)]
     rows = max((rows for rows, _ in found), default=0)
     if rows > FREE_ROWS + 8 * memory.size:
-        raise CodecError(f"{rows} rows that are in no frame", "leave out columns that hold nothing")
+        raise CodecError("E-ROWS", f"{rows} rows that are in no frame", "leave out columns that hold nothing")
     table = pa.ipc.open_stream(memory).read_all()
     table.validate(full=True)
     if any(is_odd for _, is_odd in found):
@@ -69,7 +69,7 @@ def _check_arrays(pa: Any, table: Any) -> None:
         if has_views(pa, array.type):
             check_views(array.buffers(), array.offset + len(array))
         elif width and not len(array) and _first_offset(array, width):
-            raise CodecError("an empty array of Arrow's whose values begin somewhere")
+            raise CodecError("E-ARROW-BUFFERS", "an empty array of Arrow's whose values begin somewhere")
 
 
 def _first_offset(array: Any, width: int) -> int:

@@ -23,7 +23,7 @@ def encode(obj: Any) -> list[Any]:
 
 def _array(obj: Any) -> Any:
     if not isinstance(obj, np.ndarray):
-        raise CodecError(f"json-base64 has no form for {type(obj).__qualname__}")
+        raise CodecError("E-NO-FORM", f"json-base64 has no form for {type(obj).__qualname__}")
     file = io.BytesIO()
     np.save(file, obj, allow_pickle=False)
     return {MARK: base64.b64encode(file.getvalue()).decode("ascii")}
@@ -35,7 +35,7 @@ def decode(frames: Sequence[Any]) -> Any:
         (frame,) = frames
         return json.loads(bytes(frame), object_hook=_read_array)
     except Exception as cause:
-        raise CodecError(f"no object of json-base64: {cause}") from cause
+        raise CodecError("E-UNDECODABLE", f"no object of json-base64: {cause}") from cause
 
 
 def _read_array(found: dict[str, Any]) -> Any:

@@ -22,7 +22,7 @@ def encode(obj: Any) -> list[Any]:
 
 def _array(obj: Any) -> Any:
     if not isinstance(obj, np.ndarray):
-        raise CodecError(f"msgpack has no form for {type(obj).__qualname__}")
+        raise CodecError("E-NO-FORM", f"msgpack has no form for {type(obj).__qualname__}")
     return {"dtype": dtypes.to_node(obj.dtype), "shape": list(obj.shape), "data": np.ascontiguousarray(obj).tobytes()}
 
 
@@ -34,7 +34,7 @@ def decode(frames: Sequence[Any]) -> Any:
     except CodecError:
         raise
     except Exception as cause:
-        raise CodecError(f"no message of msgpack: {cause}") from cause
+        raise CodecError("E-UNDECODABLE", f"no message of msgpack: {cause}") from cause
 
 
 def _read_array(found: dict[Any, Any]) -> Any:

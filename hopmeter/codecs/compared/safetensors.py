@@ -20,7 +20,7 @@ def encode(obj: Any) -> list[Any]:
     """One frame with a copy."""
     arrays = {ALONE: obj} if isinstance(obj, np.ndarray) else obj
     if not isinstance(arrays, dict) or not all(isinstance(array, np.ndarray) for array in arrays.values()):
-        raise CodecError("safetensors carries arrays of NumPy's, or a dict of them")
+        raise CodecError("E-NO-FORM", "safetensors carries arrays of NumPy's, or a dict of them")
     load = import_package("safetensors.numpy", "safetensors")
     return [load.save({name: np.ascontiguousarray(array) for name, array in arrays.items()})]
 
@@ -33,5 +33,5 @@ def decode(frames: Sequence[Any]) -> Any:
     except CodecError:
         raise
     except Exception as cause:
-        raise CodecError(f"no frame of safetensors: {cause}") from cause
+        raise CodecError("E-UNDECODABLE", f"no frame of safetensors: {cause}") from cause
     return found[ALONE] if list(found) == [ALONE] else found

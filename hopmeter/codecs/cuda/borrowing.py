@@ -70,7 +70,7 @@ def _own_memory(lent: wire.Lent, lease: Lease) -> Hold:
     """Lent by this very process, which cannot open its own handles: the memory itself."""
     lender = lending.of_token(lent.token)
     if lender is None:
-        raise CodecError("this process lends no such GPU memory")
+        raise CodecError("E-GPU-LOAN", "this process lends no such GPU memory")
     array = lender.lent(lent)
     address = int(array.ctypes.data)
     return Hold((address, lent.size, driver().ordinal_of(address)), lease, None, array)
@@ -82,7 +82,9 @@ def _map(lent: wire.Lent, lease: Lease) -> Hold:
     try:
         first, size = driver().range_of(base, device)
         if not first <= base or base + lent.offset + lent.size > first + size:
-            raise CodecError(f"a handle of GPU memory that reaches beyond its allocation of {size} bytes")
+            raise CodecError(
+                "E-GPU-HANDLE", f"a handle of GPU memory that reaches beyond its allocation of {size} bytes"
+            )
         return Hold((base + lent.offset, lent.size, device), lease, mapping)
     except BaseException:
         MAPPINGS.give_back(mapping)
@@ -96,5 +98,7 @@ def _device(uuid: bytes) -> int:
     seen = os.environ.get("CUDA_VISIBLE_DEVICES")
     why = "" if seen is None else f" (CUDA_VISIBLE_DEVICES={seen[:40]})"
     raise CodecError(
-        f"this process does not see the GPU that the memory is on, {uuid.hex()}{why}", f"show it, or {COPY}"
+        "E-GPU-HIDDEN",
+        f"this process does not see the GPU that the memory is on, {uuid.hex()}{why}",
+        f"show it, or {COPY}",
     )

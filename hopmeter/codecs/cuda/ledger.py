@@ -78,7 +78,9 @@ class Lease:
         try:
             if not _lock(self._file, fcntl.F_RDLCK, lent.slot) or _loan_number(self._file, lent) != lent.number:
                 what = "the sender has let go of this GPU memory: it keeps only its newest loans"
-                raise CodecError(what, "receive sooner, have it keep more (`Lender(64)`), or " + COPY)
+                raise CodecError(
+                    "E-GPU-LOAN-OVER", what, "receive sooner, have it keep more (`Lender(64)`), or " + COPY
+                )
         except BaseException:
             self.close()
             raise
@@ -96,15 +98,15 @@ def _open_ledger(lent: Lent) -> int:
     path = f"/proc/{lent.pid}/fd/{lent.ledger}"
     try:
         if not str(Path(path).readlink()).startswith(f"/memfd:{NAME} "):
-            raise CodecError("the sender has closed, or this is no handle of its GPU memory", COPY)
+            raise CodecError("E-GPU-LOAN", "the sender has closed, or this is no handle of its GPU memory", COPY)
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as cause:
         what = f"what process {lent.pid} lends cannot be looked up: it has closed, or it is another user's"
-        raise CodecError(what, COPY) from cause
+        raise CodecError("E-GPU-LENDER-HIDDEN", what, COPY) from cause
     if os.pread(file, TOKEN_BYTES, 0) == lent.token:
         return file
     os.close(file)
-    raise CodecError("the sender has closed, or this is no handle of its GPU memory", COPY)
+    raise CodecError("E-GPU-LOAN", "the sender has closed, or this is no handle of its GPU memory", COPY)
 
 
 def _loan_number(file: int, lent: Lent) -> int:

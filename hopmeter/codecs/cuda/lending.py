@@ -33,7 +33,7 @@ class Lender:
 
     def __init__(self, kept: int = KEPT) -> None:
         if not 1 <= kept <= MOST:
-            raise CodecError(f"a lender that keeps {kept}", f"let it keep 1 to {MOST}")
+            raise CodecError("E-VALUE-RANGE", f"a lender that keeps {kept}", f"let it keep 1 to {MOST}")
         self.copied: Counter[str] = Counter()
         """What was copied through the host although handles were asked for: why, and how often."""
         self._lock = threading.Lock()
@@ -63,11 +63,14 @@ class Lender:
         same message, and stay. CodecError where the memory cannot be lent.
         """
         if self._process[0] != os.getpid():
-            raise CodecError("a process that was forked cannot use the GPU of its parent")
+            raise CodecError("E-GPU-NOT-LENDABLE", "a process that was forked cannot use the GPU of its parent")
         gpu, address = driver(), int(array.ctypes.data)
         ordinal = gpu.ordinal_of(address)
         if not gpu.is_exportable(address):
-            raise CodecError("this memory is not cudaMalloc's (managed, cudaMallocAsync's, expandable segments)")
+            raise CodecError(
+                "E-GPU-NOT-LENDABLE",
+                "this memory is not cudaMalloc's (managed, cudaMallocAsync's, expandable segments)",
+            )
         base, allocation = gpu.range_of(address, ordinal)
         handle = gpu.export(base, ordinal)
         gpu.settle(ordinal)
@@ -82,22 +85,24 @@ class Lender:
         """Return number and slot of a new loan, which replaces the oldest one that no receiver holds."""
         with self._lock:
             if self._ledger is None:
-                raise CodecError("this lender is closed", "open another")
+                raise CodecError("E-CLOSED", "this lender is closed", "open another")
             for slot in sorted(range(len(self._loans)), key=lambda slot: self._loans[slot][0]):
                 if self._loans[slot][0] >= since:
-                    raise CodecError(f"one message holds more tensors than are kept or free ({len(self._loans)})")
+                    raise CodecError(
+                        "E-GPU-LOANS", f"one message holds more tensors than are kept or free ({len(self._loans)})"
+                    )
                 if self._ledger.enter(slot, self._newest + 1):
                     self._newest += 1
                     self._loans[slot] = (self._newest, array)
                     return self._newest, slot, self._ledger
-            raise CodecError(f"receivers hold all {len(self._loans)} tensors that are kept")
+            raise CodecError("E-GPU-LOANS", f"receivers hold all {len(self._loans)} tensors that are kept")
 
     def lent(self, lent: wire.Lent) -> Any:
         """Return the array of a loan, for a receiver in this process; raise CodecError if there is no such loan."""
         with self._lock:
             number, array = self._loans[lent.slot] if lent.slot < len(self._loans) else (0, None)
         if number != lent.number or array is None or array.nbytes != lent.size:
-            raise CodecError("this process lends no such GPU memory")
+            raise CodecError("E-GPU-LOAN", "this process lends no such GPU memory")
         return array
 
     def copy(self, reason: str) -> None:
@@ -138,7 +143,7 @@ def takes_handles(share: Any) -> bool:
 def check_share(share: Any) -> str:
     """Return the word if it names a way of sharing; otherwise raise CodecError."""
     if share != SHARE:
-        raise CodecError(f"no way of sharing {share!r:.40}", f'ask for share="{SHARE}", or for none')
+        raise CodecError("E-VALUE-CHOICE", f"no way of sharing {share!r:.40}", f'ask for share="{SHARE}", or for none')
     return SHARE
 
 

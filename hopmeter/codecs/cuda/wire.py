@@ -57,13 +57,17 @@ def unpack(frame: Any) -> Lent:
     """Parse a frame; raise CodecError for another format, or for memory outside its allocation."""
     data = buffer(frame)
     if data.nbytes != LAYOUT.size:
-        raise CodecError(f"a handle of GPU memory takes {LAYOUT.size} bytes, and this frame has {data.nbytes}")
+        raise CodecError(
+            "E-FRAME-LENGTH", f"a handle of GPU memory takes {LAYOUT.size} bytes, and this frame has {data.nbytes}"
+        )
     magic, version, *told = LAYOUT.unpack(data)
     if (magic, version) != (MAGIC, VERSION):
-        raise CodecError("no handle of GPU memory that this version knows", "use one hopmeter at both ends")
+        raise CodecError(
+            "E-VERSIONS-DIFFER", "no handle of GPU memory that this version knows", "use one hopmeter at both ends"
+        )
     lent = Lent(*told)
     if lent.unused or not lent.number or not lent.size or lent.offset + lent.size > lent.allocation:
-        raise CodecError("a handle of GPU memory whose numbers cannot be")
+        raise CodecError("E-GPU-HANDLE", "a handle of GPU memory whose numbers cannot be")
     return lent
 
 
@@ -84,7 +88,9 @@ def of_this_process(lent: Lent) -> bool:
 def refuse_elsewhere(lent: Lent) -> None:
     """CodecError where the sender is on another machine, or its process is not to be seen here."""
     if len(host()) != len(lent.host) or lent.host != host():
-        raise CodecError("the GPU memory is on another machine, or in an earlier boot of this one", COPY)
+        raise CodecError(
+            "E-GPU-ELSEWHERE", "the GPU memory is on another machine, or in an earlier boot of this one", COPY
+        )
     if start_ticks(lent.pid) != lent.started:
         what = f"the sender of this GPU memory, process {lent.pid}, has ended or is in another container"
-        raise CodecError(what, f"receive while it runs, or {COPY}")
+        raise CodecError("E-GPU-LENDER-GONE", what, f"receive while it runs, or {COPY}")

@@ -59,7 +59,7 @@ def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 
 def _refuse_halving(jax: Any, dtype: Any) -> None:
     if dtype.itemsize >= 8 and dtype.kind in "iufc" and dtype.str[1:] != "c8" and not jax.config.jax_enable_x64:
         remedy = 'call `jax.config.update("jax_enable_x64", True)` at the receiver, or receive it as numpy'
-        raise CodecError(f"JAX would turn {dtype} into half its width", remedy)
+        raise CodecError("E-FRAMEWORK-DTYPE", f"JAX would turn {dtype} into half its width", remedy)
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:

@@ -65,7 +65,7 @@ def _mxnet_array(mx: Any, module: Any, array: Any) -> Any:
         array = array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(array.shape)
         return mx.nd.from_numpy(array, zero_copy=True, array_cls=module.NDArray if module is mx.nd else module.ndarray)
     if array.dtype not in _COPIED:
-        raise CodecError(f"MXNet has no arrays of dtype {array.dtype}", "receive it as numpy")
+        raise CodecError("E-FRAMEWORK-DTYPE", f"MXNet has no arrays of dtype {array.dtype}", "receive it as numpy")
     return module.array(array, dtype=array.dtype)
 
 

@@ -77,7 +77,11 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
     def make(array: Any) -> Any:
         if array.dtype.char == "H" and not wanted.raw:
-            raise CodecError("Paddle takes uint16 for bfloat16", 'receive it as numpy: `decode(frames, as_="numpy")`')
+            raise CodecError(
+                "E-FRAMEWORK-DTYPE",
+                "Paddle takes uint16 for bfloat16",
+                'receive it as numpy: `decode(frames, as_="numpy")`',
+            )
         array = arrays.to_native_order(arrays.to_writable(array))
         try:
             tensor = share(array)

@@ -33,7 +33,7 @@ def _read(frame: Any) -> Array:
     """CodecError for a frame that lost Arrow's memory on its way."""
     (kind, *others) = set(frame.dtypes)
     if others or not isinstance(kind, import_package("pandas", EXTRA).ArrowDtype):
-        raise CodecError("a frame of pandas's whose columns are not all of one type of Arrow's")
+        raise CodecError("E-PARTS", "a frame of pandas's whose columns are not all of one type of Arrow's")
     read: Array = frame.to_numpy(dtype=kind.numpy_dtype)
     return read
 

@@ -80,7 +80,7 @@ def _set(obj: Any, frames: Frames, depth: int) -> str:
     _refuse_many(obj)
     items = sorted(node_of(item, frames, depth) for item in obj)
     if len(frames) != before:
-        raise CodecError("a set may hold only numbers and short text", "use a list")
+        raise CodecError("E-NO-FORM", "a set may hold only numbers and short text", "use a list")
     return f'["{type(obj).__name__}",[{",".join(items)}]]'
 
 
@@ -109,7 +109,7 @@ _WRITERS: dict[type, Any] = {
 def _read_int(node: list[Any], reading: Reading) -> Maker:
     digits = text(listing(node, 2)[1])
     if not re.fullmatch("-?[1-9a-f][0-9a-f]*", digits):
-        raise CodecError("no whole number that hopmeter writes")
+        raise CodecError("E-HEADER", "no whole number that hopmeter writes")
     value = int(digits, 16)
     return lambda _: value
 

@@ -41,7 +41,7 @@ def _table(pl: Any, frame: Any) -> Any:
         return frame.to_arrow(compat_level=pl.CompatLevel.newest())
     except lookup.import_package("pyarrow", "pyarrow").ArrowException as cause:
         raise CodecError(
-            f"Arrow has no form for a column of Polars's: {cause}", "cast it, Int128 to Decimal"
+            "E-ARROW-TYPE", f"Arrow has no form for a column of Polars's: {cause}", "cast it, Int128 to Decimal"
         ) from cause
 
 
@@ -75,7 +75,11 @@ def _from_arrow(pl: Any, obj: Any) -> Any:
     if _has_moments(pa, obj.schema if hasattr(obj, "schema") else [pa.field("", obj.type)]):
         _check_moments(pa, getattr(obj, "columns", [obj]))
     if len(obj) >= MOST_ROWS and pl.get_index_type() == pl.UInt32:
-        raise CodecError(f"{len(obj)} rows are too many for Polars", "install polars[rt64], or receive it as pyarrow")
+        raise CodecError(
+            "E-FRAMEWORK-LIMIT",
+            f"{len(obj)} rows are too many for Polars",
+            "install polars[rt64], or receive it as pyarrow",
+        )
     return pl.from_arrow(obj)
 
 
@@ -84,7 +88,7 @@ def _has_moments(pa: Any, fields: Any) -> bool:
     found, is_wide = False, pa.types.is_decimal256
     for field in arrow_types.fields(fields):
         if is_wide(field.type):
-            raise CodecError("Polars has no decimals of 256 bits", "receive it as pyarrow")
+            raise CodecError("E-FRAMEWORK-DTYPE", "Polars has no decimals of 256 bits", "receive it as pyarrow")
         _valid_name(field.name)
         found = found or _largest_moment(pa, field.type) > 0
     return found
@@ -92,7 +96,7 @@ def _has_moments(pa: Any, fields: Any) -> bool:
 
 def _valid_name(name: str) -> str:
     if "\0" in name:  # Polars panics when it hands such a column on
-        raise CodecError("a column of Polars's with a zero byte in its name", "rename it")
+        raise CodecError("E-FRAMEWORK-LIMIT", "a column of Polars's with a zero byte in its name", "rename it")
     return name
 
 
@@ -103,7 +107,7 @@ def _check_moments(pa: Any, columns: list[Any]) -> None:
         most = _largest_moment(pa, array.type)
         ends = min_max(array.view(f"int{array.type.bit_width}")).as_py() if most else {}
         if any(end is not None and abs(end) > most for end in ends.values()):
-            raise CodecError(f"a {array.type} beyond what Polars shows", "receive it as pyarrow")
+            raise CodecError("E-FRAMEWORK-DTYPE", f"a {array.type} beyond what Polars shows", "receive it as pyarrow")
 
 
 def _largest_moment(pa: Any, of: Any) -> int:

@@ -123,7 +123,11 @@ def adopter(name: str) -> Any:
         return lambda made: made
     adopt = getattr(codec_named(name), "adopt", None)
     if adopt is None:
-        raise CodecError(f"what is Arrow's cannot be received as {name}", "ask for numpy, pandas, polars, or for none")
+        raise CodecError(
+            "E-RECEIVE-AS",
+            f"what is Arrow's cannot be received as {name}",
+            "ask for numpy, pandas, polars, or for none",
+        )
     return adopt
 
 
@@ -163,7 +167,7 @@ def _read_table(node: list[Any], reading: Reading) -> Maker:
     def make(frames: Any) -> Any:
         table = kind.from_arrays([make(frames) for make in makers], schema=schema)
         if table.num_rows != rows:
-            raise CodecError(f"a table of {table.num_rows} rows that says it has {rows}")
+            raise CodecError("E-ROWS", f"a table of {table.num_rows} rows that says it has {rows}")
         return table
 
     return _validating_maker(reading, make)

@@ -98,7 +98,9 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
 def _other_order(torch: Any, array: Any, cause: Exception) -> Any:
     if array.dtype.isnative:
-        raise CodecError(f"torch has no tensors of dtype {array.dtype}", "receive it as numpy") from cause
+        raise CodecError(
+            "E-FRAMEWORK-DTYPE", f"torch has no tensors of dtype {array.dtype}", "receive it as numpy"
+        ) from cause
     return torch.from_numpy(arrays.to_native_order(array))
 
 

@@ -90,10 +90,10 @@ def _variable_maker(node: Any, reading: Reading) -> Maker:
         # What xarray looks for in other arrays (times of other units, objects, subclasses) is not in these.
         plain = type(data) is ndarray and data.dtype.kind in "biufcO" and data.ndim > 0
         if not plain and not hasattr(data, "shape"):
-            raise CodecError("a variable of xarray's without an array")
+            raise CodecError("E-PARTS", "a variable of xarray's without an array")
         along = named(frames) if fixed is None else fixed
         if type(along) is not tuple:  # xarray would make one of a range of any length
-            raise CodecError("a variable of xarray's whose dimensions are no tuple")
+            raise CodecError("E-PARTS", "a variable of xarray's whose dimensions are no tuple")
         return xr.Variable(along, data, None if about is None else about(frames) or None, fastpath=plain)
 
     return make
@@ -140,7 +140,9 @@ def _read_dataset(node: list[Any], reading: Reading) -> Maker:
     _, attrs, names, coords = listing(node, 4)
     parts = reading.maker(attrs), _variables_maker(names, reading), _variables_maker(coords, reading)
     if reading.as_ not in (None, "xarray"):
-        raise CodecError(f"a dataset cannot be received as {reading.as_}", "ask for its arrays, or for none")
+        raise CodecError(
+            "E-RECEIVE-AS", f"a dataset cannot be received as {reading.as_}", "ask for its arrays, or for none"
+        )
     return lambda frames: xr.Dataset(parts[1](frames), parts[2](frames), parts[0](frames))
 
 
@@ -152,7 +154,7 @@ def _converter(reading: Reading, build: Any) -> Maker:
     if asked in (None, "xarray"):
         return make
     if asked != "numpy":
-        raise CodecError(f"what is xarray's cannot be received as {asked}", "ask for numpy or for none")
+        raise CodecError("E-RECEIVE-AS", f"what is xarray's cannot be received as {asked}", "ask for numpy or for none")
     return lambda frames: make(frames).to_numpy()
 
 

@@ -41,7 +41,9 @@ def are_by_hand(folders: Sequence[Path]) -> bool:
     """Whether these were measured by hand; UsageError if only some were."""
     found = [participant(folder) != "" for folder in folders]
     if any(found) and not all(found):
-        raise UsageError("a report cannot mix runs with what was measured by hand", "give each a report of its own")
+        raise UsageError(
+            "E-REPORT-MIXED", "a report cannot mix runs with what was measured by hand", "give each a report of its own"
+        )
     return any(found)
 
 
@@ -64,7 +66,7 @@ def _about(folder: Path) -> dict[str, Any]:
         return {}
     except (OSError, ValueError) as cause:
         raise StoreError(
-            f"{folder / BY_HAND} is damaged: {cause}", "remove it, and the report is made without it"
+            "E-FILE-DAMAGED", f"{folder / BY_HAND} is damaged: {cause}", "remove it, and the report is made without it"
         ) from cause
     return about if isinstance(about, dict) else {}
 
@@ -78,9 +80,11 @@ def delays(log: Path, names: Names) -> dict[Names, Delays]:
         parts = rows.partition_by(*names, as_dict=True, maintain_order=True)
         found = {key: (part["delay"] * 1e9).round().cast(pl.Int64).to_numpy() for key, part in parts.items()}
     except (OSError, pl.exceptions.PolarsError) as cause:
-        raise StoreError(f"{log} is damaged: {cause}", "take it from a copy, or measure again") from cause
+        raise StoreError(
+            "E-FILE-DAMAGED", f"{log} is damaged: {cause}", "take it from a copy, or measure again"
+        ) from cause
     if not found:
-        raise UsageError(f"{log} holds no message", "measure again, and wait for the first messages")
+        raise UsageError("E-NO-MESSAGES", f"{log} holds no message", "measure again, and wait for the first messages")
     return {(str(first), str(second)): each for (first, second), each in found.items()}
 
 

@@ -1,0 +1,73 @@
+"""The codes at the end of messages. `messages.toml` is the one table of them; docs/messages.md is made from it.
+
+`python -m hopmeter.messages > docs/messages.md` writes the document; a test compares them.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+
+TABLE = Path(__file__).with_suffix(".toml")
+CODE = re.compile(r" \[([DEFW]-[A-Z0-9]+(?:-[A-Z0-9]+)*)\]$")
+HEADER = """# Messages
+
+Errors, warnings and reasons that hopmeter words end with a code in brackets, such as `[E-RUN-EXISTS]`. A code keeps
+its meaning; the sentence before it may change. With `--json` the code has a key of its own. Its first letter is the
+kind: `E` for an error, `W` for a warning about figures, `D` for a reason to drop a cell, `F` for a finding of
+`hopmeter doctor`.
+
+This document is made from `hopmeter/messages.toml` by `python -m hopmeter.messages > docs/messages.md`.
+"""
+
+
+def coded(code: str, text: str) -> str:
+    """The message with its code at the end."""
+    return f"{text} [{code}]"
+
+
+def split_code(text: str) -> tuple[str, str | None]:
+    """A message without its code, and the code; None where it has none, as in runs of earlier versions."""
+    found = CODE.search(text)
+    return (text[: found.start()], found[1]) if found else (text, None)
+
+
+def with_remedy(message: str, remedy: str) -> str:
+    """A message with its remedy before its code."""
+    text, code = split_code(message)
+    whole = f"{text} ({remedy})" if remedy else text
+    return coded(code, whole) if code else whole
+
+
+def joined(messages: Iterable[str]) -> str:
+    """Several messages as one, which has the code of the first."""
+    parts = [split_code(message) for message in messages]
+    text, code = "; ".join(text for text, _ in parts), parts[0][1] if parts else None
+    return coded(code, text) if code else text
+
+
+def codes(messages: Iterable[str]) -> list[str]:
+    """The codes that messages end with, each once."""
+    return list(dict.fromkeys(code for _, code in map(split_code, messages) if code))
+
+
+def table() -> dict[str, dict[str, list[str]]]:
+    """By section and code: what it means, and what to do."""
+    return tomllib.loads(TABLE.read_text(encoding="utf-8"))
+
+
+def document() -> str:
+    """The text of docs/messages.md."""
+    sections = (_section(title, codes) for title, codes in table().items())
+    return "\n".join([HEADER, *sections])
+
+
+def _section(title: str, codes: dict[str, list[str]]) -> str:
+    rows = (f"| <a id='{code.lower()}'></a>`{code}` | {means} | {do} |" for code, (means, do) in codes.items())
+    return "\n".join([f"## {title}\n", "| code | meaning | what to do |", "|---|---|---|", *rows, ""])
+
+
+if __name__ == "__main__":
+    print(document(), end="")

@@ -1,0 +1,12 @@
+"""Messages are looked for by their codes, and by the values that they have to name: their sentences may change."""
+
+from __future__ import annotations
+
+
+def lacking(message: str, expected: str) -> list[str]:
+    """What a message lacks of `expected`: a code, and after it words that the message must hold, such as
+    `E-VALUE-RANGE 9000 5000`. Empty for an empty message of which nothing is expected."""
+    if not expected:
+        return [message] if message else []
+    code, *values = expected.split()
+    return [word for word in (f"[{code}]", *values) if word not in message]
