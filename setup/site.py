@@ -29,15 +29,15 @@ def sources() -> dict[str, str]:
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Fills in the folders of the navigation."""
-    config.nav = [_filled(entry) for entry in config.nav or []]
+    config.nav = [_fill_in(entry) for entry in config.nav or []]
     return config
 
 
-def _filled(entry: Any) -> Any:
+def _fill_in(entry: Any) -> Any:
     if isinstance(entry, list):
-        return [_filled(each) for each in entry]
+        return [_fill_in(each) for each in entry]
     if isinstance(entry, dict):
-        return {title: _filled(value) for title, value in entry.items()}
+        return {title: _fill_in(value) for title, value in entry.items()}
     return _pages(entry) if entry.endswith("/") else entry
 
 

@@ -16,7 +16,7 @@ from hopmeter.system.markdown import table
 MARKED = re.compile(r"(<!-- columns: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def renewed(page: str) -> str:
+def fill_in_tables(page: str) -> str:
     """Return the page with its tables as `columns.toml` defines them."""
     return MARKED.sub(lambda found: found[1] + section(found[2]) + found[3], page)
 
@@ -41,4 +41,4 @@ def columns(several: Sequence[Columns]) -> str:
 
 if __name__ == "__main__":
     pages = Path(sys.argv[1])
-    pages.write_text(renewed(pages.read_text(encoding="utf-8")), encoding="utf-8")
+    pages.write_text(fill_in_tables(pages.read_text(encoding="utf-8")), encoding="utf-8")

@@ -16,12 +16,12 @@ Table = dict[str, Any]
 
 def with_new_names(table: Table, source: str) -> Table:
     """Return a scenario's table, cases included, with today's names. Warns about each old name in `source`."""
-    return _renewed(table, source)
+    return _convert(table, source)
 
 
-def stored(table: Table) -> Table:
+def convert_stored(table: Table) -> Table:
     """Do the same for a stored run, without warnings, since you cannot change it."""
-    return _renewed(table, "")
+    return _convert(table, "")
 
 
 def manifest_with_new_names(table: Table, source: str) -> Table:
@@ -38,10 +38,10 @@ def _renamed_keys(table: Any, source: str) -> Any:
     return {_key(key, source, MANIFEST_KEYS): value for key, value in table.items()}
 
 
-def _renewed(table: Table, source: str) -> Table:
+def _convert(table: Table, source: str) -> Table:
     renewed = {_key(key, source, KEYS): _value(key, value, source) for key, value in table.items()}
     if isinstance(cases := renewed.get("case"), list):
-        renewed["case"] = [_renewed(case, source) if isinstance(case, dict) else case for case in cases]
+        renewed["case"] = [_convert(case, source) if isinstance(case, dict) else case for case in cases]
     return renewed
 
 

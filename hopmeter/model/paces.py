@@ -30,7 +30,7 @@ class Pace:
     phrase: str = "at {rate} ({name})"
     """How the report calls it."""
 
-    def described(self, name: str, rate: str) -> str:
+    def describe(self, name: str, rate: str) -> str:
         """Describe the pace at one rate, as a phrase."""
         return self.phrase.format(name=name, rate=rate)
 

@@ -107,7 +107,7 @@ class Subscriber:
         self._called = subscribe(self._hands.frame)
 
     @property
-    def dropped(self) -> int:
+    def drop_count(self) -> int:
         """Frames that found no room."""
         return self._hands.dropped
 

@@ -88,4 +88,4 @@ WORDS: dict[str, Callable[[Any, Mapping[str, Any]], str]] = {
 
 def _pace(conditions: Mapping[str, Any]) -> str:
     name: PaceName = conditions["pace"] or "open"
-    return PACES[name].described(name, formatting.rate(conditions["rate_hz"]))
+    return PACES[name].describe(name, formatting.rate(conditions["rate_hz"]))

@@ -56,17 +56,17 @@ def asks(scenario: Scenario) -> list[Ask]:
 
 
 def _ask(scenario: Scenario, case: Axes) -> Ask:
-    def given(key: str) -> Any:
+    def value_of(key: str) -> Any:
         own = getattr(case, key)
         return getattr(scenario, key) if own is None else own
 
-    axes = {key: given(key) or default for key, default in DEFAULTS.items()}
+    axes = {key: value_of(key) or default for key, default in DEFAULTS.items()}
     if scenario.search:
         axes["rate"] = [scenario.search.start]
     messages, duration = _length(case) or _length(scenario) or (MESSAGES, None)
-    trials = given("trials") or TRIALS
+    trials = value_of("trials") or TRIALS
     least = LEAST_MESSAGES if scenario.search else 1
-    return Ask(axes, _settings(scenario, case), messages, duration, given("warmup"), trials, least)
+    return Ask(axes, _settings(scenario, case), messages, duration, value_of("warmup"), trials, least)
 
 
 def _length(axes: Axes) -> tuple[int | None, str | None] | None:

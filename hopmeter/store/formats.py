@@ -32,7 +32,7 @@ def with_current_format(about: dict[str, Any]) -> dict[str, Any]:
         )
     renewed = {**about, "format": FORMAT, "cells": [_cell(row) for row in about.get("cells", [])]}
     if isinstance(scenario := about.get("scenario"), dict):
-        renewed["scenario"] = old_names.stored(scenario)
+        renewed["scenario"] = old_names.convert_stored(scenario)
     if isinstance(columns := about.get("columns"), list):
         renewed["columns"] = [RENAMED["cells"].get(name, name) for name in columns]
     return renewed
@@ -40,20 +40,20 @@ def with_current_format(about: dict[str, Any]) -> dict[str, Any]:
 
 def _cell(row: dict[str, Any]) -> dict[str, Any]:
     """Convert a cell of format 1."""
-    return Cell.of(**_renamed(row, OLD_KEYS)).as_json()
+    return Cell.of(**_rename(row, OLD_KEYS)).as_json()
 
 
 def with_current_columns(row: dict[str, Any]) -> dict[str, Any]:
     """Convert a row of `cells.parquet` to today's names."""
-    return _renamed(row, RENAMED["cells"])
+    return _rename(row, RENAMED["cells"])
 
 
 def with_current_nodes(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Convert the nodes' reports of a trial."""
-    return [_renamed(node, {"participants": "endpoints"}) for node in nodes]
+    return [_rename(node, {"participants": "endpoints"}) for node in nodes]
 
 
-def _renamed(values: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+def _rename(values: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
     """Values under their names of today, and the words among them that have changed."""
     return {names.get(name, name): _word(name, value) for name, value in values.items()}
 

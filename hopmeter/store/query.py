@@ -82,12 +82,12 @@ def _select(view: str, files: list[str], run: str) -> str:
     if view in OF_TRIALS:
         cell, trial = (f"regexp_extract(filename, {_quote(SAMPLE)}, {part})" for part in (1, 2))
         named += f", {cell} AS cell, CAST({trial} AS BIGINT) AS trial"
-    left_out, renamed = _renamed(view, files)
+    left_out, renamed = _rename_columns(view, files)
     files_named = f"read_parquet([{listed}], union_by_name=true, filename=true)"
     return f"SELECT {named}, * EXCLUDE ({left_out}){renamed} FROM {files_named}"
 
 
-def _renamed(view: str, files: list[str]) -> tuple[str, str]:
+def _rename_columns(view: str, files: list[str]) -> tuple[str, str]:
     """What to leave out, and columns of older runs under today's names."""
     found = {name for file in files for name in pq.read_schema(file).names}
     left_out, renamed = ["filename"], ""

@@ -49,7 +49,7 @@ def run_of(results: Path, *cells: Cell) -> RunFolder:
     return RunFolder.create(results, "run", {"cells": [each.as_json() for each in cells]})
 
 
-def analysed(results: Path, one: Cell, *trials: Trial, nodes: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+def analyse_trials(results: Path, one: Cell, *trials: Trial, nodes: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
     """The row of a cell with these trials."""
     folder = run_of(results, one)
     keep(folder, one, trials, nodes)

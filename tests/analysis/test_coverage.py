@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from hopmeter.analysis.percentiles import summary
-from tests.analysis.made import MS, analysed, cell, messages
+from tests.analysis.made import MS, analyse_trials, cell, messages
 
 pytestmark = pytest.mark.slow
 
@@ -67,7 +67,7 @@ def rare_mode(random: np.random.Generator, trials: int) -> Samples:
     return np.exp(np.where(long, random.normal(6.2, 0.3, long.shape), random.normal(3, 0.1, long.shape)))
 
 
-def related(random: np.random.Generator, trials: int) -> Samples:
+def correlated_samples(random: np.random.Generator, trials: int) -> Samples:
     """Slow messages come in stretches, and no trial is quite as fast as the next."""
     steps = random.normal(0, 0.6, (trials, MESSAGES))
     steps[:, 0] /= 0.6
@@ -94,7 +94,9 @@ DISTRIBUTIONS = {
             5000,
         ),
     ),
-    "related, shifted": Known(related, lambda share: math.exp(3 + math.hypot(0.5, 0.1) * NORMAL.inv_cdf(share))),
+    "related, shifted": Known(
+        correlated_samples, lambda share: math.exp(3 + math.hypot(0.5, 0.1) * NORMAL.inv_cdf(share))
+    ),
     "about zero": Known(about_zero, NormalDist(0, 10).inv_cdf),
 }
 
@@ -132,6 +134,6 @@ def test_files_give_the_same_figures_as_the_samples_in_them(tmp_path: Path) -> N
     for each in samples:
         came = [{"seq": seq, "arrived": seq * MS + int(took)} for seq, took in enumerate(each)]
         trials.append({0: messages(MESSAGES), 1: came})
-    row = analysed(tmp_path, cell(trials=3), *trials)
+    row = analyse_trials(tmp_path, cell(trials=3), *trials)
     for column, value in summary("response", [[trial] for trial in samples]).items():
         assert row[column] == value, column

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.analysis.made import MS, US, Rows, Trial, analysed, arrivals, cell, messages
+from tests.analysis.made import MS, US, Rows, Trial, analyse_trials, arrivals, cell, messages
 from tests.coded import lacking
 
 COUNT = 1000
@@ -26,7 +26,7 @@ def late_source(share: float) -> Trial:
 
 
 def test_an_ordinary_cell_is_ok(tmp_path: Path) -> None:
-    row = analysed(tmp_path, cell(), {0: messages(COUNT), 1: arrivals(range(COUNT))})
+    row = analyse_trials(tmp_path, cell(), {0: messages(COUNT), 1: arrivals(range(COUNT))})
     assert (row["status"], row["reason"]) == ("ok", None)
     assert row["achieved_hz"] == pytest.approx(1000)
     assert row["achieved_mb_s"] == pytest.approx(0.1, rel=0.002), "100 bytes a message"
@@ -41,7 +41,7 @@ def test_an_ordinary_cell_is_ok(tmp_path: Path) -> None:
     ],
 )
 def test_overload_is_marked_with_its_reason(trial: Trial, reason: str, tmp_path: Path) -> None:
-    row = analysed(tmp_path, cell(), trial)
+    row = analyse_trials(tmp_path, cell(), trial)
     assert row["status"] == "saturated"
     assert lacking(row["reason"], reason) == []
     assert row["reason_code"] == reason.split()[0]
@@ -56,26 +56,26 @@ def test_overload_is_marked_with_its_reason(trial: Trial, reason: str, tmp_path:
     ],
 )
 def test_what_keeps_up_with_99_percent_is_no_overload(trial: Trial, tmp_path: Path) -> None:
-    assert analysed(tmp_path, cell(), trial)["status"] == "ok"
+    assert analyse_trials(tmp_path, cell(), trial)["status"] == "ok"
 
 
 def test_one_late_message_at_the_end_is_no_overload(tmp_path: Path) -> None:
     sent = messages(COUNT)
     sent[-1]["sent"] += 50 * MS
-    assert analysed(tmp_path, cell(), {0: sent, 1: arrivals(range(COUNT), 60_000)})["status"] == "ok"
+    assert analyse_trials(tmp_path, cell(), {0: sent, 1: arrivals(range(COUNT), 60_000)})["status"] == "ok"
 
 
 def test_noise_that_rises_and_falls_is_no_backlog(tmp_path: Path) -> None:
     came = growing(0.02)
     for row in came[400:600]:
         row["arrived"] = row["seq"] * MS + 50 * US
-    assert analysed(tmp_path, cell(), {0: messages(COUNT), 1: came})["status"] == "ok"
+    assert analyse_trials(tmp_path, cell(), {0: messages(COUNT), 1: came})["status"] == "ok"
 
 
 def test_one_bad_trial_of_three_does_not_condemn_the_cell(tmp_path: Path) -> None:
     sound = {0: messages(COUNT), 1: arrivals(range(COUNT))}
-    assert analysed(tmp_path / "one", cell(trials=3), sound, sound, late_source(0.02))["status"] == "ok"
-    row = analysed(tmp_path / "two", cell(trials=3), sound, late_source(0.02), late_source(0.02))
+    assert analyse_trials(tmp_path / "one", cell(trials=3), sound, sound, late_source(0.02))["status"] == "ok"
+    row = analyse_trials(tmp_path / "two", cell(trials=3), sound, late_source(0.02), late_source(0.02))
     assert row["status"] == "saturated"
 
 
@@ -83,7 +83,7 @@ def test_the_luck_of_poisson_is_no_overload(tmp_path: Path) -> None:
     due = np.cumsum(np.random.default_rng(0).exponential(1.1 * MS, COUNT)).astype(int).tolist()
     sent = [{"seq": seq, "intended": at, "sent": at} for seq, at in enumerate(due)]
     came = [{"seq": seq, "arrived": at + 50 * US} for seq, at in enumerate(due)]
-    row = analysed(tmp_path, cell(pace="poisson"), {0: sent, 1: came})
+    row = analyse_trials(tmp_path, cell(pace="poisson"), {0: sent, 1: came})
     assert row["achieved_hz"] < 950
     assert row["status"] == "ok"
 
@@ -92,7 +92,7 @@ def test_a_late_beginning_is_no_higher_rate(tmp_path: Path) -> None:
     sent = messages(100)
     for row in sent[:20]:
         row["sent"] = 20 * MS
-    row = analysed(tmp_path, cell(), {0: sent, 1: arrivals(range(100), 20_000)})
+    row = analyse_trials(tmp_path, cell(), {0: sent, 1: arrivals(range(100), 20_000)})
     assert row["achieved_hz"] == pytest.approx(1000)
 
 
@@ -100,5 +100,5 @@ def test_a_late_beginning_is_no_higher_rate(tmp_path: Path) -> None:
 def test_what_asks_for_no_rate_cannot_miss_it(pace: str, tmp_path: Path) -> None:
     back: list[dict[str, Any]] = [row | {"arrived": row["sent"] + row["seq"] * MS} for row in messages(COUNT)]
     served = [{"seq": s, "arrived": s * MS + 1, "forwarded": s * MS + 2} for s in range(COUNT)]
-    row = analysed(tmp_path, cell(pattern="rpc", pace=pace, rate_hz=None), {0: back, 1: served})
+    row = analyse_trials(tmp_path, cell(pattern="rpc", pace=pace, rate_hz=None), {0: back, 1: served})
     assert (row["status"], row["pacing_error_p50_us"]) == ("ok", None)

@@ -10,7 +10,7 @@ import pytest
 from hopmeter.analysis.percentiles import PERMILLE, QUICK_TRIALS, interval, least_count, quantiles, resolvable
 from hopmeter.scenario import resolve
 from hopmeter.scenario.search import LEAST_MESSAGES
-from tests.analysis.made import analysed, arrivals, cell, messages
+from tests.analysis.made import analyse_trials, arrivals, cell, messages
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_an_interval_contains_its_point_and_is_none_too_narrow_for_disagreeing_t
 
 def test_intervals_are_null_where_a_trial_is_too_short(tmp_path: Path) -> None:
     long, short = ({0: messages(n), 1: arrivals(range(n))} for n in (1000, 900))
-    row = analysed(tmp_path, cell(trials=3), long, long, short)
+    row = analyse_trials(tmp_path, cell(trials=3), long, long, short)
     assert row["response_p50_low_us"] is not None
     assert row["response_p99_us"] is not None
     assert row["response_p99_low_us"] is None
@@ -62,7 +62,7 @@ def test_intervals_are_null_where_a_trial_is_too_short(tmp_path: Path) -> None:
 
 
 def test_what_does_not_apply_is_null(tmp_path: Path) -> None:
-    row = analysed(tmp_path, cell(), {0: messages(20), 1: arrivals(range(20))})
+    row = analyse_trials(tmp_path, cell(), {0: messages(20), 1: arrivals(range(20))})
     absent = ("roundtrip", "encode", "decode", "gather", "server", "copy", "overhead")
     assert all(row[f"{name}_{each}"] is None for name in absent for each in ("p50_us", "count", "min_us"))
     assert [row[name] for name in ("forward", "cpu_us_per_message", "copies_per_hop", "floor_us")] == [None] * 4
@@ -71,5 +71,5 @@ def test_what_does_not_apply_is_null(tmp_path: Path) -> None:
 
 
 def test_nothing_received_is_no_latency_and_no_error(tmp_path: Path) -> None:
-    row = analysed(tmp_path, cell(), {0: messages(30), 1: []})
+    row = analyse_trials(tmp_path, cell(), {0: messages(30), 1: []})
     assert (row["status"], row["response_count"], row["lost"]) == ("saturated", None, 30)

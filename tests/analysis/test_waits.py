@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.analysis.made import MS, US, Rows, Trial, analysed, arrivals, cell, messages
+from tests.analysis.made import MS, US, Rows, Trial, analyse_trials, arrivals, cell, messages
 from tests.coded import lacking
 
 COUNT = 1000
 
 
-def gathered(span_ms: float) -> Rows:
+def batch_rows(span_ms: float) -> Rows:
     """Messages that are taken in one go, all that are there, each time a receiver has its turn."""
     return [{"seq": s, "arrived": int((s // span_ms + 1) * span_ms * MS)} for s in range(COUNT)]
 
@@ -29,7 +29,7 @@ def chain(relays: int, hop_us: float, hold_us: float) -> Trial:
     return trial
 
 
-def crowded(relays: int, turn_ms: float) -> Trial:
+def batch_trial(relays: int, turn_ms: float) -> Trial:
     """As `chain`, but a place has its turn only now and then, and takes all that came meanwhile, in order."""
     draw, at = np.random.default_rng(0), np.arange(COUNT) * MS
     trial: dict[int, Rows] = {0: messages(COUNT)}
@@ -51,19 +51,19 @@ def refusing(busy: int) -> list[dict[str, Any]]:
 
 
 def test_a_queue_that_filled_up_in_the_warm_up_is_told(tmp_path: Path) -> None:
-    row = analysed(tmp_path, cell(), {0: messages(COUNT), 1: gathered(100)})
+    row = analyse_trials(tmp_path, cell(), {0: messages(COUNT), 1: batch_rows(100)})
     assert row["status"] == "saturated"
     assert lacking(row["reason"], "W-QUEUE-STANDING") == []
     assert " 49" in row["reason"]
 
 
 def test_so_are_many_short_ones_in_a_chain(tmp_path: Path) -> None:
-    row = analysed(tmp_path, cell(relays=20), crowded(20, 4))
+    row = analyse_trials(tmp_path, cell(relays=20), batch_trial(20, 4))
     assert lacking(row["reason"], "W-QUEUE-STANDING") == []
 
 
 def test_a_source_that_is_late_all_along_is_told(tmp_path: Path) -> None:
-    row = analysed(tmp_path, cell(), late(25_000, 3 * COUNT))
+    row = analyse_trials(tmp_path, cell(), late(25_000, 3 * COUNT))
     assert (row["status"], row["lost"]) == ("saturated", 0)
     assert lacking(row["reason"], "W-QUEUE-STANDING") == []
     assert "25 ms" in row["reason"] and " 25 others" in row["reason"]
@@ -71,7 +71,7 @@ def test_a_source_that_is_late_all_along_is_told(tmp_path: Path) -> None:
 
 def test_a_full_queue_is_told_by_its_refusals(tmp_path: Path) -> None:
     far = {0: messages(COUNT), 1: arrivals(range(COUNT), 100_000)}
-    row = analysed(tmp_path, cell(), far, nodes=refusing(3 * COUNT))
+    row = analyse_trials(tmp_path, cell(), far, nodes=refusing(3 * COUNT))
     assert row["status"] == "saturated"
     assert lacking(row["reason"], "W-QUEUE-FULL") == []
     assert all(figure in row["reason"] for figure in (" 3 times", "100 ms", " 100 others"))
@@ -80,12 +80,12 @@ def test_a_full_queue_is_told_by_its_refusals(tmp_path: Path) -> None:
 @pytest.mark.parametrize("busy", [0, COUNT // 2])
 def test_a_long_way_is_no_queue(busy: int, tmp_path: Path) -> None:
     far = {0: messages(COUNT), 1: arrivals(range(COUNT), 100_000)}
-    row = analysed(tmp_path, cell(), far, nodes=refusing(busy))
+    row = analyse_trials(tmp_path, cell(), far, nodes=refusing(busy))
     assert (row["status"], row["reason"], row["response_p50_us"]) == ("ok", None, 100_000)
 
 
 def test_nor_is_a_chain_whose_places_take_their_time(tmp_path: Path) -> None:
-    row = analysed(tmp_path, cell(relays=20), chain(20, hop_us=5000, hold_us=900))
+    row = analyse_trials(tmp_path, cell(relays=20), chain(20, hop_us=5000, hold_us=900))
     assert (row["status"], row["reason"]) == ("ok", None)
     assert row["response_p50_us"] == pytest.approx(21 * 5000 + 20 * 900)
 
@@ -101,28 +101,28 @@ def test_nor_are_places_that_are_each_busy_with_the_message_before(tmp_path: Pat
             rows.append({"seq": seq, "arrived": came, "forwarded": done})
         trial[place], at = rows, np.array([row["forwarded"] for row in rows])
     trial[21] = [{"seq": seq, "arrived": int(when) + 20 * US} for seq, when in enumerate(at)]
-    assert analysed(tmp_path, cell(relays=20), trial)["status"] == "ok"
+    assert analyse_trials(tmp_path, cell(relays=20), trial)["status"] == "ok"
 
 
 def test_nor_is_a_way_of_many_lengths_where_messages_overtake(tmp_path: Path) -> None:
     took = np.random.default_rng(0).exponential(50 * MS, COUNT).astype(int)
     came = sorted(({"seq": s, "arrived": s * MS + int(took[s])} for s in range(COUNT)), key=lambda row: row["arrived"])
-    assert analysed(tmp_path, cell(), {0: messages(COUNT), 1: came})["status"] == "ok"
+    assert analyse_trials(tmp_path, cell(), {0: messages(COUNT), 1: came})["status"] == "ok"
 
 
 def test_nor_is_what_a_stall_leaves_and_is_caught_up_with(tmp_path: Path) -> None:
     came = [{"seq": s, "arrived": s * MS + max(50 * US, (600 - s) * MS // 2)} for s in range(COUNT)]
-    assert analysed(tmp_path, cell(), {0: messages(COUNT), 1: came})["status"] == "ok"
+    assert analyse_trials(tmp_path, cell(), {0: messages(COUNT), 1: came})["status"] == "ok"
 
 
 def test_nor_is_what_comes_while_a_receiver_wakes(tmp_path: Path) -> None:
     fast = [{"seq": s, "intended": 20 * s * US, "sent": 20 * s * US} for s in range(COUNT)]
     woken = [{"seq": s, "arrived": (s // 20 + 1) * 400 * US} for s in range(COUNT)]
-    assert analysed(tmp_path, cell(rate_hz=50_000.0), {0: fast, 1: woken})["status"] == "ok"
+    assert analyse_trials(tmp_path, cell(rate_hz=50_000.0), {0: fast, 1: woken})["status"] == "ok"
 
 
 def test_nor_is_a_burst_whose_messages_wait_for_each_other(tmp_path: Path) -> None:
     due = [s // 100 * 100 * MS for s in range(COUNT)]
     sent = [{"seq": s, "intended": at, "sent": at} for s, at in enumerate(due)]
     came = [{"seq": s, "arrived": at + (s % 100 + 1) * 900 * US} for s, at in enumerate(due)]
-    assert analysed(tmp_path, cell(pace="burst", burst=100), {0: sent, 1: came})["status"] == "ok"
+    assert analyse_trials(tmp_path, cell(pace="burst", burst=100), {0: sent, 1: came})["status"] == "ok"

@@ -19,7 +19,7 @@ TREE = Path(__file__).parents[2]
 TODAY, OLD_NUMPY = (TREE / "setup" / each for each in lock.NAMES)
 
 
-def declared() -> list[str]:
+def declared_packages() -> list[str]:
     project = tomllib.loads((TREE / "pyproject.toml").read_text())
     extras = [text for extra in project["project"]["optional-dependencies"].values() for text in extra]
     return [*project["build-system"]["requires"], *project["project"]["dependencies"], *extras]
@@ -28,7 +28,7 @@ def declared() -> list[str]:
 @pytest.mark.parametrize(
     ("file", "packages"),
     [
-        (TODAY, [*declared(), *lock.transport_packages(TREE)]),
+        (TODAY, [*declared_packages(), *lock.transport_packages(TREE)]),
         (OLD_NUMPY, [*lock.conflicting_packages(), *lock.transport_packages(TREE)]),
     ],
     ids=lock.NAMES,

@@ -31,7 +31,7 @@ def _inside(pid: int) -> tuple[str, ...]:
     return ("nsenter", "--target", str(pid), "--user", "--net", "--preserve-credentials")
 
 
-def refused() -> str:
+def why_not() -> str:
     """Why there can be none here; empty where there can."""
     for program in ("unshare", "nsenter", "ip"):
         if shutil.which(program) is None:
@@ -43,7 +43,7 @@ def refused() -> str:
 
 
 @contextmanager
-def _held(*command: str) -> Iterator[int]:
+def _namespace(*command: str) -> Iterator[int]:
     """A process that keeps a namespace, by its number, until it is left."""
     process = subprocess.Popen([*command, *HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -58,11 +58,11 @@ def _held(*command: str) -> Iterator[int]:
 @contextmanager
 def two_machines() -> Iterator[tuple[Machine, Machine]]:
     """Both, joined by a cable; skips the test where the machine does not allow it."""
-    if why := refused():
+    if why := why_not():
         pytest.skip(why)
     with ExitStack() as closing:
-        one = closing.enter_context(_held("unshare", "--map-root-user", "--net"))
-        other = closing.enter_context(_held(*_inside(one), "unshare", "--net"))
+        one = closing.enter_context(_namespace("unshare", "--map-root-user", "--net"))
+        other = closing.enter_context(_namespace(*_inside(one), "unshare", "--net"))
         _run(one, "ip", "link", "add", "cable", "type", "veth", "peer", "name", "cable", "netns", str(other))
         addresses = "10.77.0.1", "10.77.0.2"
         for pid, address in zip((one, other), addresses, strict=True):

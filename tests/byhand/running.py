@@ -32,7 +32,7 @@ class Command:
             )
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         """Everything so far, line ends as spaces."""
         return self._log.read_text()
 
@@ -61,7 +61,7 @@ class Command:
 
 
 @contextmanager
-def started(
+def start(
     log: Path, *words: str, beyond: Mapping[str, str] | None = None, before: Sequence[str] = ()
 ) -> Iterator[Command]:
     """A command, ended for certain; `before` is what starts it, and becomes it."""

@@ -18,7 +18,7 @@ import pytest
 
 import hopmeter
 from hopmeter.byhand import asking
-from tests.byhand.running import Command, started
+from tests.byhand.running import Command, start
 from tests.images.made import image, pixels, video
 
 pytestmark = pytest.mark.slow
@@ -38,7 +38,7 @@ def test_servers_are_asked_at_once_and_in_turn_until_they_are_ended(tmp_path: Pa
     with ExitStack() as closing:
 
         def start(log: str, *words: str) -> Command:
-            return closing.enter_context(started(tmp_path / log, *words, *meeting))
+            return closing.enter_context(start(tmp_path / log, *words, *meeting))
 
         servers = [
             start("left.log", "serve", "left", "--transport", "unix", "--work", "sleep:40ms"),
@@ -49,23 +49,23 @@ def test_servers_are_asked_at_once_and_in_turn_until_they_are_ended(tmp_path: Pa
         frame = ("--width", "32", "--height", "24", "--within", "60")
         out = ("--out", str(tmp_path / "at_once"))
         at_once = start("at_once.log", "ask", "left", "right", "--frames", "4", "--n-thread", "2", *frame, *out)
-        assert at_once.ends() == 0, at_once.said
+        assert at_once.ends() == 0, at_once.output
         half = ("--number", "3", "--in-turn", "--coef", "0.5", "--out", str(tmp_path / "in_turn"))
         in_turn = start("in_turn.log", "ask", "left", "right", *half, *frame)
-        assert in_turn.ends() == 0, in_turn.said
-        assert mean_ms(at_once.said, "all at once") >= 60
-        assert mean_ms(in_turn.said, "one after the other") >= 50
-        assert "the work alone" not in at_once.said  # two threads wait for one another
-        assert "the work alone takes 50 ms" in in_turn.said
+        assert in_turn.ends() == 0, in_turn.output
+        assert mean_ms(at_once.output, "all at once") >= 60
+        assert mean_ms(in_turn.output, "one after the other") >= 50
+        assert "the work alone" not in at_once.output  # two threads wait for one another
+        assert "the work alone takes 50 ms" in in_turn.output
         family = [each for server in servers for each in server.family()]
         for server in servers:
             server.interrupt()
             assert server.ends() == 0
-            assert "14 calls answered" in server.said, "a call of each thread warms up"
+            assert "14 calls answered" in server.output, "a call of each thread warms up"
         assert psutil.wait_procs(family, timeout=20)[1] == []
     assert list((tmp_path / "meeting").iterdir()) == []
-    kept_is_what_was_said(tmp_path / "at_once", at_once.said, "all at once", {"0", "1"})
-    kept_is_what_was_said(tmp_path / "in_turn", in_turn.said, "one after the other", {"0"})
+    kept_is_what_was_said(tmp_path / "at_once", at_once.output, "all at once", {"0", "1"})
+    kept_is_what_was_said(tmp_path / "in_turn", in_turn.output, "one after the other", {"0"})
 
 
 def kept_is_what_was_said(folder: Path, said: str, together: str, threads: set[str]) -> None:
@@ -87,8 +87,8 @@ def kept_is_what_was_said(folder: Path, said: str, together: str, threads: set[s
 def test_what_was_measured_before_ctrl_c_is_kept(tmp_path: Path) -> None:
     meeting = ("--folder", str(tmp_path / "meeting"))
     with (
-        started(tmp_path / "server", "serve", "left", "--transport", "unix", *meeting) as server,
-        started(
+        start(tmp_path / "server", "serve", "left", "--transport", "unix", *meeting) as server,
+        start(
             tmp_path / "ask",
             "ask",
             "left",
@@ -105,7 +105,7 @@ def test_what_was_measured_before_ctrl_c_is_kept(tmp_path: Path) -> None:
         asked.says("asking left: 1000000 frames; Ctrl-C ends it")
         asked.interrupt()
         assert asked.ends() == 130
-        assert "interrupted: fewer frames than asked for" in asked.said
+        assert "interrupted: fewer frames than asked for" in asked.output
         assert len(list(csv.DictReader((tmp_path / "out/asker.csv").open()))) >= 2
         server.interrupt()
         assert server.ends() == 0
@@ -113,10 +113,10 @@ def test_what_was_measured_before_ctrl_c_is_kept(tmp_path: Path) -> None:
 
 def test_a_server_that_is_not_there_is_named_with_the_command_that_starts_it(tmp_path: Path) -> None:
     words = ("ask", "nobody", "--within", "0", "--folder", str(tmp_path / "meeting"))
-    with started(tmp_path / "ask.log", *words) as asking:
+    with start(tmp_path / "ask.log", *words) as asking:
         assert asking.ends() == 1
-        assert 'nobody is there under "nobody"' in asking.said
-        assert "hopmeter serve nobody" in asking.said
+        assert 'nobody is there under "nobody"' in asking.output
+        assert "hopmeter serve nobody" in asking.output
 
 
 def test_frames_of_a_file_are_sent_in_its_size_or_resized_and_come_back(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_frames_of_a_file_are_sent_in_its_size_or_resized_and_come_back(tmp_path
     with ExitStack() as closing:
 
         def start(log: str, *words: str) -> Command:
-            return closing.enter_context(started(tmp_path / log, *words, *meeting))
+            return closing.enter_context(start(tmp_path / log, *words, *meeting))
 
         server = start("server.log", "serve", "left", "--transport", "unix")
         server.says("serving .*Ctrl-C ends it")
@@ -139,9 +139,9 @@ def test_frames_of_a_file_are_sent_in_its_size_or_resized_and_come_back(tmp_path
             ),
         ]:
             asked = start(log, *ask, *words, "--out", str(tmp_path / f"{log}.kept"))
-            assert asked.ends() == 0, asked.said
-            assert says in asked.said
-            assert re.search(r"^left +unix .* 4 ", asked.said, re.MULTILINE)
+            assert asked.ends() == 0, asked.output
+            assert says in asked.output
+            assert re.search(r"^left +unix .* 4 ", asked.output, re.MULTILINE)
         server.interrupt()
         assert server.ends() == 0
 
@@ -160,9 +160,9 @@ def test_a_source_that_shows_nothing_is_told_before_anybody_is_asked(
     monkeypatch.chdir(tmp_path)
     Path("text.mp4").write_text("no video")
     image(Path("one.png"), pixels()[0])
-    with started(tmp_path / "ask.log", "ask", "left", *words) as asked:
+    with start(tmp_path / "ask.log", "ask", "left", *words) as asked:
         assert asked.ends() == 2
-        assert says in asked.said
+        assert says in asked.output
 
 
 class Ears:

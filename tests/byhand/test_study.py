@@ -16,7 +16,7 @@ import pytest
 
 from hopmeter.manifest.interpreter import NoPythonError, system
 from hopmeter.system import paths
-from tests.byhand.running import started
+from tests.byhand.running import start
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +53,7 @@ def nothing_is_left(folder: Path) -> bool:
     return list((folder / "meeting").iterdir()) == []
 
 
-def logged(path: Path) -> list[dict[str, str]]:
+def read_log(path: Path) -> list[dict[str, str]]:
     with path.open() as file:
         return list(csv.DictReader(file))
 
@@ -61,14 +61,14 @@ def logged(path: Path) -> list[dict[str, str]]:
 def test_the_listener_may_be_first_and_every_pair_is_measured(tmp_path: Path) -> None:
     words = options(tmp_path, ["pillow", "numpy"], direct()) if importlib.util.find_spec("PIL") else []
     words = words or options(tmp_path, ["pandas", "numpy"], direct())
-    with started(tmp_path / "listen.log", "listen", *words) as listener:
+    with start(tmp_path / "listen.log", "listen", *words) as listener:
         listener.says("waiting for `hopmeter publish`")
-        with started(tmp_path / "publish.log", "publish", *words) as publisher:
-            assert publisher.ends() == 0, publisher.said + listener.said
-            assert listener.ends() == 0, listener.said
+        with start(tmp_path / "publish.log", "publish", *words) as publisher:
+            assert publisher.ends() == 0, publisher.output + listener.output
+            assert listener.ends() == 0, listener.output
     pairs = {(mware, plugin) for mware in direct() for plugin in (words[1], words[2])}
     for side in ("publisher", "listener"):
-        rows = logged(tmp_path / f"out/{side}.csv")
+        rows = read_log(tmp_path / f"out/{side}.csv")
         assert list(rows[0]) == ["middleware", "plugin", "timestamp", "count", "delay"]
         assert {(row["middleware"], row["plugin"]) for row in rows} == pairs
         assert all(float(row["delay"]) > 0 for row in rows)
@@ -98,15 +98,15 @@ def _samples_join(folder: Path) -> None:
 def test_brokers_are_started_and_ended_and_what_is_missing_stops_nothing(tmp_path: Path) -> None:
     mwares = [*(others() or ["unix"]), "nosuch"]
     words = options(tmp_path, ["numpy", "mxnet_gpu"], mwares)
-    with started(tmp_path / "publish.log", "publish", *words) as publisher:
+    with start(tmp_path / "publish.log", "publish", *words) as publisher:
         publisher.says("waiting for `hopmeter listen`")
-        with started(tmp_path / "listen.log", "listen", *words) as listener:
-            assert listener.ends() == 0, listener.said
-            assert publisher.ends() == 0, publisher.said
-            for said in (listener.said, publisher.said):
+        with start(tmp_path / "listen.log", "listen", *words) as listener:
+            assert listener.ends() == 0, listener.output
+            assert publisher.ends() == 0, publisher.output
+            for said in (listener.output, publisher.output):
                 assert 'middleware "nosuch" is not one of' in said
                 assert "mxnet_gpu" in said
-    rows = logged(tmp_path / "out/listener.csv")
+    rows = read_log(tmp_path / "out/listener.csv")
     assert Counter(row["middleware"] for row in rows) == dict.fromkeys(mwares[:-1], 30)
     assert nothing_is_left(tmp_path)
 
@@ -115,13 +115,13 @@ def test_brokers_are_started_and_ended_and_what_is_missing_stops_nothing(tmp_pat
 def test_ctrl_c_at_one_end_ends_both_and_keeps_what_was_measured(end: str, tmp_path: Path) -> None:
     words = options(tmp_path, ["numpy"], ["mqtt" if HAS_MOSQUITTO else "unix"], trials=100_000)
     with (
-        started(tmp_path / "listen.log", "listen", *words) as listener,
-        started(tmp_path / "publish.log", "publish", *words) as publisher,
+        start(tmp_path / "listen.log", "listen", *words) as listener,
+        start(tmp_path / "publish.log", "publish", *words) as publisher,
     ):
         ends = {"listener": listener, "publisher": publisher}
         while not (records := list((tmp_path / "meeting").glob("*.pubsub.json"))):
-            assert listener.process.poll() is None, listener.said
-            assert publisher.process.poll() is None, publisher.said
+            assert listener.process.poll() is None, listener.output
+            assert publisher.process.poll() is None, publisher.output
             psutil.wait_procs([psutil.Process()], timeout=0.05)
         assert records
         family = [*listener.family(), *publisher.family()]
@@ -129,7 +129,7 @@ def test_ctrl_c_at_one_end_ends_both_and_keeps_what_was_measured(end: str, tmp_p
         assert (publisher if end == "publisher" else listener).ends() == 130
         (other,) = ends.values()
         assert other.ends() == 1
-        assert "the other end has left" in other.said
+        assert "the other end has left" in other.output
         assert psutil.wait_procs(family, timeout=20)[1] == []
     assert nothing_is_left(tmp_path)
 
@@ -148,12 +148,12 @@ def test_wrong_content_is_told_and_is_an_error(tmp_path: Path) -> None:
     (beyond / "sitecustomize.py").write_text(TWOS)
     words = options(tmp_path, ["numpy"], ["unix"])
     with (
-        started(tmp_path / "listen.log", "listen", *words) as listener,
-        started(tmp_path / "publish.log", "publish", *words, beyond={"PYTHONPATH": _path(beyond)}) as publisher,
+        start(tmp_path / "listen.log", "listen", *words) as listener,
+        start(tmp_path / "publish.log", "publish", *words, beyond={"PYTHONPATH": _path(beyond)}) as publisher,
     ):
-        assert listener.ends() == 1, listener.said
-        assert publisher.ends() == 1, publisher.said
-        for said in (listener.said, publisher.said):
+        assert listener.ends() == 1, listener.output
+        assert publisher.ends() == 1, publisher.output
+        for said in (listener.output, publisher.output):
             assert "33 messages arrived with another content" in " ".join(said.split())
     samples = pq.read_table(tmp_path / "out/samples").to_pylist()
     assert [row["content_error"] for row in samples if row["arrived_ns"]] == [True] * 30
@@ -167,11 +167,11 @@ def test_ends_that_were_asked_differently_measure_nothing(tmp_path: Path) -> Non
     listening = options(tmp_path, ["numpy"], ["unix"], trials=30)
     publishing = options(tmp_path, ["numpy"], ["unix"], trials=31)
     with (
-        started(tmp_path / "listen.log", "listen", *listening) as listener,
-        started(tmp_path / "publish.log", "publish", *publishing) as publisher,
+        start(tmp_path / "listen.log", "listen", *listening) as listener,
+        start(tmp_path / "publish.log", "publish", *publishing) as publisher,
     ):
         assert listener.ends() == 2
         assert publisher.ends() == 2
-        assert "--trials 30 here, 31 there" in listener.said
-        assert "--trials 31 here, 30 there" in publisher.said
+        assert "--trials 30 here, 31 there" in listener.output
+        assert "--trials 31 here, 30 there" in publisher.output
     assert not (tmp_path / "out").exists()

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.byhand.machines import AHEAD_S, Machine, two_machines
-from tests.byhand.running import Command, started
+from tests.byhand.running import Command, start
 
 pytestmark = pytest.mark.slow
 
@@ -41,7 +41,7 @@ def options(folder: Path, side: str, meet: str, mwares: list[str]) -> list[str]:
     return [*words, *flow, "--folder", str(folder / side), "--out", str(folder / "out")]
 
 
-def logged(path: Path) -> list[dict[str, str]]:
+def read_log(path: Path) -> list[dict[str, str]]:
     with path.open() as file:
         return list(csv.DictReader(file))
 
@@ -67,18 +67,18 @@ def test_every_transport_that_leaves_the_machine_is_measured_by_two_clocks(tmp_p
         listening = options(tmp_path, "other", f"{one.address}:7701", [*ready(), "unix"])
         beyond = {"COLUMNS": "400"}
         with (
-            started(tmp_path / "listen", "listen", *listening, before=other.before, beyond=beyond) as listener,
-            started(tmp_path / "publish", "publish", *publishing, before=one.before, beyond=beyond) as publisher,
+            start(tmp_path / "listen", "listen", *listening, before=other.before, beyond=beyond) as listener,
+            start(tmp_path / "publish", "publish", *publishing, before=one.before, beyond=beyond) as publisher,
         ):
-            assert publisher.ends() == 0, publisher.said + listener.said
-            assert listener.ends() == 0, listener.said
-            for said in (publisher.said, listener.said):
+            assert publisher.ends() == 0, publisher.output + listener.output
+            assert listener.ends() == 0, listener.output
+            for said in (publisher.output, listener.output):
                 assert re.search("numpy over unix: .*does not reach another machine .these do: .*tcp", said), said
-            sent = logged(tmp_path / "out/publisher.csv")
+            sent = read_log(tmp_path / "out/publisher.csv")
             assert {row["middleware"] for row in sent} == set(ready())
             for mware in ready():
-                assert clock_is_right(tmp_path / "out/samples", mware, listener.said), listener.said
-            came = logged(tmp_path / "out/listener.csv")
+                assert clock_is_right(tmp_path / "out/samples", mware, listener.output), listener.output
+            came = read_log(tmp_path / "out/listener.csv")
             assert {row["middleware"] for row in came} == set(ready())
             assert all(float(row["delay"]) > 0 for row in came)
     assert [*(tmp_path / "one").iterdir(), *(tmp_path / "other").iterdir()] == []
@@ -92,7 +92,7 @@ def test_servers_on_another_machine_are_asked(tmp_path: Path) -> None:
 
         def start(log: str, machine: Machine, *words: str) -> Command:
             folder = ("--folder", str(tmp_path / machine.address))
-            return closing.enter_context(started(tmp_path / log, *words, *folder, before=machine.before))
+            return closing.enter_context(start(tmp_path / log, *words, *folder, before=machine.before))
 
         serving = []
         for name, (mware, port) in servers.items():
@@ -103,12 +103,12 @@ def test_servers_on_another_machine_are_asked(tmp_path: Path) -> None:
         met = [word for name, (_, port) in servers.items() for word in ("--meet", f"{name}={one.address}:{port}")]
         frame = ("--frames", "5", "--width", "32", "--height", "24", "--within", "60")
         asking = start("ask", other, "ask", *servers, *met, *frame, "--out", str(tmp_path / "out"))
-        assert asking.ends() == 0, asking.said
-        assert "the work alone takes 5 ms" in asking.said
+        assert asking.ends() == 0, asking.output
+        assert "the work alone takes 5 ms" in asking.output
         family = [each for server in serving for each in server.family()]
         for server in serving:
             server.interrupt()
-            assert server.ends() == 0, server.said
-            assert "6 calls answered" in server.said, "one warms up"
+            assert server.ends() == 0, server.output
+            assert "6 calls answered" in server.output, "one warms up"
         assert psutil.wait_procs(family, timeout=20)[1] == []
     assert [path for machine in (one, other) for path in (tmp_path / machine.address).iterdir()] == []

@@ -85,7 +85,7 @@ def _message(number: int, obj: Any, kind: Kind = Kind.OBJECT) -> Message:
     return Message(kind, number, memoryview(room), 1, 2, 3)
 
 
-def _heard(monkeypatch: pytest.MonkeyPatch, messages: list[Message], sent: int, skip: int = 0) -> listening.Hearing:
+def _listen(monkeypatch: pytest.MonkeyPatch, messages: list[Message], sent: int, skip: int = 0) -> listening.Hearing:
     monkeypatch.setattr(listening, "QUIET_S", 0.01)
     expected = plugins.Expected(np.ones((2, 3)))
     hearing: Any = listening.Hearing(
@@ -100,7 +100,7 @@ def _heard(monkeypatch: pytest.MonkeyPatch, messages: list[Message], sent: int, 
 
 def test_a_lost_last_message_does_not_hang_the_listener(monkeypatch: pytest.MonkeyPatch) -> None:
     ones = np.ones((2, 3))
-    hearing = _heard(
+    hearing = _listen(
         monkeypatch, [_message(0, None, Kind.PROBE), *(_message(n, ones) for n in (0, 1, 2, 3))], 4, skip=1
     )
     assert hearing.counts() == {"received": 3, "wrong": 0}
@@ -110,7 +110,7 @@ def test_a_lost_last_message_does_not_hang_the_listener(monkeypatch: pytest.Monk
 def test_content_of_another_value_type_or_length_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     others = [np.ones((2, 3)), np.zeros((2, 3)), np.ones((2, 3), "f4"), np.ones((3, 2)), [1.0] * 6]
     damaged = Message(Kind.OBJECT, 5, memoryview(b"no frames"), 1, 2, 3)
-    hearing = _heard(monkeypatch, [*(_message(n, obj) for n, obj in enumerate(others)), damaged], 6)
+    hearing = _listen(monkeypatch, [*(_message(n, obj) for n, obj in enumerate(others)), damaged], 6)
     assert [row[-1] for row in hearing.rows] == [0, 1, 1, 1, 1, 1]
     assert hearing.rows[-1][COLUMNS.index("decoded_ns")] == NULL
 

@@ -25,7 +25,7 @@ from hopmeter.store.disk import StoreError
 from tests.cells import cell
 from tests.coded import lacking
 from tests.images.made import image, pixels
-from tests.plan.world import planned, transport, world
+from tests.plan.world import make_plan, transport, world
 
 
 @pytest.mark.parametrize(
@@ -39,17 +39,17 @@ from tests.plan.world import planned, transport, world
 def test_a_report_that_cannot_be_drawn_is_told_with_the_remedy(
     monkeypatch: pytest.MonkeyPatch, failed: Exception, says: str
 ) -> None:
-    def broken(*_: object) -> Path:
+    def fail(*_: object) -> Path:
         raise failed
 
-    monkeypatch.setattr(report, "write", broken)
+    monkeypatch.setattr(report, "write", fail)
     said = io.StringIO()
     assert measuring._write_report(Path("results/made-up"), Console(file=said, width=200)) is None
     assert says in said.getvalue()
     assert "`hopmeter report results/made-up`" in said.getvalue()
 
 
-def finished(tmp_path: Path, made: Plan, **changed: Any) -> Path:
+def finished_run(tmp_path: Path, made: Plan, **changed: Any) -> Path:
     """A run that ended, with a trial that failed."""
     about = {
         "scenario_name": made.name,
@@ -80,7 +80,7 @@ def test_whoever_stops_it_at_whatever_moment_is_told_where_the_run_is(
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    made, said = planned(world(transport("bus"))), io.StringIO()
+    made, said = make_plan(world(transport("bus"))), io.StringIO()
     folder = RunFolder.create(tmp_path, "run", {"cells": [cell.as_json() for cell in made.cells]})
     monkeypatch.setattr("hopmeter.runtime.executor.Executor.run", lambda *_: True)
     monkeypatch.setattr(stopped, stop)
@@ -96,13 +96,13 @@ def test_whoever_stops_it_while_files_are_decoded_leaves_no_run(
 ) -> None:
     monkeypatch.setattr("hopmeter.runtime.frames.decode", Mock(side_effect=InterruptedRunError))
     monkeypatch.setattr("hopmeter.runtime.run_metadata.about", Mock(side_effect=AssertionError("nothing may begin")))
-    made = planned(world(transport("bus")), payload=f"image:{image(tmp_path / 'one.png', pixels()[0])}")
+    made = make_plan(world(transport("bus")), payload=f"image:{image(tmp_path / 'one.png', pixels()[0])}")
     with pytest.raises(KeyboardInterrupt):
         measuring.measure(made, world(), tmp_path / "run", [], Console(file=io.StringIO()), as_json=False)
     assert [path.name for path in tmp_path.iterdir()] == ["one.png"]
 
 
-def refused(run: Path) -> HopmeterError:
+def resume_error(run: Path) -> HopmeterError:
     """What `--resume` says to a run that it must not touch."""
     before = {path: path.read_bytes() for path in run.parent.rglob("*") if path.is_file()}
     with pytest.raises(HopmeterError) as refusal:
@@ -113,9 +113,9 @@ def refused(run: Path) -> HopmeterError:
 
 def test_a_finished_run_that_cannot_go_on_stays_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     bus = transport("bus")
-    run = finished(tmp_path, planned(world(bus)))
+    run = finished_run(tmp_path, make_plan(world(bus)))
     in_world(monkeypatch, world(bus, unready=(("bus", "rust"),)))
-    assert lacking(str(refused(run)), "E-NO-LONGER-READY bus (rust)") == []
+    assert lacking(str(resume_error(run)), "E-NO-LONGER-READY bus (rust)") == []
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_a_run_of_another_hopmeter_is_told_as_such(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, odd: dict[str, Any]
 ) -> None:
     in_world(monkeypatch, world())
-    run = finished(tmp_path, planned(world(transport("bus"))), **odd)
-    assert lacking(str(refused(run)), "E-RUN-DAMAGED run.json") == []
+    run = finished_run(tmp_path, make_plan(world(transport("bus"))), **odd)
+    assert lacking(str(resume_error(run)), "E-RUN-DAMAGED run.json") == []
     if "cells" in odd:
         with pytest.raises(StoreError, match="E-RUN-DAMAGED"):
             read(run)
@@ -139,9 +139,9 @@ def test_a_run_of_another_hopmeter_is_told_as_such(
 
 def test_a_run_that_says_nothing_of_itself_is_told_as_such(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     in_world(monkeypatch, world())
-    run = finished(tmp_path, planned(world(transport("bus"))))
+    run = finished_run(tmp_path, make_plan(world(transport("bus"))))
     (run / "run.json").write_text("{}")
-    assert lacking(str(refused(run)), "E-RUN-DAMAGED 'scenario'") == []
+    assert lacking(str(resume_error(run)), "E-RUN-DAMAGED 'scenario'") == []
 
 
 @pytest.mark.parametrize(

@@ -38,11 +38,11 @@ except KeyboardInterrupt:
 """
 
 
-def interrupted(*_: Any, **__: Any) -> Any:
+def interrupt(*_: Any, **__: Any) -> Any:
     raise KeyboardInterrupt
 
 
-def ended(monkeypatch: pytest.MonkeyPatch, *words: str) -> object:
+def run_command(monkeypatch: pytest.MonkeyPatch, *words: str) -> object:
     monkeypatch.setattr(sys, "argv", ["hopmeter", *words])
     with pytest.raises(SystemExit) as end:
         main.run()
@@ -60,22 +60,22 @@ def test_what_was_done_is_said() -> None:
 def test_a_report_that_was_stopped_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("hopmeter.report.write", interrupted)
-    assert ended(monkeypatch, "report", str(tmp_path), "-o", "page.html") == 130
+    monkeypatch.setattr("hopmeter.report.write", interrupt)
+    assert run_command(monkeypatch, "report", str(tmp_path), "-o", "page.html") == 130
     assert "stopped; page.html and its figures are as they were before" in capsys.readouterr().err
 
 
 def test_any_other_command_says_at_least_that_it_stopped(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("hopmeter.analysis.run_results.read", interrupted)
-    assert ended(monkeypatch, "show", str(tmp_path)) == 130
+    monkeypatch.setattr("hopmeter.analysis.run_results.read", interrupt)
+    assert run_command(monkeypatch, "show", str(tmp_path)) == 130
     assert "hopmeter: stopped" in capsys.readouterr().err
 
 
 def test_loading_is_stopped_in_words_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("hopmeter.cli.parts.application.register_all", interrupted)
-    assert ended(monkeypatch, "doctor") == 130
+    monkeypatch.setattr("hopmeter.cli.parts.application.register_all", interrupt)
+    assert run_command(monkeypatch, "doctor") == 130
     assert "hopmeter: stopped" in capsys.readouterr().err
 
 
@@ -83,8 +83,8 @@ def test_the_doctor_says_what_it_has_not_looked_at(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     look = examination.examine
-    monkeypatch.setattr(examination, "examine", lambda name: look(name) if name == "machine" else interrupted())
-    assert ended(monkeypatch, "doctor") == 130
+    monkeypatch.setattr(examination, "examine", lambda name: look(name) if name == "machine" else interrupt())
+    assert run_command(monkeypatch, "doctor") == 130
     assert "not looked at: noise, sleep, cost, floors" in capsys.readouterr().err
 
 

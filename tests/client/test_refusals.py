@@ -86,18 +86,18 @@ def test_a_name_is_taken_once(tmp_path: Path) -> None:
 
 
 def test_what_is_asked_of_a_transport_is_checked(tmp_path: Path) -> None:
-    def refused(transport: str, error: type[Exception], match: str, **asked: Any) -> None:
+    def refuse(transport: str, error: type[Exception], match: str, **asked: Any) -> None:
         with pytest.raises(error, match=match):
             hopmeter.connect(transport, folder=tmp_path, **asked)
 
-    refused("zeromk", UsageError, r'"zeromq".*E-UNKNOWN-TRANSPORT')
-    refused("unix", UsageError, r'"send_buffer".*E-UNKNOWN-SETTING', send_bufer=1)
-    refused("unix", UsageError, r"-1 .*E-SETTING-VALUE", send_buffer=-1)
-    refused("unix", UsageError, r"'large'.*E-SETTING-VALUE", send_buffer="large")
-    refused("unix", UsageError, r"spin, block.*E-VALUE-CHOICE", wait="callback")
-    refused("unix", UsageError, r"largest_bytes = 1 .*E-VALUE-RANGE", largest_bytes=1)
-    refused("memory", ConnectError, "E-NO-ADAPTER")
-    refused("nats", ConnectError, r"nats.*daemon=.*E-NO-BROKER")
+    refuse("zeromk", UsageError, r'"zeromq".*E-UNKNOWN-TRANSPORT')
+    refuse("unix", UsageError, r'"send_buffer".*E-UNKNOWN-SETTING', send_bufer=1)
+    refuse("unix", UsageError, r"-1 .*E-SETTING-VALUE", send_buffer=-1)
+    refuse("unix", UsageError, r"'large'.*E-SETTING-VALUE", send_buffer="large")
+    refuse("unix", UsageError, r"spin, block.*E-VALUE-CHOICE", wait="callback")
+    refuse("unix", UsageError, r"largest_bytes = 1 .*E-VALUE-RANGE", largest_bytes=1)
+    refuse("memory", ConnectError, "E-NO-ADAPTER")
+    refuse("nats", ConnectError, r"nats.*daemon=.*E-NO-BROKER")
 
 
 def test_a_transport_that_is_not_installed_names_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

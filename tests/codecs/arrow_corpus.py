@@ -31,7 +31,7 @@ def arrays() -> list[Any]:
     plain = [_numbers(), _moments(), _decimals(), _words()]
     found = [array for some in plain for array in some]
     found += [array[1:3] for array in found]
-    return [*found, *_nested(), *_unions(), *_dictionaries(), *_extensions()]
+    return [*found, *_nested_arrays(), *_unions(), *_dictionaries(), *_extensions()]
 
 
 def _numbers() -> list[Any]:
@@ -75,7 +75,7 @@ def _words() -> list[Any]:
     return [*texts, *[pa.array(raw, kind) for kind in kinds], *fixed, pa.array([], pa.string())]
 
 
-def _nested() -> list[Any]:
+def _nested_arrays() -> list[Any]:
     pairs = pa.array([{"a": 1, "b": ["x"]}, None, {"a": 3, "b": []}])
     mapped = pa.array([[("k", 1), ("l", None)], None, []], pa.map_(pa.string(), pa.int8()))
     lists = pa.array([[1, 2], None, [], [3]])

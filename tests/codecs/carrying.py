@@ -12,7 +12,7 @@ import pytest
 from hopmeter.codecs import decode, encode, install_hint
 
 
-def aligned(data: Any) -> memoryview:
+def align(data: Any) -> memoryview:
     """A copy in writable memory that begins at a multiple of 64 bytes, as a receive buffer does."""
     size = memoryview(data).nbytes
     room = np.empty(size + 64, np.uint8)
@@ -24,10 +24,10 @@ def aligned(data: Any) -> memoryview:
 
 def received(frames: list[Any]) -> list[memoryview]:
     """The frames in memory of their own: nothing of the sender is left."""
-    return [aligned(frame) for frame in frames]
+    return [align(frame) for frame in frames]
 
 
-def carried(obj: Any, **asked: Any) -> Any:
+def carry(obj: Any, **asked: Any) -> Any:
     """The object after its way to another program."""
     return decode(received(encode(obj)), **asked)
 
@@ -50,17 +50,17 @@ def framework(name: str) -> None:
         pytest.skip(without, allow_module_level=True)
 
 
-def installed(package: str) -> bool:
+def is_installed(package: str) -> bool:
     """Whether a package could be imported; it is not."""
     return importlib.util.find_spec(package) is not None
 
 
 def before_tensorflow() -> None:
     """Imports Paddle where it is installed: after TensorFlow it would crash."""
-    if installed("paddle"):
+    if is_installed("paddle"):
         importlib.import_module("paddle")
 
 
-def opened(frames: list[Any], as_: str | None = "lent", **asked: Any) -> Any:
+def open_handles(frames: list[Any], as_: str | None = "lent", **asked: Any) -> Any:
     """What is called `t` in an object whose frames are handles of GPU memory."""
     return decode(received(frames), as_, share="cuda-ipc", **asked)["t"]

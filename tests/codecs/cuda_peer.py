@@ -36,7 +36,7 @@ def fake() -> Any:
     return library
 
 
-def allocated(exportable: bool = True, device: str = "A") -> int:
+def allocate(exportable: bool = True, device: str = "A") -> int:
     """The address of an allocation that is never freed."""
     return int(fake().fake_alloc(ALLOCATION, device.encode(), exportable))
 
@@ -74,7 +74,7 @@ def _write(obj: Any, frames: Any, depth: int) -> str:
 writing._writers[Tensor] = _write
 
 
-def _imported(ghost: Any) -> Tensor:
+def _import_ghost(ghost: Any) -> Tensor:
     assert np.from_dlpack(ghost).ctypes.data == ghost.array.ctypes.data
     return Tensor(ghost.array, ghost.device)
 
@@ -84,7 +84,7 @@ PLAIN = SimpleNamespace(
     ROOTS=(),
     READERS={},
     from_array=lambda _: Tensor,
-    from_device=lambda _: _imported,
+    from_device=lambda _: _import_ghost,
 )
 """What receives them without a copy, as the framework `lent`."""
 
@@ -111,7 +111,7 @@ class Peer:
         """The frames of `[values]` at a place of an allocation that has a name."""
         key = base + told.get("device", "")
         if key not in self._bases:
-            self._bases[key] = allocated(told.get("exportable", True), told.get("device", "A"))
+            self._bases[key] = allocate(told.get("exportable", True), told.get("device", "A"))
         values = np.array(told["values"], told.get("dtype", "f4"))
         array = memory(self._bases[key] + at, values.shape, values.dtype.str, told.get("order", "C"))
         array[...] = values

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from carrying import carried
+from carrying import carry
 
 from hopmeter.codecs import CodecError, comparison_codec, decode, encode
 from hopmeter.codecs.arrow_messages import message_of
@@ -93,7 +93,7 @@ def test_every_type_of_arrow_is_damaged_here_or_refused() -> None:
 
 @pytest.mark.parametrize("array", arrow_corpus.arrays(), ids=lambda array: str(array.type)[:40])
 def test_what_is_damaged_here_was_valid_before(array: Any) -> None:
-    back = carried(array)
+    back = carry(array)
     assert back.type == array.type
     assert back.equals(array)
 
@@ -215,18 +215,18 @@ def test_rows_without_columns_are_few() -> None:
     for tag in ("arrow.table", "arrow.batch"):
         with pytest.raises(CodecError, match="E-ROWS"):
             decode([pack(json.dumps([tag, empty, 2**40, []]), 0)])
-    assert carried(pa.table({"a": pa.nulls(7)}).select([])).num_rows == 7
+    assert carry(pa.table({"a": pa.nulls(7)}).select([])).num_rows == 7
 
 
 def test_nulls_cut_from_afar_arrive() -> None:
     cut = pa.nulls(2**30).slice(2**29, 5)
-    assert carried(cut).equals(cut)
+    assert carry(cut).equals(cut)
 
 
 def test_metadata_that_share_one_long_text_are_refused() -> None:
     words = {"long": "x" * 10_000, **{str(number): "" for number in range(1000)}}
     raw = bytearray(pa.schema([], metadata=words).serialize().to_pybytes())
-    assert carried(pa.schema([], metadata=words)).metadata[b"long"] == b"x" * 10_000
+    assert carry(pa.schema([], metadata=words)).metadata[b"long"] == b"x" * 10_000
     table = message_of(bytes(raw), 8).table(2)
     assert table is not None
     places = [pair.place(1) for pair in table.tables(2)]
@@ -265,11 +265,11 @@ def test_what_polars_panics_at_when_it_is_read_is_refused() -> None:
     far = [pa.array([2**31 - 1], pa.date32()), pa.array([-(2**63)], pa.duration("ms"))]
     far += [pa.array([2**63 - 1], pa.timestamp(unit)) for unit in ("s", "ms", "us")]
     for moment in far:
-        assert carried(moment).equals(moment)
+        assert carry(moment).equals(moment)
         for sent in (moment, pa.table({"a": pa.ListArray.from_arrays([0, 1], moment)})):
             with pytest.raises(CodecError, match="E-FRAMEWORK-DTYPE"):
-                carried(sent, as_="polars")
+                carry(sent, as_="polars")
     with pytest.raises(CodecError, match="E-FRAMEWORK-LIMIT"):
-        carried(pa.table({"a\0b": [1]}), as_="polars")
+        carry(pa.table({"a\0b": [1]}), as_="polars")
     near = pl.Series("a", [0, 253402300799], pl.Int64).cast(pl.Datetime("ms"))
-    assert carried(near).equals(near)
+    assert carry(near).equals(near)

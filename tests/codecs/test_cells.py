@@ -20,7 +20,7 @@ from hopmeter.byhand.plugins import absent
 from hopmeter.codecs.lookup import codecs, own_packages
 from hopmeter.manifest.readiness import Readiness, readiness
 from hopmeter.node.forms import forms
-from tests.byhand.running import started
+from tests.byhand.running import start
 
 LEAST_MEGABYTES = 200
 """What takes more on disk is not in .venv."""
@@ -95,11 +95,11 @@ def test_objects_come_through_by_hand_as_they_were_sent(tmp_path: Path) -> None:
     words = ["--plugins", *plugins, "--mwares", "zeromq", "--width", "30", "--height", "20", "--rate", "50"]
     words += ["--trials", str(MESSAGES), "--folder", str(tmp_path / "meeting"), "--out", str(tmp_path / "out")]
     with (
-        started(tmp_path / "listen.log", "listen", *words) as listener,
-        started(tmp_path / "publish.log", "publish", *words) as publisher,
+        start(tmp_path / "listen.log", "listen", *words) as listener,
+        start(tmp_path / "publish.log", "publish", *words) as publisher,
     ):
-        assert publisher.ends() == 0, publisher.said + listener.said
-        assert listener.ends() == 0, listener.said
+        assert publisher.ends() == 0, publisher.output + listener.output
+        assert listener.ends() == 0, listener.output
     with (tmp_path / "out/listener.csv").open() as file:
         assert Counter(row["plugin"] for row in csv.DictReader(file)) == dict.fromkeys(plugins, MESSAGES)
     samples = pq.read_table(tmp_path / "out/samples").to_pylist()

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 import xarray as xr
 import zarr
-from carrying import carried
+from carrying import carry
 
 from hopmeter.codecs import CodecError, encode
 
@@ -26,7 +26,7 @@ def times(of: Any) -> Any:
     return pd.Series(pd.to_datetime(["2024-07-01"]).tz_localize(of))
 
 
-def stored(shape: tuple[int, ...], chunks: tuple[int, ...], dtype: Any = "i4") -> Any:
+def zarr_array(shape: tuple[int, ...], chunks: tuple[int, ...], dtype: Any = "i4") -> Any:
     return zarr.create_array({}, shape=shape, chunks=chunks, dtype=dtype)
 
 
@@ -47,9 +47,9 @@ CARRIED: dict[str, Any] = {
     "a table without columns": pa.table({"a": [1] * 5}, metadata={"a": "b"}).select([]),
     "a batch without columns": pa.record_batch({"a": [1] * 5}).select([]),
     "a frame without columns": pl.DataFrame(height=5),
-    "Zarr in a chunk longer than it": stored((4,), (100,)),
-    "Zarr without elements": stored((0,), (10,)),
-    "Zarr of text": stored((2,), (2,), str),
+    "Zarr in a chunk longer than it": zarr_array((4,), (100,)),
+    "Zarr without elements": zarr_array((0,), (10,)),
+    "Zarr of text": zarr_array((2,), (2,), str),
     "an offset": times(zone(hours=2)),
     "an offset without an hour": times(zone(minutes=-330)),
     "a place": times("Europe/Berlin"),
@@ -95,13 +95,13 @@ def same(sent: Any, back: Any) -> bool:
 
 @pytest.mark.parametrize("name", CARRIED)
 def test_what_encode_accepts_arrives_equal(name: str) -> None:
-    back = carried(CARRIED[name])
+    back = carry(CARRIED[name])
     assert type(back) is type(CARRIED[name])
     assert same(CARRIED[name], back)
 
 
 def test_the_masked_constant_stays_the_one_there_is() -> None:
-    assert carried([np.ma.masked])[0] is np.ma.masked
+    assert carry([np.ma.masked])[0] is np.ma.masked
 
 
 class File(dt.tzinfo):
@@ -129,7 +129,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "other hours of business": (every(pd.offsets.BusinessHour(start="10:00")), "freq = None"),
     "other days of work": (every(pd.offsets.CustomBusinessDay(weekmask="Mon Tue")), "freq = None"),
     "days of work made whole": (every(pd.offsets.BDay(1, normalize=True)), "freq = None"),
-    "Zarr in one vast chunk": (stored((4,), (2**40,)), "send its data"),
+    "Zarr in one vast chunk": (zarr_array((4,), (2**40,)), "send its data"),
     "an index of several levels": (xr.DataArray(np.ones((1, 1)), dims=("x", "y")).stack(z=("x", "y")), "reset_index"),
 }
 

@@ -35,24 +35,24 @@ def _write(obj: Own, frames: Any, depth: int) -> str:
 writing._writers[Own] = _write
 
 
-def made(array: Any, exportable: bool = True) -> Own:
+def place_on_gpu(array: Any, exportable: bool = True) -> Own:
     """The array in memory of the pretended GPU."""
-    there = cuda_peer.memory(cuda_peer.allocated(exportable), array.shape, array.dtype.str)
+    there = cuda_peer.memory(cuda_peer.allocate(exportable), array.shape, array.dtype.str)
     there[...] = array
     return Own(there)
 
 
-def imported(ghost: Any) -> Own:
+def import_ghost(ghost: Any) -> Own:
     assert np.from_dlpack(ghost).ctypes.data == ghost.array.ctypes.data
     return Own(ghost.array, ghost.device)
 
 
-def register(make: Callable[..., Any] = made) -> None:
+def register(make: Callable[..., Any] = place_on_gpu) -> None:
     """The framework that is none, with what cells ask of one."""
     form = Form(
         lambda array, _: make(array), lambda tensor: tensor.array, "float32", cpu=False, gpu="gpu", gpus=lambda: 1
     )
-    known = vars(cuda_peer.PLAIN) | {"from_array": lambda _: Own, "from_device": lambda _: imported}
+    known = vars(cuda_peer.PLAIN) | {"from_array": lambda _: Own, "from_device": lambda _: import_ghost}
     lookup.codecs()["lent"] = SimpleNamespace(**known, FORM=form, PACKAGE="numpy")  # type: ignore[assignment]
     forms.forms.cache_clear()
 
@@ -111,7 +111,7 @@ def test_what_changes_in_the_memory_is_seen_by_the_comparison(lent: Any) -> None
 
 
 def test_an_object_that_could_only_be_copied_fails_with_why(lent: Any) -> None:
-    register(lambda array: made(array, exportable=False))
+    register(lambda array: place_on_gpu(array, exportable=False))
     with pytest.raises(CodecError, match=r"cudaMalloc.*without share.*E-GPU-NOT-LENDABLE"):
         open_objects("lent", "array:2x3", *SHARED)
 

@@ -20,7 +20,7 @@ PATIENCE_S = 30
 
 def tensor() -> tuple[Any, Any]:
     """One in the pretended GPU's memory, and the memory."""
-    array = cuda_peer.memory(cuda_peer.allocated(), (3,), "f4")
+    array = cuda_peer.memory(cuda_peer.allocate(), (3,), "f4")
     array[...] = [1, 2, 3]
     return cuda_peer.Tensor(array), array
 
@@ -52,7 +52,7 @@ def test_objects_and_calls_carry_the_memory_itself(gpu: Any, tmp_path: Path) -> 
 
 
 def test_what_could_not_be_lent_is_told_by_the_publisher(gpu: Any, tmp_path: Path) -> None:
-    array = cuda_peer.memory(cuda_peer.allocated(exportable=False), (3,), "f4")
+    array = cuda_peer.memory(cuda_peer.allocate(exportable=False), (3,), "f4")
     with hopmeter.connect("unix", folder=tmp_path, share="cuda-ipc") as house:
         camera = house.publisher("camera")
         subscriber = house.subscriber("camera")

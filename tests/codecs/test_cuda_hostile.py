@@ -11,7 +11,7 @@ from typing import Any
 
 import cuda_peer
 import pytest
-from carrying import opened
+from carrying import open_handles
 
 from hopmeter.codecs import CodecError, Lender, decode, encode
 from hopmeter.codecs.cuda import driver, wire
@@ -50,13 +50,13 @@ def test_lies_are_refused_and_leave_nothing_open(name: str, as_: str, gpu: Any, 
     head, lent = sender.frames()
     before = gpu.fake_calls(b"open") - gpu.fake_calls(b"close")
     with pytest.raises(CodecError, match=LIES[name][1]):
-        opened([head, lie(lent, **LIES[name][0])], as_)
+        open_handles([head, lie(lent, **LIES[name][0])], as_)
     assert gpu.fake_calls(b"open") - gpu.fake_calls(b"close") == before
     assert (len(MAPPINGS), sender("held")["held"]) == (0, 0)
 
 
 def test_lies_about_this_process_are_refused(gpu: Any) -> None:
-    lender, array = Lender(), cuda_peer.memory(cuda_peer.allocated(), (4,), "f4")
+    lender, array = Lender(), cuda_peer.memory(cuda_peer.allocate(), (4,), "f4")
     head, lent = encode([cuda_peer.Tensor(array)], lender)
     for told in ({"token": bytes(16)}, {"slot": 9}, {"number": 3}, {"size": 8}):
         with pytest.raises(CodecError, match="E-GPU-LOAN"):
@@ -68,10 +68,12 @@ def test_a_frame_of_another_form_is_refused(gpu: Any, sender: Any) -> None:
     head, lent = sender.frames()
     for damaged in (b"", lent[:-1], lent + b"\0", b"X" + lent[1:], lent[:4] + b"\2" + lent[5:]):
         with pytest.raises(CodecError, match=r"176.*E-FRAME-LENGTH|E-VERSIONS-DIFFER"):
-            opened([head, damaged])
+            open_handles([head, damaged])
     for told in ({"number": 0}, {"size": 0}, {"unused": 1}, {"offset": 2**16}, {"offset": 2**64 - 1}):
         with pytest.raises(CodecError, match="E-GPU-HANDLE"):
-            opened([head, wire.LAYOUT.pack(wire.MAGIC, 1, *wire.Lent(*wire.LAYOUT.unpack(lent)[2:])._replace(**told))])
+            open_handles(
+                [head, wire.LAYOUT.pack(wire.MAGIC, 1, *wire.Lent(*wire.LAYOUT.unpack(lent)[2:])._replace(**told))]
+            )
 
 
 NODES = [
@@ -99,7 +101,7 @@ def test_random_damage_gives_a_tensor_or_the_one_error(gpu: Any, sender: Any) ->
         for _ in range(dice.randint(1, 3)):
             damaged[dice.randrange(len(damaged))] = dice.randrange(256)
         try:
-            opened([head, damaged])
+            open_handles([head, damaged])
         except CodecError:
             continue
     gc.collect()
@@ -111,7 +113,7 @@ def test_a_sender_that_has_ended_is_told(gpu: Any, started: Callable[..., Any]) 
     frames = sender.frames()
     sender.end()
     with pytest.raises(CodecError, match=rf"process {sender.pid}, .*E-GPU-LENDER-GONE"):
-        opened(frames)
+        open_handles(frames)
 
 
 def test_without_a_driver_a_receiver_is_told_to_ask_for_copies(sender: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,4 +134,4 @@ def test_a_driver_without_gpus_is_told_by_name(gpu: Any, sender: Any, monkeypatc
     monkeypatch.setenv("FAKE_CUDA", "")
     driver._load.cache_clear()
     with pytest.raises(CodecError, match=r"cuInit .*CUDA_ERROR_NO_DEVICE.*E-GPU-DRIVER"):
-        opened(sender.frames())
+        open_handles(sender.frames())

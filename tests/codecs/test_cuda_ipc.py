@@ -14,7 +14,7 @@ from typing import Any
 import cuda_peer
 import numpy as np
 import pytest
-from carrying import before_tensorflow, opened, received
+from carrying import before_tensorflow, open_handles, received
 
 from hopmeter.codecs import CodecError, Lender, decode, encode, install_hint, lookup
 from hopmeter.codecs.cuda import driver, wire
@@ -37,7 +37,7 @@ def test_a_tensor_arrives_in_the_very_memory_of_its_sender(
         monkeypatch.setattr(lookup.codec_named("cupy"), "_count", lambda _: 1)
     before_tensorflow()
     sender = started(name)
-    made = opened(sender.frames(values=[[1, 2, 3], [4, 5, 6]], at=4096), None if name != "lent" else name)
+    made = open_handles(sender.frames(values=[[1, 2, 3], [4, 5, 6]], at=4096), None if name != "lent" else name)
     assert (gpu.fake_calls(b"open"), gpu.fake_calls(b"read"), sender("held")["held"]) == (1, 0, 1)
     assert numbers(name, made).tolist() == [[1, 2, 3], [4, 5, 6]]
     sender("change", base="one", at=4096 + 8, value=30)
@@ -89,7 +89,7 @@ def test_nothing_is_opened_for_a_receiver_that_did_not_ask(gpu: Any, sender: Any
 @pytest.mark.parametrize("asked", [{"as_": "numpy"}, {"as_": "lent", "device": "cpu"}, {"as_": None}])
 def test_who_wants_it_on_the_cpu_has_one_copy_and_holds_nothing(asked: Any, gpu: Any, sender: Any) -> None:
     before = gpu.fake_calls(b"close")
-    made = opened(sender.frames(values=[[1.5, 2, 3]], order="F", dtype="f8"), **asked)
+    made = open_handles(sender.frames(values=[[1.5, 2, 3]], order="F", dtype="f8"), **asked)
     array = getattr(made, "array", made)
     assert (array.tolist(), array.dtype) == ([[1.5, 2, 3]], np.float64)
     assert (len(MAPPINGS), sender("held")["held"]) == (0, 0)
@@ -103,7 +103,7 @@ def test_what_a_framework_does_not_import_as_it_lies_is_copied(
         raise ValueError(f"no columns of {ghost.array.shape}")
 
     monkeypatch.setattr(cuda_peer.PLAIN, "from_device", lambda _: refusing)
-    made = opened(sender.frames(values=[[1, 2], [3, 4]], order="F"))
+    made = open_handles(sender.frames(values=[[1, 2], [3, 4]], order="F"))
     assert made.array.tolist() == [[1, 2], [3, 4]]
     assert (gpu.fake_calls(b"read"), sender("held")["held"]) == (1, 0)
     assert "copied here: no columns of (2, 2)" in caplog.text
@@ -112,20 +112,20 @@ def test_what_a_framework_does_not_import_as_it_lies_is_copied(
 def test_the_gpu_is_found_by_its_uuid_however_it_is_numbered_here(
     gpu: Any, sender: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert opened(sender.frames(device="B")).device == 1
+    assert open_handles(sender.frames(device="B")).device == 1
     monkeypatch.setenv("FAKE_CUDA", "BA")
     driver._load.cache_clear()
-    assert opened(sender.frames(device="A")).device == 1
+    assert open_handles(sender.frames(device="A")).device == 1
     monkeypatch.setenv("FAKE_CUDA", "B")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
     driver._load.cache_clear()
     with pytest.raises(CodecError, match=r" 4141.*CUDA_VISIBLE_DEVICES=3.*encode.*E-GPU-HIDDEN"):
-        opened(sender.frames(device="A"))
+        open_handles(sender.frames(device="A"))
 
 
 def test_one_allocation_is_opened_once_and_closed_with_its_last_tensor(gpu: Any, sender: Any) -> None:
     before = [gpu.fake_calls(b"open"), gpu.fake_calls(b"close")]
-    first, second = (opened(sender.frames(at=at, values=[at])) for at in (0, 64))
+    first, second = (open_handles(sender.frames(at=at, values=[at])) for at in (0, 64))
     assert gpu.fake_calls(b"open") == before[0] + 1
     del first
     assert gpu.fake_calls(b"close") == before[1]
@@ -139,24 +139,24 @@ def test_the_newest_are_kept_and_older_ones_are_known_to_be_gone(gpu: Any, start
     sender = started(kept=2)
     frames = [sender.frames(at=64 * number, values=[number]) for number in range(3)]
     with pytest.raises(CodecError, match=r"Lender\(64\).*E-GPU-LOAN-OVER"):
-        opened(frames[0])
-    assert [opened(one).array.tolist() for one in frames[1:]] == [[1], [2]]
+        open_handles(frames[0])
+    assert [open_handles(one).array.tolist() for one in frames[1:]] == [[1], [2]]
 
 
 def test_what_a_receiver_holds_stays_and_when_all_is_held_the_next_is_copied(
     gpu: Any, started: Callable[..., Any]
 ) -> None:
     sender = started(kept=2)
-    held = opened(sender.frames(values=[7]))
+    held = open_handles(sender.frames(values=[7]))
     for number in range(1, 4):
-        assert opened(sender.frames(at=64, values=[number])).array.tolist() == [number]
-    other = opened(sender.frames(at=64, values=[3]))
+        assert open_handles(sender.frames(at=64, values=[number])).array.tolist() == [number]
+    other = open_handles(sender.frames(at=64, values=[3]))
     assert (held.array.tolist(), other.array.tolist()) == ([7], [3])
     told = sender("lend", values=[9], at=128)
     assert told["copied"] == {"receivers hold all 2 tensors that are kept": 1}
     assert decode([bytes.fromhex(frame) for frame in told["frames"]])["t"].tolist() == [9]
     del held
-    assert opened(sender.frames(at=128, values=[10])).array.tolist() == [10]
+    assert open_handles(sender.frames(at=128, values=[10])).array.tolist() == [10]
 
 
 def test_a_receiver_that_is_killed_holds_nothing(sender: Any, library: str) -> None:
@@ -195,7 +195,7 @@ def test_memory_that_cannot_be_exported_is_copied_and_told(
 
 
 def test_steps_are_copied_and_nothing_is_lent_of_nothing(gpu: Any) -> None:
-    lender, base = Lender(), cuda_peer.allocated()
+    lender, base = Lender(), cuda_peer.allocate()
     steps = cuda_peer.memory(base, (4, 4), "f4")[:, ::2]
     assert decode(encode(cuda_peer.Tensor(steps), lender)).shape == (4, 2)
     assert list(lender.copied) == ["its memory does not lie side by side"]
@@ -205,7 +205,7 @@ def test_steps_are_copied_and_nothing_is_lent_of_nothing(gpu: Any) -> None:
 
 def test_in_the_same_process_the_memory_itself_is_received(gpu: Any) -> None:
     before, lender = gpu.fake_calls(b"open"), Lender(2)
-    array = cuda_peer.memory(cuda_peer.allocated(), (3,), "f4")
+    array = cuda_peer.memory(cuda_peer.allocate(), (3,), "f4")
     array[...] = [1, 2, 3]
     frames = encode([cuda_peer.Tensor(array), 5, cuda_peer.Tensor(array[1:])], lender)
     made, five, tail = decode(received(frames), "lent", share="cuda-ipc")
@@ -219,7 +219,7 @@ def test_in_the_same_process_the_memory_itself_is_received(gpu: Any) -> None:
 
 
 def test_one_message_never_takes_a_slot_from_itself(gpu: Any) -> None:
-    lender, array = Lender(2), cuda_peer.memory(cuda_peer.allocated(), (3,), "f4")
+    lender, array = Lender(2), cuda_peer.memory(cuda_peer.allocate(), (3,), "f4")
     array[...] = [1, 2, 3]
     frames = encode([cuda_peer.Tensor(array[at:]) for at in range(3)], lender)
     assert list(lender.copied) == ["one message holds more tensors than are kept or free (2)"]
@@ -234,8 +234,8 @@ def test_a_lender_that_is_closed_lends_no_more_and_its_frames_are_refused(
     frames, held = sender.frames(), None
     sender("close")
     with pytest.raises(CodecError, match=r"E-GPU-LENDER-HIDDEN|E-GPU-LOAN\]"):
-        opened(frames)
-    lender, array = Lender(), cuda_peer.memory(cuda_peer.allocated(), (3,), "f4")
+        open_handles(frames)
+    lender, array = Lender(), cuda_peer.memory(cuda_peer.allocate(), (3,), "f4")
     held = decode(encode(cuda_peer.Tensor(array), lender), "lent", share="cuda-ipc")
     lender.close()
     lender.close()
@@ -259,7 +259,7 @@ cuda_peer.pretend(sys.argv[2])
 from hopmeter.codecs import Lender, encode
 from hopmeter.codecs.cuda.borrowing import borrow
 hold, lender = borrow(bytes.fromhex(sys.argv[3])), Lender()
-tensor = cuda_peer.Tensor(cuda_peer.memory(cuda_peer.allocated(), (4,), "f4"))
+tensor = cuda_peer.Tensor(cuda_peer.memory(cuda_peer.allocate(), (4,), "f4"))
 child = os.fork()
 if not child:
     encode(tensor, lender)
@@ -286,7 +286,7 @@ def test_bfloat16_and_other_frameworks(gpu: Any, started: Callable[..., Any]) ->
         pytest.skip(install_hint("jax"))
     import jax
 
-    array = cuda_peer.memory(cuda_peer.allocated(), (2,), "<i2")
+    array = cuda_peer.memory(cuda_peer.allocate(), (2,), "<i2")
     array[...] = np.array([1.5, -2], "f4").view("u4") >> 16
     ghost = cuda_peer.nodes.ghosts.Ghost(array, 0, "bfloat16")
     frames = encode(jax.dlpack.from_dlpack(ghost), Lender())

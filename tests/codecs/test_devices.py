@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from carrying import before_tensorflow, carried
+from carrying import before_tensorflow, carry
 
 from hopmeter.codecs import CodecError, decode, devices, install_hint
 from hopmeter.codecs.header import pack
@@ -32,7 +32,7 @@ def name(request: pytest.FixtureRequest) -> str:
 def has_gpu(name: str) -> bool:
     """Whether the framework itself finds one; CuPy gives arrays only where it does."""
     try:
-        carried(np.ones(3, "f4"), as_=name, device="gpu")
+        carry(np.ones(3, "f4"), as_=name, device="gpu")
     except CodecError:
         return False
     return True
@@ -43,14 +43,14 @@ def test_a_gpu_that_is_not_there_is_refused_with_what_to_ask_for(name: str, aske
     if has_gpu(name):
         pytest.skip("there is a GPU here")
     with pytest.raises(CodecError, match=rf" {asked} .*device=.cpu.*E-NO-DEVICE") as told:
-        carried(np.ones(3, "f4"), as_=name, device=asked)
+        carry(np.ones(3, "f4"), as_=name, device=asked)
     assert told.value.remedy == devices.REMEDY
 
 
 def test_a_place_that_is_no_device_is_refused(name: str) -> None:
     for asked in ("nonsense", "cuda:x", "cpu:7", ""):
         with pytest.raises(CodecError, match=r"E-VALUE-CHOICE|E-NO-DEVICE"):
-            carried(np.ones(3, "f4"), as_=name, device=asked)
+            carry(np.ones(3, "f4"), as_=name, device=asked)
 
 
 @pytest.mark.parametrize("name", [name for name in NOTES if not install_hint(name)])
@@ -70,7 +70,7 @@ def test_cupy_without_a_gpu_says_what_to_receive_instead() -> None:
         pytest.skip("there is a GPU here")
     for asked in (None, "cpu"):
         with pytest.raises(CodecError, match=r'CuPy.*as_="numpy".*E-NO-DEVICE'):
-            carried(np.ones(3, "f4"), as_="cupy", device=asked)
+            carry(np.ones(3, "f4"), as_="cupy", device=asked)
 
 
 def test_one_of_several_gpus_is_told_by_its_number() -> None:

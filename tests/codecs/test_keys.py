@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carrying import carried
+from carrying import carry
 
 from hopmeter.codecs import CodecError, decode, encode
 from hopmeter.codecs.checks import ALIKE, MOST_KEYS
@@ -17,7 +17,7 @@ MODULUS = 2**61 - 1
 """Whole numbers that differ by it have the same hash."""
 
 
-def decoded(node: Any) -> Any:
+def decode_node(node: Any) -> Any:
     return decode([pack(json.dumps(node), 0)])
 
 
@@ -30,8 +30,8 @@ def test_keys_of_one_hash_are_refused(wrapped: Any) -> None:
     keys = [wrapped(key) for key in flood(5_000)]
     for node in (["dict", [[key, 0] for key in keys]], ["set", keys], ["frozenset", keys]):
         with pytest.raises(CodecError, match="E-KEYS-COLLIDE"):
-            decoded(node)
-    assert len(decoded(["set", keys[:ALIKE]])) == ALIKE
+            decode_node(node)
+    assert len(decode_node(["set", keys[:ALIKE]])) == ALIKE
 
 
 def test_variables_of_xarray_whose_names_have_one_hash_are_refused() -> None:
@@ -44,17 +44,17 @@ def test_variables_of_xarray_whose_names_have_one_hash_are_refused() -> None:
 
 def test_numbers_beyond_64_bits_in_the_json_itself_are_refused_likewise() -> None:
     with pytest.raises(CodecError, match="E-KEYS-COLLIDE"):
-        decoded(["dict", [[number * MODULUS, 0] for number in range(10, 1000)]])
+        decode_node(["dict", [[number * MODULUS, 0] for number in range(10, 1000)]])
 
 
 def test_many_keys_are_text_or_few() -> None:
     words = {str(number): number for number in range(MOST_KEYS + 1)}
-    assert carried(words) == words
+    assert carry(words) == words
     numbers = set(range(MOST_KEYS))
-    assert carried(numbers) == numbers
-    assert carried(dict.fromkeys(numbers, 1)) == dict.fromkeys(numbers, 1)
+    assert carry(numbers) == numbers
+    assert carry(dict.fromkeys(numbers, 1)) == dict.fromkeys(numbers, 1)
     for many in (set(range(MOST_KEYS + 1)), dict.fromkeys(range(MOST_KEYS + 1))):
         with pytest.raises(CodecError, match=r"65537 keys .*array.*E-KEYS"):
             encode(many)
     with pytest.raises(CodecError, match=r"65537 .*E-KEYS"):
-        decoded(["set", list(range(MOST_KEYS + 1))])
+        decode_node(["set", list(range(MOST_KEYS + 1))])

@@ -13,13 +13,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from carrying import carried
+from carrying import carry
 
 from hopmeter.codecs import CodecError, decode, encode, lookup
 from hopmeter.codecs.header import pack
 
 
-def refused(node: Any, *frames: Any, match: str | None, **asked: Any) -> None:
+def refuse(node: Any, *frames: Any, match: str | None, **asked: Any) -> None:
     """With little memory of Python's or NumPy's, and little of Arrow's."""
     pool = pa.default_memory_pool()
     before = pool.bytes_allocated()
@@ -46,31 +46,31 @@ def column(of: Any, rows: int) -> list[Any]:
 @pytest.mark.parametrize("rows", [2**27, 2**33, 2**62])
 def test_rows_of_arrow_s_without_bytes_are_few(rows: int, as_: str | None) -> None:
     for of in (pa.null(), pa.struct([])):
-        refused(column(of, rows), match="E-ROWS", as_=as_)
+        refuse(column(of, rows), match="E-ROWS", as_=as_)
 
 
 def test_a_list_of_nulls_that_are_in_no_frame_is_refused() -> None:
     nulls = [2**32 - 2, 0, [0], [], None]
     of = schema(pa.field("", pa.list_(pa.null(), 2**31 - 1)))
-    refused(["arrow.array", of, [2, 0, [0], [nulls], None]], match="E-ROWS", as_="pandas")
+    refuse(["arrow.array", of, [2, 0, [0], [nulls], None]], match="E-ROWS", as_="pandas")
     ends = bytes(8) + (2**31).to_bytes(8, "little")
     of = schema(pa.field("", pa.large_list(pa.null())))
-    refused(["arrow.array", of, [1, 0, [0, 1], [nulls], None]], ends, match="E-ROWS", as_="pandas")
+    refuse(["arrow.array", of, [1, 0, [0, 1], [nulls], None]], ends, match="E-ROWS", as_="pandas")
 
 
 def test_many_columns_of_nulls_count_together() -> None:
     fields = [pa.field(str(number), pa.null()) for number in range(9)]
     columns = [[[2**17 + 1, 0, [0], [], None]]] * 9
-    refused(["arrow.table", schema(*fields), 2**17 + 1, columns], match="E-ROWS")
+    refuse(["arrow.table", schema(*fields), 2**17 + 1, columns], match="E-ROWS")
 
 
 def test_nulls_beside_bytes_arrive() -> None:
     rows = 2**20 + 5
     sent = pa.table({"a": pa.nulls(rows, pa.int8())})
     sent = sent.append_column("b", pa.nulls(rows))
-    assert carried(sent).equals(sent)
-    assert carried(pa.nulls(2**20)).equals(pa.nulls(2**20))
-    assert carried(pl.DataFrame({"a": [None] * 9})).height == 9
+    assert carry(sent).equals(sent)
+    assert carry(pa.nulls(2**20)).equals(pa.nulls(2**20))
+    assert carry(pl.DataFrame({"a": [None] * 9})).height == 9
 
 
 @pytest.mark.parametrize("of", [pa.list_view(pa.int8()), pa.large_list_view(pa.int8())], ids=str)
@@ -79,7 +79,7 @@ def test_types_that_nobody_writes_are_refused(of: Any) -> None:
         with pytest.raises(CodecError, match="E-ARROW-TYPE"):
             encode(pa.array([], each))
     parts = [1, 0, [0] * of.num_buffers, [[0, 0, [0, 0], [], None]], None]
-    refused(["arrow.array", schema(pa.field("", of)), parts], match="E-ARROW-TYPE")
+    refuse(["arrow.array", schema(pa.field("", of)), parts], match="E-ARROW-TYPE")
 
 
 @pytest.mark.parametrize("as_", [None, "polars", "pandas"])
@@ -89,7 +89,7 @@ def test_addresses_of_python_s_objects_never_reach_polars(as_: str | None) -> No
     for inner in (field, pa.field("a", pa.struct([field])), pa.field("a", pa.list_(pa.struct([field])))):
         node = ["arrow.table", schema(inner), 1, [[[1, 0, [0, 1], [], None]]]]
         for one in (node, ["polars.frame", node], ["polars.series", "a", node]):
-            refused(one, b"A" * 8, match="E-PYTHON-OBJECTS", as_=as_)
+            refuse(one, b"A" * 8, match="E-PYTHON-OBJECTS", as_=as_)
 
 
 def test_what_polars_panics_at_is_refused_before(capfd: pytest.CaptureFixture[str]) -> None:
@@ -101,7 +101,7 @@ def test_what_polars_panics_at_is_refused_before(capfd: pytest.CaptureFixture[st
         pa.array([[decimal.Decimal("1")]], pa.list_(wide.type)),
     ):
         with pytest.raises(CodecError, match="E-FRAMEWORK-DTYPE"):
-            carried(sent, as_="polars")
+            carry(sent, as_="polars")
     assert "panicked" not in capfd.readouterr().err
 
 
@@ -130,7 +130,7 @@ MANY = 2**23
     ids=["levels", "categories", "categories of an index", "intervals", "three times intervals"],
 )
 def test_ranges_whose_numbers_are_in_no_frame_are_refused(node: Any) -> None:
-    refused(node, bytes(3), match="E-ROWS")
+    refuse(node, bytes(3), match="E-ROWS")
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_ranges_whose_numbers_are_in_no_frame_are_refused(node: Any) -> None:
     ],
 )
 def test_a_range_of_python_s_is_written_down_nowhere(node: Any) -> None:
-    refused(node, bytes(3), match=None)
+    refuse(node, bytes(3), match=None)
 
 
 @pytest.mark.parametrize(
@@ -160,23 +160,23 @@ def test_a_range_of_python_s_is_written_down_nowhere(node: Any) -> None:
 )
 def test_one_number_is_not_made_as_many_as_the_index_is_long(held: Any) -> None:
     frames = [bytes(8)] if held[0] == "numpy" else []
-    refused(["pandas.series", None, NOTHING, numbers(2**30), held], *frames, match="E-PARTS")
+    refuse(["pandas.series", None, NOTHING, numbers(2**30), held], *frames, match="E-PARTS")
     frame = ["pandas.frame", numbers(1), numbers(2**30), NOTHING, [[[0], held]]]
-    refused(frame, *frames, match="E-PARTS")
+    refuse(frame, *frames, match="E-PARTS")
 
 
 def test_long_ranges_that_are_backed_arrive() -> None:
     ends = pd.RangeIndex(2**20), pd.RangeIndex(1, 2**20 + 1)
-    spans = carried(pd.arrays.IntervalArray.from_arrays(*ends))
+    spans = carry(pd.arrays.IntervalArray.from_arrays(*ends))
     assert (spans.left.equals(ends[0]), spans.right.equals(ends[1])) == (True, True)
     sent = pd.MultiIndex([pd.RangeIndex(2**20 + 9), pd.Index(["a"])], [np.arange(2**20 + 9), np.zeros(2**20 + 9, "i1")])
-    assert type(carried(sent).levels[0]) is pd.RangeIndex
+    assert type(carry(sent).levels[0]) is pd.RangeIndex
     sent = pd.CategoricalIndex(pd.Categorical.from_codes([0], pd.RangeIndex(2**20 + 9)))
-    assert carried(sent).equals(sent)
-    assert len(carried(pd.RangeIndex(2**40))) == 2**40
+    assert carry(sent).equals(sent)
+    assert len(carry(pd.RangeIndex(2**40))) == 2**40
 
 
 def test_chunks_of_dask_s_are_counted_before_they_are_listed() -> None:
     lookup.import_package("dask.array", "dask")  # what importing it takes is no part of this
     chunks = ["list", [["list", [1] * 10] for _ in range(9)]]
-    refused(["dask", chunks, ["list", []]], match="E-PARTS")
+    refuse(["dask", chunks, ["list", []]], match="E-PARTS")

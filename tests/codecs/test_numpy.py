@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carrying import addresses, carried, received
+from carrying import addresses, carry, received
 
 from hopmeter.codecs import CodecError, decode, encode, install_hint
 from hopmeter.codecs.lookup import codec_named
@@ -24,7 +24,7 @@ DTYPES = [
 SHAPES: list[tuple[int, ...]] = [(), (0,), (1,), (7,), (3, 4), (2, 0, 3), (2, 3, 4)]
 
 
-def filled(dtype: Any, shape: tuple[int, ...]) -> Any:
+def fill(dtype: Any, shape: tuple[int, ...]) -> Any:
     array = np.zeros(shape, dtype)
     values = np.random.default_rng(1).integers(48, 57, array.nbytes, np.uint8)
     if array.dtype.kind in "SU":
@@ -46,8 +46,8 @@ def same(one: Any, other: Any) -> None:
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_every_dtype_and_shape_comes_back_equal(dtype: Any, shape: tuple[int, ...]) -> None:
-    array = filled(dtype, shape)
-    same(carried(array), array)
+    array = fill(dtype, shape)
+    same(carry(array), array)
 
 
 def test_columns_stay_columns_and_are_not_copied() -> None:
@@ -63,16 +63,16 @@ def test_columns_stay_columns_and_are_not_copied() -> None:
 @pytest.mark.parametrize("cut", [np.s_[::2], np.s_[:, ::-1], np.s_[1:, 1:3], np.s_[:, 0]], ids=str)
 def test_memory_that_does_not_lie_side_by_side_is_gathered(cut: Any) -> None:
     array = np.arange(20, dtype=">i4").reshape(4, 5)[cut]
-    same(carried(array), np.ascontiguousarray(array))
+    same(carry(array), np.ascontiguousarray(array))
 
 
 def test_broadcast_array_is_written_out() -> None:
-    same(carried(np.broadcast_to(np.float32(3), (5, 6))), np.full((5, 6), 3, np.float32))
+    same(carry(np.broadcast_to(np.float32(3), (5, 6))), np.full((5, 6), 3, np.float32))
 
 
 @pytest.mark.parametrize("dtype", ["f8", ">f8", "M8[ns]", RECORD], ids=str)
 def test_frames_are_the_arrays_own_memory_and_the_result_the_buffers(dtype: Any) -> None:
-    array = filled(dtype, (6, 5))
+    array = fill(dtype, (6, 5))
     frames = encode(array)
     assert addresses(frames) == [(array.ctypes.data, array.ctypes.data + array.nbytes)]
     there = received(frames)
@@ -91,19 +91,19 @@ def test_an_array_in_read_only_memory_is_read_only() -> None:
 
 def test_a_first_frame_of_each_kind_is_kept_apart() -> None:
     for array in (np.zeros(8, "f8"), np.zeros(8, ">f8"), np.zeros((8, 1), "f8"), np.zeros(8, "i8"), np.zeros((1, 8)).T):
-        same(carried(array), np.ascontiguousarray(array).reshape(array.shape))
+        same(carry(array), np.ascontiguousarray(array).reshape(array.shape))
 
 
 @pytest.mark.parametrize("scalar", [np.float32(1.5), np.datetime64("2024-01-01", "D"), np.str_("a"), np.bool_(True)])
 def test_scalars_stay_scalars(scalar: Any) -> None:
-    back = carried(scalar)
+    back = carry(scalar)
     assert type(back) is type(scalar)
     assert back == scalar
 
 
 def test_masked_arrays_keep_data_mask_and_filling() -> None:
     array = np.ma.MaskedArray([1.0, 2.0, 3.0], [False, True, False], fill_value=-7.0)
-    back = carried(array)
+    back = carry(array)
     assert back.mask.tolist() == [False, True, False]
     assert back.data.tolist() == [1.0, 2.0, 3.0]
     assert back.fill_value == -7
@@ -112,9 +112,9 @@ def test_masked_arrays_keep_data_mask_and_filling() -> None:
 @pytest.mark.filterwarnings("ignore:the matrix subclass")
 def test_record_arrays_and_matrices_keep_their_class() -> None:
     records = np.rec.array([(1, 2.0), (3, 4.0)], dtype=[("a", "i4"), ("b", "f8")])
-    assert carried(records).b.tolist() == [2.0, 4.0]
+    assert carry(records).b.tolist() == [2.0, 4.0]
     matrix: Any = np.asmatrix([[1, 2], [3, 4]])
-    assert (carried(matrix) * matrix).tolist() == [[7, 10], [15, 22]]
+    assert (carry(matrix) * matrix).tolist() == [[7, 10], [15, 22]]
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), ""], ids=["None", "nan", "no missing"])
@@ -123,7 +123,7 @@ def test_strings_of_any_length(missing: Any) -> None:
         pytest.skip("NumPy 1 has no strings of any length")
     dtype = np.dtypes.StringDType() if missing == "" else np.dtypes.StringDType(na_object=missing)
     array = np.array([["a", "ü" * 5000], [missing, ""]], dtype)
-    back = carried(array)
+    back = carry(array)
     assert back.dtype == dtype
     assert repr(back.tolist()) == repr(array.tolist())
 
@@ -144,6 +144,6 @@ def test_pytorch_is_torch() -> None:
     assert codec_named("pytorch") is codec_named("torch")
     if install_hint("torch"):
         with pytest.raises(CodecError, match=r"torch .*E-FRAMEWORK-MISSING"):
-            carried(np.ones(3), as_="pytorch")
+            carry(np.ones(3), as_="pytorch")
         return
-    assert type(carried(np.ones(3), as_="pytorch")) is type(carried(np.ones(3), as_="torch"))
+    assert type(carry(np.ones(3), as_="pytorch")) is type(carry(np.ones(3), as_="torch"))

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from carrying import addresses, carried, installed, lies_in, received
+from carrying import addresses, carry, is_installed, lies_in, received
 
 from hopmeter.codecs import CodecError, decode, encode
 from hopmeter.codecs.header import pack
@@ -64,28 +64,28 @@ COLUMNS: dict[str, Any] = {
 @pytest.mark.parametrize("name", COLUMNS)
 def test_every_kind_of_column_comes_back_equal(name: str) -> None:
     series = pd.Series(COLUMNS[name], name=name)
-    pd.testing.assert_series_equal(carried(series), series)
-    pd.testing.assert_frame_equal(carried(series.to_frame()), series.to_frame())
+    pd.testing.assert_series_equal(carry(series), series)
+    pd.testing.assert_frame_equal(carry(series.to_frame()), series.to_frame())
 
 
 @pytest.mark.parametrize("index", INDEXES, ids=lambda index: type(index).__name__ + str(index.dtype))
 def test_every_kind_of_index_comes_back_equal(index: Any) -> None:
-    pd.testing.assert_index_equal(carried(index), index, exact=True)
+    pd.testing.assert_index_equal(carry(index), index, exact=True)
     frame = pd.DataFrame({"a": [1, 2, 3]}, index=index)
-    pd.testing.assert_frame_equal(carried(frame), frame)
-    pd.testing.assert_frame_equal(carried(frame.T), frame.T)
+    pd.testing.assert_frame_equal(carry(frame), frame)
+    pd.testing.assert_frame_equal(carry(frame.T), frame.T)
 
 
 def test_mixed_frames_come_back_equal_with_their_attributes() -> None:
     frame = pd.DataFrame(COLUMNS)
     frame.attrs["unit"] = "m"
-    back = carried(frame)
+    back = carry(frame)
     pd.testing.assert_frame_equal(back, frame)
     assert back.attrs == {"unit": "m"}
     for cut in (frame.iloc[::2], frame[["int", "text"]], frame.iloc[:0], pd.DataFrame(), pd.DataFrame(index=[1, 2])):
-        pd.testing.assert_frame_equal(carried(cut), cut)
+        pd.testing.assert_frame_equal(carry(cut), cut)
     twice = pd.concat([frame[["int"]], frame[["text", "int"]]], axis=1)
-    pd.testing.assert_frame_equal(carried(twice), twice)
+    pd.testing.assert_frame_equal(carry(twice), twice)
 
 
 def test_one_block_is_not_copied_at_either_end() -> None:
@@ -102,31 +102,31 @@ def test_one_block_is_not_copied_at_either_end() -> None:
 
 def test_a_frame_may_be_received_by_another_framework() -> None:
     frame = pd.DataFrame({"a": [1, 2], "b": [3.0, 4.0]})
-    assert carried(frame, as_="numpy").tolist() == [[1, 3], [2, 4]]
-    assert carried(frame, as_="pyarrow").to_pydict() == {"a": [1, 2], "b": [3.0, 4.0]}
-    if installed("polars"):
-        assert carried(frame, as_="polars")["b"].to_list() == [3, 4]
-    assert carried(np.ones((2, 2)), as_="pandas").shape == (2, 2)
+    assert carry(frame, as_="numpy").tolist() == [[1, 3], [2, 4]]
+    assert carry(frame, as_="pyarrow").to_pydict() == {"a": [1, 2], "b": [3.0, 4.0]}
+    if is_installed("polars"):
+        assert carry(frame, as_="polars")["b"].to_list() == [3, 4]
+    assert carry(np.ones((2, 2)), as_="pandas").shape == (2, 2)
 
 
 def test_a_series_may_be_received_by_another_framework() -> None:
     for series, values in ((pd.Series([1.5, None], name="a"), [1.5, None]), (pd.Series(["a", None]), ["a", None])):
-        assert carried(series, as_="pyarrow").to_pylist() == values
-        if installed("polars"):
-            there = carried(series, as_="polars")
+        assert carry(series, as_="pyarrow").to_pylist() == values
+        if is_installed("polars"):
+            there = carry(series, as_="polars")
             assert (there.name, there.to_list()) == (series.name or "", values)
     with pytest.raises(CodecError, match=r"numpy, pyarrow.*polars.*E-RECEIVE-AS"):
-        carried(pd.Series([1]), as_="xarray")
+        carry(pd.Series([1]), as_="xarray")
 
 
 def test_a_frame_may_be_received_with_arrows_columns() -> None:
     frame = pd.DataFrame({"a": [1.0, 2.5], "b": ["x", None]}, index=[7, 8])
     for obj, columns in ((frame, ["a", "b"]), (np.ones((2, 2)), [0, 1])):
-        there = carried(obj, as_="pandas_arrow")
+        there = carry(obj, as_="pandas_arrow")
         assert all(isinstance(dtype, pd.ArrowDtype) for dtype in there.dtypes)
         assert list(there.columns) == columns
         assert there.iloc[:, 0].tolist() == (obj["a"].tolist() if obj is frame else [1.0, 1.0])
-    assert carried(frame, as_="pandas_arrow").index.tolist() == [7, 8]
+    assert carry(frame, as_="pandas_arrow").index.tolist() == [7, 8]
 
 
 def test_columns_of_objects_and_sparse_columns_are_refused() -> None:
@@ -149,7 +149,7 @@ def test_subclasses_are_refused_with_a_remedy() -> None:
     for obj, remedy in ((Table({"a": [1]}), r"pandas\.DataFrame\(it\)"), (Column([1]), r"pandas\.Series\(it\)")):
         with pytest.raises(CodecError, match=remedy):
             encode(obj)
-    pd.testing.assert_frame_equal(carried(pd.DataFrame(Table({"a": [1]}))), pd.DataFrame({"a": [1]}))
+    pd.testing.assert_frame_equal(carry(pd.DataFrame(Table({"a": [1]}))), pd.DataFrame({"a": [1]}))
 
 
 @pytest.mark.parametrize(

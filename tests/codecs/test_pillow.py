@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carrying import addresses, carried, framework, received
+from carrying import addresses, carry, framework, received
 from PIL import Image
 
 from hopmeter.codecs import CodecError, decode, encode
@@ -28,7 +28,7 @@ def image(mode: str, size: tuple[int, int] = (31, 7)) -> Any:
 @pytest.mark.parametrize("size", [(31, 7), (1, 1), (0, 3)], ids=str)
 def test_every_mode_comes_back_equal(mode: str, size: tuple[int, int]) -> None:
     sent = image(mode, size) if size[0] else Image.new(mode, size)
-    back = carried(sent)
+    back = carry(sent)
     assert (back.mode, back.size) == (sent.mode, sent.size)
     assert back.tobytes() == sent.tobytes()
 
@@ -36,14 +36,14 @@ def test_every_mode_comes_back_equal(mode: str, size: tuple[int, int]) -> None:
 def test_palette_transparency_and_info_come_back() -> None:
     sent = image("RGB").quantize(8)
     sent.info.update(transparency=3, dpi=(72, 72), open_file=object())
-    back = carried(sent)
+    back = carry(sent)
     assert back.convert("RGBA").tobytes() == sent.convert("RGBA").tobytes()
     assert back.info == {"transparency": 3, "dpi": (72, 72)}
 
 
 def test_images_in_several_pieces_are_copied_once() -> None:
     sent = Image.linear_gradient("L").resize((4200, 4100))
-    assert carried(sent).tobytes() == sent.tobytes()
+    assert carry(sent).tobytes() == sent.tobytes()
 
 
 def test_a_received_image_shares_the_buffer_until_it_is_drawn_upon() -> None:
@@ -59,7 +59,7 @@ def test_a_received_image_shares_the_buffer_until_it_is_drawn_upon() -> None:
 
 def test_an_image_may_be_received_as_an_array() -> None:
     sent = image("RGB")
-    assert (carried(sent, as_="numpy") == np.asarray(sent)).all()
+    assert (carry(sent, as_="numpy") == np.asarray(sent)).all()
 
 
 @pytest.mark.parametrize("size", [(2**31, 1), (2**20, 2**20), (-1, 3), (1, 1.5), (3, 0), (4, 4)], ids=str)

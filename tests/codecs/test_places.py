@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from carrying import carried
+from carrying import carry
 
 from hopmeter.codecs import CodecError, install_hint
 
@@ -28,16 +28,16 @@ OBJECTS = {
 def test_what_is_no_device_is_refused_whatever_comes(kind: str) -> None:
     for asked in ("nonsense", "cuda:x", "cpu:7", "", "gpu:\u0661"):
         with pytest.raises(CodecError, match="E-VALUE-CHOICE"):
-            carried(OBJECTS[kind], device=asked)
-    carried(OBJECTS[kind], device="cpu")
+            carry(OBJECTS[kind], device=asked)
+    carry(OBJECTS[kind], device="cpu")
 
 
 @pytest.mark.parametrize("kind", [kind for kind in OBJECTS if kind != "numbers"])
 def test_what_never_lies_on_a_gpu_is_refused_where_one_is_asked_for(kind: str) -> None:
     for sent in (OBJECTS[kind], {"a": [OBJECTS[kind]]}):
         with pytest.raises(CodecError, match=r"gpu:7 .*device=.cpu.*E-NO-DEVICE"):
-            carried(sent, device="gpu:7")
-    assert carried([1, b"2"], device="gpu") == [1, b"2"]
+            carry(sent, device="gpu:7")
+    assert carry([1, b"2"], device="gpu") == [1, b"2"]
 
 
 @pytest.mark.parametrize("as_", ["numpy", "polars", "pyarrow", "pandas", "xarray", "pillow"])
@@ -45,8 +45,8 @@ def test_a_framework_without_gpus_gives_nothing_on_one(as_: str) -> None:
     if install_hint(as_):
         pytest.skip(install_hint(as_))
     with pytest.raises(CodecError, match="E-NO-DEVICE"):
-        carried(np.ones((2, 2), "u1"), as_=as_, device="cuda")
-    carried(np.ones((2, 2), "u1"), as_=as_, device="cpu")
+        carry(np.ones((2, 2), "u1"), as_=as_, device="cuda")
+    carry(np.ones((2, 2), "u1"), as_=as_, device="cpu")
 
 
 @pytest.mark.parametrize("as_", ["torch", "polars", "xarray"])
@@ -54,5 +54,5 @@ def test_what_only_numpy_has_is_not_received_as_another_s(as_: str) -> None:
     masked = np.ma.array([1, 2], mask=[True, False])
     for obj in (masked, {"a": masked}, np.ma.masked, np.array(["a"], np.dtypes.StringDType())):
         with pytest.raises(CodecError, match=rf" {as_} .*E-RECEIVE-AS"):
-            carried(obj, as_=as_)
-        carried(obj, as_="numpy")
+            carry(obj, as_=as_)
+        carry(obj, as_="numpy")

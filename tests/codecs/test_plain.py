@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carrying import addresses, carried, received
+from carrying import addresses, carry, received
 
 from hopmeter.codecs import CodecError, decode, encode, register
 
@@ -59,14 +59,14 @@ VALUES = [
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_plain_objects_come_back_equal_and_of_their_type(value: Any) -> None:
-    back = carried(value)
+    back = carry(value)
     assert (type(back), repr(back)) == (type(value), repr(value)) or back == value
     assert type(back) is type(value)
 
 
 def test_nan_stays_nan_and_order_stays_order() -> None:
-    assert math.isnan(carried(math.nan))
-    assert list(carried({"z": 1, "a": 2})) == ["z", "a"]
+    assert math.isnan(carry(math.nan))
+    assert list(carry({"z": 1, "a": 2})) == ["z", "a"]
 
 
 def test_a_memoryview_shares_the_frame() -> None:
@@ -85,7 +85,7 @@ def test_arrays_inside_containers_share_memory_at_both_ends() -> None:
 
 
 def test_a_registered_dataclass_comes_back_without_running_its_code() -> None:
-    back = carried(Pose(5, np.arange(2.0), ["a"]))
+    back = carry(Pose(5, np.arange(2.0), ["a"]))
     assert (back.stamp, back.position.tolist(), back.notes) == (5, [0.0, 1.0], ["a"])
     head, *rest = encode(Pose(5, 1))
     forged = head.replace(b'["stamp",5]', b'["stamp",-5]')
@@ -95,7 +95,7 @@ def test_a_registered_dataclass_comes_back_without_running_its_code() -> None:
 
 def test_a_dataclass_nobody_registered_is_refused_with_the_remedy() -> None:
     with pytest.raises(CodecError, match=r"Stranger.*codecs\.register.*E-DATACLASS-UNKNOWN"):
-        carried(Stranger())
+        carry(Stranger())
 
 
 def test_a_dataclass_with_other_fields_is_refused() -> None:

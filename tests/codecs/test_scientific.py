@@ -10,7 +10,7 @@ import numpy as np
 import pint
 import pytest
 import zarr
-from carrying import addresses, carried, received
+from carrying import addresses, carry, received
 
 from hopmeter.codecs import CodecError, decode, encode
 from hopmeter.codecs.header import pack
@@ -20,11 +20,11 @@ from hopmeter.codecs.lookup import codec_named
 def test_quantities_and_units_come_back_equal() -> None:
     units = pint.get_application_registry()
     speed = np.arange(3.0) * units.meter / units.second**2
-    back = carried(speed)
+    back = carry(speed)
     assert back.units == speed.units
     assert back.magnitude.tolist() == [0, 1, 2]
-    assert carried(5 * units.kilogram) == 5 * units.kilogram
-    assert carried(units.parse_units("km/hour")) == units.parse_units("km/hour")
+    assert carry(5 * units.kilogram) == 5 * units.kilogram
+    assert carry(units.parse_units("km/hour")) == units.parse_units("km/hour")
     frames = encode(speed)
     assert addresses(frames)[0][0] == speed.magnitude.ctypes.data
 
@@ -41,11 +41,11 @@ def test_units_that_are_none_are_refused(units: Any) -> None:
 def test_arrays_of_zarr_come_back_with_chunks_and_attributes() -> None:
     array = zarr.create_array({}, shape=(6, 4), chunks=(2, 4), dtype="f4", attributes={"a": [1]})
     array[...] = np.arange(24).reshape(6, 4)
-    back = carried(array)
+    back = carry(array)
     assert back.chunks == (2, 4)
     assert back.attrs["a"] == [1]
     assert (back[...] == array[...]).all()
-    assert type(carried(array, as_="numpy")) is np.ndarray
+    assert type(carry(array, as_="numpy")) is np.ndarray
     with pytest.raises(CodecError, match="E-NO-CODEC"):
         encode(zarr.create_group({}))
 
@@ -59,8 +59,8 @@ def test_arrays_of_dask_come_back_in_their_chunks_sharing_memory() -> None:
     assert len(addresses(there)) == 4
     assert {chunk.ctypes.data for chunk in dict(back.dask).values()} == {start for start, _ in addresses(there)}
     unknown = da.from_array(np.arange(6), chunks=3)
-    assert carried(unknown[unknown > 1]).compute().tolist() == [2, 3, 4, 5]
-    assert type(carried(array, as_="numpy")) is np.ndarray
+    assert carry(unknown[unknown > 1]).compute().tolist() == [2, 3, 4, 5]
+    assert type(carry(array, as_="numpy")) is np.ndarray
 
 
 @pytest.mark.parametrize(
@@ -69,14 +69,14 @@ def test_arrays_of_dask_come_back_in_their_chunks_sharing_memory() -> None:
 def test_an_array_may_be_received_by_each(array: Any) -> None:
     kinds = {"dask": da.Array, "zarr": zarr.Array, "pint": pint.Quantity}
     for name, kind in kinds.items():
-        back = carried(array, as_=name)
+        back = carry(array, as_=name)
         assert isinstance(back, kind)
         assert (back.shape, back.dtype) == (array.shape, array.dtype)
         plain = codec_named(name).FORM.read(back)
         assert np.asarray(plain).tolist() == array.tolist()
         with pytest.raises(CodecError, match="E-NO-DEVICE"):
-            carried(array, as_=name, device="gpu")
-    assert carried(array, as_="pint").unitless
+            carry(array, as_=name, device="gpu")
+    assert carry(array, as_="pint").unitless
 
 
 def test_an_array_received_by_dask_is_not_copied() -> None:
@@ -87,11 +87,11 @@ def test_an_array_received_by_dask_is_not_copied() -> None:
 
 def test_what_is_of_a_framework_stays_so_where_that_is_asked_for() -> None:
     speed = np.ones(3) * pint.get_application_registry().meter
-    assert type(carried(speed, as_="pint").magnitude) is np.ndarray
+    assert type(carry(speed, as_="pint").magnitude) is np.ndarray
     array = da.ones((4, 4), chunks=2)
-    assert carried(array, as_="dask").chunks == array.chunks
-    assert carried(zarr.array(np.ones(4)), as_="zarr")[...].tolist() == [1, 1, 1, 1]
-    assert isinstance(carried(zarr.array(np.ones(4)), as_="dask"), da.Array)
+    assert carry(array, as_="dask").chunks == array.chunks
+    assert carry(zarr.array(np.ones(4)), as_="zarr")[...].tolist() == [1, 1, 1, 1]
+    assert isinstance(carry(zarr.array(np.ones(4)), as_="dask"), da.Array)
 
 
 def test_lies_about_chunks_are_refused() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from carrying import carried
+from carrying import carry
 
 from hopmeter.codecs import encode
 
@@ -66,12 +66,12 @@ def test_every_slice_of_every_type_comes_back_equal(array: Any) -> None:
         cut = array.slice(start, length)
         for sent in (cut, array.slice(1).slice(max(start - 1, 0), length), pa.chunked_array([cut, array])):
             for _ in range(2):  # the second finds what was kept of the first
-                back = carried(sent)
+                back = carry(sent)
                 assert back.equals(sent)
                 assert back.to_pylist() == sent.to_pylist()
         table = pa.table({"a": array}).slice(start, length)
-        assert carried(table).equals(table)
-        assert carried(table.to_batches()).__repr__() == table.to_batches().__repr__()
+        assert carry(table).equals(table)
+        assert carry(table.to_batches()).__repr__() == table.to_batches().__repr__()
 
 
 def sent_bytes(obj: Any) -> int:
@@ -98,4 +98,4 @@ def test_of_a_slice_of_one_width_only_its_bytes_travel(array: Any) -> None:
 
 def test_a_slice_of_structs_in_pandas_comes_back_equal() -> None:
     series = pd.Series([{"a": 1}, {"a": 2}], dtype=pd.ArrowDtype(pa.struct([("a", pa.int64())])))[1:]
-    pd.testing.assert_series_equal(carried(series), series)
+    pd.testing.assert_series_equal(carry(series), series)

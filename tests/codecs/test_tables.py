@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from carrying import addresses, carried, lies_in, received
+from carrying import addresses, carry, lies_in, received
 
 from hopmeter.codecs import CodecError, decode, encode
 
@@ -38,16 +38,16 @@ ARRAYS = [
 
 @pytest.mark.parametrize("array", ARRAYS, ids=lambda array: str(array.type)[:40])
 def test_arrays_of_arrow_come_back_equal(array: Any) -> None:
-    back = carried(array)
+    back = carry(array)
     assert back.type == array.type
     assert back.equals(array)
-    assert carried(pa.chunked_array([array, array])).equals(pa.chunked_array([array, array]))
+    assert carry(pa.chunked_array([array, array])).equals(pa.chunked_array([array, array]))
 
 
 def test_metadata_within_a_type_is_the_array_s_own() -> None:
     for word in ("one", "other"):
         array = pa.array([{"a": 1}], pa.struct([pa.field("a", pa.int8(), metadata={"unit": word})]))
-        assert carried(array).type.field(0).metadata == {b"unit": word.encode()}
+        assert carry(array).type.field(0).metadata == {b"unit": word.encode()}
 
 
 def table() -> Any:
@@ -56,15 +56,15 @@ def table() -> Any:
 
 def test_tables_batches_schemas_tensors_and_buffers_come_back_equal() -> None:
     sent = table().replace_schema_metadata({"a": "b"})
-    assert carried(sent).equals(sent, check_metadata=True)
-    assert carried(pa.concat_tables([sent, sent])).equals(pa.concat_tables([sent, sent]))
+    assert carry(sent).equals(sent, check_metadata=True)
+    assert carry(pa.concat_tables([sent, sent])).equals(pa.concat_tables([sent, sent]))
     batch = sent.to_batches()[0]
-    assert carried(batch).equals(batch)
-    assert carried(sent.schema).equals(sent.schema, check_metadata=True)
+    assert carry(batch).equals(batch)
+    assert carry(sent.schema).equals(sent.schema, check_metadata=True)
     tensor = pa.Tensor.from_numpy(np.arange(6.0).reshape(2, 3))
-    assert carried(tensor).equals(tensor)
-    assert carried(pa.py_buffer(b"bytes")).equals(pa.py_buffer(b"bytes"))
-    assert carried(pa.table({})).num_rows == 0
+    assert carry(tensor).equals(tensor)
+    assert carry(pa.py_buffer(b"bytes")).equals(pa.py_buffer(b"bytes"))
+    assert carry(pa.table({})).num_rows == 0
 
 
 def test_frames_are_arrows_buffers_and_the_result_the_receivers() -> None:
@@ -120,12 +120,12 @@ def test_frames_of_polars_come_back_equal() -> None:
         pl.Series("enum", ["x", "y", None], pl.Enum(["x", "y"])),
         pl.Series("time", [0, 1, None]).cast(pl.Datetime("us", "UTC")),
     )
-    back = carried(frame)
+    back = carry(frame)
     assert back.schema == frame.schema
     assert back.equals(frame)
     series = pl.Series("name", [1.5, None])
-    assert carried(series).equals(series, check_names=True)
-    assert carried(pl.DataFrame()).shape == (0, 0)
+    assert carry(series).equals(series, check_names=True)
+    assert carry(pl.DataFrame()).shape == (0, 0)
 
 
 SERIES = [
@@ -141,10 +141,10 @@ SERIES = [
 
 @pytest.mark.parametrize("series", SERIES, ids=lambda series: series.name)
 def test_series_of_polars_keep_name_and_type(series: Any) -> None:
-    back = carried(series)
+    back = carry(series)
     assert back.dtype == series.dtype
     assert back.equals(series, check_names=True, null_equal=True)
-    assert carried(series, as_="pyarrow").to_pylist() == series.to_list()
+    assert carry(series, as_="pyarrow").to_pylist() == series.to_list()
 
 
 @pytest.mark.parametrize("of", [pl.Int128, pl.UInt128, pl.List(pl.Int128)], ids=str)
@@ -164,11 +164,11 @@ def test_polars_is_not_copied() -> None:
 
 def test_a_table_may_be_received_by_another_framework() -> None:
     sent = pa.table({"a": [1, 2], "b": ["x", "y"]})
-    assert carried(sent, as_="polars").to_dict(as_series=False) == sent.to_pydict()
-    assert carried(pl.DataFrame({"a": [1, 2]}), as_="pyarrow").to_pydict() == {"a": [1, 2]}
-    assert carried(pa.array([1, 2]), as_="numpy").tolist() == [1, 2]
+    assert carry(sent, as_="polars").to_dict(as_series=False) == sent.to_pydict()
+    assert carry(pl.DataFrame({"a": [1, 2]}), as_="pyarrow").to_pydict() == {"a": [1, 2]}
+    assert carry(pa.array([1, 2]), as_="numpy").tolist() == [1, 2]
     with pytest.raises(CodecError, match=r" plain .*E-RECEIVE-AS"):
-        carried(sent, as_="plain")
+        carry(sent, as_="plain")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_what_is_no_data_is_refused(obj: Any) -> None:
 def test_numbers_of_the_other_byte_order_keep_their_value_in_arrow() -> None:
     for shape in ((6,), (2, 3)):
         sent = np.arange(6.0).reshape(shape).astype(">f8")
-        assert np.asarray(carried(sent, as_="pyarrow")).tolist() == sent.tolist()
+        assert np.asarray(carry(sent, as_="pyarrow")).tolist() == sent.tolist()
 
 
 def test_hostile_schemas_are_refused() -> None:
@@ -201,8 +201,8 @@ def test_arrays_that_are_alike_but_for_what_is_missing_are_told_apart() -> None:
         for kind in (pa.float64(), pa.int8(), pa.uint32()):
             whole = pa.array([1, 2, 3, 4], kind)
             for array in (whole, pa.array([1, None, 3, 4], kind), whole[1:], whole[:0], pa.array([], kind), whole[4:]):
-                back = carried(array)
+                back = carry(array)
                 assert back.equals(array)
                 assert back.type == kind
             bare = pa.Array.from_buffers(kind, 0, [None, None])
-            assert carried(bare).equals(bare)
+            assert carry(bare).equals(bare)

@@ -17,7 +17,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from carrying import addresses, carried, lies_in, received
+from carrying import addresses, carry, lies_in, received
 from kinds import KINDS, Tensorflow
 
 from hopmeter.codecs import CodecError, decode, encode, install_hint
@@ -64,7 +64,7 @@ def kind(name: str) -> Any:
 def test_every_dtype_and_shape_comes_back_equal(kind: Any, dtype: str, shape: tuple[int, ...]) -> None:
     numbers = (np.arange(int(np.prod(shape))) % 7).reshape(shape).astype("float32")
     tensor = kind.tensor(numbers, dtype)
-    back = carried(tensor)
+    back = carry(tensor)
     assert type(back) is type(tensor)
     assert kind.dtype(back) == dtype
     assert tuple(back.shape) == shape
@@ -81,9 +81,9 @@ def test_every_array_is_received_as_a_tensor_of_its_dtype_or_refused(name: str, 
     # PyTorch has most of them from 2.3 on, and is also tested older than that.
     if (name, dtype) in LACKED or (name == "torch" and not hasattr(kind.of, dtype)):
         with pytest.raises(CodecError, match=r"numpy.*E-FRAMEWORK-DTYPE"):
-            carried(array, as_=name)
+            carry(array, as_=name)
         return
-    tensor = carried(array, as_=name)
+    tensor = carry(array, as_=name)
     assert kind.dtype(tensor) == dtype
     assert kind.array(tensor).tolist() == array.tolist()
 
@@ -183,9 +183,9 @@ def test_without_the_quicker_way_the_public_one_shares(
 
 def test_an_array_may_be_received_as_a_tensor_and_a_tensor_as_an_array(name: str, kind: Any) -> None:
     for array in (np.arange(6, dtype=">f4"), np.asfortranarray(np.ones((2, 3), "f4")), np.zeros((0, 2), "f4")):
-        tensor = carried({"a": array}, as_=name)["a"]
+        tensor = carry({"a": array}, as_=name)["a"]
         assert kind.array(tensor).tolist() == array.tolist()
-        back = carried(tensor, as_="numpy")
+        back = carry(tensor, as_="numpy")
         assert type(back) is np.ndarray
         assert back.tolist() == array.tolist()
 
@@ -204,7 +204,7 @@ def test_what_is_not_installed_names_the_command_that_gets_it() -> None:
     for name in absent:
         assert f"`hopmeter build --framework {name}`" in install_hint(name)
         with pytest.raises(CodecError, match=rf"{name} .*hopmeter build --framework {name}.*E-FRAMEWORK-MISSING"):
-            carried(np.ones(3, "f4"), as_=name)
+            carry(np.ones(3, "f4"), as_=name)
 
 
 def test_torch_keeps_gradients_parameters_and_views() -> None:
@@ -213,7 +213,7 @@ def test_torch_keeps_gradients_parameters_and_views() -> None:
     import torch
 
     weight = torch.nn.Parameter(torch.ones(2, 3))
-    back = carried(
+    back = carry(
         {
             "weight": weight,
             "cut": torch.arange(9.0).reshape(3, 3).T[:2],
@@ -224,13 +224,13 @@ def test_torch_keeps_gradients_parameters_and_views() -> None:
     assert back["weight"].requires_grad
     assert back["cut"].tolist() == [[0, 3, 6], [1, 4, 7]]
     assert back["conj"].tolist() == [1, 1]
-    assert carried(torch.ones(2, requires_grad=True)).requires_grad
+    assert carry(torch.ones(2, requires_grad=True)).requires_grad
     for refused in (torch.ones(2).to_sparse(), torch.nn.Linear(1, 1), torch.ones(2, device="meta")):
         with pytest.raises(CodecError, match="E-NO-CODEC"):
             encode(refused)
     for dtype in (getattr(torch, name) for name in ("float8_e4m3fn", "float8_e5m2") if hasattr(torch, name)):
         tensor = torch.ones(3).to(dtype)
-        assert torch.equal(carried(tensor).float(), tensor.float())
+        assert torch.equal(carry(tensor).float(), tensor.float())
 
 
 def test_torch_tensor_from_a_gpu_arrives_on_the_cpu_where_there_is_none() -> None:
@@ -251,7 +251,7 @@ def test_tensorflow_keeps_variables_and_refuses_text() -> None:
     if install_hint("tensorflow"):
         pytest.skip(install_hint("tensorflow"))
     tf = Tensorflow().of
-    back = carried(tf.Variable([1.0, 2.0]))
+    back = carry(tf.Variable([1.0, 2.0]))
     assert isinstance(back, tf.Variable)
     assert back.numpy().tolist() == [1, 2]
     for refused in (tf.constant(["a"]), tf.ragged.constant([[1], [1, 2]])):

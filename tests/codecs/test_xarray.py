@@ -9,30 +9,30 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from carrying import addresses, carried, lies_in, received
+from carrying import addresses, carry, lies_in, received
 
 from hopmeter.codecs import CodecError, decode, encode
 
 
-def labelled() -> Any:
+def labelled_array() -> Any:
     times = pd.date_range("2024", periods=3, freq="D")
     coords = {"time": times, "x": ["a", "b"], "height": ("x", [1.0, 2.0], {"unit": "m"}), "place": 7}
     return xr.DataArray(np.arange(6.0).reshape(3, 2), coords, ("time", "x"), name="heat", attrs={"unit": "K", "n": [1]})
 
 
 def test_arrays_datasets_and_variables_come_back_identical() -> None:
-    array = labelled()
-    assert carried(array).identical(array)
-    assert "time" in carried(array).indexes
+    array = labelled_array()
+    assert carry(array).identical(array)
+    assert "time" in carry(array).indexes
     dataset = xr.Dataset({"heat": array, "bare": ("y", [1, 2, 3])}, attrs={"title": "t"})
-    assert carried(dataset).identical(dataset)
-    assert carried(array.variable).identical(array.variable)
+    assert carry(dataset).identical(dataset)
+    assert carry(array.variable).identical(array.variable)
     for bare in (xr.DataArray(5), xr.DataArray(np.zeros((0, 2))), xr.DataArray([1, 2], dims="x"), xr.Dataset()):
-        assert carried(bare).identical(bare)
+        assert carry(bare).identical(bare)
 
 
 def test_data_is_not_copied_at_either_end() -> None:
-    array = labelled()
+    array = labelled_array()
     frames = encode(array)
     assert lies_in(array.data.ctypes.data, frames)
     there = received(frames)
@@ -40,17 +40,17 @@ def test_data_is_not_copied_at_either_end() -> None:
 
 
 def test_chunks_stay_chunks() -> None:
-    back = carried(xr.DataArray(da.ones((4, 4), chunks=2), dims=("x", "y")))
+    back = carry(xr.DataArray(da.ones((4, 4), chunks=2), dims=("x", "y")))
     assert back.chunks == ((2, 2), (2, 2))
     assert float(back.sum()) == 16
 
 
 def test_a_stacked_array_without_its_index_comes_back_identical() -> None:
-    array = labelled().drop_vars("height").stack(both=("time", "x")).reset_index("both")
-    assert carried(array).identical(array)
+    array = labelled_array().drop_vars("height").stack(both=("time", "x")).reset_index("both")
+    assert carry(array).identical(array)
 
 
 def test_an_array_may_be_received_as_numpys() -> None:
-    assert carried(labelled(), as_="numpy").tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert carry(labelled_array(), as_="numpy").tolist() == [[0, 1], [2, 3], [4, 5]]
     with pytest.raises(CodecError, match="E-RECEIVE-AS"):
-        carried(labelled(), as_="pillow")
+        carry(labelled_array(), as_="pillow")

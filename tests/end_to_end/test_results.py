@@ -48,7 +48,7 @@ trials = 3
 """
 
 
-def documented() -> set[str]:
+def documented_columns() -> set[str]:
     """Every name that docs/metrics.md has for a column; `NAME_…` stands for every figure."""
     words = set(re.findall(r"`(NAME_\w+|_\w+|[a-z][a-z0-9_]*)`", (ROOT / "docs/metrics.md").read_text()))
     statistics = {word.removeprefix("NAME") for word in words if word.startswith(("NAME_", "_"))}
@@ -62,7 +62,7 @@ def test_every_line_has_every_promised_key_and_no_undocumented_one(measured: Mea
     keys = [list(row) for row in measured.rows]
     assert all(each == keys[0] for each in keys), "every line has the same keys in the same order"
     assert promised - set(keys[0]) == set()
-    assert set(keys[0]) - documented() == set()
+    assert set(keys[0]) - documented_columns() == set()
 
 
 def test_the_tables_hold_what_was_printed(measured: Measured) -> None:

@@ -85,7 +85,7 @@ class Traces:
         self._run = str(spec["run"])
         self._ground = Path(spec["directory"]).parents[1]
 
-    def found(self) -> list[Path]:
+    def paths(self) -> list[Path]:
         """What is there of it."""
         named = [path for place in ("/dev/shm", "/tmp") for path in Path(place).glob(f"*{self._run}*")]
         return [*named, *([self._ground] if self._ground.exists() else [])]
@@ -98,7 +98,7 @@ def _words(process: psutil.Process) -> list[str]:
         return []
 
 
-def gone(pids: list[int], patience_s: float = 30) -> bool:
+def have_ended(pids: list[int], patience_s: float = 30) -> bool:
     """Whether all of these processes have ended within the time."""
     deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:

@@ -16,7 +16,7 @@ import pytest
 
 from tests.cells import MEASURED
 from tests.coded import lacking
-from tests.failure.running import Traces, command, gone, nodes_of, role_of, row, run, without_privileges
+from tests.failure.running import Traces, command, have_ended, nodes_of, role_of, row, run, without_privileges
 
 pytestmark = pytest.mark.slow
 
@@ -120,12 +120,12 @@ def test_a_killed_launcher_takes_its_nodes_along_and_the_next_command_sweeps(
         time.sleep(0.5)
         measuring.kill()
         measuring.wait(10)
-        assert gone([node.pid for node in nodes]), "nodes outlive their launcher"
+        assert have_ended([node.pid for node in nodes]), "nodes outlive their launcher"
     (tmp_path / "next").mkdir()
     done = run(tmp_path / "next")
     assert done.returncode == 0
     assert "cleaned up after a run that was killed" in done.stderr
-    assert left.found() == [], "the next command removes what the killed one left"
+    assert left.paths() == [], "the next command removes what the killed one left"
 
 
 def test_ctrl_c_leaves_no_process_no_socket_and_nothing_in_shared_memory(tmp_path: Path) -> None:
@@ -140,8 +140,8 @@ def test_ctrl_c_leaves_no_process_no_socket_and_nothing_in_shared_memory(tmp_pat
         said, _ = measuring.communicate(timeout=60)
     assert measuring.returncode == 130
     assert f"go on with: hopmeter run --resume {tmp_path}" in said
-    assert gone([node.pid for node in nodes])
-    assert left.found() == []
+    assert have_ended([node.pid for node in nodes])
+    assert left.paths() == []
 
 
 def test_a_corrupt_sample_file_costs_its_trial_and_no_other(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ class Told:
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     folder = tmp_path_factory.mktemp("misbehaviour")
-    environment = installed(folder)
+    environment = installed_environment(folder)
     (folder / "misbehaviour.toml").write_text(SCENARIO)
     command = [sys.executable, "-m", "hopmeter", "run", "misbehaviour.toml", "--json", "--out", "run"]
     done = subprocess.run(
@@ -93,7 +93,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     return Told(done.returncode, done.stderr, rows, folder / "run")
 
 
-def installed(folder: Path) -> dict[str, str]:
+def installed_environment(folder: Path) -> dict[str, str]:
     """hopmeter as it is where there is no checkout, with transports of the user's own; answers the environment."""
     ignored = shutil.ignore_patterns("__pycache__", "_data")
     shutil.copytree(ROOT / "hopmeter", folder / "site/hopmeter", ignore=ignored)

@@ -56,7 +56,7 @@ def is_refused(done: subprocess.CompletedProcess[str], run: Path, process: subpr
     return done.returncode == 2 and holder.replace(" ", "") in said and run.name in said
 
 
-def finished(run: Path) -> bool:
+def is_whole(run: Path) -> bool:
     """Whether the run is whole, and nothing lies beside it."""
     good = [trial.good for trial in RunFolder.open(run).trials]
     return good == [True, True] and sorted(path.name for path in run.parent.iterdir()) == ["failing.toml", "run"]
@@ -68,7 +68,7 @@ def test_a_run_that_is_being_measured_is_not_resumed(tmp_path: Path) -> None:
         assert is_refused(resume(run), run, first)
         assert is_refused(resume(run, containers.inside(containers.PIDS)), run, first)
         assert first.wait(60) == 0, first.communicate()
-    assert finished(run)
+    assert is_whole(run)
 
 
 def test_of_two_commands_that_resume_a_killed_run_the_second_is_refused(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_of_two_commands_that_resume_a_killed_run_the_second_is_refused(tmp_path
     with measuring(resuming(run)) as first:
         assert is_refused(resume(run), run, first)
         assert first.wait(60) == 0, first.communicate()
-    assert finished(run)
+    assert is_whole(run)
     assert resume(run).returncode == 0, "a finished run has nobody's lock"
 
 
@@ -93,4 +93,4 @@ def test_a_run_in_another_container_does_not_touch_a_live_one(tmp_path: Path, na
         assert second.returncode == 0, second.stderr
         assert "cleaned up" not in second.stdout + second.stderr
         assert first.wait(60) == 0, first.communicate()
-    assert finished(tmp_path / "first/run")
+    assert is_whole(tmp_path / "first/run")

@@ -169,7 +169,7 @@ def cut_off(path: Path) -> Path:
     return path
 
 
-def scribbled(path: Path) -> Path:
+def scribble(path: Path) -> Path:
     broken = bytearray(video(path, pixels(20, 48, 62), "libx264", "yuv420p").read_bytes())
     middle = broken.index(b"mdat") + 3000
     broken[middle : middle + 400] = b"\xff" * 400
@@ -198,7 +198,7 @@ def deep(path: Path) -> Path:
     [
         ("video", "a.mp4", text, "E-NOT-DECODABLE a.mp4 Invalid data"),
         ("video", "a.mp4", cut_off, "E-NOT-DECODABLE a.mp4 cut off 20"),
-        ("video", "a.mp4", scribbled, "E-NOT-DECODABLE a.mp4 FFmpeg"),
+        ("video", "a.mp4", scribble, "E-NOT-DECODABLE a.mp4 FFmpeg"),
         ("video", "a.wav", sound, "E-NO-FRAMES a.wav"),
         ("image", "a.png", text, "E-NOT-DECODABLE a.png identify"),
         ("image", "a.png", cut_image, "E-NOT-DECODABLE a.png truncated"),

@@ -80,7 +80,7 @@ def world(tmp_path: Path) -> World:
     return World(known, manifest.readiness_of_all(known.values()), Machine.here())
 
 
-def planned(world: World, payload: str, **more: Any) -> Plan:
+def make_plan(world: World, payload: str, **more: Any) -> Plan:
     given: dict[str, Any] = {
         "transport": "witness",
         "pattern": "scatter",
@@ -97,14 +97,14 @@ def planned(world: World, payload: str, **more: Any) -> Plan:
     return make("shown", validate(Scenario, table, "test"), world)
 
 
-def measured(plan: Plan, world: World, folder: Path) -> Run:
+def measure(plan: Plan, world: World, folder: Path) -> Run:
     code = measuring.measure(plan, world, folder / "run", ["hopmeter"], Console(quiet=True), as_json=False)
     run = read(folder / "run")
     assert code == 0, [row["reason"] for row in run.rows]
     return run
 
 
-def arrived(kept: Path, frame_bytes: int) -> list[tuple[int, bytes]]:
+def arrivals(kept: Path, frame_bytes: int) -> list[tuple[int, bytes]]:
     """The number and the payload of each message that counts."""
     everything = kept.read_bytes()
     frames = [everything[at : at + frame_bytes] for at in range(0, len(everything), frame_bytes)]
@@ -121,9 +121,9 @@ def test_every_server_gets_the_pixels_of_the_file_in_their_order_over_and_over(
 ) -> None:
     file = make_file(tmp_path / name, shown)
     payload = f"{'image' if name == 'a.png' else 'video'}:{file}"
-    run = measured(planned(world, payload), world, tmp_path)
+    run = measure(make_plan(world, payload), world, tmp_path)
     for link in ("l0", "l1"):
-        got = arrived(tmp_path / "kept" / f"{link}_request", HEADER_BYTES + shown[0].nbytes)
+        got = arrivals(tmp_path / "kept" / f"{link}_request", HEADER_BYTES + shown[0].nbytes)
         assert [number for number, _ in got] == list(range(MESSAGES))
         assert [payload for _, payload in got] == [shown[at % len(shown)].tobytes() for at in range(MESSAGES)]
     about = json.loads((tmp_path / "run/run.json").read_text())["pictures"][payload]
@@ -142,7 +142,7 @@ def test_a_codec_carries_the_frames_of_a_file_as_its_objects(
     file = video(tmp_path / "a.mkv", pixels(3)) if kind == "video" else image(tmp_path / "a.png", pixels()[0])
     asked: dict[str, Any] = {"transport": "unix", "language": "python", "placement": "process", "pattern": "pubsub"}
     asked |= {"sinks": 1, "pace": "open", "rate": 100, "codec": codec}
-    run = measured(planned(world, f"{kind}:{file}", **asked), world, tmp_path)
+    run = measure(make_plan(world, f"{kind}:{file}", **asked), world, tmp_path)
     (row,) = [row for row in run.measured if row.candidate]
     assert row["status"] in MEASURED and row["content_errors"] == 0
     (trial,) = row.trials
@@ -169,8 +169,8 @@ def test_nodes_of_other_languages_send_resized_frames_whole(tmp_path: Path, worl
         if not (here := world.ready["unix", each]).ready:
             pytest.skip(f"{here.missing}: {here.get}")
     payload = f"video:32x20:{video(tmp_path / 'a.mkv', pixels(3))}"
-    run = measured(
-        planned(world, payload, transport="unix", language=language, pattern="rpc", sinks=1), world, tmp_path
+    run = measure(
+        make_plan(world, payload, transport="unix", language=language, pattern="rpc", sinks=1), world, tmp_path
     )
     (row,) = [row for row in run.measured if row.candidate]
     assert row["status"] in MEASURED and (row["payload_bytes"], row["content_errors"]) == (32 * 20 * 3, 0)
@@ -181,9 +181,9 @@ def test_a_video_that_breaks_later_on_leaves_no_run(tmp_path: Path, trials: Path
     file = tmp_path / "a.mp4"
     whole = video(file, pixels(20, 48, 62), "mpeg4", "yuv420p", movflags="faststart").read_bytes()
     file.write_bytes(whole[: len(whole) * 2 // 3])
-    plan = planned(world, f"video:{file}", messages=20)
+    plan = make_plan(world, f"video:{file}", messages=20)
     with pytest.raises(UsageError, match="E-NOT-DECODABLE"):
-        measured(plan, world, tmp_path)
+        measure(plan, world, tmp_path)
     assert not list(tmp_path.glob("*run*"))
     assert left_behind(trials) == []
 
@@ -192,7 +192,7 @@ def test_a_run_goes_on_only_with_what_it_began_with(
     tmp_path: Path, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = image(tmp_path / "a.png", pixels()[0])
-    measured(planned(world, f"image:{file}"), world, tmp_path)
+    measure(make_plan(world, f"image:{file}"), world, tmp_path)
     monkeypatch.setattr(measuring, "this_world", lambda: world)
     assert measuring.resume(tmp_path / "run", Console(quiet=True), as_json=False) == 0
     image(file, pixels()[1])

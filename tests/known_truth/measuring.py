@@ -50,10 +50,10 @@ def _us(column: Any) -> NDArray[np.float64]:
     return np.asarray(column.to_numpy(), np.float64) / 1000
 
 
-def measured(folder: Path, cases: dict[str, Case]) -> Measured:
+def measure(folder: Path, cases: dict[str, Case]) -> Measured:
     """All cases in one run of `hopmeter run`."""
     scenario = folder / "known-truth.toml"
-    scenario.write_text(SCENARIO + "".join(_written(case) for case in cases.values()))
+    scenario.write_text(SCENARIO + "".join(_format_case(case) for case in cases.values()))
     command = [sys.executable, "-m", "hopmeter", "run", str(scenario), "--json", "--out", str(folder / "run")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
@@ -62,7 +62,7 @@ def measured(folder: Path, cases: dict[str, Case]) -> Measured:
     return Measured(dict(zip(cases, mine, strict=True)), folder / "run")
 
 
-def _written(case: Case) -> str:
+def _format_case(case: Case) -> str:
     axes = [f"{name} = {json.dumps(value)}" for name, value in case.items() if name != "plan"]
     plan = ", ".join(f"{name} = {json.dumps(value)}" for name, value in case["plan"].items())
     return "\n".join(["[[case]]", *axes, f"settings.synthetic = {{ {plan} }}", ""])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.coded import lacking
-from tests.known_truth.measuring import Case, Measured, evenly, exponential, lognormal, measured
+from tests.known_truth.measuring import Case, Measured, evenly, exponential, lognormal, measure
 
 pytestmark = pytest.mark.alone
 
@@ -40,7 +40,7 @@ Row = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Measured:
-    return measured(tmp_path_factory.mktemp("known-truth"), CASES)
+    return measure(tmp_path_factory.mktemp("known-truth"), CASES)
 
 
 @pytest.fixture

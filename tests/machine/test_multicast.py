@@ -18,7 +18,7 @@ DEVICE = "ip link add other type bridge; ip addr add 192.0.2.7/24 dev other; ip 
 DEVICE += "ip link set other multicast on; ip route add default dev other;"
 
 
-def _isolated(commands: str) -> str:
+def _answer_in_isolation(commands: str) -> str:
     """The answer on a machine of its own that has only a loopback device, after these commands."""
     script = f'set -e; ip link set lo up; {commands} exec "$0" -c "$1"'
     shell = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", script, sys.executable, ASK]
@@ -34,7 +34,7 @@ def _isolated(commands: str) -> str:
     ids=["without a route", "with the remedy", "by another device"],
 )
 def test_multicast_is_told_as_it_is(commands: str, answer: str) -> None:
-    assert _isolated(commands) == answer
+    assert _answer_in_isolation(commands) == answer
 
 
 def test_this_machine_is_judged_by_what_was_tried() -> None:

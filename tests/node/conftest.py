@@ -17,7 +17,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
     """Starts a node whose adapter is the given source, by default the one of queues with `changes` appended."""
     nodes: list[Node] = []
 
-    def started(
+    def start_node(
         changes: str = "", adapter: str = QUEUES, relays: int = 0, work: dict[str, Any] | None = None, **spec: Any
     ) -> Node:
         folder = tmp_path / "example" / "python"
@@ -26,7 +26,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         nodes.append(Node(tmp_path, chain(tmp_path, folder, relays, work or {"kind": "none"}, **spec)))
         return nodes[-1]
 
-    yield started
+    yield start_node
     for node in nodes:
         node.kill()
 
@@ -35,9 +35,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
 def measure(start: Start) -> Measure:
     """Starts a node, measures with it, and ends it."""
 
-    def measured(changes: str = "", **spec: Any) -> Outcome:
+    def measure_node(changes: str = "", **spec: Any) -> Outcome:
         node = start(changes, **spec)
         node.measure()
         return node.end()
 
-    return measured
+    return measure_node

@@ -34,7 +34,7 @@ WRONG = {
 }
 
 
-def refused(outcome: Outcome) -> str:
+def failure_reason(outcome: Outcome) -> str:
     """The reason that a node gave for its failure."""
     assert outcome.last["say"] == "failed", outcome.said
     assert outcome.code == 1
@@ -44,11 +44,11 @@ def refused(outcome: Outcome) -> str:
 @pytest.mark.parametrize("wrong", WRONG)
 def test_a_wrong_adapter_is_told(wrong: str, measure: Measure) -> None:
     changes, told = WRONG[wrong]
-    assert told in refused(measure(changes))
+    assert told in failure_reason(measure(changes))
 
 
 def test_an_exception_fails_the_trial_with_its_traceback(measure: Measure) -> None:
-    error = refused(measure(SEND.format(body="raise OSError('the cable is out')")))
+    error = failure_reason(measure(SEND.format(body="raise OSError('the cable is out')")))
     assert "(send) raised OSError: the cable is out" in error
     assert "adapter.py" in error
 
@@ -60,7 +60,7 @@ def test_a_foreseen_failure_carries_its_remedy_and_no_traceback(measure: Measure
             raise AdapterError("port 5 is taken", "take another") from OSError("address in use")
         Transport.publisher = publisher
     """)
-    error = refused(outcome)
+    error = failure_reason(outcome)
     assert error.endswith("port 5 is taken: address in use")
     assert outcome.last["remedy"] == "take another"
     assert "Traceback" not in error
@@ -82,7 +82,7 @@ def test_a_kept_fill_is_refused_afterwards(measure: Measure) -> None:
         raise caught[0]
     """
     )
-    assert "fill belongs to the call it was given to" in refused(measure(changes))
+    assert "fill belongs to the call it was given to" in failure_reason(measure(changes))
 
 
 def test_a_kept_take_is_refused_afterwards(measure: Measure) -> None:
@@ -99,7 +99,7 @@ def test_a_kept_take_is_refused_afterwards(measure: Measure) -> None:
         Subscriber.poll = poll
         Publisher.send = send
     """
-    assert "take belongs to the call of poll" in refused(measure(changes))
+    assert "take belongs to the call of poll" in failure_reason(measure(changes))
 
 
 def test_busy_is_counted_and_the_message_offered_again(measure: Measure) -> None:
@@ -123,9 +123,11 @@ def test_busy_is_counted_and_the_message_offered_again(measure: Measure) -> None
 @pytest.mark.parametrize("source", ["import no_such_library", "raise ImportError('libold.so.3')"])
 def test_a_missing_library_names_the_build_command(source: str, measure: Measure) -> None:
     outcome = measure(adapter=source)
-    assert "adapter.py" in refused(outcome)
+    assert "adapter.py" in failure_reason(outcome)
     assert outcome.last["remedy"].startswith("run `hopmeter build example`")
 
 
 def test_an_adapter_without_transport_is_told(measure: Measure) -> None:
-    assert "has no class Transport" in refused(measure(adapter=QUEUES.replace("class Transport", "class Transfer")))
+    assert "has no class Transport" in failure_reason(
+        measure(adapter=QUEUES.replace("class Transport", "class Transfer"))
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.node.driver import MESSAGES, Measure
-from tests.node.test_objects import asked, records, sink
+from tests.node.test_objects import objects_of, records, sink
 
 PASSING = """
     class Passing(Publisher):
@@ -40,7 +40,7 @@ PASSING = """
 
 
 def test_what_arrives_is_compared_and_the_payload_left_alone(measure: Measure, tmp_path: Path) -> None:
-    outcome = measure(PASSING, **asked("numpy"))
+    outcome = measure(PASSING, **objects_of("numpy"))
     found = sink(outcome)
     assert (found["received"], found["content_errors"], outcome.log) == (MESSAGES, 0, "")
     assert found["content_checks"] > MESSAGES
@@ -50,7 +50,7 @@ def test_what_arrives_is_compared_and_the_payload_left_alone(measure: Measure, t
 
 @pytest.mark.parametrize("change", ["obj + 1", "obj.astype('f4')", "obj[:-1]", "obj.tolist()", "None"])
 def test_another_object_than_was_sent_is_a_wrong_one(measure: Measure, change: str) -> None:
-    outcome = measure(f"{PASSING}    altered = lambda obj: {change}", **asked("numpy"))
+    outcome = measure(f"{PASSING}    altered = lambda obj: {change}", **objects_of("numpy"))
     assert sink(outcome)["content_errors"] == sink(outcome)["content_checks"] > MESSAGES
     assert outcome.log.count("an object arrived wrong") == 1
 

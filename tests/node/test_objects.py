@@ -38,7 +38,7 @@ def here(codec: str) -> bool:
     return codec in comparison_codecs() or (not install_hint(codec) and devices(codec)[0] == "cpu")
 
 
-def asked(codec: str, made_of: str = "array:20x30") -> dict[str, Any]:
+def objects_of(codec: str, made_of: str = "array:20x30") -> dict[str, Any]:
     objects: Any = open_objects(codec, made_of, "cpu")
     frames = objects.encode()
     return {"codec": codec, "device": "cpu", "object": made_of, "payload_bytes": objects.payload_bytes(frames)}
@@ -57,7 +57,7 @@ def sink(outcome: Outcome) -> dict[str, Any]:
 
 @pytest.mark.parametrize("codec", ["numpy", "pickle-in-band"])
 def test_objects_are_encoded_decoded_compared_and_stamped(measure: Measure, tmp_path: Path, codec: str) -> None:
-    outcome = measure(**asked(codec))
+    outcome = measure(**objects_of(codec))
     assert (sink(outcome)["received"], sink(outcome)["content_errors"], outcome.log) == (MESSAGES, 0, "")
     assert sink(outcome)["content_checks"] > MESSAGES
     for _, _, _, intended, sent, arrived, _, encoded, decoded in records(tmp_path, 0):
@@ -70,20 +70,20 @@ def test_objects_are_encoded_decoded_compared_and_stamped(measure: Measure, tmp_
 
 @pytest.mark.parametrize(("changes", "says"), [(ALTERED, "not what was sent"), (LYING, "frames where the header")])
 def test_an_object_that_arrives_altered_is_a_wrong_one(measure: Measure, changes: str, says: str) -> None:
-    outcome = measure(changes, **asked("numpy"))
+    outcome = measure(changes, **objects_of("numpy"))
     assert sink(outcome)["content_errors"] == sink(outcome)["content_checks"] > MESSAGES
     assert outcome.log.count("an object arrived wrong") == 1
     assert says in outcome.log
 
 
 def test_without_checksum_warm_up_and_the_last_are_compared_number_by_number(measure: Measure) -> None:
-    found = sink(measure(ALTERED, checksum=False, **asked("numpy")))
+    found = sink(measure(ALTERED, checksum=False, **objects_of("numpy")))
     assert found["content_checks"] > MESSAGES
     assert 5 + 1 <= found["content_errors"] < MESSAGES
 
 
 def test_a_payload_that_is_not_as_planned_fails_with_both_lengths(measure: Measure) -> None:
-    failed = measure(**{**asked("numpy"), "payload_bytes": 100}).last
+    failed = measure(**{**objects_of("numpy"), "payload_bytes": 100}).last
     assert "4928 bytes when it was encoded, and 100 when it was planned" in failed["error"]
 
 
@@ -153,13 +153,13 @@ def test_a_frame_that_there_is_not_is_refused(video: str) -> None:
 
 
 def test_frames_of_a_file_come_through_a_node_as_they_were_sent(measure: Measure, video: str) -> None:
-    found = sink(measure(**asked("numpy", video)))
+    found = sink(measure(**objects_of("numpy", video)))
     assert (found["received"], found["content_errors"]) == (MESSAGES, 0)
     assert found["content_checks"] > MESSAGES
 
 
 def test_a_frame_of_a_file_that_arrives_altered_is_a_wrong_one(measure: Measure, video: str) -> None:
-    found = sink(measure(ALTERED.replace("frame[-1]", "frame[-9]"), **asked("numpy", video)))
+    found = sink(measure(ALTERED.replace("frame[-1]", "frame[-9]"), **objects_of("numpy", video)))
     assert found["content_errors"] == found["content_checks"] > MESSAGES
 
 

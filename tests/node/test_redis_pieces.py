@@ -82,11 +82,11 @@ def test_a_message_in_pieces_is_waited_for(broker: str, slow: str) -> None:
     (folder,) = paths.transport_folders()
     transport = transport_class(folder / "redis/python")
 
-    def opened(daemon: str) -> Any:
+    def open_transport(daemon: str) -> Any:
         return transport(SimpleNamespace(daemon=daemon, settings={"endpoint": "unix"}))
 
-    publisher = opened(broker).publisher(SimpleNamespace(name="pieces"))
-    subscriber = opened(slow).subscriber(SimpleNamespace(name="pieces"))
+    publisher = open_transport(broker).publisher(SimpleNamespace(name="pieces"))
+    subscriber = open_transport(slow).subscriber(SimpleNamespace(name="pieces"))
     came: list[bytes] = []
 
     def take(frame: bytes, native: bytes) -> None:

@@ -22,18 +22,18 @@ def client() -> Any:
     return adapter.Client(SimpleNamespace(deliver=lambda payload, take: take(payload)), SimpleNamespace(), None)
 
 
-def ended(why: str) -> SimpleNamespace:
+def error_reply(why: str) -> SimpleNamespace:
     return SimpleNamespace(ok=None, err=SimpleNamespace(payload=SimpleNamespace(to_string=lambda: why)))
 
 
 def test_a_query_that_timed_out_is_a_lost_call(client: Any) -> None:
-    client._replies.put(ended("Timeout"))
+    client._replies.put(error_reply("Timeout"))
     client._replies.put(SimpleNamespace(ok=SimpleNamespace(payload=3)))
     assert client.poll(1.0, lambda frame: frame) == 0
     assert client.poll(1.0, lambda frame: frame) == 3
 
 
 def test_any_other_end_is_an_error(client: Any) -> None:
-    client._replies.put(ended("no such key"))
+    client._replies.put(error_reply("no such key"))
     with pytest.raises(RuntimeError, match="no such key"):
         client.poll(1.0, lambda frame: frame)

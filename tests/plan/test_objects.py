@@ -18,7 +18,7 @@ from hopmeter.plan.spec import Place, node_specs
 from tests.coded import lacking
 from tests.images.made import image, pixels, video
 
-from .world import planned, transport, world
+from .world import make_plan, transport, world
 
 BUS = transport("bus", max_payload_bytes=1_000_000)
 CAB = transport("cab", max_payload_bytes=1_000_000)
@@ -31,22 +31,22 @@ def forgetful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOPMETER_HOME", str(tmp_path / "home"))
 
 
-def carried(node: tuple[str, ...] = NODE, missing: str = "", get: str = "", **given: Any) -> Plan:
+def plan_with_node(node: tuple[str, ...] = NODE, missing: str = "", get: str = "", **given: Any) -> Plan:
     """A plan in a world whose Python nodes carry codecs as said."""
 
     def carrier(manifest: Manifest, _codec: str) -> Readiness:
         return Readiness(manifest.name, "python", ready=not missing, missing=missing, get=get, command=node)
 
     asked = {"language": "python", "codec": "numpy", "payload": "array:20x30", **given}
-    return planned(replace(world(BUS, CAB), carrier=carrier), **asked)
+    return make_plan(replace(world(BUS, CAB), carrier=carrier), **asked)
 
 
-def dropped(made: Plan) -> list[str]:
+def drop_reasons(made: Plan) -> list[str]:
     return [cell.dropped for cell in made.cells if cell.comparison.ranked]
 
 
 def test_a_payload_weighs_what_its_object_does_when_it_is_encoded() -> None:
-    made = carried(codec=["numpy", "pillow", "pickle-in-band"])
+    made = plan_with_node(codec=["numpy", "pillow", "pickle-in-band"])
     sizes = [cell.carriage.payload_bytes for cell in made.runnable]
     assert sizes[0] == 4800 + 128
     assert 2400 < sizes[1] < 2700, "Pillow's ones are of 32 bits"
@@ -56,7 +56,7 @@ def test_a_payload_weighs_what_its_object_does_when_it_is_encoded() -> None:
 
 
 def test_one_language_is_python_where_there_is_an_object() -> None:
-    made = carried(language="one")
+    made = plan_with_node(language="one")
     assert [(cell.axes.language, cell.dropped) for cell in made.cells if cell.comparison.ranked] == [("python", "")]
 
 
@@ -104,7 +104,7 @@ def test_one_language_is_python_where_there_is_an_object() -> None:
     ],
 )
 def test_what_cannot_be_is_dropped_with_its_reason(given: dict[str, Any], reason: str) -> None:
-    assert [lacking(each, reason) for each in dropped(carried(**given))] == [[]]
+    assert [lacking(each, reason) for each in drop_reasons(plan_with_node(**given))] == [[]]
 
 
 def test_a_transport_that_encodes_by_itself_has_its_own_codecs_only() -> None:
@@ -115,8 +115,8 @@ def test_a_transport_that_encodes_by_itself_has_its_own_codecs_only() -> None:
         return Readiness(manifest.name, "python", ready=True, command=NODE)
 
     asked = {"language": "python", "codec": ["numpy", "pickle-in-band"], "payload": "array:20x30"}
-    made = planned(replace(world(own), carrier=carrier), **asked)
-    first, second = dropped(made)
+    made = make_plan(replace(world(own), carrier=carrier), **asked)
+    first, second = drop_reasons(made)
     assert not first
     assert made.cells[0].carriage.own_encoders
     assert lacking(second, "D-OWN-ENCODERS bus numpy, torch pickle-in-band") == []
@@ -124,11 +124,11 @@ def test_a_transport_that_encodes_by_itself_has_its_own_codecs_only() -> None:
 
 def test_an_unknown_codec_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(UsageError, match=r'"nunpy".* none, .*numpy.*pickle-in-band.*"numpy".*E-VALUE-CHOICE'):
-        carried(codec="nunpy")
+        plan_with_node(codec="nunpy")
 
 
 def test_only_the_nodes_of_python_are_told_of_the_object(tmp_path: Path) -> None:
-    (cell,) = (cell for cell in carried(language="python>rust>python", relays=1).cells if cell.comparison.ranked)
+    (cell,) = (cell for cell in plan_with_node(language="python>rust>python", relays=1).cells if cell.comparison.ranked)
     place = Place("0" * 16, 0, 1, tmp_path, tmp_path, {})
     told = [(language, spec.get("object"), spec["payload"]["kind"]) for language, spec in node_specs(cell, place)]
     assert told == [("python", "array:20x30", "bytes"), ("rust", None, "bytes"), ("python", "array:20x30", "bytes")]
@@ -158,10 +158,10 @@ def test_environments_that_are_alike_are_asked_once_and_then_remembered(monkeypa
     nodes = Nodes()
     monkeypatch.setattr(object_sizes, "_weigh", nodes)
     for _ in range(2):
-        made = carried(**WIDELY)
+        made = plan_with_node(**WIDELY)
         assert [cell.carriage.payload_bytes for cell in made.runnable] == [128] * 8
         assert sorted(nodes.asked) == ONCE
-    assert len(carried(**{**WIDELY, "payload": "array:2x2"}).runnable) == 4
+    assert len(plan_with_node(**{**WIDELY, "payload": "array:2x2"}).runnable) == 4
     assert sorted(nodes.asked[4:]) == ["numpy cpu none array:2x2", "pillow cpu none array:2x2"]
 
 
@@ -169,11 +169,11 @@ def test_environments_that_are_alike_are_asked_once_and_then_remembered(monkeypa
 def test_what_was_remembered_holds_until_code_or_packages_change(monkeypatch: pytest.MonkeyPatch, changed: str) -> None:
     nodes = Nodes()
     monkeypatch.setattr(object_sizes, "_weigh", nodes)
-    carried()
+    plan_with_node()
     monkeypatch.setattr(
         object_sizes if changed == "_code" else codec_interpreter, changed, lambda *_: ["of another day"]
     )
-    carried()
+    plan_with_node()
     assert nodes.asked == ["numpy cpu none array:20x30"] * 2
 
 
@@ -181,7 +181,7 @@ def test_what_was_remembered_holds_until_code_or_packages_change(monkeypatch: py
 def test_what_is_missing_is_asked_for_again(monkeypatch: pytest.MonkeyPatch, nodes: Nodes) -> None:
     monkeypatch.setattr(object_sizes, "_weigh", nodes)
     for _ in range(2):
-        assert "D-NO-OBJECT" in dropped(carried())[0]
+        assert "D-NO-OBJECT" in drop_reasons(plan_with_node())[0]
     assert len(nodes.asked) == 2
 
 
@@ -190,15 +190,15 @@ def test_a_share_is_asked_of_the_node_with_the_place_and_dropped_where_no_gpu_is
 ) -> None:
     nodes = Nodes(0, "torch finds no GPU here")
     monkeypatch.setattr(object_sizes, "_weigh", nodes)
-    made = carried(codec="torch", device="gpu", share=["none", "cuda-ipc"])
-    assert [lacking(each, "D-NO-OBJECT torch: GPU") for each in dropped(made)] == [[], []]
+    made = plan_with_node(codec="torch", device="gpu", share=["none", "cuda-ipc"])
+    assert [lacking(each, "D-NO-OBJECT torch: GPU") for each in drop_reasons(made)] == [[], []]
     assert sorted(nodes.asked) == ["torch gpu cuda-ipc array:20x30", "torch gpu none array:20x30"]
     assert [cell.axes.share for cell in made.cells if cell.comparison.ranked] == ["none", "cuda-ipc"]
 
 
 def test_the_ends_are_told_of_a_share_beside_the_device(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(object_sizes, "_weigh", Nodes())
-    plain, lent = carried(codec="torch", device="gpu", share=["none", "cuda-ipc"]).runnable
+    plain, lent = plan_with_node(codec="torch", device="gpu", share=["none", "cuda-ipc"]).runnable
     place = Place("0" * 16, 0, 1, tmp_path, tmp_path, {})
     told = [[(spec["device"], spec.get("share")) for _, spec in node_specs(cell, place)] for cell in (plain, lent)]
     assert told == [[("gpu", None)] * 2, [("gpu", "cuda-ipc")] * 2]
@@ -210,19 +210,20 @@ def test_a_gpu_that_is_not_here_is_remembered_until_one_comes(monkeypatch: pytes
     monkeypatch.setattr(object_sizes, "_weigh", nodes)
     for seen in ([], [], ["/dev/nvidia0"]):
         monkeypatch.setattr(object_sizes, "_gpus", lambda seen=seen: seen)
-        assert [lacking(each, "D-NO-OBJECT torch: GPU") for each in dropped(carried(codec="torch", device="gpu"))] == [
-            []
-        ]
+        assert [
+            lacking(each, "D-NO-OBJECT torch: GPU")
+            for each in drop_reasons(plan_with_node(codec="torch", device="gpu"))
+        ] == [[]]
     assert nodes.asked == ["torch gpu none array:20x30"] * 2
 
 
 def test_the_frames_of_a_file_weigh_what_an_image_of_their_size_does(tmp_path: Path) -> None:
     still, moving = image(tmp_path / "one.png", pixels()[0]), video(tmp_path / "many.mkv", pixels())
     generated, shown, played, resized = (
-        carried(payload=payload).runnable[0].carriage.payload_bytes
+        plan_with_node(payload=payload).runnable[0].carriage.payload_bytes
         for payload in ("image:10x6", f"image:{still}", f"video:{moving}", f"video:20x12:{moving}")
     )
     assert shown == generated
     assert played == generated + 8, "the number of the frame"
     assert resized - played == 20 * 12 * 3 - 10 * 6 * 3
-    assert "rust" in dropped(carried(payload=f"image:{still}", language="rust"))[0]
+    assert "rust" in drop_reasons(plan_with_node(payload=f"image:{still}", language="rust"))[0]

@@ -10,7 +10,7 @@ from hopmeter.errors import UsageError
 from hopmeter.plan.cores import Machine
 from tests.coded import lacking
 
-from .world import LANGUAGE, planned, transport, world
+from .world import LANGUAGE, make_plan, transport, world
 
 BUS = transport("bus", settings={"hwm": {"default": 10, "min": 0, "help": "H."}})
 
@@ -75,7 +75,7 @@ BUS = transport("bus", settings={"hwm": {"default": 10, "min": 0, "help": "H."}}
     ],
 )
 def test_what_cannot_be_is_dropped_with_its_reason(given: dict[str, Any], reason: str) -> None:
-    made = planned(world(BUS, unready=(("bus", "python"),)), **given)
+    made = make_plan(world(BUS, unready=(("bus", "python"),)), **given)
     assert [lacking(cell.dropped, reason) for cell in made.cells if cell.comparison.ranked] == [[]]
     assert made.runnable == []
 
@@ -83,7 +83,7 @@ def test_what_cannot_be_is_dropped_with_its_reason(given: dict[str, Any], reason
 def test_a_language_that_carries_less_drops_only_its_own_cells() -> None:
     narrow = transport("bus", languages={"rust": {**LANGUAGE, "max_payload_bytes": 10}, "python": LANGUAGE})
     dropped = {
-        language: planned(world(narrow), payload="bytes:11", language=language).cells[0].dropped
+        language: make_plan(world(narrow), payload="bytes:11", language=language).cells[0].dropped
         for language in ("python", "python>rust", "rust>python")
     }
     too_large = "D-TOO-LARGE 11 bus (rust) (10)"
@@ -113,7 +113,7 @@ def test_a_setting_that_does_nothing_there_makes_no_cell(
 ) -> None:
     bus = transport("bus", settings={"hwm": {"default": 1000, "help": "H.", **heeds}})
     for value, expected in ((1000, ""), (1, reason and f"D-SETTING-IDLE hwm bus {reason}")):
-        made = planned(world(bus), settings={"bus": {"hwm": value}}, **given)
+        made = make_plan(world(bus), settings={"bus": {"hwm": value}}, **given)
         assert [lacking(cell.dropped, expected) for cell in made.cells if cell.comparison.ranked] == [[]]
 
 
@@ -121,7 +121,7 @@ def test_a_setting_that_does_nothing_beside_another_makes_no_cell() -> None:
     threads = {"default": 2, "help": "T.", "where": {"executor": ["multi", "pool"]}}
     executor = {"default": "single", "help": "E.", "choices": ["single", "multi", "pool"]}
     bus = transport("bus", settings={"executor": executor, "threads": threads})
-    made = planned(world(bus), settings={"bus": {"executor": ["single", "multi"], "threads": [2, 3]}})
+    made = make_plan(world(bus), settings={"bus": {"executor": ["single", "multi"], "threads": [2, 3]}})
     dropped = {cell.carriage.profile: cell.dropped for cell in made.cells if cell.comparison.ranked}
     assert [profile for profile, reason in dropped.items() if reason] == ["threads=3"]
     assert lacking(dropped["threads=3"], "D-SETTING-IDLE threads bus executor=multi executor=pool") == []
@@ -145,11 +145,11 @@ def test_a_setting_that_does_nothing_beside_another_makes_no_cell() -> None:
     ],
 )
 def test_what_can_be_is_not_dropped(given: dict[str, Any]) -> None:
-    assert {cell.dropped for cell in planned(world(BUS), **given).cells} == {""}
+    assert {cell.dropped for cell in make_plan(world(BUS), **given).cells} == {""}
 
 
 def test_languages_that_cannot_talk_to_each_other_are_not_mixed() -> None:
-    made = planned(world(transport("bus", cross_language=False)), language="pairs")
+    made = make_plan(world(transport("bus", cross_language=False)), language="pairs")
     assert [cell.axes.language for cell in made.runnable if cell.comparison.ranked] == ["rust", "python"]
     assert [cell.axes.language for cell in made.cells if cell.dropped] == ["rust>python", "python>rust"]
 
@@ -164,7 +164,7 @@ def test_languages_that_cannot_talk_to_each_other_are_not_mixed() -> None:
 )
 def test_what_does_not_exist_is_an_error_and_no_dropped_cell(given: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError) as wrong:
-        planned(world(BUS), **given)
+        make_plan(world(BUS), **given)
     assert lacking(str(wrong.value), says) == []
 
 
@@ -186,7 +186,7 @@ def test_cores_follow_the_machine(machine: Machine, word: str, cores: tuple[int,
 
 
 def test_one_core_is_too_few_for_cross() -> None:
-    (cell,) = [cell for cell in planned(world(BUS, machine=Machine((0,)))).cells if cell.comparison.ranked]
+    (cell,) = [cell for cell in make_plan(world(BUS, machine=Machine((0,)))).cells if cell.comparison.ranked]
     assert lacking(cell.dropped, "D-NO-CORES cross") == []
 
 
@@ -197,7 +197,7 @@ def test_one_language_is_the_first_that_is_ready() -> None:
         ((("bus", "rust"),), "python"),
         ((("bus", "rust"), ("bus", "python")), "python"),
     ):
-        made = planned(world(heavy, unready=unready), language="one")
+        made = make_plan(world(heavy, unready=unready), language="one")
         assert made.cells[0].axes.language == language
 
 
@@ -212,18 +212,18 @@ def test_one_language_is_one_that_offers_the_cell(given: dict[str, Any]) -> None
         "patterns": ["pubsub"],
         "max_payload_bytes": 999,
     }
-    made = planned(world(transport("bus", languages={"rust": less, "python": LANGUAGE})), language="one", **given)
+    made = make_plan(world(transport("bus", languages={"rust": less, "python": LANGUAGE})), language="one", **given)
     assert [(cell.axes.language, cell.dropped) for cell in made.cells if cell.comparison.ranked] == [("python", "")]
 
 
 def test_direct_transports_are_those_without_a_daemon() -> None:
     broker = transport("broker", daemon={"title": "d", "command": ["d"], "ready": "port"})
-    made = planned(world(BUS, broker), transport="direct", placement="apart")
+    made = make_plan(world(BUS, broker), transport="direct", placement="apart")
     assert [cell.axes.transport for cell in made.cells] == ["memory", "shm", "bus"]
 
 
 def test_all_transports_are_those_that_can_be_ranked() -> None:
-    made = planned(world(BUS, transport("truth", ranked=False)), transport="all", placement="apart")
+    made = make_plan(world(BUS, transport("truth", ranked=False)), transport="all", placement="apart")
     assert [(cell.axes.transport, cell.axes.placement) for cell in made.cells] == [
         ("memory", "thread"),
         ("shm", "process"),

@@ -45,6 +45,6 @@ def world(*manifests: Manifest, unready: tuple[tuple[str, str], ...] = (), machi
     return World(known, ready, machine or Machine((0, 1)))
 
 
-def planned(where: World, **given: Any) -> Plan:
+def make_plan(where: World, **given: Any) -> Plan:
     table = {"title": "t", "question": "q?", "transport": "bus", "language": "rust", "seed": 1, **given}
     return make("s", validate(Scenario, table, "test"), where)

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from hopmeter.report import write
-from tests.report.hands import asked, measured
+from tests.report.hands import write_asked, write_measured
 
 
 def _load(name: str) -> ModuleType:
@@ -46,7 +46,11 @@ def objects(made: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def hands_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hands")
-    parts = [measured(folder / "listener"), measured(folder / "publisher", side="publisher"), asked(folder / "asker")]
+    parts = [
+        write_measured(folder / "listener"),
+        write_measured(folder / "publisher", side="publisher"),
+        write_asked(folder / "asker"),
+    ]
     return write(parts, folder / "hands.html")
 
 

@@ -17,7 +17,7 @@ ASKED = {"width": 200, "height": 100, "rate": 50.0, "command": ["hopmeter", "lis
 DELAYS_US = {"numpy": 100, "pillow": 400}
 
 
-def measured(folder: Path, many: int = 300, side: str = "listener", **counts: int) -> Path:
+def write_measured(folder: Path, many: int = 300, side: str = "listener", **counts: int) -> Path:
     """A folder as the command leaves it, of delays that are known."""
     results = Results(side, folder, Console(quiet=True), ASKED)
     for plugin, us in DELAYS_US.items():
@@ -29,7 +29,7 @@ def measured(folder: Path, many: int = 300, side: str = "listener", **counts: in
     return folder
 
 
-def asked(folder: Path, **more: Any) -> Path:
+def write_asked(folder: Path, **more: Any) -> Path:
     """A folder as `hopmeter ask` leaves it: 40 frames of 30 and 50 ms of work, and what was above it is known."""
     rows = [
         (seq, 0, server, seq * 10**8, seq * 10**8 + took_ms * 10**6 + 1000 * seq, int(more.get("wrong", 0)))

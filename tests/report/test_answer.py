@@ -12,31 +12,31 @@ from hopmeter.report import formatting, ranking_table
 from hopmeter.report.answer import answer
 
 
-def told(run: Run) -> str:
+def answer_text(run: Run) -> str:
     return " ".join(answer([run], groups([run])))
 
 
 def test_a_gap_between_intervals_names_the_fastest_and_how_far_the_next_is_at_least() -> None:
-    said = told(run_of(cell("unix", 20, 19, 21), cell("shm", 10, 9, 10.5)))
+    said = answer_text(run_of(cell("unix", 20, 19, 21), cell("shm", 10, 9, 10.5)))
     assert said.startswith("shm was fastest: half of its messages arrived within 10.0\N{NARROW NO-BREAK SPACE}µs")
     assert "unix, took at least 1.81× as long" in said  # 19 / 10.5, and not 20 / 10
 
 
 def test_intervals_that_touch_are_a_tie() -> None:
-    said = told(run_of(cell("shm", 10, 9, 12), cell("unix", 13, 12, 14), cell("zenoh", 30, 29, 31)))
+    said = answer_text(run_of(cell("shm", 10, 9, 12), cell("unix", 13, 12, 14), cell("zenoh", 30, 29, 31)))
     assert "shm and unix do not differ significantly" in said
     assert "fastest" not in said
     assert "shm is faster than zenoh" in said
 
 
 def test_without_intervals_no_order_is_settled() -> None:
-    said = told(run_of(cell("shm", 10), cell("unix", 1000)))
+    said = answer_text(run_of(cell("shm", 10), cell("unix", 1000)))
     assert "no order is settled" in said
     assert "fastest" not in said
 
 
 def test_a_rival_without_an_interval_is_not_beaten() -> None:
-    said = told(run_of(cell("shm", 10, 9, 11), cell("unix", 1000)))
+    said = answer_text(run_of(cell("shm", 10, 9, 11), cell("unix", 1000)))
     assert "do not differ significantly" in said
 
 
@@ -47,7 +47,7 @@ def test_many_groups_count_only_what_is_resolved() -> None:
         for name, p50, low, high in (("shm", 10, 9, 11), ("unix", 20, 19 if rate < 4 else 1, 21))
     ]
     assert (
-        told(run_of(*rows))
+        answer_text(run_of(*rows))
         == "Of 4 comparisons, shm was fastest in 3; in the other 1, no row is significantly faster than all others."
     )
 
@@ -59,7 +59,7 @@ def objects(*p50s: tuple[str, str, float]) -> Run:
 
 
 def test_codecs_are_compared_over_each_transport() -> None:
-    said = told(
+    said = answer_text(
         objects(("shm", "numpy", 60), ("shm", "pickle", 160), ("zeromq", "numpy", 180), ("zeromq", "pickle", 182))
     )
     assert (
@@ -71,11 +71,11 @@ def test_codecs_are_compared_over_each_transport() -> None:
 
 def test_many_transports_of_many_codecs_are_one_sentence() -> None:
     rows = [(name, codec, p50) for name in "abcd" for codec, p50 in (("numpy", 10.0), ("json", 90.0))]
-    assert told(objects(*rows)).startswith("Codec by codec: Of 4 comparisons, numpy was fastest in 4.")
+    assert answer_text(objects(*rows)).startswith("Codec by codec: Of 4 comparisons, numpy was fastest in 4.")
 
 
 def test_saturated_and_unranked_rows_never_win() -> None:
-    said = told(
+    said = answer_text(
         run_of(
             cell("tcp", 1, 1, 1, status="saturated"), cell("synthetic", 1, 1, 1, ranked=False), cell("shm", 10, 9, 11)
         )
@@ -85,13 +85,13 @@ def test_saturated_and_unranked_rows_never_win() -> None:
 
 
 def test_a_quick_look_says_so() -> None:
-    assert "quick look" in told(run_of(cell("shm", 10, 9, 11), quick=True))
-    assert "quick look" in told(run_of(cell("shm", 10, 9, 11, quick=True)))
-    assert "quick look" not in told(run_of(cell("shm", 10, 9, 11)))
+    assert "quick look" in answer_text(run_of(cell("shm", 10, 9, 11), quick=True))
+    assert "quick look" in answer_text(run_of(cell("shm", 10, 9, 11, quick=True)))
+    assert "quick look" not in answer_text(run_of(cell("shm", 10, 9, 11)))
 
 
 def test_nothing_measured_is_said() -> None:
-    assert "No cell" in told(run_of({"transport": "shm", "status": "failed"}))
+    assert "No cell" in answer_text(run_of({"transport": "shm", "status": "failed"}))
 
 
 def test_places_span_what_overlaps() -> None:
@@ -137,17 +137,17 @@ def test_a_row_alone_takes_no_place_and_is_held_against_the_floor() -> None:
     run = run_of(cell("unix", 20, 19, 21, floor="c1", times_floor=2.0), cell("shm", 10, 9, 11, ranked=False))
     (group,) = groups([run])
     assert [rank.text for rank in ranks(group)] == [""]
-    assert "2.00× the time of the cheapest transport here. There is nothing else" in told(run)
+    assert "2.00× the time of the cheapest transport here. There is nothing else" in answer_text(run)
 
 
 def test_ways_of_copying_the_same_frame_stand_side_by_side() -> None:
     ways = {"memcpy:warm": 600.0, "stream:cold": 500.0, "bytes:fresh": 5000.0}
     rows = [cell("memory", us + 9, work=f"copy:frame:{way}", copy_p50_us=us) for way, us in ways.items()]
     others = [cell("memory", 9.0), cell("memory", 700.0, work="copy:frame/none", copy_p50_us=1.0)]
-    said = told(run_of(*rows, *others)).replace("\N{NARROW NO-BREAK SPACE}", " ")
+    said = answer_text(run_of(*rows, *others)).replace("\N{NARROW NO-BREAK SPACE}", " ")
     assert "memory (rust): stream cold 500 µs, memcpy warm 600 µs, bytes fresh 5 000 µs." in said
     assert "comparison" not in said
-    assert "Medians of a copy" not in told(run_of(rows[0], *others))
+    assert "Medians of a copy" not in answer_text(run_of(rows[0], *others))
 
 
 @pytest.mark.parametrize(

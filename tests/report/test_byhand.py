@@ -16,7 +16,7 @@ from hopmeter.report.by_hand import folder as hand_folder
 from hopmeter.report.by_hand.object_delays import MEANING
 from hopmeter.report.section import Section
 from hopmeter.store.run_folder import BY_HAND
-from tests.report.hands import ASKED, asked, measured
+from tests.report.hands import ASKED, write_asked, write_measured
 
 
 def section(folder: Path) -> tuple[Section, Run]:
@@ -40,7 +40,7 @@ def warnings(found: Section) -> list[str]:
 
 
 def test_the_boxes_are_those_of_the_log(tmp_path: Path) -> None:
-    found, run = section(measured(tmp_path / "l"))
+    found, run = section(write_measured(tmp_path / "l"))
     assert (column(found, "Middleware"), column(found, "Plugin")) == (["zeromq"] * 2, ["numpy", "pillow"])
     assert (column(found, "Messages"), column(found, "p99, µs")) == ([300, 300], [None, None])
     assert column(found, "p50, µs")[0] == pytest.approx(101.495)
@@ -53,28 +53,28 @@ def test_the_boxes_are_those_of_the_log(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("side", ["listener", "publisher"])
 def test_the_page_shows_table_figure_and_command(tmp_path: Path, side: str) -> None:
-    page = write([measured(tmp_path / "l", side=side)], tmp_path / "page.html").read_text()
+    page = write([write_measured(tmp_path / "l", side=side)], tmp_path / "page.html").read_text()
     assert all(said in page for said in ("Plugin by plugin", "pillow", "hopmeter listen", ">Cores<"))
     assert MEANING[side] in page
     assert (tmp_path / "page.html.figures/across-by-hand-1.svg").exists()
 
 
 def test_a_log_of_an_older_hopmeter_is_drawn_too(tmp_path: Path) -> None:
-    folder = measured(tmp_path / "l")
+    folder = write_measured(tmp_path / "l")
     (folder / BY_HAND).unlink()
     found, _ = section(folder)
     assert (found.title, warnings(found), heads(found)[-1]) == ("Listener", [], "Messages")
 
 
 def test_what_was_asked_lies_beside_the_log(tmp_path: Path) -> None:
-    told = json.loads((measured(tmp_path / "l") / BY_HAND).read_text())
+    told = json.loads((write_measured(tmp_path / "l") / BY_HAND).read_text())
     outcomes = told.pop("outcomes")
     assert told == ASKED
     assert [(each["plugin"], each["status"]) for each in outcomes] == [("numpy", "ok"), ("pillow", "ok")]
 
 
 def test_what_was_lost_wrong_or_not_measured_stands_beside_the_figures(tmp_path: Path) -> None:
-    folder = measured(tmp_path / "l", sent=310, received=300, wrong=2)
+    folder = write_measured(tmp_path / "l", sent=310, received=300, wrong=2)
     told = json.loads((folder / BY_HAND).read_text())
     missing = {"middleware": "ros1", "plugin": "numpy", "status": "missing", "reason": "rospy is not installed"}
     (folder / BY_HAND).write_text(json.dumps({**told, "outcomes": [*told["outcomes"], missing]}))
@@ -87,7 +87,7 @@ def test_what_was_lost_wrong_or_not_measured_stands_beside_the_figures(tmp_path:
 
 
 def test_servers_are_drawn_together_and_one_by_one_with_what_is_above_their_work(tmp_path: Path) -> None:
-    found, _ = section(asked(tmp_path / "a", wrong=1))
+    found, _ = section(write_asked(tmp_path / "a", wrong=1))
     assert found.title == "Servers: frames of 640×480, called at once"
     assert found.sentences == ["a: work: left sleep:30ms and right sleep:50ms"]
     assert column(found, "Server") == ["all at once", "left", "right"]
@@ -104,19 +104,19 @@ def test_servers_are_drawn_together_and_one_by_one_with_what_is_above_their_work
 
 
 def test_where_the_work_has_no_length_nothing_is_above_it(tmp_path: Path) -> None:
-    found, _ = section(asked(tmp_path / "a", works={"ideal_ns": None, "works_ns": None}))
+    found, _ = section(write_asked(tmp_path / "a", works={"ideal_ns": None, "works_ns": None}))
     assert [figure.title for figure in found.figures] == ["Server by server"]
     assert column(found, "Beyond the work, µs") == [None] * 3
 
 
 def test_who_takes_it_for_a_run_is_told_what_draws_it(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=rf"`hopmeter report {tmp_path / 'l'}`.*E-NO-RUN"):
-        read(measured(tmp_path / "l"))
+        read(write_measured(tmp_path / "l"))
 
 
 def test_runs_and_what_was_measured_by_hand_are_not_mixed(made: ModuleType, run: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="E-REPORT-MIXED"):
-        write([run, measured(tmp_path / "l")], tmp_path / "page.html")
+        write([run, write_measured(tmp_path / "l")], tmp_path / "page.html")
 
 
 @pytest.mark.parametrize(

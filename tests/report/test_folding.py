@@ -32,7 +32,7 @@ def test_rows_are_as_high_as_their_names() -> None:
     assert folding.row_height(["tcp", LONG], least=26) >= folding.LINE * folding.line_count([LONG])
 
 
-def written(whole: str) -> str:
+def visible_text(whole: str) -> str:
     """What a person reads in a figure."""
     return " ".join(re.findall(r">([^<>]+)</(?:text|tspan)>", whole))
 
@@ -45,7 +45,7 @@ def test_no_figure_cuts_a_name() -> None:
     ]
     run = run_of(*rows, cell("tcp", 100.0, cpu_us_per_message=1.0))
     [group] = groups([run])
-    drawn = {figure.name: written(svg.draw(figure)) for figure in figures.draw(group, Style.of([run]))}
+    drawn = {figure.name: visible_text(svg.draw(figure)) for figure in figures.draw(group, Style.of([run]))}
     assert {"ranking", "cpu"} <= set(drawn)
     for text in drawn.values():
         assert "…" not in text

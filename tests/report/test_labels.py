@@ -15,7 +15,7 @@ from tests.report.rows import cell, run_of
 PLOT = Plot((1.0, 1000.0), (1.0, 1000.0), 370, 260)
 
 
-def drawn(many: int, apart: float) -> dict[str, Any]:
+def draw(many: int, apart: float) -> dict[str, Any]:
     """The figure of many rows, each `apart` times as slow as the last, and the dearer the slower but for the first."""
     rows = [
         cell(f"transport{number}", 50.0 * apart**number, cpu_us_per_message=100.0 * apart**number)
@@ -38,20 +38,20 @@ def drawn(many: int, apart: float) -> dict[str, Any]:
 
 
 def test_few_rows_have_their_names_beside_their_dots() -> None:
-    found = drawn(4, 3.0)
+    found = draw(4, 3.0)
     assert found["names"] == [f"transport{number}" for number in range(4)]
     assert found["legend"] is None
 
 
 def test_crowded_rows_have_numbers_and_the_front_its_names() -> None:
-    found = drawn(20, 1.02)
+    found = draw(20, 1.02)
     assert found["names"] == ["transport0", *map(str, range(1, 20))]
     assert found["legend"]["values"] == [f"{number}  transport{number}" for number in range(1, 20)]
     assert "numbers, from fast to slow" in found["caption"]
 
 
 def test_more_than_anybody_looks_up_have_neither() -> None:
-    found = drawn(latency_and_cpu.MOST + 2, 1.01)
+    found = draw(latency_and_cpu.MOST + 2, 1.01)
     assert found["names"] == ["transport0"]
     assert found["legend"] is None
     assert "Only the rows on the line have names" in found["caption"]

@@ -28,7 +28,7 @@ def on(model: str, around: float = 0.02, machine: dict[str, Any] | None = None, 
     return run_of(*rows, machine={"cpu_model": model, "kernel": "6.1.0", **(machine or {})}, scenario_name=model)
 
 
-def compared(*runs: Run) -> machine_order.Comparison:
+def compare(*runs: Run) -> machine_order.Comparison:
     (found,) = machine_order.compare_machines(groups(runs))
     return found
 
@@ -37,7 +37,7 @@ HERE = {"shm": 10.0, "unix": 20.0, "tcp": 30.0, "zenoh": 60.0}
 
 
 def test_the_same_order_is_a_correlation_of_one() -> None:
-    found = compared(on("A", **HERE), on("B", **{name: 3 * p50 for name, p50 in HERE.items()}))
+    found = compare(on("A", **HERE), on("B", **{name: 3 * p50 for name, p50 in HERE.items()}))
     (one,) = found.correlations
     assert (one.first, one.second, one.rows) == ("A", "B", 4)
     assert (one.spearman, one.kendall) == (pytest.approx(1), pytest.approx(1))
@@ -46,7 +46,7 @@ def test_the_same_order_is_a_correlation_of_one() -> None:
 
 
 def test_a_ranking_that_flips_is_marked_on_both_rows() -> None:
-    found = compared(on("A", **HERE), on("B", **(HERE | {"unix": 40.0})))
+    found = compare(on("A", **HERE), on("B", **(HERE | {"unix": 40.0})))
     (flip,) = found.flips
     assert (flip.one, flip.other, flip.significant) == ("unix (rust)", "tcp (rust)", True)
     assert marks(found)["unix (rust)"] == "flips with tcp (rust)"
@@ -59,7 +59,7 @@ def test_a_ranking_that_flips_is_marked_on_both_rows() -> None:
 
 
 def test_a_flip_of_overlapping_intervals_may_be_chance() -> None:
-    found = compared(on("A", 0.4, **HERE), on("B", 0.4, **(HERE | {"unix": 40.0})))
+    found = compare(on("A", 0.4, **HERE), on("B", 0.4, **(HERE | {"unix": 40.0})))
     assert [flip.significant for flip in found.flips] == [False]
     assert marks(found)["unix (rust)"] == "may flip with tcp (rust)"
     assert len(machine_table.summary(found)) == 1
@@ -88,7 +88,7 @@ def test_a_name_tells_machines_apart() -> None:
 
 
 def test_too_few_rows_have_no_correlation() -> None:
-    found = compared(on("A", shm=10.0, unix=20.0), on("B", shm=10.0, unix=20.0))
+    found = compare(on("A", shm=10.0, unix=20.0), on("B", shm=10.0, unix=20.0))
     assert found.correlations[0].spearman is None
     assert "too few" in machine_table.summary(found)[0]
 
@@ -98,7 +98,7 @@ def test_what_one_machine_lacks_is_shown_as_not_measured() -> None:
     (section,) = machine_table.sections(runs, groups(runs))
     (line,) = (line for line in section.parts[0].tables[0].bodies[0].lines if line.values[0].text == "zenoh (rust)")
     assert line.values[2].notes == ("not measured",)
-    assert compared(*runs).correlations[0].rows == 3
+    assert compare(*runs).correlations[0].rows == 3
 
 
 def test_the_claim_that_hardware_does_not_change_the_order() -> None:

@@ -26,7 +26,7 @@ def node(role: str, pid: int = 1, pacing_ms: float = 0, sent: int = 100, **used:
     return {"endpoints": [told], "language": "rust", "pid": pid, "resources": resources}
 
 
-def measured(*trials: list[dict[str, Any]], good: bool = True, **conditions: Any) -> Row:
+def measured_row(*trials: list[dict[str, Any]], good: bool = True, **conditions: Any) -> Row:
     run: Run = run_of(cell("shm", 10, **conditions))
     (row,) = run.rows
     run.trials += [{"cell": row.id, "trial": number, "good": good, "nodes": each} for number, each in enumerate(trials)]
@@ -46,7 +46,7 @@ def middle(process: Process, name: str) -> float:
 
 def test_the_middle_of_the_trials_has_the_least_and_the_most_beside_it() -> None:
     trials = [[node("source"), node("sink", user_us=us, voluntary_switches=200)] for us in (40_000, 20_000, 90_000)]
-    source, sink = processes(measured(*trials))
+    source, sink = processes(measured_row(*trials))
     assert (source.name, sink.name) == ("source", "sink")
     assert sink["cpu_percent"] is not None
     assert (sink["cpu_percent"].middle, between(sink["cpu_percent"])) == (4, "2.0 to 9.0")
@@ -55,17 +55,17 @@ def test_the_middle_of_the_trials_has_the_least_and_the_most_beside_it() -> None
 
 
 def test_what_a_source_spun_is_told_beside_its_cpu_and_not_in_it() -> None:
-    (source,) = processes(measured([node("source", pacing_ms=30, user_us=40_000, system_us=10_000)]))
+    (source,) = processes(measured_row([node("source", pacing_ms=30, user_us=40_000, system_us=10_000)]))
     assert [middle(source, f"{name}_percent") for name in ("cpu", "user", "system", "spun")] == [2, 4, 1, 3]
 
 
 def test_a_trial_that_is_not_good_counts_nowhere() -> None:
-    assert processes(measured([node("source")], good=False)) == ()
+    assert processes(measured_row([node("source")], good=False)) == ()
 
 
 def test_many_of_a_role_are_told_together_and_each_by_itself() -> None:
     relays = [node("relay", user_us=10_000 * number) for number in range(1, 21)]
-    found = of_group(measured([node("source"), *relays, node("sink")]))
+    found = of_group(measured_row([node("source"), *relays, node("sink")]))
     assert [each.name for each in found.merged] == ["source", "20 relays, each", "sink"]
     assert found.merged[1]["cpu_percent"] is not None
     assert between(found.merged[1]["cpu_percent"]) == "1.0 to 20"
@@ -74,13 +74,13 @@ def test_many_of_a_role_are_told_together_and_each_by_itself() -> None:
 
 
 def test_a_few_of_a_role_are_told_each() -> None:
-    found = of_group(measured([node("source"), node("relay"), node("relay"), node("sink")]))
+    found = of_group(measured_row([node("source"), node("relay"), node("relay"), node("sink")]))
     assert found.merged == list(merge_roles(found.processes)) == list(found.processes)
 
 
 @pytest.mark.parametrize(("mapped", "told"), [([], True), ([["/memfd:ring", 5_000_000]], False)])
 def test_shared_memory_that_nobody_has_mapped_is_told(mapped: list[Any], told: bool) -> None:
-    row = measured([node("source", shared_mappings=mapped), node("sink", shared_mappings=mapped)])
+    row = measured_row([node("source", shared_mappings=mapped), node("sink", shared_mappings=mapped)])
     row.values["path"] = "shared memory (memfd)"
     cautions = [each for each in warnings([row.run]) if each.code == "W-OTHER-PATH"]
     assert bool(cautions) == told
@@ -92,7 +92,7 @@ def test_shared_memory_that_nobody_has_mapped_is_told(mapped: list[Any], told: b
 
 def test_a_study_of_the_same_conditions_stands_beside_it() -> None:
     study = {"payload": "image:1440x1080", "rate_hz": 30.0, "wait": "callback", "language": "c++"}
-    row = measured([node("source"), node("sink")], **study)
+    row = measured_row([node("source"), node("sink")], **study)
     row.values["transport"] = "ros2"
     (section,) = sections(groups([row.run])[0])
     cpu = [line.values[1] for line in section.tables[0].bodies[0].lines]

@@ -17,7 +17,7 @@ def step(transport: str, rate: float, failed: str | None, bracket: tuple[float |
     return cell(transport, 20.0 + rate / 1000, rate_hz=rate, search=f"first-{transport}", **found)
 
 
-def made() -> Run:
+def searched_run() -> Run:
     lost, slow = "5 of 100 messages were lost", "p99 was 9000 us"
     return run_of(
         *(step("unix", rate, slow if rate == 4000 else None, (2000, 4000)) for rate in (1000, 2000, 4000)),
@@ -28,7 +28,7 @@ def made() -> Run:
 
 
 def test_the_highest_rate_comes_first_with_why_the_next_failed() -> None:
-    (found,) = search_groups([made()])
+    (found,) = search_groups([searched_run()])
     assert [each.name for each in found.searches] == ["shm", "unix", "tcp", "zenoh"]
     shm = found.searches[0]
     assert (shm.holds_hz, shm.fails_hz, shm.why) == (4000, 8000, "5 of 100 messages were lost")
@@ -38,14 +38,14 @@ def test_the_highest_rate_comes_first_with_why_the_next_failed() -> None:
 
 
 def test_the_answer_is_the_rates() -> None:
-    run = made()
+    run = searched_run()
     said = answer([run], groups([run]))[0]
     assert said.startswith("Highest rate that held")
     assert "shm 4\N{NARROW NO-BREAK SPACE}000\N{NARROW NO-BREAK SPACE}Hz, unix 2" in said
 
 
 def test_a_search_beside_another_run_leaves_that_its_answer() -> None:
-    runs = [made(), run_of(cell("shm", 10.0, 9.0, 11.0, relays=3), cell("unix", 20.0, 19.0, 21.0, relays=3))]
+    runs = [searched_run(), run_of(cell("shm", 10.0, 9.0, 11.0, relays=3), cell("unix", 20.0, 19.0, 21.0, relays=3))]
     said = answer(runs, groups(runs))
     assert said[0].startswith("Highest rate that held")
     assert said[1].startswith("shm was fastest")

@@ -16,7 +16,7 @@ from hopmeter.report.drawing import Figure, Style, ticks
 from hopmeter.report.figures import pair_throughput, scatter_overhead, server_by_server
 
 
-def gathered(transport: str, over: float, **more: Any) -> dict[str, Any]:
+def gather_values(transport: str, over: float, **more: Any) -> dict[str, Any]:
     replies = [over + 1000 * ms for ms in (30, 40, 50)]
     told = {
         "servers_roundtrip_p50_us": replies,
@@ -31,7 +31,7 @@ def gathered(transport: str, over: float, **more: Any) -> dict[str, Any]:
     return cell(transport, replies[2], **{"pattern": "scatter", "sinks": 3, **told, **more})
 
 
-def drawn(module: Any, run: Run) -> Figure:
+def draw(module: Any, run: Run) -> Figure:
     (group,) = groups([run])
     figure = module.draw(group, Style.of([run]))
     assert figure is not None
@@ -47,7 +47,7 @@ def values(figure: Figure) -> list[dict[str, Any]]:
 
 
 def test_each_server_has_a_line_and_the_straggler_its_share() -> None:
-    figure = drawn(server_by_server, run_of(gathered("shm", 80), gathered("zeromq", 300)))
+    figure = draw(server_by_server, run_of(gather_values("shm", 80), gather_values("zeromq", 300)))
     assert "shm: server 1 30" in figure.alternative
     assert "server 3, last 98\N{NARROW NO-BREAK SPACE}% 50" in figure.alternative
     lines = [row for row in values(figure) if "who" in row]
@@ -56,18 +56,18 @@ def test_each_server_has_a_line_and_the_straggler_its_share() -> None:
 
 
 def test_the_name_of_each_of_several_rows_stands_above_its_servers() -> None:
-    figure = drawn(server_by_server, run_of(gathered("shm", 80), gathered("zeromq", 300)))
+    figure = draw(server_by_server, run_of(gather_values("shm", 80), gather_values("zeromq", 300)))
     assert [row["place"] for row in values(figure) if "who" in row] == [1, 2, 3, 4, 6.5, 7.5, 8.5, 9.5]
     chart = json.dumps(figure.chart.to_dict()).replace("\\", "")
     assert '"0.00": "shm"' in chart and '"5.50": "zeromq"' in chart and '"6.50": "server 1"' in chart
-    alone = drawn(server_by_server, run_of(gathered("shm", 80)))
+    alone = draw(server_by_server, run_of(gather_values("shm", 80)))
     assert [row["place"] for row in values(alone) if "who" in row] == [0, 1, 2, 3]
 
 
 def test_the_answer_says_how_much_more_than_the_work_a_message_takes() -> None:
     slow = {"dispatch": "sequential", "ideal_us": 120_000.0, "work": "sleep:30ms/40ms/50ms"}
-    rows = [gathered("shm", 80, **slow), gathered("zeromq", 300, work="sleep:30ms/40ms/50ms")]
-    run = run_of(*rows, gathered("shm", 90, work="sleep:30ms/40ms/50ms", ranked=False))
+    rows = [gather_values("shm", 80, **slow), gather_values("zeromq", 300, work="sleep:30ms/40ms/50ms")]
+    run = run_of(*rows, gather_values("shm", 90, work="sleep:30ms/40ms/50ms", ranked=False))
     said = answer([run], groups([run]))
     thin = "\N{NARROW NO-BREAK SPACE}"
     assert said[0] == (
@@ -78,17 +78,17 @@ def test_the_answer_says_how_much_more_than_the_work_a_message_takes() -> None:
 
 def test_short_work_comes_before_long_work() -> None:
     works = ("sleep:300ms/400ms/500ms", "sleep:3s/4s/5s", "sleep:30ms/40ms/50ms")
-    run = run_of(*(gathered("shm", 80, work=work) for work in works))
+    run = run_of(*(gather_values("shm", 80, work=work) for work in works))
     assert [group.conditions["work"] for group in groups([run])] == [works[2], works[0], works[1]]
 
 
 def test_servers_asked_in_turn_have_no_straggler() -> None:
-    figure = drawn(server_by_server, run_of(gathered("shm", 80, servers_last_share=None)))
+    figure = draw(server_by_server, run_of(gather_values("shm", 80, servers_last_share=None)))
     assert "last" not in figure.alternative
 
 
 def test_what_is_above_the_ideal_is_a_figure_of_its_own() -> None:
-    figure = drawn(scatter_overhead, run_of(gathered("shm", 80), gathered("zeromq", 300)))
+    figure = draw(scatter_overhead, run_of(gather_values("shm", 80), gather_values("zeromq", 300)))
     assert [(row["p50"], row["ring"]) for row in values(figure)] == [(80, 135), (300, 355)]
 
 

@@ -21,14 +21,14 @@ TOLD = {
 }
 
 
-def drawn(**conditions: Any) -> Figure | None:
+def draw(**conditions: Any) -> Figure | None:
     run = run_of(cell("memory", 910, **TOLD, **conditions))
     (group,) = groups([run])
     return sink_by_sink.draw(group, Style.of([run]))
 
 
 def test_each_sink_has_a_line_that_says_how_it_waits() -> None:
-    figure = drawn(wait="callback+block")
+    figure = draw(wait="callback+block")
     assert figure is not None
     assert [part.split(" p50")[0] for part in figure.alternative.split("; ")] == [
         "memory: sink 1 (callback)",
@@ -45,11 +45,11 @@ def lines(figure: Figure) -> list[dict[str, Any]]:
 
 
 def test_sinks_that_work_differently_are_told_apart_too() -> None:
-    figure = drawn(wait="block", work="copy:frame/none")
+    figure = draw(wait="block", work="copy:frame/none")
     assert figure is not None
     assert "memory: sink 2 p50" in figure.alternative
 
 
 @pytest.mark.parametrize("conditions", [{}, {"wait": "block"}, {"work": "copy:frame"}])
 def test_sinks_that_do_the_same_are_one_figure(conditions: dict[str, Any]) -> None:
-    assert drawn(**conditions) is None
+    assert draw(**conditions) is None

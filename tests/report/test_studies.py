@@ -31,7 +31,7 @@ def claim(text: str) -> known.Claim:
     return found
 
 
-def told(text: str, *rows: dict[str, Any]) -> Verdict:
+def verdict_of(text: str, *rows: dict[str, Any]) -> Verdict:
     return judge(claim(text), [run_of(*rows)])
 
 
@@ -52,7 +52,7 @@ RUST = "Frameworks in Rust are competitive"
     ],
 )
 def test_intervals_decide(rust: dict[str, Any], answer: str) -> None:
-    assert told(RUST, row("thrift", "c++", 46.0), rust).answer == answer
+    assert verdict_of(RUST, row("thrift", "c++", 46.0), rust).answer == answer
 
 
 def test_the_numbers_that_decide_stand_beside_the_answer() -> None:
@@ -62,14 +62,14 @@ def test_the_numbers_that_decide_stand_beside_the_answer() -> None:
         row("grpc", "c++", 40.0),
         row("grpc", "rust", 41.0),
     ]
-    said = told(RUST, *rows)
+    said = verdict_of(RUST, *rows)
     assert said.answer == "does not hold", "one framework that is not is enough"
     assert "thrift (rust, 100\N{NARROW NO-BREAK SPACE}Hz) 138" in said.numbers
     assert "(131 to 145)" in said.numbers
     assert "3.00×; 1 of 2 comparisons" in said.numbers
 
 
-def unresolved(transport: str, language: str, **more: Any) -> dict[str, Any]:
+def unresolved_row(transport: str, language: str, **more: Any) -> dict[str, Any]:
     """A row of few messages: they have a mean, and neither median nor p90."""
     none = dict.fromkeys(("chain_per_hop_p90_us", "response_p50_us"))
     return row(transport, language, 50.0, None, service_count=3) | none | more
@@ -77,14 +77,14 @@ def unresolved(transport: str, language: str, **more: Any) -> dict[str, Any]:
 
 def test_rows_of_too_few_messages_leave_a_claim_open() -> None:
     measured = row("thrift", "c++", 46.0)
-    few = told(RUST, measured, unresolved("thrift", "rust"))
+    few = verdict_of(RUST, measured, unresolved_row("thrift", "rust"))
     assert few == Verdict("not resolved", "too few messages of thrift (rust, 100\N{NARROW NO-BREAK SPACE}Hz)")
-    assert told(RUST, unresolved("thrift", "c++"), unresolved("thrift", "rust")).answer == "not resolved"
-    assert told(RUST, measured, unresolved("thrift", "rust", service_count=None)).answer == "not measured"
-    assert told(RUST, measured, unresolved("thrift", "rust", status="saturated")).answer == "not measured"
-    assert told("P50 and P90 differ little", unresolved("thrift", "c++")).answer == "not resolved"
+    assert verdict_of(RUST, unresolved_row("thrift", "c++"), unresolved_row("thrift", "rust")).answer == "not resolved"
+    assert verdict_of(RUST, measured, unresolved_row("thrift", "rust", service_count=None)).answer == "not measured"
+    assert verdict_of(RUST, measured, unresolved_row("thrift", "rust", status="saturated")).answer == "not measured"
+    assert verdict_of("P50 and P90 differ little", unresolved_row("thrift", "c++")).answer == "not resolved"
     others = (row("grpc", "c++", 40.0), row("grpc", "rust", 140.0))
-    assert told(RUST, measured, unresolved("thrift", "rust"), *others).answer == "does not hold"
+    assert verdict_of(RUST, measured, unresolved_row("thrift", "rust"), *others).answer == "does not hold"
 
 
 def test_rows_of_different_runs_are_not_compared() -> None:
@@ -98,19 +98,19 @@ def test_rows_of_different_runs_are_not_compared() -> None:
 def test_the_highest_is_above_every_other() -> None:
     others = [row("zenoh", "rust", 24.0), row("grpc", "c++", 105.0), row("shm", "rust", 900.0)]
     text = "ROS 2 has the highest latency"
-    assert told(text, row("ros2", "c++", 130.0), *others).answer == "holds"
-    assert told(text, row("ros2", "c++", 80.0), *others).answer == "does not hold"
-    assert told(text, row("ros2", "c++", 105.0), *others).answer == "not resolved"
-    assert told(text, *others).answer == "not measured"
+    assert verdict_of(text, row("ros2", "c++", 130.0), *others).answer == "holds"
+    assert verdict_of(text, row("ros2", "c++", 80.0), *others).answer == "does not hold"
+    assert verdict_of(text, row("ros2", "c++", 105.0), *others).answer == "not resolved"
+    assert verdict_of(text, *others).answer == "not measured"
 
 
 def test_settings_that_make_no_difference() -> None:
     text = "The configuration of DDS"
     rows = [row("cyclonedds", "c++", p90, 0.02, profile=name) for name, p90 in (("", 40.0), ("depth=1", 42.0))]
-    assert told(text, *rows).answer == "holds"
+    assert verdict_of(text, *rows).answer == "holds"
     slow = row("cyclonedds", "c++", 80.0, 0.02, profile="reliability=best-effort")
-    assert told(text, *rows, slow).answer == "does not hold"
-    assert told(text, rows[0], row("fastdds", "c++", 40.0, profile="depth=1")).answer == "not measured"
+    assert verdict_of(text, *rows, slow).answer == "does not hold"
+    assert verdict_of(text, rows[0], row("fastdds", "c++", 40.0, profile="depth=1")).answer == "not measured"
 
 
 def ros2(p90: float, **settings: Any) -> dict[str, Any]:
@@ -119,27 +119,29 @@ def ros2(p90: float, **settings: Any) -> dict[str, Any]:
 
 
 def test_a_row_alone_is_told_with_its_settings() -> None:
-    said = told("P50 and P90 differ little", ros2(60.0, executor="multi") | {"chain_per_hop_p50_us": 50.0})
+    said = verdict_of("P50 and P90 differ little", ros2(60.0, executor="multi") | {"chain_per_hop_p50_us": 50.0})
     assert "ros2 (c++, executor=multi, 100" in said.numbers
 
 
 def test_a_setting_tells_rows_apart() -> None:
     text = "single-threaded executor"
-    assert told(text, ros2(60.0), ros2(113.0, executor="multi")).answer == "holds"
-    assert told(text, ros2(60.0, depth=1), ros2(113.0, executor="multi")).answer == "not measured", "depth differs too"
+    assert verdict_of(text, ros2(60.0), ros2(113.0, executor="multi")).answer == "holds"
+    assert verdict_of(text, ros2(60.0, depth=1), ros2(113.0, executor="multi")).answer == "not measured", (
+        "depth differs too"
+    )
 
 
 def test_quality_of_service_is_judged_with_the_executor_alike() -> None:
     text = "The QoS settings make virtually no difference"
-    assert told(text, ros2(100.0), ros2(300.0, executor="multi")).answer == "not measured"
-    assert told(text, ros2(100.0), ros2(101.0, depth=1), ros2(300.0, executor="multi")).answer == "holds"
-    assert told(text, ros2(100.0), ros2(300.0, depth=1)).answer == "does not hold"
+    assert verdict_of(text, ros2(100.0), ros2(300.0, executor="multi")).answer == "not measured"
+    assert verdict_of(text, ros2(100.0), ros2(101.0, depth=1), ros2(300.0, executor="multi")).answer == "holds"
+    assert verdict_of(text, ros2(100.0), ros2(300.0, depth=1)).answer == "does not hold"
 
 
 def test_a_count_needs_no_interval() -> None:
     text, lossy = "Calls of ROS 2 lose messages", {"pattern": "rpc", "rate_hz": 1000.0}
-    assert told(text, row("ros2", "c++", 100.0, None, lost=5, **lossy)).answer == "holds"
-    assert told(text, row("ros2", "c++", 100.0, None, **lossy)).answer == "does not hold"
+    assert verdict_of(text, row("ros2", "c++", 100.0, None, lost=5, **lossy)).answer == "holds"
+    assert verdict_of(text, row("ros2", "c++", 100.0, None, **lossy)).answer == "does not hold"
 
 
 def test_independent_of_the_resolution() -> None:
@@ -149,8 +151,8 @@ def test_independent_of_the_resolution() -> None:
         return cell("ros2", p50, language="c++", rate_hz=30.0, **shape) | taken
 
     small, text = image("320x240", 230_400, 24.0), "almost independent of the resolution"
-    assert told(text, small, image("1440x1080", 4_665_600, 26.0)).answer == "holds"
-    assert told(text, small, image("1440x1080", 4_665_600, 240.0)).answer == "does not hold"
+    assert verdict_of(text, small, image("1440x1080", 4_665_600, 26.0)).answer == "holds"
+    assert verdict_of(text, small, image("1440x1080", 4_665_600, 240.0)).answer == "does not hold"
 
 
 def test_one_process_against_two_whatever_the_settings() -> None:
@@ -160,7 +162,7 @@ def test_one_process_against_two_whatever_the_settings() -> None:
         | {"service_p50_us": p50, "service_p50_low_us": p50 * 0.9, "service_p50_high_us": p50 * 1.1}
         for placement, profile, p50 in (("thread", "intra_process=true", 24.0), ("process", "", 222.0))
     ]
-    assert told("An image takes less within one process", *rows).answer == "holds"
+    assert verdict_of("An image takes less within one process", *rows).answer == "holds"
 
 
 def test_a_figure_without_numbers_is_not_told_as_not_measured() -> None:

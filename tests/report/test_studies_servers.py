@@ -11,29 +11,29 @@ from hopmeter.report.studies.judging import Verdict, judge
 from hopmeter.report.studies.study_values import tables
 
 
-def told(text: str, *rows: dict[str, Any]) -> Verdict:
+def verdict_of(text: str, *rows: dict[str, Any]) -> Verdict:
     (claim,) = (each for each in known.claims() if each.text.startswith(text))
     return judge(claim, [run_of(*rows)])
 
 
 def test_servers_asked_in_parallel() -> None:
-    def asked(p50: float) -> dict[str, Any]:
+    def scatter_row(p50: float) -> dict[str, Any]:
         took = {"gather_p50_us": p50, "gather_p50_low_us": p50 * 0.99, "gather_p50_high_us": p50 * 1.01}
         return cell("zeromq", p50, pattern="scatter", sinks=2, work="sleep:10ms") | took
 
     text = "Asked in parallel"
-    assert told(text, asked(10_400.0)).answer == "holds"
-    assert told(text, asked(20_400.0)).answer == "does not hold"
+    assert verdict_of(text, scatter_row(10_400.0)).answer == "holds"
+    assert verdict_of(text, scatter_row(20_400.0)).answer == "does not hold"
     differing = {"sinks": 3, "work": "sleep:4ms/10ms/8ms"}
-    assert told(text, asked(10_400.0) | differing).answer == "holds"
-    assert told(text, asked(22_400.0) | differing | {"dispatch": "sequential"}).answer == "not measured"
+    assert verdict_of(text, scatter_row(10_400.0) | differing).answer == "holds"
+    assert verdict_of(text, scatter_row(22_400.0) | differing | {"dispatch": "sequential"}).answer == "not measured"
 
 
 def test_servers_asked_one_after_the_other() -> None:
     took = {"gather_p50_us": 22_400.0, "gather_p50_low_us": 22_300.0, "gather_p50_high_us": 22_500.0}
     asked = cell("zeromq", 1.0, pattern="scatter", sinks=3, work="sleep:4ms/10ms/8ms", dispatch="sequential") | took
-    assert told("Asked one after the other", asked).answer == "holds"
-    assert told("Asked one after the other", asked | {"dispatch": "parallel"}).answer == "not measured"
+    assert verdict_of("Asked one after the other", asked).answer == "holds"
+    assert verdict_of("Asked one after the other", asked | {"dispatch": "parallel"}).answer == "not measured"
 
 
 def test_of_few_long_calls_the_fastest_and_the_slowest_settle_a_claim() -> None:
@@ -41,10 +41,10 @@ def test_of_few_long_calls_the_fastest_and_the_slowest_settle_a_claim() -> None:
     asked = cell("zeromq", 1.0, pattern="scatter", sinks=2, work="sleep:10ms") | took
     ends = {"gather_min_us": 10_100.0, "gather_max_us": 11_000.0, "gather_count": 30}
     text = "Asked in parallel"
-    assert told(text, asked | ends).answer == "holds"
-    assert told(text, asked | ends).numbers.endswith("1.04× (1.01 to 1.10)")
-    assert told(text, asked | ends | {"gather_max_us": 16_000.0}).answer == "not resolved"
-    assert told(text, asked | ends | {"trials_good": 2}).answer == "not resolved"
+    assert verdict_of(text, asked | ends).answer == "holds"
+    assert verdict_of(text, asked | ends).numbers.endswith("1.04× (1.01 to 1.10)")
+    assert verdict_of(text, asked | ends | {"gather_max_us": 16_000.0}).answer == "not resolved"
+    assert verdict_of(text, asked | ends | {"trials_good": 2}).answer == "not resolved"
 
 
 def test_what_servers_took_stands_beside_the_study_that_asked_them_the_same() -> None:

@@ -25,7 +25,7 @@ class Node:
     def say(self, **message: Any) -> None:
         self.control.sendall(json.dumps(message).encode() + b"\n")
 
-    def told(self, word: str) -> dict[str, Any]:
+    def wait_for(self, word: str) -> dict[str, Any]:
         for line in self.orders:
             order = json.loads(line)
             if order["say"] == word:
@@ -49,7 +49,7 @@ class Node:
             self.control.sendall(b"\xff\xfe hello\n")
         if self.breaks == "nests":
             self.control.sendall(b"[" * 60_000 + b"\n")
-        self.told("connect")
+        self.wait_for("connect")
 
     def give_up(self) -> int | None:
         if self.breaks == "exits":
@@ -62,16 +62,16 @@ class Node:
 
     def prove(self) -> None:
         self.say(say="ready")
-        self.told("probe")
+        self.wait_for("probe")
         for one in self.endpoints("sink"):
             for probe in range(3):
                 self.say(say="probed", endpoint=one["id"], pair=one["pair"], probe=probe)
         for one in self.endpoints("source"):
-            self.told("proved")
+            self.wait_for("proved")
             self.say(say="quiet", pair=one["pair"])
 
     def measure(self) -> None:
-        start_ns = self.told("go")["start_ns"]
+        start_ns = self.wait_for("go")["start_ns"]
         if self.breaks == "crashes" and self.spec["node"] == 1:
             print("about to fall", flush=True)
             os.kill(os.getpid(), signal.SIGSEGV)
@@ -91,7 +91,7 @@ class Node:
             return code
         self.prove()
         self.measure()
-        self.told("end")
+        self.wait_for("end")
         time.sleep(1000 if self.breaks == "lingers" else 0)
         return 0
 

@@ -21,7 +21,7 @@ from hopmeter.system.processes import Reading, reading
 FAKE = Path(__file__).with_name("fake_daemon.py")
 
 
-def made(folder: Path, mode: str, **given: Any) -> Daemon:
+def make_daemon(folder: Path, mode: str, **given: Any) -> Daemon:
     command = [sys.executable, str(FAKE), "{port}", "{mode}"]
     told = Told(title="faked", command=command, **{"ready": "port", "address": "here:{port}", **given})
     return Daemon(told, BrokerContext("ab", folder / "daemon", {"mode": mode}, folder / "log", core=0))
@@ -29,7 +29,7 @@ def made(folder: Path, mode: str, **given: Any) -> Daemon:
 
 def test_it_serves_where_it_says_and_is_gone_afterwards(tmp_path: Path) -> None:
     environment = {"FAKE_MASTER": "at {port} of {run}"}
-    with made(tmp_path, "well", environment=environment, files={"conf": "port {port} {mode}"}) as served:
+    with make_daemon(tmp_path, "well", environment=environment, files={"conf": "port {port} {mode}"}) as served:
         process = psutil.Process(served.pid)
         port = process.net_connections()[0].laddr.port
         assert served.address == f"here:{port}"
@@ -43,7 +43,7 @@ def test_it_serves_where_it_says_and_is_gone_afterwards(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["parent", "stubborn"])
 def test_what_it_started_ends_with_it_whether_it_listens_or_not(tmp_path: Path, mode: str) -> None:
-    with made(tmp_path, mode, ready="line: at your service") as served:
+    with make_daemon(tmp_path, mode, ready="line: at your service") as served:
         family = [psutil.Process(served.pid), *psutil.Process(served.pid).children()]
         assert len(family) == (2 if mode == "parent" else 1)
     for process in family:
@@ -54,14 +54,14 @@ def test_what_it_started_ends_with_it_whether_it_listens_or_not(tmp_path: Path, 
 def test_what_it_leaves_elsewhere_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
     monkeypatch.setattr(daemon, "GRACE_S", 0.2)
     left = tmp_path / f"{mode}.lock"
-    with made(tmp_path, mode, leftover_files=[str(tmp_path / "{mode}.lock")], ready="line: at your service"):
+    with make_daemon(tmp_path, mode, leftover_files=[str(tmp_path / "{mode}.lock")], ready="line: at your service"):
         left.touch()
     assert not left.exists()
 
 
 def test_one_that_ends_at_once_is_tried_again_and_its_words_are_shown(tmp_path: Path) -> None:
     with pytest.raises(TrialFailedError, match=r"faked .*cannot serve: no cable.*E-BROKER-DIED"):
-        made(tmp_path, "crash").__enter__()
+        make_daemon(tmp_path, "crash").__enter__()
 
 
 def test_one_that_never_serves_is_not_waited_for_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,12 +70,12 @@ def test_one_that_never_serves_is_not_waited_for_for_ever(tmp_path: Path, monkey
         psutil.Process().children()
     )  # such as the tracker that Python's shared memory starts, once and for good
     with pytest.raises(TrialFailedError, match=r"faked .*at your service.*E-BROKER-SILENT"):
-        made(tmp_path, "deaf").__enter__()
+        make_daemon(tmp_path, "deaf").__enter__()
     assert set(psutil.Process().children()) <= before
 
 
 def test_one_that_ends_is_noticed(tmp_path: Path) -> None:
-    with made(tmp_path, "brief") as served:
+    with make_daemon(tmp_path, "brief") as served:
         deadline = time.monotonic() + 10
         with pytest.raises(TrialFailedError, match="E-BROKER-DIED"):
             while time.monotonic() < deadline:

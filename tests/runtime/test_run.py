@@ -26,14 +26,14 @@ BREAKS = ["never", "exits"]
 def execute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., RunFolder]:
     monkeypatch.setenv("HOPMETER_HOME", str(tmp_path / "home"))
 
-    def executed(name: str = "run", folder: RunFolder | None = None, **given: Any) -> RunFolder:
+    def execute_plan(name: str = "run", folder: RunFolder | None = None, **given: Any) -> RunFolder:
         made = fake_plan(**given)
         about = {"cells": [cell.as_json() for cell in made.cells], "seed": made.seed}
         folder = folder or RunFolder.create(tmp_path, name, about)
         assert Executor(made, fake_world(), folder, Console(file=io.StringIO())).run(folder.trials)
         return folder
 
-    return executed
+    return execute_plan
 
 
 def test_other_cells_go_on_when_one_fails_and_it_is_not_tried_for_ever(execute: Callable[..., RunFolder]) -> None:

@@ -23,7 +23,7 @@ from tests.images.made import image, pixels
 SCHEMA = jsonschema.Draft202012Validator(json.loads(schema_text()))
 
 
-def made(**given: Any) -> Scenario:
+def make_scenario(**given: Any) -> Scenario:
     return validate(Scenario, {"title": "t", "question": "q?", **given}, "s.toml")
 
 
@@ -91,25 +91,25 @@ def made(**given: Any) -> Scenario:
 )
 def test_what_is_wrong_is_named_with_key_value_and_what_is_allowed(given: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError) as wrong:
-        made(**given)
+        make_scenario(**given)
     assert lacking(str(wrong.value), says) == []
     assert str(wrong.value).startswith("s.toml: ")
 
 
 def test_everything_that_is_wrong_is_said_at_once() -> None:
     with pytest.raises(UsageError) as wrong:
-        made(wait="bock", trials=0)
+        make_scenario(wait="bock", trials=0)
     assert len(str(wrong.value).splitlines()) == 2
     assert lacking(str(wrong.value), "E-MISTAKES bock [E-VALUE-CHOICE] trials [E-VALUE-RANGE]") == []
 
 
 def test_a_value_may_stand_alone_or_in_a_list() -> None:
-    assert made(rate=10).rate == made(rate=[10]).rate == [10.0]
+    assert make_scenario(rate=10).rate == make_scenario(rate=[10]).rate == [10.0]
 
 
 def test_cases_take_from_the_scenario_what_they_do_not_say() -> None:
     one, two = scenario.asks(
-        made(
+        make_scenario(
             wait="spin",
             duration="2s",
             trials=3,
@@ -183,7 +183,7 @@ REFUSED = {
 @pytest.mark.parametrize(("key", "value"), [(key, value) for key, values in REFUSED.items() for value in values])
 def test_the_schema_refuses_what_the_model_refuses(key: str, value: Any) -> None:
     with pytest.raises(UsageError):
-        made(**{key: value})
+        make_scenario(**{key: value})
     with pytest.raises(jsonschema.ValidationError):
         SCHEMA.validate({"title": "t", "question": "q?", key: value})
 
@@ -200,14 +200,14 @@ TAKEN = {
 
 @pytest.mark.parametrize(("key", "value"), [(key, value) for key, values in TAKEN.items() for value in values])
 def test_the_schema_takes_what_the_model_takes(key: str, value: str) -> None:
-    made(**{key: value})
+    make_scenario(**{key: value})
     SCHEMA.validate({"title": "t", "question": "q?", key: value})
 
 
 @pytest.mark.parametrize("before", ["image:", "image:4x2:", "video:", "video:4x2:"])
 def test_an_image_is_the_payload_of_its_pixels(tmp_path: Path, before: str) -> None:
     payload = f"{before}{image(tmp_path / 'one.png', pixels()[0])}"
-    assert made(payload=payload).payload == [payload]
+    assert make_scenario(payload=payload).payload == [payload]
     SCHEMA.validate({"title": "t", "question": "q?", "payload": payload})
     width, height = (4, 2) if "4x2" in before else (10, 6)
     assert units.payload_bytes(payload) == width * height * 3
@@ -217,7 +217,7 @@ def test_an_image_is_the_payload_of_its_pixels(tmp_path: Path, before: str) -> N
 def test_a_wait_for_each_sink_is_one_value_of_the_axis() -> None:
     table = {"title": "t", "question": "q?", "wait": ["callback+block", "spin"]}
     SCHEMA.validate(table)
-    assert made(wait="callback+block").wait == ["callback+block"]
+    assert make_scenario(wait="callback+block").wait == ["callback+block"]
 
 
 def test_an_unknown_scenario_is_answered_with_the_nearest() -> None:
@@ -248,14 +248,14 @@ def test_some_of_several_may_have_nothing_to_do() -> None:
 def test_a_pipe_that_nobody_writes_to_is_no_payload(tmp_path: Path, kind: str) -> None:
     os.mkfifo(tmp_path / "pipe.png")
     with pytest.raises(UsageError, match=rf"{tmp_path}/pipe\.png .*regular.*E-FILE-UNREADABLE"):
-        made(payload=f"{kind}:{tmp_path}/pipe.png")
+        make_scenario(payload=f"{kind}:{tmp_path}/pipe.png")
 
 
 def test_a_file_that_no_transport_carries_is_refused_before_it_is_read(tmp_path: Path) -> None:
     with (tmp_path / "vast").open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(UsageError, match=r"1,099,511,627,776 .*1,073,741,824.*E-VALUE-RANGE"):
-        made(payload=f"file:{tmp_path}/vast")
+        make_scenario(payload=f"file:{tmp_path}/vast")
 
 
 def test_a_scenario_file_without_end_is_refused() -> None:

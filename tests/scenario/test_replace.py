@@ -22,16 +22,16 @@ TABLE: dict[str, Any] = {
 }
 
 
-def replaced(settings: list[str] | None = None, **given: Any) -> list[scenario.Ask]:
+def override(settings: list[str] | None = None, **given: Any) -> list[scenario.Ask]:
     return scenario.asks(scenario.override(TABLE, given, settings or [], manifest.every()))
 
 
 def test_an_axis_that_cases_share_is_replaced_in_all() -> None:
-    assert [ask.axes["wait"] for ask in replaced(wait=["spin"])] == [["spin"], ["spin"]]
+    assert [ask.axes["wait"] for ask in override(wait=["spin"])] == [["spin"], ["spin"]]
 
 
 def test_a_value_that_one_case_has_selects_that_case() -> None:
-    (only,) = replaced(payload=["timing"])
+    (only,) = override(payload=["timing"])
     assert (only.axes["rate"], only.messages) == ([1000.0], 400)
 
 
@@ -56,22 +56,22 @@ def test_a_language_selects_cases_that_stand_for_each_of_them() -> None:
 
 
 def test_other_values_replace_those_of_every_case() -> None:
-    asks = replaced(payload=["timing", "bytes:9"])
+    asks = override(payload=["timing", "bytes:9"])
     assert [ask.axes["payload"] for ask in asks] == [["timing", "bytes:9"]] * 2
 
 
 def test_how_much_is_measured_selects_no_case() -> None:
-    assert [(ask.messages, ask.duration) for ask in replaced(messages=400)] == [(400, None)] * 2
-    assert [(ask.messages, ask.duration) for ask in replaced(duration="1s")] == [(None, "1s")] * 2
+    assert [(ask.messages, ask.duration) for ask in override(messages=400)] == [(400, None)] * 2
+    assert [(ask.messages, ask.duration) for ask in override(duration="1s")] == [(None, "1s")] * 2
 
 
 def test_messages_replace_a_duration_and_the_other_way_round() -> None:
-    assert [(ask.messages, ask.duration) for ask in replaced(messages=5)] == [(5, None)] * 2
-    assert [(ask.messages, ask.duration) for ask in replaced(duration="5s")] == [(None, "5s")] * 2
+    assert [(ask.messages, ask.duration) for ask in override(messages=5)] == [(5, None)] * 2
+    assert [(ask.messages, ask.duration) for ask in override(duration="5s")] == [(None, "5s")] * 2
 
 
 def test_a_setting_goes_to_the_transports_of_the_run_that_have_it() -> None:
-    (ask, _) = replaced(["hwm=1,1000", "tcp.port=0"])
+    (ask, _) = override(["hwm=1,1000", "tcp.port=0"])
     assert ask.settings == {"zeromq": {"hwm": [1, 1000]}, "tcp": {"port": [0]}}
 
 
@@ -86,5 +86,5 @@ def test_a_setting_goes_to_the_transports_of_the_run_that_have_it() -> None:
 )
 def test_a_wrong_setting_is_explained(text: str, says: str) -> None:
     with pytest.raises(UsageError) as wrong:
-        replaced([text])
+        override([text])
     assert lacking(str(wrong.value), says) == []

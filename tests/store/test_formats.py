@@ -28,7 +28,7 @@ def run(tmp_path: Path) -> Path:
     return Path(shutil.copytree(STORED, tmp_path / "stored"))
 
 
-def edited(run: Path, **changes: object) -> Path:
+def edit(run: Path, **changes: object) -> Path:
     about = json.loads((run / "run.json").read_text()) | changes
     (run / "run.json").write_text(json.dumps(about))
     return run
@@ -102,6 +102,6 @@ def test_columns_and_scenario_of_a_stored_run_are_asked_for_by_todays_names(run:
 @pytest.mark.parametrize("later", [FORMAT + 1, "x"])
 def test_a_later_format_is_refused_with_what_reads_it(run: Path, later: object) -> None:
     with pytest.raises(UsageError) as refused:
-        RunFolder.open(edited(run, format=later, hopmeter="9.1"))
+        RunFolder.open(edit(run, format=later, hopmeter="9.1"))
     assert lacking(str(refused.value), f"E-RUN-FORMAT format {later}") == []
     assert "9.1" in refused.value.remedy

@@ -18,7 +18,7 @@ def daemon() -> dict[str, Any]:
     return {"endpoints": [], "resources": {"user_us": 1}, "facts": {"daemon": "nats-server"}, "pid": 8}
 
 
-def found(*nodes: dict[str, Any]) -> list[dict[str, Any]]:
+def rows_of(*nodes: dict[str, Any]) -> list[dict[str, Any]]:
     return list(rows({"cell": "c1", "trial": 0, "good": True, "nodes": list(nodes)}))
 
 
@@ -33,7 +33,7 @@ def found(*nodes: dict[str, Any]) -> list[dict[str, Any]]:
     ],
 )
 def test_every_process_has_a_name_that_no_other_has(nodes: list[dict[str, Any]], names: list[str]) -> None:
-    assert [each["name"] for each in found(*nodes)] == names
+    assert [each["name"] for each in rows_of(*nodes)] == names
 
 
 @pytest.mark.parametrize(
@@ -46,15 +46,15 @@ def test_every_process_has_a_name_that_no_other_has(nodes: list[dict[str, Any]],
     ],
 )
 def test_a_message_counts_once_whoever_passes_it_on(nodes: list[dict[str, Any]], messages: int) -> None:
-    assert {each["messages"] for each in found(*nodes)} == {messages}
+    assert {each["messages"] for each in rows_of(*nodes)} == {messages}
 
 
 def test_readings_become_columns_and_what_was_not_read_is_null() -> None:
     mapped = [["/memfd:ring", 3_000_000], ["/dev/shm/x", 1_000_000]]
-    full, bare = found(node("source", interval_ns=2_000_000_000, shared_mappings=mapped), node("sink"))
+    full, bare = rows_of(node("source", interval_ns=2_000_000_000, shared_mappings=mapped), node("sink"))
     assert (full["interval_s"], full["user_us"], full["spun_us"], full["shared_mapped_mb"]) == (2, 5, 2000, 4)
     assert (bare["interval_s"], bare["system_us"], bare["rss_peak_mb"], bare["shared_mapped_mb"]) == (None,) * 4
 
 
 def test_a_process_that_told_nothing_has_no_row() -> None:
-    assert found({"endpoints": [{"role": "source"}]}) == []
+    assert rows_of({"endpoints": [{"role": "source"}]}) == []

@@ -71,7 +71,7 @@ def _own_memory(lent: wire.Lent, lease: Lease) -> Hold:
     lender = lending.of_token(lent.token)
     if lender is None:
         raise CodecError("E-GPU-LOAN", "this process lends no such GPU memory")
-    array = lender.lent(lent)
+    array = lender.loaned_array(lent)
     address = int(array.ctypes.data)
     return Hold((address, lent.size, driver().ordinal_of(address)), lease, None, array)
 

@@ -97,7 +97,7 @@ class Lender:
                     return self._newest, slot, self._ledger
             raise CodecError("E-GPU-LOANS", f"receivers hold all {len(self._loans)} tensors that are kept")
 
-    def lent(self, lent: wire.Lent) -> Any:
+    def loaned_array(self, lent: wire.Lent) -> Any:
         """Return the array of a loan, for a receiver in this process; raise CodecError if there is no such loan."""
         with self._lock:
             number, array = self._loans[lent.slot] if lent.slot < len(self._loans) else (0, None)
