@@ -60,7 +60,7 @@ CPP := $(shell find cpp transports benches conformance tests \( -name '*.hpp' -o
 	-not -name abi.h 2>/dev/null)
 # A test that fails is run once more, with what it said the first time in the summary; conftest.py has the limit.
 AGAIN := --reruns 1 --reruns-delay 1 -rfER --durations 10
-PROSE := $(filter-out docs/messages.md,$(wildcard *.md docs/*.md docs/findings/*.md transports/*/README.md)) hopmeter/manifest/matrix.py setup/site.py
+PROSE := $(wildcard *.md docs/*.md docs/findings/*.md transports/*/README.md) hopmeter/manifest/matrix.py setup/site.py
 SHELL_FILES := .ci/run $(shell find setup benches conformance tests -name '*.sh' 2>/dev/null)
 
 bench: $(STAMPS)/use
