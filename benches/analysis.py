@@ -60,7 +60,7 @@ print(json.dumps({"peak_mb": int(peak.split()[1]) * 1024 / 1e6, "rows": rows}))
 
 
 def raw_file(path: Path, endpoint: int, **times: np.ndarray[Any, Any]) -> Path:
-    """A endpoint's samples as a node writes them; every message once and in order."""
+    """Write an endpoint's samples as a node writes them: every message once and in order. Returns the path."""
     count = len(next(iter(times.values())))
     records = np.zeros(count, RECORD)
     records["seq"] = np.arange(count)
@@ -96,7 +96,7 @@ def make_trial(folder: RunFolder, cell: Cell, trial: int, scratch: Path) -> None
 
 
 def make_run(results: Path, cell: Cell) -> Path:
-    """A run of one cell."""
+    """Write a run of one cell."""
     about = {"cells": [cell.with_values(messages=ROWS // TRIALS // (cell.axes.relays + 2)).as_json()]}
     folder = RunFolder.create(results, cell.id, about)
     for trial in range(TRIALS):

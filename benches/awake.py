@@ -13,7 +13,7 @@ BOUND = Path("/dev/cpu_dma_latency")
 
 @contextmanager
 def awake() -> Iterator[None]:
-    """Holds the bound at 0 us, where it may."""
+    """Hold the wake-up latency bound at 0 us, if the system allows it."""
     try:
         held = BOUND.open("wb", buffering=0)
     except OSError as refused:

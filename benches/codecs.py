@@ -50,7 +50,7 @@ class Row:
 
 
 def of(package: str) -> Any:
-    """A framework, imported where it is needed."""
+    """Import a framework when it is needed."""
     return importlib.import_module(package)
 
 
@@ -72,7 +72,7 @@ def rows() -> list[Row]:
 
 
 def numbers(row: Row) -> Any:
-    """The same in both processes."""
+    """Return the same numbers in both processes."""
     shape, dtype = row.made_of
     return (np.arange(int(np.prod(shape))) % 251).astype(dtype).reshape(shape)
 
@@ -86,7 +86,7 @@ def best(call: Callable[[], Any]) -> list[float]:
 
 
 def decode_file(number: int, file: str) -> None:
-    """Decodes what is in a file, proves it and prints how long it took."""
+    """Decode a file, verify the object and print how long decoding took."""
     row = rows()[number]
     message = Path(file).read_bytes()
     room = np.empty(len(message) + 64, np.uint8)
@@ -126,7 +126,7 @@ def measure(number: int) -> list[float]:
 
 
 def ask_python(run: Run, python: str, *words: object) -> Any:
-    """What this file answers when a Python runs it with some words; raises `WrongError`."""
+    """Run this file in a Python and return what it prints. Raises WrongError."""
     command = [python, __file__, *map(str, words)]
     # Frameworks have threads, beside which what is forked must run nothing before its program.
     done = run.capture(command, MOST_S, env={"PYTHONPATH": str(Path(__file__).parents[1])}, preexec_fn=None)
@@ -140,7 +140,7 @@ class WrongError(Exception):
 
 
 def python_with(framework: str) -> str:
-    """This Python or the system's, whichever has a framework; empty where neither has."""
+    """Return this Python or the system's, whichever has a framework; empty if neither has."""
     # Not needed by those that the system's Python runs, which has not all that hopmeter's manifests need.
     from hopmeter.manifest import codec_interpreter, interpreter
 

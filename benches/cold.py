@@ -61,7 +61,7 @@ def libxr_flags(root: Path) -> tuple[str, ...]:
 
 
 def libxr() -> Program | None:
-    """The program over LibXR, where there is one."""
+    """Return the program over LibXR, or None if LibXR is not installed."""
     root = os.environ.get("LIBXR_ROOT", "")
     return Program("cold_libxr.cpp", ("xr",), flags=libxr_flags(Path(root))) if root else None
 
@@ -72,14 +72,14 @@ def messages(rate_hz: int) -> int:
 
 
 def ours(rate_hz: int, **axes: str | tuple[str, ...]) -> list[dict[str, Any]]:
-    """The rows of one scenario."""
+    """Return the rows of one scenario."""
     count = messages(rate_hz)
     words = {name: json.dumps(value) for name, value in axes.items()}
     return hopmeter(SCENARIO.format(rate=rate_hz, messages=count, warmup=count // 10, **words))
 
 
 def theirs(way: str, payload: str, rate_hz: int) -> float:
-    """The bare program's median in microseconds."""
+    """Return the bare program's median in microseconds."""
     size, count = SIZES[payload], messages(rate_hz) + messages(rate_hz) // 10
     if way != "libxr":
         return number(COLD, way, size, rate_hz, count, CORE if way == "call" else CORES) / 1000
@@ -111,7 +111,7 @@ def compare_callbacks(rate_hz: int, index: int, found: dict[str, Comparison]) ->
 
 
 def compare_blocking(transport: str, rate_hz: int, index: int, found: dict[str, Comparison]) -> None:
-    """A receiver that sleeps in a process of its own."""
+    """Compare a receiver that sleeps in its own process."""
     rows, bare = in_turn(
         index,
         lambda: ours(

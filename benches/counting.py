@@ -37,7 +37,7 @@ Counts = dict[str, float]
 
 
 def one(row: Row, end: str, rounds: int) -> int:
-    """What is counted: so many round trips through hopmeter or the peer's program."""
+    """Count the instructions of `rounds` round trips through hopmeter or the peer's program."""
     if end == "theirs":
         row.peer.median_us(row.cores, FRAME_BYTES, rounds)
     else:
@@ -59,7 +59,7 @@ def count_events(number: int, end: str, rounds: int) -> Counts:
 
 
 def of_a_round(number: int, end: str) -> Counts:
-    """The difference of a long and a short run, by round trip."""
+    """Return the difference between a long and a short run, per round trip."""
     short, long = (count_events(number, end, rounds) for rounds in (SHORT, LONG))
     return {name: (long[name] - short[name]) / (LONG - SHORT) for name in EVENTS}
 

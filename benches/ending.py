@@ -71,7 +71,7 @@ class Run:
         return process
 
     def capture(self, command: Sequence[str], timeout_s: float, **options: Any) -> subprocess.CompletedProcess[str]:
-        """Runs a program to its end and captures its output; raises `subprocess.TimeoutExpired`."""
+        """Run a program to its end and capture its output. Raises `subprocess.TimeoutExpired`."""
         both = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         process = self.start(command, **both, **options)
         out, err = process.communicate(timeout=timeout_s)
@@ -89,7 +89,7 @@ class Run:
 
 
 def _marked_processes(name: str) -> list[int]:
-    """The live processes of a run; a process that ended has no environment."""
+    """Return the live processes of a run; an ended process has no environment."""
     sought = f"{MARK}={name}".encode()
     return [int(each.parent.name) for each in Path("/proc").glob("[0-9]*/environ") if sought in _read(each)]
 
@@ -102,7 +102,7 @@ def _read(path: Path) -> bytes:
 
 
 def orderly(main: Callable[[], int]) -> int:
-    """A bench's exit code; cores stay awake meanwhile. Ctrl-C and requests to end interrupt it once; what it then puts
+    """Return a bench's exit code; cores stay awake meanwhile. Ctrl-C and requests to end interrupt it once; what it then puts
     away is left in peace."""
     for number in SIGNALS:
         signal.signal(number, _interrupt)

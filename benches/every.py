@@ -92,7 +92,7 @@ class Outcome:
 
 
 def run_bench(bench: Bench) -> Outcome:
-    """Runs a bench and passes its output on, line by line."""
+    """Run a bench and pass its output on, line by line."""
     began, said = time.monotonic(), []
     with Run(GRACE_S) as run:
         process = run.start(
@@ -114,7 +114,7 @@ def run_bench(bench: Bench) -> Outcome:
 
 
 def print_summary(outcomes: Sequence[Outcome]) -> None:
-    """Prints a line for each bench."""
+    """Print a line for each bench."""
     print(f"\n{'bench':12} {'took':>7}")
     for each in outcomes:
         print(f"{each.bench.name:12} {each.took_s:5.0f} s  {each.verdict}")
@@ -124,7 +124,7 @@ def print_summary(outcomes: Sequence[Outcome]) -> None:
 
 
 def main(asked: Sequence[str]) -> int:
-    """Returns 1 if a bench did not hold."""
+    """Return 1 if a bench missed a limit."""
     if unknown := sorted(set(asked) - {each.name for each in BENCHES}):
         print(f"no bench {', '.join(unknown)}; there are {', '.join(each.name for each in BENCHES)}")
         return 2

@@ -38,13 +38,13 @@ drain = "20ms"
 
 
 def hopmeter_us(kind: str) -> float:
-    """The median round trip of hopmeter's."""
+    """Return hopmeter's median round trip."""
     (row,) = hopmeter(SCENARIO.format(kind=kind, payload=FRAME_BYTES - 64, rounds=ROUNDS[FRAME_BYTES], core=CORE))
     return float(row["roundtrip_p50_us"])
 
 
 def bare_us(kind: str) -> float:
-    """The median round trip of the bare program."""
+    """Return the bare program's median round trip."""
     command = [sys.executable, str(BARE), kind, str(FRAME_BYTES), str(ROUNDS[FRAME_BYTES]), str(CORE)]
     with Run() as run:
         done = run.capture(command, PATIENCE_S)

@@ -69,10 +69,7 @@ def rows(transports: tuple[str, ...], axes: str, waits: tuple[str, ...] = ("bloc
 
 
 def against_wrapyfi(found: dict[str, Comparison]) -> None:
-    """The limit holds over TCP, which Wrapyfi takes; ipc, and pyzmq without hopmeter over TCP, are told.
-
-    Where Wrapyfi does not keep up with 100 Hz its messages wait for one another, and the pair would flatter ours.
-    """
+    """Compare with Wrapyfi over TCP, which it uses, under a limit; report ipc and bare pyzmq over TCP too."""
     measured = rows(("zeromq", "wrapyfi"), PACED)
     (theirs,) = (row for row in measured if row["transport"] == "wrapyfi")
     if theirs["status"] != "ok":
@@ -101,7 +98,7 @@ def image(found: dict[str, Comparison]) -> None:
 
 
 def echo(found: dict[str, Comparison], transports: tuple[str, ...]) -> None:
-    """The best of a pair counts, against pickle as a program over pyzmq has it; the others are told, and against
+    """Compare the best of a pair with pickle as a program over pyzmq has it; the others are told, and against
     pickle as hopmeter measures it, whose nodes keep memory.
     """
     (pickled,) = rows(("zeromq",), ECHO.format(codec="pickle-in-band"))

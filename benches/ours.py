@@ -31,7 +31,7 @@ class NothingMeasuredError(Exception):
 
 @cache
 def world(transports: tuple[str, ...]) -> World:
-    """These transports as they are here; asking all of a checkout whether they are ready takes seconds."""
+    """Return these transports as they are here. Asking all transports of a checkout takes seconds."""
     known = {name: each for name, each in manifest.every().items() if name in transports}
     return World(known, manifest.readiness_of_all(known.values()), Machine.here())
 

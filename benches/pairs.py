@@ -36,7 +36,7 @@ class Comparison:
     theirs: list[float] = field(default_factory=list)
 
     def add(self, ours: float, theirs: float) -> None:
-        """Adds a pair that was measured one right after the other."""
+        """Add a pair whose sides were measured directly after each other."""
         self.ours.append(ours)
         self.theirs.append(theirs)
 
@@ -82,7 +82,7 @@ class Comparison:
         return self.most if self.most is not None and statistics.median(self.theirs) <= self.most else None
 
     def line(self) -> str:
-        """The comparison as one line of text."""
+        """Format the comparison as one line."""
         ours, theirs, ratio = (statistics.median(each) for each in (self.ours, self.theirs, self.ratios))
         low, high = self.interval
         limits = [f"{self.limit:g}"] if self.limit is not None else []
@@ -93,7 +93,7 @@ class Comparison:
 
 
 def _verdict(ascending: list[float], beyond: int, limit: float | None) -> str:
-    """The verdict on values whose interval excludes `beyond` values at either end."""
+    """Return the verdict on values whose interval excludes `beyond` values at either end."""
     if limit is None or statistics.median(ascending) <= limit:
         return HOLDS
     return UNRESOLVED if ascending[beyond] <= limit else MISSED
@@ -115,7 +115,7 @@ def pair_rounds(all_of: Iterable[Wanting]) -> Iterator[int]:
 
 
 def in_turn(index: int, ours: Callable[[], Ours], theirs: Callable[[], Theirs]) -> tuple[Ours, Theirs]:
-    """The results of both, one right after the other. The order alternates from pair to pair: on some machines, being
+    """Return the results of both, one right after the other. The order alternates from pair to pair: on some machines, being
     first after a pause makes some per cent of difference."""
     if index % 2 == 0:
         return ours(), theirs()
@@ -124,7 +124,7 @@ def in_turn(index: int, ours: Callable[[], Ours], theirs: Callable[[], Theirs]) 
 
 
 def print_comparisons(comparisons: Iterable[Comparison]) -> int:
-    """Prints all comparisons. Returns the exit code: 1 if a limit is missed."""
+    """Print all comparisons. Returns the exit code: 1 if a limit is missed."""
     every = list(comparisons)
     print(f"{'':{NAME_WIDTH}} {'ours':>10} {'theirs':>10}      ratio [interval] of the number of interleaved pairs")
     for each in every:

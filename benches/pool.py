@@ -40,7 +40,7 @@ LIMIT = 1.02
 
 
 def pool_us() -> float:
-    """The median of the bare program."""
+    """Return the bare program's median."""
     words = [FRAMES, WIDTH, HEIGHT, *SLEEPS_MS]
     command = [sys.executable, str(POOL), *map(str, words)]
     with Run() as run:

@@ -113,7 +113,7 @@ class Script:
 
 @cache
 def build_crate(name: str) -> str:
-    """Builds benches/rust/NAME. Returns the path of the program."""
+    """Build benches/rust/NAME and return the path of the program."""
     manifest = HERE / "rust" / name / "Cargo.toml"
     command = ["cargo", "build", "--release", "--message-format=json", "--manifest-path", str(manifest)]
     said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -122,7 +122,7 @@ def build_crate(name: str) -> str:
 
 
 def number(program: Program | Crate, *words: object) -> float:
-    """The number that a bare program prints."""
+    """Return the number that a bare program prints."""
     with Run() as run:
         return number_of(run, program, *words)
 
@@ -130,12 +130,12 @@ def number(program: Program | Crate, *words: object) -> float:
 def number_of(
     run: Run, program: Program | Crate | Script, *words: object, env: Mapping[str, str] | None = None
 ) -> float:
-    """The same within an existing run, with `env` added to this process's environment."""
+    """Return the number that a program prints within an existing run, with `env` added to the environment."""
     return _printed_number(run, [*program.command, *map(str, words)], env)
 
 
 def python_number(source: str, *words: object) -> float:
-    """The number that a program in Python of benches/bare prints."""
+    """Return the number that a Python program of benches/bare prints."""
     with Run() as run:
         return _printed_number(run, [sys.executable, str(HERE / "bare" / source), *map(str, words)])
 

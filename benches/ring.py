@@ -10,7 +10,7 @@ MOST_S = 600
 
 
 def main() -> int:
-    """What benches/rust/shm says and answers."""
+    """Compare with what benches/rust/shm measures."""
     with Run() as run:
         return run.start([*Crate("shm").command, str(PAIRS)]).wait(timeout=MOST_S)
 

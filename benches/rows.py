@@ -53,7 +53,7 @@ class Row:
     figure: str = "roundtrip_p50_us"
 
     def scenario(self, frame_bytes: int) -> str:
-        """What hopmeter measures."""
+        """Return the scenario that hopmeter measures."""
         rounds = ROUNDS[frame_bytes]
         return SCENARIO.format(
             transport=self.transport,

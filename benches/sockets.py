@@ -38,7 +38,7 @@ drain = "20ms"
 
 
 def ours(kind: str, cores: str, frame_bytes: int) -> list[dict[str, Any]]:
-    """A row for each language."""
+    """Return a row for each language."""
     payload, rounds = frame_bytes - 64, ROUNDS[frame_bytes]
     return hopmeter(SCENARIO.format(kind=kind, cores=cores, payload=payload, rounds=rounds))
 

@@ -27,7 +27,7 @@ Words = tuple[str, ...]
 
 
 def _places(directory: str, cores: str, frame_bytes: int, rounds: int) -> dict[str, object]:
-    """What stands in words in braces."""
+    """Return the values of the words in braces."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -60,7 +60,7 @@ class Bare:
     """How many one of what it prints stands for."""
 
     def median_us(self, cores: str, frame_bytes: int, rounds: int) -> float:
-        """Runs it once, on the core that both ends share or on those of the one and the other."""
+        """Run the program once, on the core that both ends share or on one core each."""
         with Run() as run:
             places = _places(run.directory, cores, frame_bytes, rounds)
             broker = _broker(self.broker, Path(run.directory), _last(cores)) if self.broker else nullcontext()
@@ -72,7 +72,7 @@ class Bare:
 
 @contextmanager
 def _broker(transport: str, directory: Path, core: int) -> Iterator[Daemon]:
-    """A fresh one, with the transport's default settings."""
+    """Start a fresh broker with the transport's default settings."""
     known = manifest.every()[transport]
     assert known.daemon is not None
     ground = BrokerContext(
@@ -99,7 +99,7 @@ class Tool:
     environment: Mapping[str, str] | None = None
 
     def median_us(self, cores: str, frame_bytes: int, rounds: int) -> float:
-        """Runs it once; how many rounds it takes is the tool's own affair."""
+        """Run the tool once; the tool decides how many rounds it takes."""
         with Run() as run:
             places = _places(run.directory, cores, frame_bytes, rounds)
             server = _pin(_last(cores), self.server, places)

@@ -44,7 +44,7 @@ def name(kind: str, cores: str, frame_bytes: int) -> str:
 
 
 def their_endpoint(kind: str, folder: str) -> str:
-    """A port that the operating system hands out to nobody else by itself."""
+    """Return an endpoint with a free port."""
     return f"ipc://{folder}/bench" if kind == "ipc" else "tcp://127.0.0.1:27491"
 
 

@@ -24,18 +24,18 @@ This document is made from `hopmeter/messages.toml` by `python -m hopmeter.messa
 
 
 def coded(code: str, text: str) -> str:
-    """The message with its code at the end."""
+    """Append the code to a message."""
     return f"{text} [{code}]"
 
 
 def split_code(text: str) -> tuple[str, str | None]:
-    """A message without its code, and the code; None where it has none, as in runs of earlier versions."""
+    """Split a message into its text and its code, which is None in runs of earlier versions."""
     found = CODE.search(text)
     return (text[: found.start()], found[1]) if found else (text, None)
 
 
 def with_remedy(message: str, remedy: str) -> str:
-    """A message with its remedy before its code."""
+    """Insert a remedy before a message's code."""
     text, code = split_code(message)
     whole = f"{text} ({remedy})" if remedy else text
     return coded(code, whole) if code else whole
@@ -49,7 +49,7 @@ def joined(messages: Iterable[str]) -> str:
 
 
 def codes(messages: Iterable[str]) -> list[str]:
-    """The codes that messages end with, each once."""
+    """Return the codes that messages end with, each once."""
     return list(dict.fromkeys(code for _, code in map(split_code, messages) if code))
 
 
@@ -59,7 +59,7 @@ def table() -> dict[str, dict[str, list[str]]]:
 
 
 def document() -> str:
-    """The text of docs/messages.md."""
+    """Format docs/messages.md."""
     sections = (_section(title, codes) for title, codes in table().items())
     return "\n".join([HEADER, *sections])
 

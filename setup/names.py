@@ -55,7 +55,7 @@ def functions(file: Path) -> Iterator[tuple[int, str]]:
 
 
 def findings(file: Path) -> list[str]:
-    """What to say about a file, a line each."""
+    """List the findings in a file."""
     remedy = "name it by what it does (a verb) or by what it returns (a noun)"
     return [f"{file}:{number}: `{name}`: {remedy}" for number, name in functions(file) if is_bare_participle(name)]
 

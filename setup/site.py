@@ -28,7 +28,7 @@ def sources() -> dict[str, str]:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Fills in the folders of the navigation."""
+    """Fill in the folders of the navigation."""
     config.nav = [_fill_in(entry) for entry in config.nav or []]
     return config
 
@@ -42,13 +42,13 @@ def _fill_in(entry: Any) -> Any:
 
 
 def _pages(folder: str) -> list[str]:
-    """A folder's pages: the transports in their order, dated notes with the newest first."""
+    """Return a folder's pages: transports in their order, dated notes with the newest first."""
     own = [f"{folder}{file.name}" for file in (TREE / "docs" / folder).glob("*.md")]
     return sorted(page for page in sources() if page.startswith(folder)) + sorted(own, reverse=True)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages from outside docs/."""
+    """Add the pages from outside docs/."""
     for page, source in sources().items():
         files.append(File.generated(config, page, content=(TREE / source).read_text()))
     return files

@@ -37,7 +37,7 @@ INSERTED = re.compile(r"\{[^{}\n]*\}|\\[a-z]")
 
 
 def prose(file: Path) -> Iterator[tuple[int, str]]:
-    """The numbered lines that a person reads."""
+    """Yield the numbered lines that a person reads."""
     text = file.read_text()
     return _python(text) if file.suffix == ".py" else _markdown(text)
 
@@ -58,7 +58,7 @@ def _python(source: str) -> Iterator[tuple[int, str]]:
 
 
 def findings(file: Path) -> list[str]:
-    """What to say about a file, a line each."""
+    """List the findings in a file."""
     return [
         f'{file}:{number}: "{found[0]}": better {remedy}'
         for number, line in prose(file)
@@ -68,7 +68,7 @@ def findings(file: Path) -> list[str]:
 
 
 def main() -> int:
-    """Prints all findings."""
+    """Print all findings."""
     found = [each for name in sys.argv[1:] for each in findings(Path(name))]
     print("\n".join(found), end="\n" if found else "")
     return bool(found)

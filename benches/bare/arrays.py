@@ -33,7 +33,7 @@ def wait_until(due_ns: int) -> None:
 
 
 def receive(receiver: zmq.Socket[bytes], messages: int, side: int) -> float:
-    """The median of what follows the warm-up."""
+    """Return the median latency after the warm-up."""
     took, wanted = [], np.ones((side, side))
     for _ in range(WARMUP + messages):
         about = receiver.recv_json()
@@ -46,7 +46,7 @@ def receive(receiver: zmq.Socket[bytes], messages: int, side: int) -> float:
 
 
 def publish(sender: zmq.Socket[bytes], rate: float, side: int) -> None:
-    """Sends until it is ended."""
+    """Send until this process is ended."""
     time.sleep(SETTLE_S)
     array, due_ns = np.ones((side, side)), time.monotonic_ns()
     while True:
@@ -58,7 +58,7 @@ def publish(sender: zmq.Socket[bytes], rate: float, side: int) -> None:
 
 
 def main(rate: float, messages: int, side: int) -> None:
-    """The child sends; it is ended whatever happens."""
+    """Measure, with a child that sends and is always ended."""
     told, tell = os.pipe()
     bare.pin(CORES)
     child = bare.other_process(CORES)

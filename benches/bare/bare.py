@@ -19,13 +19,13 @@ def keep_memory() -> None:
 
 
 def pin(cores: str) -> None:
-    """Takes the first of `A` or `A,B`, and leaves the second to the other end; keeps memory from here on."""
+    """Run on the first core of `A` or `A,B`, and leave the second to the other end; retain memory from here on."""
     keep_memory()
     os.sched_setaffinity(0, {int(cores.partition(",")[0])})
 
 
 def other_process(cores: str) -> int:
-    """The other end, in a process of its own that is asked to end with this one; 0 there. It has a session of its own,
+    """Fork the other end, in a process of its own that is asked to end with this one; 0 there. It has a session of its own,
     as hopmeter's nodes have: the kernel may share a core by sessions."""
     child = os.fork()
     if child == 0:

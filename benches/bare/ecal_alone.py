@@ -28,7 +28,8 @@ HEAD = 64
 
 
 def configure(port: int) -> Any:
-    """What the adapter settles by default: shared memory alone, and a send waits until it was read."""
+    """Configure eCAL as the adapter does by default: shared memory only, and a send that waits until the frame was
+    read."""
     config = ecal.Configuration()
     config.registration.local.udp.port = config.registration.network.udp.port = port
     config.transport_layer.udp.port = port + 1
@@ -39,14 +40,14 @@ def configure(port: int) -> Any:
 
 
 def open_publisher(config: Any, name: str) -> Any:
-    """A publisher, once eCAL is started: that cannot be before the fork."""
+    """Open a publisher. eCAL must be started first, which is possible only after the fork."""
     if not ecal.initialize(config, name, ecal.init.PUBLISHER | ecal.init.SUBSCRIBER):
         raise SystemExit("eCAL does not start")
     return ecal.Publisher(name, config=config.publisher)
 
 
 def pass_on(config: Any) -> None:
-    """What the other process does, until it is asked to end: memory files of one that is killed would stay."""
+    """Return frames until the other process asks to end; a killed process would leave its memory files."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     publisher = open_publisher(config, BACK)
     subscriber = ecal.Subscriber(THERE, config=config.subscriber)
@@ -59,7 +60,7 @@ def pass_on(config: Any) -> None:
 
 
 def median_ns(config: Any, frame: bytes, rounds: int) -> int:
-    """Calls until the other process answers; then the frame goes there and back."""
+    """Call until the other process answers, then measure round trips."""
     publisher, came = open_publisher(config, THERE), queue.SimpleQueue[tuple[int, bytes]]()
 
     def receive(_topic: Any, _type: Any, data: Any) -> None:
@@ -81,7 +82,7 @@ def median_ns(config: Any, frame: bytes, rounds: int) -> int:
 
 
 def find(publisher: Any, came: queue.SimpleQueue[tuple[int, bytes]]) -> None:
-    """Calls the other process until it answers; a send that was acknowledged brings its answer before it returns."""
+    """Call the other process until it answers; a send that was acknowledged brings the answer before it returns."""
     for _ in range(TRIES):
         publisher.send(CALLING)
         try:

@@ -36,7 +36,7 @@ def serve(endpoint: str, sleep_ms: float) -> None:
 
 
 def measure(servers: list[zmq.Socket[bytes]], frames: int, size: int) -> float:
-    """The mean of what follows the warm-up."""
+    """Return the mean latency after the warm-up."""
     took = []
     poller = zmq.Poller()
     for server in servers:
@@ -59,7 +59,7 @@ def measure(servers: list[zmq.Socket[bytes]], frames: int, size: int) -> float:
 
 
 def main(frames: int, size: int, sleeps_ms: list[float]) -> None:
-    """The children serve; they are ended whatever happens."""
+    """Measure, with children that serve and are always ended."""
     children = []
     with tempfile.TemporaryDirectory() as folder:
         try:

@@ -27,7 +27,7 @@ Receive = Callable[[], bytes]
 
 
 def of_zeromq(folder: str, is_parent: bool) -> tuple[Send, Receive]:
-    """The ends of this process; waits until both directions deliver."""
+    """Open this process's ends, and wait until both directions deliver."""
     mine, theirs = ("there", "back") if is_parent else ("back", "there")
     context = zmq.Context()
     out, into = context.socket(zmq.PUB), context.socket(zmq.SUB)
@@ -45,7 +45,7 @@ def of_zeromq(folder: str, is_parent: bool) -> tuple[Send, Receive]:
 
 
 def meet(out: zmq.Socket[bytes], into: zmq.Socket[bytes]) -> None:
-    """Calls until the other end has heard it: what nobody has subscribed to yet is lost."""
+    """Call until the other end has received a call: messages before a subscription are lost."""
     word, answered = CALLING, b""
     while answered != HEARD:
         out.send(word)
@@ -55,7 +55,7 @@ def meet(out: zmq.Socket[bytes], into: zmq.Socket[bytes]) -> None:
 
 
 def of_sockets(out: socket.socket, into: socket.socket) -> tuple[Send, Receive]:
-    """A length, then the frame."""
+    """Return functions that send and receive a length and the frame."""
 
     def receive() -> bytes:
         (length,) = LENGTH.unpack(into.recv(LENGTH.size, socket.MSG_WAITALL))
@@ -65,7 +65,7 @@ def of_sockets(out: socket.socket, into: socket.socket) -> tuple[Send, Receive]:
 
 
 def measure(send: Send, receive: Receive, frame: bytes, rounds: int) -> float:
-    """The median round trip in microseconds."""
+    """Return the median round trip in microseconds."""
     took = []
     for _ in range(WARMUP + rounds):
         begun_ns = time.monotonic_ns()
@@ -77,13 +77,13 @@ def measure(send: Send, receive: Receive, frame: bytes, rounds: int) -> float:
 
 
 def answer(send: Send, receive: Receive) -> None:
-    """What the other process does, until it is ended."""
+    """Return frames until this process is ended."""
     while True:
         send(receive())
 
 
 def main(kind: str, frame: bytes, rounds: int, core: str) -> None:
-    """The child answers; it is ended whatever happens."""
+    """Measure, with a child that answers and is always ended."""
     bare.pin(core)
     there, back = socket.socketpair(), socket.socketpair()
     with tempfile.TemporaryDirectory() as folder:

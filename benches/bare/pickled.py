@@ -20,7 +20,7 @@ WARMUP = 10
 
 
 def serve(endpoint: str) -> None:
-    """Sends back what comes, until it is ended."""
+    """Send back what arrives until this process is ended."""
     server = zmq.Context().socket(zmq.REP)
     server.bind(endpoint)
     while True:
@@ -42,7 +42,7 @@ def median_us(client: zmq.Socket[bytes], messages: int, shape: tuple[int, ...]) 
 
 
 def main(messages: int, shape: tuple[int, ...]) -> None:
-    """The child serves; it is ended whatever happens."""
+    """Measure, with a child that serves and is always ended."""
     with tempfile.TemporaryDirectory() as folder:
         endpoint = f"ipc://{folder}/echo"
         child = other_process("0,1")

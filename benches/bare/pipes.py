@@ -25,13 +25,13 @@ Send, Receive = Callable[[bytes], None], Callable[[], bytes]
 
 
 def pass_on(receive: Receive, send: Send) -> None:
-    """What the other process does, until it is ended."""
+    """Return frames until this process is ended."""
     while True:
         send(receive())
 
 
 def pass_on_alike(receive: Receive, send: Send) -> None:
-    """The same, with its times kept."""
+    """Return frames and store their times, as a node does."""
     kept: list[tuple[int, int, int]] = []
     while True:
         frame = receive()
@@ -83,7 +83,7 @@ def read_numbers(frame: bytes) -> tuple[int, int, int]:
 
 
 def main(frame: bytes, rounds: int, cores: str, way: str) -> None:
-    """The other process is ended whatever happens."""
+    """Measure, with another process that is always ended."""
     bare.pin(cores)
     (out, into), (back_out, back_into) = Pipe(), Pipe()
     answer, measure = {"plain": (pass_on, median_ns), "alike": (pass_on_alike, median_alike_ns)}[way]

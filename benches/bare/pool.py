@@ -20,14 +20,14 @@ WARMUP = 3
 
 
 def attach(name: str, shape: tuple[int, ...]) -> None:
-    """What each worker does once."""
+    """Attach a worker to the shared frame, once."""
     global segment, frame
     segment = SharedMemory(name)
     frame = np.ndarray(shape, np.uint8, segment.buf)
 
 
 def work(sleep_ms: float) -> int:
-    """What a worker does with a frame."""
+    """Do a worker's task with a frame."""
     time.sleep(sleep_ms / 1000)
     return int(frame[0, 0, 0])
 

@@ -35,7 +35,7 @@ def trim(messages: int) -> int:
 
 
 def trim_slice(pair: Pair) -> slice:
-    """The messages of a pair that are in its latencies."""
+    """Return the slice of a pair's messages that its latencies include."""
     out = trim(pair.messages)
     return slice(out, pair.messages - out)
 
@@ -52,7 +52,7 @@ def latencies(pair: Pair) -> Pieces:
 
 
 def _spans(pair: Pair) -> Iterator[Span]:
-    """What a user waits for. A ring has a round trip and nothing else: it is no one-way time."""
+    """Yield the spans that a user waits for. A ring has only a round trip, which is not a one-way time."""
     sent, done = pair.send_times, pair.completion_times
     if pair.cell.axes.pattern == "pubsub" and not pair.one_way:
         yield from (("roundtrip", done, sent), (CHAIN, done, sent))

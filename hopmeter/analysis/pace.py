@@ -43,7 +43,7 @@ class Pace:
 
 
 def measure_pace(pair: Pair) -> Pace:
-    """The pace of a pair."""
+    """Measure the pace of a pair."""
     sent, intended, done = pair.send_times, pair.intended_times, pair.completion_times
     known, due = sent[sent != NONE_NS], intended[intended != NONE_NS]
     begun_ns = int(due.min()) if len(due) else 0
@@ -59,7 +59,7 @@ def measure_pace(pair: Pair) -> Pace:
 
 
 def _standing(pair: Pair, turn_ns: float) -> tuple[float, float]:
-    """The median wait and the median way, each 0 where it was not long from the first fifth to the last."""
+    """Return the median wait and the median way, each 0 unless it was long from the first fifth to the last."""
     limit = limit_ns(pair, turn_ns)
     spans = (waiting_times(pair), response(pair))
     queued_ns, long_ns = (median(each) if throughout(each, limit, PARTS) else 0.0 for each in spans)
@@ -73,7 +73,7 @@ def _rate(times: Times, begun_ns: int) -> tuple[float | None, int]:
 
 
 def _medians(end: Times, start: Times) -> list[float]:
-    """The median delay of each fifth of the messages; empty where a fifth has none."""
+    """Return the median delay of each fifth of the messages; empty if a fifth has none."""
     fifths = zip(np.array_split(end, PARTS), np.array_split(start, PARTS), strict=True)
     delays = [minus(*fifth) for fifth in fifths]
     return [float(np.median(each)) for each in delays] if all(len(each) for each in delays) else []

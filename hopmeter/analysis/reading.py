@@ -21,9 +21,9 @@ SPARSE = 1 << 20
 
 
 def pairs(cell: Cell, samples: Samples) -> Iterator[Pair]:
-    """The pairs of a trial, one after the other so that only one is in memory.
+    """Yield the pairs of a trial one at a time, so that only one is in memory.
 
-    Raises StoreError where the samples are damaged or of nobody in this cell.
+    Raises StoreError if the samples are damaged or belong to no endpoint of this cell.
     """
     endpoints = topology(cell).endpoints
     strangers = set(samples.endpoints) - {each.id for each in endpoints}

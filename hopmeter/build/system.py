@@ -28,12 +28,12 @@ def missing(packages: Iterable[str]) -> list[str]:
 
 
 def line_for(packages: Iterable[str]) -> str:
-    """What a person types."""
+    """Return the command that a person types."""
     return f"sudo apt-get install {' '.join(packages)}"
 
 
 def rights() -> Command | None:
-    """What to put before apt-get; none where it would ask for a password or is not there."""
+    """Return what must precede apt-get, or None if that would ask for a password or does not exist."""
     if shutil.which("apt-get") is None:
         return None
     if os.geteuid() == 0:
@@ -68,7 +68,7 @@ def _quiet(command: Command, tell: bool = False) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """The entry for the Makefile."""
+    """Run the module for the Makefile."""
     required = "--required" in arguments
     left = install((word for word in arguments if not word.startswith("--")), lean="--lean" in arguments)
     if left:

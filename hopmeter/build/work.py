@@ -60,7 +60,7 @@ LOOK_S = 0.2
 def build_all(
     targets: Sequence[Target], begin: Callable[[Target], object], system_packages: bool = False
 ) -> Generator[Outcome]:
-    """Builds all and answers as each is done; `begin` is told before, on another thread.
+    """Build all targets and yield each outcome as it is done; `begin` is called before, on another thread.
 
     Cargo takes all cores by itself and uv an environment, so that these follow one another. `system_packages` that are
     missing are installed meanwhile, where that is allowed; whoever needs any waits for all.

@@ -88,7 +88,7 @@ def _select(view: str, files: list[str], run: str) -> str:
 
 
 def _rename_columns(view: str, files: list[str]) -> tuple[str, str]:
-    """What to leave out, and columns of older runs under today's names."""
+    """Return the columns to leave out, and those of older runs under today's names."""
     found = {name for file in files for name in pq.read_schema(file).names}
     left_out, renamed = ["filename"], ""
     for old, new in RENAMED.get(view, {}).items():
