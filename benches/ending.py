@@ -102,8 +102,8 @@ def _read(path: Path) -> bytes:
 
 
 def orderly(main: Callable[[], int]) -> int:
-    """Return a bench's exit code; cores stay awake meanwhile. Ctrl-C and requests to end interrupt it once; what it then puts
-    away is left in peace."""
+    """Return a bench's exit code; cores stay awake meanwhile. Ctrl-C and SIGTERM interrupt it once; the clean-up
+    that follows is not interrupted."""
     for number in SIGNALS:
         signal.signal(number, _interrupt)
     try:

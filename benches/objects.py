@@ -98,9 +98,8 @@ def image(found: dict[str, Comparison]) -> None:
 
 
 def echo(found: dict[str, Comparison], transports: tuple[str, ...]) -> None:
-    """Compare the best of a pair with pickle as a program over pyzmq has it; the others are told, and against
-    pickle as hopmeter measures it, whose nodes keep memory.
-    """
+    """Compare the best transport of a pair with pickle in a program over pyzmq, under a limit. Report the other
+    transports, and the ratio to pickle as hopmeter measures it, whose nodes retain memory."""
     (pickled,) = rows(("zeromq",), ECHO.format(codec="pickle-in-band"))
     ours = {row["transport"]: row["response_p50_us"] for row in rows(transports, ECHO.format(codec="numpy"))}
     best_us = min(ours.values())

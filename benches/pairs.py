@@ -115,8 +115,8 @@ def pair_rounds(all_of: Iterable[Wanting]) -> Iterator[int]:
 
 
 def in_turn(index: int, ours: Callable[[], Ours], theirs: Callable[[], Theirs]) -> tuple[Ours, Theirs]:
-    """Return the results of both, one right after the other. The order alternates from pair to pair: on some machines, being
-    first after a pause makes some per cent of difference."""
+    """Run both directly after each other and return the results. The order alternates from pair to pair: on some
+    machines, running first after a pause makes a difference of some per cent."""
     if index % 2 == 0:
         return ours(), theirs()
     last = theirs()

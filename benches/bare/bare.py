@@ -25,8 +25,8 @@ def pin(cores: str) -> None:
 
 
 def other_process(cores: str) -> int:
-    """Fork the other end, in a process of its own that is asked to end with this one; 0 there. It has a session of its own,
-    as hopmeter's nodes have: the kernel may share a core by sessions."""
+    """Fork the other end into a process that ends with this one; returns 0 there. It gets a session of its own, as
+    hopmeter's nodes do, because the kernel may share a core by sessions."""
     child = os.fork()
     if child == 0:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -62,8 +62,8 @@ def build_all(
 ) -> Generator[Outcome]:
     """Build all targets and yield each outcome as it is done; `begin` is called before, on another thread.
 
-    Cargo takes all cores by itself and uv an environment, so that these follow one another. `system_packages` that are
-    missing are installed meanwhile, where that is allowed; whoever needs any waits for all.
+    Cargo uses all cores and uv locks an environment, so their targets run one after another. Missing `system_packages`
+    are installed meanwhile if that is allowed; a target that needs one waits for all of them.
     """
     tree = paths.checkout()
     packages = [package for target in targets for package in target.offer.apt] if system_packages else []
