@@ -1,4 +1,4 @@
-"""Rules about what stands around the figures: the machine, its noise, and versions that differ."""
+"""Warnings about the environment: the machine, its noise, and versions that differ."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from hopmeter.report import formatting
 from hopmeter.report.warning_rules import Caution, measured, names, rule, sentence
 
 NOISY_GAP_US = 100.0
-"""A core that was away for longer than this within the probe makes tails that are not the transport's."""
+"""Longer interruptions of a core make tails that the transport does not cause."""
 
 
 @rule
 def noise(runs: Sequence[Run]) -> Iterator[Caution]:
-    """The machine alone interrupts programs for so long."""
+    """Warn if the machine itself interrupts programs for long."""
     cores = [core for run in runs for core in run.part("noise").get("cores", [])]
     worst: dict[str, Any] | None = max(cores, key=lambda core: core["longest_us"], default=None)
     if worst and worst["longest_us"] > NOISY_GAP_US:
         yield Caution(
             "W-NOISE",
             "A noisy machine",
-            f"Before the run, core {worst['core']} was taken away from a spinning thread for up to "
-            f"{formatting.microseconds(worst['longest_us'])}. Tails of that length are the machine's, "
-            "not the transport's.",
+            f"Before the run, core {worst['core']} interrupted a spinning thread for up to "
+            f"{formatting.microseconds(worst['longest_us'])}. The machine causes tails of that length, not the "
+            "transport.",
         )
 
 
 @rule
 def damaged_samples(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Sample files that cannot be read any more: the figures lack what the table was made from."""
+    """Warn of sample files that cannot be read: figures lack messages that the table has."""
     rows = [row for row in measured(runs) if len(trials(row)) < sum(map(_has_samples, row.trials))]
     if rows:
         folders = ", ".join(sorted({str(row.run.folder) for row in rows}))
         yield Caution(
             "W-SAMPLES",
             "Sample files are damaged",
-            f"{names(rows)}: some sample files under {folders} cannot be read, so figures leave their trials out. "
+            f"{names(rows)}: some sample files under {folders} cannot be read, so figures leave out their trials. "
             "Take the files from a copy, or measure again.",
             grave=True,
         )
@@ -52,7 +52,7 @@ def _has_samples(trial: dict[str, Any]) -> bool:
 
 @rule
 def stolen(runs: Sequence[Run]) -> Iterator[Caution]:
-    """The hypervisor gave the cores to others."""
+    """Warn if the hypervisor gave the cores to other machines."""
     wall_s = sum(trial.get("wall_s") or 0 for run in runs for trial in run.trials)
     steal_s = sum(trial.get("steal_us") or 0 for run in runs for trial in run.trials) / 1e6
     if wall_s and 100 * steal_s / wall_s >= STEAL_PERCENT:
@@ -60,13 +60,13 @@ def stolen(runs: Sequence[Run]) -> Iterator[Caution]:
             "W-STEAL",
             "Stolen time",
             f"The hypervisor gave {formatting.number(steal_s)} s of CPU time to others during "
-            f"{formatting.number(wall_s)} s of trials. Tails, and sometimes medians, carry it.",
+            f"{formatting.number(wall_s)} s of trials. This lengthens tails, and sometimes medians.",
         )
 
 
 @rule
 def mixed_versions(runs: Sequence[Run]) -> Iterator[Caution]:
-    """One name, two libraries."""
+    """Warn if a transport was measured in several versions of its library."""
     seen: dict[tuple[str, str], set[str]] = {}
     for row in measured(runs):
         if row["library_version"]:
@@ -83,19 +83,19 @@ def mixed_versions(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @rule
 def mixed_machines(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Runs of several machines in one report."""
+    """Warn if the runs come from several machines."""
     if len(hosts.hosts(runs)) > 1:
         yield Caution(
             "W-MACHINES",
             "Several machines",
-            "The runs come from different machines, systems or kernels. Each machine has groups of its own; between "
-            "machines compare the order of rows, not their figures.",
+            "The runs come from different machines, systems or kernels. Each machine has groups of its own. Between "
+            "machines, compare the order of rows, not their latencies.",
         )
 
 
 @rule
 def findings(runs: Sequence[Run]) -> Iterator[Caution]:
-    """What doctor found in the machine."""
+    """Warn of what `hopmeter doctor` found in the machine."""
     seen: dict[str, Caution] = {}
     for run in runs:
         for finding in run.findings:

@@ -1,8 +1,9 @@
-"""What a reader must know before believing a figure, in plain words. One rule a function, found by their marks."""
+"""Warnings about the results: rules on rows, each with what it means for a reader."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from hopmeter.analysis.percentiles import BEYOND, LEAST_TRIALS, PERMILLE, QUICK_TRIALS, least_count
 from hopmeter.analysis.process_use import mapped_mb
@@ -12,21 +13,19 @@ from hopmeter.report import environment_rules, formatting
 from hopmeter.report.warning_rules import RULES, Caution, measured, names, rule, sentence
 
 PACING_US = 50.0
-"""How late a source may wake before it is said."""
+"""A source that wakes up later than this gets a warning."""
 LEAST_BYTES = 2048.0
-"""Less over the loopback device is a notice and not the payload."""
-
+"""Fewer bytes per message over the loopback device are not the payload."""
 FULL = 0.95
-"""From this share of its cores on, a cell has used them all."""
-
+"""From this share of its cores on, a cell used all of them."""
 BELOW = 0.97
-"""A smaller multiple of the floor is said."""
+"""A smaller multiple of the floor gets a warning."""
 
 __all__ = ["RULES", "Caution", "warnings"]
 
 
 def warnings(runs: Sequence[Run]) -> list[Caution]:
-    """Everything found: grave things first, and those of the figures before those of the machine."""
+    """Return all warnings: grave ones first, and those about results before those about the machine."""
     rules = sorted(RULES, key=lambda check: check.__module__ == environment_rules.__name__)
     found = [warning for check in rules for warning in check(runs)]
     return sorted(found, key=lambda warning: not warning.grave)
@@ -34,87 +33,70 @@ def warnings(runs: Sequence[Run]) -> list[Caution]:
 
 @rule
 def few_trials(runs: Sequence[Run]) -> Iterator[Caution]:
-    """A quick look is no verdict."""
+    """Warn of a quick look."""
     if any(run.quick for run in runs):
         yield Caution(
             "W-QUICK",
             "A quick look",
-            f"Fewer than {QUICK_TRIALS} trials a cell, or short ones. Intervals are wide, tails are thin, and an order "
-            f"may flip on the next run. For a verdict, measure {QUICK_TRIALS} trials or more, and longer ones.",
+            f"Some cells have fewer than {QUICK_TRIALS} trials, or short ones. Intervals are wide, and the order may "
+            f"change in the next run. Before you decide, measure {QUICK_TRIALS} trials or more, and longer ones.",
         )
 
 
-@rule
-def no_interval(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Without three good trials there is no spread to judge by."""
-    rows = [row for row in measured(runs) if row.ok and row.latency("p50_low") is None]
-    if rows:
-        yield Caution(
-            "W-NO-INTERVAL",
-            "No interval",
-            f"{names(rows)}: fewer than {LEAST_TRIALS} good trials, or too few messages in one, for an interval. "
-            "These rows have no place in the order.",
-        )
+@dataclass(frozen=True)
+class RowRule:
+    """A warning about all rows for which `applies` is true; `text` follows their names."""
 
+    code: str
+    title: str
+    applies: Callable[[Row], object]
+    text: str | Callable[[list[Row]], str]
+    grave: bool = False
 
-@rule
-def no_median(runs: Sequence[Run]) -> Iterator[Caution]:
-    """What was measured, but too little for the figure that rows are ordered by."""
-    rows = [row for row in measured(runs) if row["status"] == "ok" and row.p50 is None]
-    if rows:
-        yield Caution(
-            "W-NO-MEDIAN",
-            "Too few messages for a median",
-            f"{names(rows)}: a median takes {least_count(PERMILLE['p50'])} messages in all good trials together. "
-            "Means, loss and CPU are known: `hopmeter show` and cells.parquet have them.",
-            grave=True,
-        )
-
-
-@rule
-def unresolved(runs: Sequence[Run]) -> Iterator[Caution]:
-    """A percentile needs enough messages beyond it."""
-    for column, name in (("p99", "p99"), ("p999", "p99.9")):
-        rows = [row for row in measured(runs) if row.ok and row.latency(column) is None]
+    def check(self, runs: Sequence[Run]) -> Iterator[Caution]:
+        """Yield the warning if any row needs it."""
+        rows = [row for row in measured(runs) if self.applies(row)]
         if rows:
-            yield Caution(
-                "W-UNRESOLVED",
-                f"{name} is not resolved everywhere",
-                f"{formatting.plural(len(rows), 'row')} had fewer than {BEYOND} messages beyond it, which takes about "
-                f"{formatting.count(least_count(PERMILLE[column]))} messages in all: {names(rows)}.",
-            )
+            text = self.text if isinstance(self.text, str) else self.text(rows)
+            yield Caution(self.code, self.title, f"{names(rows)}{text}", self.grave)
 
 
-@rule
-def saturated(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Overload is not latency."""
-    rows = [row for row in measured(runs) if row["status"] == "saturated"]
-    if rows:
-        yield Caution(
-            "W-SATURATED",
-            "Could not keep up",
-            f"{names(rows)}: the rate that was asked was not reached, too much was lost, or messages stood in queues "
-            "all along. What these rows show is a queue, so they are not ranked.",
-            grave=True,
+def _is_unresolved(column: str) -> Callable[[Row], bool]:
+    return lambda row: row.ok and row.latency(column) is None
+
+
+def _few_messages(column: str) -> Callable[[list[Row]], str]:
+    def text(rows: list[Row]) -> str:
+        least = formatting.count(least_count(PERMILLE[column]))
+        return (
+            f": {formatting.plural(len(rows), 'row')} had fewer than {BEYOND} slower messages. This percentile needs "
+            f"about {least} messages in all."
         )
 
+    return text
 
-@rule
-def every_core_busy(runs: Sequence[Run]) -> Iterator[Caution]:
-    """A short queue that stays as it is does not look like one: the source is punctual and nothing is lost."""
-    rows = [row for row in measured(runs) if row.ok and _is_full(row)]
-    if rows:
-        yield Caution(
-            "W-CORES-BUSY",
-            "Every core was busy",
-            f"{names(rows)}: all that a cell may use was used, though nobody span. Messages may have waited for a core "
-            "and not for the transport; ask for a lower rate to see what it takes by itself.",
-            grave=True,
-        )
+
+def _loss(rows: list[Row]) -> str:
+    worst = max(rows, key=lambda row: row.loss or 0)
+    lost = f"{names([worst])} lost most: {formatting.percent(worst.loss)}"
+    return f": latencies are those of the messages that arrived. {lost}."
+
+
+def _negative(rows: list[Row]) -> str:
+    many = formatting.count(sum(row["negative"] for row in rows))
+    return (
+        f": {many} messages have an arrival time before their sending time. Either clocks differ between cores, or the "
+        "transport delivers early. Do not trust these rows."
+    )
+
+
+def _no_floor(rows: list[Row]) -> str:
+    reasons = formatting.distinct(split_code(str(row["floor_reason"] or ""))[0] for row in rows)
+    return " have no multiple of the floor" + (f": {'; '.join(reasons)}." if reasons else ".")
 
 
 def _is_full(row: Row) -> bool:
-    """Of paces that have a rate: the others take all there is."""
+    """Return whether a row used all its cores; paces without a rate always do."""
     usable = row.cell.nodes.core_list or row.run.part("machine").get("usable_cores")
     per_message, rate = row["cpu_us_per_message"], row["achieved_hz"]
     if not (usable and per_message and rate) or row["wait"] == "spin" or not row.cell.axes.pacing.is_scheduled:
@@ -122,85 +104,93 @@ def _is_full(row: Row) -> bool:
     return bool(per_message * rate * (row["pairs"] or 1) / 1e6 >= FULL * len(set(usable)))
 
 
-@rule
-def failed_trials(runs: Sequence[Run]) -> Iterator[Caution]:
-    """A cell that stands on fewer trials than planned."""
-    rows = [
-        row for row in measured(runs) if row["status"] != "failed" and (row["trials_good"] or 0) < (row["trials"] or 0)
-    ]
-    if rows:
-        yield Caution(
-            "W-TRIALS-FAILED",
-            "Some trials failed",
-            f"{names(rows)}: figures come from the good trials alone; the reasons stand under “What was not measured”.",
-            grave=True,
-        )
+ROW_RULES = (
+    RowRule(
+        "W-NO-INTERVAL",
+        "No interval",
+        _is_unresolved("p50_low"),
+        f": fewer than {LEAST_TRIALS} good trials, or too few messages in one. These rows have no rank.",
+    ),
+    RowRule(
+        "W-NO-MEDIAN",
+        "Too few messages for a median",
+        lambda row: row["status"] == "ok" and row.p50 is None,
+        lambda _: (
+            f": a median needs {least_count(PERMILLE['p50'])} messages in all good trials together. "
+            "`hopmeter show` and cells.parquet have means, loss and CPU."
+        ),
+        grave=True,
+    ),
+    RowRule("W-UNRESOLVED", "Too few messages for p99", _is_unresolved("p99"), _few_messages("p99")),
+    RowRule("W-UNRESOLVED", "Too few messages for p99.9", _is_unresolved("p999"), _few_messages("p999")),
+    RowRule(
+        "W-SATURATED",
+        "Could not keep up",
+        lambda row: row["status"] == "saturated",
+        ": the requested rate was not reached, too many messages were lost, or messages queued up. The latency is that "
+        "of a queue, so these rows are not ranked.",
+        grave=True,
+    ),
+    RowRule(
+        "W-CORES-BUSY",
+        "Every core was busy",
+        lambda row: row.ok and _is_full(row),
+        ": all cores were busy although nothing was spinning. Messages may have waited for a core, not for the "
+        "transport. Measure a lower rate to see the transport alone.",
+        grave=True,
+    ),
+    RowRule(
+        "W-TRIALS-FAILED",
+        "Some trials failed",
+        lambda row: row["status"] != "failed" and (row["trials_good"] or 0) < (row["trials"] or 0),
+        ": results come from the good trials alone. “What was not measured” has the reasons.",
+        grave=True,
+    ),
+    RowRule("W-LOST", "Messages were lost", lambda row: row.ok and row["lost"], _loss, grave=True),
+    RowRule("W-DUPLICATED", "Messages arrived more than once", lambda row: row["duplicated"], "."),
+    RowRule("W-REORDERED", "Messages arrived out of order", lambda row: row["reordered"], "."),
+    RowRule(
+        "W-REFUSED",
+        "Sends were refused",
+        lambda row: row.ok and row["busy"],
+        " returned `busy`. The source sent the message again; the time until the transport accepted it counts in the "
+        "response, not in the service time.",
+    ),
+    RowRule("W-NEGATIVE", "Negative latencies", lambda row: row["negative"], _negative, grave=True),
+    RowRule(
+        "W-BELOW-FLOOR",
+        "Faster than the floor",
+        lambda row: row.ok and (row["times_floor"] or 1.0) < BELOW,
+        ": the floor is measured like any row, with a spread of its own. If the intervals overlap, these rows are not "
+        "significantly faster.",
+    ),
+    RowRule(
+        "W-PACING",
+        "The source was late",
+        lambda row: row.ok and (row["pacing_error_p99_us"] or 0) > PACING_US,
+        f": the source itself woke up more than {formatting.number(PACING_US)} µs late for 1 % of its messages. This "
+        "counts in the response; compare the service time.",
+    ),
+    RowRule("W-NO-FLOOR", "No floor", lambda row: row.ok and row.candidate and row["floor_us"] is None, _no_floor),
+)
 
 
 @rule
-def lost(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Percentiles are of what arrived."""
-    rows = [row for row in measured(runs) if row.ok and row["lost"]]
-    if rows:
-        worst = max(rows, key=lambda row: row.loss or 0)
-        yield Caution(
-            "W-LOST",
-            "Messages were lost",
-            f"{names(rows)}: latencies are those of the messages that arrived. Most were lost by "
-            f"{names([worst])}: {formatting.percent(worst.loss)}.",
-            grave=True,
-        )
-
-
-@rule
-def doubled_or_disordered(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Not what most programs expect."""
-    for column, code, what in (
-        ("duplicated", "W-DUPLICATED", "more than once"),
-        ("reordered", "W-REORDERED", "out of order"),
-    ):
-        rows = [row for row in measured(runs) if row[column]]
-        if rows:
-            yield Caution(code, f"Messages arrived {what}", f"{names(rows)}.")
-
-
-@rule
-def refused(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Backpressure is part of the response time."""
-    rows = [row for row in measured(runs) if row.ok and row["busy"]]
-    if rows:
-        yield Caution(
-            "W-REFUSED",
-            "Sends were refused",
-            f"{names(rows)} answered `busy`; the message was offered again, and the time until it "
-            "was taken counts in the response, not in the service time.",
-        )
-
-
-@rule
-def negative_samples(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Arrived before sent: nothing is censored, but nobody should believe it."""
-    rows = [row for row in measured(runs) if row["negative"]]
-    if rows:
-        many = formatting.count(sum(row["negative"] for row in rows))
-        yield Caution(
-            "W-NEGATIVE",
-            "Negative latencies",
-            f"{names(rows)}: {many} messages were stamped as arrived before they were sent. The clock cannot be "
-            "compared between cores here, or the transport hands over early; do not trust these rows.",
-            grave=True,
-        )
+def row_warnings(runs: Sequence[Run]) -> Iterator[Caution]:
+    """Check all ROW_RULES."""
+    for each in ROW_RULES:
+        yield from each.check(runs)
 
 
 @rule
 def broken_content(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Fast and wrong is wrong."""
+    """Warn of messages with wrong content, or that belong to no measured message."""
     for column, code, what in (
-        ("content_errors", "W-CONTENT", "arrived with other bytes than were sent"),
+        ("content_errors", "W-CONTENT", "arrived with wrong content"),
         ("malformed", "W-MALFORMED", "were no frames of hopmeter"),
         ("foreign", "W-FOREIGN", "belonged to another run"),
-        ("unrecorded", "W-UNRECORDED", "did not fit into the recorder and are missing from the figures"),
-        ("stray", "W-STRAY", "could not be matched to a message that was sent"),
+        ("unrecorded", "W-UNRECORDED", "did not fit into the recorder and are missing from the results"),
+        ("stray", "W-STRAY", "did not match a message that was sent"),
     ):
         rows = [row for row in measured(runs) if row[column]]
         if rows:
@@ -211,84 +201,33 @@ def broken_content(runs: Sequence[Run]) -> Iterator[Caution]:
 
 
 @rule
-def measured_otherwise(runs: Sequence[Run]) -> Iterator[Caution]:
-    """What a transport did otherwise than asked, such as UDP in place of shared memory."""
+def fallbacks(runs: Sequence[Run]) -> Iterator[Caution]:
+    """Warn of transports that did something else than requested, such as UDP instead of shared memory."""
     noted: dict[str, list[Row]] = {}
     for row in measured(runs):
         for text in row["warnings"] or []:
             noted.setdefault(str(text), []).append(row)
     for text, rows in noted.items():
-        said, code = split_code(text)
-        yield Caution(code or "W-FALLBACK", sentence(said), f"{names(rows)}.", grave=True)
+        words, code = split_code(text)
+        yield Caution(code or "W-FALLBACK", sentence(words), f"{names(rows)}.", grave=True)
 
 
 @rule
 def other_path(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Is shared memory really in use? What the transport says, held against what the loopback device counted; what it
-    knows itself to be otherwise than asked, `measured_otherwise` tells."""
+    """Warn if a transport reports shared memory, but the loopback device carried the data."""
     for row in measured(runs):
         path, loopback = str(row["path"] or ""), row["loopback_bytes_per_message"] or 0.0
-        over_loopback = "shared memory" in path and loopback > max(row.cell.carriage.payload_bytes / 2, LEAST_BYTES)
-        if over_loopback:
-            seen = (
-                f"{formatting.count(loopback)} bytes per message went over the loopback device, "
-                "its own or other programs'"
-            )
-            yield Caution(
-                "W-OTHER-PATH", "The data took another way", f"{names([row])} says “{path}”; {seen}.", grave=True
-            )
+        if "shared memory" in path and loopback > max(row.cell.carriage.payload_bytes / 2, LEAST_BYTES):
+            counted = f"{formatting.count(loopback)} bytes per message over the loopback device"
+            text = f"{names([row])} reports “{path}”, but there were {counted}, perhaps of other programs."
+            yield Caution("W-OTHER-PATH", "The data took another path", text, grave=True)
 
 
 @rule
 def nothing_mapped(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Who says shared memory has some mapped: the kernel knows, whatever a transport says of itself."""
+    """Warn if a transport reports shared memory, but the kernel knows of none."""
     found = [row for row in measured(runs) if "shared memory" in str(row["path"] or "") and mapped_mb(row) == 0]
     if found:
-        told = formatting.listed(formatting.distinct(f"“{row['path']}”" for row in found))
-        yield Caution(
-            "W-OTHER-PATH",
-            "The data took another way",
-            f"{names(found)} says {told}; no process had shared memory mapped.",
-            grave=True,
-        )
-
-
-@rule
-def below_floor(runs: Sequence[Run]) -> Iterator[Caution]:
-    """A floor is measured like any row, and has a spread of its own."""
-    rows = [row for row in measured(runs) if row.ok and (row["times_floor"] or 1.0) < BELOW]
-    if rows:
-        yield Caution(
-            "W-BELOW-FLOOR",
-            "Quicker than the floor",
-            f"{names(rows)}: the floor is measured like any row and has a spread of its own. Look whether the "
-            "intervals overlap before you believe that these are cheaper than the cheapest way.",
-        )
-
-
-@rule
-def loose_pacing(runs: Sequence[Run]) -> Iterator[Caution]:
-    """A source that is late inflates every response."""
-    rows = [row for row in measured(runs) if row.ok and (row["pacing_error_p99_us"] or 0) > PACING_US]
-    if rows:
-        yield Caution(
-            "W-PACING",
-            "The source was late",
-            f"{names(rows)}: in 1 % of its messages the source itself woke more than "
-            f"{formatting.number(PACING_US)} µs after they were due. This counts in the response; "
-            "compare the service time.",
-        )
-
-
-@rule
-def no_floor(runs: Sequence[Run]) -> Iterator[Caution]:
-    """A figure without a floor says nothing about the transport."""
-    rows = [row for row in measured(runs) if row.ok and row.candidate and row["floor_us"] is None]
-    reasons = formatting.distinct(split_code(str(row["floor_reason"] or ""))[0] for row in rows)
-    if rows:
-        yield Caution(
-            "W-NO-FLOOR",
-            "No floor",
-            f"{names(rows)} cannot be shown as a multiple of the cheapest way"
-            + (f": {'; '.join(reasons)}." if reasons else "."),
-        )
+        paths = formatting.listed(formatting.distinct(f"“{row['path']}”" for row in found))
+        text = f"{names(found)} reports {paths}, but no process mapped shared memory."
+        yield Caution("W-OTHER-PATH", "The data took another path", text, grave=True)

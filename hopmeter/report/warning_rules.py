@@ -21,7 +21,7 @@ class Caution:
     title: str
     text: str
     grave: bool = False
-    """Figures are wrong or missing, not only less sure."""
+    """Values are wrong or missing, not only less certain."""
 
 
 Rule = Callable[[Sequence[Run]], Iterator[Caution]]
@@ -35,7 +35,7 @@ def rule(check: Rule) -> Rule:
 
 
 def measured(runs: Sequence[Run]) -> list[Row]:
-    """All rows that were tried."""
+    """Return all rows that were not dropped."""
     return [row for run in runs for row in run.measured]
 
 

@@ -18,7 +18,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("W-QUICK", {"quick": True}, {}),
     ("W-NO-INTERVAL", {"response_p50_low_us": None}, {}),
     ("W-NO-MEDIAN", {"response_p50_us": None}, {}),
-    ("W-UNRESOLVED p99 is", {"response_p99_us": None}, {}),
+    ("W-UNRESOLVED p99", {"response_p99_us": None}, {}),
     ("W-UNRESOLVED p99.9", {"response_p999_us": None}, {}),
     ("W-SATURATED", {"status": "saturated"}, {}),
     (
