@@ -1,4 +1,4 @@
-/// The last callback of a library, for whoever may only go on after it.
+/// Lets a thread wait until the last callback of a library has run.
 #pragma once
 
 #include <condition_variable>

@@ -22,7 +22,7 @@ namespace hopmeter {
 /// How a receiver waits.
 enum class Wait { spin = HOPMETER_WAIT_SPIN, block = HOPMETER_WAIT_BLOCK, callback = HOPMETER_WAIT_CALLBACK };
 
-/// What a payload stands for: the small message without padding, any bytes, or pixels of three bytes each.
+/// The meaning of a payload: the small message without padding, any bytes, or pixels of three bytes each.
 enum class PayloadKind {
   timing = HOPMETER_PAYLOAD_KIND_TIMING,
   bytes = HOPMETER_PAYLOAD_KIND_BYTES,
@@ -42,7 +42,7 @@ class Setup {
   Wait wait() const noexcept { return static_cast<Wait>(raw_->wait); }
   /// The address of the transport's daemon (a broker, a master), in the manifest's format; empty without one.
   std::string daemon() const { return detail::string(raw_->daemon); }
-  /// What the frames' payloads stand for. Typed carriage chooses its message by it.
+  /// The meaning of the payloads, by which typed carriage chooses its message.
   PayloadKind payload() const noexcept { return static_cast<PayloadKind>(raw_->payload); }
   /// The size of an image in pixels; 0 if the payload is none.
   std::uint32_t width() const noexcept { return raw_->width; }

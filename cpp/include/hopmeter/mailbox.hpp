@@ -16,7 +16,8 @@ namespace hopmeter {
 template <class Item>
 class Mailbox {
  public:
-  /// `limit`: how many items have room. A sender that respects it asks `has_room` first; for others the mailbox grows.
+  /// `limit`: how many items fit. A sender that respects it checks `has_room` first; for other senders the mailbox
+  /// grows.
   explicit Mailbox(std::size_t limit) : limit_(limit), ring_(limit) {}
 
   bool has_room() const noexcept { return length_.load(std::memory_order_acquire) < limit_; }

@@ -26,7 +26,7 @@ concept HasPayload = requires(Message message) {
   Layout::octets(message);
 };
 
-/// A layout of a message of fixed size and without pointers, whose memory can be lent and shared.
+/// A layout of a message of fixed size and without pointers, whose memory can be loaned and shared.
 template <class Layout, class Message>
 concept FixedSize = requires(const Message message) {
   Layout::length(message);

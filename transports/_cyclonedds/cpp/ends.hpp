@@ -24,7 +24,7 @@ void set_shape(auto& picture, const hopmeter::Setup& setup) {
   picture.step = 3 * setup.width();
 }
 
-/// Writes samples, from one whose memory it keeps.
+/// Writes samples, from one that it reuses.
 template <class Message>
 class Writer {
  public:

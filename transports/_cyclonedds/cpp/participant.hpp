@@ -14,7 +14,7 @@
 
 namespace cyclone {
 
-/// Returns what Cyclone DDS returned from a call, or throws the error that it stands for.
+/// Returns the result of a call of Cyclone DDS, or throws if it is an error.
 inline dds_return_t demand(dds_return_t code, const std::string& what, const std::string& remedy = {}) {
   if (code >= 0) return code;
   throw hopmeter::Error("Cyclone DDS could not " + what + ": " + dds_strretcode(code), remedy);

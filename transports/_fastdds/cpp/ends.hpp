@@ -24,7 +24,7 @@ inline std::string version() { return "Fast DDS " FASTRTPS_VERSION_STR; }
 template <class Message>
 using Sample = typename Message::Support::type;
 
-/// Whether a message is of fixed size and without pointers, so that its memory can be lent and shared.
+/// Whether a message is of fixed size and without pointers, so that its memory can be loaned and shared.
 template <class Message>
 concept Plain = hopmeter::FixedSize<Message, Sample<Message>>;
 
@@ -56,7 +56,7 @@ inline hopmeter::Sent to_sent(const ReturnCode_t& code) {
   throw hopmeter::Error("Fast DDS refused a sample with return code " + std::to_string(code()));
 }
 
-/// A sample whose memory an end keeps; plain ones are in memory that the library lends.
+/// The sample that an end reuses. Plain samples are in memory on loan from the library instead.
 template <class Message>
 class OwnSample {
  public:
@@ -67,7 +67,7 @@ class OwnSample {
   [[no_unique_address]] std::conditional_t<Plain<Message>, None, Sample<Message>> sample_;
 };
 
-/// Writes samples, from one whose memory it keeps; plain ones in memory that the library lends.
+/// Writes samples, from one that it reuses. Plain samples are written in memory on loan from the library.
 template <class Message>
 class Writer {
  public:

@@ -1,4 +1,4 @@
-/// What a transport asks of Fast DDS, and the profile for large frames.
+/// How a transport configures Fast DDS, and the profile for large frames.
 #pragma once
 
 #include <algorithm>

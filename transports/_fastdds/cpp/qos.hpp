@@ -31,7 +31,7 @@ inline auto udp_transport(const Options& options) {
   udp->interfaceWhiteList = {"127.0.0.1"};
   udp->sendBufferSize = options.send_buffer_bytes;
   udp->receiveBufferSize = options.receive_buffer_bytes;
-  // At whose ports peers are looked for. A hundred and twenty would reach into the next domain.
+  // Looks for peers at the ports of so many participants; 120 would reach into the next domain.
   if (options.meets_others) udp->maxInitialPeersRange = 100;
   return udp;
 }

@@ -40,7 +40,7 @@ std::unique_ptr<Transport> open(const Setup& setup) {
   return std::make_unique<fastdds::DdsTransport<Message>>(setup, options(setup));
 }
 
-/// Chooses the message by what the payload stands for.
+/// Chooses the message by the payload.
 class FastDds final : public Choice {
  public:
   explicit FastDds(const Setup& setup) : Choice(choose(setup)) {}

@@ -4,7 +4,7 @@
 #include "ends.hpp"
 #include "fast/hopmeterPubSubTypes.h"
 
-/// What all have in common.
+/// What all messages have in common.
 template <class Generated>
 struct Message {
   using Support = Generated;
@@ -29,7 +29,7 @@ struct Picture : Message<Generated> {
   static std::int64_t sent_ns(const auto& sample) { return hopmeter::nanoseconds(sample.stamp()); }
 };
 
-/// Of plain types, whose octets are an array.
+/// For plain types, whose octets are an array.
 struct Counted {
   static std::uint32_t length(const auto& sample) { return sample.length(); }
   static void length(auto& sample, std::uint32_t bytes) { sample.length(bytes); }

@@ -1,4 +1,4 @@
-/// gRPC in C++: unary calls, and streams as topics. ../README.md says which message takes what of a frame.
+/// gRPC in C++: unary calls, and streams as topics. ../README.md says which field contains what.
 #include <grpc/grpc.h>
 
 #include "calls.hpp"

@@ -18,9 +18,8 @@ void demand(int code, const std::string& doing) {
   if (code != MOSQ_ERR_SUCCESS) throw Error(doing + ": " + mosquitto_strerror(code));
 }
 
-/// An end of any kind, with a connection of its own. The connection's work is done by whoever calls `loop`, or by
-/// libmosquitto's own thread after `start_thread`: that thread writes what the socket does not take at once, and
-/// acknowledges.
+/// An end of any kind, with a connection of its own. `loop` does the connection's work, or libmosquitto's own thread
+/// after `start_thread`: that thread writes what the socket does not take at once, and acknowledges.
 class End final : public Publisher, public Subscriber, public Subscription {
  public:
   End(const Setup& setup, const Link& link)

@@ -65,7 +65,7 @@ class Connection {
 };
 
 /// A message as the instrument sees it.
-Received received(const Message& message) {
+Received to_received(const Message& message) {
   const auto* bytes = reinterpret_cast<const std::byte*>(natsMsg_GetData(message.get()));
   return Received::split({bytes, static_cast<std::size_t>(natsMsg_GetDataLength(message.get()))});
 }
@@ -79,7 +79,7 @@ class Inbox final : public Subscriber {
   }
 
   std::size_t poll(Timeout timeout, Take take) override {
-    return receive(timeout, [&](const Message& message) { take(received(message)); });
+    return receive(timeout, [&](const Message& message) { take(to_received(message)); });
   }
 
   /// Hands over the next message if one comes in time; returns how many. The broker's own message that nobody listens
@@ -191,7 +191,7 @@ class Responder final : public Server, public Replier {
  private:
   void answer(const Message& request, const auto& handle) {
     reply_to_ = natsMsg_GetReply(request.get());
-    handle(received(request), *this);
+    handle(to_received(request), *this);
   }
 
   const Connection& connection_;
@@ -211,7 +211,7 @@ class Nats final : public Transport {
   Owned<Publisher> publisher(const Link& link) override { return std::make_unique<Pub>(connection_, link); }
   Owned<Subscriber> subscriber(const Link& link) override { return std::make_unique<Inbox>(connection_, link.name); }
   Owned<Subscription> subscribe(const Link& link, OnFrame on_frame) override {
-    auto call = [on_frame = std::move(on_frame)](const Message& message) { on_frame(received(message)); };
+    auto call = [on_frame = std::move(on_frame)](const Message& message) { on_frame(to_received(message)); };
     return std::make_unique<Called<decltype(call)>>(connection_, link.name, std::move(call));
   }
   Owned<Server> server(const Link& link) override {

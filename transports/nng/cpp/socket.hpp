@@ -107,7 +107,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
  private:
   static std::string process_prefix() { return "inproc://hopmeter/" + std::to_string(getpid()) + "/"; }
 
-  /// The limit is the same from poll to poll, so that nng is told once.
+  /// Called only when the limit changes, which it rarely does.
   void set_receive_limit(std::chrono::milliseconds limit) {
     const auto ms = static_cast<nng_duration>(limit.count());
     demand(nng_socket_set_ms(socket_, NNG_OPT_RECVTIMEO, ms), "limiting how long to receive");

@@ -1,4 +1,4 @@
-/// Frames in messages: which field takes what stands in ../README.md.
+/// Frames in messages; ../README.md says which field contains what.
 #pragma once
 
 #include <sensor_msgs/Image.h>

@@ -1,4 +1,4 @@
-/// ROS 1 by roscpp: topics and services. ../README.md says which message takes what of a frame.
+/// ROS 1 by roscpp: topics and services. ../README.md says which field contains what.
 #include <unistd.h>
 
 #include <mutex>

@@ -25,7 +25,7 @@ class Publisher final : public hopmeter::Publisher {
       write<Layout>(message_, setup_, payload_bytes, fill);
       publisher_.publish(message_);
     } else {
-      // Subscribers may hold it as long as they like: it is never written again.
+      // Subscribers may hold it for any time, so it is never written again.
       const auto message = boost::make_shared<Message>();
       write<Layout>(*message, setup_, payload_bytes, fill);
       publisher_.publish(message);

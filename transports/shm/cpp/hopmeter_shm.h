@@ -1,10 +1,11 @@
-/* The ring of hopmeter's shm transport for C, C++ and whatever can call them (libhopmeter_shm.so).
+/* The ring of hopmeter's shm transport for C, C++ and languages that can call them (libhopmeter_shm.so).
  *
- * A frame is 64 bytes of header and the payload, side by side, in a slot of shared memory. A producer reserves a slot,
+ * A frame is 64 bytes of header and the payload, contiguous in a slot of shared memory. A producer reserves a slot,
  * writes the frame and publishes it; each consumer claims it, reads it and releases it. Nothing is copied.
  *
- * What can fail answers null or HOPMETER_SHM_FAILED, and hopmeter_shm_error() says why. A handle is used by one thread
- * at a time, but for hopmeter_shm_consumer_interrupt. Pointers into slots are valid until the handle is closed.
+ * Functions that can fail return null or HOPMETER_SHM_FAILED, and hopmeter_shm_error() says why. Use a handle from one
+ * thread at a time, except for hopmeter_shm_consumer_interrupt. Pointers into slots are valid until the handle is
+ * closed.
  */
 #ifndef HOPMETER_SHM_H
 #define HOPMETER_SHM_H
@@ -18,13 +19,13 @@ extern "C" {
 typedef struct hopmeter_shm_producer hopmeter_shm_producer;
 typedef struct hopmeter_shm_consumer hopmeter_shm_consumer;
 
-/* Nothing there (consumer), or no slot free (producer). */
+/* No message is there (consumer), or no slot is free (producer). */
 #define HOPMETER_SHM_NOTHING (-1)
 #define HOPMETER_SHM_FAILED (-2)
-/* A claim has the slot in this many low bits, and the payload's length in bytes above. */
+/* A claim contains the slot in this many low bits, and the payload's length in bytes above. */
 #define HOPMETER_SHM_SLOT_BITS 16
 
-/* What the library is, and of which version. */
+/* The name and the version of the library. */
 const char* hopmeter_shm_version(void);
 
 /* Why the last call on this thread failed; valid until the next one fails. */
@@ -33,17 +34,17 @@ const char* hopmeter_shm_error(void);
 /* What to do about it, or an empty text; valid as long. */
 const char* hopmeter_shm_remedy(void);
 
-/* Makes a ring for consumers of `link`. Null: hopmeter_shm_error(). */
+/* Creates a ring for consumers of `link`. */
 hopmeter_shm_producer* hopmeter_shm_producer_open(const char* link, uint32_t slots, uint64_t payload_bytes,
                                                   int drop_oldest);
 
 /* Where consumers connect; valid until the producer is closed. */
 const char* hopmeter_shm_producer_address(const hopmeter_shm_producer* producer);
 
-/* Where a slot's frame is. Slots lie at equal distances. */
+/* The address of a slot's frame. Slots are at equal distances. */
 uint8_t* hopmeter_shm_producer_frame(const hopmeter_shm_producer* producer, uint32_t slot);
 
-/* The slot to write the next frame to. Never waits. What is reserved and not published is reserved again. */
+/* The slot to write the next frame to. Never waits. A slot that was reserved and not published is returned again. */
 int64_t hopmeter_shm_producer_reserve(hopmeter_shm_producer* producer, uint64_t payload_bytes);
 
 /* Hands the reserved slot, with a frame of this payload length, to all consumers. */
@@ -52,26 +53,27 @@ void hopmeter_shm_producer_publish(hopmeter_shm_producer* producer, uint64_t pay
 /* Null is allowed. */
 void hopmeter_shm_producer_close(hopmeter_shm_producer* producer);
 
-/* Joins the ring of `link` at `address`; the first message is the first sent after this. `may_sleep`: whether
- * hopmeter_shm_consumer_sleep will be called. Null: hopmeter_shm_error(). */
+/* Joins the ring of `link` at `address`; the first message is the first one sent after this. `may_sleep`: whether you
+ * will call hopmeter_shm_consumer_sleep. */
 hopmeter_shm_consumer* hopmeter_shm_consumer_connect(const char* address, const char* link, int may_sleep);
 
-/* Where a slot's frame is, to be read only. Slots lie at equal distances. */
+/* The address of a slot's frame, to be read only. Slots are at equal distances. */
 const uint8_t* hopmeter_shm_consumer_frame(const hopmeter_shm_consumer* consumer, uint32_t slot);
 
 /* Releases what was claimed before, and claims the next message if it is there. Never waits. */
 int64_t hopmeter_shm_consumer_claim(hopmeter_shm_consumer* consumer);
 
-/* Gives the claimed slot back; the frame is not to be read any more. */
+/* Releases the claimed slot; do not read the frame after this. */
 void hopmeter_shm_consumer_release(hopmeter_shm_consumer* consumer);
 
-/* Sleeps until a message is there, the time is over or it is interrupted; may return early. */
+/* Sleeps until a message is there, the timeout has passed or it is interrupted; may return early. */
 void hopmeter_shm_consumer_sleep(const hopmeter_shm_consumer* consumer, uint64_t timeout_ns);
 
-/* Sleeps as hopmeter_shm_consumer_sleep() and then claims: one call, for languages in which a call costs much. */
+/* Sleeps like hopmeter_shm_consumer_sleep() and then claims, in one call, for languages in which calls are expensive.
+ */
 int64_t hopmeter_shm_consumer_await(hopmeter_shm_consumer* consumer, uint64_t timeout_ns);
 
-/* Ends the sleep of another thread, for good: this consumer does not sleep any more. */
+/* Ends the sleep of another thread. From then on this consumer does not sleep any more. */
 void hopmeter_shm_consumer_interrupt(const hopmeter_shm_consumer* consumer);
 
 /* Leaves the ring. Null is allowed. */

@@ -35,13 +35,13 @@ class MessageHolder final : public hopmeter::FrameHolder {
 };
 
 /// A received message as the instrument sees it.
-inline hopmeter::Received received(const zmq::message_t& message) {
+inline hopmeter::Received to_received(const zmq::message_t& message) {
   const std::span<const std::byte> whole(message.data<std::byte>(), message.size());
   return hopmeter::Received::split(whole).with_native(&message).with_keep<MessageHolder::keep>();
 }
 
-/// Sends and receives frames without ever waiting longer than it is told: by itself a publisher (PUB), a subscriber
-/// (SUB) or a client (DEALER).
+/// Sends and receives frames within the given time: by itself a publisher (PUB), a subscriber (SUB) or a client
+/// (DEALER).
 class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, public hopmeter::Client {
  public:
   Socket(Process& process, zmq::socket_type type)
@@ -83,7 +83,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     zmq::message_t message;
     if (!receive(message, timeout)) return 0;
-    take(received(message));
+    take(to_received(message));
     return 1;
   }
 

@@ -18,7 +18,7 @@ class Router final : public Server, public Replier {
     if (!socket_.receive(route_, timeout)) return 0;
     zmq::message_t request;
     if (!route_.more() || !(*socket_).recv(request)) throw Error("a request came without its frame");
-    handle(received(request), *this);
+    handle(to_received(request), *this);
     return 1;
   }
 
@@ -34,7 +34,7 @@ class Router final : public Server, public Replier {
     try {
       return send();
     } catch (const zmq::error_t& error) {
-      // The client is gone: its reply is lost, as everything sent to nobody is.
+      // The client is gone, so its reply is lost, like everything that is sent to no receiver.
       if (error.num() == EHOSTUNREACH) return Sent::accepted;
       throw;
     }
