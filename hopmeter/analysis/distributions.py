@@ -50,7 +50,7 @@ NOTCH = 1.57
 
 def row_box(row: Row) -> Box | None:
     """Return the box of all good trials of a row; None if no sample is above zero."""
-    return box(_pooled(row))
+    return box(_pool(row))
 
 
 def box(pooled: Numbers) -> Box | None:
@@ -95,7 +95,7 @@ def _pair(samples: Numbers, shares: tuple[float, float]) -> tuple[float, float]:
 
 def percentile_curve(row: Row) -> list[tuple[float, float]]:
     """(share of messages, latency in µs) for every percentile with enough messages, dense towards the tail."""
-    pooled = _pooled(row)
+    pooled = _pool(row)
     if len(pooled) < least_count(PERMILLE["p50"]):
         return []
     last = np.log10(len(pooled) / BEYOND)
@@ -106,7 +106,7 @@ def percentile_curve(row: Row) -> list[tuple[float, float]]:
 def histogram(row: Row, ends: tuple[float, float]) -> list[tuple[float, float, float]]:
     """(from µs, to µs, height between 0 and 1) over bins of equal width on a logarithmic axis."""
     edges = np.geomspace(*ends, BINS + 1)
-    heights, _ = np.histogram(_pooled(row), edges)
+    heights, _ = np.histogram(_pool(row), edges)
     tallest = max(int(heights.max()), 1)
     return [
         (float(low), float(high), many / tallest) for low, high, many in zip(edges, edges[1:], heights, strict=False)
@@ -115,7 +115,7 @@ def histogram(row: Row, ends: tuple[float, float]) -> list[tuple[float, float, f
 
 def bulk(row: Row) -> tuple[float, float] | None:
     """Return the range of all but the outermost messages."""
-    pooled = _pooled(row)
+    pooled = _pool(row)
     positive = pooled[pooled > 0]
     if not len(positive):
         return None
@@ -143,6 +143,6 @@ def _stretches(trial: Trial, many: int) -> list[Stretch]:
     ]
 
 
-def _pooled(row: Row) -> Numbers:
+def _pool(row: Row) -> Numbers:
     found = trials(row)
     return np.concatenate([trial.latency_us for trial in found]) if found else np.empty(0)

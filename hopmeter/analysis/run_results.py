@@ -13,7 +13,7 @@ from hopmeter.errors import UsageError
 from hopmeter.model.cell import Cell
 from hopmeter.store import RunFolder
 from hopmeter.store.disk import StoreError
-from hopmeter.store.formats import with_current_columns
+from hopmeter.store.formats import convert_row
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ def _cells(folder: Path) -> list[dict[str, Any]]:
             "E-RUN-UNFINISHED", f"{folder} has no {path.name}", f"finish the run with `hopmeter run --resume {folder}`"
         )
     try:
-        return [with_current_columns(row) for row in pl.read_parquet(path).to_dicts()]
+        return [convert_row(row) for row in pl.read_parquet(path).to_dicts()]
     except (OSError, pl.exceptions.PolarsError) as cause:
         raise StoreError(
             "E-FILE-DAMAGED", f"{path} cannot be read: {cause}", "take it from a copy, or measure again"

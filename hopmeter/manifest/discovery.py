@@ -9,7 +9,7 @@ from pathlib import Path
 from hopmeter.errors import UsageError
 from hopmeter.manifest.interpreter import NoPythonError, interpreter
 from hopmeter.manifest.model import Manifest, Offer
-from hopmeter.model.old_names import manifest_with_new_names
+from hopmeter.model.old_names import rename_old_manifest_names
 from hopmeter.system import paths, toml_files
 
 
@@ -36,7 +36,7 @@ def _read(folders: Iterable[Path] | None) -> tuple[dict[str, Manifest], dict[str
 
 def load(path: Path) -> Manifest:
     """Load one manifest. Raises UsageError with what is wrong."""
-    manifest = toml_files.validate(Manifest, manifest_with_new_names(toml_files.read(path), str(path)), str(path))
+    manifest = toml_files.validate(Manifest, rename_old_manifest_names(toml_files.read(path), str(path)), str(path))
     if manifest.name != path.parent.name:
         raise UsageError(
             "E-VALUES-CONFLICT",

@@ -14,7 +14,7 @@ MANIFEST_KEYS = {"tried": "conformance", "takes": "build_cost", "leaves": "lefto
 Table = dict[str, Any]
 
 
-def with_new_names(table: Table, source: str) -> Table:
+def rename_old_names(table: Table, source: str) -> Table:
     """Return a scenario's table, cases included, with today's names. Warns about each old name in `source`."""
     return _convert(table, source)
 
@@ -24,25 +24,25 @@ def convert_stored(table: Table) -> Table:
     return _convert(table, "")
 
 
-def manifest_with_new_names(table: Table, source: str) -> Table:
+def rename_old_manifest_names(table: Table, source: str) -> Table:
     """Return a manifest's table with today's names. Warns about each old name in `source`."""
-    renewed: Table = _renamed_keys(table, source)
-    if isinstance(languages := renewed.get("languages"), dict):
-        renewed["languages"] = {name: _renamed_keys(part, source) for name, part in languages.items()}
-    return renewed | {name: _renamed_keys(renewed[name], source) for name in ("daemon",) if name in renewed}
+    renamed: Table = _rename_keys(table, source)
+    if isinstance(languages := renamed.get("languages"), dict):
+        renamed["languages"] = {name: _rename_keys(part, source) for name, part in languages.items()}
+    return renamed | {name: _rename_keys(renamed[name], source) for name in ("daemon",) if name in renamed}
 
 
-def _renamed_keys(table: Any, source: str) -> Any:
+def _rename_keys(table: Any, source: str) -> Any:
     if not isinstance(table, dict):
         return table  # the manifest's own validation says what is wrong
     return {_key(key, source, MANIFEST_KEYS): value for key, value in table.items()}
 
 
 def _convert(table: Table, source: str) -> Table:
-    renewed = {_key(key, source, KEYS): _value(key, value, source) for key, value in table.items()}
-    if isinstance(cases := renewed.get("case"), list):
-        renewed["case"] = [_convert(case, source) if isinstance(case, dict) else case for case in cases]
-    return renewed
+    renamed = {_key(key, source, KEYS): _value(key, value, source) for key, value in table.items()}
+    if isinstance(cases := renamed.get("case"), list):
+        renamed["case"] = [_convert(case, source) if isinstance(case, dict) else case for case in cases]
+    return renamed
 
 
 def _key(key: str, source: str, names: dict[str, str]) -> str:

@@ -17,7 +17,7 @@ SAME = (*AXES, "reply", "fifo", "mlock", "no_idle_states", "messages", "warmup",
 """A floor agrees with its cells in all of these."""
 
 
-def with_floors(cells: list[Cell], world: World) -> list[Cell]:
+def add_floors(cells: list[Cell], world: World) -> list[Cell]:
     """Return the cells, and unranked floor cells for those whose floor is not among them."""
     floors = {_key(cell): cell for cell in cells if _is_floor(cell) and not cell.dropped}
     added: dict[tuple[Any, ...], Cell] = {}
@@ -37,7 +37,7 @@ def with_floors(cells: list[Cell], world: World) -> list[Cell]:
     return [_set_floor(cell, ids, reasons) for cell in numbered]
 
 
-def without_floors(cells: list[Cell]) -> list[Cell]:
+def skip_floors(cells: list[Cell]) -> list[Cell]:
     """Return the first cells of searches without floors, because a search compares rates, not latencies."""
     numbered = _number_cells(cells)
     return [cell.with_values(search=cell.id, floor_reason=NO_FLOORS) for cell in numbered]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from hopmeter.model.cell import Cell
 from hopmeter.plan.expand import World, expand
-from hopmeter.plan.floors import with_floors, without_floors
+from hopmeter.plan.floors import add_floors, skip_floors
 from hopmeter.plan.objects import set_payload_sizes
 from hopmeter.plan.rules import why_not
 from hopmeter.scenario import Scenario, asks
@@ -48,7 +48,7 @@ def make(name: str, scenario: Scenario, world: World) -> Plan:
     reason."""
     asked = [cell for ask in asks(scenario) for cell in expand(scenario, ask, world)]
     judged = _drop_impossible(_distinct(asked), world)
-    cells = without_floors(judged) if scenario.search else with_floors(judged, world)
+    cells = skip_floors(judged) if scenario.search else add_floors(judged, world)
     return Plan(name, scenario, cells, secrets.randbits(32) if scenario.seed is None else scenario.seed)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.errors import UsageError
-from hopmeter.model.old_names import with_new_names
+from hopmeter.model.old_names import rename_old_names
 from hopmeter.scenario.model import Scenario
 from hopmeter.system import paths, toml_files
 
@@ -31,7 +31,7 @@ def find(asked: str) -> Path:
 
 def load(path: Path) -> tuple[Scenario, dict[str, Any]]:
     """Return a scenario and the table it was read from. Raises UsageError with all errors at once."""
-    table = with_new_names(toml_files.read(path), str(path))
+    table = rename_old_names(toml_files.read(path), str(path))
     return toml_files.validate(Scenario, table, str(path)), table
 
 

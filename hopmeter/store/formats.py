@@ -19,7 +19,7 @@ OLD_KEYS = {"asking": "dispatch", "awake": "no_idle_states", "busy_s": "retry_s"
 """What a cell of format 1 has under another name."""
 
 
-def with_current_format(about: dict[str, Any]) -> dict[str, Any]:
+def convert_run(about: dict[str, Any]) -> dict[str, Any]:
     """Convert what `run.json` holds to today's format. Raises UsageError if a later hopmeter wrote it."""
     stored = about.get("format", 1)
     if stored == FORMAT:
@@ -30,12 +30,12 @@ def with_current_format(about: dict[str, Any]) -> dict[str, Any]:
             f"the run has format {stored}, and this hopmeter reads up to {FORMAT}",
             f"read it with the hopmeter that made it ({about.get('hopmeter', 'a later one')}), or a later one",
         )
-    renewed = {**about, "format": FORMAT, "cells": [_cell(row) for row in about.get("cells", [])]}
+    converted = {**about, "format": FORMAT, "cells": [_cell(row) for row in about.get("cells", [])]}
     if isinstance(scenario := about.get("scenario"), dict):
-        renewed["scenario"] = old_names.convert_stored(scenario)
+        converted["scenario"] = old_names.convert_stored(scenario)
     if isinstance(columns := about.get("columns"), list):
-        renewed["columns"] = [RENAMED["cells"].get(name, name) for name in columns]
-    return renewed
+        converted["columns"] = [RENAMED["cells"].get(name, name) for name in columns]
+    return converted
 
 
 def _cell(row: dict[str, Any]) -> dict[str, Any]:
@@ -43,12 +43,12 @@ def _cell(row: dict[str, Any]) -> dict[str, Any]:
     return Cell.of(**_rename(row, OLD_KEYS)).as_json()
 
 
-def with_current_columns(row: dict[str, Any]) -> dict[str, Any]:
+def convert_row(row: dict[str, Any]) -> dict[str, Any]:
     """Convert a row of `cells.parquet` to today's names."""
     return _rename(row, RENAMED["cells"])
 
 
-def with_current_nodes(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def convert_nodes(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Convert the nodes' reports of a trial."""
     return [_rename(node, {"participants": "endpoints"}) for node in nodes]
 

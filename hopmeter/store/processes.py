@@ -18,7 +18,7 @@ def rows(trial: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for number, node in enumerate(nodes):
         if used := node.get("resources"):
             told = {"cell": trial["cell"], "trial": trial["trial"], "good": trial["good"], "process": number}
-            yield {**told, "name": names[number], "messages": messages, **_who(node), **_used(node, used)}
+            yield {**told, "name": names[number], "messages": messages, **_who(node), **_resource_columns(node, used)}
 
 
 def _who(node: Node) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def _who(node: Node) -> dict[str, Any]:
     return {"roles": "+".join(roles) or "daemon", "language": node.get("language"), "pid": node.get("pid")}
 
 
-def _used(node: Node, used: Mapping[str, Any]) -> dict[str, Any]:
+def _resource_columns(node: Node, used: Mapping[str, Any]) -> dict[str, Any]:
     """Return each reading that the node reported, None where it reported none."""
     shared, interval = used.get("shared_mappings"), used.get("interval_ns")
     counts = ("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults")

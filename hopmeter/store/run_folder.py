@@ -18,7 +18,7 @@ from hopmeter.model.columns import CELLS, PROCESSES, TRIALS
 from hopmeter.model.trial import TrialResult
 from hopmeter.store import processes
 from hopmeter.store.disk import DiskFullError, StoreError, append_line, replacing, write_json, writing
-from hopmeter.store.formats import FORMAT, with_current_format, with_current_nodes
+from hopmeter.store.formats import FORMAT, convert_nodes, convert_run
 from hopmeter.store.samples import write_parquet
 from hopmeter.store.schemas import table
 from hopmeter.system.input_files import read_text
@@ -68,7 +68,7 @@ class RunFolder:
         path = path if path.exists() or not _partial(path).exists() else _partial(path)
         about = _read_about(path)
         try:
-            about = with_current_format(about)
+            about = convert_run(about)
         except (AttributeError, KeyError, TypeError) as cause:
             raise _odd(path, cause) from cause
         return cls(path, about, {(each.cell, each.trial): each for each in _read_trials(path)})
@@ -269,7 +269,7 @@ def _read_trials(path: Path) -> list[TrialResult]:
 
 def _trial(row: dict[str, Any]) -> TrialResult:
     fields = {name: row[name] for name in TrialResult.__dataclass_fields__}
-    return TrialResult.from_json(fields | {"nodes": with_current_nodes(parse(row["nodes"]))})
+    return TrialResult.from_json(fields | {"nodes": convert_nodes(parse(row["nodes"]))})
 
 
 def _read_lines(path: Path) -> list[TrialResult]:
@@ -277,6 +277,6 @@ def _read_lines(path: Path) -> list[TrialResult]:
     try:
         lines = read_text(path).split("\n")
         rows = [parse(line) for line in lines[:-1] if line]
-        return [TrialResult.from_json(row | {"nodes": with_current_nodes(row["nodes"])}) for row in rows]
+        return [TrialResult.from_json(row | {"nodes": convert_nodes(row["nodes"])}) for row in rows]
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as cause:
         raise _damage_error(path, cause) from cause

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.errors import UsageError
-from hopmeter.model.old_names import with_new_names
+from hopmeter.model.old_names import rename_old_names
 
 NUMBERS: dict[str, Callable[[str], Any]] = {"rate": float, "relays": int, "sinks": int, "pairs": int, "burst": int}
 """Axes with numbers as values."""
@@ -19,12 +19,14 @@ def scenario_options(options: Mapping[str, Any]) -> dict[str, Any]:
     from hopmeter.scenario.model import Scenario  # only here: other commands have no scenario
     from hopmeter.scenario.resolve import DEFAULTS
 
-    options = with_new_names({name: value for name, value in options.items() if value is not None}, "the command line")
+    options = rename_old_names(
+        {name: value for name, value in options.items() if value is not None}, "the command line"
+    )
     told = {name: options[name] for name in Scenario.model_fields if name in options}
     if "messages" in told and "duration" in told:
         raise UsageError("E-OPTION-CONFLICT", "--messages and --duration say the same thing twice", "keep one")
     parsed = {name: parse_axis(name, value) if name in DEFAULTS else value for name, value in told.items()}
-    return with_new_names(parsed, "the command line")
+    return rename_old_names(parsed, "the command line")
 
 
 def parse_axis(name: str, text: str) -> list[Any]:
