@@ -43,9 +43,6 @@ fn list(cores: &[u32]) -> String {
 }
 
 /// Makes the calling thread, and threads it starts, real-time (SCHED_FIFO).
-///
-/// # Errors
-/// Without the right to it.
 pub fn go_real_time(priority: u32) -> Result<()> {
     let parameter = libc::sched_param { sched_priority: priority as i32 };
     // SAFETY: the parameter lives across the call.
@@ -57,9 +54,6 @@ pub fn go_real_time(priority: u32) -> Result<()> {
 }
 
 /// Locks all memory of this process, present and future, in RAM.
-///
-/// # Errors
-/// Without the right to it.
 pub fn lock_memory() -> Result<()> {
     // SAFETY: no pointers involved.
     match unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) } {
@@ -71,9 +65,6 @@ pub fn lock_memory() -> Result<()> {
 
 /// Keeps idle cores from sleeping or halting until this process ends. The kernel bounds the wake-up latency to 0 us
 /// while the file is open, and releases the bound when the process ends in any way.
-///
-/// # Errors
-/// Without the right to it.
 pub fn stay_awake() -> Result<()> {
     static HELD: OnceLock<File> = OnceLock::new();
     let held = request_latency("/dev/cpu_dma_latency")?;

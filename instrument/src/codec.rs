@@ -6,9 +6,6 @@ use crate::error::Result;
 /// Converts the one object of a cell. Used from the threads of all endpoints of the node.
 pub trait Codec: Send + Sync {
     /// Encodes the object again.
-    ///
-    /// # Errors
-    /// The codec's own error.
     fn encode(&self) -> Result<Box<dyn Encoded>>;
 
     /// Decodes a payload. The result may keep pointing into the payload. A payload that cannot be decoded yields an
@@ -19,15 +16,9 @@ pub trait Codec: Send + Sync {
 /// An encoded object, ready to be sent.
 pub trait Encoded {
     /// The length of its payload.
-    ///
-    /// # Errors
-    /// The codec's own error.
     fn bytes(&self) -> Result<usize>;
 
     /// Writes it into a payload of that length. Called again if the transport was busy.
-    ///
-    /// # Errors
-    /// The codec's own error.
     fn write(&self, payload: &mut [u8]) -> Result<()>;
 }
 

@@ -92,9 +92,6 @@ pub struct Control {
 
 impl Control {
     /// Takes over the inherited descriptor.
-    ///
-    /// # Errors
-    /// When it is no open socket.
     pub fn open(fd: RawFd) -> Result<(Self, impl Iterator<Item = Result<Order>>)> {
         // SAFETY: F_GETFD only looks whether the descriptor is open.
         if unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {

@@ -12,9 +12,6 @@ use crate::error::Result;
 use crate::frame::HEADER_BYTES;
 
 /// Opens it as a node opens its transport.
-///
-/// # Errors
-/// None.
 pub fn open(_: &Setup) -> Result<Arc<dyn Contract>> {
     Ok(Arc::new(Empty::default()))
 }

@@ -105,9 +105,6 @@ impl Header {
     }
 
     /// Reads a header and refuses one of another run or pair.
-    ///
-    /// # Errors
-    /// See [`Refused`].
     #[inline]
     pub fn accept(bytes: &[u8], payload_bytes: usize, run: u64, pair: u32) -> Result<Self, Refused> {
         let header = Self::read(bytes, payload_bytes)?;

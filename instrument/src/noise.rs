@@ -26,9 +26,6 @@ pub struct Noise {
 }
 
 /// Reads the clock without pause for the given time, on a thread of its own.
-///
-/// # Errors
-/// When the core may not be used or the thread cannot be started.
 pub fn probe(core: Option<u32>, duration: Duration) -> Result<Noise> {
     on_a_thread(core, move || watch(duration.as_nanos() as i64)).map(|noise| Noise { core, ..noise })
 }
@@ -66,9 +63,6 @@ pub struct SleepError {
 }
 
 /// Sleeps `sleeps` times for `asked`, with the sharp timers of a node, on a thread of its own.
-///
-/// # Errors
-/// When the core may not be used or the thread cannot be started.
 pub fn sleep_error(core: Option<u32>, asked: Duration, sleeps: usize) -> Result<SleepError> {
     let asked_ns = asked.as_nanos() as i64;
     let mut late_ns = on_a_thread(core, move || {

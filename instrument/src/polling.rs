@@ -13,17 +13,11 @@ const LONGEST_POLL: Duration = Duration::from_millis(50);
 
 /// Calls `on_request` from a thread that polls `server`. The thread ends when the subscription is dropped or the server
 /// fails; its calls count as lost then.
-///
-/// # Errors
-/// When no thread can be started.
 pub fn serve_by_polling(mut server: Box<dyn Server>, mut on_request: OnRequest) -> Result<Box<dyn Subscription>> {
     PollingThread::start(move || server.poll(LONGEST_POLL, &mut *on_request))
 }
 
 /// As [`serve_by_polling`], for a subscriber.
-///
-/// # Errors
-/// When no thread can be started.
 pub fn subscribe_by_polling(
     mut subscriber: Box<dyn Subscriber>,
     mut on_frame: OnFrame,

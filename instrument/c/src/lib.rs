@@ -1,6 +1,6 @@
-//! The C ABI of the instrument: an adapter in C++ (or anything else that speaks C) hands over tables of functions and
-//! runs in the same roles, on the same clock and recorder, as one in Rust. `cpp/include/hopmeter/abi.h` is made from
-//! [`abi`], [`calls`], [`settings`], [`frames`] and [`entry`].
+//! The C ABI of the instrument. An adapter in C++, or in any language that can call C, passes tables of functions and
+//! runs in the same roles, with the same clock and recorder, as one in Rust. `cpp/include/hopmeter/abi.h` is
+//! generated from [`abi`], [`calls`], [`settings`], [`frames`] and [`entry`].
 
 pub mod abi;
 pub mod calls;

@@ -1,7 +1,7 @@
-//! The instrument's closures, lent to an adapter for one call or given to it for a subscription.
+//! The instrument's closures: loaned to an adapter for one call, or given to it for a subscription.
 //!
-//! A panic in a lent closure is caught at the border and goes on once the adapter has returned. A panic in a closure
-//! that was given away has nowhere to go on, so the process aborts with its message on stderr.
+//! A panic in a loaned closure is caught at the border and resumes after the adapter has returned. A panic in a
+//! closure that was given away cannot resume anywhere, so the process aborts with its message on stderr.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -15,14 +15,14 @@ use crate::calls;
 use crate::frames::{CReceived, frame_mut};
 use crate::rpc::CReplier;
 
-/// A closure that is lent for a call, with the panic that it ended in.
+/// A closure on loan for a call, with the panic in which it ended.
 pub struct Loan<F> {
     closure: F,
     panicked: Option<Box<dyn Any + Send>>,
 }
 
 impl<F> Loan<F> {
-    /// Lends `closure` to `call`, as a context for one of the functions below.
+    /// Loans `closure` to `call`, as a context for one of the functions below.
     pub fn loan_to<T>(closure: F, call: impl FnOnce(*mut c_void) -> T) -> T {
         let mut loan = Self { closure, panicked: None };
         let answer = call((&raw mut loan).cast());
@@ -42,7 +42,7 @@ impl<F> Loan<F> {
     }
 }
 
-/// Lends a fill.
+/// Loans a fill.
 pub fn lend_fill<T>(fill: Fill<'_>, call: impl FnOnce(abi::Fill) -> T) -> T {
     let (write, sent_ns) = fill.into_parts();
     let sent_ns = sent_ns.map_or(std::ptr::null_mut(), Cell::as_ptr);
@@ -55,7 +55,7 @@ extern "C" fn call_fill(context: *mut c_void, frame: abi::FrameMut) {
     unsafe { Loan::<Write<'_>>::enter(context, |write| write(frame_mut(&frame))) }
 }
 
-/// Lends a take.
+/// Loans a take.
 pub fn lend_take<T>(take: Take<'_>, call: impl FnOnce(abi::Take) -> T) -> T {
     Loan::loan_to(take, |context| call(abi::Take { context, call: call_take }))
 }
@@ -65,7 +65,7 @@ extern "C" fn call_take(context: *mut c_void, received: *const abi::Received) {
     unsafe { Loan::<Take<'_>>::enter(context, |take| CReceived::new(&*received).show(take)) }
 }
 
-/// Lends a handler of requests.
+/// Loans a request handler.
 pub fn lend_handle<T>(handle: Handle<'_>, call: impl FnOnce(abi::Handle) -> T) -> T {
     Loan::loan_to(handle, |context| call(abi::Handle { context, call: call_handle }))
 }
@@ -90,7 +90,7 @@ extern "C" fn call_on_frame(context: *mut c_void, received: *const abi::Received
     CReceived::new(received).show(|received| on_frame.call(received));
 }
 
-/// Gives a handler of requests away.
+/// Gives a request handler away.
 pub fn give_on_request(on_request: OnRequest) -> abi::OnRequest {
     abi::OnRequest { context: give(on_request), call: call_on_request, release: release::<OnRequest> }
 }

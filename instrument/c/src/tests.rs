@@ -1,4 +1,4 @@
-//! The bridge, against an adapter that is written in Rust but only speaks C.
+//! Tests the bridge with an adapter that is written in Rust but only uses the C interface.
 
 use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ use crate::calls;
 use crate::pubsub::{CPublisher, CSubscriber, CSubscription};
 use crate::transport::CTransport;
 
-/// What the object of every end here points to: it counts how often it was closed.
+/// The object of every end here. It counts how many times it was closed.
 type Closed = AtomicUsize;
 
 extern "C" fn close(object: *mut c_void) {

@@ -7,18 +7,18 @@ use hopmeter_instrument::{Error, Result, Sent};
 use crate::abi::{self, Text};
 
 impl Text {
-    /// Lends a text for a call.
+    /// Loans a text for a call.
     pub fn lend(text: &str) -> Self {
         Self { data: text.as_ptr().cast::<c_char>(), bytes: text.len() }
     }
 
-    /// Copies what the other side lent.
+    /// Copies what the other side loaned.
     pub fn to_owned_text(self) -> String {
         String::from_utf8_lossy(slice(self.data.cast(), self.bytes)).into_owned()
     }
 }
 
-/// Bytes that the other side lent; an empty span may come with a null pointer.
+/// Bytes that the other side loaned. An empty span may have a null pointer.
 pub fn slice<'a>(data: *const u8, bytes: usize) -> &'a [u8] {
     if bytes == 0 {
         return &[];
@@ -50,7 +50,7 @@ pub fn facts(ask: impl FnOnce(*const abi::FactsOut)) -> Vec<(String, String)> {
     all
 }
 
-/// Calls a function that may fail and keeps what it says then. Costs nothing where it does not fail.
+/// Calls a function that may fail and stores its report. Costs nothing if it succeeds.
 pub fn attempt<T>(call: impl FnOnce(*const abi::Error) -> T) -> (T, impl FnOnce() -> Error) {
     extern "C" fn put(context: *mut c_void, what: Text, remedy: Text) {
         let error = Error::new(what.to_owned_text());
@@ -64,7 +64,7 @@ pub fn attempt<T>(call: impl FnOnce(*const abi::Error) -> T) -> (T, impl FnOnce(
     (answer, move || told.unwrap_or_else(|| Error::new("the adapter failed without saying why")))
 }
 
-/// The answer of a function that opens something.
+/// The outcome of a function that opens an end.
 pub fn check_status(call: impl FnOnce(*const abi::Error) -> i32) -> Result<()> {
     match attempt(call) {
         (abi::ACCEPTED, _) => Ok(()),
@@ -72,7 +72,7 @@ pub fn check_status(call: impl FnOnce(*const abi::Error) -> i32) -> Result<()> {
     }
 }
 
-/// The answer of a send.
+/// The outcome of a send.
 pub fn send_outcome(call: impl FnOnce(*const abi::Error) -> i32) -> Result<Sent> {
     match attempt(call) {
         (abi::ACCEPTED, _) => Ok(Sent::Accepted),
@@ -81,13 +81,13 @@ pub fn send_outcome(call: impl FnOnce(*const abi::Error) -> i32) -> Result<Sent>
     }
 }
 
-/// The answer of a poll.
+/// The outcome of a poll.
 pub fn count(call: impl FnOnce(*const abi::Error) -> i64) -> Result<usize> {
     let (answer, error) = attempt(call);
     usize::try_from(answer).map_err(|_| error())
 }
 
-/// Reports to the adapter.
+/// Reports an error to the adapter.
 pub fn report_error(out: *const abi::Error, error: &Error) -> i32 {
     // SAFETY: the ABI says that `out` is lent for the call.
     let out = unsafe { &*out };

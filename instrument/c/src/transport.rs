@@ -14,7 +14,7 @@ use crate::pubsub::{CPublisher, CSubscriber, CSubscription};
 use crate::rpc::{CClient, CServer};
 use crate::{calls, text};
 
-/// A transport that an adapter opened, and what it was told, which it may look at as long as it lives.
+/// A transport of an adapter, with its setup, which the adapter may read as long as the transport lives.
 pub struct CTransport {
     raw: calls::Transport,
     _setup: Box<OwnedSetup>,
@@ -27,7 +27,7 @@ unsafe impl Sync for CTransport {}
 /// An adapter's function that opens a transport.
 type Open = extern "C" fn(*const abi::Setup, *mut calls::Transport, *const abi::Error) -> i32;
 
-/// The setup, at a place that does not move.
+/// The setup, in memory that does not move.
 struct OwnedSetup {
     setup: abi::Setup,
     _settings: Box<abi::Settings>,
@@ -71,7 +71,7 @@ fn payload(kind: PayloadKind) -> (abi::PayloadKind, u32, u32) {
     }
 }
 
-/// Opens an end by the adapter's function for it, where it has one.
+/// Opens an end with the adapter's function for it, if there is one.
 macro_rules! open {
     ($self:ident, $end:ident, $raw:ident, $owner:ident, $link:ident $(, $more:expr)?) => {{
         let open = $self.calls().$end.ok_or_else(|| Error::unsupported(stringify!($end), &$link.name))?;
@@ -82,10 +82,7 @@ macro_rules! open {
 }
 
 impl CTransport {
-    /// Opens a transport by one of an adapter's functions for that.
-    ///
-    /// # Errors
-    /// What the adapter says.
+    /// Opens a transport with one of the adapter's functions for that.
     pub fn open(open: Open, setup: &Setup) -> Result<Self> {
         let setup_copy = OwnedSetup::new(setup)?;
         let mut raw = calls::Transport { object: std::ptr::null_mut(), calls: std::ptr::null() };

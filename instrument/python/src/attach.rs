@@ -1,4 +1,4 @@
-//! Taking and giving back the interpreter lock (GIL) from the instrument's own threads.
+//! Attaches the instrument's own threads to the interpreter lock (GIL).
 
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -10,10 +10,10 @@ thread_local! {
 
 /// Runs `work` with the interpreter lock held.
 ///
-/// The first call on a thread makes it known to the interpreter for the rest of its life; without this, CPython
-/// would allocate and destroy a thread state for every single message.
+/// The first call on a thread registers it with the interpreter for the rest of its life. Without this, CPython would
+/// allocate and destroy a thread state for every message.
 pub fn attach<R>(work: impl for<'py> FnOnce(Python<'py>) -> R) -> R {
-    // It fails only while the thread is ending; then each call pays for a state of its own.
+    // This fails only while the thread ends; then each call pays for a thread state of its own.
     let _ = ANCHOR.try_with(|_| ());
     Python::attach(work)
 }
@@ -23,7 +23,7 @@ pub fn this_thread() -> usize {
     MARK.with(|mark| std::ptr::from_ref(mark) as usize)
 }
 
-/// Keeps a thread known to the interpreter.
+/// Keeps a thread registered with the interpreter.
 struct Anchor {
     ours: bool,
 }

@@ -1,13 +1,10 @@
-//! Calling Python without building tuples, dictionaries or numbers anew for every message.
+//! Calls Python without building tuples, dictionaries or numbers for every message.
 
 use pyo3::conversion::IntoPyObjectExt;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
 /// Calls `method(first, second)`.
-///
-/// # Errors
-/// What it raises.
 pub fn call2<'py>(
     method: &Bound<'py, PyAny>,
     first: &Bound<'py, PyAny>,

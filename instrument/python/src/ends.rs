@@ -1,4 +1,4 @@
-//! The ends of links that an adapter made, behind the instrument's traits.
+//! The ends of links that an adapter opened, behind the instrument's traits.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::fill::{SendMethod, not_a_bool};
 use crate::loan::Slot;
 use crate::take::{Detach, TakeCall, Taker};
 
-/// Sends frames through the method of an end that does so.
+/// Sends frames through an end's method.
 struct Sender {
     end: End,
     name: &'static str,
@@ -68,7 +68,7 @@ impl Poller {
 }
 
 /// # Errors
-/// When an adapter says that it handed over anything but what it did.
+/// When an adapter reports another count than it handed over.
 pub fn check_count(answer: &Bound<'_, PyAny>, count: usize) -> PyResult<usize> {
     if answer.extract::<usize>().is_ok_and(|said| said == count) {
         return Ok(count);
@@ -76,7 +76,7 @@ pub fn check_count(answer: &Bound<'_, PyAny>, count: usize) -> PyResult<usize> {
     Err(PyRuntimeError::new_err(format!("must answer how many frames it handed over: {count}, not {answer:?}")))
 }
 
-/// The sending end of a pubsub link.
+/// The publisher of a pubsub link.
 pub struct PyPublisher {
     sender: Sender,
     forward: Option<Py<PyAny>>,
@@ -141,7 +141,7 @@ impl Subscriber for PySubscriber {
     }
 }
 
-/// The asking end of an rpc link.
+/// The client of an rpc link.
 pub struct PyClient {
     sender: Sender,
     poller: Poller,

@@ -1,4 +1,4 @@
-//! `fill`: how an adapter has the instrument write a frame.
+//! `fill`: with it an adapter has the instrument write a frame.
 
 use hopmeter_instrument::contract::{Fill, FrameMut, Sent};
 use hopmeter_instrument::frame::HEADER_BYTES;
@@ -17,7 +17,7 @@ struct Order {
     payload_bytes: usize,
 }
 
-/// Carries the method `fill` that adapters are given; one per sending end.
+/// Provides the method `fill` for adapters; one per sending end.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 struct Filler {
     order: Slot<Order>,
@@ -66,7 +66,7 @@ impl Order {
     }
 }
 
-/// Calls an adapter's sending method with a `fill` that is made once.
+/// Calls an adapter's sending method, with a `fill` that exists once per end.
 pub struct SendMethod {
     filler: Py<Filler>,
     fill: Py<PyAny>,
@@ -104,7 +104,7 @@ fn send_outcome(answer: &Bound<'_, PyAny>, filled: bool) -> PyResult<Sent> {
     }
 }
 
-/// What to say to an adapter that answers anything but True (accepted) or False (busy).
+/// The error for an adapter that returns anything except True (accepted) or False (busy).
 pub fn not_a_bool(answer: &Bound<'_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!("must answer True (accepted) or False (busy), not {answer:?}"))
 }

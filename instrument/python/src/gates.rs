@@ -1,4 +1,4 @@
-//! `on_frame` and `on_request`: how an adapter that is called by its library hands over what has arrived.
+//! `on_frame` and `on_request`: with them an adapter that its library calls hands over what has arrived.
 
 use std::sync::Mutex;
 
@@ -15,7 +15,7 @@ use crate::fill::SendMethod;
 use crate::server::PyServer;
 use crate::take::{Detach, Reply, request_parts, with_received};
 
-/// Carries the method `on_frame` that adapters call from a thread of their library.
+/// Provides the method `on_frame`, which adapters call from a thread of their library.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 pub struct FrameGate {
     pub role: Mutex<Option<OnFrame>>,
@@ -24,7 +24,7 @@ pub struct FrameGate {
 
 #[pymethods]
 impl FrameGate {
-    /// Hands over one frame, as `take` does; after the end was closed it is not looked at any more.
+    /// Hands over one frame, as `take` does. After the end is closed, frames are ignored.
     #[pyo3(signature = (frame, payload = None, /, *, native = None))]
     fn on_frame<'py>(
         &self,
@@ -33,14 +33,15 @@ impl FrameGate {
         native: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let (arrived_ns, py) = (clock::now_ns(), frame.py());
-        // Waiting for the lock while holding the interpreter's could stop whoever has it: this gives the latter away.
+        // A thread that waits for the lock while it holds the interpreter lock could block the lock's owner, so this
+        // releases the interpreter lock meanwhile.
         let mut role = self.role.lock_py_attached(py).unwrap_or_else(|broken| broken.into_inner());
         let Some(on_frame) = role.as_mut() else { return Ok(()) };
         with_received(arrived_ns, frame, payload, native, |received| self.detach.run(py, || on_frame.call(received)))
     }
 }
 
-/// Carries the method `on_request` that adapters call from a thread of their library.
+/// Provides the method `on_request`, which adapters call from a thread of their library.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 pub struct RequestGate {
     pub role: Mutex<Option<(OnRequest, SendMethod)>>,
@@ -49,7 +50,7 @@ pub struct RequestGate {
 
 #[pymethods]
 impl RequestGate {
-    /// Hands over one request, as `handle` does; after the end was closed it is not looked at any more.
+    /// Hands over one request, as `handle` does. After the end is closed, requests are ignored.
     #[pyo3(signature = (frame, second, third = None, /))]
     fn on_request<'py>(
         &self,
@@ -68,8 +69,8 @@ impl RequestGate {
     }
 }
 
-/// A gate whose role can be taken away for good. Waits for a call that is under way, so the interpreter lock must not
-/// be held meanwhile.
+/// A gate that can be closed for good. Closing waits for a running call, so the caller must not hold the interpreter
+/// lock.
 pub trait Gated: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> + Send + Sync {
     fn close(&self);
 }
@@ -86,10 +87,7 @@ impl Gated for RequestGate {
     }
 }
 
-/// Makes a gate, has the adapter open an end that calls it, and answers both.
-///
-/// # Errors
-/// What the adapter raises.
+/// Creates a gate and has the adapter open an end that calls it; returns both.
 pub fn open_with_gate<'py, G: Gated>(
     py: Python<'py>,
     gate: G,
@@ -103,11 +101,11 @@ pub fn open_with_gate<'py, G: Gated>(
 
 /// A receiving end that is called.
 ///
-/// The adapter's `close` need not wait for a call that is under way: the gate does, whatever the library promises.
+/// The adapter's `close` need not wait for a running call: the gate does, in every library.
 pub struct CallbackSubscription<G: Gated> {
     end: Option<End>,
     gate: Py<G>,
-    /// What the end was made from; closed after it.
+    /// The server that the end belongs to; closed after it.
     _server: Option<Box<PyServer>>,
 }
 

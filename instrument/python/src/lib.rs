@@ -1,8 +1,8 @@
 //! The instrument as the Python module `hopmeter._instrument`.
 //!
-//! Adapters written in Python are objects; here they are put behind the instrument's contract, so that a Python node
-//! paces, stamps, records and counts with the same code as any other. The interpreter lock is held while Python runs
-//! and given away while the instrument waits.
+//! Adapters in Python are objects. Here they are wrapped in the instrument's contract, so that a Python node paces,
+//! stamps, records and counts with the same code as any other. The interpreter lock is held while Python runs and
+//! released while the instrument waits.
 
 mod attach;
 mod call;
@@ -31,12 +31,13 @@ use crate::objects::PyCodec;
 use crate::take::Detach;
 use crate::transport::PyTransport;
 
-/// Runs a node with an adapter written in Python; answers its exit code.
+/// Runs a node with an adapter in Python; returns its exit code.
 ///
-/// open(setup) makes the adapter's Transport, version() tells the library's version; both are called when they are
-/// needed, so that a failure is reported as any other. open_empty(setup) makes the one of `hopmeter.node.empty`. `facts` go into the result. `works` says that relays or
-/// servers have work to do, during which other threads of the interpreter may run. objects() makes the codec of a spec
-/// that names one (`hopmeter.node.objects.Objects`). `arguments` are the node's.
+/// open(setup) creates the adapter's Transport, and version() returns the library's version. Both are called when
+/// they are needed, so that a failure is reported like any other. open_empty(setup) creates the Transport of
+/// `hopmeter.node.empty`. `facts` go into the result. `works` says that relays or servers have work to do; other
+/// threads of the interpreter may run during it. objects() creates the codec of a spec that names one
+/// (`hopmeter.node.objects.Objects`). `arguments` are the node's.
 #[pyfunction]
 #[pyo3(signature = (transport, open, open_empty, version, facts, works, arguments, objects = None))]
 #[allow(clippy::too_many_arguments)] // Python names what it gives
@@ -64,7 +65,7 @@ fn run(
         open: &open,
         open_empty: &open_empty,
         codec: codec.as_ref().map(|codec| codec as _),
-        // A thread that calls Python is kept known to the interpreter by `attach`, whoever started it.
+        // `attach` registers every thread that calls Python, whoever started it.
         around: |body| body(),
     };
     let code = py.detach(|| node::run(&host, arguments.into_iter()));

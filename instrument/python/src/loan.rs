@@ -1,15 +1,15 @@
-//! Closures of the instrument, lent to Python for as long as one call into the adapter lasts.
+//! Closures of the instrument, on loan to Python for one call into the adapter.
 
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
 use crate::attach::this_thread;
 
-/// The place where a Python callable finds the closure it stands for.
+/// Where a Python callable finds its closure.
 ///
-/// Python may keep the callable and use it at any time and on any thread; it finds the closure only during the call
-/// it was lent for, on the thread that lent it, and not from within itself. Everything happens with the interpreter
-/// lock held, and the closure belongs to one thread, so the order of the atomics does not matter.
+/// Python may keep the callable and use it at any time and on any thread. It finds the closure only during the call
+/// that it was loaned for, on that call's thread, and not from within itself. All of this happens with the
+/// interpreter lock held, and the closure belongs to one thread, so the order of the atomics does not matter.
 pub struct Slot<T> {
     loan: AtomicPtr<T>,
     thread: AtomicUsize,
@@ -22,14 +22,14 @@ impl<T> Default for Slot<T> {
 }
 
 impl<T> Slot<T> {
-    /// Lends `value` while `call` runs.
+    /// Loans `value` while `call` runs.
     pub fn lend<R>(&self, value: &mut T, call: impl FnOnce() -> R) -> R {
         self.thread.store(this_thread(), Relaxed);
         let _until_the_end = Restore { slot: self, to: self.loan.swap(value, Relaxed) };
         call()
     }
 
-    /// What is lent right now to this thread, if anything.
+    /// The current loan of this thread, if any.
     pub fn borrow(&self) -> Option<Borrowed<'_, T>> {
         if self.thread.load(Relaxed) != this_thread() {
             return None;
@@ -39,7 +39,7 @@ impl<T> Slot<T> {
     }
 }
 
-/// Exclusive use of what is lent; nobody else finds it meanwhile.
+/// Exclusive use of a loan: no other caller finds it meanwhile.
 pub struct Borrowed<'a, T> {
     at: NonNull<T>,
     _then: Restore<'a, T>,
@@ -52,7 +52,7 @@ impl<T> Borrowed<'_, T> {
     }
 }
 
-/// Puts the former content back, also when the call between panics.
+/// Restores the previous content, also if the call panics.
 struct Restore<'a, T> {
     slot: &'a Slot<T>,
     to: *mut T,

@@ -1,4 +1,4 @@
-//! Objects of Python's behind the instrument's trait: `hopmeter.node.objects` encodes, decodes and compares.
+//! Python objects behind the instrument's codec trait: `hopmeter.node.objects` encodes, decodes and compares.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ struct Methods {
     write: Py<PyAny>,
     decode: Py<PyAny>,
     is_right: Py<PyAny>,
-    /// The first thing that went wrong at the receiver is told; a thousand more would only fill the log.
+    /// Whether a receiver's failure was reported. Only the first one is: more would fill the log.
     told: AtomicBool,
 }
 
@@ -28,10 +28,7 @@ struct Methods {
 pub struct PyCodec(Arc<Methods>);
 
 impl PyCodec {
-    /// Makes the object, and whatever its framework needs for the first time.
-    ///
-    /// # Errors
-    /// What making it raises.
+    /// Creates the object, and whatever its framework needs at first use.
     pub fn open(make: &Py<PyAny>) -> Result<Arc<dyn Codec>> {
         attach(|py| {
             let opened = make.bind(py).call0().and_then(|objects| {
@@ -69,7 +66,7 @@ impl Codec for PyCodec {
     }
 }
 
-/// The payload as a memoryview, which can be written to where the transport's own memory can.
+/// The payload as a memoryview. It is writable if the transport's own memory is.
 fn memory_view<'py>(py: Python<'py>, payload: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     let flags = if is_frame_writable() { ffi::PyBUF_WRITE } else { ffi::PyBUF_READ };
     // SAFETY: the object that is made of it is dropped with `PyDecoded`, before the payload is given back; it is

@@ -1,4 +1,4 @@
-//! What the machine and the instrument do, measured for `hopmeter doctor` and before every run.
+//! Measurements of the machine and the instrument, for `hopmeter doctor` and before every run.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,9 +9,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 /// Adds the probes to the module.
-///
-/// # Errors
-/// When the module refuses.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(noise_probe, module)?)?;
     module.add_function(wrap_pyfunction!(sleep_errors, module)?)?;
@@ -19,8 +16,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(recording_cost, module)?)
 }
 
-/// Watches one core (None: wherever the scheduler puts the thread) for some seconds:
-/// {core, watched_ns, longest_ns, gaps, gaps_ns}, a gap being over 10 us.
+/// Watches one core for some seconds; with None, the core that the scheduler chooses. Returns {core, watched_ns,
+/// longest_ns, gaps, gaps_ns}; a gap is longer than 10 us.
 #[pyfunction]
 #[pyo3(signature = (core, seconds))]
 fn noise_probe(py: Python<'_>, core: Option<u32>, seconds: f64) -> PyResult<Bound<'_, PyDict>> {
@@ -35,7 +32,8 @@ fn noise_probe(py: Python<'_>, core: Option<u32>, seconds: f64) -> PyResult<Boun
     Ok(answer)
 }
 
-/// How much later than asked sleeping threads go on; one {asked_ns, sleeps, p50_ns, max_ns} for each (seconds, sleeps).
+/// How much later than requested sleeping threads continue: one {asked_ns, sleeps, p50_ns, max_ns} per (seconds,
+/// sleeps).
 #[pyfunction]
 #[pyo3(signature = (asked, core = None))]
 fn sleep_errors(py: Python<'_>, asked: Vec<(f64, usize)>, core: Option<u32>) -> PyResult<Vec<Bound<'_, PyDict>>> {
@@ -53,7 +51,7 @@ fn sleep_error(py: Python<'_>, core: Option<u32>, seconds: f64, sleeps: usize) -
     Ok(answer)
 }
 
-/// What reading the clock costs and its smallest step: {cost_ns, resolution_ns}.
+/// The cost of reading the clock and its smallest step: {cost_ns, resolution_ns}.
 #[pyfunction]
 fn clock_quality(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let seen = py.detach(clock::measure_quality);
@@ -63,9 +61,8 @@ fn clock_quality(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(answer)
 }
 
-/// What the instrument costs: {clock_ns, message_ns, copy_bytes_per_ns}, the second for two clock readings and one
-/// record, the last what one core copies in blocks of megabytes. Needs a
-/// folder in which a file of some megabytes may exist for a moment.
+/// The cost of the instrument: {clock_ns, message_ns, copy_bytes_per_ns}. A message costs two clock readings and one
+/// record; copies are of blocks of megabytes, on one core. Needs a folder for a temporary file of some megabytes.
 #[pyfunction]
 fn recording_cost(py: Python<'_>, directory: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let seen = py.detach(|| cost::measure(&directory)).map_err(to_python_error)?;

@@ -1,4 +1,4 @@
-//! The answering end of an rpc link that an adapter made, behind the instrument's trait.
+//! The server of an rpc link that an adapter opened, behind the instrument's trait.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::gates::{CallbackSubscription, RequestGate, open_with_gate};
 use crate::loan::Slot;
 use crate::take::{Detach, HandleCall, Handler};
 
-/// The answering end of an rpc link.
+/// The server of an rpc link.
 pub struct PyServer {
     end: End,
     poll: Py<PyAny>,

@@ -1,4 +1,4 @@
-//! `take` and `handle`: how an adapter that is polled hands over what has arrived.
+//! `take` and `handle`: with them an adapter that is polled hands over what has arrived.
 
 use std::any::Any;
 
@@ -13,8 +13,8 @@ use crate::fill::SendMethod;
 use crate::loan::Slot;
 use crate::view::View;
 
-/// Whether the interpreter lock is given away while a role has a frame: only where its work may wait, since giving
-/// it away costs every message a little, and a Python program would keep it.
+/// Whether the interpreter lock is released while a role has a frame. Only if the role's work may wait: releasing
+/// costs every message a little, and a plain Python program would hold the lock.
 #[derive(Clone, Copy)]
 pub struct Detach(pub bool);
 
@@ -29,7 +29,7 @@ impl Detach {
     }
 }
 
-/// What `detach` runs it runs at once and on this thread, so nothing is really sent anywhere.
+/// `detach` runs the closure at once on this thread, so nothing is really sent anywhere.
 struct SameThread<F>(F);
 // SAFETY: see above.
 unsafe impl<F> Send for SameThread<F> {}
@@ -40,7 +40,8 @@ impl<F: FnOnce()> SameThread<F> {
     }
 }
 
-/// Borrows the parts of a frame from Python for as long as `role` needs them. It arrived when Python called.
+/// Borrows the parts of a frame from Python for as long as `role` needs them. `arrived_ns` is the time of Python's
+/// call.
 pub fn with_received(
     arrived_ns: i64,
     frame: &Bound<'_, PyAny>,
@@ -70,7 +71,7 @@ pub struct TakeCall {
     pub count: usize,
 }
 
-/// Carries the method `take` that adapters are given; one per polled end.
+/// Provides the method `take` for adapters; one per polled end.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 pub struct Taker {
     pub slot: Slot<TakeCall>,
@@ -104,7 +105,7 @@ pub struct HandleCall {
     pub count: usize,
 }
 
-/// Carries the method `handle` that adapters are given; one per polled server.
+/// Provides the method `handle` for adapters; one per polled server.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 pub struct Handler {
     pub slot: Slot<HandleCall>,

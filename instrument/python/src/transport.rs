@@ -1,4 +1,4 @@
-//! An adapter written in Python, behind the instrument's trait.
+//! An adapter in Python, behind the instrument's trait.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -74,7 +74,7 @@ fn payload(kind: PayloadKind) -> (&'static str, u32, u32) {
     }
 }
 
-/// The library's version, as the adapter tells it.
+/// The library's version, as the adapter reports it.
 pub fn version(tell: &Py<PyAny>) -> String {
     attach(|py| {
         let version = tell.call0(py).and_then(|version| version.extract::<String>(py));
@@ -86,13 +86,11 @@ pub fn version(tell: &Py<PyAny>) -> String {
 pub struct PyTransport {
     end: End,
     detach: Detach,
-    /// What the node itself has to say, such as the interpreter's version.
+    /// Facts of the node itself, such as the interpreter's version.
     facts: BTreeMap<String, String>,
 }
 
 impl PyTransport {
-    /// # Errors
-    /// What the adapter raises.
     pub fn open(
         open: &Py<PyAny>,
         setup: &Setup,
@@ -107,7 +105,7 @@ impl PyTransport {
         })
     }
 
-    /// Has the adapter open one end; `open` gets the method that does so and the link.
+    /// Has the adapter open one end. `open` gets the adapter's method and the link.
     fn open_end<'py, T>(
         &self,
         py: Python<'py>,

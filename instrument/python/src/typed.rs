@@ -8,9 +8,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 /// Adds the functions to the module.
-///
-/// # Errors
-/// When the module refuses.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(label, module)?)?;
     module.add_function(wrap_pyfunction!(header_of, module)?)?;
@@ -18,15 +15,15 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sent_of, module)?)
 }
 
-/// What of a header goes into the text of a message: 56 characters of ASCII.
+/// The label of a header, for the text of a message: 56 characters of ASCII.
 #[pyfunction]
 fn label<'py>(py: Python<'py>, header: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
     let label = typed::label(&bytes(py, header)?);
-    // A label is ASCII, so nothing of it is lost.
+    // A label is ASCII, so the conversion loses nothing.
     Ok(PyString::new(py, &String::from_utf8_lossy(&label)))
 }
 
-/// The header that a message carried (64 bytes); a text that is no label gives one that every receiver refuses.
+/// The header that a message carried (64 bytes). A text that is no label yields a header that every receiver refuses.
 #[pyfunction]
 fn header_of<'py>(py: Python<'py>, label: &str, sent_ns: i64, payload_bytes: usize) -> Bound<'py, PyBytes> {
     PyBytes::new(py, &typed::header_of(label.as_bytes(), sent_ns, payload_bytes))

@@ -12,12 +12,13 @@ thread_local! {
     static TO_WRITE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the memory of the frame that this thread is being handed can be written to.
+/// Whether the memory of the frame that this thread is handling is writable.
 pub fn is_frame_writable() -> bool {
     TO_WRITE.get()
 }
 
-/// The contiguous bytes of an object that has the buffer protocol. While it lives the object cannot move or free them.
+/// The contiguous bytes of an object with the buffer protocol. While the view lives, the object cannot move or free
+/// them.
 pub struct View<'py> {
     buffer: ffi::Py_buffer,
     attached: PhantomData<Python<'py>>,
@@ -25,13 +26,13 @@ pub struct View<'py> {
 
 impl<'py> View<'py> {
     /// # Errors
-    /// `TypeError` or `BufferError`, as the object puts it.
+    /// `TypeError` or `BufferError`, as the object raises it.
     pub fn for_reading(object: &Bound<'py, PyAny>) -> PyResult<Self> {
         Self::get(object, ffi::PyBUF_SIMPLE)
     }
 
     /// # Errors
-    /// As [`View::for_reading`], also when the bytes are read-only, and when there are not exactly `bytes` of them.
+    /// As [`View::for_reading`]; also if the bytes are read-only or not exactly `bytes` long.
     pub fn for_writing(object: &Bound<'py, PyAny>, bytes: usize, part: &str) -> PyResult<Self> {
         let view = Self::get(object, ffi::PyBUF_WRITABLE)?;
         let given = view.bytes().len();
@@ -50,7 +51,7 @@ impl<'py> View<'py> {
         Ok(Self { buffer, attached: PhantomData })
     }
 
-    /// Remembers whether it can be written to while `role` has its bytes.
+    /// Records whether the bytes are writable while `role` uses them.
     pub fn lend<R>(&self, role: impl FnOnce() -> R) -> R {
         let before = TO_WRITE.replace(self.buffer.readonly == 0);
         let answer = role();

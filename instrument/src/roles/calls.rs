@@ -23,9 +23,6 @@ pub struct ClientEnd {
 
 impl ClientEnd {
     /// Binds what a client binds: nothing, or the request link of a duplex.
-    ///
-    /// # Errors
-    /// The adapter's error.
     pub fn bind(context: &RoleContext<'_>, id: &str, bound: &mut BTreeMap<String, String>) -> Result<Self> {
         let requests = match context.spec.rpc {
             Rpc::Native => None,
@@ -35,9 +32,6 @@ impl ClientEnd {
     }
 
     /// Opens the rest, once all links are bound.
-    ///
-    /// # Errors
-    /// The adapter's error.
     pub fn connect(self, context: &RoleContext<'_>) -> Result<Box<dyn Client>> {
         match self.requests {
             None => context.transport.client(&context.link_to_connect(&self.id)?),
@@ -57,9 +51,6 @@ pub enum ServerEnd {
 
 impl ServerEnd {
     /// Binds what a server binds.
-    ///
-    /// # Errors
-    /// The adapter's error.
     pub fn bind(context: &RoleContext<'_>, id: &str, bound: &mut BTreeMap<String, String>) -> Result<Self> {
         match context.spec.rpc {
             Rpc::Native => {
@@ -98,9 +89,6 @@ impl ServerEnd {
 
     /// Answers requests until the time is up, polled or called as the cell's `wait` says. Reports ready when it
     /// listens.
-    ///
-    /// # Errors
-    /// When the transport fails.
     pub fn run(self, context: &RoleContext<'_>, mut answerer: Answerer) -> Result<(Tally, OpenEnds)> {
         let limit = answerer.limit();
         if context.wait() == Wait::Callback {
@@ -141,9 +129,6 @@ fn bind_publisher(
 }
 
 /// Runs the role of an rpc relay: a server that is also a client of the next server.
-///
-/// # Errors
-/// See [`super::take`].
 pub fn run_relay(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let (Some(from), Some(to)) = (context.me.inputs.first(), context.me.outputs.first()) else {
         return Err(Error::new("a relay needs a link it serves and one it calls"));
@@ -157,9 +142,6 @@ pub fn run_relay(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
 }
 
 /// Polls a client until the reply to `seq` was handed to `take`; false if patience ends first.
-///
-/// # Errors
-/// When the transport fails.
 pub fn await_reply(
     client: &mut dyn Client,
     wait: Wait,

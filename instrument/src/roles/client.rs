@@ -20,9 +20,6 @@ use super::message_loop::{Call, MessageLoop};
 use super::{OpenEnds, RoleContext};
 
 /// Runs the role of a client with one call under way at a time.
-///
-/// # Errors
-/// See [`super::take`].
 pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let id = context.me.outputs.first().ok_or_else(|| Error::new("a client needs a link to call"))?;
     let mut bound = BTreeMap::new();
@@ -77,9 +74,6 @@ impl Asker {
     }
 
     /// Sends a probe and reports it when the reply has come.
-    ///
-    /// # Errors
-    /// When the transport fails.
     pub fn probe(&mut self, probe: u64) -> Result<()> {
         if let Some(header) = self.try_probe(probe)? {
             self.intake.say_probed(&header);
@@ -88,9 +82,6 @@ impl Asker {
     }
 
     /// Sends a probe; returns its header when the reply has come.
-    ///
-    /// # Errors
-    /// When the transport fails.
     pub fn try_probe(&mut self, probe: u64) -> Result<Option<Header>> {
         let header = self.emitter.header(probe, flags::PROBE, clock::now_ns());
         let asked = self.exchange(header, Duration::from_millis(500))?;
@@ -98,9 +89,6 @@ impl Asker {
     }
 
     /// Calls and waits. The record has no sent time if the request was abandoned, and no arrival if no reply came.
-    ///
-    /// # Errors
-    /// When the transport fails.
     pub fn ask(&mut self, call: Call) -> Result<Record> {
         let header = self.emitter.header(call.seq, call.marks, call.intended_ns);
         let asked = self.exchange(header, self.patience)?;

@@ -105,9 +105,6 @@ impl Emitter {
     }
 
     /// Offers a message until it is accepted or its deadline has passed; counts the refusals of a sample in `busy`.
-    ///
-    /// # Errors
-    /// When the transport or the codec fails.
     pub fn offer(
         &self,
         header: Header,
@@ -208,9 +205,6 @@ impl Emitter {
 }
 
 /// Repeats a send that returns `Busy`, first without a pause, later spaced; false when the deadline has passed.
-///
-/// # Errors
-/// When the transport fails.
 #[inline]
 pub fn offer_until_accepted(retry_ns: i64, busy: &mut u64, mut send: impl FnMut() -> Result<Sent>) -> Result<bool> {
     if send()? == Sent::Accepted {

@@ -27,9 +27,6 @@ const LOWEST_RATE_HZ: f64 = 9.0;
 
 /// The median time from sent to arrived, in nanoseconds. None if no receiver of this process is called, if the cell
 /// is not paced, or if it carries objects.
-///
-/// # Errors
-/// When the empty transport or the emitter fails.
 pub fn measure(context: &RoleContext<'_>) -> Result<Option<i64>> {
     if !applies(context) {
         return Ok(None);

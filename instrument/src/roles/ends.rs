@@ -30,9 +30,6 @@ pub enum Inbox<T: Taker> {
 
 impl<T: Taker> Inbox<T> {
     /// Connects to a link, polled or called as `wait` says.
-    ///
-    /// # Errors
-    /// The adapter's error.
     pub fn connect(transport: &dyn Transport, link: &Link, wait: Wait, taker: T) -> Result<Self> {
         match wait {
             Wait::Spin | Wait::Block => Ok(Self::Pull { subscriber: transport.subscriber(link)?, taker }),
@@ -46,9 +43,6 @@ impl<T: Taker> Inbox<T> {
     }
 
     /// Receives until the time is up. Returns the taker and, if polled, the end, which others may still need.
-    ///
-    /// # Errors
-    /// When the transport fails.
     pub fn run(self, wait: Wait, limit: &ListenLimit) -> Result<(T, Option<Box<dyn Subscriber>>)> {
         match self {
             Self::Pull { mut subscriber, mut taker } => {
@@ -120,9 +114,6 @@ pub fn new_deadline(drain_ns: i64) -> Arc<ListenLimit> {
 }
 
 /// Runs a receiver while a second thread waits for `go` and sets when the drain is over.
-///
-/// # Errors
-/// The error of `receive`.
 pub fn listen<R>(
     context: &super::RoleContext<'_>,
     limit: &ListenLimit,

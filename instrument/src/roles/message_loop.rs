@@ -39,9 +39,6 @@ impl MessageLoop {
 
     /// Waits for each due time and makes the call. `call` returns how much earlier the next one begins, to have its
     /// payload ready when it is due. Returns the time spun while measuring, which is no cost of the transport.
-    ///
-    /// # Errors
-    /// The error of `call`.
     pub fn run(mut self, context: &RoleContext<'_>, mut call: impl FnMut(Call) -> Result<i64>) -> Result<i64> {
         clock::sleep_until(self.start_ns - 1_000_000);
         for index in 0..context.spec.warmup + context.spec.messages {

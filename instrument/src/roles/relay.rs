@@ -15,9 +15,6 @@ use super::work::Worker;
 use super::{OpenEnds, RoleContext};
 
 /// Runs the role of a relay between two pubsub links.
-///
-/// # Errors
-/// See [`super::take`].
 pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let (Some(from), Some(to)) = (context.me.inputs.first(), context.me.outputs.first()) else {
         return Err(Error::new("a relay needs a link to receive from and one to send to"));

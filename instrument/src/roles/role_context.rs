@@ -51,9 +51,6 @@ impl RoleContext<'_> {
 
     /// Opens a receiving end. If receivers of this process wait in different ways, they open in their order: a
     /// transport may serve them in the order of opening, and a callback then delays the receivers after it.
-    ///
-    /// # Errors
-    /// The error of `open`.
     pub fn open_in_turn<T>(&self, open: impl FnOnce() -> Result<T>) -> Result<T> {
         let before = |other: &&Endpoint| self.me.wait.is_some() && other.wait.is_some() && other.id < self.me.id;
         for other in self.spec.endpoints.iter().filter(before) {
@@ -95,9 +92,6 @@ impl RoleContext<'_> {
     }
 
     /// The recorder for this endpoint's samples.
-    ///
-    /// # Errors
-    /// When memory or disk is short.
     pub fn recorder(&self) -> Result<Recorder> {
         Recorder::create(&self.me.samples, self.me.id, self.me.capacity)
     }
@@ -109,9 +103,6 @@ impl RoleContext<'_> {
     }
 
     /// Sends probes, one at a time, until the launcher reports that every branch of this pair delivers.
-    ///
-    /// # Errors
-    /// When a send fails.
     pub fn prove_pair(&self, mut send_probe: impl FnMut(u64) -> Result<()>) -> Result<()> {
         self.phase.wait_for_probing();
         for probe in 0.. {

@@ -18,9 +18,6 @@ use super::message_loop::{Call, MessageLoop};
 use super::{OpenEnds, RoleContext};
 
 /// Runs the role of a client that calls several servers at once.
-///
-/// # Errors
-/// See [`super::take`].
 pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let mut bound = BTreeMap::new();
     let ends: Result<Vec<_>> = context.me.outputs.iter().map(|id| ClientEnd::bind(context, id, &mut bound)).collect();

@@ -21,9 +21,6 @@ use super::work::Worker;
 use super::{OpenEnds, RoleContext};
 
 /// Runs the role of the last server.
-///
-/// # Errors
-/// See [`super::take`].
 pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let id = context.me.inputs.first().ok_or_else(|| Error::new("a server needs a link to serve"))?;
     let mut bound = BTreeMap::new();
@@ -52,8 +49,6 @@ pub struct Answerer {
 }
 
 impl Answerer {
-    /// # Errors
-    /// When memory or disk is short.
     pub fn new(context: &RoleContext<'_>, limit: Arc<ListenLimit>, onward: Option<Onward>) -> Result<Self> {
         Ok(Self {
             intake: Intake::new(context, limit.clone()),
@@ -120,8 +115,6 @@ impl Answerer {
         answered
     }
 
-    /// # Errors
-    /// When a reply failed or the samples cannot be written.
     pub fn settle(self, end: Option<Box<dyn std::any::Any + Send>>) -> Result<(Tally, OpenEnds)> {
         if let Some(failure) = self.failure {
             return Err(failure.within("answering"));

@@ -15,9 +15,6 @@ use super::work::Worker;
 use super::{OpenEnds, RoleContext};
 
 /// Runs the role of a sink.
-///
-/// # Errors
-/// See [`super::take`].
 pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let id = context.me.inputs.first().ok_or_else(|| Error::new("a sink needs a link to receive from"))?;
     let limit = new_deadline(context.spec.drain_ns);

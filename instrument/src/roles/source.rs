@@ -22,9 +22,6 @@ use super::message_loop::{Call, MessageLoop};
 use super::{OpenEnds, RoleContext};
 
 /// Runs the role of the source.
-///
-/// # Errors
-/// See [`super::take`].
 pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let id = context.me.outputs.first().ok_or_else(|| Error::new("a source needs a link to send to"))?;
     let publisher = context.transport.publisher(&context.link_to_bind(id)?)?;

@@ -50,9 +50,6 @@ impl Signal {
 
 impl<P: Peers> Attendant<P> {
     /// `greet` makes a peer of an accepted connection; none if the connection is to be closed.
-    ///
-    /// # Errors
-    /// When the system refuses an eventfd or a thread.
     pub fn start(
         listener: OwnedFd,
         peers: P,
@@ -72,9 +69,6 @@ impl<P: Peers> Attendant<P> {
     }
 
     /// Leaves it to the thread to send what slow peers have not taken.
-    ///
-    /// # Errors
-    /// When the system refuses to write to an eventfd.
     pub fn wake(&self) -> Result<()> {
         self.signal.raise()
     }
@@ -138,9 +132,6 @@ fn lock<P>(peers: &Mutex<P>) -> MutexGuard<'_, P> {
 }
 
 /// A new eventfd, which never waits.
-///
-/// # Errors
-/// When the system refuses it.
 pub fn event() -> Result<OwnedFd> {
     eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).context("making an eventfd")
 }

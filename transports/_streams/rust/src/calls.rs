@@ -1,4 +1,4 @@
-//! Calls: requests and their replies on one connection for each client, as a program without a middleware has them.
+//! Calls: requests and replies on one connection per client, as in a program without a middleware.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use crate::options::accept_on;
 use crate::subscriber::StreamSubscriber;
 use crate::waiting::wait_ready;
 
-/// How often a server that is kept busy looks for new clients: once in so many polls.
+/// A busy server looks for new clients once in this many polls.
 const POLLS_PER_LOOK: u64 = 256;
-/// How long an end waits that has something left to send.
+/// How long an end waits that still has bytes to send.
 const SOON: Duration = Duration::from_millis(1);
 
 fn shorten_while_behind(caught_up: bool, timeout: Duration) -> Duration {
     if caught_up { timeout } else { timeout.min(SOON) }
 }
 
-/// The asking end.
+/// The client.
 pub(crate) struct StreamClient {
     requests: Line,
     replies: StreamSubscriber,
@@ -50,7 +50,7 @@ impl Client for StreamClient {
     }
 }
 
-/// One client, as its server sees it. The line is the replier of its requests.
+/// One client, as the server sees it. The line is the replier of the client's requests.
 struct Caller {
     requests: StreamSubscriber,
     replies: Line,
@@ -67,14 +67,14 @@ impl Replier for Line {
 }
 
 impl Caller {
-    /// Handles the requests that have come, at most those of one `recv`.
+    /// Handles the requests that have arrived, at most those of one `recv`.
     fn answer(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
         let replies = &mut self.replies;
         self.requests.receive_some(timeout, &mut |request| handle(request, &mut *replies))
     }
 }
 
-/// The answering end. One client is waited for in its `recv`, several by `poll`.
+/// The server. It waits for one client in `recv`, for several in `poll`.
 pub(crate) struct StreamServer<F: Family> {
     family: Arc<F>,
     listener: OwnedFd,
@@ -103,7 +103,7 @@ impl<F: Family> StreamServer<F> {
         Ok(())
     }
 
-    /// Sleeps until a client says something, a new one comes, or the time is up.
+    /// Sleeps until a client sends, a new client connects, or the time is up.
     fn sleep(&self, timeout: Duration) -> Result<()> {
         let mut places = vec![PollFd::new(&self.listener, PollFlags::IN)];
         places.extend(self.callers.iter().map(|caller| PollFd::new(caller.requests.connection(), PollFlags::IN)));
@@ -134,7 +134,7 @@ impl<F: Family> Server for StreamServer<F> {
         }
         let requests = self.answer_all(in_recv, handle)?;
         self.polls += 1;
-        // A server that waits in `recv` hears of new clients only here: whenever nothing came, and now and then.
+        // A server that waits in `recv` notices new clients only here: whenever nothing came, and once in a while.
         let idle = requests == 0 && self.wait == Wait::Block;
         if idle || self.callers.is_empty() || self.polls % POLLS_PER_LOOK == 0 {
             self.admit_all()?;

@@ -18,8 +18,6 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// # Errors
-    /// When the manifest does not name the setting.
     pub fn read(setup: &Setup, suffix: &'static str) -> Result<Self> {
         let is_unix = setup.setting::<String>("endpoint")? == "unix";
         Ok(if is_unix { Self::Unix(setup.directory.clone(), suffix) } else { Self::Tcp })

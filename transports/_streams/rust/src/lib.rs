@@ -19,25 +19,25 @@ use hopmeter_instrument::prelude::*;
 pub use endpoint::{Endpoint, Listener};
 pub use options::{accept_on, set_receive_buffer, set_send_buffer, socket};
 
-/// What precedes every frame: its length, a little-endian u64 that does not count the prefix, and zeros up to a cache
-/// line. So message, header and payload all begin on one, from where the kernel copies fastest.
+/// The prefix of every frame: its length, a little-endian u64 that does not count the prefix, and zeros up to a cache
+/// line. So message, header and payload all begin on a cache line, from which the kernel copies fastest.
 const PREFIX_BYTES: usize = 64;
 
-/// How one kind of stream socket is addressed: all in which `unix` and `tcp` differ.
+/// How one kind of stream socket is addressed. `unix` and `tcp` differ in nothing else.
 pub trait Family: Send + Sync + 'static {
-    /// Which way the bytes go, as the result tells it.
+    /// The path of the bytes, as the result shows it.
     const PATH: &'static str;
 
-    /// Makes the listening socket of a link, and says where receivers find it.
+    /// Creates the listening socket of a link; returns it and the address for receivers.
     fn listen(&self, link: &Link) -> Result<(OwnedFd, String)>;
 
-    /// Sets what an accepted connection does not inherit from the listening socket.
+    /// Sets the options that an accepted connection does not inherit from the listening socket.
     fn configure_accepted(&self, connection: &OwnedFd) -> Result<()>;
 
     /// Connects a receiver.
     fn connect(&self, address: &str) -> Result<OwnedFd>;
 
-    /// Takes away what `listen` left outside the process.
+    /// Removes what `listen` left outside the process.
     fn remove(&self, _address: &str) {}
 }
 
@@ -78,13 +78,13 @@ impl<F: Family> Transport for Streams<F> {
     }
 }
 
-/// The kernel is the library here.
+/// The kernel is the library.
 pub fn version() -> String {
     format!("Linux {}", rustix::system::uname().release().to_string_lossy())
 }
 
-/// A buffer of zeros whose first message begins on a cache line: room for the prefix and one frame of `frame_bytes`, or
-/// more where `at_least` asks for it; and the offset of that message.
+/// A zeroed buffer whose first message begins on a cache line, and the offset of that message. It has room for the
+/// prefix and one frame of `frame_bytes`, and at least `at_least` bytes.
 fn frame_buffer(frame_bytes: usize, at_least: usize) -> (Vec<u8>, usize) {
     const LINE: usize = 64;
     let buffer = vec![0; (PREFIX_BYTES + frame_bytes).max(at_least) + LINE];

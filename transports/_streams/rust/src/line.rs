@@ -1,4 +1,4 @@
-//! What is written to sockets: messages, and the sending half of a connection that has only one reader.
+//! Writing to sockets: messages, and the sending half of a connection with a single reader.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::receivers::Receiver;
 use crate::subscriber::Message;
 use crate::{PREFIX_BYTES, frame_buffer};
 
-/// Where messages are written before they are sent.
+/// The memory in which messages are written.
 pub(crate) struct Draft {
     buffer: Vec<u8>,
     offset: usize,
@@ -37,10 +37,10 @@ impl Draft {
     }
 }
 
-/// The sending half of a connection that also receives: a client's requests, or a server's replies to one client.
-/// Nobody stands beside it: what its reader was too slow for is sent on when this end sends or polls.
+/// The sending half of a connection that also receives: a client's requests, or a server's replies to one client. It
+/// has no attendant: when this end sends or polls, it first sends what its reader was too slow for.
 pub(crate) struct Line {
-    /// None once it is gone.
+    /// None after the reader has gone.
     reader: Option<Receiver>,
     draft: Draft,
 }
@@ -50,7 +50,7 @@ impl Line {
         Ok(Self { reader: Some(Receiver::new(connection)?), draft: Draft::new(frame_bytes) })
     }
 
-    /// Sends what the reader was too slow for, without waiting; answers whether it has all of it now.
+    /// Sends what the reader was too slow for, without waiting; returns whether the reader has everything now.
     pub(crate) fn catch_up(&mut self) -> bool {
         let Some(reader) = self.reader.as_mut().filter(|reader| reader.is_behind()) else { return true };
         match reader.flush() {
@@ -67,7 +67,7 @@ impl Line {
         Ok(dispatch(&mut self.reader, message))
     }
 
-    /// Sends the bytes from where they were received, with the prefix that stands before them already.
+    /// Sends the received bytes in place, with the prefix that precedes them.
     pub(crate) fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         let Some(message) = received.native_as::<Message>() else {
             return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill));
@@ -75,7 +75,7 @@ impl Line {
         Ok(if self.catch_up() { dispatch(&mut self.reader, message.of(received)) } else { Sent::Busy })
     }
 
-    /// A reader that is gone takes everything.
+    /// Drops a reader that has gone: it accepts everything.
     fn drop_reader(&mut self) -> bool {
         self.reader = None;
         true

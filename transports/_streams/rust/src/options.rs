@@ -1,4 +1,4 @@
-//! Sockets and their buffers, with errors that name the remedy.
+//! Socket options and buffers, with errors that name the remedy.
 
 use std::os::fd::OwnedFd;
 
@@ -11,7 +11,7 @@ pub fn socket(family: AddressFamily) -> Result<OwnedFd> {
     rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None).context("making a stream socket")
 }
 
-/// The next connection that waits at a nonblocking listening socket; none where nobody does.
+/// The next connection that waits at a nonblocking listening socket, if any.
 pub fn accept_on(listener: &OwnedFd) -> Result<Option<OwnedFd>> {
     loop {
         match accept_with(listener, SocketFlags::CLOEXEC) {
@@ -42,7 +42,7 @@ pub fn set_receive_buffer(socket: &OwnedFd, bytes: usize) -> Result<()> {
     refuse_less(bytes, granted, "receive_buffer", "net.core.rmem_max")
 }
 
-/// Linux grants less without a word, and reports double what it grants, for its own bookkeeping.
+/// Linux silently grants less, and reports double what it grants, for its own bookkeeping.
 fn refuse_less(asked: usize, granted: usize, setting: &str, limit: &str) -> Result<()> {
     if granted >= 2 * asked {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The sending end: one frame, one `send` for each receiver.
+//! The publisher: one frame, one `send` per receiver.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl<F: Family> Publisher for StreamPublisher<F> {
         deliver(&self.attendant, &mut receivers, message)
     }
 
-    /// Sends the bytes from where they were received, with the prefix that stands before them already.
+    /// Sends the received bytes in place, with the prefix that precedes them.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         let Some(message) = received.native_as::<Message>() else {
             return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill));

@@ -1,4 +1,4 @@
-//! Those who have connected to a publisher, and what each of them has not taken yet.
+//! The receivers of a publisher, and what each of them has not taken yet.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use rustix::net::{SendFlags, send};
 
 use crate::attendant::Peers;
 
-/// How long a receiver may take no byte of a message that has begun to leave.
+/// How long a receiver may take no byte of a message that is partly sent.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// All that have connected so far.
+/// All receivers that have connected.
 #[derive(Default)]
 pub(crate) struct Receivers {
     connected: Vec<Receiver>,
     /// How many of them have a backlog.
     behind: usize,
-    /// Why no more can connect, to be told at the next send.
+    /// Why no more receivers can connect; reported at the next send.
     failure: Option<Error>,
 }
 
@@ -54,7 +54,7 @@ impl Peers for Receivers {
 }
 
 impl Receivers {
-    /// Whether everybody has taken what was sent before; tells once why receivers cannot connect.
+    /// Whether every receiver has taken what was sent before. Reports once why receivers cannot connect.
     pub(crate) fn are_ready(&mut self) -> Result<bool> {
         self.failure.take().map_or(Ok(!self.are_behind()), Err)
     }
@@ -63,7 +63,7 @@ impl Receivers {
         self.behind > 0
     }
 
-    /// Sends one message to all, or to none and is busy. Those that are gone are forgotten.
+    /// Sends one message to all receivers, or to none and is busy. Forgets receivers that have gone.
     pub(crate) fn send(&mut self, message: &[u8]) -> Sent {
         let (mut begun, mut busy) = (false, false);
         self.connected.retain_mut(|receiver| {
@@ -104,8 +104,8 @@ impl Receiver {
         Ok(())
     }
 
-    /// Answers whether anything has left. Of a message that another receiver has got already, or that has begun to
-    /// leave to this one, everything will leave.
+    /// Returns whether any byte was sent. If another receiver has the message already, or if a part of it has been
+    /// sent here, all of it will be sent.
     pub(crate) fn send(&mut self, message: &[u8], begun: bool) -> rustix::io::Result<bool> {
         let mut sent = send_some(&self.connection, message, SendFlags::DONTWAIT)?;
         if sent == 0 && !begun {
@@ -119,7 +119,7 @@ impl Receiver {
     }
 }
 
-/// Sends as much as the socket takes: at once with `DONTWAIT`, else until it has taken nothing for `PATIENCE`.
+/// Sends as much as the socket takes: at once with `DONTWAIT`, otherwise until it has taken nothing for `PATIENCE`.
 fn send_some(connection: &OwnedFd, bytes: &[u8], flags: SendFlags) -> rustix::io::Result<usize> {
     loop {
         match send(connection, bytes, flags | SendFlags::NOSIGNAL) {

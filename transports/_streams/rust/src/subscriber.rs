@@ -1,4 +1,4 @@
-//! The receiving end: one `recv` for a small frame, the rest of a large one straight into its place.
+//! The subscriber: one `recv` for a small frame; the rest of a large one goes straight into its place.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use rustix::net::{RecvFlags, recv};
 use crate::waiting::ReceiveTimeout;
 use crate::{PREFIX_BYTES, frame_buffer};
 
-/// The least room to receive into, so that small frames that wait together come in one call.
+/// The smallest receive buffer, so that small frames that wait together come in one call.
 const ROOM: usize = 65_536;
 
 pub(crate) struct StreamSubscriber {
@@ -20,25 +20,25 @@ pub(crate) struct StreamSubscriber {
     blocks: bool,
     frame_bytes: usize,
     buffer: Vec<u8>,
-    /// Where the first frame in the buffer begins, always the same place, and where the bytes received end.
+    /// Where the first frame in the buffer begins, always at the same place, and where the received bytes end.
     offset: usize,
     end: usize,
     timeout: ReceiveTimeout,
     gone: bool,
 }
 
-/// A received frame with its prefix, as a relay can send it on. Lent for one call of `take`, like the frame itself.
+/// A received frame with its prefix, for a relay to send on. Loaned for one call of `take`, like the frame itself.
 pub(crate) struct Message(*const [u8]);
 
 impl Message {
-    /// The bytes, for as long as the frame that they were lent with.
+    /// The bytes, valid as long as the frame that they were loaned with.
     pub(crate) fn of<'a>(&self, _frame: &'a Received<'_>) -> &'a [u8] {
         // SAFETY: only `deliver` makes one, of bytes that are borrowed while the frame is, and nobody can keep it.
         unsafe { &*self.0 }
     }
 }
 
-/// What one `recv` brought.
+/// The outcome of one `recv`.
 enum Arrived {
     Bytes,
     Nothing,
@@ -65,12 +65,12 @@ impl StreamSubscriber {
         &self.connection
     }
 
-    /// Whether the other end has closed the connection.
+    /// Whether the peer has closed the connection.
     pub(crate) fn is_gone(&self) -> bool {
         self.gone
     }
 
-    /// As `poll`, but once the other end is gone it returns at once.
+    /// As `poll`, but returns at once after the peer has gone.
     pub(crate) fn receive_some(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let may_wait = self.blocks && !timeout.is_zero();
         if may_wait {
@@ -89,7 +89,7 @@ impl StreamSubscriber {
         Ok(0)
     }
 
-    /// How many bytes the frame at `start` has with its prefix, as soon as that is there.
+    /// The length of the frame at `start` with its prefix, as soon as the prefix is there.
     fn message_bytes(&self, start: usize) -> Result<Option<usize>> {
         let Some(prefix) = self.buffer[start..self.end].first_chunk::<PREFIX_BYTES>() else {
             return Ok(None);
@@ -105,7 +105,7 @@ impl StreamSubscriber {
         Ok(Some(PREFIX_BYTES + length as usize))
     }
 
-    /// Receives all there is, or exactly the rest of a frame that has begun.
+    /// Receives everything there is, or exactly the rest of a frame that has begun.
     fn receive(&mut self, may_wait: bool) -> Result<Arrived> {
         let (room, mut flags) = match self.message_bytes(self.offset)? {
             Some(bytes) if bytes > self.end - self.offset => (self.offset + bytes, RecvFlags::WAITALL),
@@ -125,7 +125,7 @@ impl StreamSubscriber {
         }
     }
 
-    /// Hands over every whole frame, and moves the beginning of the next one, if any, to the front.
+    /// Hands over every whole frame, and moves the beginning of the next frame to the front.
     fn deliver(&mut self, take: Take<'_>) -> Result<usize> {
         let (mut frames, mut start) = (0, self.offset);
         while let Some(bytes) = self.message_bytes(start)?.filter(|bytes| *bytes <= self.end - start) {
@@ -146,7 +146,7 @@ impl Subscriber for StreamSubscriber {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let frames = self.receive_some(timeout, take)?;
         if self.gone && self.blocks {
-            // For good; without this pause the role would ask without end.
+            // The publisher has gone for good; without this pause the role would poll in a busy loop.
             std::thread::sleep(timeout);
         }
         Ok(frames)

@@ -12,9 +12,6 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 const SHORTEST: Duration = Duration::from_millis(1);
 
 /// Sleeps until one of the places is ready or the time is up; answers whether one is ready.
-///
-/// # Errors
-/// When the system refuses to wait.
 pub fn wait_ready(places: &mut [PollFd<'_>], timeout: Duration) -> Result<bool> {
     let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
     match poll(places, Some(&timeout)) {
@@ -29,8 +26,6 @@ pub fn wait_ready(places: &mut [PollFd<'_>], timeout: Duration) -> Result<bool> 
 pub struct ReceiveTimeout(Duration);
 
 impl ReceiveTimeout {
-    /// # Errors
-    /// When the system refuses the timeout.
     #[inline]
     pub fn set(&mut self, socket: &OwnedFd, timeout: Duration) -> Result<()> {
         let timeout = timeout.max(SHORTEST);

@@ -1,6 +1,6 @@
 //! Parcel: one packet of a Unix socket is one frame. The wire format: ../../README.md.
 //!
-//! The contract that every adapter keeps stands in `instrument/src/contract.rs`.
+//! The contract of every adapter: `instrument/src/contract.rs`.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -16,17 +16,17 @@ use rustix::net::{
     recv, send, socket_with,
 };
 
-/// A receiver that takes nothing for so long has stopped, and would otherwise stop the sender with it.
+/// A receiver that takes nothing for this long has stopped. Without a limit it would stop the sender too.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// One per process. What all ends share (a session, a context, a broker's connection) belongs here.
+/// One per process. Put here what all ends share: a session, a context, a broker's connection.
 struct ParcelTransport {
     setup: Setup,
     backlog: i32,
 }
 
 impl Transport for ParcelTransport {
-    // Opening may take its time: nothing is measured yet. Whatever the path of a message needs is made here, not there.
+    // Opening may take its time: nothing is measured yet. Create here whatever the path of a message needs.
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         let path = self.setup.directory.join(format!("{}.sock", link.name));
         let listener = socket(SocketFlags::NONBLOCK)?;
@@ -42,7 +42,7 @@ impl Transport for ParcelTransport {
         Ok(Box::new(Receiver { connection, blocks, timeout: Duration::ZERO, buffer }))
     }
 
-    // Which way the bytes really took, for the result: where there are several, ask the library and not the settings.
+    // The path that the bytes really took, for the result. If there are several, ask the library, not the settings.
     fn facts(&self) -> Vec<(String, String)> {
         vec![("path".to_owned(), "packets of Unix sockets".to_owned())]
     }
@@ -56,7 +56,7 @@ struct Sender {
 }
 
 impl Publisher for Sender {
-    // Receivers are told this address; here it is the only way to find this end.
+    // Receivers get this address; here it is the only way to find this end.
     fn address(&self) -> String {
         self.path.display().to_string()
     }
@@ -64,7 +64,7 @@ impl Publisher for Sender {
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         self.accept()?;
         let frame = &mut self.buffer[..HEADER_BYTES + payload_bytes];
-        // `fill` stamps the time, so it comes as late as it can. A library that lends memory: fill that instead.
+        // `fill` stamps the time, so call it as late as possible. If the library loans memory, fill that instead.
         fill.write(FrameMut::split(frame));
         let mut flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         let mut gone = Vec::new();
@@ -77,7 +77,7 @@ impl Publisher for Sender {
                 Err(cause) => return Err(Error::new("sending a packet").because(cause)),
             }
         }
-        // Who receives may die at any time. That is loss, which the instrument counts, and no failure of this end.
+        // A receiver may die at any time. The instrument counts that as loss; it is no failure of this end.
         for index in gone.into_iter().rev() {
             self.receivers.swap_remove(index);
         }
@@ -86,7 +86,7 @@ impl Publisher for Sender {
 }
 
 impl Sender {
-    /// Lets in who has connected since; a receiver may come at any time.
+    /// Accepts the receivers that have connected since; a receiver may come at any time.
     fn accept(&mut self) -> Result<()> {
         loop {
             match accept_with(&self.listener, SocketFlags::CLOEXEC) {
@@ -102,7 +102,7 @@ impl Sender {
 }
 
 impl Drop for Sender {
-    // Closing is certain: whatever was created is removed, sockets close by themselves.
+    // Remove whatever this end created; sockets close by themselves.
     fn drop(&mut self) {
         let _ = rustix::fs::unlink(&self.path);
     }
@@ -127,7 +127,7 @@ impl Subscriber for Receiver {
         let flags = if waits { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
         match recv(&self.connection, &mut self.buffer[..], flags) {
             Ok((_, 0)) | Err(Errno::CONNRESET) => {
-                // The sender is gone for good; without this pause the role would ask without end.
+                // The sender has gone for good; without this pause the role would poll in a busy loop.
                 std::thread::sleep(if waits { timeout } else { Duration::ZERO });
                 Ok(0)
             }
@@ -154,7 +154,7 @@ fn place(path: &std::path::Path) -> Result<SocketAddrUnix> {
     })
 }
 
-/// As the library itself says it, not as Cargo.toml pins it.
+/// As the library itself reports it, not as Cargo.toml pins it.
 fn version() -> String {
     format!("Linux {}", rustix::system::uname().release().to_string_lossy())
 }

@@ -14,8 +14,6 @@ use tokio::task::JoinHandle;
 pub struct Runtime(Arc<Tokio>);
 
 impl Runtime {
-    /// # Errors
-    /// When the system refuses the threads.
     pub fn start(name: &str, threads: usize) -> Result<Self> {
         let runtime = Builder::new_multi_thread().worker_threads(threads).thread_name(name).enable_all().build();
         Ok(Self(Arc::new(runtime.context(format!("starting the threads of {name}"))?)))

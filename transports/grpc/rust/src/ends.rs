@@ -21,7 +21,7 @@ use crate::wire::link_client::LinkClient;
 use crate::wire::{Image, Receiver, Timing};
 
 type Stub = LinkClient<Channel>;
-/// How long a stream is looked at before anybody polls it.
+/// How long opening waits for the first message of a stream.
 const ASKING: Duration = Duration::from_millis(20);
 
 pub struct TopicPublisher {
@@ -34,18 +34,18 @@ impl Publisher for TopicPublisher {
         self.bound.address.clone()
     }
 
-    /// Written once and handed to every stream; busy while one of them has too many before it.
+    /// Writes the frame once and queues it for every stream; busy while a stream's queue is full.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         streams.retain(|stream| !stream.is_closed());
         if streams.iter().any(|stream| stream.capacity() == 0) {
-            // A callback sends on the runtime's own thread: another one takes the streams on meanwhile.
+            // A callback sends on the runtime's own thread: another thread drives the streams meanwhile.
             tokio::task::block_in_place(std::thread::yield_now);
             return Ok(Sent::Busy);
         }
         let frame = Frame::write(payload_bytes, fill);
         for stream in streams.iter() {
-            // One that has closed meanwhile gets nothing any more.
+            // A stream that has closed meanwhile gets nothing more.
             drop(stream.try_send(frame.clone()));
         }
         Ok(Sent::Accepted)
@@ -53,7 +53,7 @@ impl Publisher for TopicPublisher {
 }
 
 impl Drop for TopicPublisher {
-    /// Streams without a sender end.
+    /// A stream without a sender ends.
     fn drop(&mut self) {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
@@ -62,7 +62,7 @@ impl Drop for TopicPublisher {
 type Opening = Pin<Box<dyn Future<Output = std::result::Result<Messages, tonic::Status>> + Send>>;
 
 enum Messages {
-    /// Asked for; a publisher may answer only with its first message.
+    /// Requested. A publisher may answer only with its first message.
     Opening(Opening),
     Timing(Streaming<Timing>),
     Image(Streaming<Image>),
@@ -79,7 +79,7 @@ impl Messages {
         })
     }
 
-    /// The next frame; none where the publisher has ended the stream or is gone. Nothing is lost by giving up waiting.
+    /// The next frame; none if the publisher has ended the stream or has gone. Cancelling the wait loses nothing.
     async fn next(&mut self) -> Option<Frame> {
         if let Self::Opening(opening) = self {
             *self = opening.as_mut().await.unwrap_or(Self::Ended);
@@ -95,19 +95,19 @@ impl Messages {
 pub struct TopicSubscriber {
     runtime: Runtime,
     messages: Messages,
-    /// What came while the stream was being asked for.
+    /// A message that came during opening.
     early: Option<Frame>,
 }
 
 impl TopicSubscriber {
     pub fn open(runtime: Runtime, stub: Stub, kind: PayloadKind) -> Self {
         let mut messages = Messages::Opening(Box::pin(Messages::open(stub, kind)));
-        // It is only asked for when it is looked at.
+        // The stream is requested only when it is polled.
         let first = runtime.wait_for(ASKING, messages.next());
         Self { runtime, messages, early: first.flatten() }
     }
 
-    /// Hands every frame over on a task of the runtime.
+    /// Hands every frame over, on a task of the runtime.
     pub fn call(self, mut on_frame: OnFrame) -> Task {
         let Self { runtime, mut messages, early } = self;
         runtime.call(async move {
@@ -141,7 +141,7 @@ impl Subscriber for TopicSubscriber {
     }
 }
 
-/// The asking end: tonic's task makes the call, the reply waits for a poll.
+/// The client: tonic's task makes the call, and the reply waits for a poll.
 pub struct CallClient {
     runtime: Runtime,
     stub: Stub,
@@ -168,7 +168,7 @@ impl Client for CallClient {
                 PayloadKind::Image { .. } => stub.call_image(frame.image(kind)).await.map(|it| it.into_inner().into()),
                 _ => stub.call_timing(frame.timing()).await.map(|it| it.into_inner().into()),
             };
-            // A call that fails, for its server is gone, is one that nobody answered.
+            // A call that fails because its server has gone counts as unanswered.
             if let Ok(reply) = reply {
                 drop(replies.send(reply));
             }
@@ -191,12 +191,12 @@ impl Drop for CallClient {
     }
 }
 
-/// A request, and where its answer goes.
+/// A request and the place for its reply.
 pub type PendingCall = (Frame, oneshot::Sender<Frame>);
 
-/// The answering end: tonic's task waits for the answer that a poll, or a callback, gives.
+/// The server: tonic's task waits for the reply from a poll or a callback.
 pub struct CallServer {
-    /// Before the server, which waits at its end for the calls under way: whose requests go are not answered.
+    /// Dropped before the server, which at its end waits for the calls under way: their requests are then unanswered.
     requests: UnboundedReceiver<PendingCall>,
     bound: RunningServer,
     runtime: Runtime,
@@ -229,7 +229,7 @@ impl Server for CallServer {
         let Self { mut requests, bound, runtime } = *self;
         let task = runtime.call(async move {
             while let Some(asked) = requests.recv().await {
-                // The handler may block and wait for another server: the runtime goes on with another thread.
+                // The handler may block and wait for another server: the runtime continues with another thread.
                 tokio::task::block_in_place(|| respond(asked, &mut *on_request));
             }
         });
@@ -237,7 +237,7 @@ impl Server for CallServer {
     }
 }
 
-/// In the order in which it ends.
+/// The fields are dropped in this order.
 struct ServingTask {
     _task: Task,
     _bound: RunningServer,
@@ -250,7 +250,7 @@ struct CallReplier(Option<oneshot::Sender<Frame>>);
 impl Replier for CallReplier {
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let answer = self.0.take().ok_or_else(|| Error::new("this request was answered already"))?;
-        // A client that is gone gets nothing any more.
+        // A client that has gone gets nothing more.
         drop(answer.send(Frame::write(payload_bytes, fill)));
         Ok(Sent::Accepted)
     }

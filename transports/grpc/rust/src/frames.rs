@@ -1,4 +1,4 @@
-//! Which fields of a message take what of a frame.
+//! Maps frames to the fields of messages.
 
 use bytes::Bytes;
 use hopmeter_instrument::prelude::*;
@@ -6,7 +6,7 @@ use hopmeter_instrument::typed::{header_of, label, sent_of, seq_of};
 
 use crate::wire::{Image, Timing};
 
-/// A frame on its way into a message or out of one. Its payload is the message's own, by reference.
+/// A frame on its way into or out of a message. It refers to the message's own payload.
 #[derive(Clone)]
 pub struct Frame {
     header: [u8; HEADER_BYTES],
@@ -37,7 +37,7 @@ impl Frame {
         Timing { id, nanosec, source, padding: self.payload }
     }
 
-    /// The size of the picture is the cell's.
+    /// The size of the image is the cell's.
     pub fn image(self, kind: PayloadKind) -> Image {
         let (width, height) = kind.image_size();
         let (nanosec, frame_id) = (sent_of(&self.header), self.label());

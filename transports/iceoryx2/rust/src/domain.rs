@@ -1,5 +1,5 @@
-//! The trial's own corner of iceoryx2: its files lie in the trial's folder, and its shared memory carries the run in its
-//! names. Nothing of other users of iceoryx2 is seen or touched, and what a killed process leaves can be found.
+//! The trial's own domain of iceoryx2. Its files are in the trial's folder, and its shared memory has the run in its
+//! names. So it never touches other users of iceoryx2, and leftovers of a killed process can be found.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ use iceoryx2::testing::remove_global_mgmt_segment;
 /// This process in its domain.
 pub struct Domain {
     config: Config,
-    /// Behind a lock, since iceoryx2's node is not meant for several threads at a time; none only while it is dropped.
+    /// Behind a lock, since iceoryx2's node does not support several threads. None only while the domain is dropped.
     node: Mutex<Option<Node<ipc::Service>>>,
 }
 
@@ -41,8 +41,8 @@ fn config(setup: &Setup) -> Result<Config> {
     Ok(config)
 }
 
-/// iceoryx2 leaves one small segment of each domain behind, where it counts nodes. The last node of this domain takes it
-/// away; of two that leave at once, both may.
+/// iceoryx2 leaves one small segment per domain, in which it counts nodes. The last node of this domain removes it;
+/// of two that leave at the same time, both may.
 impl Drop for Domain {
     fn drop(&mut self) {
         drop(self.node.get_mut().unwrap_or_else(PoisonError::into_inner).take());

@@ -14,11 +14,11 @@ use iceoryx2::prelude::{PortFactory, ipc};
 use crate::domain::Domain;
 use crate::services::{FrameService, Services};
 
-/// Both ends are used from one thread at a time, as the contract says, though not always from the same.
+/// Both ends are used from one thread at a time, as the contract says, but not always from the same one.
 ///
-/// iceoryx2 keeps the state of an `ipc` port behind an `Rc`, shared by the port and the samples it has lent, and so
-/// calls it bound to a thread. Here no sample outlives the call that lends it, so port and `Rc` only ever move
-/// together. The alternative, `ipc_threadsafe`, takes a lock for each call.
+/// iceoryx2 keeps the state of an `ipc` port behind an `Rc` that the port shares with its loaned samples, and so
+/// binds it to a thread. Here no sample outlives the call that loans it, so port and `Rc` always move together. The
+/// alternative, `ipc_threadsafe`, takes a lock per call.
 struct Moving<T>(T);
 
 // SAFETY: see above; the fields of both ends are private, and neither hands out a clone of what is inside. The domain,
@@ -30,9 +30,9 @@ pub struct LoanPublisher(Moving<SenderPorts>);
 struct SenderPorts {
     publisher: publisher::Publisher<ipc::Service, [u8], ()>,
     wake: Option<Notifier<ipc::Service>>,
-    /// Asked how many receivers there are when none got a frame.
+    /// Counts the receivers, for the case that no receiver got a frame.
     frames: FrameService,
-    /// Left after the ports above it are gone.
+    /// Dropped after the ports above.
     _domain: Arc<Domain>,
 }
 
@@ -76,7 +76,7 @@ impl Publisher for LoanPublisher {
     }
 }
 
-/// A lent sample as the bytes that are in it.
+/// The bytes of a loaned sample.
 fn as_bytes(sample: &mut [MaybeUninit<u8>]) -> &mut [u8] {
     // SAFETY: the memory is mapped and has values (see `send`), and u8 has no invalid ones.
     unsafe { std::slice::from_raw_parts_mut(sample.as_mut_ptr().cast(), sample.len()) }
@@ -87,13 +87,13 @@ pub struct LoanSubscriber(Moving<ReceiverPorts>);
 struct ReceiverPorts {
     subscriber: subscriber::Subscriber<ipc::Service, [u8], ()>,
     wake: Option<Listener<ipc::Service>>,
-    /// Left after the ports above it are gone.
+    /// Dropped after the ports above.
     _domain: Arc<Domain>,
 }
 
 impl LoanSubscriber {
     pub fn open(services: Services, domain: Arc<Domain>) -> Result<Self> {
-        // The listener first: whoever sees the subscriber can wake it.
+        // The listener first: a peer that sees the subscriber can wake it.
         let wake = services.wake.map(|wake| wake.listener_builder().create()).transpose();
         let wake = wake.context("creating a listener")?;
         let subscriber = services.frames.subscriber_builder().create().context("creating a subscriber")?;

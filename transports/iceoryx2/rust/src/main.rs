@@ -1,4 +1,4 @@
-//! iceoryx2: samples lent from shared memory, handed over by reference, without a daemon.
+//! iceoryx2: samples loaned from shared memory and passed by reference, without a daemon.
 
 mod domain;
 mod ends;
@@ -24,7 +24,7 @@ struct Iceoryx2 {
 
 impl Iceoryx2 {
     fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
-        // What fails comes back as an error; the library's own log would say it twice.
+        // Failures come back as errors; the library's own log would repeat them.
         set_log_level(LogLevel::Fatal);
         Ok(Arc::new(Self {
             domain: Arc::new(Domain::enter(setup)?),

@@ -48,7 +48,7 @@ impl Channel {
         self.receivers().queues.retain(|other| !Arc::ptr_eq(other, queue));
     }
 
-    /// The receivers, held for one sending: no callback is removed while it may be called.
+    /// The receivers, locked for one send: no callback can be removed during its call.
     pub fn hold(&self) -> LockedReceivers<'_> {
         LockedReceivers(self.receivers())
     }
@@ -58,12 +58,13 @@ impl Channel {
 pub struct LockedReceivers<'a>(MutexGuard<'a, Receivers>);
 
 impl LockedReceivers<'_> {
-    /// Whether every queue takes one more. Only the one publisher of a link adds, so this stays true until it does.
+    /// Whether every queue has room for one more frame. Only the link's one publisher adds frames, so the answer
+    /// stays true until it does.
     pub fn has_room(&self) -> bool {
         self.0.queues.iter().all(|queue| queue.has_room())
     }
 
-    /// Hands a frame over: to the callbacks, which it calls on this thread, and a reference to every queue.
+    /// Hands a frame over: calls the callbacks on this thread, and gives every queue a reference.
     #[inline]
     pub fn send(&mut self, frame: &Frame) {
         let received = lend(frame);
@@ -74,7 +75,7 @@ impl LockedReceivers<'_> {
     }
 }
 
-/// A bounded queue of references. Its length stands outside the lock, so that a spinning receiver does not take it.
+/// A bounded queue of references. Its length is outside the lock, so that a spinning receiver does not take the lock.
 pub struct Queue {
     frames: Mutex<VecDeque<Frame>>,
     length: AtomicUsize,
@@ -100,7 +101,7 @@ impl Queue {
         self.filled.notify_one();
     }
 
-    /// The oldest frame; sleeps for it where a timeout is given, and only looks where it is zero.
+    /// The oldest frame. Sleeps for it up to `timeout`; looks once if that is zero.
     pub fn pop(&self, timeout: Duration) -> Option<Frame> {
         if timeout.is_zero() && self.length.load(Ordering::Acquire) == 0 {
             return None;

@@ -28,14 +28,14 @@ fn main() -> ExitCode {
     node::main("memory", "rust", |setup| Ok(Arc::new(Memory::open(setup)?)), || env!("CARGO_PKG_VERSION").to_owned())
 }
 
-/// One per process, shared by all participants: whatever the ends of a link have in common lives here.
+/// One per process, shared by all participants. It holds what the ends of a link have in common.
 struct Memory {
     channels: Links<Channel>,
     queue: usize,
 }
 
 impl Memory {
-    /// Settings come from the manifest, already checked against it; `setting` only gives them a type.
+    /// The manifest's settings are already checked; `setting` only gives them a type.
     fn open(setup: &Setup) -> Result<Self> {
         Ok(Self { channels: Links::default(), queue: setup.setting("queue")? })
     }
@@ -58,7 +58,7 @@ impl Transport for Memory {
         Ok(Box::new(MemorySubscription { channel, id }))
     }
 
-    /// Only what cannot be known beforehand, or is worth proving, belongs here.
+    /// Report what cannot be known beforehand, or what is worth proving.
     fn facts(&self) -> Vec<(String, String)> {
         vec![("path".to_owned(), "memory of this process".to_owned())]
     }
@@ -70,8 +70,8 @@ struct MemoryPublisher {
 }
 
 impl Publisher for MemoryPublisher {
-    /// `fill` stamps the sent time as its last act, so it is called as late as possible: the frame is at hand, the
-    /// receivers are held and known to have room, and all that follows is the sending.
+    /// `fill` stamps the sent time as its last act, so it is called as late as possible: the frame is ready, the
+    /// receivers are locked and have room, and only the sending follows.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let mut receivers = self.channel.hold();
         if !receivers.has_room() {
@@ -84,7 +84,7 @@ impl Publisher for MemoryPublisher {
         Ok(Sent::Accepted)
     }
 
-    /// A frame that came from this transport is passed on by reference; its header and payload are not touched.
+    /// A frame of this transport is passed on by reference; its header and payload stay untouched.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         let Some(frame) = received.native_as::<Frame>() else {
             return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill));
@@ -104,7 +104,7 @@ struct MemorySubscriber {
 }
 
 impl Subscriber for MemorySubscriber {
-    /// `take` borrows the frame; the reference is dropped, and with it the buffer given back, when it has returned.
+    /// `take` borrows the frame. After it returns, the reference is dropped and the buffer released.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         match self.queue.pop(timeout) {
             Some(frame) => {
@@ -129,14 +129,14 @@ struct MemorySubscription {
 
 impl Subscription for MemorySubscription {}
 
-/// Closing is certain: removing the callback takes the channel's lock, so no call is running when this returns.
+/// Removing the callback takes the channel's lock, so no call is running when this returns.
 impl Drop for MemorySubscription {
     fn drop(&mut self) {
         self.channel.remove_call(self.id);
     }
 }
 
-/// A frame as receivers see it: borrowed, with the reference attached that `forward` and `keep` need.
+/// A frame as receivers see it: borrowed, with the reference that `forward` and `keep` need.
 fn lend(frame: &Frame) -> Received<'_> {
     let (header, payload) = frame.parts();
     Received::parts(header, payload).with_native(frame).with_keep(frame)

@@ -1,4 +1,4 @@
-//! Buffers that come back when the last reference to them is gone.
+//! Buffers that are free again when their last reference is dropped.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ impl Frame {
         self.0.split_at(HEADER_BYTES)
     }
 
-    /// The frame for writing, where this is the only reference to it.
+    /// The frame for writing, if this is the only reference to it.
     pub fn parts_mut(&mut self) -> Option<FrameMut<'_>> {
         Arc::get_mut(&mut self.0).map(|bytes| FrameMut::split(bytes))
     }
@@ -31,7 +31,7 @@ impl Frame {
     }
 }
 
-/// At most `limit` frames, made when first needed, so a short queue of large images takes little memory.
+/// At most `limit` frames, allocated when first needed, so that a short queue of large images takes little memory.
 pub struct Pool {
     frames: Vec<Frame>,
     made: usize,
@@ -44,7 +44,7 @@ impl Pool {
         Self { frames: Vec::with_capacity(limit), made: 0, limit, next: 0 }
     }
 
-    /// A frame that nobody else refers to, with room for the payload; none while all are in use.
+    /// A frame without other references, with room for the payload; none while all are in use.
     pub fn take(&mut self, payload_bytes: usize) -> Option<Frame> {
         let mut frame = self.take_unused()?;
         let bytes = HEADER_BYTES + payload_bytes;
@@ -54,13 +54,13 @@ impl Pool {
         Some(frame)
     }
 
-    /// Keeps a reference to a frame that was sent, to find it again once the receivers are done with it.
+    /// Stores a reference to a sent frame, to find it again when the receivers are done with it.
     pub fn give_back(&mut self, frame: Frame) {
         self.frames.push(frame);
     }
 
     fn take_unused(&mut self) -> Option<Frame> {
-        // The frame used last is warm in the cache, and with a direct call it is always free again.
+        // The last frame is warm in the cache, and after a direct call it is always free again.
         let warm = self.frames.last().is_some_and(Frame::is_unused);
         if warm {
             return self.frames.pop();

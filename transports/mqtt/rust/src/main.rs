@@ -11,9 +11,9 @@ use rumqttc::{
     Client, ClientError, Connection, Event, MqttOptions, NetworkOptions, Outgoing, Packet, QoS, RecvTimeoutError,
 };
 
-/// Messages that wait for the connection's thread; beyond it is `busy`.
+/// Messages that may wait for the connection's thread; one more is `busy`.
 const QUEUE: usize = 64;
-/// Beyond the payload: a packet's own header, and its topic.
+/// Room for a packet's own header and its topic.
 const ENVELOPE_BYTES: usize = 1024;
 
 struct Mqtt {
@@ -32,7 +32,7 @@ impl Mqtt {
         Ok(Arc::new(Self { setup: setup.clone(), qos, receivers: AtomicU64::new(0) }))
     }
 
-    /// A connection of an end's own; it does nothing until it is looked at.
+    /// A connection of the end's own; it does nothing until it is polled.
     fn connect(&self, id: String) -> Result<(Client, Connection)> {
         let place = self.setup.daemon.split_once(':');
         let (host, port) = place.ok_or_else(|| Error::new("the broker's address has no port"))?;
@@ -51,14 +51,17 @@ impl Mqtt {
 
 impl Transport for Mqtt {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        let (client, connection) = self.connect(format!("{}.out", link.name))?;
-        let spawned = std::thread::Builder::new().name("mqtt".into()).spawn(move || attend(connection));
+        let (client, mut connection) = self.connect(format!("{}.out", link.name))?;
+        // Writes what the client has queued, until it disconnects or the broker is gone; then every send fails.
+        let is_end = |event: &_| matches!(event, Err(_) | Ok(Event::Outgoing(Outgoing::Disconnect)));
+        let attend = move || drop(connection.iter().find(is_end));
+        let spawned = std::thread::Builder::new().name("mqtt".into()).spawn(attend);
         let thread = spawned.context("starting the thread of an MQTT connection")?;
         Ok(Box::new(TopicPublisher { client, topic: link.name.clone(), qos: self.qos, thread: Some(thread) }))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        // The broker drops a client when another comes with its name.
+        // The broker drops a client if another client connects with its name.
         let number = self.receivers.fetch_add(1, Ordering::Relaxed);
         let id = format!("{}.in.{}.{number}", link.name, std::process::id());
         let (client, connection) = self.connect(id)?;
@@ -68,15 +71,6 @@ impl Transport for Mqtt {
 
     fn facts(&self) -> Vec<(String, String)> {
         vec![("path".into(), "TCP through mosquitto".into())]
-    }
-}
-
-/// Writes what the client has queued, until it disconnects or the broker is gone; then every send fails.
-fn attend(mut connection: Connection) {
-    for event in connection.iter() {
-        if matches!(event, Err(_) | Ok(Event::Outgoing(Outgoing::Disconnect))) {
-            return;
-        }
     }
 }
 
@@ -109,19 +103,19 @@ impl Drop for TopicPublisher {
         while self.is_served() && self.client.try_disconnect().is_err() {
             std::thread::sleep(Duration::from_millis(1));
         }
-        // It only ends by being told to; there is nothing to learn from it.
+        // The thread ends only on request, so its result says nothing.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
 struct TopicSubscriber {
-    /// The subscription lasts as long as it.
+    /// The subscription lives as long as the client.
     _client: Client,
     connection: Connection,
 }
 
 impl Subscriber for TopicSubscriber {
-    /// What the connection does besides, such as acknowledging, happens here too.
+    /// Other work of the connection, such as acknowledging, happens here too.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         match self.connection.recv_timeout(timeout) {
             Ok(Ok(Event::Incoming(Packet::Publish(message)))) => {

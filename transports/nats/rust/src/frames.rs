@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use bytes::{Bytes, BytesMut};
 use hopmeter_instrument::prelude::*;
 
-/// How many buffers are looked through for one that the connection has let go.
+/// How many buffers to keep while the connection still uses them.
 const BUFFERS: usize = 64;
 
-/// Buffers that come back when the connection has written them.
+/// Buffers that are used again after the connection has written them.
 #[derive(Default)]
 pub struct Frames {
     lent: VecDeque<Bytes>,
@@ -43,7 +43,7 @@ pub fn as_received(payload: &Bytes) -> Received<'_> {
     Received::split(payload).with_native(payload)
 }
 
-/// The bytes of a received frame, for sending them on; none where it came from elsewhere.
+/// The bytes of a received frame, for sending them on; none if the frame came from another transport.
 pub fn whole_frame(received: &Received<'_>) -> Option<Bytes> {
     received.native_as::<Bytes>().cloned()
 }

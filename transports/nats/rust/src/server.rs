@@ -1,4 +1,4 @@
-//! The answering end: a request names the inbox its reply goes to.
+//! The server: a request names the inbox for its reply.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ impl Server for CallServer {
 
     fn serve(self: Box<Self>, mut on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         let Self { requests, mut replier } = *self;
-        // The handler may block and may wait for another server: the runtime goes on with another thread meanwhile.
+        // The handler may block and wait for another server: the runtime continues with another thread.
         let call = move |request| tokio::task::block_in_place(|| replier.answer(request, &mut *on_request));
         Ok(Box::new(requests.call(call)))
     }
@@ -30,7 +30,7 @@ impl Server for CallServer {
 
 pub struct CallReplier {
     connection: Connection,
-    /// Where the reply to the present request goes; a request that wants none is answered to nobody.
+    /// The inbox for the reply to the current request. A request without one gets no reply.
     inbox: Option<Subject>,
     frames: Frames,
 }

@@ -10,18 +10,18 @@ use nng::{Message, Protocol, Socket};
 use crate::inbox::Inbox;
 use crate::sockets::{bind, connect, frame, limit_sending, open, send_outcome};
 
-/// How long a reply may wait for the one before it to leave. REP forgets whom to answer when it is refused, so a reply
-/// cannot be offered again.
+/// How long a reply may wait until the previous one is sent. REP forgets the client when it refuses a reply, so a
+/// reply cannot be offered again.
 const LONGEST_REPLY: Duration = Duration::from_millis(100);
-/// How long a call that has no reply keeps a new one from being started.
+/// How long a call without a reply prevents a new one.
 const LONGEST_CALL: Duration = Duration::from_secs(1);
 
-/// The asking end. REQ has one call under way. nng would drop it for a new one and with it a reply that is only late, so
-/// a new one is busy until the reply has come, or will not come any more.
+/// The client. REQ has one call under way: a new call would drop it, and its late reply too. So a new call is busy
+/// until the reply has come or will not come any more.
 pub struct CallClient {
     socket: Socket,
     inbox: Inbox,
-    /// When the call under way was started.
+    /// The start of the call under way.
     started: Option<Instant>,
     late: VecDeque<Message>,
 }
@@ -33,8 +33,7 @@ impl CallClient {
         Ok(Self { inbox: Inbox::new(socket.clone(), setup.wait)?, socket, started: None, late: VecDeque::new() })
     }
 
-    /// Whether a new call may be started: none is under way, or its reply has come and is put aside, or it has been
-    /// waited for long enough.
+    /// Whether a new call may start: none is under way, its reply has come and is stored, or it has taken too long.
     fn is_free(&mut self) -> Result<bool> {
         let Some(started) = self.started else { return Ok(true) };
         let reply = self.inbox.receive(Duration::ZERO)?;
@@ -52,7 +51,7 @@ impl CallClient {
             self.started = self.started.filter(|_| reply.is_none());
             return Ok(reply);
         }
-        // nng takes it for a mistake to receive without a call.
+        // nng reports an error for receiving without a call.
         if !self.inbox.spins() {
             thread::sleep(timeout);
         }
@@ -105,7 +104,7 @@ impl Server for CallServer {
         Ok(1)
     }
 
-    /// nng's callbacks may not wait and a handler may, so they wake a thread of this link.
+    /// nng's callbacks must not wait, but a handler may. So a thread of this link polls.
     fn serve(self: Box<Self>, on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         serve_by_polling(self, on_request)
     }
@@ -114,7 +113,7 @@ impl Server for CallServer {
 struct CallReplier<'a>(&'a Socket);
 
 impl Replier for CallReplier<'_> {
-    /// A reply that cannot leave in time is lost, as one to a client that is gone is.
+    /// A reply that cannot be sent in time is lost, like a reply to a client that has gone.
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         send_outcome(self.0.send(frame(payload_bytes, fill)))?;
         Ok(Sent::Accepted)

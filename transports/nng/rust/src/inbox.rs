@@ -6,7 +6,7 @@ use std::time::Duration;
 use hopmeter_instrument::prelude::*;
 use nng::{Aio, AioResult, Message, Socket};
 
-/// What nng's thread leaves for the one that polls.
+/// The result that nng's thread leaves for the polling thread.
 #[derive(Default)]
 struct PendingReceive {
     come: Mutex<Option<nng::Result<Message>>>,
@@ -29,10 +29,10 @@ impl PendingReceive {
     }
 }
 
-/// Receives one message at a time and never waits longer than it is told.
+/// Receives one message at a time and never waits longer than requested.
 ///
-/// A receive with a time limit would do for most sockets, but nng wakes a thread of its own for each limit, and REQ
-/// gives up the whole call when one passes. So a receive without a limit stays pending from poll to poll.
+/// A receive with a time limit would suit most sockets, but nng wakes a thread of its own per limit, and REQ gives up
+/// the whole call when a limit passes. So a receive without a limit stays pending from poll to poll.
 pub struct Inbox {
     socket: Socket,
     outcome: Arc<PendingReceive>,
@@ -54,10 +54,11 @@ impl Inbox {
         Ok(Self { socket, outcome, operation, pending: false, spins: wait == Wait::Spin })
     }
 
-    /// The next message; none when none has come within `timeout`.
+    /// The next message; none if none came within `timeout`.
     pub fn receive(&mut self, timeout: Duration) -> Result<Option<Message>> {
         if !self.pending {
-            // What is there already is handed over at once here; as an operation it would come from another thread.
+            // A waiting message is handed over here at once; the asynchronous operation would deliver it on another
+            // thread.
             match self.socket.try_recv() {
                 Err(nng::Error::TryAgain) if self.spins => return Ok(None),
                 Err(nng::Error::TryAgain) => self.socket.recv_async(&self.operation).context("receiving with nng")?,
@@ -70,7 +71,7 @@ impl Inbox {
         received.map(Some).context("receiving with nng")
     }
 
-    /// Ends a receive that is pending; its message, if it has come after all, is dropped.
+    /// Cancels a pending receive, and drops its message if one came after all.
     pub fn abandon(&mut self) {
         if self.pending {
             self.operation.cancel();
@@ -85,7 +86,7 @@ impl Inbox {
     }
 }
 
-/// An operation must not be dropped by its own callback, so it is waited for here.
+/// An operation must not be dropped in its own callback, so this waits for it.
 impl Drop for Inbox {
     fn drop(&mut self) {
         self.socket.close();
@@ -93,7 +94,7 @@ impl Drop for Inbox {
     }
 }
 
-/// A receiving end that nng's threads call: each callback asks for the next message when it is done with its own.
+/// A receiving end that nng's threads call. Each callback requests the next message after its own.
 pub struct CallbackSubscription {
     socket: Socket,
     operation: Aio,
@@ -117,7 +118,7 @@ impl CallbackSubscription {
 
 impl Subscription for CallbackSubscription {}
 
-/// A socket that is closed brings no more; then the last callback is waited for.
+/// A closed socket delivers nothing more; then this waits for the last callback.
 impl Drop for CallbackSubscription {
     fn drop(&mut self) {
         self.socket.close();

@@ -42,12 +42,12 @@ fn process_url() -> String {
 
 pub fn open(protocol: Protocol) -> Result<Socket> {
     let socket = Socket::new(protocol).context("opening a socket of nng")?;
-    // nng closes connections that bring more than this, 1 MiB unless told; 0 is without limit.
+    // nng closes connections that send more than this; the default is 1 MiB, 0 is without limit.
     socket.set_opt::<RecvMaxSize>(0).context("lifting the limit of received messages")?;
     Ok(socket)
 }
 
-/// Binds a socket; answers its address.
+/// Binds a socket; returns its address.
 pub fn bind(socket: &Socket, setup: &Setup, link: &Link) -> Result<String> {
     let endpoint: Endpoint = setup.setting("endpoint")?;
     let url = endpoint.url(setup, link);
@@ -61,7 +61,7 @@ pub fn bind(socket: &Socket, setup: &Setup, link: &Link) -> Result<String> {
     Ok(format!("tcp://127.0.0.1:{port}"))
 }
 
-/// Waits until the socket is connected; nng itself connects again later, should that be needed.
+/// Waits until the socket is connected. nng reconnects by itself later, if necessary.
 pub fn connect(socket: &Socket, link: &Link) -> Result<()> {
     if link.address.starts_with("inproc:") && !link.address.starts_with(&process_url()) {
         let what = format!("inproc reaches only ends of one process, and the other end of {} is outside", link.name);
@@ -70,7 +70,7 @@ pub fn connect(socket: &Socket, link: &Link) -> Result<()> {
     socket.dial(&link.address).context(format_args!("connecting to {}", link.address))
 }
 
-/// Limits how long sending may wait, where it waits at all.
+/// Limits how long sending may wait, if it waits.
 pub fn limit_sending(socket: &Socket, longest: Duration) -> Result<()> {
     socket.set_opt::<SendTimeout>(Some(longest)).context("limiting replies")
 }
@@ -82,7 +82,7 @@ pub fn frame(payload_bytes: usize, fill: Fill<'_>) -> Message {
     message
 }
 
-/// Sends a frame; busy where nng says that it would have to wait, or has waited for too long.
+/// Sends a frame. Busy if nng would have to wait, or has waited too long.
 pub fn send_outcome(answer: std::result::Result<(), (Message, nng::Error)>) -> Result<Sent> {
     match answer {
         Ok(()) => Ok(Sent::Accepted),

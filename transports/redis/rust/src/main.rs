@@ -45,7 +45,7 @@ impl Transport for Redis {
     }
 }
 
-/// PUBLISH, which the broker answers; the call waits for that, as redis-rs does.
+/// Publishes with PUBLISH. redis-rs waits for the broker's answer, so the call does too.
 struct TopicPublisher {
     connection: Connection,
     channel: String,
@@ -63,7 +63,7 @@ impl Publisher for TopicPublisher {
         publish(&mut self.connection, &self.channel, &self.frame)
     }
 
-    /// Sends the bytes from where they were received.
+    /// Sends the received bytes in place.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         let whole = received.native_as::<redis::Msg>();
         let whole = whole.ok_or_else(|| Error::new("this frame did not come by Redis, so it cannot be moved on"))?;
@@ -71,21 +71,21 @@ impl Publisher for TopicPublisher {
     }
 }
 
-/// What redis-rs has for subscriptions borrows its connection, and unsubscribes when it is dropped: it is taken anew for
-/// each use and never dropped. It holds nothing else, as long as nothing is subscribed while messages come.
+/// redis-rs's `PubSub` borrows its connection and unsubscribes when it is dropped. So it is created for each use and
+/// never dropped. It holds nothing else as long as nothing is subscribed while messages come.
 fn as_pubsub(connection: &mut Connection) -> ManuallyDrop<PubSub<'_>> {
     ManuallyDrop::new(connection.as_pubsub())
 }
 
 struct TopicSubscriber {
     connection: Connection,
-    /// What the socket's timeout is set to.
+    /// The timeout that the socket is set to.
     timeout: Option<Duration>,
 }
 
 impl Subscriber for TopicSubscriber {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
-        // A socket's timeout of nothing at all would wait for ever.
+        // A socket timeout of zero would wait for ever.
         let timeout = Some(timeout.max(Duration::from_millis(1)));
         if timeout != self.timeout {
             self.connection.set_read_timeout(timeout).context("setting a socket's timeout")?;

@@ -8,7 +8,7 @@ use hopmeter_instrument::prelude::*;
 use mio::event::Source;
 use mio::{Events, Interest, Poll, Token};
 
-/// Absent where an end spins.
+/// None if the end spins.
 pub struct Arrivals(Option<(Poll, Events)>);
 
 impl Arrivals {
@@ -21,7 +21,7 @@ impl Arrivals {
         Ok(Self(Some((poll, Events::with_capacity(1)))))
     }
 
-    /// Whatever has come, or comes within the time if this end blocks.
+    /// The next arrival; waits for it up to `timeout` if this end blocks.
     pub fn next<T>(&mut self, timeout: Duration, mut look: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
         let found = look()?;
         let Some((poll, events)) = self.0.as_mut().filter(|_| found.is_none()) else { return Ok(found) };

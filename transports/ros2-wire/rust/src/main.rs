@@ -26,7 +26,7 @@ struct Wire<M> {
     message: PhantomData<M>,
 }
 
-/// Picks the message by what the payload stands for.
+/// Picks the message by what the payload represents.
 fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
     match setup.payload {
         PayloadKind::Timing => Wire::<Header>::open(setup),

@@ -1,4 +1,4 @@
-//! The messages of ../idl in Rust, and where a frame is in them; ../../README.md has the table.
+//! The messages of ../idl in Rust, and how they carry a frame; ../../README.md has the table.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ pub struct Time {
     nanosec: u32,
 }
 
-/// std_msgs/Header: a time and a text, and nowhere to put a payload.
+/// std_msgs/Header: a time and a text, without a field for a payload.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Header {
     stamp: Time,
     frame_id: String,
 }
 
-/// sensor_msgs/Image. Bytes that are no picture have height and width 0.
+/// sensor_msgs/Image. For bytes that are no image, height and width are 0.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Image {
     header: Header,
@@ -39,15 +39,15 @@ impl Message for Image {}
 
 /// A message that carries frames.
 pub trait Carrier: Message + Clone + Default + Send + Sync + 'static {
-    /// Package and name, and the name of the service in `hopmeter_ros2` that carries it both ways.
+    /// Package and name, and the service in `hopmeter_ros2` whose request and reply are this message.
     const TYPE: (&'static str, &'static str);
     const SERVICE: &'static str;
 
-    /// A message with what never changes.
+    /// A message with the fields that never change.
     fn with_shape(payload: PayloadKind) -> Self;
     fn header(&self) -> &Header;
     fn octets(&self) -> &[u8];
-    /// The label and stamp, and the octets in the length asked for.
+    /// The label and stamp, and the octets in the requested length.
     fn parts(&mut self, payload_bytes: usize) -> Result<(&mut Header, &mut [u8])>;
 }
 
@@ -99,7 +99,7 @@ impl Carrier for Image {
     }
 }
 
-/// A message as it is handed to the library, which takes what it sends: a reference, so that its memory is kept.
+/// A message for the library, which takes ownership of what it sends: a reference, so that the memory stays here.
 #[derive(Clone)]
 pub struct FrameMessage<M>(Arc<M>);
 
@@ -132,7 +132,7 @@ impl<'de, M: Carrier> Deserialize<'de> for FrameMessage<M> {
 
 impl<M: Carrier> Message for FrameMessage<M> {}
 
-/// The message that is sent, kept so that its memory is.
+/// The message to send. It stays here, so that its memory is used again.
 pub struct MessageBuffer<M>(Arc<M>);
 
 impl<M: Carrier> MessageBuffer<M> {
@@ -141,7 +141,7 @@ impl<M: Carrier> MessageBuffer<M> {
     }
 
     pub fn fill(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<FrameMessage<M>> {
-        // The library has dropped the one before when it has serialised it, so nothing is copied here.
+        // The library has serialised and dropped the previous reference, so nothing is copied here.
         let (text, octets) = Arc::make_mut(&mut self.0).parts(payload_bytes)?;
         let mut header = [0; frame::HEADER_BYTES];
         fill.write(FrameMut { header: &mut header, payload: octets });

@@ -1,15 +1,15 @@
-//! The quality of service that the manifest's settings ask for.
+//! The quality of service that the manifest's settings request.
 
 use hopmeter_instrument::prelude::*;
 use ros2_client::QosProfile;
 use ros2_client::qos::{Durability, History, Reliability, WhenFull};
 
-/// A writer that may not wait says that it is busy.
+/// A writer that must not wait reports that it is busy.
 const RELIABLE: Reliability = Reliability::Reliable { when_full: WhenFull::Fail };
 
 pub struct Quality {
     pub topics: QosProfile,
-    /// Services are reliable and volatile, as in ROS 2; what is kept follows the settings.
+    /// Services are reliable and volatile, as in ROS 2; their history follows the settings.
     pub services: QosProfile,
 }
 
@@ -26,7 +26,7 @@ impl Quality {
     }
 }
 
-/// Settings of other libraries that were asked for and are not known to RustDDS.
+/// The requested settings of other libraries that RustDDS does not know.
 pub fn unsupported_settings(setup: &Setup) -> Result<Vec<String>> {
     let mut unheeded = Vec::new();
     for (name, heeded) in [("dds", "cyclonedds"), ("delivery", "synchronous"), ("profile", "default")] {

@@ -1,8 +1,9 @@
-//! Services as rmw_cyclonedds puts them on the wire: a topic for the requests and one for the replies, which all
-//! clients of a service get.
+//! Services as rmw_cyclonedds sends them: a topic for the requests, and one for the replies that all clients of a
+//! service receive.
 //!
-//! Not by the clients and servers of ros2-client: they put the request's identity into the inline parameters of each
-//! sample too, and RustDDS 0.15 writes an octet too many before such parameters when it sends a sample in fragments.
+//! This does not use the clients and servers of ros2-client: they also put the request's identity into the inline
+//! parameters of each sample, and RustDDS 0.15 writes an octet too many before such parameters when it sends a sample
+//! in fragments.
 
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use crate::messages::{Carrier, FrameMessage, MessageBuffer};
 use crate::session::{Place, Session};
 use crate::topics::{Inbox, write_outcome};
 
-/// A message within a request or a reply: which client asked, and the number of its request.
+/// A message within a request or a reply: the client's identity, and the number of its request.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "M: Carrier")]
 struct CallMessage<M> {
@@ -32,13 +33,13 @@ fn places<M: Carrier>(session: &Session, link: &Link) -> [Place; 2] {
     })
 }
 
-/// All 16 octets of an identity in 8, as many as the header has.
+/// Folds the 16 octets of an identity into 8, the size of the header's field.
 fn fold_identity(gid: Gid) -> u64 {
     let octets = u128::from_ne_bytes(gid.to_bytes16());
     (octets ^ octets >> 64) as u64
 }
 
-/// The asking end.
+/// The client.
 pub struct CallClient<M: Carrier> {
     requests: Publisher<CallMessage<M>>,
     replies: Inbox<CallMessage<M>>,
@@ -80,7 +81,7 @@ impl<M: Carrier> Client for CallClient<M> {
     }
 }
 
-/// The answering end.
+/// The server.
 pub struct CallServer<M: Carrier> {
     requests: Inbox<CallMessage<M>>,
     replying: CallReplier<M>,
@@ -107,7 +108,7 @@ impl<M: Carrier> Server for CallServer<M> {
     }
 }
 
-/// Answers the request that is being handled.
+/// Replies to the request that is being handled.
 struct CallReplier<M: Carrier> {
     replies: Publisher<CallMessage<M>>,
     client: u64,

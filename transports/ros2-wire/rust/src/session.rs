@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::quality::{Quality, unsupported_settings};
 
-/// The ports of lower domains stay below those that the system gives to whoever asks.
+/// The ports of lower domains are below those that the system assigns to other programs.
 const DOMAINS: u64 = 99;
 
 /// A topic by its names in DDS.
@@ -71,14 +71,14 @@ impl Session {
     }
 }
 
-/// The domain of a trial. Peers in other languages reckon the same.
+/// The domain of a trial. Adapters in other languages compute the same.
 fn domain_of(run: &str) -> Result<u16> {
     let digits = run.get(..8).unwrap_or(run);
     let number = u64::from_str_radix(digits, 16).context(format!("reading the run's name `{run}`"))?;
     Ok((1 + number % DOMAINS) as u16)
 }
 
-/// Peers are looked for at the ports of the first processes on this machine, as RustDDS does by itself.
+/// Looks for peers at the ports of the first processes on this machine, as RustDDS does by itself.
 fn participant(domain: u16) -> Result<DomainParticipant> {
     let loopback = [Ipv4Addr::LOCALHOST];
     DomainParticipantBuilder::new(domain).with_only_networks(loopback).build().map_err(|cause| {
@@ -88,7 +88,7 @@ fn participant(domain: u16) -> Result<DomainParticipant> {
     })
 }
 
-/// Without a spinner a node has no services for parameters and hears of no events; here nobody asks for either.
+/// Without a spinner a node offers no parameter services and receives no events; nothing here needs either.
 fn node(participant: DomainParticipant) -> Result<Node> {
     let doing = "making a ROS 2 node";
     let context = Context::from_domain_participant(participant).context(doing)?;

@@ -11,7 +11,7 @@ use crate::arrivals::Arrivals;
 use crate::messages::{Carrier, FrameMessage, MessageBuffer};
 use crate::session::{Place, Session};
 
-/// What became of a message.
+/// The outcome of a write.
 pub fn write_outcome<T, D>(result: WriteResult<T, D>) -> Result<Sent> {
     match result {
         Ok(_) => Ok(Sent::Accepted),
@@ -28,7 +28,7 @@ fn place<M: Carrier>(session: &Session, link: &Link) -> Place {
     }
 }
 
-/// The sending end.
+/// The publisher.
 pub struct TopicPublisher<M: Carrier> {
     publisher: ros2_client::Publisher<FrameMessage<M>>,
     outgoing: MessageBuffer<M>,
@@ -56,7 +56,7 @@ impl<M: Carrier> Publisher for TopicPublisher<M> {
     }
 }
 
-/// Takes the samples of a subscription, with which a polled end waits.
+/// Takes the samples of a subscription, for an end that polls.
 pub struct Inbox<D> {
     subscription: Subscription<D>,
     arrivals: Arrivals,
@@ -69,7 +69,7 @@ impl<D: DeserializeOwned + 'static> Inbox<D> {
         Ok(Self { subscription, arrivals })
     }
 
-    /// The next sample that is meant for this end.
+    /// The next sample for this end.
     pub fn next(&mut self, timeout: Duration, is_ours: impl Fn(&D) -> bool) -> Result<Option<D>> {
         self.arrivals.next(timeout, || {
             while let Some((sample, _)) = self.subscription.take().context("taking a sample")? {
@@ -82,7 +82,7 @@ impl<D: DeserializeOwned + 'static> Inbox<D> {
     }
 }
 
-/// The receiving end.
+/// The subscriber.
 pub struct TopicSubscriber<M: Carrier>(Inbox<FrameMessage<M>>);
 
 impl<M: Carrier> TopicSubscriber<M> {

@@ -63,9 +63,6 @@ impl Consumer {
     }
 
     /// Claims the next message if it is there; it stays readable until [`Self::release`] or the next claim.
-    ///
-    /// # Errors
-    /// As [`Self::receive`].
     #[inline]
     pub fn claim(&mut self) -> Result<Option<Claimed>> {
         self.release();

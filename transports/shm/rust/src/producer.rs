@@ -113,9 +113,6 @@ impl Producer {
     }
 
     /// The first half of [`Self::loan`]: whether a frame can be sent.
-    ///
-    /// # Errors
-    /// As [`Self::loan`].
     #[inline]
     pub fn reserve(&mut self, payload_bytes: usize) -> Result<bool> {
         if payload_bytes as u64 > self.segment.geometry().payload_bytes {

@@ -1,4 +1,4 @@
-//! Both ends of a link: the sending end carries out the plan, the receiving end hands over what is due.
+//! Both ends of a link: the publisher carries out the plan, the subscriber hands over what is due.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::queue::Queue;
 pub struct Receivers(Mutex<Vec<Arc<Queue>>>);
 
 impl Receivers {
-    /// Adds a receiver; it gets what is sent from now on.
+    /// Adds a receiver. It gets the frames sent from now on.
     pub fn join(&self) -> Arc<Queue> {
         let queue = Arc::new(Queue::default());
         self.all().push(queue.clone());
@@ -34,13 +34,13 @@ impl Receivers {
 pub struct SyntheticPublisher {
     plan: Plan,
     receivers: Arc<Receivers>,
-    /// When the link is free again, where its rate is limited.
+    /// When the link is free again, if its rate is limited.
     free_ns: i64,
-    /// The sample that waits for its successor.
+    /// The sample that waits for the next one to overtake it.
     overtaken: Option<Planned>,
 }
 
-/// A frame and how often it is delivered.
+/// A frame and how many times it is delivered.
 struct Planned {
     frame: Arc<Vec<u8>>,
     copies: usize,
@@ -55,7 +55,7 @@ impl SyntheticPublisher {
         self.receivers.all().iter().any(|queue| queue.len() >= self.plan.queue)
     }
 
-    /// When a frame that is sent now and travels for `delay_ns` is due.
+    /// When a frame is due that is sent now and travels for `delay_ns`.
     fn due_ns(&mut self, delay_ns: i64) -> i64 {
         let now = now_ns();
         if self.plan.max_rate_hz <= 0.0 {
@@ -73,7 +73,7 @@ impl SyntheticPublisher {
         }
     }
 
-    /// A frame that the plan says nothing about: a probe, one of warm-up, or none of the instrument's.
+    /// Sends a frame outside the plan: a probe, warm-up, or a foreign frame.
     fn send_unplanned(&mut self, frame: Vec<u8>) {
         let due_ns = self.due_ns(0);
         self.deliver(due_ns, &Planned { frame: Arc::new(frame), copies: 1 });
@@ -88,7 +88,7 @@ impl SyntheticPublisher {
         let due_ns = self.due_ns(self.plan.delay_ns(seq));
         let copies = if self.plan.loses(seq) { 0 } else { 1 + usize::from(self.plan.duplicates(seq)) };
         let travelling = Planned { frame: Arc::new(frame), copies };
-        // A sample that overtakes one is not itself overtaken, and the last one has no successor.
+        // A sample that overtakes another is not itself overtaken, and the last one has no successor.
         if self.overtaken.is_none() && self.plan.reorders(seq) && !header.is(flags::LAST) {
             self.overtaken = Some(travelling);
             return;
@@ -109,7 +109,7 @@ impl Publisher for SyntheticPublisher {
         match Header::read(&frame[..HEADER_BYTES], payload_bytes).ok().filter(Header::is_sample) {
             Some(header) => {
                 self.send_planned(&header, frame);
-                // After it has left, so that this sample is on time and those behind it are not.
+                // After sending, so that this sample is on time and the next ones are late.
                 if self.plan.stalls(header.seq) {
                     std::thread::sleep(Duration::from_millis(self.plan.stall_ms));
                 }

@@ -1,5 +1,5 @@
-//! A transport of known truth, to test hopmeter itself: what it does to which frame is a plan that anyone can compute.
-//! It runs within one process, and reads nothing of a frame but whether it is a sample, which one, and the last.
+//! A transport with known behaviour, to test hopmeter itself: its plan for each frame can be computed by anyone. It
+//! runs within one process. Of a frame it reads only whether it is a sample, which one, and whether it is the last.
 
 mod ends;
 mod plan;

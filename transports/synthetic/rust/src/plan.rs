@@ -1,5 +1,5 @@
-//! What happens to a frame: a function of its sequence number and the settings alone, so that a test can compute it.
-//! The formulas stand in `../../README.md`, where tests in other languages take them from.
+//! What happens to a frame. It depends only on the frame's sequence number and the settings, so a test can compute
+//! it. `../../README.md` has the formulas for tests in other languages.
 
 use hopmeter_instrument::prelude::*;
 use serde::Deserialize;
@@ -23,7 +23,7 @@ pub struct Plan {
     pub queue: usize,
 }
 
-/// The distribution of what is added to the delay.
+/// The distribution of the jitter.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Jitter {
@@ -34,7 +34,7 @@ pub enum Jitter {
     Exponential,
 }
 
-/// Which draw of a sequence number is meant; one never depends on whether another was made.
+/// The draws of a sequence number. They are independent of each other.
 #[derive(Clone, Copy)]
 enum Draw {
     Loss = 0,
@@ -68,7 +68,7 @@ impl Plan {
         self.stall_ms > 0 && seq == self.stall_at
     }
 
-    /// How long the sample travels.
+    /// The travel time of a sample.
     pub fn delay_ns(&self, seq: u64) -> i64 {
         let delay_us = self.delay_us + self.jitter_us * self.deviate(seq);
         (delay_us.max(0.0) * 1000.0).round() as i64
@@ -91,7 +91,7 @@ impl Plan {
         radius * (std::f64::consts::TAU * self.uniform(seq, Draw::Second)).cos()
     }
 
-    /// Evenly from 0 (included) to 1 (excluded).
+    /// Uniform from 0 (included) to 1 (excluded).
     fn uniform(&self, seq: u64, draw: Draw) -> f64 {
         let word = mix(mix(self.seed).wrapping_add(3_u64.wrapping_mul(seq)).wrapping_add(draw as u64));
         (word >> 11) as f64 / (1_u64 << 53) as f64
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(repeated, [9, 19, 29]);
     }
 
-    /// Tests in other languages compute the plan anew; these are the words they must find.
+    /// Tests in other languages compute the plan too; they must find these words.
     #[test]
     fn the_draws_are_those_of_the_readme() {
         let draws: Vec<f64> = (0..3).map(|seq| plan(Jitter::Uniform).uniform(seq, Draw::First)).collect();

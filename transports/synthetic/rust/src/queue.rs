@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use hopmeter_instrument::clock::{now_ns, spin_until};
 
-/// How long before a frame is due sleeping turns into spinning: sleeping is never exact to the microsecond, and an
-/// inexact delay would be no known truth.
+/// How long before the due time sleeping turns into spinning. Sleeping is never exact to the microsecond, and the
+/// delay must be exact.
 const SPIN_NS: i64 = 200_000;
 
-/// A frame on its way; sorted by when it is due, then by when it was sent.
+/// A frame on its way, sorted by its due time, then by the order of sending.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Travelling {
     due_ns: i64,

@@ -1,4 +1,4 @@
-//! Connections: a socket, and Thrift's transport and protocol over it as the settings say.
+//! Connections: a socket, with Thrift's transport and protocol over it as the settings choose.
 
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -19,18 +19,16 @@ use thrift::transport::{
     TWriteTransport,
 };
 
-/// What the settings make of every connection.
+/// The settings of every connection.
 #[derive(Clone, Copy)]
 pub struct Stack {
     framed: bool,
     compact: bool,
-    /// Bytes of the buffered transport's buffers; 0 leaves the library's own.
+    /// The size of the buffered transport's buffers; 0 leaves the library's own.
     buffer: usize,
 }
 
 impl Stack {
-    /// # Errors
-    /// When the manifest does not name the settings.
     pub fn of(setup: &Setup) -> Result<Self> {
         Ok(Self {
             framed: setup.setting::<String>("transport")? == "framed",
@@ -58,7 +56,7 @@ impl Stack {
     fn input(&self, reads: Counted) -> Box<dyn TInputProtocol + Send> {
         match self.compact {
             true => Box::new(TCompactInputProtocol::new(reads)),
-            // Like the other languages', it also takes messages without a version.
+            // As in the other languages, messages without a version are accepted too.
             false => Box::new(TBinaryInputProtocol::new(reads, false)),
         }
     }
@@ -91,21 +89,18 @@ impl Channel {
         Self { input, output, socket, progress, framed: stack.framed, timeout: ReceiveTimeout::default() }
     }
 
-    /// How long the next message may take to begin.
-    ///
-    /// # Errors
-    /// When the system refuses the timeout.
+    /// Sets how long the next message may take to begin.
     pub fn begin_message(&mut self, timeout: Duration) -> Result<()> {
         self.progress.begun.store(self.has_buffered(), Relaxed);
         self.timeout.set(&self.socket, timeout)
     }
 
-    /// Whether no part of the next message has come yet.
+    /// Whether no part of the next message has arrived yet.
     pub fn is_waiting(&self) -> bool {
         !self.progress.begun.load(Relaxed)
     }
 
-    /// Whether bytes of another message were read together with the last one; frames are read one by one.
+    /// Whether bytes of another message were read together with the last one. Frames are read one by one.
     pub fn has_buffered(&self) -> bool {
         !self.framed && self.progress.buffered.load(Relaxed) > 0
     }
@@ -116,7 +111,7 @@ impl Channel {
     }
 }
 
-/// How far the reading of a connection has come. Its transport and its protocol, which know, do not tell.
+/// The progress of reading a connection. Thrift's transport and protocol know it but do not report it.
 #[derive(Default)]
 struct Progress {
     /// Part of a message has arrived.
@@ -126,9 +121,9 @@ struct Progress {
     ended: AtomicBool,
 }
 
-/// What a transport reads from. The socket's timeout holds for the beginning of a message only: once its first bytes
-/// are there, the rest is waited for. A timeout is no error, after which Thrift's buffered transport would give out
-/// its old bytes again, but an end that may pass.
+/// The reader under a transport. The socket's timeout applies only until the first bytes of a message arrive; then it
+/// waits for the rest. A timeout is reported as an end that may pass: after an error Thrift's buffered transport
+/// would return its old bytes again.
 struct Source {
     socket: Arc<OwnedFd>,
     progress: Arc<Progress>,
@@ -156,7 +151,7 @@ impl Read for Source {
     }
 }
 
-/// What a transport writes to.
+/// The writer under a transport.
 struct Sink {
     socket: Arc<OwnedFd>,
     progress: Arc<Progress>,
@@ -176,7 +171,7 @@ impl Write for Sink {
     }
 }
 
-/// A transport that counts what the protocol takes out of it.
+/// A transport that counts the bytes that the protocol takes from it.
 struct Counted {
     transport: Box<dyn TReadTransport + Send>,
     progress: Arc<Progress>,

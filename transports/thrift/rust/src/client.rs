@@ -1,4 +1,4 @@
-//! The asking end: a call in two halves, so that starting one does not wait for its reply.
+//! The client: a call in two halves, so that starting one does not wait for its reply.
 
 use std::thread;
 use std::time::Duration;
@@ -29,7 +29,7 @@ impl<M: Message> Client for CallClient<M> {
         self.sequence = self.sequence.wrapping_add(1);
         match request.send_request(self.channel.output.as_mut(), self.sequence) {
             Ok(request) => self.request = request,
-            // The server is gone: the request is lost, as everything sent to nobody is.
+            // The server has gone, so the request is lost.
             Err(_) if self.channel.has_ended() => {}
             Err(cause) => return Err(Error::new("sending a call").because(cause)),
         }
@@ -38,14 +38,14 @@ impl<M: Message> Client for CallClient<M> {
 
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         if self.channel.has_ended() {
-            // Gone for good; without this pause the role would ask without end.
+            // The server has gone for good; without this pause the role would poll in a busy loop.
             thread::sleep(timeout);
             return Ok(0);
         }
         self.channel.begin_message(timeout)?;
         match M::receive_reply(self.channel.input.as_mut()) {
             Ok(reply) => reply.read(take),
-            // None has come yet, or there will be none: the server has gone, or says so.
+            // No reply has come yet, or none will: the server has gone, or says so.
             Err(_) if self.channel.is_waiting() || self.channel.has_ended() => return Ok(0),
             Err(thrift::Error::User(told)) if told.is::<Unanswered>() => return Ok(0),
             Err(cause) => return Err(Error::new("receiving a reply").because(cause)),

@@ -1,4 +1,4 @@
-//! Apache Thrift: calls of a service over sockets, with messages that the Thrift compiler made.
+//! Apache Thrift: calls of a service over sockets, with messages that the Thrift compiler generates.
 
 mod channel;
 mod client;

@@ -1,4 +1,4 @@
-//! Frames as messages of `hopmeter.thrift`: which field takes what of the header stands in ../../README.md.
+//! Maps frames to messages of `hopmeter.thrift`; ../../README.md has the table of fields.
 
 use hopmeter_instrument::prelude::*;
 use hopmeter_instrument::typed::{header_of, label_into, of_stamp, sent_of, seq_of, to_stamp};
@@ -7,7 +7,7 @@ use crate::idl::{Halves, Image, Stamp, Timing};
 
 type Header = [u8; HEADER_BYTES];
 
-/// How many pixels an image is said to have.
+/// The size in pixels that an image reports.
 #[derive(Clone, Copy, Default)]
 pub struct Shape {
     width: i32,
@@ -25,10 +25,10 @@ impl Shape {
 pub trait Message: Halves + Default + Send + 'static {
     fn payload(&mut self) -> &mut Vec<u8>;
     fn put(&mut self, header: &Header, shape: Shape);
-    /// The header again, and the payload beside it.
+    /// The header, restored, and the payload.
     fn frame(&self) -> (Header, &[u8]);
 
-    /// Has a frame written: the payload into the message's own field, the header into its other fields.
+    /// Has a frame written: the payload into the message's own field, the header into the other fields.
     fn write(&mut self, payload_bytes: usize, fill: Fill<'_>, shape: Shape) {
         let mut header = [0; HEADER_BYTES];
         let payload = self.payload();
@@ -37,7 +37,7 @@ pub trait Message: Halves + Default + Send + 'static {
         self.put(&header, shape);
     }
 
-    /// Hands the frame over; the bytes are the message's.
+    /// Hands the frame over. Its bytes are the message's.
     fn read(&self, take: impl FnOnce(Received<'_>)) {
         let (header, payload) = self.frame();
         take(Received::parts(&header, payload));

@@ -1,4 +1,4 @@
-//! The answering end: Thrift's loop for one connection, over all that the server has, on the caller's thread.
+//! The server: runs Thrift's loop of one connection over all its connections, on the caller's thread.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -13,8 +13,8 @@ use crate::channel::{Channel, Stack};
 use crate::idl::{ExchangeSyncHandler, ExchangeSyncProcessor, Image, Timing, Unanswered};
 use crate::message::{Message, Shape};
 
-/// The library's own server never ends; this one waits until a connection is readable, and lets the generated
-/// processor read, answer and reply.
+/// The library's own server never ends. This one waits until a connection is readable, and lets the generated
+/// processor read, handle and reply.
 pub struct CallServer {
     pub listener: Listener,
     pub stack: Stack,
@@ -47,7 +47,7 @@ impl Server for CallServer {
 }
 
 impl CallServer {
-    /// Which can be read without waiting: the listener, then each client.
+    /// Which sockets can be read without waiting: the listener first, then each client.
     fn wait_ready_places(&self, timeout: Duration) -> Result<Vec<bool>> {
         let sockets = self.clients.iter().map(|client| PollFd::new(&*client.socket, PollFlags::IN));
         let listener = PollFd::new(&self.listener.socket, PollFlags::IN);
@@ -57,7 +57,7 @@ impl CallServer {
     }
 }
 
-/// Answers what a client has asked; that it has left is no failure of this end.
+/// Answers a client's requests. A client that has gone is no failure of this end.
 fn answer(client: &mut Channel, processor: &impl TProcessor) -> Result<()> {
     loop {
         match processor.process(client.input.as_mut(), client.output.as_mut()) {
@@ -69,7 +69,7 @@ fn answer(client: &mut Channel, processor: &impl TProcessor) -> Result<()> {
     }
 }
 
-/// The service's handler: what the processor calls with a request.
+/// The service's handler, which the processor calls with a request.
 struct RequestHandler<'a> {
     handle: RefCell<Handle<'a>>,
     shape: Shape,

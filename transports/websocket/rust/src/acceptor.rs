@@ -69,7 +69,7 @@ impl Acceptor {
         PollFd::new(&self.arrival, PollFlags::IN)
     }
 
-    /// Takes the connections away, with all that was to be done for them.
+    /// Takes the connections over, with all that they have still to send.
     pub fn take(&self) -> Vec<Connection> {
         silence(&self.arrival);
         std::mem::take(&mut self.guests().connections)

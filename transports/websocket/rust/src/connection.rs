@@ -1,4 +1,4 @@
-//! One WebSocket: tungstenite over a socket whose waiting is decided call by call.
+//! One WebSocket: tungstenite over a socket that decides per call whether to wait.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,12 +14,12 @@ use tungstenite::error::{Error as Failure, ProtocolError};
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Message, WebSocket};
 
-/// How long the opening handshake may take.
+/// The time limit of the opening handshake.
 const LONGEST_GREETING: Duration = Duration::from_secs(5);
-/// How long a peer may take no byte of a message that has begun to leave.
+/// How long a peer may take no byte of a message that is partly sent.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// What the trial and its settings allow a connection.
+/// The limits that the trial and its settings set for a connection.
 #[derive(Clone, Copy)]
 pub struct Limits {
     pub frame_bytes: usize,
@@ -35,14 +35,14 @@ impl Limits {
     }
 }
 
-/// A connection that has passed its handshake.
+/// A connection after its handshake.
 pub struct Connection {
     socket: WebSocket<Stream>,
-    /// Whether the peer has not yet taken what it was sent before.
+    /// Whether the peer has not yet taken all that it was sent.
     pub behind: bool,
     /// Whether the peer is gone.
     pub ended: bool,
-    /// Whether nothing but the beginning of a message is left of what was read.
+    /// Whether the read buffer holds at most the beginning of a message.
     drained: bool,
     timeout: ReceiveTimeout,
 }
@@ -64,9 +64,9 @@ impl Connection {
         Self { socket, behind: false, ended: false, drained: false, timeout: ReceiveTimeout::default() }
     }
 
-    /// Sends a message to the end, or keeps what the peer is too slow for; a peer that is gone takes everything.
+    /// Sends a message completely, or stores what the peer is too slow for. A peer that has gone accepts everything.
     pub fn send(&mut self, message: Bytes) -> Result<()> {
-        // What could not be written is kept by tungstenite.
+        // tungstenite stores what could not be written.
         let sent = match self.socket.write(Message::Binary(message)) {
             Ok(()) => self.socket.flush(),
             blocked => blocked,
@@ -74,7 +74,7 @@ impl Connection {
         self.note_outcome(sent)
     }
 
-    /// Sends what is left of a message, without waiting.
+    /// Sends the rest of a message, without waiting.
     pub fn flush(&mut self) -> Result<()> {
         let patience = self.socket.get_mut().patience.take();
         let flushed = self.socket.flush();
@@ -116,18 +116,18 @@ impl Connection {
         Ok(None)
     }
 
-    /// Whether `receive` could have something. Asking the kernel is cheaper than asking tungstenite, which clears its
-    /// whole read buffer each time.
+    /// Whether `receive` might return a message. Asking the kernel is cheaper than asking tungstenite, which clears
+    /// its whole read buffer each time.
     pub fn may_have_more(&self) -> bool {
         !self.drained || self.ended
     }
 
-    /// Notes that the kernel says there is something.
+    /// Notes that the kernel has bytes for this connection.
     pub fn look_again(&mut self) {
         self.drained = false;
     }
 
-    /// What to wait for before `receive` or `flush` is worth a call.
+    /// The events that make `receive` or `flush` worth a call.
     pub fn interest(&self) -> PollFd<'_> {
         let sends = if self.behind { PollFlags::OUT } else { PollFlags::empty() };
         PollFd::from_borrowed_fd(self.socket.get_ref().socket.as_fd(), PollFlags::IN | sends)
@@ -143,7 +143,7 @@ impl AsFd for Connection {
 /// The bytes under the protocol.
 struct Stream {
     socket: OwnedFd,
-    /// Whether reading sleeps, as long as `SO_RCVTIMEO` says.
+    /// Whether reading sleeps, up to the time that `SO_RCVTIMEO` says.
     waits: bool,
     /// How long writing waits for room.
     patience: Option<Duration>,
@@ -161,7 +161,7 @@ impl Read for Stream {
         let flags = if self.waits { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
         match recv(&self.socket, into, flags) {
             Ok((_, bytes)) => Ok(bytes),
-            // tungstenite would take an interruption for an end.
+            // tungstenite would treat an interruption as the end.
             Err(Errno::INTR) => Err(ErrorKind::WouldBlock.into()),
             Err(cause) => Err(cause.into()),
         }
@@ -199,14 +199,14 @@ fn is_end(failure: &Failure) -> bool {
     }
 }
 
-/// The memory that frames are written into: one buffer, used again once tungstenite has copied it.
+/// The memory for outgoing frames: one buffer, used again after tungstenite has copied it.
 #[derive(Default)]
 pub struct Outgoing {
     spare: BytesMut,
 }
 
 impl Outgoing {
-    /// Lets `fill` write a frame, and `send` send it.
+    /// Lets `fill` write a frame and `send` send it.
     pub fn fill(
         &mut self,
         payload_bytes: usize,

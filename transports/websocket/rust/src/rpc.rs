@@ -39,7 +39,7 @@ impl Client for CallClient {
         Ok(Sent::Accepted)
     }
 
-    /// A request that has not left yet is sent from here, since its reply is waited for here.
+    /// A request that is not completely sent yet is sent from here, since the role waits here for its reply.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let mut left = timeout;
         if self.connection.behind {
@@ -64,7 +64,7 @@ impl CallServer {
         Self { acceptor, clients: Vec::new(), outgoing: Outgoing::default(), spins: wait == Wait::Spin }
     }
 
-    /// Sleeps until a client has asked, takes more of its reply, or is new.
+    /// Sleeps until a client sends a request, takes more of its reply, or connects.
     fn wait(&mut self, timeout: Duration) -> Result<()> {
         let mut places: Vec<PollFd<'_>> = self.clients.iter().map(Connection::interest).collect();
         places.push(self.acceptor.arrival());
@@ -128,7 +128,7 @@ fn send(connection: &mut Connection, outgoing: &mut Outgoing, payload_bytes: usi
     Ok(Sent::Accepted)
 }
 
-/// Whether an earlier message has still not left; tries to send it first.
+/// Whether an earlier message is not completely sent; tries to send it first.
 fn is_behind(connection: &mut Connection) -> Result<bool> {
     if connection.behind {
         connection.flush()?;

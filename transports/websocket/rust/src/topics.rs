@@ -49,7 +49,7 @@ impl Publisher for TopicPublisher {
     }
 }
 
-/// Sends one message to all; those that are gone are forgotten.
+/// Sends one message to all receivers; forgets those that have gone.
 fn deliver(acceptor: &Acceptor, message: &Bytes) -> Result<()> {
     let mut guests = acceptor.guests();
     let receivers = &mut guests.connections;
@@ -79,7 +79,7 @@ impl Subscriber for TopicSubscriber {
     }
 }
 
-/// Hands over the next message of a connection that is the only one to wait for.
+/// Hands over the next message of a connection, if no other connection is to be waited for.
 pub fn receive(connection: &mut Connection, spins: bool, timeout: Duration, take: Take<'_>) -> Result<usize> {
     let looks = spins || timeout.is_zero();
     if looks && !connection.may_have_more() && !wait_ready(&mut [connection.interest()], Duration::ZERO)? {

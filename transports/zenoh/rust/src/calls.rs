@@ -13,11 +13,12 @@ use zenoh::{Session, Wait};
 use crate::Quality;
 use crate::frames::{Arrivals, Memory};
 use crate::sessions::Listening;
+use crate::topics::drain;
 
-/// How zenoh itself ends a query to which no reply came.
+/// How zenoh ends a query that got no reply.
 const TIMED_OUT: &[u8] = b"Timeout";
 
-/// The asking end. Replies of all calls come through one channel.
+/// The client. The replies to all its calls come through one channel.
 pub struct CallClient {
     querier: Querier<'static>,
     replies: Receiver<Reply>,
@@ -35,7 +36,7 @@ impl CallClient {
         memory: Memory,
         arrivals: Arc<Arrivals>,
     ) -> Result<Self> {
-        // Without consolidation a reply is handed over when it comes, not when the query has ended.
+        // Without consolidation a reply is handed over when it comes, not when the query ends.
         let querier = session
             .declare_querier(key)
             .congestion_control(quality.congestion)
@@ -47,15 +48,14 @@ impl CallClient {
         Ok(Self { querier, replies, sender, memory, arrivals, _session: session })
     }
 
-    fn send_query(&self, request: ZBytes) -> Result<Sent> {
+    fn send_query(&self, request: ZBytes) -> Result<()> {
         let replies = self.sender.clone();
         // The receiving end lives as long as the querier.
         let keep = move |reply| drop(replies.send(reply));
-        self.querier.get().payload(request).callback(keep).wait().context("asking with zenoh")?;
-        Ok(Sent::Accepted)
+        self.querier.get().payload(request).callback(keep).wait().context("asking with zenoh")
     }
 
-    /// How many frames that was. A query or reply that zenoh dropped is a call that was lost, as a message would be.
+    /// Returns the number of frames. A query or reply that zenoh dropped counts as a lost call.
     fn hand_over(&self, reply: Reply, take: Take<'_>) -> Result<usize> {
         match reply.into_result() {
             Ok(sample) => {
@@ -77,18 +77,11 @@ fn no_reply(why: &[u8]) -> Result<usize> {
 
 impl Client for CallClient {
     fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
-        match self.memory.frame(payload_bytes, fill)? {
-            Some(request) => self.send_query(request),
-            None => Ok(Sent::Busy),
-        }
+        self.memory.send(payload_bytes, fill, |request| self.send_query(request))
     }
 
-    /// Passes a reference on.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
-        match received.native_as::<ZBytes>() {
-            Some(message) => self.send_query(message.clone()),
-            None => copy_on(received, |payload_bytes, fill| self.start(payload_bytes, fill)),
-        }
+        self.memory.forward(received, |request| self.send_query(request))
     }
 
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
@@ -102,9 +95,9 @@ impl Client for CallClient {
     }
 }
 
-/// The answering end.
+/// The server.
 pub struct CallServer {
-    /// None where the requests will be called in.
+    /// None if the server is called.
     queryable: Option<Queryable<FifoChannelHandler<Query>>>,
     key: String,
     memory: Memory,
@@ -113,7 +106,7 @@ pub struct CallServer {
 }
 
 impl CallServer {
-    /// `channel` is how many requests wait for a poll; none where the server is to be called.
+    /// `channel` is how many requests may wait for a poll; none if the server is called.
     pub fn open(
         listening: Listening,
         key: String,
@@ -136,14 +129,7 @@ impl Server for CallServer {
         let Some(queryable) = &self.queryable else {
             return Err(Error::new("this zenoh server waits to be called").remedy("use wait = \"block\" to poll it"));
         };
-        let mut next = queryable.recv_timeout(timeout).context("receiving from zenoh")?;
-        let mut requests = 0;
-        while let Some(query) = next {
-            answer(&query, &self.memory, &self.arrivals, handle);
-            requests += 1;
-            next = queryable.try_recv().context("receiving from zenoh")?;
-        }
-        Ok(requests)
+        drain(queryable, timeout, |query| answer(&query, &self.memory, &self.arrivals, &mut *handle))
     }
 
     fn serve(self: Box<Self>, on_request: OnRequest) -> Result<Box<dyn Subscription>> {
@@ -159,7 +145,7 @@ impl Server for CallServer {
     }
 }
 
-/// A query without a payload is none of ours: it looks like a frame of no bytes, which the instrument counts.
+/// A query without a payload is foreign. It looks like an empty frame, which the instrument counts.
 fn answer(query: &Query, memory: &Memory, arrivals: &Arrivals, handle: Handle<'_>) {
     let none = ZBytes::new();
     let request = query.payload().unwrap_or(&none);
@@ -172,25 +158,18 @@ struct CallReplier<'a> {
 }
 
 impl CallReplier<'_> {
-    fn answer(&self, reply: ZBytes) -> Result<Sent> {
-        self.query.reply(self.query.key_expr(), reply).wait().context("replying with zenoh")?;
-        Ok(Sent::Accepted)
+    fn answer(&self, reply: ZBytes) -> Result<()> {
+        self.query.reply(self.query.key_expr(), reply).wait().context("replying with zenoh")
     }
 }
 
 impl Replier for CallReplier<'_> {
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
-        match self.memory.frame(payload_bytes, fill)? {
-            Some(reply) => self.answer(reply),
-            None => Ok(Sent::Busy),
-        }
+        self.memory.send(payload_bytes, fill, |reply| self.answer(reply))
     }
 
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
-        match received.native_as::<ZBytes>() {
-            Some(message) => self.answer(message.clone()),
-            None => copy_on(received, |payload_bytes, fill| self.reply(payload_bytes, fill)),
-        }
+        self.memory.forward(received, |reply| self.answer(reply))
     }
 }
 
@@ -205,7 +184,7 @@ impl Subscription for CallbackSubscription {}
 impl Drop for CallbackSubscription {
     fn drop(&mut self) {
         if let Some(queryable) = self.queryable.take() {
-            // A session that is closed already calls no more either.
+            // A session that is already closed makes no more calls either.
             let _ = queryable.undeclare().wait_callbacks().wait();
         }
     }

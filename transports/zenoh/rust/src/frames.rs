@@ -1,4 +1,4 @@
-//! Frames as zenoh's bytes: where they are written, and how they are looked at when they arrive.
+//! Frames as zenoh's bytes: where they are written, and how they are read on arrival.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,20 +22,20 @@ pub enum SharedMemory {
 }
 
 impl SharedMemory {
-    /// Whether a frame is to go through it.
+    /// Whether a frame is supposed to go through shared memory.
     pub fn is_used_for(self, frame_bytes: usize) -> bool {
         self == Self::Loan || (self == Self::Auto && frame_bytes >= COPIED_FROM_BYTES)
     }
 }
 
-/// From which size on zenoh copies messages into it by itself.
+/// The size from which zenoh copies messages into shared memory by itself.
 const COPIED_FROM_BYTES: usize = 3072;
 
-/// How many of the largest frames a sender's shared memory holds, and the least it is.
+/// How many of the largest frames a sender's shared memory holds, and its smallest size.
 const LENT_FRAMES: usize = 16;
 const LEAST_BYTES: usize = 1 << 20;
 
-/// Where a sender's frames are written.
+/// The memory in which a sender's frames are written.
 pub enum Memory {
     Pool(Arc<Pool>),
     Shared(Box<ShmProvider<PosixShmProviderBackend>>),
@@ -55,8 +55,26 @@ impl Memory {
         Ok(Self::Shared(Box::new(provider)))
     }
 
+    /// Has `fill` write a frame and `put` send it; busy when all memory is on its way.
+    #[inline]
+    pub fn send(&self, payload_bytes: usize, fill: Fill<'_>, put: impl FnOnce(ZBytes) -> Result<()>) -> Result<Sent> {
+        let Some(frame) = self.frame(payload_bytes, fill)? else { return Ok(Sent::Busy) };
+        put(frame)?;
+        Ok(Sent::Accepted)
+    }
+
+    /// Passes on a reference to a frame that came by zenoh; copies any other.
+    #[inline]
+    pub fn forward(&self, received: &Received<'_>, put: impl FnOnce(ZBytes) -> Result<()>) -> Result<Sent> {
+        let Some(message) = received.native_as::<ZBytes>() else {
+            return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill, put));
+        };
+        put(message.clone())?;
+        Ok(Sent::Accepted)
+    }
+
     /// A frame that `fill` has written; none when all memory is on its way.
-    pub fn frame(&self, payload_bytes: usize, fill: Fill<'_>) -> Result<Option<ZBytes>> {
+    fn frame(&self, payload_bytes: usize, fill: Fill<'_>) -> Result<Option<ZBytes>> {
         let length = HEADER_BYTES + payload_bytes;
         match self {
             Self::Pool(pool) => {
@@ -76,7 +94,7 @@ impl Memory {
     }
 }
 
-/// Buffers that zenoh has given back. Fresh memory for each large frame would cost a page fault every 4 KiB.
+/// Buffers that zenoh has released. New memory for each large frame would cost a page fault every 4 KiB.
 #[derive(Default)]
 pub struct Pool(Mutex<Vec<Vec<u8>>>);
 
@@ -110,7 +128,7 @@ impl Drop for Loan {
     }
 }
 
-/// Looks at what arrives, and counts what came through shared memory: the proof that it is in use.
+/// Counts arrivals, and those through shared memory, to prove that it is in use.
 pub struct Arrivals {
     counts: bool,
     frames: AtomicU64,
@@ -123,18 +141,18 @@ impl Arrivals {
         Self { counts, frames: AtomicU64::new(0), shared: AtomicU64::new(0) }
     }
 
-    /// Hands a message over as a frame, with itself attached so that it can be forwarded without a copy.
+    /// Hands a message over as a frame, with the message attached so that it can be forwarded without a copy.
     pub fn count_and_lend<T>(&self, message: &ZBytes, hand_over: impl FnOnce(Received<'_>) -> T) -> T {
         self.frames.fetch_add(1, Ordering::Relaxed);
         if self.counts {
             self.shared.fetch_add(u64::from(message.as_shm().is_some()), Ordering::Relaxed);
         }
-        // Borrowed, but for a message that came in several pieces: those are put together here.
+        // Borrowed, except for a message of several pieces, which are joined here.
         hand_over(Received::split(&message.to_bytes()).with_native(message))
     }
 
-    /// Which way the frames took, told where some arrived, and whether it is another than was asked for. The first few
-    /// come before the two ends know of each other's memory.
+    /// The path of the frames, if any arrived, and whether it differs from the requested one. The first few frames
+    /// come before the two sides know of each other's memory.
     pub fn facts(&self, reached_others: bool, expected: bool) -> Vec<(String, String)> {
         let (frames, shared) = (self.frames.load(Ordering::Relaxed), self.shared.load(Ordering::Relaxed));
         let way = if reached_others { "tcp on the loopback device" } else { "within one session" };
@@ -153,11 +171,12 @@ impl Arrivals {
     }
 }
 
-/// Removes the files of zenoh's shared memory that this process has mapped; whoever has them mapped keeps them.
+/// Removes the files of zenoh's shared memory that this process has mapped. Processes that have them mapped keep
+/// them.
 pub fn remove_mapped_segments() {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     for path in maps.split_whitespace().filter(|word| word.starts_with("/dev/shm/") && word.ends_with(".zenoh")) {
-        // Zenoh, or the other end, may have been faster.
+        // Zenoh or the other side may have removed it already.
         _ = std::fs::remove_file(path);
     }
 }

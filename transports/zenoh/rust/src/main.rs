@@ -17,7 +17,7 @@ use frames::{Arrivals, Memory, SharedMemory};
 use sessions::Sessions;
 use topics::{CallbackSubscription, TopicPublisher, TopicSubscriber};
 
-/// What lost messages are due to; the Python adapter says the same.
+/// The reason for lost messages; the Python adapter reports the same.
 const DROPPED: &str = "zenoh drops what its transmission queue has no room for; congestion=block lets the sender wait";
 
 /// What a publisher does when zenoh's transmission queue is full.
@@ -28,7 +28,7 @@ enum Congestion {
     Block,
 }
 
-/// How messages are sent and kept.
+/// How messages are sent and queued.
 #[derive(Clone, Copy)]
 struct Quality {
     congestion: CongestionControl,
@@ -75,8 +75,8 @@ impl Zenoh {
 }
 
 impl Drop for Zenoh {
-    /// Removes the shared memory that zenoh's sessions leave: what this process has mapped belongs to this trial, and
-    /// the peers have measured by now.
+    /// Removes the shared memory that zenoh's sessions leave. What this process has mapped belongs to this trial, and
+    /// the peers have finished measuring.
     fn drop(&mut self) {
         if self.shared_memory != SharedMemory::Off {
             frames::remove_mapped_segments();

@@ -1,8 +1,8 @@
-//! Which sessions there are, and who reaches whom.
+//! The sessions of a node, and which peers each one reaches.
 //!
-//! A zenoh session names its peers when it is opened, while a node learns their addresses one by one. So the binding
-//! ends of a node share a session that listens, and the connecting ends share one for each address; an address of the
-//! node itself is reached within the session that listens there, without a socket.
+//! A zenoh session needs its peers' addresses when it opens, but a node learns them one by one. So the binding ends
+//! of a node share one listening session, and its connecting ends share one session per address. An address of the
+//! node itself is reached within the listening session, without a socket.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ pub enum Sharing {
     Own,
 }
 
-/// A session that listens, and where.
+/// A listening session and its address.
 #[derive(Clone)]
 pub struct Listening {
     pub session: Session,
@@ -95,7 +95,7 @@ impl Sessions {
         zenoh::open(config).wait().context(format!("opening a zenoh session at {endpoint}"))
     }
 
-    /// A peer that listens or connects at one place, and looks for nobody else.
+    /// A peer that listens or connects at one address, and looks for no other peers.
     fn config(&self, key: &str, endpoint: &str) -> zenoh::Result<Config> {
         let mut config = Config::default();
         let shares = self.shared_memory != SharedMemory::Off;

@@ -13,7 +13,7 @@ use crate::Quality;
 use crate::frames::{Arrivals, Memory};
 use crate::sessions::Listening;
 
-/// The sending end. The publisher goes before the session that carries it, here and below.
+/// The publisher. It is dropped before its session, here and below.
 pub struct TopicPublisher {
     publisher: pubsub::Publisher<'static>,
     memory: Memory,
@@ -33,9 +33,8 @@ impl TopicPublisher {
     }
 
     #[inline]
-    fn put(&self, frame: ZBytes) -> Result<Sent> {
-        self.publisher.put(frame).wait().context("publishing with zenoh")?;
-        Ok(Sent::Accepted)
+    fn put(&self, frame: ZBytes) -> Result<()> {
+        self.publisher.put(frame).wait().context("publishing with zenoh")
     }
 }
 
@@ -45,22 +44,15 @@ impl Publisher for TopicPublisher {
     }
 
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
-        match self.memory.frame(payload_bytes, fill)? {
-            Some(frame) => self.put(frame),
-            None => Ok(Sent::Busy),
-        }
+        self.memory.send(payload_bytes, fill, |frame| self.put(frame))
     }
 
-    /// Passes a reference on.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
-        match received.native_as::<ZBytes>() {
-            Some(message) => self.put(message.clone()),
-            None => copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill)),
-        }
+        self.memory.forward(received, |frame| self.put(frame))
     }
 }
 
-/// The receiving end that sleeps on a channel.
+/// The subscriber that sleeps on a channel.
 pub struct TopicSubscriber {
     subscriber: pubsub::Subscriber<FifoChannelHandler<Sample>>,
     arrivals: Arc<Arrivals>,
@@ -77,18 +69,23 @@ impl TopicSubscriber {
 
 impl Subscriber for TopicSubscriber {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
-        let mut next = self.subscriber.recv_timeout(timeout).context("receiving from zenoh")?;
-        let mut frames = 0;
-        while let Some(sample) = next {
-            self.arrivals.count_and_lend(sample.payload(), &mut *take);
-            frames += 1;
-            next = self.subscriber.try_recv().context("receiving from zenoh")?;
-        }
-        Ok(frames)
+        drain(&self.subscriber, timeout, |sample| self.arrivals.count_and_lend(sample.payload(), &mut *take))
     }
 }
 
-/// The receiving end that zenoh's own thread calls.
+/// Hands over all that a channel holds, after waiting for the first; returns how many.
+pub fn drain<T>(channel: &FifoChannelHandler<T>, timeout: Duration, mut hand_over: impl FnMut(T)) -> Result<usize> {
+    let mut next = channel.recv_timeout(timeout).context("receiving from zenoh")?;
+    let mut count = 0;
+    while let Some(message) = next {
+        hand_over(message);
+        count += 1;
+        next = channel.try_recv().context("receiving from zenoh")?;
+    }
+    Ok(count)
+}
+
+/// The subscriber that zenoh's own thread calls.
 pub struct CallbackSubscription {
     subscriber: Option<pubsub::Subscriber<()>>,
     _session: Session,
@@ -96,7 +93,7 @@ pub struct CallbackSubscription {
 
 impl CallbackSubscription {
     pub fn open(session: Session, key: String, arrivals: Arc<Arrivals>, on_frame: OnFrame) -> Result<Self> {
-        // zenoh calls from one thread at a time for one publisher; the lock is what lets the compiler see it.
+        // zenoh calls from one thread at a time per publisher; the lock proves that to the compiler.
         let on_frame = Mutex::new(on_frame);
         let call = move |sample: Sample| {
             let mut on_frame = on_frame.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,7 +110,7 @@ impl Subscription for CallbackSubscription {}
 impl Drop for CallbackSubscription {
     fn drop(&mut self) {
         if let Some(subscriber) = self.subscriber.take() {
-            // A session that is closed already calls no more either.
+            // A session that is already closed makes no more calls either.
             let _ = subscriber.undeclare().wait_callbacks().wait();
         }
     }

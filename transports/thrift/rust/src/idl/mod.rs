@@ -1,16 +1,16 @@
-//! The service and its messages as the Thrift compiler makes them of `idl/hopmeter.thrift` (`generate.sh`), and the two
-//! halves of a call, for the generated client knows only whole calls, which wait.
+//! The service and its messages as the Thrift compiler generates them from `idl/hopmeter.thrift` (`generate.sh`), and
+//! the two halves of a call: the generated client only has whole calls, which wait.
 
 #![allow(dead_code, unused_imports, unused_extern_crates, clippy::all)]
 
 include!("generated.rs");
 
-/// One half of a call after the other, with the generated arguments and result of the method.
+/// The two halves of a call, with the generated arguments and result of the method.
 pub trait Halves: Sized {
-    /// Sends the request, and gives the message back.
+    /// Sends the request, and returns the message.
     fn send_request(self, out: &mut dyn TOutputProtocol, sequence: i32) -> thrift::Result<Self>;
 
-    /// Receives the reply to the request that was sent first of those that are under way.
+    /// Receives the reply to the oldest request under way.
     fn receive_reply(input: &mut dyn TInputProtocol) -> thrift::Result<Self>;
 }
 
