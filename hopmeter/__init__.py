@@ -1,4 +1,4 @@
-"""hopmeter settles, on your own machine, what it costs to move a message from one program to another."""
+"""hopmeter measures, on your own machine, what it costs to send a message from one program to another."""
 
 from __future__ import annotations
 
