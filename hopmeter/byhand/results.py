@@ -194,7 +194,7 @@ class Results:
                 reasons.setdefault(each.reason, []).append(f"{each.plugin} over {each.middleware}")
         for reason, pairs in reasons.items():
             self._console.print(
-                f"not measured: {formatting.listed(pairs)}: {reason}", style="yellow", markup=False, soft_wrap=True
+                f"not measured: {formatting.join(pairs)}: {reason}", style="yellow", markup=False, soft_wrap=True
             )
 
     def _show_table(self) -> None:

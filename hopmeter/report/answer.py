@@ -90,9 +90,9 @@ def _times_floor(row: Row) -> str:
 def _tie(group: Group, first: Rank) -> str:
     names = formatting.first([group.label(row) for row in (first.row, *first.ties)], 4)
     slower = formatting.first([group.label(row) for row in group.ranked if faster(first.row, row)], 4)
-    rest = f" {group.label(first.row)} is faster than {formatting.listed(slower)}." if slower else ""
+    rest = f" {group.label(first.row)} is faster than {formatting.join(slower)}." if slower else ""
     return (
-        f"{formatting.listed(names)} do not differ significantly: their intervals overlap. The lowest median is "
+        f"{formatting.join(names)} do not differ significantly: their intervals overlap. The lowest median is "
         f"{formatting.microseconds(first.row.p50)}.{rest}"
     )
 
@@ -113,7 +113,7 @@ def summary(groups: Sequence[Group]) -> str:
     total = formatting.plural(len(groups), "comparison")
     if not clear:
         return f"In {total}, no row is significantly faster than all others."
-    fastest = formatting.listed([f"{name} was fastest in {many}" for name, many in clear.most_common()])
+    fastest = formatting.join([f"{name} was fastest in {many}" for name, many in clear.most_common()])
     others = len(groups) - clear.total()
     rest = f"; in the other {others}, no row is significantly faster than all others" if others else ""
     return f"Of {total}, {fastest}{rest}."
@@ -125,5 +125,5 @@ def caution(runs: Sequence[Run]) -> list[str]:
     words = [quick] if any(run.quick for run in runs) else []
     saturated = sorted({row["transport"] for run in runs for row in run.measured if row["status"] == "saturated"})
     if saturated:
-        words.append(f"{formatting.listed(saturated)} could not keep up everywhere; those rows are not ranked.")
+        words.append(f"{formatting.join(saturated)} could not keep up everywhere; those rows are not ranked.")
     return words

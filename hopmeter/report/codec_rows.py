@@ -37,7 +37,7 @@ class PlacedBox:
         return f"{self.codec} over {self.series}"
 
 
-def encoded(groups: Sequence[Group]) -> list[list[Group]]:
+def object_families(groups: Sequence[Group]) -> list[list[Group]]:
     """Return groups that differ only in the codec, if any object was encoded."""
     found = families(groups, FREE)
     return [family for family in found if any(group.conditions["codec"] != "none" for group in family)]
@@ -57,7 +57,7 @@ def codecs_by_transport(groups: Sequence[Group]) -> dict[str, Group]:
     """Return the codecs of each transport that carried objects of several, by a title for each comparison."""
     return {
         f"{_object(family[0])} over {name}": CodecGroup(family[0].conditions, tuple(rows))
-        for family in encoded(groups)
+        for family in object_families(groups)
         for name, rows in _by_transport(family).items()
         if len(rows) > 1
     }

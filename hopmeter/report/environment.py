@@ -85,7 +85,7 @@ def _of_runs(ways: Mapping[str, Sequence[str]]) -> list[str]:
     """Each way, with its runs if others took another one: runs of ROS 2 may differ only in the rmw."""
     every = {name for names in ways.values() for name in names}
     return [
-        way if set(names) == every else f"{way} (in {formatting.listed(formatting.distinct(names))})"
+        way if set(names) == every else f"{way} (in {formatting.join(formatting.distinct(names))})"
         for way, names in ways.items()
     ]
 
@@ -105,7 +105,7 @@ def builds(run: Run) -> Facts:
     alike: dict[str, list[str]] = {}
     for name, how in run.part("builds").items():
         alike.setdefault(str(how), []).append(name)
-    return [(formatting.listed(names), how) for how, names in alike.items()]
+    return [(formatting.join(names), how) for how, names in alike.items()]
 
 
 def instrument(run: Run) -> Facts:

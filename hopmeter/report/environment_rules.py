@@ -10,7 +10,7 @@ from hopmeter.analysis.message_samples import trials
 from hopmeter.analysis.run_results import Run
 from hopmeter.machine.measured import STEAL_PERCENT
 from hopmeter.report import formatting
-from hopmeter.report.warning_rules import Caution, measured, names, rule, sentence
+from hopmeter.report.warning_rules import Caution, measured_rows, names, rule, sentence
 
 NOISY_GAP_US = 100.0
 """Longer interruptions of a core make tails that the transport does not cause."""
@@ -34,7 +34,7 @@ def noise(runs: Sequence[Run]) -> Iterator[Caution]:
 @rule
 def damaged_samples(runs: Sequence[Run]) -> Iterator[Caution]:
     """Warn of sample files that cannot be read: figures lack messages that the table has."""
-    rows = [row for row in measured(runs) if len(trials(row)) < sum(map(_has_samples, row.trials))]
+    rows = [row for row in measured_rows(runs) if len(trials(row)) < sum(map(_has_samples, row.trials))]
     if rows:
         folders = ", ".join(sorted({str(row.run.folder) for row in rows}))
         yield Caution(
@@ -51,7 +51,7 @@ def _has_samples(trial: dict[str, Any]) -> bool:
 
 
 @rule
-def stolen(runs: Sequence[Run]) -> Iterator[Caution]:
+def stolen_time(runs: Sequence[Run]) -> Iterator[Caution]:
     """Warn if the hypervisor gave the cores to other machines."""
     wall_s = sum(trial.get("wall_s") or 0 for run in runs for trial in run.trials)
     steal_s = sum(trial.get("steal_us") or 0 for run in runs for trial in run.trials) / 1e6
@@ -68,7 +68,7 @@ def stolen(runs: Sequence[Run]) -> Iterator[Caution]:
 def mixed_versions(runs: Sequence[Run]) -> Iterator[Caution]:
     """Warn if a transport was measured in several versions of its library."""
     seen: dict[tuple[str, str], set[str]] = {}
-    for row in measured(runs):
+    for row in measured_rows(runs):
         if row["library_version"]:
             seen.setdefault((row["transport"], row["language"]), set()).add(str(row["library_version"]))
     for (transport, language), versions in seen.items():
@@ -76,7 +76,7 @@ def mixed_versions(runs: Sequence[Run]) -> Iterator[Caution]:
             yield Caution(
                 "W-MIXED-VERSIONS",
                 "Mixed versions",
-                f"{transport} ({language}) was measured in {formatting.listed(sorted(versions))}.",
+                f"{transport} ({language}) was measured in {formatting.join(sorted(versions))}.",
                 grave=True,
             )
 

@@ -90,7 +90,7 @@ def code(text: str) -> Markup:
     return Markup("").join(Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts))
 
 
-def listed(words: Sequence[str]) -> str:
+def join(words: Sequence[str]) -> str:
     """Return `a`, `a and b`, `a, b and c`."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
 

@@ -44,7 +44,7 @@ def sentence(echo: Echo) -> str:
         f"{name(echo)}, {formatting.plural(echo.pairs, 'pair')}: {formatting.number(echo.mb_s)} MB/s each way "
         f"({formatting.times(echo.mb_s / echo.memory_mb_s)} what one core copies); limited by {echo.limit}, with "
         f"{formatting.number(echo.busy)} of {formatting.plural(echo.cores, 'core')} busy{wanted}"
-        + (f", {formatting.listed(parts)}." if parts else ".")
+        + (f", {formatting.join(parts)}." if parts else ".")
     )
 
 

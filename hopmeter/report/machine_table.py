@@ -39,7 +39,7 @@ def machines(runs: Sequence[Run]) -> Table:
     for alike in hosts.hosts(runs).values():
         known = alike[0].part("machine")
         facts = [str(known.get(key) or "unknown") for key in FACTS]
-        own = formatting.listed([run.name for run in alike])
+        own = formatting.join([run.name for run in alike])
         lines.append(Line([Value(text) for text in (names.get(id(alike[0]), ""), *facts, own)]))
     return table("the machines", [Column(title) for title in ("Machine", *FACTS.values(), "Runs")], lines)
 
@@ -78,7 +78,7 @@ def mark(name: str, flips: Sequence[Flip]) -> str:
     for significant, verb in ((True, "flips with"), (False, "may flip with")):
         own = [each for each in flips if each.significant == significant and name in (each.one, each.other)]
         if names := formatting.distinct(each.other if each.one == name else each.one for each in own):
-            words.append(f"{verb} {formatting.listed(names)}")
+            words.append(f"{verb} {formatting.join(names)}")
     return "; ".join(words)
 
 

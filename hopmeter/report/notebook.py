@@ -47,7 +47,7 @@ def boxes(*runs: Path) -> alt.TopLevelMixin:
     ]
     if not charts:
         raise UsageError(
-            "E-NO-MESSAGES", f"{_listed(runs)}: no cell gave a latency", "`hopmeter show RUN` shows the reasons"
+            "E-NO-MESSAGES", f"{_run_names(runs)}: no cell gave a latency", "`hopmeter show RUN` shows the reasons"
         )
     return _apply_theme(charts[0] if len(charts) == 1 else alt.vconcat(*charts).resolve_scale(color="independent"))
 
@@ -117,5 +117,5 @@ def _plugin(row: Row) -> str:
     return "_".join([str(row["codec"] or "none"), *(place if place != ("cpu",) else ())])
 
 
-def _listed(runs: Sequence[Path]) -> str:
+def _run_names(runs: Sequence[Path]) -> str:
     return ", ".join(map(str, runs)) or "no run was named"

@@ -94,7 +94,7 @@ def _ties(group: Group, rank: Rank | None) -> str:
     if rank is None or rank.best is None or not rank.ties:
         return ""
     names = [group.label(other) for other in rank.ties]
-    return f"ties with {formatting.listed(names) if len(names) <= 3 else formatting.plural(len(names), 'other')}"
+    return f"ties with {formatting.join(names) if len(names) <= 3 else formatting.plural(len(names), 'other')}"
 
 
 def _note(row: Row, name: str) -> str:

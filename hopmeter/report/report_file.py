@@ -50,7 +50,7 @@ def render(page: Page, figure_folder: Path | None = None) -> str:
     )
     environment.filters["code"] = formatting.code
     template = environment.get_template("page.html.j2")
-    with svg.unchecked():
+    with svg.skip_schema_check():
         return template.render(page=page, theme=theme, draw=partial(_draw, figure_folder))
 
 

@@ -10,7 +10,7 @@ from hopmeter.analysis.process_use import mapped_mb
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.messages import split_code
 from hopmeter.report import environment_rules, formatting
-from hopmeter.report.warning_rules import RULES, Caution, measured, names, rule, sentence
+from hopmeter.report.warning_rules import RULES, Caution, measured_rows, names, rule, sentence
 
 PACING_US = 50.0
 """A source that wakes up later than this gets a warning."""
@@ -55,7 +55,7 @@ class RowRule:
 
     def check(self, runs: Sequence[Run]) -> Iterator[Caution]:
         """Yield the warning if any row needs it."""
-        rows = [row for row in measured(runs) if self.applies(row)]
+        rows = [row for row in measured_rows(runs) if self.applies(row)]
         if rows:
             text = self.text if isinstance(self.text, str) else self.text(rows)
             yield Caution(self.code, self.title, f"{names(rows)}{text}", self.grave)
@@ -192,7 +192,7 @@ def broken_content(runs: Sequence[Run]) -> Iterator[Caution]:
         ("unrecorded", "W-UNRECORDED", "did not fit into the recorder and are missing from the results"),
         ("stray", "W-STRAY", "did not match a message that was sent"),
     ):
-        rows = [row for row in measured(runs) if row[column]]
+        rows = [row for row in measured_rows(runs) if row[column]]
         if rows:
             many = formatting.count(sum(row[column] for row in rows))
             yield Caution(
@@ -204,7 +204,7 @@ def broken_content(runs: Sequence[Run]) -> Iterator[Caution]:
 def fallbacks(runs: Sequence[Run]) -> Iterator[Caution]:
     """Warn of transports that did something else than requested, such as UDP instead of shared memory."""
     noted: dict[str, list[Row]] = {}
-    for row in measured(runs):
+    for row in measured_rows(runs):
         for text in row["warnings"] or []:
             noted.setdefault(str(text), []).append(row)
     for text, rows in noted.items():
@@ -215,7 +215,7 @@ def fallbacks(runs: Sequence[Run]) -> Iterator[Caution]:
 @rule
 def other_path(runs: Sequence[Run]) -> Iterator[Caution]:
     """Warn if a transport reports shared memory, but the loopback device carried the data."""
-    for row in measured(runs):
+    for row in measured_rows(runs):
         path, loopback = str(row["path"] or ""), row["loopback_bytes_per_message"] or 0.0
         if "shared memory" in path and loopback > max(row.cell.carriage.payload_bytes / 2, LEAST_BYTES):
             counted = f"{formatting.count(loopback)} bytes per message over the loopback device"
@@ -226,8 +226,8 @@ def other_path(runs: Sequence[Run]) -> Iterator[Caution]:
 @rule
 def nothing_mapped(runs: Sequence[Run]) -> Iterator[Caution]:
     """Warn if a transport reports shared memory, but the kernel knows of none."""
-    found = [row for row in measured(runs) if "shared memory" in str(row["path"] or "") and mapped_mb(row) == 0]
+    found = [row for row in measured_rows(runs) if "shared memory" in str(row["path"] or "") and mapped_mb(row) == 0]
     if found:
-        paths = formatting.listed(formatting.distinct(f"“{row['path']}”" for row in found))
+        paths = formatting.join(formatting.distinct(f"“{row['path']}”" for row in found))
         text = f"{names(found)} reports {paths}, but no process mapped shared memory."
         yield Caution("W-OTHER-PATH", "The data took another path", text, grave=True)

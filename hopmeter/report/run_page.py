@@ -26,7 +26,7 @@ from hopmeter.report.studies import study_sections
 
 def page(runs: Sequence[Run]) -> Page:
     """Everything that a report of these runs shows."""
-    scenarios = formatting.listed(formatting.distinct(scenario(run) for run in runs))
+    scenarios = formatting.join(formatting.distinct(scenario(run) for run in runs))
     questions = [run.text("question") or str(run.part("scenario").get("question") or "") for run in runs]
     title = f"hopmeter: {scenarios}"
     return Page(
@@ -48,7 +48,7 @@ def sections(runs: Sequence[Run]) -> list[Section]:
         *limits_table.sections(runs),
         *machine_table.sections(runs, found),
         *([Section("Across conditions", figures=across)] if across else []),
-        *(ranking_table.section(group, _named(group.id, figures.draw(group, style))) for group in found),
+        *(ranking_table.section(group, _with_prefix(group.id, figures.draw(group, style))) for group in found),
         *([] if found else [Section("", sentences=["There is no row to show: every cell was dropped."])]),
         *study_sections.sections(runs),
         *caveats.warning_sections(runs),
@@ -59,7 +59,7 @@ def sections(runs: Sequence[Run]) -> list[Section]:
     ]
 
 
-def _named(group: str, drawn: Sequence[Figure]) -> list[Figure]:
+def _with_prefix(group: str, drawn: Sequence[Figure]) -> list[Figure]:
     """Names of figures are unique in the page."""
     return [replace(figure, name=f"{group}-{figure.name}") for figure in drawn]
 
@@ -74,9 +74,9 @@ def scenario(run: Run) -> str:
 def _facts(runs: Sequence[Run]) -> list[str]:
     """When, how much, and the seed."""
     cells, trials = sum(len(run.measured) for run in runs), sum(len(run.trials) for run in runs)
-    seeds = formatting.listed(formatting.distinct(run.text("seed") for run in runs))
+    seeds = formatting.join(formatting.distinct(run.text("seed") for run in runs))
     size = f"{formatting.plural(cells, 'cell')}, {formatting.plural(trials, 'trial')}"
-    times = formatting.listed(formatting.distinct(start_time(run) for run in runs))
+    times = formatting.join(formatting.distinct(start_time(run) for run in runs))
     return formatting.distinct([times, size, f"seed {seeds}" if seeds else ""])
 
 

@@ -37,14 +37,14 @@ EMPTY_GROUP = re.compile(r"<g(?: transform=\"translate\([^)]*\)\")?></g>|<g></g>
 OPENING = re.compile(r'<svg ([^>]*?)width="([\d.]+)" height="([\d.]+)"([^>]*)>')
 
 
-def unchecked() -> AbstractContextManager[None]:
+def skip_schema_check() -> AbstractContextManager[None]:
     """Turn off Altair's check against its schema, a quarter of a report's time; the tests check all figures."""
     return schemapi.debug_mode(False)
 
 
 def specification(figure: Figure) -> dict[str, Any]:
     """Return the whole Vega-Lite specification."""
-    with unchecked():
+    with skip_schema_check():
         chart: dict[str, Any] = figure.chart.to_dict()
     return {**chart, "config": theme.config()}
 

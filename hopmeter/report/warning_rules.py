@@ -34,7 +34,7 @@ def rule(check: Rule) -> Rule:
     return check
 
 
-def measured(runs: Sequence[Run]) -> list[Row]:
+def measured_rows(runs: Sequence[Run]) -> list[Row]:
     """Return all rows that were not dropped."""
     return [row for run in runs for row in run.measured]
 
@@ -42,9 +42,7 @@ def measured(runs: Sequence[Run]) -> list[Row]:
 def names(rows: Sequence[Row]) -> str:
     """Return the transports of rows, the first few by name."""
     found = formatting.distinct(f"{row['transport']} ({row['language']})" for row in rows)
-    return formatting.listed(
-        found if len(found) <= FEW else [*found[:FEW], formatting.plural(len(found) - FEW, "other")]
-    )
+    return formatting.join(found if len(found) <= FEW else [*found[:FEW], formatting.plural(len(found) - FEW, "other")])
 
 
 def sentence(text: str) -> str:

@@ -81,8 +81,8 @@ def measure(
     sweep_leftovers(console)
 
     def create_folder(shown: Pictures) -> RunFolder:
-        told = {"pictures": facts(shown)} if shown else {}
-        folder = RunFolder.create(final.parent, final.name, about(made, world, command) | told)
+        more = {"pictures": facts(shown)} if shown else {}
+        folder = RunFolder.create(final.parent, final.name, about(made, world, command) | more)
         lock.enter_context(lock_run(folder.path))
         return folder
 

@@ -22,10 +22,10 @@ def scenario_options(options: Mapping[str, Any]) -> dict[str, Any]:
     options = rename_old_names(
         {name: value for name, value in options.items() if value is not None}, "the command line"
     )
-    told = {name: options[name] for name in Scenario.model_fields if name in options}
-    if "messages" in told and "duration" in told:
+    found = {name: options[name] for name in Scenario.model_fields if name in options}
+    if "messages" in found and "duration" in found:
         raise UsageError("E-OPTION-CONFLICT", "--messages and --duration say the same thing twice", "keep one")
-    parsed = {name: parse_axis(name, value) if name in DEFAULTS else value for name, value in told.items()}
+    parsed = {name: parse_axis(name, value) if name in DEFAULTS else value for name, value in found.items()}
     return rename_old_names(parsed, "the command line")
 
 

@@ -78,7 +78,7 @@ def _value(value: Any) -> str:
 
 def _line(row: Row, names: Sequence[str], rank: Rank | None, columns: Sequence[str]) -> list[str]:
     if row["status"] != "ok":
-        return ["", *names, *[""] * (len(STATISTICS) + len(columns)), _lost(row), _trials(row), _trouble(row)]
+        return ["", *names, *[""] * (len(STATISTICS) + len(columns)), _loss(row), _trials(row), _trouble(row)]
     return [
         rank.text if rank else "",
         *names,
@@ -87,7 +87,7 @@ def _line(row: Row, names: Sequence[str], rank: Rank | None, columns: Sequence[s
         formatting.number(row["times_floor"]),
         formatting.number(row["cpu_us_per_message"]),
         *(_value(row[column]) for column in columns),
-        _lost(row),
+        _loss(row),
         _trials(row),
         ", ".join(filter(None, [_role(row), formatting.empty_hop(row["empty_hop_us"])])),
     ]
@@ -106,7 +106,7 @@ def _median(row: Row) -> str:
     return f"{formatting.number(p50)} ±{formatting.number(max(p50 - low, high - p50), 2):>5}"
 
 
-def _lost(row: Row) -> str:
+def _loss(row: Row) -> str:
     return formatting.percent(row.loss) if row["sent"] else formatting.NOTHING
 
 
@@ -120,8 +120,8 @@ TRACE = ": Traceback (most recent call last)"
 
 def _trouble(row: Row) -> str:
     reason, code = split_code(str(row["reason"] or ""))
-    said = ": ".join(filter(None, [str(row["status"]), reason.partition(TRACE)[0]]))
-    return coded(code, said) if code else said
+    words = ": ".join(filter(None, [str(row["status"]), reason.partition(TRACE)[0]]))
+    return coded(code, words) if code else words
 
 
 def _style(row: Row) -> str:
@@ -208,5 +208,5 @@ def _print_reasons(console: Console, title: str, cells_and_reasons: Iterable[tup
     if reasons:
         console.print(f"\n{title}", style="bold")
     for reason, cells in reasons.items():
-        many = f"{formatting.listed(formatting.distinct(cells))}, {formatting.plural(len(cells), 'cell')}"
+        many = f"{formatting.join(formatting.distinct(cells))}, {formatting.plural(len(cells), 'cell')}"
         console.print(Text(f"  {many}: {reason}"), soft_wrap=False)

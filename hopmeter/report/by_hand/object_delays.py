@@ -66,4 +66,4 @@ def _warnings(outcomes: dict[tuple[str, str], Outcome]) -> list[str]:
         wrong = f"{formatting.plural(each['wrong'], 'message')} arrived with wrong content" if each.get("wrong") else ""
         for text in filter(None, (wrong, each.get("reason"), each.get("clocks"))):
             reasons.setdefault(str(text), []).append(f"{plugin} over {middleware}")
-    return [f"{formatting.listed(pairs)}: {reason}" for reason, pairs in reasons.items()]
+    return [f"{formatting.join(pairs)}: {reason}" for reason, pairs in reasons.items()]

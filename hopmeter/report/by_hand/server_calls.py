@@ -87,7 +87,7 @@ def _more(one: Row, work_ns: float | None) -> list[Value]:
 def _details(run: Run) -> str:
     """Return the work of servers for a frame, and where frames come from."""
     servers = [each for each in run.about.get("servers") or [] if isinstance(each, dict)]
-    works = formatting.listed([f"{each.get('name')} {each.get('work')}" for each in servers])
+    works = formatting.join([f"{each.get('name')} {each.get('work')}" for each in servers])
     pictures = run.text("pictures")
     return "; ".join(filter(None, (f"work: {works}" if works else "", f"frames of {pictures}" if pictures else "")))
 

@@ -27,7 +27,7 @@ CAPTION = (
 
 def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
     """Return a figure for every set of conditions with encoded objects."""
-    for number, family in enumerate(codec_rows.encoded(groups), 1):
+    for number, family in enumerate(codec_rows.object_families(groups), 1):
         if placed := codec_rows.placed_rows(family):
             yield Figure(
                 f"across-codecs-{number}",

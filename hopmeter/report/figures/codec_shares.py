@@ -22,7 +22,7 @@ BAR = 170.0
 
 def across(groups: Sequence[Group], _: Style) -> Iterator[Figure]:
     """Return a figure for every set of conditions with encoded objects whose parts add up."""
-    for number, family in enumerate(codec_rows.encoded(groups), 1):
+    for number, family in enumerate(codec_rows.object_families(groups), 1):
         placed = [each for each in codec_rows.placed_rows(family) if parts(each)]
         if placed:
             yield Figure(

@@ -41,7 +41,7 @@ def draw(group: Group, style: Style) -> Figure | None:
 
 
 def _words(one: ScatterRow) -> str:
-    replies = formatting.listed([f"{_name(one, each)} {formatting.microseconds(each.p50)}" for each in one.servers])
+    replies = formatting.join([f"{_name(one, each)} {formatting.microseconds(each.p50)}" for each in one.servers])
     return f"{one.name}: {replies}; all of them {formatting.microseconds(one.row['gather_p50_us'])}"
 
 

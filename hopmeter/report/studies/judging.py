@@ -13,7 +13,7 @@ from hopmeter.analysis.machine_order import compare_machines
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.report import formatting
 from hopmeter.report.studies.known import Claim, Selector
-from hopmeter.report.studies.row_values import Value, is_unresolved, measured, with_interval
+from hopmeter.report.studies.row_values import Value, is_unresolved, row_value, with_interval
 
 Answer = Literal["holds", "does not hold", "not resolved", "not measured"]
 
@@ -151,20 +151,20 @@ def _higher_first(axis: str, one: Row, other: Row) -> tuple[Row, Row]:
 
 
 def _single(claim: Claim, row: Row) -> Comparison | None:
-    value = measured(row, claim.column)
+    value = row_value(row, claim.column)
     if value is None:
         return _open(claim.column, row)
     words = f"{_name(row, row)}: {with_interval(value, claim.column)}"
     if not claim.than_column:
         return Comparison(value, words)
-    other = measured(row, claim.than_column)
+    other = row_value(row, claim.than_column)
     if other is None:
         return _open(claim.than_column, row)
     return _ratio(value, other, f"{words} to {with_interval(other, claim.than_column)}")
 
 
 def _pair(claim: Claim, one: Row, other: Row) -> Comparison | None:
-    first, second = measured(one, claim.column), measured(other, claim.column)
+    first, second = row_value(one, claim.column), row_value(other, claim.column)
     if first is None or second is None:
         return _open(claim.column, *(row for row, value in ((one, first), (other, second)) if value is None))
     words = f"{_name(one, other)} {with_interval(first, claim.column)}"

@@ -20,7 +20,7 @@ class Value:
     high: float | None = None
 
 
-def measured(row: Row, column: str) -> Value | None:
+def row_value(row: Row, column: str) -> Value | None:
     """Return the value of a row in a column of the results or in one of COMPUTED; None if it has none that counts."""
     if column in COMPUTED:
         return COMPUTED[column](row)
@@ -35,7 +35,7 @@ def measured(row: Row, column: str) -> Value | None:
 
 def is_unresolved(row: Row, column: str) -> bool:
     """Whether a row was measured, but has too few messages for the statistic of a column."""
-    if row["status"] != "ok" or measured(row, column) is not None:
+    if row["status"] != "ok" or row_value(row, column) is not None:
         return False
     if column.startswith("chain_per_hop"):
         return row["pattern"] != "scatter" and bool(row["service_count"] or row["roundtrip_count"])
@@ -56,7 +56,7 @@ def _loss(row: Row) -> Value | None:
 
 def _gather_times_work(row: Row) -> Value | None:
     """The wait for all servers as a multiple of their work: that of the slowest, or the sum if called in turn."""
-    whole, ideal_s = measured(row, "gather_p50_us"), row.cell.axes.ideal_s
+    whole, ideal_s = row_value(row, "gather_p50_us"), row.cell.axes.ideal_s
     if whole is None or not ideal_s:
         return None
     low, high = _ends(row, whole)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.report import formatting
 from hopmeter.report.studies.known import Published, Study, published, studies
-from hopmeter.report.studies.row_values import measured, with_unit
+from hopmeter.report.studies.row_values import row_value, with_unit
 
 CONDITIONS = (
     "pattern",
@@ -161,7 +161,7 @@ def _here(one: Published, run: Run) -> list[tuple[str, str]]:
 
 
 def _value_and_detail(row: Row, column: str, several: Iterable[str]) -> tuple[str, str]:
-    found = measured(row, column)
+    found = row_value(row, column)
     value = (
         with_unit(found.value, column) if found else "too few messages" if row["status"] == "ok" else str(row["status"])
     )
