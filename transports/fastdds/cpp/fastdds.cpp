@@ -1,8 +1,8 @@
 /// Fast DDS by its DDS interface: a writer and a reader for each link. The messages are those of ../idl; the rest is in
 /// ../../_fastdds.
-#include "ends.hpp"
 #include "hopmeter/choice.hpp"
 #include "messages.hpp"
+#include "transport.hpp"
 
 using namespace hopmeter;
 

@@ -1,5 +1,5 @@
 /// Topics and services by Fast DDS. The messages are those of ../idl; the rest is in ../../_fastdds.
-#include "../../_fastdds/cpp/ends.hpp"
+#include "../../_fastdds/cpp/transport.hpp"
 
 #include <cstring>
 
