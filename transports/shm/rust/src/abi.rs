@@ -1,6 +1,6 @@
 //! The ring for C++ and Python: `cpp/hopmeter_shm.h` describes these functions to their callers.
 //!
-//! Handles are boxes; every function answers an error by a value that says so and keeps its text for
+//! Handles are boxes. A function that fails returns a value that says so, and keeps its error text for
 //! [`hopmeter_shm_error`] on the same thread.
 
 use std::cell::RefCell;
@@ -14,7 +14,7 @@ use crate::producer::{Options, Producer, WhenFull};
 
 const NOTHING: i64 = -1;
 const FAILED: i64 = -2;
-/// A claim answers the slot in the low bits and the payload's length above.
+/// A claim returns the slot in the low bits and the payload's length above them.
 const SLOT_BITS: u32 = 16;
 
 thread_local! {
@@ -47,7 +47,7 @@ unsafe fn text<'a>(text: *const c_char) -> Result<&'a str> {
     CStr::from_ptr(text).to_str().context("a name handed to the ring")
 }
 
-/// What the ring is, and of which version.
+/// The name and version of the ring.
 #[no_mangle]
 pub extern "C" fn hopmeter_shm_version() -> *const c_char {
     concat!("hopmeter-shm ", env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
@@ -59,7 +59,7 @@ pub extern "C" fn hopmeter_shm_error() -> *const c_char {
     LAST_ERROR.with(|last| last.borrow().0.as_ptr())
 }
 
-/// What to do about it, or nothing; valid as long.
+/// The remedy of that failure, or an empty text; valid as long.
 #[no_mangle]
 pub extern "C" fn hopmeter_shm_remedy() -> *const c_char {
     LAST_ERROR.with(|last| last.borrow().1.as_ptr())
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn hopmeter_shm_producer_reserve(producer: *mut SharedProd
 }
 
 /// # Safety
-/// As [`hopmeter_shm_producer_reserve`], which has just answered a slot for this length.
+/// As [`hopmeter_shm_producer_reserve`], which has just returned a slot for this length.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_producer_publish(producer: *mut SharedProducer, payload_bytes: u64) {
     (*producer).producer.publish(payload_bytes as usize);
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn hopmeter_shm_producer_close(producer: *mut SharedProduc
     }
 }
 
-/// A consumer, and what ends its sleep from another thread.
+/// A consumer, and the handle that ends its sleep from another thread.
 pub struct SharedConsumer {
     consumer: Consumer,
     interrupter: Interrupter,

@@ -1,4 +1,4 @@
-//! Lets consumers in and notices when they leave or die; a thread of the producer's process that sleeps otherwise.
+//! Admits consumers and notices when they leave or die, on a thread of the producer's process that otherwise sleeps.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::producer::WhenFull;
 use crate::registry::Registry;
 use crate::segment::Segment;
 
-/// Connections that have asked for nothing yet, or were refused and have not left; more wait in the kernel's queue.
+/// Connections that have requested nothing yet, or were refused and have not left; more wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 128;
 
 /// The running thread; dropping this ends it.
@@ -44,16 +44,16 @@ impl Admission {
 
 impl Drop for Admission {
     fn drop(&mut self) {
-        // An eventfd takes the first write always; the thread ends at it.
+        // The first write to an eventfd always succeeds; the thread ends because of it.
         let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
-            // It cannot be helped here if that thread panicked; its message is in the log.
+            // If that thread panicked, its message is in the log; nothing else can be done here.
             let _ = thread.join();
         }
     }
 }
 
-/// A connection: silent so far, or seated.
+/// A connection: it has a seat, or has sent nothing yet.
 struct Guest {
     connection: OwnedFd,
     /// Readable once the process is dead.
@@ -61,7 +61,7 @@ struct Guest {
     seat: Option<usize>,
 }
 
-/// Where consumers are received.
+/// The place where consumers are admitted.
 struct Desk {
     link: String,
     segment: Arc<Segment>,
@@ -71,7 +71,7 @@ struct Desk {
     guests: Vec<Guest>,
 }
 
-/// What a look at all connections showed: indices of guests who spoke or closed, and of guests who died.
+/// What one look at all connections found: the indices of guests that sent or closed, and of guests that died.
 struct Events {
     stop: bool,
     arrival: bool,
@@ -85,7 +85,7 @@ impl Desk {
                 Ok(events) if events.stop => return,
                 Ok(events) => self.handle(&events),
                 Err(Errno::INTR) => {}
-                // Nobody is admitted any more and no death noticed; what is connected goes on.
+                // From now on nobody is admitted and no death is noticed; the connected consumers continue.
                 Err(cause) => return eprintln!("shm: link {}: waiting for consumers failed: {cause}", self.link),
             }
         }
@@ -119,13 +119,13 @@ impl Desk {
 
     fn accept_guests(&mut self) {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        // Whoever is gone again before being accepted wanted nothing.
+        // A connection that is gone before it was accepted needs nothing.
         if let Ok(connection) = net::accept_with(&self.listener, flags) {
             self.guests.push(Guest { connection, process: None, seat: None });
         }
     }
 
-    /// A seated guest has nothing to say: it leaves or is dead. Another one asks to be let in.
+    /// A guest with a seat sends nothing: it leaves or is dead. Any other guest requests a seat.
     fn read_request(&self, guest: Guest) -> Option<Guest> {
         match guest.seat {
             Some(seat) => {

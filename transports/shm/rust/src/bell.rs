@@ -11,9 +11,10 @@ use crate::layout::BellWord;
 /// The lowest bit of the word.
 const SOMEBODY_MAY_SLEEP: u32 = 1;
 
-/// The word's lowest bit says whether somebody may be asleep; the others count how often that was answered. The bit is a
-/// state, so a consumer killed in its sleep leaves nothing wrong behind, and one system call wakes all. The count tells a
-/// consumer that is about to fall asleep that the bell has rung meanwhile, even where another has set the bit again.
+/// The lowest bit of the word says whether a consumer may be asleep; the other bits count how many times the bell has
+/// rung. The bit is a state, so a consumer that is killed in its sleep leaves nothing wrong, and one system call
+/// wakes all. The count tells a consumer that is about to sleep that the bell has rung meanwhile, even if another
+/// consumer has set the bit again.
 #[derive(Clone, Copy)]
 pub struct Bell<'a>(&'a AtomicU32);
 
@@ -22,8 +23,8 @@ impl<'a> Bell<'a> {
         Self(&word.0)
     }
 
-    /// Wakes whoever sleeps, after something was published or somebody was told to stop. The fence and the one in
-    /// [`Self::sleep`] make sure that either the sleeper is seen here or the sleeper sees what was written before.
+    /// Wakes all sleepers, after a message was published or a consumer is to stop. The fence here and the one in
+    /// [`Self::sleep`] guarantee that either the sleeper is seen here, or the sleeper sees what was written before.
     #[inline]
     pub fn ring(self) {
         fence(Ordering::SeqCst);
@@ -33,14 +34,14 @@ impl<'a> Bell<'a> {
     }
 
     fn wake_all(self) {
-        // The next even number: another count, and nobody asleep.
+        // The next even number: a new count, and nobody asleep.
         let answered = |word: u32| Some((word | SOMEBODY_MAY_SLEEP).wrapping_add(1));
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, answered);
-        // Waking fails only for addresses that are not memory.
+        // Waking fails only for an invalid address.
         let _ = futex::wake(self.0, futex::Flags::empty(), i32::MAX as u32);
     }
 
-    /// Sleeps until the bell rings or the time is over, unless `ready` says there is no need. May return early.
+    /// Sleeps until the bell rings or the time is up, unless `ready` says that there is no need. May return early.
     pub fn sleep(self, timeout: Duration, ready: impl FnOnce() -> bool) {
         // Woken, timed out, interrupted, or rung before falling asleep: the caller looks again in every case.
         let _ = self.sleep_on_futex(timeout, ready);

@@ -1,4 +1,4 @@
-//! A receiving end: looks at the slot its next message will be in.
+//! A consumer: it watches the slot that its next message will be in.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use crate::layout::{Cursor, Geometry, Meta, Position};
 use crate::producer::WhenFull;
 use crate::segment::Segment;
 
-/// One of a ring's receiving ends. Dropping it leaves the ring.
+/// A consumer of a ring. Dropping it leaves the ring.
 pub struct Consumer {
     segment: Arc<Segment>,
     seat: usize,
     when_full: WhenFull,
     /// Where the next message will be. With `DropOldest` the producer may move the cursor on, and this is a copy.
     next: Position,
-    /// Where to go on once the message being read is released.
+    /// Where to continue after the message being read is released.
     after: Option<Position>,
     stop: Arc<AtomicBool>,
-    /// Its closing tells the producer that this end has left.
+    /// Closing it tells the producer that this consumer has left.
     _connection: OwnedFd,
 }
 
@@ -34,11 +34,11 @@ pub struct Claimed {
 }
 
 impl Consumer {
-    /// Connects to the ring of `link` at `address`. Its first message is the first that is sent after this.
-    /// `may_sleep` says whether [`Self::sleep`] will be used; without, the producer never looks for sleepers.
+    /// Connects to the ring of `link` at `address`. Its first message is the first one sent after this. `may_sleep`
+    /// says whether [`Self::sleep`] will be used; without sleepers the producer skips its check for them.
     ///
     /// # Errors
-    /// When nobody is there, the ring is full of consumers, or what is there is not the publisher of `link`.
+    /// When no publisher is there, the ring has no seat left, or another link's publisher is there.
     pub fn connect(address: &str, link: &str, may_sleep: bool) -> Result<Self> {
         let ticket = handshake::request_seat(address, link, may_sleep)?;
         let segment = Arc::new(Segment::attach(ticket.memory, ticket.geometry)?);
@@ -49,10 +49,11 @@ impl Consumer {
         Ok(Self { segment, seat, when_full, next, after: None, stop, _connection: ticket.connection })
     }
 
-    /// Hands the next message to `take` if it is there; whether it was. The bytes are valid until `take` returns.
+    /// Hands the next message to `take` if there is one; returns whether there was. The bytes are valid until `take`
+    /// returns.
     ///
     /// # Errors
-    /// When the publisher's words make no sense.
+    /// When the publisher's words are invalid.
     #[inline]
     pub fn receive(&mut self, take: impl FnOnce(&[u8], &[u8])) -> Result<bool> {
         let Some(claimed) = self.claim()? else { return Ok(false) };
@@ -62,7 +63,7 @@ impl Consumer {
         Ok(true)
     }
 
-    /// Claims the next message if it is there; it stays readable until [`Self::release`] or the next claim.
+    /// Claims the next message if there is one. It stays readable until [`Self::release`] or the next claim.
     #[inline]
     pub fn claim(&mut self) -> Result<Option<Claimed>> {
         self.release();
@@ -72,7 +73,7 @@ impl Consumer {
         }
     }
 
-    /// Gives the claimed message's slot back.
+    /// Returns the claimed message's slot.
     #[inline]
     pub fn release(&mut self) {
         let Some(after) = self.after.take() else { return };
@@ -84,7 +85,7 @@ impl Consumer {
         self.next = after;
     }
 
-    /// Sleeps until a message is there, the time is over, or an [`Interrupter`] calls. May return early.
+    /// Sleeps until there is a message, the time is up, or an [`Interrupter`] calls. May return early.
     pub fn sleep(&self, timeout: Duration) {
         self.segment.bell().sleep(timeout, || self.is_ready() || self.is_stopped());
     }
@@ -115,7 +116,7 @@ impl Consumer {
         unsafe { std::slice::from_raw_parts(frame, HEADER_BYTES + claimed.payload_bytes) }.split_at(HEADER_BYTES)
     }
 
-    /// With `Busy` a slot stays as it is until this end's cursor is past it: looking is claiming.
+    /// With `Busy` a slot stays as it is until this consumer's cursor is past it: looking is claiming.
     #[inline]
     fn claim_undisturbed(&mut self) -> Result<Option<Claimed>> {
         let slot = self.segment.slot(self.next.slot);
@@ -126,8 +127,8 @@ impl Consumer {
         self.claim_slot(self.next, meta).map(Some)
     }
 
-    /// With `DropOldest` the producer may take the slot away until this end's cursor says that it holds it. Both
-    /// change the cursor by compare-and-swap, so one of them wins, and the loser sees it.
+    /// With `DropOldest` the producer may take the slot away until this consumer's cursor says that it holds the
+    /// slot. Both change the cursor by compare-and-swap, so one of them wins, and the other sees it.
     #[inline]
     fn claim_contested(&mut self) -> Result<Option<Claimed>> {
         let cursor = self.segment.cursor(self.seat);
@@ -166,7 +167,8 @@ impl Consumer {
     }
 }
 
-/// Says in the cursor that the message at `now` is being read and which is next; whether the producer let us.
+/// Marks in the cursor that the message at `now` is being read, and which one is next; returns whether the producer
+/// allowed it.
 #[inline]
 fn hold(cursor: &Cursor, now: Position, following: u16) -> bool {
     cursor.held.store(u32::from(now.slot), Ordering::Release);
@@ -195,7 +197,7 @@ pub struct Interrupter {
 }
 
 impl Interrupter {
-    /// From now on the consumer does not sleep. Other consumers of the ring may wake for nothing, once.
+    /// From now on the consumer does not sleep. Other consumers of the ring may wake once without a message.
     pub fn interrupt(&self) {
         self.stop.store(true, Ordering::SeqCst);
         self.segment.bell().ring();

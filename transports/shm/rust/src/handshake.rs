@@ -1,4 +1,5 @@
-//! What is said before a consumer is in: over a socket that has no name in the file system, with the memory attached.
+//! The handshake before a consumer is admitted: over a socket that has no name in the file system, with the memory
+//! attached.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -14,22 +15,22 @@ use rustix::process::{self, PidfdFlags};
 use crate::layout::{Geometry, MAX_CONSUMERS};
 use crate::producer::WhenFull;
 
-/// Of the handshake, the segment and the words in it.
+/// The version of the handshake, the segment and its words.
 const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"HOPM-SHM";
-/// Neither side says more than this in one message.
+/// Neither side sends more than this in one message.
 const LONGEST: usize = 512;
-/// A publisher answers from a thread that does nothing else.
+/// How long a consumer waits for the answer. A publisher answers from a thread that does nothing else.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A consumer's wish.
+/// A consumer's request.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Request {
     pub link: String,
     pub may_sleep: bool,
 }
 
-/// What lets a consumer in.
+/// The answer that admits a consumer.
 pub struct Ticket {
     pub connection: OwnedFd,
     pub memory: OwnedFd,
@@ -45,7 +46,7 @@ pub enum Reply {
     Refused(String),
 }
 
-/// Asks the publisher of `link` for its memory and a seat.
+/// Requests the memory and a seat from the publisher of `link`.
 pub fn request_seat(address: &str, link: &str, may_sleep: bool) -> Result<Ticket> {
     let doing = || format!("connecting to the shared memory of link {link} at `{address}`");
     exchange(address, &Request { link: link.to_owned(), may_sleep }).map_err(|error| error.within(doing()))
@@ -54,7 +55,7 @@ pub fn request_seat(address: &str, link: &str, may_sleep: bool) -> Result<Ticket
 fn exchange(address: &str, request: &Request) -> Result<Ticket> {
     let connection = connect(address)?;
     check_user(connection.as_fd())?;
-    // Tells the publisher of this process's death, also where a fork of it keeps the connection open.
+    // Tells the publisher when this process dies, even if a fork of it keeps the connection open.
     let own = process::pidfd_open(process::getpid(), PidfdFlags::empty()).context("opening a pidfd of this process")?;
     send(connection.as_fd(), &request.encode(), Some(own.as_fd())).context("asking for the memory")?;
     wait_for_answer(&connection)?;
@@ -79,7 +80,7 @@ fn connect(address: &str) -> Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Binds a socket to a name that the kernel picks, free of the file system; answers it and its address.
+/// Binds a socket to a name that the kernel picks, outside the file system; returns it and its address.
 pub fn listen() -> Result<(OwnedFd, String)> {
     let socket = socket(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?;
     net::bind(&socket, &SocketAddrUnix::new_unnamed()).context("binding the ring's socket")?;
@@ -90,12 +91,12 @@ pub fn listen() -> Result<(OwnedFd, String)> {
     Ok((socket, format!("@{}", String::from_utf8_lossy(name))))
 }
 
-/// Datagrams that keep their bounds and show when the other end closes.
+/// Datagrams that keep their bounds and show when the peer closes.
 fn socket(flags: SocketFlags) -> Result<OwnedFd> {
     net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).context("making the ring's socket")
 }
 
-/// Other users may see the socket's name; they get no further.
+/// Other users may see the socket's name, but are refused here.
 pub fn check_user(connection: BorrowedFd<'_>) -> Result<()> {
     let peer = net::sockopt::socket_peercred(connection).context("reading who is at the other end")?;
     if peer.uid == process::geteuid() {
@@ -125,7 +126,7 @@ pub fn send(to: BorrowedFd<'_>, bytes: &[u8], file: Option<BorrowedFd<'_>>) -> r
     net::sendmsg(to, &[IoSlice::new(bytes)], &mut extra, SendFlags::NOSIGNAL).map(drop)
 }
 
-/// Receives one message, and the file descriptor that came with it; more than one are closed.
+/// Receives one message and the file descriptor that came with it; closes any further descriptors.
 pub fn receive(from: BorrowedFd<'_>) -> rustix::io::Result<(Vec<u8>, Option<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
     let mut extra = RecvAncillaryBuffer::new(&mut space);

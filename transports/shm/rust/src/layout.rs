@@ -1,4 +1,4 @@
-//! What lies where in the segment, and the words that both sides read and write.
+//! The layout of the segment, and the words that both sides read and write.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -6,29 +6,30 @@ use hopmeter_instrument::prelude::*;
 
 /// Consumers of one ring; their seats fit one word of bits.
 pub const MAX_CONSUMERS: usize = 64;
-/// One slot is always kept ready as the next, so one more is needed to send at all.
+/// One slot is always reserved as the next one, so sending needs one more.
 pub const MIN_SLOTS: u32 = 2;
-/// Keeps a slot's index within the 16 bits that words have for it.
+/// Keeps a slot's index within the 16 bits that the words have for it.
 pub const MAX_SLOTS: u32 = 4096;
-/// Keeps a length within the 48 bits that words have for it, and far from overflow.
+/// Keeps a length within the 48 bits that the words have for it, and far from overflow.
 pub const MAX_PAYLOAD_BYTES: u64 = 1 << 40;
 
 /// Two cache lines: what one side writes shares neither a line nor an adjacent-line prefetch with anything else.
 pub const PAIR: usize = 128;
-/// Where a frame's header lies in its slot: the line beside the publication, so that a prefetch of pairs gets both.
+/// The offset of a frame's header in its slot: the line next to the publication, so that a prefetch of pairs gets
+/// both.
 pub const HEADER_AT: usize = 64;
-/// Where a frame's payload lies in its slot.
+/// The offset of a frame's payload in its slot.
 pub const PAYLOAD_AT: usize = 128;
-/// The control part is this long at least; it is mapped in whole pages.
+/// The minimum length of the control part; it is mapped in whole pages.
 pub const CONTROL_BYTES: usize = PAIR + MAX_CONSUMERS * PAIR;
 
 const SLOT_BITS: u32 = 16;
 const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
 
-/// The start of a slot: what a consumer looks at until its message is there.
+/// The start of a slot: the words that a consumer watches until its message is there.
 #[repr(C, align(64))]
 pub struct SlotHead {
-    /// The number of the message in this slot; written last, which publishes it. 0 is none yet.
+    /// The number of the message in this slot. It is written last, which publishes the message. 0 means none yet.
     pub seq: AtomicU64,
     /// [`Meta`] of that message.
     pub meta: AtomicU64,
@@ -38,12 +39,12 @@ pub struct SlotHead {
 #[repr(C, align(128))]
 pub struct BellWord(pub AtomicU32);
 
-/// Where a consumer is; a line of its own.
+/// The progress of a consumer, in a cache line of its own.
 #[repr(C, align(128))]
 pub struct Cursor {
     /// A [`Position`].
     pub position: AtomicU64,
-    /// The slot being read while `position` says holding.
+    /// The slot being read while `position` says that one is held.
     pub held: AtomicU32,
 }
 
@@ -64,7 +65,7 @@ impl Meta {
     }
 }
 
-/// The message a consumer waits for, the slot it will be in, and whether an earlier one is still being read.
+/// The message a consumer waits for, its slot, and whether an earlier message is still being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     pub seq: u64,
@@ -84,15 +85,15 @@ impl Position {
     }
 }
 
-/// The sizes of a segment, as the producer tells them to a consumer.
+/// The sizes of a segment, as the producer reports them to a consumer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     pub slots: u32,
     /// The largest payload.
     pub payload_bytes: u64,
-    /// From one slot to the next.
+    /// The distance between slots.
     pub stride: u64,
-    /// Where the slots begin.
+    /// The offset of the first slot.
     pub control_bytes: u64,
 }
 
@@ -121,7 +122,7 @@ impl Geometry {
         self.control_bytes + slots.next_multiple_of(rustix::param::page_size() as u64)
     }
 
-    /// Whether these sizes are the ones this version would have chosen: anything else is foreign.
+    /// Whether this version would have chosen these sizes; any others are foreign.
     pub fn is_sound(&self) -> bool {
         Self::new(self.slots, self.payload_bytes).is_ok_and(|own| own == *self)
     }

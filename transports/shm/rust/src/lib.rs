@@ -1,7 +1,8 @@
 //! The ring behind hopmeter's `shm` transport: slots in a memfd, one producer, up to 64 consumers.
 //!
-//! The producer writes a frame where the consumers read it; nothing is copied, nothing has a name, and nothing stays
-//! behind. `README.md` beside this crate has the layout of the segment and the argument for its memory ordering.
+//! The producer writes a frame where the consumers read it. Nothing is copied, nothing has a name in the file system,
+//! and nothing is left behind. `README.md` beside this crate has the layout of the segment and the argument for its
+//! memory ordering.
 
 pub mod abi;
 mod admission;

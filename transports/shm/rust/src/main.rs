@@ -1,4 +1,4 @@
-//! The Rust adapter: the ring of `lib.rs` as hopmeter's contract wants it.
+//! The Rust adapter: the ring of `lib.rs` behind hopmeter's contract.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use hopmeter_instrument::prelude::*;
 use hopmeter_shm::{Consumer, Interrupter, Options, Producer, WhenFull};
 
-/// How long a called end sleeps at most; its interrupter wakes it earlier.
+/// How long a called consumer sleeps at most; its interrupter wakes it earlier.
 const NAP: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
@@ -82,7 +82,7 @@ impl Publisher for TopicPublisher {
 struct TopicSubscriber {
     consumer: Consumer,
     sleeps: bool,
-    /// What a poll hands over at most, so that it ends even where the sender is faster.
+    /// The most frames that one poll hands over, so that it ends even if the sender is faster.
     at_once: u32,
 }
 
@@ -140,7 +140,7 @@ impl Drop for CallbackSubscription {
     fn drop(&mut self) {
         self.interrupter.interrupt();
         if let Some(thread) = self.thread.take() {
-            // A panic of the callback is in the log already.
+            // If the callback panicked, the log shows it.
             let _ = thread.join();
         }
     }

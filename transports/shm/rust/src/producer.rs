@@ -1,4 +1,4 @@
-//! The sending end: lends the next free slot, publishes it, and finds out which slots are free again.
+//! The producer: loans the next free slot, publishes it, and finds out which slots are free again.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use crate::layout::{Geometry, Meta, Position};
 use crate::registry::Registry;
 use crate::segment::Segment;
 
-/// Slots at least this large are taken back as soon as they are free, so that large frames go round in as few slots,
-/// and so as much cache, as possible. Smaller ones are taken back many at a time, for a cache miss on the consumers'
-/// cursors would be a large part of their hop.
+/// Slots of at least this size are taken back as soon as they are free, so that large frames use as few slots, and so
+/// as little cache, as possible. Smaller slots are taken back in batches: a cache miss on the consumers' cursors
+/// would be a large part of their hop.
 const LARGE_SLOT_BYTES: u64 = 16 << 10;
 
-/// What happens when every slot holds a message that somebody has yet to read.
+/// What happens when every slot holds a message that a consumer has not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
-    /// The producer is refused.
+    /// The send is refused.
     Busy,
-    /// The oldest message that nobody is reading is lost to those who have not read it.
+    /// The oldest message that nobody is reading is lost to the consumers that have not read it.
     DropOldest,
 }
 
-/// How a ring is made.
+/// The options of a ring.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     pub slots: u32,
@@ -34,7 +34,7 @@ pub struct Options {
     pub when_full: WhenFull,
 }
 
-/// The one sending end of a ring. Dropping it closes the ring; consumers keep what they have mapped until they leave.
+/// The producer of a ring. Dropping it closes the ring; consumers keep their mapping until they leave.
 pub struct Producer {
     segment: Arc<Segment>,
     registry: Arc<Registry>,
@@ -44,17 +44,17 @@ pub struct Producer {
     /// The number and the slot of the message to be sent next.
     seq: u64,
     slot: u16,
-    /// Slots nobody needs; the one freed last, warmest in the caches, at the end.
+    /// Free slots. The slot freed last, the warmest in the caches, is at the end.
     free: Vec<u16>,
-    /// Slots published and not known to be free, oldest first: those of `oldest`, `oldest + 1`, ….
+    /// Published slots that are not known to be free, oldest first: those of `oldest`, `oldest + 1`, ….
     in_flight: VecDeque<u16>,
     oldest: u64,
-    /// Slots of dropped messages that somebody was still reading.
+    /// Slots of dropped messages that a consumer was still reading.
     parked: Vec<u16>,
 }
 
 impl Producer {
-    /// Makes a ring and lets consumers of `link` in.
+    /// Creates a ring and admits consumers of `link`.
     ///
     /// # Errors
     /// When the options are impossible, or memory, a socket or a thread cannot be had.
@@ -89,7 +89,8 @@ impl Producer {
         self.registry.consumers()
     }
 
-    /// Lends the next slot for a frame; None when all are needed. Never waits. A loan that is not published is void.
+    /// Loans the next slot for a frame; None when all slots are in use. Never waits. A loan that is not published has
+    /// no effect.
     ///
     /// # Errors
     /// When the payload is larger than the ring was made for.
@@ -155,7 +156,7 @@ impl Producer {
         !self.free.is_empty() || (self.when_full == WhenFull::DropOldest && self.drop_oldest())
     }
 
-    /// Frees the slots that everybody is past.
+    /// Frees the slots that every consumer is past.
     fn take_back(&mut self) {
         let audience = self.registry.lock_consumers();
         let (free, dropping) = (&mut self.free, self.when_full == WhenFull::DropOldest);
@@ -169,7 +170,7 @@ impl Producer {
         }
     }
 
-    /// Frees the slot of the oldest message that nobody is reading; whether there is one.
+    /// Frees the slot of the oldest message that nobody is reading; returns whether there was one.
     fn drop_oldest(&mut self) -> bool {
         let audience = self.registry.lock_consumers();
         while let Some(slot) = self.in_flight.pop_front() {
@@ -196,20 +197,20 @@ impl Producer {
     }
 }
 
-/// Moves a slot to the free ones; answers that it is to be kept no longer.
+/// Moves a slot to the free ones; returns that it is to be forgotten.
 fn free_slot(free: &mut Vec<u16>, slot: u16) -> bool {
     free.push(slot);
     false
 }
 
-/// A slot lent for writing.
+/// A slot on loan for writing.
 pub struct Loan<'a> {
     producer: &'a mut Producer,
     payload_bytes: usize,
 }
 
 impl Loan<'_> {
-    /// The frame's two parts, to be written in full: they hold what an earlier message left.
+    /// The two parts of the frame. Write both in full: they hold an earlier message.
     #[inline]
     pub fn frame(&mut self) -> (&mut [u8; HEADER_BYTES], &mut [u8]) {
         let frame = self.producer.frame_at(self.producer.slot);

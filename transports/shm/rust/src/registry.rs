@@ -1,4 +1,4 @@
-//! Who reads the ring, and how far each has come: the producer's side of the cursors.
+//! The consumers of the ring and their progress: the producer's side of the cursors.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use crate::segment::Segment;
 /// Shared by the producer's thread and the thread that admits consumers; private to the producer's process.
 pub struct Registry {
     segment: Arc<Segment>,
-    /// The seats taken, a bit each. Under a lock that the producer takes only to look for free slots.
+    /// The occupied seats, one bit each, behind a lock that the producer takes only to look for free slots.
     live: Mutex<u64>,
     /// Those of them that may sleep; read on every publication.
     sleepers: AtomicU64,
@@ -26,10 +26,10 @@ impl Registry {
         Self { segment, live: Mutex::new(0), sleepers: AtomicU64::new(0), head: AtomicU64::new(head.pack()) }
     }
 
-    /// Gives a new consumer a seat, its cursor at the next message; None when all are taken.
+    /// Gives a new consumer a seat, with its cursor at the next message; None when all seats are occupied.
     ///
-    /// The producer frees slots under the same lock, so it either has published no more than the head read here when
-    /// it last freed some, or will see this cursor when it next does.
+    /// The producer frees slots under the same lock. So when it last freed some it had published no more than the
+    /// head read here, or it will see this cursor the next time.
     pub fn seat(&self, may_sleep: bool) -> Option<usize> {
         let mut live = self.lock();
         let seat = (!*live).trailing_zeros() as usize;
@@ -40,14 +40,14 @@ impl Registry {
         *live |= 1 << seat;
         if may_sleep {
             self.sleepers.fetch_or(1 << seat, Ordering::SeqCst);
-            // From here on the producer's thread knows of the sleeper: a publication before is visible to it, one
-            // after rings the bell.
+            // From here on the producer's thread knows of the sleeper: it can see an earlier publication, and a later
+            // one rings the bell.
             let _ = membarrier(MembarrierCommand::PrivateExpedited);
         }
         Some(seat)
     }
 
-    /// Takes a seat back: its consumer has left or died, and holds nothing any more.
+    /// Takes a seat back. Its consumer has left or died, and holds no slot any more.
     pub fn vacate(&self, seat: usize) {
         *self.lock() &= !(1 << seat);
         self.sleepers.fetch_and(!(1 << seat), Ordering::SeqCst);
@@ -68,7 +68,7 @@ impl Registry {
         self.sleepers.load(Ordering::Relaxed) != 0
     }
 
-    /// The consumers as they are now; none joins while this lives.
+    /// The current consumers; none joins while this lives.
     pub fn lock_consumers(&self) -> Audience<'_> {
         Audience { segment: &self.segment, live: self.lock() }
     }
@@ -85,17 +85,18 @@ pub struct Audience<'a> {
 }
 
 impl Audience<'_> {
-    /// The first message that somebody has yet to finish (or, where slots are held apart, to begin); `head` if none.
+    /// The first message that a consumer has not finished (or, if slots are held separately, not begun); `head` if
+    /// there is none.
     pub fn oldest_needed(&self, head: u64) -> u64 {
         self.cursors().map(|cursor| load(cursor).seq).min().map_or(head, |first| first.min(head))
     }
 
-    /// Whether somebody is reading this slot right now.
+    /// Whether a consumer is reading this slot now.
     pub fn holds(&self, slot: u16) -> bool {
         self.cursors().any(|cursor| load(cursor).holding && cursor.held.load(Ordering::Acquire) == u32::from(slot))
     }
 
-    /// Moves everybody who still waits for `seq` on to what follows it; who is reading goes on reading.
+    /// Moves every consumer that still waits for `seq` on to the next message; a consumer that is reading continues.
     pub fn skip(&self, seq: u64, following: Position) {
         self.cursors().for_each(|cursor| skip_one(cursor, seq, following));
     }
@@ -115,7 +116,7 @@ fn load(cursor: &Cursor) -> Position {
 }
 
 fn skip_one(cursor: &Cursor, seq: u64, following: Position) {
-    // Fails only where the consumer is already past it.
+    // Fails only if the consumer is already past it.
     let _ = cursor.position.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
         let now = Position::unpack(word);
         (now.seq <= seq).then(|| Position { holding: now.holding, ..following }.pack())

@@ -1,4 +1,4 @@
-//! The memory itself: a sealed memfd, reserved in full before anyone uses it, and its mapping.
+//! The memory: a sealed memfd, reserved in full before anyone uses it, and its mapping.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr;
@@ -12,12 +12,12 @@ use crate::bell::Bell;
 use crate::layout::{Cursor, Geometry, HEADER_AT, PAIR, PAYLOAD_AT, SlotHead};
 use crate::room;
 
-/// From this size on, huge pages are asked for.
+/// The size from which huge pages are requested.
 const HUGE_PAGE: usize = 2 << 20;
-/// A segment that can neither shrink nor grow under its readers: no access to it ever faults for want of memory.
+/// The segment can neither shrink nor grow under its readers, so no access to it faults for lack of memory.
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
-/// A mapped segment. The producer may write all of it; a consumer the control part only.
+/// A mapped segment. The producer may write all of it, a consumer only the control part.
 pub struct Segment {
     file: OwnedFd,
     geometry: Geometry,
@@ -25,7 +25,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Makes a segment and reserves its memory.
+    /// Creates a segment and reserves its memory.
     pub fn create(geometry: Geometry) -> Result<Self> {
         let bytes = geometry.bytes();
         check_room(&geometry)?;
@@ -38,7 +38,7 @@ impl Segment {
         Ok(Self { file, geometry, mapping })
     }
 
-    /// Maps a segment that a producer handed over, after proving that it is what the producer says.
+    /// Maps a segment of a producer, after checking that it is what the producer says.
     pub fn attach(file: OwnedFd, geometry: Geometry) -> Result<Self> {
         check_attached(&file, &geometry)?;
         let mapping = Mapping::new(file.as_fd(), geometry.bytes() as usize, ProtFlags::READ)?;
@@ -91,11 +91,11 @@ impl Segment {
     }
 }
 
-/// A mapping of the whole file, aligned so that huge pages can be used where the file has them.
+/// A mapping of the whole file, aligned so that huge pages can be used if the file has them.
 struct Mapping {
     base: *mut u8,
     bytes: usize,
-    /// What was reserved around it, for alignment.
+    /// The reserved address range around it, for alignment.
     reserved: *mut u8,
     reserved_bytes: usize,
 }
@@ -127,7 +127,7 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Large frames are faster with them, and nothing is lost without.
+    /// Large frames are faster with huge pages; without them nothing is lost.
     fn ask_for_huge_pages(&self) {
         if self.bytes >= HUGE_PAGE {
             // SAFETY: advice on our own mapping; it changes no content.
@@ -135,7 +135,8 @@ impl Mapping {
         }
     }
 
-    /// Faults every page in, so that no message pays for it. Kernels before 5.14 cannot; they fault on first use.
+    /// Maps every page in advance, so that no message pays for a fault. Kernels before 5.14 cannot do this; there the
+    /// first use faults.
     fn populate(&self, advice: Advice) -> rustix::io::Result<()> {
         // SAFETY: advice on our own mapping; it changes no content.
         match unsafe { mm::madvise(self.base.cast(), self.bytes, advice) } {
