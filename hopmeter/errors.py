@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hopmeter.messages import coded, with_remedy
+from hopmeter.messages import tag, with_remedy
 
 
 class HopmeterError(Exception):
@@ -19,7 +19,7 @@ class HopmeterError(Exception):
     @property
     def message(self) -> str:
         """What failed, with its code at the end."""
-        return coded(self.code, self.what)
+        return tag(self.code, self.what)
 
     def __str__(self) -> str:
         return with_remedy(self.message, self.remedy)
@@ -46,4 +46,4 @@ class RefusedValueError(ValueError):
         self.what = what
 
     def __str__(self) -> str:
-        return coded(self.code, self.what)
+        return tag(self.code, self.what)

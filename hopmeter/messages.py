@@ -23,7 +23,7 @@ This document is made from `hopmeter/messages.toml` by `python -m hopmeter.messa
 """
 
 
-def coded(code: str, text: str) -> str:
+def tag(code: str, text: str) -> str:
     """Append the code to a message."""
     return f"{text} [{code}]"
 
@@ -38,14 +38,14 @@ def with_remedy(message: str, remedy: str) -> str:
     """Insert a remedy before a message's code."""
     text, code = split_code(message)
     whole = f"{text} ({remedy})" if remedy else text
-    return coded(code, whole) if code else whole
+    return tag(code, whole) if code else whole
 
 
-def joined(messages: Iterable[str]) -> str:
+def join_messages(messages: Iterable[str]) -> str:
     """Several messages as one, which has the code of the first."""
     parts = [split_code(message) for message in messages]
     text, code = "; ".join(text for text, _ in parts), parts[0][1] if parts else None
-    return coded(code, text) if code else text
+    return tag(code, text) if code else text
 
 
 def codes(messages: Iterable[str]) -> list[str]:

@@ -17,7 +17,7 @@ from hopmeter.system import paths
 CODED = {
     *("HopmeterError", "UsageError", "StoppedError", "RefusedValueError", "TrialFailedError", "PictureError"),
     *("CodecError", "BuildError", "StoreError", "DiskFullError", "ConnectError", "TimedOutError", "CallFailedError"),
-    *("MissingError", "GoneError", "Caution", "finding", "coded"),
+    *("MissingError", "GoneError", "Caution", "finding", "tag"),
 }
 """What takes a code as its first argument."""
 CODE = re.compile(r"[DEFW]-[A-Z0-9]+(-[A-Z0-9]+)*")
@@ -29,25 +29,25 @@ def sources() -> dict[str, ast.Module]:
     return {str(path.relative_to(paths.PACKAGE)): ast.parse(path.read_text()) for path in files}
 
 
-def known() -> list[str]:
+def known_codes() -> list[str]:
     return [code for codes in messages.table().values() for code in codes]
 
 
-def called(node: ast.Call) -> str:
+def function_name(node: ast.Call) -> str:
     return getattr(node.func, "attr", "") or getattr(node.func, "id", "")
 
 
-def uncoded() -> Iterator[str]:
+def calls_without_code() -> Iterator[str]:
     for name, tree in sources().items():
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and called(node) in CODED:
+            if isinstance(node, ast.Call) and function_name(node) in CODED:
                 first = ast.unparse(node.args[0]) if node.args else ""
                 if not CODE.fullmatch(first.strip("'")) and "code" not in first:
-                    yield f"{name}:{node.lineno} {called(node)}({first}"
+                    yield f"{name}:{node.lineno} {function_name(node)}({first}"
 
 
 def test_whatever_is_raised_or_reported_has_a_code() -> None:
-    assert list(uncoded()) == []
+    assert list(calls_without_code()) == []
 
 
 def test_every_subclass_of_a_coded_error_is_looked_for() -> None:
@@ -59,8 +59,8 @@ def test_every_subclass_of_a_coded_error_is_looked_for() -> None:
 def test_the_table_has_the_codes_that_the_code_uses_and_no_others() -> None:
     strings = (node for tree in sources().values() for node in ast.walk(tree) if isinstance(node, ast.Constant))
     used = {node.value for node in strings if isinstance(node.value, str) and CODE.fullmatch(node.value)}
-    assert used == set(known())
-    assert len(known()) == len(set(known()))
+    assert used == set(known_codes())
+    assert len(known_codes()) == len(set(known_codes()))
 
 
 def test_the_document_is_made_from_the_table() -> None:
@@ -73,13 +73,13 @@ def test_the_document_is_made_from_the_table() -> None:
 
 
 def test_a_code_stands_at_the_end_and_comes_off_again() -> None:
-    assert messages.coded("E-BUSY", "it is busy") == "it is busy [E-BUSY]"
+    assert messages.tag("E-BUSY", "it is busy") == "it is busy [E-BUSY]"
     assert messages.split_code("it is busy [E-BUSY]") == ("it is busy", "E-BUSY")
     assert messages.split_code("a list [1, 2]") == ("a list [1, 2]", None)
     assert messages.with_remedy("it is busy [E-BUSY]", "wait") == "it is busy (wait) [E-BUSY]"
     assert messages.with_remedy("of an earlier version", "wait") == "of an earlier version (wait)"
-    assert messages.joined(["one [E-BUSY]", "two [E-CLOSED]"]) == "one; two [E-BUSY]"
-    assert messages.joined([]) == ""
+    assert messages.join_messages(["one [E-BUSY]", "two [E-CLOSED]"]) == "one; two [E-BUSY]"
+    assert messages.join_messages([]) == ""
 
 
 @pytest.mark.parametrize("text", ["", "no code", "[E-BUSY]", "a [e-busy]", "a [E-BUSY] b"])

@@ -19,7 +19,7 @@ int call(Schedule& schedule) {
     const auto arrived_ns = now_ns();
     Header header;
     std::memcpy(&header, bytes, sizeof header);
-    schedule.arrived(header.sent_ns, arrived_ns);
+    schedule.record(header.sent_ns, arrived_ns);
   };
   schedule.run([&](std::int64_t seq, auto&& write) {
     Header header{seq, 0, {}};
@@ -38,7 +38,7 @@ int apart(Schedule& schedule, Receive&& receive, Send&& send) {
   if (pid == 0) {
     for (std::int64_t seq = 0; seq < schedule.messages; ++seq) {
       const std::int64_t sent_ns = receive(seq);
-      schedule.arrived(sent_ns, now_ns());
+      schedule.record(sent_ns, now_ns());
     }
     const int code = schedule.tell();
     std::fflush(stdout);

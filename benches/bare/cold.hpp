@@ -56,7 +56,7 @@ struct Schedule {
     }
   }
 
-  void arrived(std::int64_t sent_ns, std::int64_t arrived_ns) {
+  void record(std::int64_t sent_ns, std::int64_t arrived_ns) {
     if (took_ns.size() < took_ns.capacity()) took_ns.push_back(arrived_ns - sent_ns);
   }
 

@@ -17,7 +17,7 @@ struct Frame {
 
 void on_frame(bool, Schedule* schedule, LibXR::RawData& data) {
   const auto arrived_ns = now_ns();
-  schedule->arrived(static_cast<const Frame*>(data.addr_)->header.sent_ns, arrived_ns);
+  schedule->record(static_cast<const Frame*>(data.addr_)->header.sent_ns, arrived_ns);
 }
 
 }  // namespace

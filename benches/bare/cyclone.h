@@ -26,7 +26,7 @@ static const char* loopback =
 static dds_entity_t writer, reader, waitset;
 static sample message, received;
 
-static int taken(void) {
+static int take(void) {
   dds_sample_info_t info;
   void* into = &received;
   while (dds_take(reader, &into, &info, 1, 1) > 0) {
@@ -36,7 +36,7 @@ static int taken(void) {
 }
 
 // A writer does not wait: where too much is unconfirmed it is offered again.
-static void written(const sample* what) {
+static void write_sample(const sample* what) {
   dds_return_t code;
   while ((code = dds_write(writer, what)) == DDS_RETCODE_TIMEOUT) sched_yield();
   require(code == 0, "write");
@@ -45,11 +45,11 @@ static void written(const sample* what) {
 static void pass_on(void) {
   const int64_t arrived = now_ns();
   if (number_of(&received) < 0) return;
-  written(&received);
+  write_sample(&received);
   note(number_of(&received), arrived);
 }
 
-static dds_qos_t* settled(void) {
+static dds_qos_t* make_qos(void) {
   dds_qos_t* qos = dds_create_qos();
   dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, 0);
   dds_qset_durability(qos, DDS_DURABILITY_VOLATILE);
@@ -67,7 +67,7 @@ static void watch(dds_entity_t participant) {
 static void open_ends(dds_domainid_t domain, const char* to, const char* from, dds_on_data_available_fn called) {
   require(dds_create_domain(domain, loopback) > 0, "open the domain");
   const dds_entity_t participant = dds_create_participant(domain, NULL, NULL);
-  dds_qos_t* qos = settled();
+  dds_qos_t* qos = make_qos();
   dds_listener_t* listener = dds_create_listener(NULL);
   if (called) dds_lset_data_available(listener, called);
   writer = dds_create_writer(participant, dds_create_topic(participant, described, to, NULL, NULL), qos, NULL);
@@ -80,9 +80,9 @@ static void open_ends(dds_domainid_t domain, const char* to, const char* from, d
 }
 
 static int arrives(void) {
-  if (taken()) return 1;
+  if (take()) return 1;
   dds_waitset_wait(waitset, NULL, 0, DDS_MSECS(LOOK_MS));
-  return taken();
+  return take();
 }
 
 static int arrives_and_is_noted(void) {
@@ -102,7 +102,7 @@ static void relay(void) {
 static int64_t round_trip(int looks, int (*comes)(void)) {
   const int64_t number = number_of(&message) + 1, sent_ns = now_ns();
   stamp(&message, number, sent_ns);
-  written(&message);
+  write_sample(&message);
   while (looks > 0) {
     if (!comes())
       looks--;
@@ -120,6 +120,6 @@ static void measure(int (*comes)(void)) {
     require((took[round] = round_trip(LOOKS, comes)) > 0, "get the answer");
   }
   stamp(&message, -1, 0);
-  written(&message);  // the relay ends
+  write_sample(&message);  // the relay ends
   tell_median();
 }

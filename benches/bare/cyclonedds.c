@@ -32,18 +32,18 @@ static void stamp(sample* message, int64_t number, int64_t sent_ns) {
 static int64_t number_of(const sample* message) { return message->id; }
 
 static void relay_called(dds_entity_t from, void* unused) {
-  if (!taken()) return;
+  if (!take()) return;
   pass_on();
   if (number_of(&received) < 0) sem_post(&came);
 }
 
 static void source_called(dds_entity_t from, void* unused) {
-  if (!taken()) return;
+  if (!take()) return;
   note(number_of(&received), now_ns());
   sem_post(&came);
 }
 
-static int woken(void) {
+static int wait_for_listener(void) {
   struct timespec until;
   clock_gettime(CLOCK_MONOTONIC, &until);
   until.tv_nsec += LOOK_MS * 1000000;
@@ -64,7 +64,7 @@ int main(int count, char** words) {
     is_called ? (void)sem_wait(&came) : relay();
   } else {
     open_ends(domain, "there", "back", is_called ? source_called : NULL);
-    measure(is_called ? woken : arrives_and_is_noted);
+    measure(is_called ? wait_for_listener : arrives_and_is_noted);
     waitpid(other, NULL, 0);
   }
   return dds_delete(DDS_CYCLONEDDS_HANDLE);

@@ -25,7 +25,7 @@ using message::Timing;
 static DomainParticipantFactory& factory = *DomainParticipantFactory::get_instance();
 
 template <class Qos>
-static Qos settled(Qos qos = {}) {
+static Qos with_qos(Qos qos = {}) {
   qos.reliability().kind = RELIABLE_RELIABILITY_QOS;
   qos.durability().kind = VOLATILE_DURABILITY_QOS;
   qos.history().depth = 10;
@@ -49,9 +49,9 @@ struct End {
     TypeSupport(new message::TimingPubSubType).register_type(participant);
     const auto topic = [&](auto name) { return participant->create_topic(name, "message::Timing", TOPIC_QOS_DEFAULT); };
     writer =
-        participant->create_publisher(PUBLISHER_QOS_DEFAULT)->create_datawriter(topic(to), settled<DataWriterQos>());
+        participant->create_publisher(PUBLISHER_QOS_DEFAULT)->create_datawriter(topic(to), with_qos<DataWriterQos>());
     reader = participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT)
-                 ->create_datareader(topic(from), settled<DataReaderQos>());
+                 ->create_datareader(topic(from), with_qos<DataReaderQos>());
     require(writer && reader, "make a writer and a reader");
     auto& arrival = reader->get_statuscondition();
     arrival.set_enabled_statuses(StatusMask::data_available());

@@ -31,7 +31,7 @@ static void on_subscribe(struct mosquitto* in, void* self, int id, int count, co
   ((struct end*)self)->subscribed = 1;
 }
 
-static struct mosquitto* connected(const char* address, struct end* end) {
+static struct mosquitto* connect_to_broker(const char* address, struct end* end) {
   char host[64];
   int port = 0;
   require(sscanf(address, "%63[^:]:%d", host, &port) == 2, "understand the address");
@@ -45,8 +45,8 @@ static struct mosquitto* connected(const char* address, struct end* end) {
 }
 
 static void open_end(struct end* end, const char* address, const char* from) {
-  end->in = connected(address, end);
-  end->out = connected(address, end);
+  end->in = connect_to_broker(address, end);
+  end->out = connect_to_broker(address, end);
   require(mosquitto_subscribe(end->in, NULL, from, 0) == 0, "subscribe");
   while (!end->subscribed) require(mosquitto_loop(end->in, PATIENCE_MS, 1) == 0, "hear from mosquitto");
 }

@@ -7,7 +7,7 @@
 
 enum { PATIENCE_MS = 10000 };
 
-static natsConnection* connected(const char* address) {
+static natsConnection* connect_to_broker(const char* address) {
   char url[128];
   natsOptions* options;
   natsConnection* connection;
@@ -20,7 +20,7 @@ static natsConnection* connected(const char* address) {
   return connection;
 }
 
-static natsSubscription* subscribed(natsConnection* connection, const char* subject) {
+static natsSubscription* subscribe_to(natsConnection* connection, const char* subject) {
   natsSubscription* subscription;
   require(natsConnection_SubscribeSync(&subscription, connection, subject) == NATS_OK, "subscribe");
   require(natsConnection_Flush(connection) == NATS_OK, "tell of a subscription");
@@ -28,8 +28,8 @@ static natsSubscription* subscribed(natsConnection* connection, const char* subj
 }
 
 static int serve(const char* address) {
-  natsConnection* connection = connected(address);
-  natsSubscription* requests = subscribed(connection, "bench");
+  natsConnection* connection = connect_to_broker(address);
+  natsSubscription* requests = subscribe_to(connection, "bench");
   natsMsg* request;
   char* reply = malloc(frame_bytes);
   natsConnection_PublishString(connection, "ready", "");
@@ -44,7 +44,7 @@ static int serve(const char* address) {
 }
 
 static void ask(natsConnection* connection) {
-  natsSubscription* replies = subscribed(connection, "bench.reply");
+  natsSubscription* replies = subscribe_to(connection, "bench.reply");
   natsMsg* reply;
   char* frame = malloc(frame_bytes);
   memset(frame, 1, frame_bytes);
@@ -69,8 +69,8 @@ int main(int count, char** words) {
     require(read(begin[0], &word, 1) == 1, "hear when to begin");
     return serve(words[1]);
   }
-  natsConnection* connection = connected(words[1]);
-  natsSubscription* ready = subscribed(connection, "ready");
+  natsConnection* connection = connect_to_broker(words[1]);
+  natsSubscription* ready = subscribe_to(connection, "ready");
   natsMsg* come;
   require(write(begin[1], "!", 1) == 1, "say when to begin");
   require(natsSubscription_NextMsg(&come, ready, PATIENCE_MS) == NATS_OK, "hear that the server is ready");

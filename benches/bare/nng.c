@@ -16,7 +16,7 @@ static nng_msg* message_of(size_t bytes) {
 }
 
 // Waiting gives up after a while to look round.
-static nng_msg* received(nng_socket socket) {
+static nng_msg* receive(nng_socket socket) {
   nng_msg* message;
   int code;
   while ((code = nng_recvmsg(socket, &message, 0)) == NNG_ETIMEDOUT) continue;
@@ -30,7 +30,7 @@ static int serve(const char* endpoint) {
   require(nng_socket_set_ms(socket, NNG_OPT_RECVTIMEO, LOOK_MS) == 0, "set the time to wait");
   require(nng_listen(socket, endpoint, NULL, 0) == 0, "listen");
   for (size_t round = 0; round < rounds; round++) {
-    nng_msg* request = received(socket);
+    nng_msg* request = receive(socket);
     const int64_t arrived = now_ns();
     const head of = head_of(nng_msg_body(request), nng_msg_len(request));
     nng_msg* reply = message_of(nng_msg_len(request));
@@ -53,7 +53,7 @@ static void ask(const char* endpoint) {
     nng_msg* request = message_of(frame_bytes);
     write_head(nng_msg_body(request), (int64_t)round);
     require(nng_sendmsg(socket, request, 0) == 0, "send");
-    nng_msg* reply = received(socket);
+    nng_msg* reply = receive(socket);
     const int64_t arrived = now_ns();
     const head of = head_of(nng_msg_body(reply), nng_msg_len(reply));
     require(nng_msg_len(reply) == frame_bytes && of.number == (int64_t)round, "get the reply");

@@ -5,7 +5,7 @@
 
 #include "bare.h"
 
-static redisContext* connected(const char* address) {
+static redisContext* connect_to_broker(const char* address) {
   char host[64];
   int port = 0;
   require(sscanf(address, "%63[^:]:%d", host, &port) == 2, "understand the address");
@@ -14,8 +14,8 @@ static redisContext* connected(const char* address) {
   return context;
 }
 
-static redisContext* subscribed(const char* address, const char* channel) {
-  redisContext* context = connected(address);
+static redisContext* subscribe_to(const char* address, const char* channel) {
+  redisContext* context = connect_to_broker(address);
   redisReply* reply = redisCommand(context, "SUBSCRIBE %s", channel);
   require(reply != NULL, "subscribe");
   freeReplyObject(reply);
@@ -37,7 +37,7 @@ static redisReply* next(redisContext* context) {
 }
 
 static int pass_on(const char* address) {
-  redisContext *there = subscribed(address, "there"), *back = connected(address);
+  redisContext *there = subscribe_to(address, "there"), *back = connect_to_broker(address);
   for (size_t round = 0; round < rounds; round++) {
     redisReply* message = next(there);
     publish(back, "back", message->element[2]->str, message->element[2]->len);
@@ -47,7 +47,7 @@ static int pass_on(const char* address) {
 }
 
 static void ask(const char* address) {
-  redisContext *back = subscribed(address, "back"), *there = connected(address);
+  redisContext *back = subscribe_to(address, "back"), *there = connect_to_broker(address);
   char* frame = malloc(frame_bytes);
   memset(frame, 1, frame_bytes);
   for (size_t round = 0; round < rounds; round++) {

@@ -55,7 +55,7 @@ struct Source {
     image.data.resize(payload_bytes);
   }
 
-  void arrived(const Event& event) {
+  void on_arrival(const Event& event) {
     const int64_t now = now_ns();
     if (event.getConstMessage()->header.stamp == image.header.stamp) took = now - sent;
     note(number_of(image), now);
@@ -82,7 +82,7 @@ struct Source {
 
   Image image;
   int64_t sent = 0, took = 0;
-  End end{"/there", "/back", [this](const Event& event) { arrived(event); }};
+  End end{"/there", "/back", [this](const Event& event) { on_arrival(event); }};
 };
 
 static void ask() {

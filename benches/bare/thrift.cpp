@@ -53,7 +53,7 @@ static int serve(int port) {
   return 0;
 }
 
-static void opened(TBufferedTransport& transport) {
+static void open_transport(TBufferedTransport& transport) {
   for (int tries = 0; tries < 1000; tries++) {
     try {
       return transport.open();
@@ -69,7 +69,7 @@ static void ask(int port) {
   if (alike) socket->setRecvTimeout(100);
   const auto transport = std::make_shared<TBufferedTransport>(socket);
   ExchangeClient client(std::make_shared<TBinaryProtocol>(transport));
-  opened(*transport);
+  open_transport(*transport);
   Timing request, reply;
   request.source.assign(56, 's');
   request.padding.assign(frame_bytes - 64, 'p');

@@ -12,7 +12,7 @@ from hopmeter.analysis.latencies import CHAIN
 from hopmeter.analysis.pace import SHARE
 from hopmeter.analysis.percentiles import QUICK_TRIALS, summary
 from hopmeter.analysis.trial import PACING, Counts, Measured, measure, reject_altered, sum_counter
-from hopmeter.messages import coded, codes, joined, split_code, with_remedy
+from hopmeter.messages import codes, join_messages, split_code, tag, with_remedy
 from hopmeter.model.cell import Cell
 from hopmeter.model.columns import CELLS, LATENCIES, PLANNED
 from hopmeter.model.trial import TrialResult
@@ -42,7 +42,7 @@ def examine(cell: Cell, trial: TrialResult, folder: RunFolder) -> Judged:
     if not trial.good:
         return Judged(trial, None)
     if not trial.samples:
-        return Judged(replace(trial, good=False, reason=coded("E-NOT-RECORDED", "nothing was recorded")), None)
+        return Judged(replace(trial, good=False, reason=tag("E-NOT-RECORDED", "nothing was recorded")), None)
     try:
         return Judged(trial, measure(cell, folder.path / trial.samples))
     except StoreError as error:
@@ -78,7 +78,7 @@ def _cut_short(cell: Cell, trials: Sequence[Judged]) -> list[str]:
     if not cut or fewest >= asked:
         return []
     said = f"only {fewest} of {asked} messages within {cell.schedule.limit_s:g} s; ask for fewer, or give a duration"
-    return [coded("W-FEW-MESSAGES", said)]
+    return [tag("W-FEW-MESSAGES", said)]
 
 
 def _planned_columns(cell: Cell) -> dict[str, Any]:
@@ -95,14 +95,17 @@ def _status(cell: Cell, trials: Sequence[Judged]) -> dict[str, Any]:
     if cell.dropped:
         return {"status": "dropped", "reason": cell.dropped}
     if not trials:
-        return {"status": "dropped", "reason": coded("D-RUN-ENDED", "not measured: the run ended before it")}
-    failures = joined(dict.fromkeys(_reason(each.result) for each in trials if not each.measured))
+        return {"status": "dropped", "reason": tag("D-RUN-ENDED", "not measured: the run ended before it")}
+    failures = join_messages(dict.fromkeys(_reason(each.result) for each in trials if not each.measured))
     if not good:
         return {"status": "failed", "reason": failures}
     overload = _overload(good)
     said = f"{len(trials) - len(good)} of {len(trials)} trials failed: {split_code(failures)[0]}"
-    failed = coded("W-TRIALS-FAILED", said) if failures else ""
-    return {"status": "saturated" if overload else "ok", "reason": joined(filter(None, [overload, failed])) or None}
+    failed = tag("W-TRIALS-FAILED", said) if failures else ""
+    return {
+        "status": "saturated" if overload else "ok",
+        "reason": join_messages(filter(None, [overload, failed])) or None,
+    }
 
 
 def _reason(trial: TrialResult) -> str:
@@ -116,14 +119,14 @@ def _overload(good: Sequence[Judged]) -> str:
     counts = _sum_counts(trials)
     found = []
     if counts.lost > (1 - SHARE) * counts.expected:
-        found.append(coded("W-OVERLOAD-LOSS", f"{counts.lost / counts.expected:.1%} of the messages were lost"))
+        found.append(tag("W-OVERLOAD-LOSS", f"{counts.lost / counts.expected:.1%} of the messages were lost"))
     if _most(trials, "behind"):
         paces = [pace for trial in trials for pace in trial.paces]
         rates = [min(filter(None, (getattr(pace, name) for pace in paces))) for name in ("achieved_hz", "asked_hz")]
-        found.append(coded("W-OVERLOAD-RATE", f"the source reached {rates[0]:.4g} of {rates[1]:.4g} Hz"))
+        found.append(tag("W-OVERLOAD-RATE", f"the source reached {rates[0]:.4g} of {rates[1]:.4g} Hz"))
     if _most(trials, "backlog"):
-        found.append(coded("W-OVERLOAD-QUEUE", "messages waited longer and longer"))
-    return joined(found) or _standing(good, trials)
+        found.append(tag("W-OVERLOAD-QUEUE", "messages waited longer and longer"))
+    return join_messages(found) or _standing(good, trials)
 
 
 def _standing(good: Sequence[Judged], trials: Sequence[Measured]) -> str:
@@ -131,7 +134,7 @@ def _standing(good: Sequence[Judged], trials: Sequence[Measured]) -> str:
     turn_ns = max(1.0, median(pace.turn_ns for trial in trials for pace in trial.paces))
     if _most(trials, "queued_ns"):
         waited_ns = median(max(pace.queued_ns for pace in trial.paces) for trial in trials)
-        return coded(
+        return tag(
             "W-QUEUE-STANDING",
             f"messages stood in queues all along: half of them waited {waited_ns / 1e6:.3g} ms or more, "
             f"and {waited_ns / turn_ns:.3g} others fell due meanwhile",
@@ -139,7 +142,7 @@ def _standing(good: Sequence[Judged], trials: Sequence[Measured]) -> str:
     refused = sum(sum_counter(each.result, "busy") for each in good)
     if _most(trials, "long_ns") and refused >= _sum_counts(trials).messages:
         took_ns = median(max(pace.long_ns for pace in trial.paces) for trial in trials)
-        return coded(
+        return tag(
             "W-QUEUE-FULL",
             "queues were full all along: "
             f"messages were refused {refused / _sum_counts(trials).messages:.3g} times each, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hopmeter.messages import coded, split_code
+from hopmeter.messages import split_code, tag
 from hopmeter.model.cell import Cell
 
 
@@ -18,14 +18,14 @@ def set_floor(cell: Cell, row: dict[str, Any], rows: Mapping[str, dict[str, Any]
     """Fill in `floor_us`, `times_floor` and `floor_reason` from the p50 of the floor's row."""
     floor = rows.get(cell.comparison.floor or "")
     if floor is None:
-        row["floor_reason"] = cell.comparison.floor_reason or coded("W-NO-FLOOR", "the run has no floor for this cell")
+        row["floor_reason"] = cell.comparison.floor_reason or tag("W-NO-FLOOR", "the run has no floor for this cell")
         return
     column = f"{headline(cell)}_p50_us"
     usable = floor["status"] == "ok" and floor[column] is not None
     if not usable:
         why, _ = split_code(floor["reason"] or "too few samples")
         said = f"the floor {cell.comparison.floor} is {floor['status']}: {why}"
-        row["floor_reason"] = coded("W-FLOOR-FAILED", said)
+        row["floor_reason"] = tag("W-FLOOR-FAILED", said)
         return
     row["floor_us"], row["floor_reason"] = floor[column], None
     if row[column] is not None and floor[column] > 0:

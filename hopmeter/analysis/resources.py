@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from hopmeter.analysis.percentiles import interval
 from hopmeter.analysis.trial import sum_counter
-from hopmeter.messages import coded
+from hopmeter.messages import tag
 from hopmeter.model.trial import TrialResult
 
 SENDERS = ("source", "client", "relay")
@@ -97,14 +97,14 @@ def _path(trials: Sequence[TrialResult]) -> str | None:
 
 def fallbacks(trials: Sequence[TrialResult]) -> list[str]:
     """Return what the transports did differently than requested, in their words: UDP instead of shared memory."""
-    return [coded("W-FALLBACK", text) for text in _facts(trials, "fallback")]
+    return [tag("W-FALLBACK", text) for text in _facts(trials, "fallback")]
 
 
 def stops(trials: Sequence[TrialResult]) -> list[str]:
     """Return which processes were stopped during the measurement, and for how long; the latencies include that
     pause."""
     return [
-        coded(
+        tag(
             "W-PROCESS-STOPPED",
             f"{_name(number, node)} was stopped for {node['stopped_s']:.3g} s in trial {trial.trial}",
         )
@@ -121,7 +121,7 @@ def _name(number: int, node: Mapping[str, Any]) -> str:
 
 def losses(trials: Sequence[TrialResult]) -> list[str]:
     """Return the causes of lost messages, as far as the transports know them."""
-    return [coded("W-LOSS-CAUSE", text) for text in _facts(trials, "loss")]
+    return [tag("W-LOSS-CAUSE", text) for text in _facts(trials, "loss")]
 
 
 def _facts(trials: Sequence[TrialResult], fact: str) -> list[str]:

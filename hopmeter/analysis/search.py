@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hopmeter.analysis.cell import analyse
-from hopmeter.messages import coded
+from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.plan.search import bracket, further, next_rate
 from hopmeter.scenario import Scenario
@@ -23,12 +23,12 @@ def why_not(row: Row, search: Search) -> str:
     if row["trials_good"] < row["trials"]:
         return str(row["reason"])
     if row["lost"]:
-        return coded("W-SEARCH-LOSS", f"{row['lost']} of {row['lost'] + row['received']} messages were lost")
+        return tag("W-SEARCH-LOSS", f"{row['lost']} of {row['lost'] + row['received']} messages were lost")
     # Too few messages for a p99 have to arrive within the bound all.
     name = "p99" if row["response_p99_us"] is not None else "max"
     took = row[f"response_{name}_us"]
     if took is None or took > search.bound_us:
-        return coded("W-SEARCH-LATE", "nothing arrived" if took is None else f"{name} was {took:.4g} us")
+        return tag("W-SEARCH-LATE", "nothing arrived" if took is None else f"{name} was {took:.4g} us")
     return ""
 
 

@@ -14,7 +14,7 @@ from hopmeter.analysis.pair import Pair
 from hopmeter.analysis.reading import pairs
 from hopmeter.analysis.servers import by_server
 from hopmeter.analysis.sinks import by_sink
-from hopmeter.messages import coded
+from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.store.disk import StoreError
@@ -104,7 +104,7 @@ def reject_altered(result: TrialResult) -> TrialResult:
     wrong = sum_counter(result, "content_errors")
     if not result.good or not wrong:
         return result
-    return replace(result, good=False, reason=coded("E-CONTENT", f"{wrong} payloads did not arrive as they were sent"))
+    return replace(result, good=False, reason=tag("E-CONTENT", f"{wrong} payloads did not arrive as they were sent"))
 
 
 def sum_counter(result: TrialResult, name: str, roles: Iterable[str] = ()) -> int:

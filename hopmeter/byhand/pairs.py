@@ -10,7 +10,7 @@ from typing import Any
 from hopmeter.byhand.child import Child
 from hopmeter.byhand.clocks import Clocks
 from hopmeter.byhand.wire import GoneError, Said, Wire, wait
-from hopmeter.messages import coded
+from hopmeter.messages import tag
 from hopmeter.runtime.signals import Alarm
 
 RELAYED = ("bound", "ready", "proved", "sent", "finished", "failed")
@@ -45,13 +45,13 @@ class Spoken:
     def failure(self) -> str:
         """What went wrong, with its remedy; empty where nothing did."""
         if self.left:
-            return coded("E-PEER-GONE", "the other end has left")
+            return tag("E-PEER-GONE", "the other end has left")
         first = self.failed
         if first is None:
             return ""
         remedy = f" ({first['remedy']})" if first.get("remedy") else ""
         there = "there: " if first is self.there.get("failed") else ""
-        return coded(str(first.get("code") or "E-PEER-FAILED"), f"{there}{first['error']}{remedy}")
+        return tag(str(first.get("code") or "E-PEER-FAILED"), f"{there}{first['error']}{remedy}")
 
 
 class Pair:

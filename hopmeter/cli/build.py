@@ -16,7 +16,7 @@ from hopmeter.build.targets import Target, select_targets
 from hopmeter.build.work import Outcome, build_all, workshop
 from hopmeter.cli.parts import options
 from hopmeter.cli.parts.stopping import stopping
-from hopmeter.messages import coded
+from hopmeter.messages import tag
 from hopmeter.report import formatting
 from hopmeter.system.terminal import Console
 
@@ -126,7 +126,7 @@ def _show(console: Console, outcome: Outcome, as_json: bool) -> None:
     if as_json:
         print(json.dumps(outcome.as_json()), flush=True)
     mark = "[green]✓[/green]" if outcome.good else "[red]✗[/red]"
-    said = outcome.version if outcome.good else f"[red]{escape(coded(outcome.code, outcome.error))}[/red]"
+    said = outcome.version if outcome.good else f"[red]{escape(tag(outcome.code, outcome.error))}[/red]"
     console.print(f"{mark} {target.title:<22} {outcome.seconds:6.1f} s  {said}", highlight=False, soft_wrap=True)
     if outcome.detail:
         console.print(escape(outcome.detail), style="dim", highlight=False, soft_wrap=True)

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from hopmeter.cli.parts.stopping import stopping
 from hopmeter.machine.finding import Finding
-from hopmeter.messages import coded
+from hopmeter.messages import tag
 from hopmeter.system.terminal import Console
 
 STYLES = {"good": "green", "note": "yellow", "hurts": "bold red", "unknown": "dim"}
@@ -53,7 +53,7 @@ def _print(console: Console, name: str, findings: list[Finding]) -> None:
     for finding in findings:
         style = STYLES[finding["level"]]
         remedy = f"\n[italic]→ {finding['remedy']}[/italic]" if finding["remedy"] else ""
-        says = finding["says"] if finding["level"] == "good" else coded(finding["code"], finding["says"])
+        says = finding["says"] if finding["level"] == "good" else tag(finding["code"], finding["says"])
         table.add_row(finding["subject"], f"[{style}]{finding['level']}[/{style}]", says + remedy)
     console.print(table)
     console.print()

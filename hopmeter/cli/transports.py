@@ -11,7 +11,7 @@ from rich.table import Table
 
 from hopmeter.errors import UsageError
 from hopmeter.manifest import Manifest, Readiness
-from hopmeter.messages import coded
+from hopmeter.messages import tag
 from hopmeter.system.terminal import Console
 
 
@@ -77,4 +77,4 @@ def _print_missing(console: Console, missing: Sequence[Readiness]) -> None:
         console.print("\n[bold]not ready[/bold]")
     for state in missing:
         named = f"{state.transport} ({state.language})" if state.language else state.transport
-        console.print(f"  {named}: {coded(state.code, state.missing)}\n    → {state.get}", markup=False)
+        console.print(f"  {named}: {tag(state.code, state.missing)}\n    → {state.get}", markup=False)

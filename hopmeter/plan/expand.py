@@ -11,7 +11,7 @@ from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.manifest import Manifest, Readiness, find_transports, select_transports
 from hopmeter.manifest.model import Offer
 from hopmeter.manifest.readiness import readiness
-from hopmeter.messages import coded
+from hopmeter.messages import tag
 from hopmeter.model import units
 from hopmeter.model.cell import AXES, Cell, waits_of
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PACES
@@ -200,7 +200,7 @@ def _cores(machine: Machine, word: str) -> tuple[tuple[int, ...], str]:
     try:
         return machine.core_list(word), ""
     except NoCoresError as absent:
-        return (), coded("D-NO-CORES", f"cores {word}: {absent}")
+        return (), tag("D-NO-CORES", f"cores {word}: {absent}")
 
 
 def _placement(word: str, manifest: Manifest, parts: tuple[str, str, str]) -> str:

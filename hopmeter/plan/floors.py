@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hopmeter.messages import coded
+from hopmeter.messages import tag
 from hopmeter.model.cell import AXES, Cell
 from hopmeter.plan.expand import World
 from hopmeter.plan.rules import why_not
 
 FLOORS = {"thread": "memory", "process": "shm"}
 LANGUAGE = "rust"
-NO_FLOORS = coded("W-FLOOR-SEARCH", "a search compares rates, which have no floor")
+NO_FLOORS = tag("W-FLOOR-SEARCH", "a search compares rates, which have no floor")
 SAME = (*AXES, "reply", "fifo", "mlock", "no_idle_states", "messages", "warmup", "limit_s")
 """A floor agrees with its cells in all of these."""
 
@@ -57,10 +57,10 @@ def _is_floor(cell: Cell) -> bool:
 
 def _floor_of(cell: Cell, world: World) -> Cell | str:
     if cell.axes.codec != "none":
-        return coded("W-FLOOR-OBJECT", "floors carry bytes, and this cell an object")
+        return tag("W-FLOOR-OBJECT", "floors carry bytes, and this cell an object")
     manifest = world.manifests.get(FLOORS[cell.axes.placement])
     if manifest is None or LANGUAGE not in manifest.offers:
-        return coded("W-NO-FLOOR", f"there is no transport {FLOORS[cell.axes.placement]} in {LANGUAGE} here")
+        return tag("W-NO-FLOOR", f"there is no transport {FLOORS[cell.axes.placement]} in {LANGUAGE} here")
     offer = manifest.offers[LANGUAGE]
     return cell.with_values(
         transport=manifest.name,

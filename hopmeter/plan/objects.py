@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from hopmeter import images
 from hopmeter.manifest.readiness import Readiness
-from hopmeter.messages import coded, split_code
+from hopmeter.messages import split_code, tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.units import object_of
 from hopmeter.plan.expand import World
@@ -26,15 +26,15 @@ def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
     if cell.axes.codec == "none":
         if kind == "array":
             said = f"{cell.axes.payload} is an object: name the codec that carries it, such as --codec numpy"
-            return coded("D-PAYLOAD", said)
-        on_gpu = coded("D-DEVICE", "bytes are on the CPU: device gpu is for the objects of a codec")
+            return tag("D-PAYLOAD", said)
+        on_gpu = tag("D-DEVICE", "bytes are on the CPU: device gpu is for the objects of a codec")
         return on_gpu if cell.axes.place != ("cpu",) else ""
     other = next((language for language in ends if language != "python"), "")
     if other:
-        return coded("D-CODEC-LANGUAGE", f"codec {cell.axes.codec} carries objects of Python's, and an end is {other}")
+        return tag("D-CODEC-LANGUAGE", f"codec {cell.axes.codec} carries objects of Python's, and an end is {other}")
     if kind not in OBJECTS and not images.parse_source(cell.axes.payload):
         forms = "array:200x200, image:1440x1080, image:PATH or video:PATH"
-        return coded("D-PAYLOAD", f"codec {cell.axes.codec} carries objects, {forms}, and not {cell.axes.payload}")
+        return tag("D-PAYLOAD", f"codec {cell.axes.codec} carries objects, {forms}, and not {cell.axes.payload}")
     return _no_place(cell)
 
 
@@ -43,7 +43,7 @@ def _no_place(cell: Cell) -> str:
 
     known = devices(cell.axes.codec)
     if cell.axes.device not in known:
-        return coded("D-DEVICE", f"codec {cell.axes.codec} keeps its objects on the {known[0].upper()}")
+        return tag("D-DEVICE", f"codec {cell.axes.codec} keeps its objects on the {known[0].upper()}")
     return _no_handle(cell) if cell.axes.share != "none" else ""
 
 
@@ -53,12 +53,12 @@ def _no_handle(cell: Cell) -> str:
 
     if cell.axes.device != "gpu":
         said = f"share {cell.axes.share} lends memory of a GPU, and this object is on the CPU: --device gpu"
-        return coded("D-SHARE", said)
+        return tag("D-SHARE", said)
     if cell.carriage.own_encoders:
-        return coded("D-SHARE", f"share {cell.axes.share}: {cell.axes.transport} encodes objects by itself")
+        return tag("D-SHARE", f"share {cell.axes.share}: {cell.axes.transport} encodes objects by itself")
     known = lenders()
     said = f"codec {cell.axes.codec} lends no memory of a GPU: {', '.join(known)} do"
-    return "" if cell.axes.codec in known else coded("D-SHARE", said)
+    return "" if cell.axes.codec in known else tag("D-SHARE", said)
 
 
 def set_payload_sizes(cells: Sequence[Cell], world: World) -> list[Cell]:
@@ -98,10 +98,10 @@ def _set_payload_size(cell: Cell, carriers: Mapping[tuple[str, str], Readiness],
     carrier = carriers[cell.axes.transport, cell.axes.codec]
     if not carrier.ready:
         get = f"run `{carrier.get}`" if carrier.get.startswith("hopmeter ") else carrier.get
-        return replace(cell, dropped=coded("D-CODEC-MISSING", f"codec {cell.axes.codec}: {carrier.missing}; {get}"))
+        return replace(cell, dropped=tag("D-CODEC-MISSING", f"codec {cell.axes.codec}: {carrier.missing}; {get}"))
     payload_bytes, missing = told[_key(cell)][object_of(cell.axes.payload)]
     return (
-        replace(cell, dropped=coded("D-NO-OBJECT", f"codec {cell.axes.codec}: {split_code(missing)[0]}"))
+        replace(cell, dropped=tag("D-NO-OBJECT", f"codec {cell.axes.codec}: {split_code(missing)[0]}"))
         if missing
         else cell.with_values(payload_bytes=payload_bytes)
     )

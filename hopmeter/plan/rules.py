@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from hopmeter.manifest import Manifest
 from hopmeter.manifest.readiness import NOT_BUILT
-from hopmeter.messages import coded
+from hopmeter.messages import tag
 from hopmeter.model import units
 from hopmeter.model.cell import Cell
 from hopmeter.model.units import MOST_S
@@ -34,7 +34,7 @@ def languages(cell: Cell) -> list[str]:
 def _language(cell: Cell, manifest: Manifest, _: World) -> str:
     absent = [word for word in languages(cell) if word not in manifest.offers]
     return (
-        coded(
+        tag(
             "D-NO-LANGUAGE",
             f"{cell.axes.transport} has no adapter in {absent[0]} (it has {', '.join(manifest.offers)})",
         )
@@ -47,11 +47,11 @@ def _mixture(cell: Cell, manifest: Manifest, _: World) -> str:
     if len(languages(cell)) == 1:
         return ""
     if cell.axes.placement == "thread":
-        return coded("D-MIXED-LANGUAGES", "one process speaks one language; mixed languages need placement process")
+        return tag("D-MIXED-LANGUAGES", "one process speaks one language; mixed languages need placement process")
     return (
         ""
         if manifest.cross_language
-        else coded("D-NO-CROSS-LANGUAGE", f"languages of {cell.axes.transport} cannot talk to each other")
+        else tag("D-NO-CROSS-LANGUAGE", f"languages of {cell.axes.transport} cannot talk to each other")
     )
 
 
@@ -65,7 +65,7 @@ def _check_offer(cell: Cell, manifest: Manifest, _: World) -> str:
         ]
         for axis, value, listed in asked:
             if value not in listed:
-                return coded(
+                return tag(
                     "D-NOT-OFFERED",
                     f"{cell.axes.transport} ({language}) offers no {axis} {value} (it offers {', '.join(listed)})",
                 )
@@ -75,16 +75,16 @@ def _check_offer(cell: Cell, manifest: Manifest, _: World) -> str:
 def _shape(cell: Cell, *_: object) -> str:
     if cell.axes.is_ring:
         if not cell.axes.relays:
-            return coded(
+            return tag(
                 "D-RING",
                 f"{cell.axes.pace} pubsub is a ring and needs at least one relay; --relays 1 gives the round trip",
             )
         if cell.axes.sinks > 1:
-            return coded("D-RING-SINKS", f"{cell.axes.pace} pubsub is a ring: its source is its only receiver")
+            return tag("D-RING-SINKS", f"{cell.axes.pace} pubsub is a ring: its source is its only receiver")
     if cell.axes.pattern == "rpc" and cell.axes.sinks > 1:
-        return coded("D-ONE-SERVER", "a call has one server; several at once are the pattern scatter")
+        return tag("D-ONE-SERVER", "a call has one server; several at once are the pattern scatter")
     if cell.axes.pattern == "scatter" and cell.axes.relays:
-        return coded("D-SCATTER-RELAYS", "scatter has no relays: the client asks every server itself")
+        return tag("D-SCATTER-RELAYS", "scatter has no relays: the client asks every server itself")
     return _waits(cell) or _works(cell)
 
 
@@ -94,11 +94,11 @@ def _waits(cell: Cell) -> str:
     if many == 1:
         return ""
     if cell.axes.pattern != "pubsub" or cell.axes.relays:
-        return coded("D-WAITS", f"wait {cell.axes.wait} is for {many} sinks of a pubsub without relays")
+        return tag("D-WAITS", f"wait {cell.axes.wait} is for {many} sinks of a pubsub without relays")
     if many != cell.axes.sinks:
-        return coded("D-WAITS", f"wait {cell.axes.wait} is for {many} sinks, and there {_are(cell.axes.sinks)}")
+        return tag("D-WAITS", f"wait {cell.axes.wait} is for {many} sinks, and there {_are(cell.axes.sinks)}")
     if cell.axes.placement == "thread" and {"spin", "block"} <= set(cell.axes.waits):
-        return coded(
+        return tag(
             "D-WAITS-MIXED",
             "receivers that are polled by one process all spin or all block; placement process has both",
         )
@@ -113,7 +113,7 @@ def _copies(cell: Cell, manifest: Manifest, _: World) -> str:
     lacking = [word for word in languages(cell) if not manifest.offers[word].copies]
     is_own = any(work.get("way") == "own" for work in units.works(cell.axes.work))
     return (
-        coded("D-NO-COPY", f"{cell.axes.transport} ({lacking[0]}) brings no copy function of its own")
+        tag("D-NO-COPY", f"{cell.axes.transport} ({lacking[0]}) brings no copy function of its own")
         if is_own and lacking
         else ""
     )
@@ -123,10 +123,10 @@ def _works(cell: Cell) -> str:
     many = len(units.works(cell.axes.work))
     if many > 1 and cell.axes.pattern != "scatter" and not cell.axes.sinks_work:
         which = f"{many} servers of a scatter, or sinks without relays"
-        return coded("D-WORKS", f"work {cell.axes.work} is for {which}; the others all do the same")
+        return tag("D-WORKS", f"work {cell.axes.work} is for {which}; the others all do the same")
     if many > 1 and many != cell.axes.sinks:
         who = "servers" if cell.axes.pattern == "scatter" else "sinks"
-        return coded("D-WORKS", f"work {cell.axes.work} is for {many} {who}, and there {_are(cell.axes.sinks)}")
+        return tag("D-WORKS", f"work {cell.axes.work} is for {many} {who}, and there {_are(cell.axes.sinks)}")
     return ""
 
 
@@ -140,7 +140,7 @@ def _own_encoders(cell: Cell, manifest: Manifest, _: World) -> str:
     own = manifest.offers["python"].objects if "python" in manifest.offers else []
     if cell.axes.codec == "none" or not own or cell.axes.codec in own:
         return ""
-    return coded(
+    return tag(
         "D-OWN-ENCODERS",
         f"{cell.axes.transport} encodes objects by itself: those of {', '.join(own)}, and not of {cell.axes.codec}",
     )
@@ -151,7 +151,7 @@ def _size(cell: Cell, manifest: Manifest, _: World) -> str:
         most = manifest.offers[language].max_payload_bytes
         if cell.carriage.payload_bytes > most:
             named = cell.axes.transport if most == manifest.max_payload_bytes else f"{cell.axes.transport} ({language})"
-            return coded("D-TOO-LARGE", f"{cell.carriage.payload_bytes} bytes are more than {named} carries ({most})")
+            return tag("D-TOO-LARGE", f"{cell.carriage.payload_bytes} bytes are more than {named} carries ({most})")
     return ""
 
 
@@ -159,7 +159,7 @@ def _receivers(cell: Cell, manifest: Manifest, _: World) -> str:
     most = manifest.max_receivers
     if most is None or cell.axes.pattern != "pubsub" or cell.axes.sinks <= most:
         return ""
-    return coded(
+    return tag(
         "D-RECEIVERS", f"{cell.axes.sinks} receivers of one link are more than {cell.axes.transport} serves ({most})"
     )
 
@@ -167,12 +167,12 @@ def _receivers(cell: Cell, manifest: Manifest, _: World) -> str:
 def _length(cell: Cell, *_: object) -> str:
     if cell.schedule.messages > MOST_MESSAGES:
         most = f"a trial keeps ({MOST_MESSAGES:,})"
-        return coded(
+        return tag(
             "D-TOO-LONG", f"{cell.schedule.messages:,} messages are more than {most}; shorten it, or lower its rate"
         )
     longest_s = max(cell.schedule.limit_s, cell.axes.call_s)
     if longest_s > MOST_S:
-        return coded("D-TOO-LONG", f"a trial could take {longest_s:,.0f} s; nothing may take more than {MOST_S:,.0f} s")
+        return tag("D-TOO-LONG", f"a trial could take {longest_s:,.0f} s; nothing may take more than {MOST_S:,.0f} s")
     return ""
 
 
@@ -192,11 +192,11 @@ def _idle_settings(cell: Cell, manifest: Manifest, _: World) -> str:
             heeds = getattr(setting, kind)
             if heeds is not None and not mine & set(heeds):
                 said = f"setting {name} of {cell.axes.transport} does nothing with {kind} other than {', '.join(heeds)}"
-                return coded("D-SETTING-IDLE", said)
+                return tag("D-SETTING-IDLE", said)
         for other, values in setting.where.items():
             if cell.carriage.settings[other] not in values:
                 needed = " or ".join(f"{other}={word_of(each)}" for each in values)
-                return coded("D-SETTING-IDLE", f"setting {name} of {cell.axes.transport} does nothing without {needed}")
+                return tag("D-SETTING-IDLE", f"setting {name} of {cell.axes.transport} does nothing without {needed}")
     return ""
 
 
@@ -212,7 +212,7 @@ def _spinning(cell: Cell, _: Manifest, world: World) -> str:
     threads = endpoints(cell) - cell.axes.pairs * sum(wait != "spin" for wait in cell.axes.waits)
     if "spin" not in cell.axes.waits or threads <= cores:
         return ""
-    return coded(
+    return tag(
         "D-SPINNING",
         f"{threads} spinning threads on {cores} core{'s' if cores > 1 else ''} would measure the scheduler",
     )
@@ -225,7 +225,7 @@ def _check_build(cell: Cell, _: Manifest, world: World) -> str:
             missing, get = (state.missing, state.get) if state else (NOT_BUILT, "")
             what = "is not built" if missing == NOT_BUILT else f"is not ready: {missing}"
             code = "D-NOT-BUILT" if missing == NOT_BUILT else "D-NOT-READY"
-            return coded(code, f"{cell.axes.transport} ({language}) {what}; {_remedy(cell, get)}")
+            return tag(code, f"{cell.axes.transport} ({language}) {what}; {_remedy(cell, get)}")
     return ""
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hopmeter.images.decoded import Decoded
 from hopmeter.manifest.readiness import NO_CODEC, Readiness, readiness
-from hopmeter.messages import coded, split_code, with_remedy
+from hopmeter.messages import split_code, tag, with_remedy
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Cell, Plan
 from hopmeter.plan.expand import World
@@ -83,18 +83,18 @@ class Executor:
     def _take(self, turn: Turn, ground: ScratchDir, alarm: Alarm, progress: RunProgress) -> None:
         if self._is_hopeless(turn):
             first, _ = split_code(self._reasons[turn.cell.id])
-            reason = coded("E-NOT-TRIED", f"{NOT_TRIED} after {HOPELESS} failures: {first}")
+            reason = tag("E-NOT-TRIED", f"{NOT_TRIED} after {HOPELESS} failures: {first}")
             self._add(TrialResult(turn.cell.id, turn.trial, good=False, reason=reason, order=turn.order), [], progress)
             return
         work = self._work(turn)
         absent = next((state for state in work.ready.values() if not state.ready), None)
         if absent is not None:
-            reason = coded(absent.code, absent.missing)
+            reason = tag(absent.code, absent.missing)
             what = TrialResult(
                 turn.cell.id,
                 turn.trial,
                 good=False,
-                reason=coded(absent.code, absent.missing),
+                reason=tag(absent.code, absent.missing),
                 remedy=absent.get,
                 order=turn.order,
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hopmeter.messages import coded
+from hopmeter.messages import tag
 
 
 class TrialFailedError(Exception):
@@ -18,7 +18,7 @@ class TrialFailedError(Exception):
     @property
     def reason(self) -> str:
         """What failed, with its code at the end."""
-        return coded(self.code, self.what)
+        return tag(self.code, self.what)
 
     def __str__(self) -> str:
         return self.reason

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hopmeter.errors import UsageError
-from hopmeter.messages import coded
+from hopmeter.messages import tag
 from hopmeter.store.disk import StoreError
 from hopmeter.store.formats import RENAMED
 
@@ -71,7 +71,7 @@ def _is_whole(path: Path, view: str) -> bool:
             raise StoreError(
                 "E-FILE-DAMAGED", f"{path} is damaged: {cause}", "take it from a copy, or measure again"
             ) from cause
-        warnings.warn(coded("W-SAMPLES", f"left out, for it is damaged: {path}"), stacklevel=4)
+        warnings.warn(tag("W-SAMPLES", f"left out, for it is damaged: {path}"), stacklevel=4)
         return False
     return True
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from hopmeter.errors import UsageError
-from hopmeter.messages import coded, split_code
+from hopmeter.messages import split_code, tag
 from hopmeter.system.input_files import read_short_text
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -46,7 +46,7 @@ def validate(model: type[Model], table: Mapping[str, Any], source: str) -> Model
         if len(codes := {code for code, _ in found}) == 1:
             lines, code = [what for _, what in found], codes.pop()
         else:
-            lines, code = [coded(code, what) for code, what in found], "E-MISTAKES"
+            lines, code = [tag(code, what) for code, what in found], "E-MISTAKES"
         raise UsageError(code, "\n".join(dict.fromkeys(f"{source}: {line}" for line in lines))) from cause
 
 

@@ -16,7 +16,7 @@ from hopmeter.build.command import BuildError, run_logged
 from hopmeter.build.targets import Target
 from hopmeter.cli.build import _is_failure
 from hopmeter.manifest import Manifest, Readiness
-from hopmeter.messages import coded
+from hopmeter.messages import tag
 from hopmeter.system import subprocesses
 from tests.coded import lacking
 
@@ -82,7 +82,7 @@ def test_where_packages_are_missing_the_remedy_is_to_install_them(
 ) -> None:
     use(monkeypatch, fails=True)
     outcome = work.build_one(target(tmp_path, apt=("libb-dev", "liba-dev")))
-    assert lacking(coded(outcome.code, outcome.error), "E-PACKAGES-MISSING liba-dev libb-dev") == []
+    assert lacking(tag(outcome.code, outcome.error), "E-PACKAGES-MISSING liba-dev libb-dev") == []
     assert outcome.remedy == "sudo apt-get install liba-dev libb-dev"
 
 
@@ -97,7 +97,7 @@ def test_a_library_that_is_there_without_its_package_is_good_enough(
 def test_a_node_that_does_not_start_was_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, fails=False, ready=False)
     outcome = work.build_one(target(tmp_path))
-    assert lacking(coded(outcome.code, outcome.error), "E-NODE-BROKEN no cable") == []
+    assert lacking(tag(outcome.code, outcome.error), "E-NODE-BROKEN no cable") == []
 
 
 def test_what_was_named_must_be_built_and_the_rest_may_lack_libraries(tmp_path: Path) -> None:

@@ -22,14 +22,14 @@ def align(data: Any) -> memoryview:
     return view
 
 
-def received(frames: list[Any]) -> list[memoryview]:
+def copy_frames(frames: list[Any]) -> list[memoryview]:
     """The frames in memory of their own: nothing of the sender is left."""
     return [align(frame) for frame in frames]
 
 
 def carry(obj: Any, **asked: Any) -> Any:
     """The object after its way to another program."""
-    return decode(received(encode(obj)), **asked)
+    return decode(copy_frames(encode(obj)), **asked)
 
 
 def addresses(frames: list[Any]) -> list[tuple[int, int]]:
@@ -63,4 +63,4 @@ def before_tensorflow() -> None:
 
 def open_handles(frames: list[Any], as_: str | None = "lent", **asked: Any) -> Any:
     """What is called `t` in an object whose frames are handles of GPU memory."""
-    return decode(received(frames), as_, share="cuda-ipc", **asked)["t"]
+    return decode(copy_frames(frames), as_, share="cuda-ipc", **asked)["t"]

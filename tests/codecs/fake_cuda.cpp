@@ -49,7 +49,7 @@ auto containing(uint64_t address) {
   return address < found->first + found->second.size ? found : memory.end();
 }
 
-uint64_t mapped(int file, size_t size) {
+uint64_t map_memory(int file, size_t size) {
   return reinterpret_cast<uint64_t>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
 }
 
@@ -69,7 +69,7 @@ struct Uuid {
 uint64_t fake_alloc(size_t size, char device, int exportable) {
   const int file = memfd_create("fake-cuda", MFD_CLOEXEC);
   if (file < 0 || ftruncate(file, static_cast<off_t>(size)) != 0) std::abort();
-  const uint64_t base = mapped(file, size);
+  const uint64_t base = map_memory(file, size);
   memory[base] = {size, device, exportable != 0 ? file : -1, false};
   return base;
 }
@@ -167,7 +167,7 @@ int cuIpcOpenMemHandle_v2(uint64_t* address, Handle handle, unsigned flags) {
   }
   for (const auto& [base, of] : opened)
     if (of == std::string(handle.bytes, sizeof handle.bytes)) return close(file), kAlreadyMapped;
-  *address = mapped(file, name.size);
+  *address = map_memory(file, name.size);
   close(file);
   opened[*address] = std::string(handle.bytes, sizeof handle.bytes);
   memory[*address] = {name.size, static_cast<char>(name.device), -1, true};

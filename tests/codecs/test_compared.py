@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from carrying import received
+from carrying import copy_frames
 
 from hopmeter import codecs
 from hopmeter.codecs import CodecError, comparison_codec, comparison_codecs
@@ -27,17 +27,17 @@ def test_every_codec_is_found_by_its_file() -> None:
 @pytest.mark.parametrize("array", [np.arange(12.0).reshape(3, 4), np.zeros((2, 3, 3), "u1"), np.arange(3, dtype="i8")])
 def test_arrays_come_back_equal(name: str, array: Any) -> None:
     codec = comparison_codec(name)
-    back = codec.decode(received(codec.encode(array)))
+    back = codec.decode(copy_frames(codec.encode(array)))
     assert (back.dtype, back.shape, back.tolist()) == (array.dtype, array.shape, array.tolist())
 
 
 def test_what_holds_arrays_comes_back_where_there_is_a_form_for_it() -> None:
     sent: Any = {"a": np.arange(3), "b": np.ones(2)}
     for name in ("msgpack", "json-base64", "safetensors", "pickle-in-band"):
-        back = comparison_codec(name).decode(received(comparison_codec(name).encode(sent)))
+        back = comparison_codec(name).decode(copy_frames(comparison_codec(name).encode(sent)))
         assert {key: value.tolist() for key, value in back.items()} == {"a": [0, 1, 2], "b": [1, 1]}
     table = pa.table({"a": [1, None], "b": ["x", "y"]})
-    assert comparison_codec("arrow-ipc").decode(received(comparison_codec("arrow-ipc").encode(table))).equals(table)
+    assert comparison_codec("arrow-ipc").decode(copy_frames(comparison_codec("arrow-ipc").encode(table))).equals(table)
 
 
 @pytest.mark.parametrize("name", SAFE)

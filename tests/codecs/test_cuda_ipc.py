@@ -14,7 +14,7 @@ from typing import Any
 import cuda_peer
 import numpy as np
 import pytest
-from carrying import before_tensorflow, open_handles, received
+from carrying import before_tensorflow, copy_frames, open_handles
 
 from hopmeter.codecs import CodecError, Lender, decode, encode, install_hint, lookup
 from hopmeter.codecs.cuda import driver, wire
@@ -208,7 +208,7 @@ def test_in_the_same_process_the_memory_itself_is_received(gpu: Any) -> None:
     array = cuda_peer.memory(cuda_peer.allocate(), (3,), "f4")
     array[...] = [1, 2, 3]
     frames = encode([cuda_peer.Tensor(array), 5, cuda_peer.Tensor(array[1:])], lender)
-    made, five, tail = decode(received(frames), "lent", share="cuda-ipc")
+    made, five, tail = decode(copy_frames(frames), "lent", share="cuda-ipc")
     assert (gpu.fake_calls(b"open"), five, lender.held) == (before, 5, 2)
     array[1] = 20
     assert (made.array.tolist(), tail.array.tolist()) == ([1, 20, 3], [20, 3])

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carrying import received
+from carrying import copy_frames
 
 from hopmeter.codecs import CodecError, decode, encode, lookup, packing, reading
 from hopmeter.codecs.header import PREFIX, pack
@@ -230,7 +230,7 @@ def test_packed_messages_come_apart_again_and_damaged_ones_are_refused() -> None
     back = decode(packing.unpack(message))
     assert back["a"].tolist() == [0, 1, 2, 3, 4]
     assert all(start % 64 == 0 for start in (bytes(message).index(bytes(frames[1])),))
-    for damaged in (b"", message[:7], message[:-1], message + b"\0", b"\xff" * 64, received([message])[0][8:]):
+    for damaged in (b"", message[:7], message[:-1], message + b"\0", b"\xff" * 64, copy_frames([message])[0][8:]):
         with pytest.raises(CodecError):
             packing.unpack(damaged)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carrying import addresses, carry, framework, lies_in, received
+from carrying import addresses, carry, copy_frames, framework, lies_in
 
 from hopmeter.codecs import CodecError, decode, encode
 
@@ -51,7 +51,7 @@ def test_frames_are_the_arrays_memory_and_the_result_the_buffers(kind: Any, dtyp
     array = make_array(kind, (16, 16), dtype)
     frames = encode(array)
     assert lies_in(address(array), frames)
-    there = received(frames)
+    there = copy_frames(frames)
     back = decode(there)
     assert [address(back)] == [start for start, _ in addresses(there)]
 

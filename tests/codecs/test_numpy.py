@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carrying import addresses, carry, received
+from carrying import addresses, carry, copy_frames
 
 from hopmeter.codecs import CodecError, decode, encode, install_hint
 from hopmeter.codecs.lookup import codec_named
@@ -54,7 +54,7 @@ def test_columns_stay_columns_and_are_not_copied() -> None:
     array = np.asfortranarray(np.arange(24.0).reshape(2, 3, 4))
     frames = encode(array)
     assert addresses(frames)[0][0] == array.ctypes.data
-    back = decode(received(frames))
+    back = decode(copy_frames(frames))
     assert back.flags.f_contiguous
     assert not back.flags.c_contiguous
     same(back, array)
@@ -75,7 +75,7 @@ def test_frames_are_the_arrays_own_memory_and_the_result_the_buffers(dtype: Any)
     array = fill(dtype, (6, 5))
     frames = encode(array)
     assert addresses(frames) == [(array.ctypes.data, array.ctypes.data + array.nbytes)]
-    there = received(frames)
+    there = copy_frames(frames)
     back = decode(there)
     assert (back.ctypes.data, back.ctypes.data + back.nbytes) == addresses(there)[0]
     assert back.flags.writeable

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from carrying import addresses, carry, is_installed, lies_in, received
+from carrying import addresses, carry, copy_frames, is_installed, lies_in
 
 from hopmeter.codecs import CodecError, decode, encode
 from hopmeter.codecs.header import pack
@@ -93,7 +93,7 @@ def test_one_block_is_not_copied_at_either_end() -> None:
     frame = pd.DataFrame(values, columns=list("abcd"), copy=False)
     frames = encode(frame)
     assert lies_in(values.ctypes.data, frames)
-    there = received(frames)
+    there = copy_frames(frames)
     back = decode(there)
     assert back.to_numpy().ctypes.data in [start for start, _ in addresses(there)]
     back.columns.name = "mine"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carrying import addresses, carry, framework, received
+from carrying import addresses, carry, copy_frames, framework
 from PIL import Image
 
 from hopmeter.codecs import CodecError, decode, encode
@@ -47,7 +47,7 @@ def test_images_in_several_pieces_are_copied_once() -> None:
 
 
 def test_a_received_image_shares_the_buffer_until_it_is_drawn_upon() -> None:
-    there = received(encode(image("RGB")))
+    there = copy_frames(encode(image("RGB")))
     back = decode(there)
     before = back.getpixel((0, 0))
     there[1][0] ^= 0xFF

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carrying import addresses, carry, received
+from carrying import addresses, carry, copy_frames
 
 from hopmeter.codecs import CodecError, decode, encode, register
 
@@ -70,7 +70,7 @@ def test_nan_stays_nan_and_order_stays_order() -> None:
 
 
 def test_a_memoryview_shares_the_frame() -> None:
-    there = received(encode(memoryview(b"shared")))
+    there = copy_frames(encode(memoryview(b"shared")))
     assert addresses([b"", decode(there)]) == addresses(there)
 
 
@@ -78,7 +78,7 @@ def test_arrays_inside_containers_share_memory_at_both_ends() -> None:
     left, right = np.arange(3), np.ones((2, 2), order="F")
     frames = encode({"left": left, "deep": [(right,)]})
     assert [start for start, _ in addresses(frames)] == [left.ctypes.data, right.ctypes.data]
-    there = received(frames)
+    there = copy_frames(frames)
     back = decode(there)
     assert [back["left"].ctypes.data, back["deep"][0][0].ctypes.data] == [start for start, _ in addresses(there)]
     assert back["left"].tolist() == [0, 1, 2]

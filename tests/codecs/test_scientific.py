@@ -10,7 +10,7 @@ import numpy as np
 import pint
 import pytest
 import zarr
-from carrying import addresses, carry, received
+from carrying import addresses, carry, copy_frames
 
 from hopmeter.codecs import CodecError, decode, encode
 from hopmeter.codecs.header import pack
@@ -52,7 +52,7 @@ def test_arrays_of_zarr_come_back_with_chunks_and_attributes() -> None:
 
 def test_arrays_of_dask_come_back_in_their_chunks_sharing_memory() -> None:
     array = da.from_array(np.arange(30.0).reshape(5, 6), chunks=((2, 3), (4, 2))) + 1
-    there = received(encode(array))
+    there = copy_frames(encode(array))
     back = decode(there)
     assert back.chunks == array.chunks
     assert (back.compute() == array.compute()).all()
@@ -80,7 +80,7 @@ def test_an_array_may_be_received_by_each(array: Any) -> None:
 
 
 def test_an_array_received_by_dask_is_not_copied() -> None:
-    there = received(encode(np.arange(9.0)))
+    there = copy_frames(encode(np.arange(9.0)))
     (chunk,) = dict(decode(there, as_="dask").dask).values()
     assert chunk.ctypes.data == addresses(there)[0][0]
 

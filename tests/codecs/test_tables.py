@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from carrying import addresses, carry, lies_in, received
+from carrying import addresses, carry, copy_frames, lies_in
 
 from hopmeter.codecs import CodecError, decode, encode
 
@@ -71,7 +71,7 @@ def test_frames_are_arrows_buffers_and_the_result_the_receivers() -> None:
     array = pa.array(np.arange(1000.0))
     frames = encode(array)
     assert [start for start, _ in addresses(frames)] == [array.buffers()[1].address]
-    there = received(frames)
+    there = copy_frames(frames)
     assert decode(there).buffers()[1].address == addresses(there)[0][0]
 
 
@@ -158,7 +158,7 @@ def test_polars_is_not_copied() -> None:
     series = pl.Series("a", np.arange(1000.0))
     frames = encode(series)
     assert lies_in(series.to_numpy().ctypes.data, frames)
-    there = received(frames)
+    there = copy_frames(frames)
     assert lies_in(decode(there).to_numpy().ctypes.data, there)
 
 

@@ -17,7 +17,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from carrying import addresses, carry, lies_in, received
+from carrying import addresses, carry, copy_frames, lies_in
 from kinds import KINDS, Tensorflow
 
 from hopmeter.codecs import CodecError, decode, encode, install_hint
@@ -93,7 +93,7 @@ def test_frames_are_the_tensors_memory_and_the_result_the_buffers(kind: Any, dty
     tensor = kind.tensor(np.ones((16, 16), "float32"), dtype)
     frames = encode(tensor)
     assert lies_in(kind.address(tensor), frames)
-    there = received(frames)
+    there = copy_frames(frames)
     back = decode(there)
     assert [kind.address(back)] == [start for start, _ in addresses(there)]
 
@@ -156,7 +156,7 @@ def forget_proofs(name: str) -> None:
 
 def lies_in_the_buffer(name: str, kind: Any) -> bool:
     """Whether a tensor that comes lies there; its numbers have to be right in any case."""
-    there = received(encode(np.arange(6, dtype="f4")))
+    there = copy_frames(encode(np.arange(6, dtype="f4")))
     back = decode(there, as_=name)
     assert kind.array(back).tolist() == [0, 1, 2, 3, 4, 5]
     return [kind.address(back)] == [start for start, _ in addresses(there)]

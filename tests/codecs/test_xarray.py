@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from carrying import addresses, carry, lies_in, received
+from carrying import addresses, carry, copy_frames, lies_in
 
 from hopmeter.codecs import CodecError, decode, encode
 
@@ -35,7 +35,7 @@ def test_data_is_not_copied_at_either_end() -> None:
     array = labelled_array()
     frames = encode(array)
     assert lies_in(array.data.ctypes.data, frames)
-    there = received(frames)
+    there = copy_frames(frames)
     assert decode(there).data.ctypes.data in [start for start, _ in addresses(there)]
 
 

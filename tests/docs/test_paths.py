@@ -16,7 +16,7 @@ PATH = re.compile(r"`((?:[a-z_.]+/)+[\w.*-]*\.(?:py|rs|hpp|cpp|toml|md|sh|lock|j
 ROOTS = ("", "hopmeter/", "instrument/src/", "instrument/", "cpp/include/", "transports/*/", "transports/ros2/")
 
 
-def named(document: Path) -> Iterator[str]:
+def named_paths(document: Path) -> Iterator[str]:
     for path in PATH.findall(document.read_text()):
         if not path.startswith(MADE):
             yield path
@@ -24,8 +24,8 @@ def named(document: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
 def test_every_file_that_a_document_names_is_there(document: Path) -> None:
-    assert [path for path in named(document) if not any(any(ROOT.glob(root + path)) for root in ROOTS)] == []
+    assert [path for path in named_paths(document) if not any(any(ROOT.glob(root + path)) for root in ROOTS)] == []
 
 
 def test_the_architecture_names_files() -> None:
-    assert len(list(named(ROOT / "ARCHITECTURE.md"))) > 30
+    assert len(list(named_paths(ROOT / "ARCHITECTURE.md"))) > 30

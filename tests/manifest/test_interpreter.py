@@ -12,7 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from hopmeter.manifest import Manifest, interpreter, readiness
-from hopmeter.messages import coded
+from hopmeter.messages import tag
 from hopmeter.system import paths
 from tests.coded import lacking
 
@@ -96,7 +96,7 @@ def test_without_a_python_of_the_system_it_is_said_what_to_install(
     standard_path(tmp_path / "bin", says, monkeypatch)
     answer = readiness(transport(tmp_path, interpreter="system"), "python")
     assert not answer.ready
-    assert lacking(coded(answer.code, answer.missing), missing) == []
+    assert lacking(tag(answer.code, answer.missing), missing) == []
     assert "python3, 3.11" in answer.get
 
 

@@ -10,7 +10,7 @@ import pytest
 from hopmeter import manifest
 from hopmeter.manifest import Manifest
 from hopmeter.manifest.readiness import SPEC_FORMAT, node_command
-from hopmeter.messages import coded
+from hopmeter.messages import tag
 from hopmeter.system import paths
 from tests.coded import lacking
 
@@ -89,7 +89,7 @@ def test_what_is_missing_is_said_with_the_command_that_gets_it(
         "missing": state.missing,
         "get": "hopmeter build unix",
     }
-    assert lacking(coded(state.code, state.missing), missing) == []
+    assert lacking(tag(state.code, state.missing), missing) == []
 
 
 def test_a_library_that_is_to_be_preloaded_is_once_it_is_built(node: Path, unix: Manifest) -> None:

@@ -8,7 +8,7 @@ import pytest
 from report_rows import cell, run_of
 
 from hopmeter.analysis import percentiles
-from hopmeter.messages import coded
+from hopmeter.messages import tag
 from hopmeter.report.formatting import THIN
 from hopmeter.report.result_rules import RULES, warnings
 from tests.coded import lacking
@@ -54,7 +54,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 def messages(row: dict[str, Any], about: dict[str, Any]) -> list[str]:
-    return [coded(warning.code, warning.title) for warning in warnings([run_of(GOOD | row, **about)])]
+    return [tag(warning.code, warning.title) for warning in warnings([run_of(GOOD | row, **about)])]
 
 
 def test_a_clean_run_is_quiet() -> None:

@@ -13,7 +13,7 @@ from hopmeter.analysis.pair_limits import echoes
 from hopmeter.analysis.percentiles import PERMILLE, least_count
 from hopmeter.analysis.ranking import Rank, ranks
 from hopmeter.analysis.run_results import Row, Run
-from hopmeter.messages import coded, split_code
+from hopmeter.messages import split_code, tag
 from hopmeter.model.cell import AXES
 from hopmeter.model.columns import unit
 from hopmeter.plan import Cell, Plan
@@ -121,7 +121,7 @@ TRACE = ": Traceback (most recent call last)"
 def _trouble(row: Row) -> str:
     reason, code = split_code(str(row["reason"] or ""))
     words = ": ".join(filter(None, [str(row["status"]), reason.partition(TRACE)[0]]))
-    return coded(code, words) if code else words
+    return tag(code, words) if code else words
 
 
 def _style(row: Row) -> str:

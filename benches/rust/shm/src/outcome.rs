@@ -31,14 +31,14 @@ impl Comparison {
 
     /// Prints one line; whether the limit may be held.
     pub fn tell(&self) -> bool {
-        let ratios = sorted(self.pairs.iter().map(|(ours, theirs)| ours / theirs));
+        let ratios = sort_values(self.pairs.iter().map(|(ours, theirs)| ours / theirs));
         let (low, high) = interval(&ratios);
         let (good, middle) = (low <= self.limit, median(&ratios));
         println!(
             "{}: ours {:.0} ns, theirs {:.0} ns a hop; ratio {:.3} [{low:.3}, {high:.3}] of {} pairs, limit {}: {}",
             self.name,
-            median(&sorted(self.pairs.iter().map(|pair| pair.0))),
-            median(&sorted(self.pairs.iter().map(|pair| pair.1))),
+            median(&sort_values(self.pairs.iter().map(|pair| pair.0))),
+            median(&sort_values(self.pairs.iter().map(|pair| pair.1))),
             middle,
             ratios.len(),
             self.limit,
@@ -54,7 +54,7 @@ impl Comparison {
     }
 }
 
-fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+fn sort_values(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values

@@ -39,8 +39,8 @@ fn relay(address: &str, core: usize) -> Result<()> {
     keep_memory();
     let listener = TcpListener::bind("127.0.0.1:0")?;
     println!("{}", listener.local_addr()?);
-    let mut came = connected(address)?;
-    let mut back = accepted(&listener)?;
+    let mut came = connect(address)?;
+    let mut back = accept(&listener)?;
     while let Ok(message) = came.read() {
         back.send(message)?;
     }
@@ -52,9 +52,9 @@ fn ask(bytes: usize, rounds: usize, cores: &str) -> Result<()> {
     pin(mine.parse()?)?;
     keep_memory();
     let listener = TcpListener::bind("127.0.0.1:0")?;
-    let (mut child, address) = started(&listener.local_addr()?.to_string(), other)?;
-    let mut there = accepted(&listener)?;
-    let mut back = connected(&address)?;
+    let (mut child, address) = start(&listener.local_addr()?.to_string(), other)?;
+    let mut there = accept(&listener)?;
+    let mut back = connect(&address)?;
     let mut frame = Bytes::from(vec![0; bytes]);
     let trips = (0..WARMUP + rounds).map(|_| round_trip(&mut there, &mut back, &mut frame));
     let mut took = trips.collect::<Result<Vec<_>>>()?;
@@ -67,7 +67,7 @@ fn ask(bytes: usize, rounds: usize, cores: &str) -> Result<()> {
 }
 
 /// The relay, and where it listens.
-fn started(address: &str, core: &str) -> Result<(Child, String)> {
+fn start(address: &str, core: &str) -> Result<(Child, String)> {
     let mut child =
         Command::new(std::env::current_exe()?).args([RELAY, address, core]).stdout(Stdio::piped()).spawn()?;
     let mut line = String::new();
@@ -90,13 +90,13 @@ fn round_trip(there: &mut Socket, back: &mut Socket, frame: &mut Bytes) -> Resul
     Ok(arrived_ns - sent_ns)
 }
 
-fn accepted(listener: &TcpListener) -> Result<Socket> {
+fn accept(listener: &TcpListener) -> Result<Socket> {
     let (stream, _) = listener.accept()?;
     stream.set_nodelay(true)?;
     Ok(tungstenite::accept(stream)?)
 }
 
-fn connected(address: &str) -> Result<Socket> {
+fn connect(address: &str) -> Result<Socket> {
     let stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
     Ok(tungstenite::client(format!("ws://{address}/"), stream)?.0)
