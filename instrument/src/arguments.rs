@@ -18,7 +18,7 @@ impl Arguments {
     pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
         let usage = || {
             Error::new("usage: --describe | --spec FILE --control-fd N | --puppet --control-fd N")
-                .remedy("nodes are started by `hopmeter run`, not by hand")
+                .remedy("use `hopmeter run`, which starts nodes")
         };
         let (mut spec, mut control_fd, mut scripted_node) = (None, None, false);
         while let Some(argument) = arguments.next() {

@@ -96,7 +96,7 @@ impl Control {
         // SAFETY: F_GETFD only looks whether the descriptor is open.
         if unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
             return Err(Error::system(format!("opening the control channel (descriptor {fd})"))
-                .remedy("nodes are started by `hopmeter run`, not by hand"));
+                .remedy("use `hopmeter run`, which starts nodes"));
         }
         // SAFETY: the launcher passed this descriptor to us alone, and it is open.
         let stream = unsafe { UnixStream::from_raw_fd(fd) };

@@ -99,7 +99,7 @@ fn copy_function(way: Way) -> Result<Function> {
         Way::Memcpy => Ok(memcpy),
         Way::Bytes => Ok(by_bytes),
         Way::Own => OWN.get().copied().ok_or_else(|| {
-            Error::new("this adapter brings no copy function of its own").remedy("copy in another way, such as memcpy")
+            Error::new("this adapter has no copy function of its own").remedy("copy in another way, such as memcpy")
         }),
         #[cfg(target_arch = "x86_64")]
         Way::Stream => Ok(stream),
@@ -111,7 +111,7 @@ fn copy_function(way: Way) -> Result<Function> {
 }
 
 fn unsupported_here_error(what: &str) -> Error {
-    Error::new(format!("{what} is known for x86-64 only")).remedy("copy with memcpy or bytes, into warm or fresh")
+    Error::new(format!("{what} works on x86-64 only")).remedy("copy with memcpy or bytes, into warm or fresh")
 }
 
 unsafe extern "C" fn memcpy(to: *mut c_void, from: *const c_void, bytes: usize) {
@@ -180,7 +180,9 @@ impl Pages {
         // SAFETY: a new mapping of anonymous memory.
         let start = unsafe { libc::mmap(ptr::null_mut(), bytes, access, kind, -1, 0) };
         if start == libc::MAP_FAILED {
-            return Err(Error::new(format!("no {bytes} bytes to copy into")).because(std::io::Error::last_os_error()));
+            return Err(
+                Error::new(format!("mapping {bytes} bytes to copy into")).because(std::io::Error::last_os_error())
+            );
         }
         Ok(Self { start, bytes })
     }

@@ -212,8 +212,8 @@ impl Node<'_> {
         match (&self.spec.codec, self.host.codec) {
             (None, _) => Ok(None),
             (Some(_), Some(make)) => make().map(Some),
-            (Some(name), None) => Err(Error::new(format!("the codec {name} carries objects of Python's"))
-                .remedy("name python at both ends: --language python")),
+            (Some(name), None) => Err(Error::new(format!("the codec {name} needs Python objects"))
+                .remedy("use Python at both ends: --language python")),
         }
     }
 
@@ -242,7 +242,7 @@ impl Node<'_> {
         let (mut bound, mut ready) = (0, 0);
         let mut tallies = Vec::new();
         while tallies.len() < all {
-            let gone = |_| Error::new("a endpoint ended without a word");
+            let gone = |_| Error::new("an endpoint ended without a report");
             match progress.recv().map_err(gone)? {
                 Progress::Bound(addresses) => {
                     links.extend(addresses);
@@ -278,7 +278,7 @@ impl Node<'_> {
         let name = format!("endpoint {} ({:?}, {} {})", me.id, me.role, self.host.transport, self.host.language);
         (self.host.around)(&mut || {
             let taken = catch_unwind(AssertUnwindSafe(|| self.take_role(me, means.clone(), meter, say.clone())));
-            let taken = taken.unwrap_or_else(|_| Err(Error::new("panicked; the log has the place")));
+            let taken = taken.unwrap_or_else(|_| Err(Error::new("panicked; the log shows where")));
             let (tally, ends) = match taken {
                 Ok((tally, ends)) => (Ok(tally), ends),
                 Err(error) => (Err(error.within(&name)), Vec::new()),

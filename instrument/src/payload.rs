@@ -29,7 +29,7 @@ impl Content {
             "the payload {} has {have} bytes, and had {planned} when it was planned",
             path.display()
         ))
-        .remedy("leave the file as it is while it is measured"))
+        .remedy("do not change the file during the measurement"))
     }
 
     /// Writes the payload of a message.

@@ -58,10 +58,10 @@ impl Phase {
     /// Waits until all binding ends exist; returns the link to connect to.
     ///
     /// # Errors
-    /// When nobody bound the link.
+    /// When no endpoint bound the link.
     pub fn wait_for_link(&self, id: &str, link: &LinkSpec) -> Result<Link> {
         let address = self.wait_for_value(|words| words.addresses.as_ref().map(|all| all.get(id).cloned()));
-        let address = address.ok_or_else(|| Error::new(format!("nobody bound the link {id}")))?;
+        let address = address.ok_or_else(|| Error::new(format!("no endpoint bound the link {id}")))?;
         Ok(Link { name: link.name.clone(), address, receivers: link.receivers })
     }
 

@@ -85,7 +85,7 @@ struct PyEncoded {
 
 impl PyEncoded {
     fn call<T>(&self, work: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>) -> PyResult<T>) -> Result<T> {
-        let Some(frames) = &self.frames else { return Err(Error::new("the object was given back already")) };
+        let Some(frames) = &self.frames else { return Err(Error::new("the object was already released")) };
         attach(|py| work(py, frames.bind(py)).map_err(|raised| failure(py, "sending the object", &raised)))
     }
 }

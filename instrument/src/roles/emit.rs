@@ -150,7 +150,7 @@ impl Emitter {
         }
         let planned = self.payload_bytes;
         Err(Error::new(format!("the object took {bytes} bytes when it was encoded, and {planned} when it was planned"))
-            .remedy("leave the framework as it is while it is measured"))
+            .remedy("do not change the framework during the measurement"))
     }
 
     fn offer_bytes(

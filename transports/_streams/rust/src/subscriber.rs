@@ -100,7 +100,7 @@ impl StreamSubscriber {
                 "a frame of {length} bytes was announced, the limit is {}",
                 self.frame_bytes
             ))
-            .remedy("something else writes to this socket, or an adapter does not keep to the wire format"));
+            .remedy("another program writes to this socket, or an adapter breaks the wire format"));
         }
         Ok(Some(PREFIX_BYTES + length as usize))
     }

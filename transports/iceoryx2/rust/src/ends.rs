@@ -61,7 +61,7 @@ impl Publisher for LoanPublisher {
         let mut sample = match publisher.loan_slice_uninit(HEADER_BYTES + payload_bytes) {
             Ok(sample) => sample,
             Err(LoanError::OutOfMemory | LoanError::ExceedsMaxLoans) => return Ok(Sent::Busy),
-            Err(cause) => return Err(Error::new("asking iceoryx2 for a sample").because(cause)),
+            Err(cause) => return Err(Error::new("loaning a sample from iceoryx2").because(cause)),
         };
         fill.write(FrameMut::split(as_bytes(sample.payload_mut())));
         // SAFETY: shared memory comes zeroed or holds an earlier frame, so every byte has a value, filled or not.

@@ -78,7 +78,7 @@ impl Publisher for MemoryPublisher {
             return Ok(Sent::Busy);
         }
         let Some(mut frame) = self.pool.take(payload_bytes) else { return Ok(Sent::Busy) };
-        fill.write(frame.parts_mut().ok_or_else(|| Error::new("the pool lent a frame that is in use"))?);
+        fill.write(frame.parts_mut().ok_or_else(|| Error::new("the pool returned a frame that is in use"))?);
         receivers.send(&frame);
         self.pool.give_back(frame);
         Ok(Sent::Accepted)

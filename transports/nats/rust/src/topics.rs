@@ -19,7 +19,7 @@ pub fn hand_over(sending: impl Future<Output = std::result::Result<(), async_nat
     match sending.now_or_never() {
         Some(Ok(())) => Ok(Sent::Accepted),
         Some(Err(cause)) if cause.kind() == PublishErrorKind::MaxPayloadExceeded => {
-            Err(Error::new("the broker takes no frame of this size").remedy("raise max_payload").because(cause))
+            Err(Error::new("the broker accepts no frame of this size").remedy("raise max_payload").because(cause))
         }
         Some(Err(cause)) => Err(Error::new("publishing to nats-server").because(cause)),
         None => Ok(Sent::Busy),

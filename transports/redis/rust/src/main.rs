@@ -66,7 +66,9 @@ impl Publisher for TopicPublisher {
     /// Sends the received bytes in place.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         let whole = received.native_as::<redis::Msg>();
-        let whole = whole.ok_or_else(|| Error::new("this frame did not come by Redis, so it cannot be moved on"))?;
+        let whole = whole.ok_or_else(|| {
+            Error::new("this frame did not arrive through Redis, so it cannot be forwarded by reference")
+        })?;
         publish(&mut self.connection, &self.channel, whole.get_payload_bytes())
     }
 }

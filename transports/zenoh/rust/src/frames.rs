@@ -88,7 +88,7 @@ impl Memory {
                     Ok(Some(loan.into()))
                 }
                 Err(ZLayoutAllocError::Alloc(_full)) => Ok(None),
-                Err(cause) => Err(Error::new(format!("lending {length} bytes of shared memory")).because(cause)),
+                Err(cause) => Err(Error::new(format!("loaning {length} bytes of shared memory")).because(cause)),
             },
         }
     }
