@@ -171,9 +171,7 @@ def _valid_text(array: Array, of: np.dtype[Any], paths: list[tuple[str, ...]]) -
         for name in path:
             points = points[name]
         if points.size and points.max() > sys.maxunicode:
-            raise CodecError(
-                "E-TEXT", f"text of NumPy's with the character {points.max():#x}", "Unicode ends at 0x10ffff"
-            )
+            raise CodecError("E-TEXT", f"NumPy text with the character {points.max():#x}", "Unicode ends at 0x10ffff")
     return array
 
 

@@ -1,4 +1,4 @@
-"""Makes arrays of Arrow's in the memory of frames, from the parts that the header describes."""
+"""Makes Arrow arrays in the memory of frames, from the parts that the header describes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def array_maker(node: Any, of: Any, reading: Reading, depth: int = 0) -> Maker:
     if pa.types.is_dictionary(of):
         return _dictionary(pa, node, of, reading, depth)
     if listing(node, 5)[4] is not None:
-        raise CodecError("E-ARROW-DICTIONARY", f"an array of Arrow's {of} with a dictionary")
+        raise CodecError("E-ARROW-DICTIONARY", f"an Arrow {of} array with a dictionary")
     return _plain_array_maker(pa, node, of, reading, depth)
 
 
@@ -67,7 +67,7 @@ def _plain_array_maker(pa: Any, node: list[Any], of: Any, reading: Reading, dept
     reading.free += 0 if has_bytes(pa, of) else length + offset
     under = [of.field(number).type for number in range(of.num_fields)]
     if len(under) != len(listing(node[3])):
-        raise CodecError("E-ARROW-CHILDREN", "an array of Arrow's with other children than its type")
+        raise CodecError("E-ARROW-CHILDREN", "an Arrow array whose children differ from its type")
     layout.check_children(pa, of, length + offset, node[3])
     below = [array_maker(child, kind, reading, depth + 1) for child, kind in zip(node[3], under, strict=True)]
     if pa.types.is_map(of):
@@ -82,7 +82,7 @@ def _require_keys(entries: Maker) -> Maker:
     def make(frames: Sequence[Any]) -> Any:
         array = entries(frames)
         if array.null_count or array.field(0).null_count:
-            raise CodecError("E-ARROW-CHILDREN", "a map of Arrow's without some of its keys")
+            raise CodecError("E-ARROW-CHILDREN", "an Arrow map without some of its keys")
         return array
 
     return make
@@ -100,7 +100,7 @@ def _buffers(pa: Any, of: Any, end: int, present: Any, reading: Reading) -> Make
     found, needed = layout.buffer_presence(present, pa, of), layout.least_sizes(pa, of, end)
     places = [reading.frame() if one else None for one in found]
     if any(need and place is None for need, place in zip(needed[1:], places[1:], strict=False)):
-        raise CodecError("E-ARROW-BUFFERS", f"an array of Arrow's {of} without the memory of its values")
+        raise CodecError("E-ARROW-BUFFERS", f"an Arrow {of} array without the memory of its values")
     if len(places) == 2 and places[0] is None and places[1] is not None and end:
         return _values_maker(pa.py_buffer, places[1], needed[1])
     if not end and layout.offset_bytes(pa, of):
@@ -142,7 +142,7 @@ def _buffer_list_maker(pa: Any, places: list[tuple[int | None, Any]], needed: li
 
 def _size_error(size: int, need: int) -> CodecError:
     return CodecError(
-        "E-FRAME-LENGTH", f"a frame of {size} bytes for values of Arrow's that take {need}", "send the frames whole"
+        "E-FRAME-LENGTH", f"a frame of {size} bytes for Arrow values that take {need}", "send the frames whole"
     )
 
 

@@ -1,4 +1,4 @@
-"""How arrays of Arrow's lie in memory, by type: what a header has to describe before Arrow builds an array from it.
+"""How Arrow arrays lie in memory, by type: what a header has to describe before Arrow builds an array from it.
 
 Arrow does not check all of it: it would end the process, or read beyond a buffer. What depends on the header alone is
 checked once, when its plan is made; for each message only the sizes of buffers are left to compare.
@@ -23,7 +23,7 @@ def extent(node: list[Any], of: Any, pa: Any) -> tuple[int, int]:
     validate where an empty array begins."""
     length, offset = integer(node[0]), integer(node[1])
     if length + offset > MOST_VALUES:
-        raise CodecError("E-ARROW-BUFFERS", f"an array of Arrow's with {length} values after {offset}", "send it anew")
+        raise CodecError("E-ARROW-BUFFERS", f"an Arrow array with {length} values after {offset}", "send it anew")
     return length, 0 if pa.types.is_null(of) or not length else offset
 
 
@@ -32,13 +32,11 @@ def buffer_presence(node: Any, pa: Any, of: Any) -> list[int]:
     found = [one_of(one, 0, 1) for one in listing(node)]
     least = of.num_buffers
     if len(found) < least or (len(found) > least and not has_views(pa, of)):
-        raise CodecError("E-ARROW-BUFFERS", f"an array of Arrow's {of} with {len(found)} buffers, which has {least}")
+        raise CodecError("E-ARROW-BUFFERS", f"an Arrow {of} array with {len(found)} buffers, which has {least}")
     if (pa.types.is_null(of) or pa.types.is_union(of)) and found[0]:
-        raise CodecError(
-            "E-ARROW-BUFFERS", f"an array of Arrow's {of} that says which values are missing", "send it anew"
-        )
+        raise CodecError("E-ARROW-BUFFERS", f"an Arrow {of} array with a bitmap of missing values", "send it anew")
     if not all(found[2:]) and has_views(pa, of):
-        raise CodecError("E-ARROW-VIEWS", f"an array of Arrow's {of} without the text of its views")
+        raise CodecError("E-ARROW-VIEWS", f"an Arrow {of} array without the text of its views")
     return found
 
 
@@ -72,19 +70,15 @@ def _bytes(bits: int) -> int:
 
 
 def check_type(pa: Any, of: Any) -> None:
-    """CodecError for a type that nobody writes, or whose numbers no type of Arrow's has."""
+    """CodecError for a type that nobody writes, or whose numbers no Arrow type has."""
     types = pa.types
     if of.num_fields and not any(is_one(of) for is_one in _nested_kinds(types)):
         # Rows of views may overlap, and one run may stand for any number of rows.
-        raise CodecError(
-            "E-ARROW-TYPE", f"arrays of Arrow's {of} have no form on the wire", "cast the column to another type"
-        )
+        raise CodecError("E-ARROW-TYPE", f"Arrow {of} arrays cannot be represented", "cast the column to another type")
     if types.is_decimal(of) and abs(of.scale) > MOST_SCALE:
-        raise CodecError(
-            "E-ARROW-TYPE", f"decimals of Arrow's with a scale of {of.scale}", f"use one up to {MOST_SCALE}"
-        )
+        raise CodecError("E-ARROW-TYPE", f"Arrow decimals with a scale of {of.scale}", f"use one up to {MOST_SCALE}")
     if types.is_union(of) and len(set(of.type_codes)) != of.num_fields:
-        raise CodecError("E-ARROW-UNION", "a union of Arrow's two of whose types have one code")
+        raise CodecError("E-ARROW-UNION", "an Arrow union two of whose types have one code")
 
 
 def _nested_kinds(types: Any) -> tuple[Any, ...]:
@@ -102,7 +96,7 @@ def check_children(pa: Any, of: Any, end: int, children: list[Any]) -> None:
     short = [child for child in children if integer(listing(child, 5)[0]) < end * each]
     if short or each < 0:
         raise CodecError(
-            "E-ARROW-CHILDREN", f"a child of Arrow's {of} with {short[0][0] if short else 0} values for {end} rows"
+            "E-ARROW-CHILDREN", f"a child of an Arrow {of} with {short[0][0] if short else 0} values for {end} rows"
         )
     if types.is_map(of) and any(listing(child[2])[:1] != [0] for child in children):
-        raise CodecError("E-ARROW-CHILDREN", "entries of a map of Arrow's that may be missing")
+        raise CodecError("E-ARROW-CHILDREN", "entries of an Arrow map that may be missing")

@@ -1,4 +1,4 @@
-"""What an array of Arrow's lies in memory as: its buffers, cut to a slice where its values are of one width."""
+"""What an Arrow array lies in memory as: its buffers, cut to a slice where its values are of one width."""
 
 from __future__ import annotations
 
@@ -96,11 +96,9 @@ def _children(pa: Any, array: Any, before: int, spare: int) -> list[tuple[Any, i
         return [(pa.StructArray.from_arrays([array.keys, array.items], fields=[of.key_field, of.item_field]), 0)]
     if types.is_list(of) or types.is_large_list(of):
         return [(array.values, 0)]
-    raise CodecError(
-        "E-ARROW-TYPE", f"arrays of Arrow's {of} have no form on the wire", "cast the column to another type"
-    )
+    raise CodecError("E-ARROW-TYPE", f"Arrow {of} arrays cannot be represented", "cast the column to another type")
 
 
 def memory_of(one: Any) -> memoryview:
-    """Return a buffer of Arrow's as a frame."""
+    """Return an Arrow buffer as a frame."""
     return memoryview(one).cast("B") if one.size else arrays.EMPTY

@@ -1,4 +1,4 @@
-"""Types of Arrow's, as frames name them: which are refused, and which have rows that take no bytes."""
+"""Arrow types, as frames name them: which are refused, and which have rows that take no bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def schema_of(node: Any) -> Any:
         check_schema(message)
         schema = pa.ipc.read_schema(pa.py_buffer(message))
     except (ValueError, OSError) as cause:
-        raise CodecError("E-ARROW-MESSAGE", "no schema of Arrow's") from cause
+        raise CodecError("E-ARROW-MESSAGE", "no Arrow schema") from cause
     for field in fields(schema):
         if (field.metadata or {}).get(b"ARROW:extension:name") == POINTERS:
             raise CodecError("E-PYTHON-OBJECTS", "a column of Python objects is not data")

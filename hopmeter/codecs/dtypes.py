@@ -30,9 +30,7 @@ def to_node(dtype: Type) -> Any:
     if dtype.type.__module__ == "ml_dtypes":
         return dtype.name
     if not SIMPLE.fullmatch(dtype.str):
-        raise CodecError(
-            "E-DTYPE", f"arrays of dtype {dtype} have no form on the wire", "convert it with `array.astype`"
-        )
+        raise CodecError("E-DTYPE", f"arrays of dtype {dtype} cannot be represented", "convert it with `array.astype`")
     return dtype.str
 
 

@@ -130,7 +130,7 @@ def maker(pd: Any, written: Any, reading: Reading) -> Maker:
     wants = {"object": 2, "categorical": 3, "masked": 2, "arrow": 1, "moments": 2, "period": 2, "numpy": 1}
     wants |= {"string": 3, "interval": 3}
     if len(parts) != wants[one_of(kind, *wants)]:
-        raise CodecError("E-PARTS", "values of pandas's with other parts than their kind")
+        raise CodecError("E-PARTS", "pandas values with other parts than their kind")
     makers = (
         makers_without_ranges(parts, reading)
         if kind in ("categorical", "interval")
@@ -151,7 +151,7 @@ def makers_without_ranges(parts: list[Any], reading: Reading) -> list[Maker]:
 def _object(pd: Any, shape: Any, values: Any) -> Any:
     made = np.empty(len(listing(values)), object)
     if not shape or not all(type(value) in PLAIN for value in values):  # NumPy would look into other objects
-        raise CodecError("E-PARTS", "values of pandas's that are neither text nor numbers")
+        raise CodecError("E-PARTS", "pandas values that are neither text nor numbers")
     made[:] = values
     return made.reshape([integer(length) for length in listing(shape)])
 
@@ -160,7 +160,7 @@ def _array_of(kind: str) -> Any:
     def check(value: Any) -> Any:
         # Of an array without dimensions pandas would make as many as its index is long.
         if type(value) is not np.ndarray or not value.ndim or (kind and value.dtype.kind not in kind):
-            raise CodecError("E-PARTS", "values of pandas's that are no such array")
+            raise CodecError("E-PARTS", "pandas values that are no such array")
         return value
 
     return check
@@ -169,7 +169,7 @@ def _array_of(kind: str) -> Any:
 def index(pd: Any, value: Any) -> Any:
     """Return a pandas index; if it is a range, its numbers were counted."""
     if not isinstance(value, pd.Index):
-        raise CodecError("E-PARTS", "a part that has to be an index of pandas's is none")
+        raise CodecError("E-PARTS", "a part that has to be a pandas index is none")
     return value
 
 

@@ -40,9 +40,9 @@ class Reading:
     taken: int = 0
     depth: int = 0
     free: int = 0
-    """Rows that the header alone tells of and that may cost memory: nulls of Arrow's, ranges below."""
+    """Rows that the header alone tells of and that may cost memory: Arrow nulls, ranges below."""
     dense: bool = False
-    """Whether a range of pandas's is part of what needs all of its numbers."""
+    """Whether a pandas range is part of what needs all of its numbers."""
 
     def frame(self) -> int:
         """Return the place of the next frame among all frames."""
@@ -55,7 +55,7 @@ class Reading:
             return _constant_maker(node)
         reader = readers().get(node[0]) if node and type(node[0]) is str else None
         if reader is None:
-            raise CodecError("E-VERSIONS-DIFFER", "a node of an unknown kind", "use one hopmeter at both ends")
+            raise CodecError("E-VERSIONS-DIFFER", "an unknown kind of node", "use one hopmeter at both ends")
         if self.depth > header.MAX_DEPTH:
             raise CodecError("E-NESTED", f"objects nested deeper than {header.MAX_DEPTH}")
         self.depth += 1
@@ -128,5 +128,5 @@ def _row_checking_maker(make: Maker, rows: int) -> Maker:
 
 def _constant_maker(value: Any) -> Maker:
     if type(value) is dict:
-        raise CodecError("E-VERSIONS-DIFFER", "a node of an unknown kind", "use one hopmeter at both ends")
+        raise CodecError("E-VERSIONS-DIFFER", "an unknown kind of node", "use one hopmeter at both ends")
     return lambda _: value

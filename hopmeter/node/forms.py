@@ -75,13 +75,13 @@ def place_of(codec: str, device: str, share: str = "none") -> str:
         raise CodecError("E-FRAMEWORK-MISSING", absent)
     form = form_of(codec)
     if device not in devices(codec):
-        raise CodecError("E-NO-DEVICE", f"{codec} keeps nothing on the {device.upper()}")
+        raise CodecError("E-NO-DEVICE", f"{codec} has no objects on the {device.upper()}")
     if device == "cpu":
         return ""
     if not form.has_gpu():
         raise CodecError("E-NO-DEVICE", f"{codec} finds no GPU here")
     if share != "none" and codec not in lenders():
-        raise CodecError("E-GPU-NOT-LENDABLE", f"{codec} lends no memory of a GPU")
+        raise CodecError("E-GPU-NOT-LENDABLE", f"{codec} cannot share GPU memory")
     return form.gpu
 
 
@@ -104,6 +104,6 @@ def _encode_lent(lender: Lender, obj: Any) -> list[Any]:
     frames = encode(obj, lender)
     if lender.copied:
         raise CodecError(
-            "E-GPU-NOT-LENDABLE", f"its memory cannot be lent: {'; '.join(lender.copied)}", "measure it without share"
+            "E-GPU-NOT-LENDABLE", f"its memory cannot be shared: {'; '.join(lender.copied)}", "measure it without share"
         )
     return frames

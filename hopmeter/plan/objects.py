@@ -57,7 +57,7 @@ def _no_handle(cell: Cell) -> str:
     if cell.carriage.own_encoders:
         return tag("D-SHARE", f"share {cell.axes.share}: {cell.axes.transport} encodes objects by itself")
     known = lenders()
-    said = f"codec {cell.axes.codec} lends no memory of a GPU: {', '.join(known)} do"
+    said = f"codec {cell.axes.codec} cannot share GPU memory: {', '.join(known)} do"
     return "" if cell.axes.codec in known else tag("D-SHARE", said)
 
 

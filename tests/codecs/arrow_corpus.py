@@ -1,4 +1,4 @@
-"""Valid frames of every type of Arrow's that hopmeter encodes, for tests that damage them."""
+"""Valid frames of every Arrow type that hopmeter encodes, for tests that damage them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Damages frames of Arrow's, decodes them and reads what comes: run as a program, since what is wrong may kill it.
+"""Damages Arrow frames, decodes them and reads what comes: run as a program, since what is wrong may kill it.
 
 `python tests/codecs/arrow_damage.py FIRST COUNT FILE` does the mutations FIRST to FIRST + COUNT - 1, each from its
 number alone, and writes the number of the one it does into FILE. `VERBOSE=1` shows each.

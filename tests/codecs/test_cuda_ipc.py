@@ -191,14 +191,14 @@ def test_memory_that_cannot_be_exported_is_copied_and_told(
         for _ in range(2):
             encode(cuda_peer.Tensor(np.arange(2)), lender)
     (said,) = caplog.records
-    assert "is copied through the host: cuPointerGetAttribute of NVIDIA's driver: CUDA_ERROR" in said.getMessage()
+    assert "is copied through the host: cuPointerGetAttribute of the NVIDIA driver: CUDA_ERROR" in said.getMessage()
 
 
 def test_steps_are_copied_and_nothing_is_lent_of_nothing(gpu: Any) -> None:
     lender, base = Lender(), cuda_peer.allocate()
     steps = cuda_peer.memory(base, (4, 4), "f4")[:, ::2]
     assert decode(encode(cuda_peer.Tensor(steps), lender)).shape == (4, 2)
-    assert list(lender.copied) == ["its memory does not lie side by side"]
+    assert list(lender.copied) == ["its memory is not contiguous"]
     assert decode(encode(cuda_peer.Tensor(steps[:0]), lender)).shape == (0, 2)
     assert sum(lender.copied.values()) == 1
 

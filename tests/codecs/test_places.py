@@ -19,7 +19,7 @@ OBJECTS = {
     "text": np.array(["a"], np.dtypes.StringDType()),
     "a masked array": np.ma.array([1.0], mask=[True]),
     "a table": pa.table({"a": [1]}),
-    "a frame of Polars's": pl.DataFrame({"a": [1]}),
+    "a Polars frame": pl.DataFrame({"a": [1]}),
     "numbers": [1, b"2", {"a": None}],
 }
 

@@ -89,7 +89,7 @@ def test_a_payload_that_is_not_as_planned_fails_with_both_lengths(measure: Measu
 
 def test_a_framework_that_is_not_there_fails_with_what_gets_it(measure: Measure) -> None:
     said = {"codec": "numpy", "device": "gpu", "object": "array:2x2", "payload_bytes": 100}
-    assert "numpy keeps nothing on the GPU" in measure(**said).last["error"]
+    assert "numpy has no objects on the GPU" in measure(**said).last["error"]
 
 
 @pytest.mark.parametrize("codec", [name for name in codec_names() if here(name)])

@@ -20,7 +20,7 @@ EXTRA = "pyarrow"
 
 
 def encode(obj: Any) -> list[Any]:
-    """One frame with a copy of an array of NumPy's, a tensor or a table of Arrow's."""
+    """One frame with a copy of a NumPy array, a tensor or an Arrow table."""
     pa = import_package("pyarrow", "pyarrow")
     sink = pa.BufferOutputStream()
     if isinstance(obj, np.ndarray | pa.Tensor):
@@ -29,7 +29,9 @@ def encode(obj: Any) -> list[Any]:
         with pa.ipc.new_stream(sink, obj.schema) as stream:
             stream.write_table(obj)
     else:
-        raise CodecError("E-NO-FORM", f"arrow-ipc has no form for {type(obj).__qualname__}", "send an array or a table")
+        raise CodecError(
+            "E-NO-FORM", f"arrow-ipc cannot represent {type(obj).__qualname__}", "send an array or a table"
+        )
     kind = b"table" if isinstance(obj, pa.Table) else b"array"
     return [kind, memoryview(sink.getvalue())]
 
@@ -47,7 +49,7 @@ def decode(frames: Sequence[Any]) -> Any:
     except CodecError:
         raise
     except Exception as cause:
-        raise CodecError("E-UNDECODABLE", f"no message of Arrow's: {cause}") from cause
+        raise CodecError("E-UNDECODABLE", f"no Arrow message: {cause}") from cause
 
 
 def _table(pa: Any, memory: Any) -> Any:
@@ -69,7 +71,7 @@ def _check_arrays(pa: Any, table: Any) -> None:
         if has_views(pa, array.type):
             check_views(array.buffers(), array.offset + len(array))
         elif width and not len(array) and _first_offset(array, width):
-            raise CodecError("E-ARROW-BUFFERS", "an empty array of Arrow's whose values begin somewhere")
+            raise CodecError("E-ARROW-BUFFERS", "an empty Arrow array whose values begin somewhere")
 
 
 def _first_offset(array: Any, width: int) -> int:

@@ -23,7 +23,7 @@ def encode(obj: Any) -> list[Any]:
 
 def _array(obj: Any) -> Any:
     if not isinstance(obj, np.ndarray):
-        raise CodecError("E-NO-FORM", f"json-base64 has no form for {type(obj).__qualname__}")
+        raise CodecError("E-NO-FORM", f"json-base64 cannot represent {type(obj).__qualname__}")
     file = io.BytesIO()
     np.save(file, obj, allow_pickle=False)
     return {MARK: base64.b64encode(file.getvalue()).decode("ascii")}

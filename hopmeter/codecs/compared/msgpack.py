@@ -22,7 +22,7 @@ def encode(obj: Any) -> list[Any]:
 
 def _array(obj: Any) -> Any:
     if not isinstance(obj, np.ndarray):
-        raise CodecError("E-NO-FORM", f"msgpack has no form for {type(obj).__qualname__}")
+        raise CodecError("E-NO-FORM", f"msgpack cannot represent {type(obj).__qualname__}")
     return {"dtype": dtypes.to_node(obj.dtype), "shape": list(obj.shape), "data": np.ascontiguousarray(obj).tobytes()}
 
 

@@ -36,7 +36,7 @@ def _message() -> Any:
 def encode(obj: Any) -> list[Any]:
     """One frame with two copies: into the message, and into its bytes."""
     if not isinstance(obj, np.ndarray):
-        raise CodecError("E-NO-FORM", f"protobuf has no form for {type(obj).__qualname__}", "send an array of NumPy's")
+        raise CodecError("E-NO-FORM", f"protobuf cannot represent {type(obj).__qualname__}", "send a NumPy array")
     dtype = json.dumps(dtypes.to_node(obj.dtype))
     return [_message()(dtype=dtype, shape=obj.shape, data=obj.tobytes()).SerializeToString()]
 

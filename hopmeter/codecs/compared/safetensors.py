@@ -20,7 +20,7 @@ def encode(obj: Any) -> list[Any]:
     """One frame with a copy."""
     arrays = {ALONE: obj} if isinstance(obj, np.ndarray) else obj
     if not isinstance(arrays, dict) or not all(isinstance(array, np.ndarray) for array in arrays.values()):
-        raise CodecError("E-NO-FORM", "safetensors carries arrays of NumPy's, or a dict of them")
+        raise CodecError("E-NO-FORM", "safetensors carries NumPy arrays, or a dict of them")
     load = import_package("safetensors.numpy", "safetensors")
     return [load.save({name: np.ascontiguousarray(array) for name, array in arrays.items()})]
 

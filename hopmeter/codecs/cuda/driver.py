@@ -76,7 +76,7 @@ class Driver:
             self._library = ctypes.CDLL(path)
             self._functions = {name: self._function(name) for name in CALLS}
         except (OSError, AttributeError) as cause:
-            raise CodecError("E-GPU-DRIVER", f"no driver of NVIDIA's is here: {cause}", COPY) from cause
+            raise CodecError("E-GPU-DRIVER", f"there is no NVIDIA driver here: {cause}", COPY) from cause
         self._contexts: dict[int, Any] = {}
         self._call("cuInit", 0)
         self.uuids = [self._uuid(ordinal) for ordinal in range(self._count())]
@@ -135,7 +135,7 @@ class Driver:
     def _call(self, name: str, *given: Any) -> None:
         result = self._functions[name](*given)
         if result:
-            raise CodecError("E-GPU-DRIVER", f"{name} of NVIDIA's driver: {self._name_of(result)}", COPY)
+            raise CodecError("E-GPU-DRIVER", f"{name} of the NVIDIA driver: {self._name_of(result)}", COPY)
 
     def _name_of(self, result: int) -> str:
         name = ctypes.c_char_p()

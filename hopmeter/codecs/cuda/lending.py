@@ -102,7 +102,7 @@ class Lender:
         with self._lock:
             number, array = self._loans[lent.slot] if lent.slot < len(self._loans) else (0, None)
         if number != lent.number or array is None or array.nbytes != lent.size:
-            raise CodecError("E-GPU-LOAN", "this process lends no such GPU memory")
+            raise CodecError("E-GPU-LOAN", "this process shares no such GPU memory")
         return array
 
     def copy(self, reason: str) -> None:

@@ -56,7 +56,7 @@ def lend_array(seen: Callable[[], Any], frames: Lending, framework: str, extra: 
         if not array.nbytes:
             return None
         if not array.flags.forc:
-            raise CodecError("E-GPU-NOT-LENDABLE", "its memory does not lie side by side")
+            raise CodecError("E-GPU-NOT-LENDABLE", "its memory is not contiguous")
         node = arrays.array_node(array, framework, extra, dtype)
         frames.append(memoryview(frames.lender.lend(array, frames.since)))
     except Exception as cause:  # noqa: BLE001 (what a framework cannot tell by DLPack is copied as ever)
@@ -71,7 +71,7 @@ def read(node: list[Any], reading: Reading) -> Maker:
     if not reading.share:
         raise CodecError("E-GPU-UNREQUESTED", UNASKED, ASK)
     if not reading.flags & header.LENT:
-        raise CodecError("E-GPU-HANDLE", "a handle of GPU memory in a header that says that there are none")
+        raise CodecError("E-GPU-HANDLE", "a GPU memory handle whose header announces none")
     array = listing(listing(node, 2)[1], 6)
     one_of(array[0], "array")
     place, raw = reading.taken + 1, array[2] if dtypes.raw_dtype(array[2]) is not None else ""

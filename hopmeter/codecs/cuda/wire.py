@@ -58,16 +58,16 @@ def unpack(frame: Any) -> Lent:
     data = buffer(frame)
     if data.nbytes != LAYOUT.size:
         raise CodecError(
-            "E-FRAME-LENGTH", f"a handle of GPU memory takes {LAYOUT.size} bytes, and this frame has {data.nbytes}"
+            "E-FRAME-LENGTH", f"a GPU memory handle takes {LAYOUT.size} bytes, and this frame has {data.nbytes}"
         )
     magic, version, *told = LAYOUT.unpack(data)
     if (magic, version) != (MAGIC, VERSION):
         raise CodecError(
-            "E-VERSIONS-DIFFER", "no handle of GPU memory that this version knows", "use one hopmeter at both ends"
+            "E-VERSIONS-DIFFER", "a GPU memory handle of an unknown version", "use one hopmeter at both ends"
         )
     lent = Lent(*told)
     if lent.unused or not lent.number or not lent.size or lent.offset + lent.size > lent.allocation:
-        raise CodecError("E-GPU-HANDLE", "a handle of GPU memory whose numbers cannot be")
+        raise CodecError("E-GPU-HANDLE", "a GPU memory handle with impossible values")
     return lent
 
 

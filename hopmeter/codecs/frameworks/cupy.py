@@ -37,7 +37,7 @@ def _lend(obj: Any, frames: Lending) -> str | None:
 
 
 class _Seen:
-    """An array of CuPy's to NumPy, which must not read it."""
+    """A CuPy array to NumPy, which must not read it."""
 
     def __init__(self, array: Any) -> None:
         self._array = array
@@ -71,7 +71,7 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
         asked = devices.gpu("CuPy", wanted.device, lambda: here)
         number = -1 if asked is None else asked
     if number < 0:
-        raise CodecError("E-NO-DEVICE", "no GPU here for an array of CuPy's", 'receive it with `as_="numpy"`')
+        raise CodecError("E-NO-DEVICE", "no GPU here for a CuPy array", 'receive it with `as_="numpy"`')
 
     def make(array: Any) -> Any:
         with cupy.cuda.Device(number):

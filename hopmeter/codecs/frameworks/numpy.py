@@ -125,7 +125,7 @@ def _refuse_others(reading: Reading, what: str, remedy: str) -> None:
 
 
 def _read_strings(node: list[Any], reading: Reading) -> Maker:
-    _refuse_others(reading, "an array of NumPy's StringDType", "send `array.tolist()`")
+    _refuse_others(reading, "a NumPy StringDType array", "send `array.tolist()`")
     _, (shape, word), values = listing(node, 3)
     lengths, make = tuple(listing(shape)), reading.maker(values)
     devices.refuse_gpu("NumPy", reading.device)

@@ -139,7 +139,7 @@ def _join_blocks(pd: Any, held: list[Any], columns: Any, index: Any) -> Any:
             many = [pd.Series(row, index=index, dtype=object, copy=False) for row in many]
         found.update(zip(range(len(columns)) if places is None else places, many, strict=True))
     if len(found) != len(columns) or any(not 0 <= place < len(columns) for place in found):
-        raise CodecError("E-PARTS", "a frame of pandas's without some of its columns")
+        raise CodecError("E-PARTS", "a pandas frame without some of its columns")
     frame = pd.DataFrame({place: found[place] for place in sorted(found)}, index=index, copy=False)
     frame.columns = columns
     return frame
@@ -153,7 +153,7 @@ def _converter(make: Maker, reading: Reading) -> Maker:
     adopt = getattr(lookup.codec_named(reading.as_ or ""), "adopt", None)
     if adopt is None or reading.as_ == "pillow":
         raise CodecError(
-            "E-RECEIVE-AS", f"what is pandas's cannot be received as {reading.as_}", "ask for numpy, pyarrow or polars"
+            "E-RECEIVE-AS", f"pandas data cannot be received as {reading.as_}", "ask for numpy, pyarrow or polars"
         )
     table = lookup.import_package("pyarrow", "pyarrow")
     return lambda frames: adopt(table.Table.from_pandas(make(frames)))
@@ -177,7 +177,7 @@ def _read_series(node: list[Any], reading: Reading) -> Maker:
         return _as_arrow(make, adopter(asked))
     if asked not in (None, "pandas", "numpy"):
         raise CodecError(
-            "E-RECEIVE-AS", f"a series of pandas's cannot be received as {asked}", "ask for numpy, pyarrow or polars"
+            "E-RECEIVE-AS", f"a pandas series cannot be received as {asked}", "ask for numpy, pyarrow or polars"
         )
     return _converter(make, reading)
 
@@ -212,7 +212,7 @@ def _read_range(node: list[Any], reading: Reading) -> Maker:
     pd = lookup.import_package("pandas", EXTRA)
     _, name, *limits = listing(node, 5)
     if not all(type(limit) is int and abs(limit) < 2**62 for limit in limits):
-        raise CodecError("E-PARTS", "a range of pandas's without limits")
+        raise CodecError("E-PARTS", "a pandas range without limits")
     called = reading.maker(name)
     reading.free += len(range(*limits)) if reading.dense else 0
     return lambda frames: pd.RangeIndex(*limits, name=called(frames))
@@ -246,7 +246,7 @@ def _read_missing(node: list[Any], reading: Reading) -> Maker:
 
 
 def adopt(obj: Any) -> Any:
-    """Arrays of NumPy's of one or two dimensions, tables of Arrow's."""
+    """NumPy arrays of one or two dimensions, Arrow tables."""
     pd = lookup.import_package("pandas", EXTRA)
     if hasattr(obj, "to_pandas"):
         return obj.to_pandas()

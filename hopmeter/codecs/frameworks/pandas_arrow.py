@@ -18,7 +18,7 @@ READERS: dict[str, Any] = {}
 
 
 def adopt(obj: Any) -> Any:
-    """Arrays of NumPy's of one or two dimensions, tables of Arrow's."""
+    """NumPy arrays of one or two dimensions, Arrow tables."""
     if hasattr(obj, "to_pandas"):
         return obj.to_pandas(types_mapper=import_package("pandas", EXTRA).ArrowDtype)
     return _with_arrow_dtype(pandas.adopt(obj), obj.dtype)
@@ -33,7 +33,7 @@ def _read(frame: Any) -> Array:
     """CodecError for a frame that lost Arrow's memory on its way."""
     (kind, *others) = set(frame.dtypes)
     if others or not isinstance(kind, import_package("pandas", EXTRA).ArrowDtype):
-        raise CodecError("E-PARTS", "a frame of pandas's whose columns are not all of one type of Arrow's")
+        raise CodecError("E-PARTS", "a pandas frame whose columns are not all of one Arrow type")
     read: Array = frame.to_numpy(dtype=kind.numpy_dtype)
     return read
 

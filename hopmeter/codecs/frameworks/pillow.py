@@ -114,10 +114,10 @@ def _with_palette_and_info(image: Any, palette: Any, info: Any) -> Any:
         mode, data = listing(palette, 2)
         known = one_of(mode, "RGB", "RGBA", "RGBX", "CMYK", "L")
         if type(data) is not bytes or len(data) > 1024 or image.mode not in ("P", "PA", "L", "LA"):
-            raise CodecError("E-PARTS", "no palette of Pillow's")
+            raise CodecError("E-PARTS", "no Pillow palette")
         image.putpalette(data, known) if data else None
     if type(info) is not dict or not all(type(key) is str for key in info):
-        raise CodecError("E-PARTS", "no info of Pillow's")
+        raise CodecError("E-PARTS", "no Pillow info")
     image.info.update(info)
     return image
 

@@ -41,7 +41,7 @@ def _read_units(node: Any, reading: Reading) -> Any:
         for name, power in found:
             if not re.fullmatch(r"\w{1,100}", name) or type(power) is not float or name not in registry:
                 raise CodecError(
-                    "E-UNIT", f"no unit that is known here: {name[:100]}", "define it in the application's registry"
+                    "E-UNIT", f"no unit known here: {name[:100]}", "define it in the application's registry"
                 )
         exponents = {name: int(power) if power.is_integer() else power for name, power in found}
         return registry, registry.UnitsContainer(exponents)

@@ -109,7 +109,7 @@ _WRITERS: dict[type, Any] = {
 def _read_int(node: list[Any], reading: Reading) -> Maker:
     digits = text(listing(node, 2)[1])
     if not re.fullmatch("-?[1-9a-f][0-9a-f]*", digits):
-        raise CodecError("E-HEADER", "no whole number that hopmeter writes")
+        raise CodecError("E-HEADER", "no integer that hopmeter writes")
     value = int(digits, 16)
     return lambda _: value
 

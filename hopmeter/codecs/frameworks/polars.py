@@ -41,7 +41,7 @@ def _table(pl: Any, frame: Any) -> Any:
         return frame.to_arrow(compat_level=pl.CompatLevel.newest())
     except lookup.import_package("pyarrow", "pyarrow").ArrowException as cause:
         raise CodecError(
-            "E-ARROW-TYPE", f"Arrow has no form for a column of Polars's: {cause}", "cast it, Int128 to Decimal"
+            "E-ARROW-TYPE", f"Arrow cannot represent a Polars column: {cause}", "cast it, Int128 to Decimal"
         ) from cause
 
 
@@ -96,7 +96,7 @@ def _has_moments(pa: Any, fields: Any) -> bool:
 
 def _valid_name(name: str) -> str:
     if "\0" in name:  # Polars panics when it hands such a column on
-        raise CodecError("E-FRAMEWORK-LIMIT", "a column of Polars's with a zero byte in its name", "rename it")
+        raise CodecError("E-FRAMEWORK-LIMIT", "a Polars column with a zero byte in its name", "rename it")
     return name
 
 
@@ -120,7 +120,7 @@ def _largest_moment(pa: Any, of: Any) -> int:
 
 
 def adopt(obj: Any) -> Any:
-    """Tables and arrays of Arrow's, arrays of NumPy's."""
+    """Tables and Arrow arrays, NumPy arrays."""
     pl = lookup.import_package("polars", EXTRA)
     if type(obj).__module__.partition(".")[0] == "pyarrow":
         return _from_arrow(pl, obj)

@@ -125,7 +125,7 @@ def adopter(name: str) -> Any:
     if adopt is None:
         raise CodecError(
             "E-RECEIVE-AS",
-            f"what is Arrow's cannot be received as {name}",
+            f"Arrow data cannot be received as {name}",
             "ask for numpy, pandas, polars, or for none",
         )
     return adopt
@@ -201,10 +201,10 @@ def _read_buffer(node: list[Any], reading: Reading) -> Maker:
 
 
 def adopt(obj: Any) -> Any:
-    """Anything that Arrow can take over: arrays of NumPy's, frames of data."""
+    """Anything that Arrow can take over: NumPy arrays, frames of data."""
     pa = import_package("pyarrow", EXTRA)
     if hasattr(obj, "ndim") and hasattr(obj, "__array__") and not hasattr(obj, "columns"):
-        obj = arrays.to_native_order(obj)  # a tensor of Arrow's would take the bytes as they are
+        obj = arrays.to_native_order(obj)  # an Arrow tensor would take the bytes as they are
         return pa.Tensor.from_numpy(obj) if obj.ndim != 1 else pa.array(obj)
     return pa.table(obj)
 

@@ -90,10 +90,10 @@ def _variable_maker(node: Any, reading: Reading) -> Maker:
         # What xarray looks for in other arrays (times of other units, objects, subclasses) is not in these.
         plain = type(data) is ndarray and data.dtype.kind in "biufcO" and data.ndim > 0
         if not plain and not hasattr(data, "shape"):
-            raise CodecError("E-PARTS", "a variable of xarray's without an array")
+            raise CodecError("E-PARTS", "an xarray variable without an array")
         along = named(frames) if fixed is None else fixed
         if type(along) is not tuple:  # xarray would make one of a range of any length
-            raise CodecError("E-PARTS", "a variable of xarray's whose dimensions are no tuple")
+            raise CodecError("E-PARTS", "an xarray variable whose dimensions are no tuple")
         return xr.Variable(along, data, None if about is None else about(frames) or None, fastpath=plain)
 
     return make
@@ -154,7 +154,7 @@ def _converter(reading: Reading, build: Any) -> Maker:
     if asked in (None, "xarray"):
         return make
     if asked != "numpy":
-        raise CodecError("E-RECEIVE-AS", f"what is xarray's cannot be received as {asked}", "ask for numpy or for none")
+        raise CodecError("E-RECEIVE-AS", f"xarray data cannot be received as {asked}", "ask for numpy or for none")
     return lambda frames: make(frames).to_numpy()
 
 
