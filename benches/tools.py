@@ -106,7 +106,7 @@ class Tool:
             client = _pin(_first(cores), self.client, places)
             quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
             serving = run.start(server, env=self.environment, **quiet)
-            return self.times * self._asked(run, client, serving)
+            return self.times * self._ask(run, client, serving)
 
     def _ask(self, run: Run, client: list[str], serving: subprocess.Popen[str]) -> float:
         said = ""

@@ -40,11 +40,11 @@ class Command:
         """Waits until it has said that; fails where it ends without."""
         for _ in range(PATIENCE_S * 50):
             ended = self.process.poll() is not None
-            if re.search(pattern, self.said):
+            if re.search(pattern, self.output):
                 return
-            assert not ended, self.said
+            assert not ended, self.output
             psutil.wait_procs([psutil.Process(os.getpid())], timeout=0.02)
-        raise AssertionError(f"{pattern} is not in: {self.said}")
+        raise AssertionError(f"{pattern} is not in: {self.output}")
 
     def family(self) -> list[psutil.Process]:
         """The command and all that it has started."""

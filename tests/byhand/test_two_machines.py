@@ -90,19 +90,19 @@ def test_servers_on_another_machine_are_asked(tmp_path: Path) -> None:
     servers = {"left": (native, "7702"), "right": ("tcp", "7703")}
     with two_machines() as (one, other), ExitStack() as closing:
 
-        def start(log: str, machine: Machine, *words: str) -> Command:
+        def start_on(log: str, machine: Machine, *words: str) -> Command:
             folder = ("--folder", str(tmp_path / machine.address))
             return closing.enter_context(start(tmp_path / log, *words, *folder, before=machine.before))
 
         serving = []
         for name, (mware, port) in servers.items():
             where = ("--transport", mware, "--work", "sleep:5ms", "--meet", f"{one.address}:{port}")
-            serving.append(start(name, one, "serve", name, *where))
+            serving.append(start_on(name, one, "serve", name, *where))
         for server in serving:
             server.says("serving .*Ctrl-C ends it")
         met = [word for name, (_, port) in servers.items() for word in ("--meet", f"{name}={one.address}:{port}")]
         frame = ("--frames", "5", "--width", "32", "--height", "24", "--within", "60")
-        asking = start("ask", other, "ask", *servers, *met, *frame, "--out", str(tmp_path / "out"))
+        asking = start_on("ask", other, "ask", *servers, *met, *frame, "--out", str(tmp_path / "out"))
         assert asking.ends() == 0, asking.output
         assert "the work alone takes 5 ms" in asking.output
         family = [each for server in serving for each in server.family()]
