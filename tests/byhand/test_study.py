@@ -129,7 +129,7 @@ def test_ctrl_c_at_one_end_ends_both_and_keeps_what_was_measured(end: str, tmp_p
         assert (publisher if end == "publisher" else listener).ends() == 130
         (other,) = ends.values()
         assert other.ends() == 1
-        assert "the other end has left" in other.output
+        assert "[E-PEER-GONE]" in other.output
         assert psutil.wait_procs(family, timeout=20)[1] == []
     assert nothing_is_left(tmp_path)
 
