@@ -37,14 +37,14 @@ class Group:
         return f"group-{self.number}"
 
     @property
-    def measured(self) -> list[Row]:
+    def measured_rows(self) -> list[Row]:
         """Rows with a latency that may be shown, floors and unranked rows included."""
         return [row for row in self.rows if row.ok]
 
     @property
-    def ranked(self) -> list[Row]:
+    def ranked_rows(self) -> list[Row]:
         """The candidates, fastest first."""
-        return [row for row in self.measured if row.candidate]
+        return [row for row in self.measured_rows if row.candidate]
 
     @cached_property
     def labels(self) -> dict[int, str]:
@@ -55,7 +55,7 @@ class Group:
         """Return the name of a row within its group."""
         return self.labels[id(row)]
 
-    def named(self, rows: Iterable[Row]) -> dict[str, Row]:
+    def rows_by_name(self, rows: Iterable[Row]) -> dict[str, Row]:
         """Rows by their names."""
         return {self.label(row): row for row in rows}
 
@@ -64,9 +64,9 @@ def groups(runs: Sequence[Run]) -> list[Group]:
     """All rows of all runs that were measured, by their conditions and the machine."""
     found: dict[tuple[Any, ...], list[Row]] = {}
     machines = hosts.names(runs)
-    sizes = _sizes(row for run in runs for row in run.measured)
+    sizes = _sizes(row for run in runs for row in run.measured_rows)
     for run in runs:
-        for row in run.measured:
+        for row in run.measured_rows:
             known = {"payload_bytes": sizes.get(_object(row), row["payload_bytes"])}
             conditions = tuple(known.get(key, row[key]) for key in CONDITIONS)
             found.setdefault((*conditions, machines.get(id(run), "")), []).append(row)

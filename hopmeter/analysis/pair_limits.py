@@ -52,14 +52,14 @@ class Echo:
         return _busy(self.row)
 
     @property
-    def wanted(self) -> float | None:
+    def wanted_cores(self) -> float | None:
         """How many cores all pairs would keep busy if each used what one alone uses."""
         return None if self.alone is None else self.pairs * _busy(self.alone)
 
     @property
     def is_short_of_cores(self) -> bool:
         """Whether 90 % of the cores are busy, or 75 % with more wanted than exist."""
-        least = NEARLY_FULL if (self.wanted or 0.0) > self.cores else FULL
+        least = NEARLY_FULL if (self.wanted_cores or 0.0) > self.cores else FULL
         return self.busy >= least * self.cores
 
     @property
@@ -104,7 +104,7 @@ def _of(run: Run) -> Iterator[Echo]:
     memory = run.part("instrument").get("copy_bytes_per_ns")
     usable = run.part("machine").get("usable_cores")
     alike: dict[tuple[Any, ...], list[Row]] = {}
-    for row in run.measured:
+    for row in run.measured_rows:
         if _is_echo(row):
             alike.setdefault(_key(row, "transport", "language", "profile"), []).append(row)
     if not memory or not usable:
@@ -131,7 +131,7 @@ def _key(row: Row, *names: str) -> tuple[Any, ...]:
 def _without_tcp(row: Row, run: Run) -> Row | None:
     if row["transport"] != TCP:
         return None
-    alike = (other for other in run.measured if other["transport"] == WITHOUT_TCP and _is_echo(other))
+    alike = (other for other in run.measured_rows if other["transport"] == WITHOUT_TCP and _is_echo(other))
     same = (
         other for other in alike if other["pairs"] == row["pairs"] and _key(other, "language") == _key(row, "language")
     )

@@ -74,14 +74,14 @@ def processes(row: Row) -> tuple[Process, ...]:
     """Every process of a row's good trials."""
     found: dict[int, list[dict[str, Any]]] = {}
     for trial in row.trials:
-        sampled = _sampled(row, trial) if trial["good"] else {}
+        sampled = _mean_by_process(row, trial) if trial["good"] else {}
         for each in of_trial(trial) if trial["good"] else ():
             each["sampled_percent"] = sampled.get(each["pid"])
             found.setdefault(each["process"], []).append(each)
     return tuple(_process(found[number]) for number in sorted(found))
 
 
-def _sampled(row: Row, trial: Mapping[str, Any]) -> dict[int, float]:
+def _mean_by_process(row: Row, trial: Mapping[str, Any]) -> dict[int, float]:
     """Return the mean of each process's samples, by its number."""
     percents: dict[int, list[float]] = {}
     for each in _samples(row, trial):

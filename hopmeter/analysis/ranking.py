@@ -30,7 +30,7 @@ class Rank:
 
 def ranks(group: Group) -> list[Rank]:
     """Every candidate with a latency, fastest first."""
-    return [_rank(row, group.ranked) for row in group.ranked]
+    return [_rank(row, group.ranked_rows) for row in group.ranked_rows]
 
 
 def _rank(row: Row, rows: list[Row]) -> Rank:

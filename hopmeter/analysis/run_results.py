@@ -106,14 +106,14 @@ class Run:
         return [finding for finding in found or [] if isinstance(finding, dict)]
 
     @property
-    def measured(self) -> list[Row]:
+    def measured_rows(self) -> list[Row]:
         """The cells that were not dropped before the run began."""
         return [row for row in self.rows if row["status"] != "dropped"]
 
     @property
     def quick(self) -> bool:
         """Whether its trials are too few or too short for a decision."""
-        return bool(self.about.get("quick")) or any(row["quick"] for row in self.measured)
+        return bool(self.about.get("quick")) or any(row["quick"] for row in self.measured_rows)
 
 
 def read(folder: Path) -> Run:

@@ -95,7 +95,7 @@ def _build_all(console: Console, targets: list[Target], as_json: bool, system_pa
     outcomes: list[Outcome] = []
     rest, under_way = [target.title for target in targets], list[str]()
 
-    def left() -> str:
+    def interrupted_note() -> str:
         done = f"{len(outcomes)} of {formatting.plural(len(targets), 'adapter')} done"
         return f"{done}, as they were before: {', '.join(rest)}"
 
@@ -105,7 +105,7 @@ def _build_all(console: Console, targets: list[Target], as_json: bool, system_pa
 
     status = console.status(_progress(under_way))
     again = "give the command again: what was compiled so far is not compiled twice"
-    with stopping(left, again), closing(build_all(targets, begin, system_packages)) as built, status:
+    with stopping(interrupted_note, again), closing(build_all(targets, begin, system_packages)) as built, status:
         for outcome in built:
             status.stop()  # it would take what is printed to where it is itself, and JSON goes elsewhere
             for titles in (rest, under_way):

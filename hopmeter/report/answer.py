@@ -30,8 +30,8 @@ def answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
     special = [each.sentence for each in search_groups(runs)]
     special += [*map(limits_table.sentence, most_pairs(runs)), *work_sentences(groups), *copies]
     groups = [group for group in groups if not all(row.cell.comparison.search for row in group.rows)]
-    compared = [group for group in groups if group.ranked]
-    several = [group for group in compared if len(group.ranked) > 1] or ([] if copies else compared)
+    compared = [group for group in groups if group.ranked_rows]
+    several = [group for group in compared if len(group.ranked_rows) > 1] or ([] if copies else compared)
     if not several:
         return (
             [*special, *caution(runs)]
@@ -89,7 +89,7 @@ def _times_floor(row: Row) -> str:
 
 def _tie(group: Group, first: Rank) -> str:
     names = formatting.first([group.label(row) for row in (first.row, *first.ties)], 4)
-    slower = formatting.first([group.label(row) for row in group.ranked if faster(first.row, row)], 4)
+    slower = formatting.first([group.label(row) for row in group.ranked_rows if faster(first.row, row)], 4)
     rest = f" {group.label(first.row)} is faster than {formatting.join(slower)}." if slower else ""
     return (
         f"{formatting.join(names)} do not differ significantly: their intervals overlap. The lowest median is "
@@ -123,7 +123,7 @@ def caution(runs: Sequence[Run]) -> list[str]:
     """Return what to know together with the answer."""
     quick = "This is a quick look with few and short trials. It shows orders of magnitude, not small differences."
     words = [quick] if any(run.quick for run in runs) else []
-    saturated = sorted({row["transport"] for run in runs for row in run.measured if row["status"] == "saturated"})
+    saturated = sorted({row["transport"] for run in runs for row in run.measured_rows if row["status"] == "saturated"})
     if saturated:
         words.append(f"{formatting.join(saturated)} could not keep up everywhere; those rows are not ranked.")
     return words

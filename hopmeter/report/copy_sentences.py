@@ -16,7 +16,7 @@ def copy_sentences(runs: Sequence[Run]) -> list[str]:
     """Return a sentence for each frame that was copied in several ways, small frames first."""
     alike: dict[tuple[Any, ...], list[Row]] = {}
     for run in runs:
-        for row in run.measured:
+        for row in run.measured_rows:
             if row.ok and row["copy_p50_us"] is not None and _parts(row):
                 same = tuple(row[key] for key in (*CONDITIONS, "transport", "language", "profile") if key != "work")
                 alike.setdefault((run.name, *same), []).append(row)

@@ -58,7 +58,7 @@ class Style:
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Style:
         """Assign them by name, so that the same transports look the same in the next report."""
-        rows = [row for run in runs for row in run.measured]
+        rows = [row for run in runs for row in run.measured_rows]
         variants = sorted(
             {_variant(row) for row in rows}, key=lambda variant: (bool(variant[1]), _language(variant[0]), variant[1])
         )

@@ -65,7 +65,7 @@ def noise(run: Run) -> Facts:
 def versions(runs: Sequence[Run]) -> Facts:
     """hopmeter and every library that took part."""
     own = [("hopmeter", version) for version in formatting.distinct(run.text("hopmeter") for run in runs)]
-    rows = [row for run in runs for row in run.measured if row["library_version"]]
+    rows = [row for run in runs for row in run.measured_rows if row["library_version"]]
     return own + sorted({(formatting.row_name(row), str(row["library_version"])) for row in rows})
 
 
@@ -73,12 +73,12 @@ def paths(runs: Sequence[Run]) -> Facts:
     """The way that messages took, as the transports state it (device, memory, rmw), and the mapped shared memory."""
     taken: dict[str, dict[str, list[str]]] = {}
     mapped: dict[str, float] = {}
-    for row in (row for run in runs for row in run.measured if row["path"]):
+    for row in (row for run in runs for row in run.measured_rows if row["path"]):
         way = COUNTED.sub("", str(row["path"])) + (f" [{row['profile']}]" if row["profile"] else "")
         name = formatting.row_name(row)
         taken.setdefault(name, {}).setdefault(way, []).append(row.run.name)
         mapped[name] = max(mapped.get(name, 0.0), mapped_mb(row) or 0.0)
-    return [(name, "; ".join([*_of_runs(ways), *_mapped(mapped[name])])) for name, ways in sorted(taken.items())]
+    return [(name, "; ".join([*_of_runs(ways), *_mapped_memory(mapped[name])])) for name, ways in sorted(taken.items())]
 
 
 def _of_runs(ways: Mapping[str, Sequence[str]]) -> list[str]:
@@ -90,7 +90,7 @@ def _of_runs(ways: Mapping[str, Sequence[str]]) -> list[str]:
     ]
 
 
-def _mapped(most_mb: float) -> list[str]:
+def _mapped_memory(most_mb: float) -> list[str]:
     return [f"a process maps up to {formatting.payload_bytes(most_mb * 1e6)} of shared memory"] if most_mb else []
 
 
@@ -123,7 +123,7 @@ def instrument(run: Run) -> Facts:
         if own.get(key) is not None
     ]
     for column, name in (("pacing_error_p50_us", "Pacing error, median"), ("pacing_error_p99_us", "Pacing error, p99")):
-        ends = _ends(row[column] for row in run.measured if row.ok)
+        ends = _ends(row[column] for row in run.measured_rows if row.ok)
         if ends:
             facts.append((name, ends))
     return facts

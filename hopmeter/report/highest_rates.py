@@ -73,7 +73,7 @@ def search_groups(runs: Sequence[Run]) -> list[SearchGroup]:
 def _steps(run: Run) -> list[list[Row]]:
     """Return the rows of each search, in the order in which they were measured."""
     found: dict[str, list[Row]] = {}
-    for row in run.measured:
+    for row in run.measured_rows:
         if row.cell.comparison.search:
             found.setdefault(row.cell.comparison.search, []).append(row)
     return list(found.values())

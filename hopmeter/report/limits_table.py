@@ -39,7 +39,7 @@ def sentence(echo: Echo) -> str:
     """Return the limit in words, with every value that decides it."""
     shares = {"copying": echo.copying, "TCP": echo.tcp}
     parts = [f"{formatting.percent(share)} {word}" for word, share in shares.items() if share is not None]
-    wanted = f" ({_wanted(echo)})" if _wanted(echo) else ""
+    wanted = f" ({_wanted_cores(echo)})" if _wanted_cores(echo) else ""
     return (
         f"{name(echo)}, {formatting.plural(echo.pairs, 'pair')}: {formatting.number(echo.mb_s)} MB/s each way "
         f"({formatting.times(echo.mb_s / echo.memory_mb_s)} what one core copies); limited by {echo.limit}, with "
@@ -48,8 +48,8 @@ def sentence(echo: Echo) -> str:
     )
 
 
-def _wanted(echo: Echo) -> str:
-    return f"{formatting.number(echo.wanted)} wanted" if echo.wanted and echo.pairs > 1 else ""
+def _wanted_cores(echo: Echo) -> str:
+    return f"{formatting.number(echo.wanted_cores)} wanted" if echo.wanted_cores and echo.pairs > 1 else ""
 
 
 def sections(runs: Sequence[Run]) -> list[Section]:
@@ -64,7 +64,7 @@ def _line(echo: Echo) -> Line:
         Value(str(echo.pairs)),
         Value(formatting.number(echo.mb_s)),
         Value(formatting.times(echo.mb_s / echo.memory_mb_s)),
-        Value(f"{formatting.number(echo.busy)} of {echo.cores}", notes(_wanted(echo))),
+        Value(f"{formatting.number(echo.busy)} of {echo.cores}", notes(_wanted_cores(echo))),
         Value(formatting.percent(echo.copying)),
         Value(formatting.percent(echo.tcp)),
         Value(echo.limit),

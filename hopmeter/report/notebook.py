@@ -93,7 +93,7 @@ def write_csv(run: Path, out: TextIO, on_damage: OnDamage = _warn) -> int:
 
 
 def _tables(run: Run, on_damage: OnDamage) -> Iterator[pl.DataFrame]:
-    for row in run.measured:
+    for row in run.measured_rows:
         for part in delivered_messages(row, on_damage):
             yield _table(row, part)
 

@@ -45,7 +45,7 @@ class ProcessRow:
     processes: tuple[Process, ...]
 
     @property
-    def merged(self) -> list[Process]:
+    def by_role(self) -> list[Process]:
         """The processes, those of one role together if there are many."""
         return list(merge_roles(self.processes))
 
@@ -80,9 +80,9 @@ def sections(group: Group) -> list[Section]:
     columns = [NAME, *(COLUMNS[name] for name in names)]
     title = "What each process used"
     caption = Markup(CAPTION + SAMPLED * is_sampled + MAPPED * is_shared)
-    bodies = [Body([_line(each, process, names) for process in each.merged], each.name, each.summary) for each in rows]
+    bodies = [Body([_line(each, process, names) for process in each.by_role], each.name, each.summary) for each in rows]
     whole = Table(f"{title.lower()}, {conditions.title(group)}", columns, bodies, caption, "used")
-    single = [_single(each, columns, names) for each in rows if len(each.merged) < len(each.processes)]
+    single = [_single(each, columns, names) for each in rows if len(each.by_role) < len(each.processes)]
     fold: Fold = "open" if is_sampled else "closed"
     return [Section(title, tables=[whole], parts=single, style="processes", fold=fold)]
 

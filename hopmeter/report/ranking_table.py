@@ -39,7 +39,7 @@ UNRESOLVED = "too few"
 def section(group: Group, figures: Sequence[Figure]) -> Section:
     """Return the table of a group: candidates and floors by latency, then the rows without one."""
     known = {id(rank.row): rank for rank in ranks(group)}
-    longest = max((row["times_floor"] or 0 for row in group.measured), default=0)
+    longest = max((row["times_floor"] or 0 for row in group.measured_rows), default=0)
     lines = [_line(group, row, number, known.get(id(row)), longest) for number, row in enumerate(group.rows, 1)]
     title = conditions.title(group)
     return Section(
@@ -55,8 +55,8 @@ def section(group: Group, figures: Sequence[Figure]) -> Section:
 
 
 def _caption(group: Group) -> str:
-    words = [LATENCIES[name] for name in formatting.distinct(row.headline for row in group.measured)]
-    is_explained = any(row["empty_hop_us"] is not None for row in group.measured)
+    words = [LATENCIES[name] for name in formatting.distinct(row.headline for row in group.measured_rows)]
+    is_explained = any(row["empty_hop_us"] is not None for row in group.measured_rows)
     return " ".join([*words, *([formatting.EMPTY_HOP] if is_explained else [])])
 
 

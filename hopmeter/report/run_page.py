@@ -73,7 +73,7 @@ def scenario(run: Run) -> str:
 
 def _facts(runs: Sequence[Run]) -> list[str]:
     """When, how much, and the seed."""
-    cells, trials = sum(len(run.measured) for run in runs), sum(len(run.trials) for run in runs)
+    cells, trials = sum(len(run.measured_rows) for run in runs), sum(len(run.trials) for run in runs)
     seeds = formatting.join(formatting.distinct(run.text("seed") for run in runs))
     size = f"{formatting.plural(cells, 'cell')}, {formatting.plural(trials, 'trial')}"
     times = formatting.join(formatting.distinct(start_time(run) for run in runs))

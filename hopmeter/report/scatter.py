@@ -39,7 +39,7 @@ def scatter_rows(group: Group) -> list[ScatterRow]:
     """Rows of a scatter with the median of at least one server, fastest first; none for other patterns."""
     if group.conditions["pattern"] != "scatter":
         return []
-    found = [ScatterRow(row, group.label(row), _servers(row)) for row in group.measured]
+    found = [ScatterRow(row, group.label(row), _servers(row)) for row in group.measured_rows]
     return [each for each in found if each.servers]
 
 

@@ -65,11 +65,11 @@ def inline(figure: Figure, whole: str) -> str:
     for colour, variable in theme.VARIABLES.items():
         whole = re.sub(rf'"{colour}"', f'"var({variable})"', whole, flags=re.IGNORECASE)
     whole = whole.replace('fill="white"', 'fill="var(--paper)"')
-    label = f'role="img" aria-label="{_escaped(figure.alternative)}"'
+    label = f'role="img" aria-label="{_escape(figure.alternative)}"'
     return OPENING.sub(rf'<svg {label} class="figure" \4 style="--width:\2px">', whole, count=1)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace("\\", "")
 
 

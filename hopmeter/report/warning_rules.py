@@ -36,7 +36,7 @@ def rule(check: Rule) -> Rule:
 
 def measured_rows(runs: Sequence[Run]) -> list[Row]:
     """Return all rows that were not dropped."""
-    return [row for run in runs for row in run.measured]
+    return [row for run in runs for row in run.measured_rows]
 
 
 def names(rows: Sequence[Row]) -> str:

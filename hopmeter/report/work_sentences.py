@@ -15,7 +15,7 @@ WAYS = {"parallel": "all servers called at once", "sequential": "one server call
 
 def work_sentences(groups: Sequence[Group]) -> list[str]:
     """Return a sentence for each group whose rows have requested work; none if there are too many groups."""
-    found = [(group, sorted(filter(_is_known, group.measured), key=_excess)) for group in groups]
+    found = [(group, sorted(filter(_is_known, group.measured_rows), key=_excess)) for group in groups]
     found = [(group, rows) for group, rows in found if rows]
     works = [(rows[0]["ideal_us"], rows[0]["dispatch"]) for _, rows in found]
     if len(works) > MOST_GROUPS:

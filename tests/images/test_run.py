@@ -143,7 +143,7 @@ def test_a_codec_carries_the_frames_of_a_file_as_its_objects(
     asked: dict[str, Any] = {"transport": "unix", "language": "python", "placement": "process", "pattern": "pubsub"}
     asked |= {"sinks": 1, "pace": "open", "rate": 100, "codec": codec}
     run = measure(make_plan(world, f"{kind}:{file}", **asked), world, tmp_path)
-    (row,) = [row for row in run.measured if row.candidate]
+    (row,) = [row for row in run.measured_rows if row.candidate]
     assert row["status"] in MEASURED and row["content_errors"] == 0
     (trial,) = row.trials
     played = [one for node in trial["nodes"] for one in node["endpoints"] if one["role"] == "sink"]
@@ -172,7 +172,7 @@ def test_nodes_of_other_languages_send_resized_frames_whole(tmp_path: Path, worl
     run = measure(
         make_plan(world, payload, transport="unix", language=language, pattern="rpc", sinks=1), world, tmp_path
     )
-    (row,) = [row for row in run.measured if row.candidate]
+    (row,) = [row for row in run.measured_rows if row.candidate]
     assert row["status"] in MEASURED and (row["payload_bytes"], row["content_errors"]) == (32 * 20 * 3, 0)
     assert np.prod(run.about["pictures"][payload]["shape"]) == 32 * 20 * 3
 

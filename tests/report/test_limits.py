@@ -64,13 +64,13 @@ def test_the_sentence_has_what_decides_it() -> None:
 @pytest.mark.parametrize(("alone_hz", "limit"), [(340.0, "cores"), (330.0, "copies")])
 def test_cores_that_are_nearly_all_busy_limit_pairs_that_want_more_than_there_are(alone_hz: float, limit: str) -> None:
     _, three = echoes([run(echo("unix", 1, 4000.0, alone_hz), echo("unix", 3, 4000.0, 760.0))])
-    assert three.wanted == pytest.approx(3 * alone_hz * 0.004)
+    assert three.wanted_cores == pytest.approx(3 * alone_hz * 0.004)
     assert (three.busy, three.limit) == (pytest.approx(3.04), limit)
 
 
 def test_of_pairs_that_were_never_alone_is_not_said_what_they_want() -> None:
     two, _ = echoes([run(*(echo("unix", pairs, 4000.0, 760.0) for pairs in (2, 3)))])
-    assert (two.wanted, two.limit, "wanted" in sentence(two)) == (None, "copies", False)
+    assert (two.wanted_cores, two.limit, "wanted" in sentence(two)) == (None, "copies", False)
 
 
 def test_one_number_of_pairs_other_patterns_and_what_is_not_known_have_no_limit() -> None:

@@ -153,7 +153,7 @@ def test_a_way_that_not_all_runs_took_is_told_with_its_runs() -> None:
 
 def test_objects_on_a_gpu_are_told_as_a_multiple_of_those_in_memory() -> None:
     def stand(codec: str, device: str, p50: float, share: str = "none") -> codec_rows.PlacedBox:
-        (row,) = run_of(cell("zeromq", p50, language="python", codec=codec, device=device, share=share)).measured
+        (row,) = run_of(cell("zeromq", p50, language="python", codec=codec, device=device, share=share)).measured_rows
         return codec_rows.PlacedBox(row, Box(p50, p50, p50, p50, p50, ()), codec, "zeromq", 0.0)
 
     both = [

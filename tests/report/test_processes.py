@@ -66,16 +66,16 @@ def test_a_trial_that_is_not_good_counts_nowhere() -> None:
 def test_many_of_a_role_are_told_together_and_each_by_itself() -> None:
     relays = [node("relay", user_us=10_000 * number) for number in range(1, 21)]
     found = of_group(measured_row([node("source"), *relays, node("sink")]))
-    assert [each.name for each in found.merged] == ["source", "20 relays, each", "sink"]
-    assert found.merged[1]["cpu_percent"] is not None
-    assert between(found.merged[1]["cpu_percent"]) == "1.0 to 20"
+    assert [each.name for each in found.by_role] == ["source", "20 relays, each", "sink"]
+    assert found.by_role[1]["cpu_percent"] is not None
+    assert between(found.by_role[1]["cpu_percent"]) == "1.0 to 20"
     assert [each.name for each in found.processes][1:3] == ["relay 1", "relay 2"]
     assert found.summary.startswith("22 processes, 210")
 
 
 def test_a_few_of_a_role_are_told_each() -> None:
     found = of_group(measured_row([node("source"), node("relay"), node("relay"), node("sink")]))
-    assert found.merged == list(merge_roles(found.processes)) == list(found.processes)
+    assert found.by_role == list(merge_roles(found.processes)) == list(found.processes)
 
 
 @pytest.mark.parametrize(("mapped", "told"), [([], True), ([["/memfd:ring", 5_000_000]], False)])

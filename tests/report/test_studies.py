@@ -212,7 +212,7 @@ def test_an_unrelated_run_shows_no_study() -> None:
 
 def test_what_the_studies_said_is_whole() -> None:
     columns = {*CELLS, *COMPUTED}
-    for figure in known.published():
+    for figure in known.published_values():
         study = known.studies()[figure.study]
         assert figure.hardware in study.hardware
         assert figure.column is None or figure.column in columns
@@ -220,7 +220,7 @@ def test_what_the_studies_said_is_whole() -> None:
     for each in known.claims():
         assert each.study in known.studies()
         assert each.test in TESTS if each.test else {each.column, each.than_column or each.column} <= columns
-    assert {each.name for each in known.studies().values()} == {figure.study for figure in known.published()}
+    assert {each.name for each in known.studies().values()} == {figure.study for figure in known.published_values()}
 
 
 def test_scenarios_that_repeat_a_study_exist() -> None:
@@ -251,7 +251,7 @@ def test_every_published_figure_is_asked_for_by_a_scenario_of_its_study() -> Non
     for name, study in known.studies().items():
         found = [scenario.load(scenario.find(each))[0] for each in study.scenarios]
         asks[name] = [(bool(one.search), ask) for one in found for ask in scenario.asks(one)]
-    for figure in known.published():
+    for figure in known.published_values():
         wanted = [ask for searched, ask in asks[figure.study] if searched == (figure.column == "highest_rate_hz")]
         assert not figure.column or not figure.transport or any(asks_for(figure, ask) for ask in wanted), figure
 

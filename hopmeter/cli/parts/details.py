@@ -49,7 +49,9 @@ def _languages(offers: Iterable[Offer], ready: Mapping[tuple[str, str], Readines
 def _settings(settings: Mapping[str, Setting]) -> Table:
     table = _table("name", "default", "allowed", "meaning")
     for name, setting in settings.items():
-        table.add_row(name, _value(setting.default), _allowed(setting), " ".join((setting.help, *_where(setting))))
+        table.add_row(
+            name, _value(setting.default), _allowed_values(setting), " ".join((setting.help, *_where(setting)))
+        )
     return table
 
 
@@ -65,7 +67,7 @@ def _value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _allowed(setting: Setting) -> str:
+def _allowed_values(setting: Setting) -> str:
     if isinstance(setting.default, bool):
         return "true, false"
     if setting.choices:

@@ -20,10 +20,10 @@ OVERLAP = 0.92
 
 def draw(group: Group, style: Style) -> Figure | None:
     """Every ridge is scaled to its own tallest bin: it shows shape and place, not number."""
-    ranges = [(row, known) for row in group.measured if (known := bulk(row))]
+    ranges = [(row, known) for row in group.measured_rows if (known := bulk(row))]
     if not ranges:
         return None
-    named = group.named(row for row, _ in ranges)
+    named = group.rows_by_name(row for row, _ in ranges)
     ends = (min(low for _, (low, _) in ranges) / 1.3, max(high for _, (_, high) in ranges) * 1.3)
     return Figure(
         "distribution",

@@ -19,7 +19,7 @@ def draw(group: Group, style: Style) -> Figure | None:
     """Return the median at each hop, for chains only."""
     if not group.conditions["relays"]:
         return None
-    found = [(row, hops) for row in group.measured if len(hops := hop_percentiles(row)) > 1]
+    found = [(row, hops) for row in group.measured_rows if len(hops := hop_percentiles(row)) > 1]
     ends = span((value for _, hops in found for _, p50, p90 in hops for value in (p50, p90)), margin=1.3)
     if ends is None:
         return None
@@ -33,7 +33,7 @@ def draw(group: Group, style: Style) -> Figure | None:
         "Line: the median at each hop, from leaving the previous endpoint to arrival; shade: up to p90.",
         _chart(
             [datum for row, hops in found for datum in _data(group.label(row), hops)],
-            group.named(row for row, _ in found),
+            group.rows_by_name(row for row, _ in found),
             style,
             ends,
         ),

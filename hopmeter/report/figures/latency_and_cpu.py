@@ -24,7 +24,7 @@ CAPTION = "All processes together, user and system time. No row is both faster a
 
 def draw(group: Group, style: Style) -> Figure | None:
     """One dot for each row: to the left is cheap, below is fast."""
-    rows = [row for row in group.measured if (row["cpu_us_per_message"] or 0) > 0]
+    rows = [row for row in group.measured_rows if (row["cpu_us_per_message"] or 0) > 0]
     x = span((row["cpu_us_per_message"] for row in rows), margin=1.6)
     y = span((value for row in rows for value in (row.p50, *(bounds(row) or ()))), margin=1.4)
     if len(rows) < 2 or x is None or y is None:
@@ -100,7 +100,7 @@ def _legend(names: Sequence[str]) -> alt.Legend | None:
 def _chart(rows: list[Row], best: list[Row], group: Group, style: Style, plot: Plot, names: Names) -> alt.TopLevelMixin:
     x: dict[str, Any] = log_axis(plot.x, "CPU per message, µs", 6, PLAIN)
     y: dict[str, Any] = log_axis(plot.y, "", 7)
-    series = {names.numbered.get(name, name): row for name, row in group.named(rows).items()}
+    series = {names.numbered.get(name, name): row for name, row in group.rows_by_name(rows).items()}
     colour = style.colour(series, _legend(list(names.numbered.values())))
     base = alt.Chart(table([_datum(group, row) | {"series": name} for name, row in series.items()])).encode(
         x=alt.X("cpu:Q", **x), color=colour, description="tip:N"

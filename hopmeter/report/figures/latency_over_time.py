@@ -23,7 +23,7 @@ GAP = 0.06
 
 def draw(group: Group, style: Style) -> Figure | None:
     """Return a narrow strip for each row, all on the same axes."""
-    strips = [(row, stretches) for row in group.measured if (stretches := latency_over_time(row))]
+    strips = [(row, stretches) for row in group.measured_rows if (stretches := latency_over_time(row))]
     every = [stretch for _, stretches in strips for stretch in stretches]
     ends = span(value for stretch in every for value in (stretch.p50_us, stretch.worst_us))
     if ends is None:
@@ -36,7 +36,7 @@ def draw(group: Group, style: Style) -> Figure | None:
         "Latency over time",
         "Trials side by side, in the order they ran. Line: the median of each stretch; shade: up to its slowest "
         "message. A stall is a spike, a drift is a slope.",
-        _chart(data, _axis(trials, longest), group.named(row for row, _ in strips), style, ends),
+        _chart(data, _axis(trials, longest), group.rows_by_name(row for row, _ in strips), style, ends),
         f"Latency over time of {len(strips)} rows, trial after trial.",
     )
 

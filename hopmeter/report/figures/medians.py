@@ -15,7 +15,7 @@ ORDER = 10
 
 def draw(group: Group, style: Style) -> Figure | None:
     """Rows from fast to slow."""
-    rows = group.measured
+    rows = group.measured_rows
     ends = span(value for row in rows for value in (row.p50, row.latency("p99"), *(bounds(row) or ())))
     if len(rows) < 2 or ends is None:
         return None
@@ -24,7 +24,7 @@ def draw(group: Group, style: Style) -> Figure | None:
         "Median latency",
         "Dot: the median. Bar: its 95 % interval; rows whose bars overlap do not differ significantly. "
         "Small line: p99, if there are enough messages.",
-        dot_rows([_datum(group.label(row), row) for row in rows], group.named(rows), style, ends),
+        dot_rows([_datum(group.label(row), row) for row in rows], group.rows_by_name(rows), style, ends),
         "Medians, fastest first: "
         + ", ".join(f"{group.label(row)} {formatting.microseconds(row.p50)}" for row in rows),
     )

@@ -27,11 +27,11 @@ AXIS = alt.Axis(
 
 def draw(group: Group, style: Style) -> Figure | None:
     """One curve for each row."""
-    curves = [(row, curve) for row in group.measured if (curve := percentile_curve(row))]
+    curves = [(row, curve) for row in group.measured_rows if (curve := percentile_curve(row))]
     ends = span((latency for _, curve in curves for _, latency in curve), margin=1.2)
     if ends is None:
         return None
-    named = group.named(row for row, _ in curves)
+    named = group.rows_by_name(row for row, _ in curves)
     data = [datum for row, curve in curves for datum in _data(group.label(row), row, curve)]
     return Figure(
         "percentiles",

@@ -26,7 +26,7 @@ def draw(group: Group, style: Style) -> Figure | None:
         "Dot: the median wait for all servers less the time that they held the request, with its 95 % interval. Small "
         "line: p99, if there are enough messages. Ring: the median less the requested work, so late wake-ups of the "
         "servers count.",
-        dot_rows([_datum(group.label(row), row) for row in rows], group.named(rows), style, ends),
+        dot_rows([_datum(group.label(row), row) for row in rows], group.rows_by_name(rows), style, ends),
         "Overhead at the median: " + ", ".join(f"{group.label(row)} {_words(row)}" for row in rows),
     )
 

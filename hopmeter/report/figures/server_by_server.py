@@ -25,7 +25,7 @@ def draw(group: Group, style: Style) -> Figure | None:
     ends = span((datum[key] for datum in data for key in ("p50", "p99", "ring")), margin=1.06)
     if ends is None:
         return None
-    colour = style.colour(group.named(one.row for one in found))
+    colour = style.colour(group.rows_by_name(one.row for one in found))
     last = max(datum["place"] for datum in data)
     y = alt.Y("place:Q", axis=_axis(data), scale=alt.Scale(domain=[-0.7, last + 0.7], reverse=True, nice=False))
     base = alt.Chart(table(data)).encode(y=y, color=colour, description="tip:N")

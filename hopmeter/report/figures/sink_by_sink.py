@@ -21,14 +21,14 @@ def draw(group: Group, style: Style) -> Figure | None:
     """Return a line for each sink of each row, and one for all of them; none if all sinks do the same."""
     if not _is_mixed(group):
         return None
-    data = [datum for row in group.measured for datum in _data(row, group.label(row))]
+    data = [datum for row in group.measured_rows for datum in _data(row, group.label(row))]
     ends = span((datum[key] for datum in data for key in ("p50", "ring", "p99")), margin=1.06)
     if ends is None:
         return None
     series = {datum["series"] for datum in data}
     for datum in data:
         datum["name"] = f"{datum['series']}, {datum['who']}" if len(series) > 1 else datum["who"]
-    colour = style.colour(group.named(row for row in group.measured if group.label(row) in series))
+    colour = style.colour(group.rows_by_name(row for row in group.measured_rows if group.label(row) in series))
     y = alt.Y("name:N", sort=None, axis=alt.Axis(title=None, labelColor=theme.INK, labelLimit=400))
     base = alt.Chart(table(data)).encode(y=y, color=colour, description="tip:N")
     return Figure(

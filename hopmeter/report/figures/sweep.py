@@ -52,7 +52,7 @@ def _families(groups: Sequence[Group], axis: str) -> list[list[Group]]:
 
 
 def _figure(axis: str, number: int, family: list[Group], style: Style) -> Figure | None:
-    pairs = [(group, row) for group in family for row in group.measured if row.candidate]
+    pairs = [(group, row) for group in family for row in group.measured_rows if row.candidate]
     ends = span((value for _, row in pairs for value in (row.p50, *(bounds(row) or ()))), margin=1.3)
     if ends is None:
         return None

@@ -84,14 +84,16 @@ def _room(claim: Claim, value: float) -> float:
 
 def comparisons(claim: Claim, run: Run) -> Iterator[Comparison]:
     """Every comparison in a run that the claim is about."""
-    rows = [row for row in run.measured if row.candidate and matches(row, claim.where)]
+    rows = [row for row in run.measured_rows if row.candidate and matches(row, claim.where)]
     of = [row for row in rows if matches(row, claim.of)]
     if claim.than is not None:
         than = [row for row in rows if matches(row, claim.than) and row not in of]
         pairs = ((one, other) for one in of for other in than if _comparable(claim, one, other))
     elif claim.along:
         pairs = (
-            _higher_first(claim.along, one, other) for one, other in combinations(of, 2) if _varied(claim, one, other)
+            _higher_first(claim.along, one, other)
+            for one, other in combinations(of, 2)
+            if _differs_along(claim, one, other)
         )
     else:
         yield from filter(None, (_single(claim, row) for row in of))
@@ -126,7 +128,7 @@ def _comparable(claim: Claim, one: Row, other: Row) -> bool:
     return _alike(one, other, free) and _same_settings(claim, one, other)
 
 
-def _varied(claim: Claim, one: Row, other: Row) -> bool:
+def _differs_along(claim: Claim, one: Row, other: Row) -> bool:
     axis = str(claim.along)
     free = {axis, "payload"} if axis == "payload_bytes" else {axis}
     return (

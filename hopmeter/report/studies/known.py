@@ -106,7 +106,7 @@ def studies() -> dict[str, Study]:
 
 
 @cache
-def published() -> tuple[Published, ...]:
+def published_values() -> tuple[Published, ...]:
     """All published values, in the studies' order."""
     rows = csv.DictReader(_text("published.csv").splitlines())
     return tuple(Published.model_validate({key: value or None for key, value in row.items()}) for row in rows)

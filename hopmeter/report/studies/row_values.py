@@ -29,7 +29,7 @@ def row_value(row: Row, column: str) -> Value | None:
         return None
     if column == "highest_rate_hz":
         return Value(value, value, row["lowest_failing_hz"])
-    low, high = (row[_bound(column, end)] for end in ("low", "high"))
+    low, high = (row[_interval_end(column, end)] for end in ("low", "high"))
     return Value(value, low, high)
 
 
@@ -43,7 +43,7 @@ def is_unresolved(row: Row, column: str) -> bool:
     return bool(row[f"{latency}_count"])
 
 
-def _bound(column: str, end: str) -> str:
+def _interval_end(column: str, end: str) -> str:
     if column == "cpu_percent_mean":
         return f"cpu_percent_{end}"
     return f"{column.removesuffix('_us')}_{end}_us"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.report import formatting
-from hopmeter.report.studies.known import Published, Study, published, studies
+from hopmeter.report.studies.known import Published, Study, published_values, studies
 from hopmeter.report.studies.row_values import row_value, with_unit
 
 CONDITIONS = (
@@ -74,11 +74,11 @@ def tables(runs: Sequence[Run]) -> list[StudyTable]:
 
 
 def _of(study: Study) -> list[Published]:
-    return [each for each in published() if each.study == study.name]
+    return [each for each in published_values() if each.study == study.name]
 
 
 def _belongs(one: Published, runs: Iterable[Run]) -> bool:
-    return one.column is not None and any(agree(one, row) for run in runs for row in run.measured)
+    return one.column is not None and any(agree(one, row) for run in runs for row in run.measured_rows)
 
 
 def agree(one: Published, row: Row) -> bool:
@@ -92,7 +92,7 @@ def agree(one: Published, row: Row) -> bool:
 
 
 def _rows_of(runs: Iterable[Run]) -> list[Row]:
-    return [row for run in runs for row in run.measured]
+    return [row for run in runs for row in run.measured_rows]
 
 
 def _has_settings(one: Published, row: Row) -> bool:
@@ -113,7 +113,7 @@ CPU = {"cpu_percent_source": "source", "cpu_percent_sink": "sink", "cpu_percent_
 def published_cpu(row: Row) -> dict[str, str]:
     """Return the CPU that studies published for the conditions of a row, by role."""
     found: dict[str, list[str]] = {}
-    for each in published():
+    for each in published_values():
         if each.column in CPU and each.value is not None and _rows(each, [row]):
             found.setdefault(CPU[each.column], []).append(f"{_published_text(each)} on {each.hardware}")
     return {role: "; ".join(formatting.distinct(texts)) for role, texts in found.items()}
@@ -153,7 +153,7 @@ def _published_text(one: Published) -> str:
 
 
 def _here(one: Published, run: Run) -> list[tuple[str, str]]:
-    rows = _rows(one, run.measured) if one.column else []
+    rows = _rows(one, run.measured_rows) if one.column else []
     several = {key for key in ("profile", "wait", "cores") if len({row[key] for row in rows}) > 1}
     if not one.column:
         return [(formatting.NOTHING, "no number to compare with: see the claims")]
