@@ -78,7 +78,7 @@ def test_a_full_queue_may_drop_instead_and_counts(library: ThreadPoolExecutor) -
     library.submit(lambda: [ends.call(bytes([at])) for at in range(5)]).result(PATIENCE_S)
     while subscriber.poll(0.001, lambda frame, *_, **__: came.append(frame)):
         pass
-    assert (came, subscriber.dropped) == ([b"\0", b"\1"], 3)
+    assert (came, subscriber.drop_count) == ([b"\0", b"\1"], 3)
 
 
 def test_a_request_is_answered_before_its_caller_goes_on(library: ThreadPoolExecutor) -> None:

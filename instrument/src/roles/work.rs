@@ -89,8 +89,8 @@ impl Job {
     fn work(&mut self, payload: &[u8]) {
         match self.work {
             Work::None => {}
-            Work::Sleep { ns } => self.timed(ns, |me, due_ns| me.alarm.wait_until(due_ns)),
-            Work::Spin { ns } => self.timed(ns, |_, due_ns| _ = clock::spin_until(due_ns)),
+            Work::Sleep { ns } => self.work_until_due(ns, |me, due_ns| me.alarm.wait_until(due_ns)),
+            Work::Spin { ns } => self.work_until_due(ns, |_, due_ns| _ = clock::spin_until(due_ns)),
             Work::Copy { bytes, .. } => {
                 if let Some(copier) = &mut self.copier {
                     copier.copy(black_box(if bytes.is_some() { &self.from } else { payload }));
@@ -99,7 +99,7 @@ impl Job {
         }
     }
 
-    fn timed(&mut self, ns: i64, wait_until: impl Fn(&mut Self, i64)) {
+    fn work_until_due(&mut self, ns: i64, wait_until: impl Fn(&mut Self, i64)) {
         let due_ns = clock::now_ns() + ns;
         wait_until(self, due_ns);
         self.late += u64::from(clock::now_ns() - due_ns > LATE_NS);

@@ -90,7 +90,7 @@ impl TopicSubscriber {
     fn drain(&mut self, take: Take<'_>) -> Result<usize> {
         let mut count = 0;
         while count < self.at_once as usize
-            && self.consumer.receive(|header, payload| take(received(header, payload)))?
+            && self.consumer.receive(|header, payload| take(Received::parts(header, payload)))?
         {
             count += 1;
         }
@@ -107,10 +107,6 @@ impl Subscriber for TopicSubscriber {
         self.consumer.sleep(timeout);
         self.drain(take)
     }
-}
-
-fn received<'a>(header: &'a [u8], payload: &'a [u8]) -> Received<'a> {
-    Received::parts(header, payload)
 }
 
 /// A thread that sleeps in the ring and calls.
@@ -148,7 +144,7 @@ impl Drop for CallbackSubscription {
 
 fn call(mut consumer: Consumer, mut on_frame: OnFrame) -> Result<()> {
     while !consumer.is_stopped() {
-        if !consumer.receive(|header, payload| on_frame.call(received(header, payload)))? {
+        if !consumer.receive(|header, payload| on_frame.call(Received::parts(header, payload)))? {
             consumer.sleep(NAP);
         }
     }
