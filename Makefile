@@ -18,7 +18,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := bench
 .DELETE_ON_ERROR:
-.PHONY: bench benches conformance test test-rust test-cpp test-python test-torch nightly test-nightly test-codecs lint lint-rust lint-python lint-cpp lint-shell lint-docs docs coverage format all aarch64 lock wheel clean
+.PHONY: bench benches conformance test test-rust test-cpp test-python test-torch nightly test-nightly test-codecs lint lint-rust lint-python lint-names lint-cpp lint-shell lint-docs docs coverage format all aarch64 lock wheel clean
 
 SCENARIO ?= quick
 VENV := .venv
@@ -60,6 +60,8 @@ CPP := $(shell find cpp transports benches conformance tests \( -name '*.hpp' -o
 	-not -name abi.h 2>/dev/null)
 # A test that fails is run once more, with what it said the first time in the summary; conftest.py has the limit.
 AGAIN := --reruns 1 --reruns-delay 1 -rfER --durations 10
+# Functions that are checked for names. A later release replaces byhand; libxr, ros2 and yarp in C++ need the user's installation.
+NAMED := $(shell git ls-files '*.py' '*.rs' '*.hpp' '*.h' '*.cpp' '*.c' 2>/dev/null | grep -Ev 'byhand/|/abi\.h|(libxr|ros2|yarp)/cpp/')
 PROSE := $(wildcard *.md docs/*.md docs/findings/*.md transports/*/README.md) hopmeter/manifest/matrix.py setup/site.py
 SHELL_FILES := .ci/run $(shell find setup benches conformance tests -name '*.sh' 2>/dev/null)
 
@@ -117,7 +119,7 @@ aarch64: $(STAMPS)/develop
 	python -m hopmeter.build.system --required --lean $(AARCH64_PACKAGES)
 	setup/aarch64.sh $(STAGES)
 
-lint: lint-rust lint-python lint-cpp lint-shell lint-docs
+lint: lint-rust lint-python lint-names lint-cpp lint-shell lint-docs
 
 lint-rust: $(STAMPS)/develop
 	cargo fmt --all --check
@@ -129,6 +131,10 @@ lint-python: $(STAMPS)/develop
 	ruff check .
 	lint-imports
 	mypy
+
+# A function that only a participle names.
+lint-names: $(STAMPS)/develop
+	python setup/names.py $(NAMED)
 
 lint-cpp lint-shell: $(STAMPS)/lint-packages
 

@@ -13,13 +13,13 @@ ALWAYS = 2
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Starts the slow tests first, so that no worker is left with one of them at the end."""
+    """Start the slow tests first, so that no worker is left alone with one at the end."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.hookimpl(optionalhook=True)  # where pytest-xdist is installed
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
-    """Gives a worker one group of tests at a time, in their order. The groups are known by the names of the tests:
+    """Give a worker one group of tests at a time, in their order. Groups are derived from the names of the tests:
     pytest-xdist 3.8 ignores its own marker `xdist_group` with pytest 9.2."""
     from xdist.scheduler import LoadScopeScheduling
 
@@ -32,8 +32,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
 
 
 def group(nodeid: str) -> str:
-    """The tests of a file, which may share fixtures. In conformance, the tests of a case, which share nodes; those that
-    kill nodes share none."""
+    """Return the group of a test: its file, whose tests may share fixtures. In conformance, its case, whose tests
+    share nodes; tests that kill nodes share none."""
     path, _, test = nodeid.partition("::")
     name, _, case = test.partition("[")
     if not path.startswith("conformance/"):
@@ -42,7 +42,7 @@ def group(nodeid: str) -> str:
 
 
 def reports(config: pytest.Config, outcome: str) -> list[pytest.TestReport]:
-    """The reports of one outcome: `passed`, or `rerun`, once for each time a test had to run again."""
+    """Return the reports of one outcome: `passed`, or `rerun`, once for each time a test had to run again."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     return list(reporter.stats.get(outcome, [])) if reporter else []
 

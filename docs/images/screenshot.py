@@ -25,7 +25,7 @@ SWITCHES = (
 
 
 def arguments() -> argparse.Namespace:
-    """What to photograph, and how."""
+    """Parse what to photograph, and how."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("report", type=Path)
     parser.add_argument("picture", type=Path)
@@ -49,7 +49,7 @@ def browser(profile: str, **capabilities: object) -> webdriver.Chrome:
 
 
 def looks(driver: webdriver.Chrome, width: int, height: int, scale: float = 1, dark: bool = False) -> None:
-    """What every page that is opened from now on is seen on: a screen of that size, below 600 pixels a phone's."""
+    """Set the screen for every page opened from now on; one below 600 pixels is a phone's."""
     size = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": width < 600}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
@@ -57,7 +57,7 @@ def looks(driver: webdriver.Chrome, width: int, height: int, scale: float = 1, d
 
 
 def photograph(driver: webdriver.Chrome, asked: argparse.Namespace) -> bytes:
-    """The upper part of the page, or all of it."""
+    """Return a picture of the upper part of the page, or of all of it."""
     looks(driver, asked.width, asked.height or 1000, asked.scale, asked.dark)
     driver.get(asked.report.resolve().as_uri())
     if asked.print:
@@ -71,7 +71,7 @@ def photograph(driver: webdriver.Chrome, asked: argparse.Namespace) -> bytes:
 
 
 def main() -> None:
-    """Opens, photographs, closes."""
+    """Open the page, photograph it and close it."""
     asked = arguments()
     with tempfile.TemporaryDirectory(prefix="hopmeter-picture-") as profile:
         driver = browser(profile)

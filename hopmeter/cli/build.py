@@ -74,8 +74,8 @@ def _installable(console: Console, targets: list[Target]) -> list[Target]:
 
 
 def _is_failure(outcomes: list[Outcome], for_scenario: bool, named: bool) -> bool:
-    """A scenario goes on with what there is; all adapters are fine without those that the system has no library for;
-    what was named has to be built."""
+    """Return whether the build failed. A scenario needs one adapter, named adapters must all be built, and a build of
+    all adapters may leave out those whose library the system lacks."""
     if for_scenario:
         return bool(outcomes) and not any(outcome.good for outcome in outcomes)
     return any(not outcome.good and (named or not outcome.missing) for outcome in outcomes)

@@ -70,7 +70,8 @@ class Style:
         return colour, (turn + self.variants.index(_variant(row))) % len(theme.DASHES)
 
     def colour(self, named: Mapping[str, Row], legend: alt.Legend | None = None, channel: Any = alt.Color) -> Any:
-        """The colour channel, or only `alt.Fill` or `alt.Stroke`, for a column `series` with the names of rows."""
+        """Return the colour channel, or only `alt.Fill` or `alt.Stroke`, for a column `series` with the names of
+        rows."""
         shades = [theme.SERIES[self.place(row)[0]] for row in named.values()]
         return channel("series:N", scale=alt.Scale(domain=list(named), range=shades), legend=legend, sort=None)
 

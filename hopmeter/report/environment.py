@@ -70,7 +70,8 @@ def versions(runs: Sequence[Run]) -> Facts:
 
 
 def paths(runs: Sequence[Run]) -> Facts:
-    """The way that messages took, as the transports state it (device, memory, rmw), and the mapped shared memory."""
+    """Return the path that messages took, as the transports state it (device, memory, rmw), and the mapped shared
+    memory."""
     taken: dict[str, dict[str, list[str]]] = {}
     mapped: dict[str, float] = {}
     for row in (row for run in runs for row in run.measured_rows if row["path"]):

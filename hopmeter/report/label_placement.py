@@ -88,7 +88,8 @@ AROUND: tuple[tuple[Side, float, float], ...] = tuple(
 
 
 def place(dots: Sequence[tuple[str, float, float]], plot: Plot) -> list[Label]:
-    """A label for each dot, in this order, at the first position that covers nothing, or the one that covers least."""
+    """Place a label for each dot, in this order, at the first position that covers nothing, or the one that covers
+    least."""
     taken = [_around(*plot.pixel(x, y)) for _, x, y in dots]
     labels = []
     for text, x, y in dots:

@@ -36,7 +36,7 @@ TITLE: dict[str, Any] = {"anchor": "start", "fontSize": 12.0, "fontWeight": "nor
 
 
 def boxes(*runs: Path) -> alt.TopLevelMixin:
-    """A notched box for each codec, transport and language that these runs measured, on a logarithmic axis in ms.
+    """Draw a notched box for each codec, transport and language that these runs measured, on a logarithmic axis in ms.
 
     Groups that cannot be compared get charts of their own, below each other. Raises UsageError if nothing was measured.
     """

@@ -63,7 +63,7 @@ def nearest(word: str, allowed: Iterable[str]) -> str:
 
 
 def _complaint(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
-    """The code and the sentence."""
+    """Return the code and the sentence."""
     key = re.sub(r"(\.\d+)+$", "", ".".join(str(part) for part in error["loc"] if not _is_inner(part)))
     if error["type"] == "extra_forbidden":
         return "E-UNKNOWN-KEY", _unknown(error["loc"], model)

@@ -33,7 +33,7 @@ def lines(cells: Iterable[Cell], rows: Iterable[Mapping[str, Any]]) -> list[str]
 
 
 def line(cell: Cell, row: Mapping[str, Any]) -> str:
-    """`[RESULT] cell=… status=ok figure=response mean_us=… …`: words without spaces, `-` where there is nothing."""
+    """Format `[RESULT] cell=… status=ok figure=response mean_us=… …`: words without spaces, `-` for a missing value."""
     figure = headline(cell)
     pairs = {
         **{name: row[name] for name in CONDITIONS},

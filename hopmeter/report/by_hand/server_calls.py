@@ -71,7 +71,8 @@ def _title(run: Run) -> str:
 
 
 def _works_ns(run: Run, found: Found) -> dict[Names, float]:
-    """The duration of the requested work of each row, if known: the first row of the log is all servers together."""
+    """Return the duration of the requested work of each row, if known: the first row of the log is all servers
+    together."""
     ideal, works = run.about.get("ideal_ns"), run.about.get("works_ns")
     if ideal is None or not isinstance(works, list) or len(works) != len(found) - 1:
         return {}

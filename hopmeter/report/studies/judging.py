@@ -192,7 +192,8 @@ def _ratio(one: Value, other: Value, words: str) -> Comparison | None:
 
 
 def _name(row: Row, other: Row) -> str:
-    """The name of a row, with the conditions in which it differs from the other, and its rate; its profile if alone."""
+    """Return the name of a row, with the conditions in which it differs from the other, and its rate; its profile if
+    alone."""
     free = ("pattern", "placement", "wait", "payload", "profile", "pairs", "codec")
     keys = ("profile",) if row is other else tuple(key for key in free if row[key] != other[key])
     differing = [str(row[key] or "") for key in keys]

@@ -55,7 +55,8 @@ def _loss(row: Row) -> Value | None:
 
 
 def _gather_times_work(row: Row) -> Value | None:
-    """The wait for all servers as a multiple of their work: that of the slowest, or the sum if called in turn."""
+    """Return the wait for all servers as a multiple of their work: that of the slowest, or the sum if called in
+    turn."""
     whole, ideal_s = row_value(row, "gather_p50_us"), row.cell.axes.ideal_s
     if whole is None or not ideal_s:
         return None
@@ -67,7 +68,8 @@ def _gather_times_work(row: Row) -> Value | None:
 
 
 def _ends(row: Row, whole: Value) -> tuple[float | None, float | None]:
-    """The median's interval; if trials have too few messages for one, the fastest and the slowest message of all.
+    """Return the median's interval; if trials have too few messages for one, the fastest and the slowest message of
+    all.
 
     A trial cannot send twenty frames that take seconds each.
     """

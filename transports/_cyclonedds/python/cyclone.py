@@ -52,11 +52,11 @@ def version() -> str:
 
 
 def configuration(setup: Setup, *, tagged: bool) -> str:
-    """The configuration, as CYCLONEDDS_URI would take it: the loopback device only, peers found without multicast; or
-    the device of this machine's address, where those of another machine are found by multicast.
+    """Return the configuration, as CYCLONEDDS_URI takes it: the loopback device only, with peers found without
+    multicast; or the device of this machine's address, on which peers of another machine are found by multicast.
 
-    With a tag, processes of other trials in the same domain are not met; nor are those of other makers, which know no
-    tags. Peers are looked for at the ports of a hundred processes; more would reach into the next domain.
+    With a tag, processes of other trials in the same domain do not connect; nor do those of other vendors, which know
+    no tags. Peers are searched at the ports of a hundred processes; more would reach into the next domain.
     """
     at = host(setup)
     multicast, discovery = ("false", "false") if at == LOOPBACK else ("true", "spdp")
@@ -155,7 +155,7 @@ class Participant:
         ]
 
     def note(self, reader: DataReader[Any], writer: int) -> None:
-        """Notes the way of a sample that a reader has got."""
+        """Note the path of a sample that a reader received."""
         told = reader.get_matched_publication_data(writer)
         if told is not None:  # else it has left in the meantime
             within = told.participant_instance_handle == self._own
@@ -194,6 +194,6 @@ def _buffer_facts() -> dict[str, str]:
 
 
 def delete(*entities: Any) -> None:
-    """Deletes entities now, not when the collector finds them: listeners and their readers refer to each other."""
+    """Delete entities now instead of when the collector finds them: listeners and their readers refer to each other."""
     for entity in entities:
         entity.__del__()

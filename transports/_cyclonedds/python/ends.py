@@ -16,7 +16,7 @@ from .cyclone import Message, Participant, delete, version
 
 
 def write_sample(writer: DataWriter[Any], sample: Any) -> bool:
-    """Writes a sample; false if this would wait."""
+    """Write a sample; return False if this would wait."""
     try:
         writer.write(sample)
     except DDSException as error:
@@ -74,7 +74,7 @@ class Inbox:
         return sample is not None
 
     def next(self) -> Any:
-        """The next sample, or nothing."""
+        """Return the next sample, or None."""
         sample = next(self._valid_samples(), None)
         if sample is not None and sample.sample_info.publication_handle != self._writer:
             self._writer = sample.sample_info.publication_handle
@@ -82,7 +82,7 @@ class Inbox:
         return sample
 
     def _valid_samples(self) -> Iterator[Any]:
-        """Some samples only tell that a writer has left."""
+        """Yield the samples with data; others only say that a writer has left."""
         while samples := self._reader.take(1):
             yield from (sample for sample in samples if sample.sample_info.valid_data)
 
@@ -95,7 +95,7 @@ class Arrivals:
         self._spins = participant.setup.wait == "spin"
 
     def next(self, timeout_s: float, look: Callable[[], bool]) -> int:
-        """Looks, and where it found nothing looks again when something has come, unless this end spins."""
+        """Look; if nothing is there, look again when something has arrived, unless this end spins."""
         if look():
             return 1
         if self._spins:
@@ -138,7 +138,7 @@ class Called(Listener):
                 pass
 
     def close(self) -> None:
-        """Waits until no call is under way."""
+        """Wait until no call is running."""
         self._reader.set_listener(None)
         delete(self._reader)
 

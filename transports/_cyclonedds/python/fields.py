@@ -12,10 +12,10 @@ Struct = TypeVar("Struct", bound=IdlStruct)
 
 
 def octets_as_bytes(field: str) -> Callable[[type[Struct]], type[Struct]]:
-    """A decorator that has a field of octets written and read as `bytes`, and the same on the wire.
+    """Decorate a type so that a field of octets is written and read as `bytes`, with the same bytes on the wire.
 
     The binding makes an integer of each octet of a sequence. It has `bytes` too, but cannot describe such a field to
-    peers; so the type stays what it was, and only what writes and reads the field is the other's.
+    peers; so the type stays the same, and only the code that writes and reads the field is replaced.
     """
 
     def replace(struct: type[Struct]) -> type[Struct]:

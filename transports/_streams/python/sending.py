@@ -22,11 +22,11 @@ Prepare = Callable[[socket.socket], None]
 
 
 def prepare_nothing(connection: socket.socket) -> None:
-    """A connection that inherits all."""
+    """Leave a connection as it is, because it inherits every option."""
 
 
 def set_buffer(sock: socket.socket, option: int, wanted: int, limit: str) -> None:
-    """Sets SO_SNDBUF or SO_RCVBUF; 0 leaves the system's. Linux cuts silently, which is an error here."""
+    """Set SO_SNDBUF or SO_RCVBUF; 0 leaves the system's default. Linux truncates silently, which is an error here."""
     if not wanted:
         return
     sock.setsockopt(socket.SOL_SOCKET, option, wanted)
@@ -45,7 +45,7 @@ class Receiver:
         self.gone = False
 
     def offer(self, message: memoryview, flags: int = AT_ONCE) -> int:
-        """Sends what goes without waiting; answers how many bytes that was."""
+        """Send what the kernel takes without waiting; return the number of bytes."""
         try:
             return self.connection.send(message, flags)
         except BlockingIOError:
@@ -55,7 +55,7 @@ class Receiver:
             return len(message)
 
     def finish(self, rest: memoryview) -> None:
-        """Sends with waiting; what is left after a while becomes the backlog, which a thread finishes."""
+        """Send and wait; after a while the rest becomes the backlog, which a thread sends."""
         sent = self._send_waiting(rest)
         if sent < len(rest):
             self._later.begin(rest[sent:])
@@ -72,7 +72,7 @@ class Draft:
         self._message = self._frame = self._buffer[:0]
 
     def message(self, payload_bytes: int, fill: Fill) -> memoryview:
-        """A frame as `fill` writes it, with its prefix."""
+        """Return a frame as `fill` writes it, with its prefix."""
         if len(self._frame) != HEADER_BYTES + payload_bytes:
             self._lay_out(HEADER_BYTES + payload_bytes)
         fill(self._frame)

@@ -66,7 +66,7 @@ class Subscriber:
         return self._buffer[self._end : PREFIX_BYTES + self._length(0)], socket.MSG_WAITALL
 
     def _hand_over(self, take: Take) -> int:
-        """Gives every whole frame to the role, and moves the beginning of the next one to the front."""
+        """Pass every whole frame to the role, and move the beginning of the next one to the front."""
         start, end, count = 0, self._end, 0
         while end - start >= PREFIX_BYTES and (after := start + PREFIX_BYTES + self._length(start)) <= end:
             take(self._buffer[start + PREFIX_BYTES : after])

@@ -121,4 +121,4 @@ class Transport:
         return Subscriber(self._setup, link)
 
     def close(self) -> None:
-        """The ends own all there is."""
+        """Release nothing: the ends own everything."""

@@ -51,8 +51,7 @@ class MethodServer:
         self._server.start()
 
     def close(self) -> None:
-        """Ends all calls that are under way, and the threads that served them: the library leaves those to the garbage
-        collector."""
+        """End all running calls and the threads that served them, which the library leaves to the garbage collector."""
         self._server.stop(None).wait()
         self._pool.shutdown()
 
@@ -130,7 +129,7 @@ class Client:
         return True
 
     def _end(self, call: Any) -> None:
-        """A call that ended without a reply, for its server is gone, is one that was not answered."""
+        """Count a call that ended without a reply as unanswered: its server is gone."""
         if call.code() is grpc.StatusCode.OK:
             self._replies.put(self._kind.read(call.result()))
 

@@ -27,7 +27,7 @@ class Kind:
         self.coders = self.message.SerializeToString, self.message.FromString
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """A message with a frame; the label is made of the header, so after the stamp."""
+        """Return a message with a frame; the label is made from the header, so after the stamp."""
         header, payload = bytearray(HEADER_BYTES), bytearray(payload_bytes)
         fill(header, payload)
         if self._is_image:
@@ -43,7 +43,7 @@ class Kind:
         return self.message(id=seq_of(header), nanosec=sent_of(header), source=label(header), padding=bytes(payload))
 
     def read(self, message: Any) -> tuple[bytes, bytes]:
-        """The frame that a message carries: header and payload."""
+        """Return header and payload of the frame that a message carries."""
         if self._is_image:
             return header_of(message.frame_id, message.nanosec, len(payload := message.data)), payload
         return header_of(message.source, message.nanosec, len(payload := message.padding)), payload

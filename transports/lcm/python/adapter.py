@@ -97,7 +97,7 @@ class Transport:
         return Subscriber(open_lcm(url), link, self._setup)
 
     def _new_queue(self, link: Link) -> LCM:
-        """A queue in memory is one instance that both ends of a link share."""
+        """Return a queue in memory: one instance that both ends of a link share."""
         if link.receivers > 1:
             raise AdapterError("LCM's memq has one receiver for each link", "use --set provider=udpm")
         self._queues[link.name] = open_lcm("memq://")

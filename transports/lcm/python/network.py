@@ -10,7 +10,8 @@ REMEDY = "run `ip link set lo multicast on` and `ip route add 224.0.0.0/4 dev lo
 
 
 def group(name: str) -> tuple[str, int]:
-    """A multicast group of this machine's own range and a port below the ephemeral ones, the same for the same name."""
+    """Return a multicast group of this machine's own range and a port below the ephemeral ones, always the same for
+    a name."""
     mixed = 2166136261
     for letter in name.encode():
         mixed = (mixed ^ letter) * 16777619 & 0xFFFFFFFF  # FNV-1a
@@ -18,7 +19,7 @@ def group(name: str) -> tuple[str, int]:
 
 
 def facts(setup: Setup) -> dict[str, str]:
-    """The path that messages took, and what is otherwise than asked."""
+    """Return the path that messages took, and what differs from the request."""
     asked = setup.settings["recv_buf_size"]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as kernel:
         kernel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, asked)

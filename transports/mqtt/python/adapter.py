@@ -15,7 +15,7 @@ KEEP_ALIVE_S = 600
 
 
 def demand(code: int, doing: str) -> None:
-    """Raises what the library says where it refuses."""
+    """Raise the library's error if it refused."""
     if code != MQTT_ERR_SUCCESS:
         raise AdapterError(f"{doing}: {error_string(code)}", "read the daemon's log")
 
@@ -34,7 +34,7 @@ class Publisher:
         return self._publish(frame)
 
     def forward(self, native: bytes) -> bool:
-        """Sends the bytes from where they were received."""
+        """Send the bytes from the memory in which they were received."""
         return self._publish(native)
 
     def _publish(self, frame: Any) -> bool:
@@ -99,7 +99,7 @@ class Transport:
         self._qos = setup.settings["qos"]
 
     def _connect(self) -> Client:
-        """A connection of an end's own."""
+        """Open a connection for one end."""
         client = Client(CallbackAPIVersion.VERSION2)
         client.suppress_exceptions = False
         client.max_inflight_messages_set(self._setup.settings["inflight"])

@@ -32,7 +32,8 @@ class Connection:
         return self._loop.run_until_complete(work)
 
     def publish(self, subject: str, reply: str, payload_bytes: int, fill: Fill) -> bool:
-        """The loop only runs while we are in it, so we stay until the broker has answered a ping after the message."""
+        """Send a message and wait until the broker has answered a ping after it, because the loop runs only inside
+        this call."""
         frame = bytearray(HEADER_BYTES + payload_bytes)
         fill(frame)
         self.run(self.put(subject, frame, reply))
@@ -51,7 +52,7 @@ class Connection:
         return subscription
 
     def next_message(self, subscription: Subscription, timeout_s: float) -> Msg | None:
-        """The next message in time. The broker's own message that nobody listens is none."""
+        """Return the next message in time. The broker's own "no responders" message counts as none."""
         try:
             message = self.run(subscription.next_msg(timeout_s))
         except nats.errors.TimeoutError:

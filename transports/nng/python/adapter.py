@@ -66,7 +66,7 @@ class Transport:
         return f"tcp://{listener.local_address}" if url.startswith("tcp") else url
 
     def _connect(self, socket: pynng.Socket, link: Link) -> pynng.Socket:
-        """Waits until it is connected; nng itself connects again later, should that be needed."""
+        """Connect and wait until the connection exists; nng itself reconnects later if necessary."""
         if link.address.startswith("inproc:") and not link.address.startswith(HERE):
             raise AdapterError(
                 f"inproc reaches only ends of one process, and the other end of {link.name} is outside",

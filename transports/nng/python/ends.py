@@ -63,7 +63,7 @@ class End:
         return Message(self._received[0])
 
     def _wait(self, timeout_s: float) -> bool:
-        """A time limit of nng's own would end the whole call of a REQ socket when it passes."""
+        """Wait with a poll, because nng's own timeout would end the whole call of a REQ socket."""
         if self._readable is None:
             self._readable = select.poll()
             self._readable.register(self._socket.recv_fd, select.POLLIN)
@@ -139,6 +139,6 @@ class Server(End):
         return 1
 
     def _reply(self, payload_bytes: int, fill: Fill) -> bool:
-        """A reply that cannot leave in time is lost, as one to a client that is gone is."""
+        """Send a reply. One that cannot leave in time is lost, as one to a departed client is."""
         self.send_frame(payload_bytes, fill, 0)
         return True

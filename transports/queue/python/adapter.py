@@ -53,4 +53,4 @@ class Transport:
         return {"path": PATHS.get(self._kind, "memory of this process")}
 
     def close(self) -> None:
-        """The ends own all there is."""
+        """Release nothing: the ends own everything."""

@@ -44,7 +44,7 @@ class Writer(Connection):
         )
 
     def _send(self, buf: Any, write: Any = None) -> None:
-        """The way of every message that there is room for is one `os.write`, as in the class above."""
+        """Send with one `os.write` if there is room; otherwise continue as the class above does."""
         if not self.is_full:
             try:
                 sent = os.write(self._handle, buf)
@@ -57,7 +57,7 @@ class Writer(Connection):
         super()._send(buf, self._write)  # type: ignore[misc]
 
     def _write(self, handle: int, data: Any) -> int:
-        """What `os.write` does, of which multiprocessing asks that it takes at least something at once."""
+        """Write as `os.write` does; multiprocessing requires that it accepts at least something."""
         with self._backlog.lock:
             if self.is_full:
                 self._backlog.append(data)
@@ -124,7 +124,7 @@ class Reader(Connection):
         self.patience_s = timeout_s
 
     def _recv(self, size: int, read: Any = None) -> Any:
-        """The way of every piece that is there whole is one `os.read`; else the class above goes on."""
+        """Receive a complete piece with one `os.read`; otherwise continue as the class above does."""
         try:
             piece = os.read(self._handle, size)
         except BlockingIOError:

@@ -26,7 +26,7 @@ _LOCKS = multiprocessing.get_context("fork")  # its locks leave no name behind
 
 
 def free_places(name: str, most: int, new: bool) -> BoundedSemaphore:
-    """The free places of a queue, counted by a semaphore of that name."""
+    """Open the semaphore of that name, which counts the free places of a queue."""
     made = BoundedSemaphore.__new__(BoundedSemaphore)
     if new:
         _multiprocessing.SemLock(SEMAPHORE, most, most, name, False)
@@ -35,7 +35,7 @@ def free_places(name: str, most: int, new: bool) -> BoundedSemaphore:
 
 
 def queue_of(end: Connection[Any, Any], most: int, free: BoundedSemaphore) -> Queue[bytes]:
-    """A queue as a child would get it, but for the other end's half, which stays with the other end."""
+    """Return a queue as a child would get it, without the other end's half."""
     made: Queue[bytes] = Queue.__new__(Queue)
     state = (True, most, end, end, _LOCKS.Lock(), _LOCKS.Lock(), free, os.getpid())
     made.__setstate__(state)  # type: ignore[arg-type]
@@ -64,7 +64,7 @@ class QueueOutlet:
         return self._writer.is_gone
 
     def close(self) -> None:
-        """What the queue's thread has not written yet is written as long as the receiver takes it."""
+        """Flush what the queue's thread has not written yet, as long as the receiver takes it."""
         self._queue.close()
         self._writer.stop()
         self._queue.join_thread()
@@ -104,7 +104,7 @@ class QueuePublisher(Publisher):
         return QueueOutlet(Writer(writer, insists=True), most, free, waiting_limit(self.setup))
 
     def _shared_semaphore(self, connection: Connection[Any, Any], most: int) -> BoundedSemaphore:
-        """A semaphore that the receiver has opened too; its name is needed no longer then."""
+        """Return a semaphore that the receiver has opened too, so that its name is no longer needed."""
         name = f"/{self.setup.run}_{os.getpid()}_{next(self._numbers)}"
         free = free_places(name, most, new=True)
         try:

@@ -21,7 +21,7 @@ class Publisher:
         return self.forward(memoryview(frame))
 
     def forward(self, native: bytes | memoryview) -> bool:
-        """Sends the bytes from where they were received."""
+        """Send the bytes from the memory in which they were received."""
         self._client.publish(self._channel, native)
         return True
 
@@ -35,8 +35,8 @@ class Subscriber:
         self._messages.subscribe(channel)
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """Waits for its beginning, and then as long as it takes: a timeout of redis-py's own is over between two
-        pieces of a message as well, and it then connects anew and loses the message without a word."""
+        """Wait for the beginning of a message, and then for the rest without a limit: redis-py's own timeout may end
+        between two pieces of a message, after which it reconnects and silently loses the message."""
         if not self._messages.connection.can_read(timeout=timeout_s):
             return 0
         message = self._messages.get_message(timeout=None)
@@ -58,7 +58,7 @@ class Transport:
         self._endpoint = setup.settings["endpoint"]
 
     def _client(self) -> redis.Redis:
-        """A connection of an end's own, made at its first command."""
+        """Return a connection for one end; it connects at its first command."""
         if self._endpoint == "unix":
             return redis.Redis(unix_socket_path=self._unix)
         host, _, port = self._tcp.partition(":")

@@ -26,7 +26,7 @@ def name_of(link: Link) -> str:
 
 
 def unregister(topic: Any) -> None:
-    """Ends a publisher or subscriber. rospy closes their connections, but leaves the epoll that watches these to the
+    """End a publisher or subscriber. rospy closes their connections, but leaves the epoll that watches them to the
     garbage collector, in a cycle."""
     shared = topic.impl
     topic.unregister()
@@ -113,7 +113,7 @@ class Client:
         self.start, self.poll = self._calls.start, self._calls.poll
 
     def _call(self, request: Any) -> Parts | None:
-        """The frame of the reply; None if the server has gone, refuses or was never there."""
+        """Return the frame of the reply; None if the server is gone, refuses or was never there."""
         try:
             reply = self._proxy.call(request)
         except LOST:
@@ -143,7 +143,8 @@ class Transport(handover.CallbackTransport):
         self._starting, self._started = threading.Lock(), False
 
     def started_carrier(self) -> Carrier:
-        """The carrier, with the node running: the first end starts it, so that its threads get a participant's core."""
+        """Return the carrier and start the node if necessary: the first end starts it, so that its threads get an
+        endpoint's core."""
         with self._starting:
             if not self._started:
                 name = f"hopmeter_{os.getpid()}"

@@ -25,8 +25,8 @@ with search_path(*ros1_folders(), first=True):
 
 
 def service_of(name: str, message: type[Any]) -> type[Any]:
-    """The service `T it --- T it`: T's own bytes are on the wire, so T itself can be its request and its response, and
-    nothing has to be generated. The sum is what genmsg computes for that text."""
+    """Return the service `T it --- T it`: T's own bytes are on the wire, so T can be both request and response, and
+    nothing must be generated. The checksum is what genmsg computes for that text."""
     text = f"{message._md5sum} it".encode()
     return type(
         name,
@@ -61,6 +61,6 @@ class Carrier:
         return Image(fields, *self._image_fields, payload)
 
     def read(self, message: Any) -> tuple[bytes, bytes]:
-        """The frame that a message carries: header and payload."""
+        """Return header and payload of the frame that a message carries."""
         fields, payload = (message, b"") if self.is_timing else (message.header, message.data)
         return header_of(fields.frame_id, fields.stamp.to_nsec(), len(payload)), payload

@@ -49,7 +49,7 @@ class Image(IdlStruct, typename="sensor_msgs.msg.dds_.Image_"):
 
 
 def carrier_type(name: str, message: type[IdlStruct]) -> type[IdlStruct]:
-    """The type of a request or reply with a message: whose call it belongs to, and which one of those."""
+    """Return the type of a request or reply with a message: the caller's identity and the number of the call."""
 
     @dataclass
     @final

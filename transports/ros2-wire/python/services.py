@@ -45,7 +45,7 @@ class Client(ServiceEnd):
         return self._arrivals.next(timeout_s, lambda: self._take_reply(take))
 
     def _take_reply(self, take: Take) -> bool:
-        """Passes over replies to other clients."""
+        """Take a reply; skip replies to other clients."""
         while (reply := self._inbox.next()) is not None:
             if reply.client == self._own:
                 take(*self._received.read(reply), native=reply)

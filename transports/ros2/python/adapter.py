@@ -62,7 +62,7 @@ class Subscriber:
 
 
 def open_subscription(context: ProcessContext, link: Link, carrier: Carrier, on_frame: Take) -> Called:
-    """A subscription that is called."""
+    """Open a subscription that is called."""
 
     def open_end(end: Called) -> Callable[[], Any]:
         def receive(message: Any) -> None:
@@ -144,7 +144,7 @@ class Server:
         return self._end
 
     def close(self) -> None:
-        """What serves closes itself."""
+        """Release nothing: what serves closes itself."""
         if not self._serves:
             self._end.close()
 
@@ -187,7 +187,7 @@ class Transport:
         return f"rclpy {importlib.metadata.version('rclpy')}"
 
     def _opened_context(self) -> ProcessContext:
-        """The context is opened by the first end, so that its threads get the core of a participant."""
+        """Return the context; the first end opens it, so that its threads get the core of an endpoint."""
         with self._starting:
             if self._context is None:
                 self._context = ProcessContext(self._setup)

@@ -19,11 +19,12 @@ from hopmeter.system import paths
 
 
 def services_folder() -> Path:
-    """The folder of the services' package, beside the nodes: `hopmeter build ros2 --language c++` made it with ROS 2's
-    tools.
+    """Return the folder of the services' package, next to the nodes: `hopmeter build ros2 --language c++` made it with
+    ROS 2's tools.
 
-    Their libraries are asked for by name alone, in folders that were fixed when this process started: those that are
-    loaded already are found."""
+    Its libraries are requested by name only, in folders that were fixed when this process started; libraries that are
+    already loaded are found.
+    """
     for folder in paths.node_folders():
         packages = sorted((folder / "hopmeter_ros2").glob("**/hopmeter_ros2/srv/__init__.py"))
         if packages:
@@ -33,7 +34,7 @@ def services_folder() -> Path:
 
 
 def load(folder: Path) -> None:
-    """Loads the C libraries of the services; those that others need are found beside them."""
+    """Load the C libraries of the services; their dependencies are found next to them."""
     for library in sorted([*folder.glob("lib*_c.so"), *folder.glob("lib*_py.so")]):
         ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
 
@@ -69,7 +70,7 @@ class Carrier:
         return image
 
     def read(self, message: Any) -> tuple[bytes, Any]:
-        """The frame that a message carries: header and payload."""
+        """Return header and payload of the frame that a message carries."""
         fields, payload = (message, b"") if self.is_timing else (message.header, message.data)
         return header_of(fields.frame_id, nanoseconds(fields.stamp), len(payload)), payload
 
@@ -99,13 +100,13 @@ class PlainCarrier(Carrier):
         return message
 
     def read(self, message: Any) -> tuple[bytes, Any]:
-        """The frame that a message carries: header and payload."""
+        """Return header and payload of the frame that a message carries."""
         text, payload = message.label.tobytes().decode("ascii", "replace"), message.data[: message.length]
         return header_of(text, nanoseconds(message.stamp), len(payload)), payload
 
 
 def topic_carrier(setup: Setup) -> Carrier:
-    """What topics carry; services have the standard messages."""
+    """Return the carrier of topics; services have the standard messages."""
     return PlainCarrier(setup) if setup.settings["message"] == "plain" else Carrier(setup)
 
 

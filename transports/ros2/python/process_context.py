@@ -34,7 +34,7 @@ def name_of(link: Link) -> str:
 
 
 def domain_of(run: str) -> int:
-    """The domain of a trial. Peers in C++, and those of the transport ros2-wire, reckon the same."""
+    """Return the domain of a trial. Peers in C++, and those of the transport ros2-wire, compute the same."""
     return 1 + int(run[:8], 16) % DOMAINS
 
 
@@ -71,7 +71,8 @@ class ProcessContext:
         self.callers: set[int] = set()
 
     def called_node(self) -> Node:
-        """A node for an end that is called. An executor takes whole nodes, so ends that share one share theirs."""
+        """Return a node for an end that is called. An executor takes whole nodes, so ends that share an executor
+        share a node."""
         if not self.shares:
             return self.node()
         with self._lock:
@@ -79,13 +80,13 @@ class ProcessContext:
             return self._node
 
     def group(self) -> CallbackGroup:
-        """A callback group for an end that is called."""
+        """Return a callback group for an end that is called."""
         if self.settings["callback_group"] == "reentrant":
             return ReentrantCallbackGroup()
         return self._group if self.settings["callback_group_of"] == "process" else MutuallyExclusiveCallbackGroup()
 
     def executor_thread(self, node: Node) -> Spinning:
-        """The executor of an end that is called, its own or the one of the process; to be left when it is closed."""
+        """Return the executor of an end that is called, its own or the process's; leave it when the end is closed."""
         with self._lock:
             executor_thread = self._spinning or Spinning(self, node)
             self._spinning = executor_thread if self.shares else None
@@ -94,7 +95,7 @@ class ProcessContext:
             return executor_thread
 
     def leave_executor(self, executor_thread: Spinning) -> None:
-        """The last one stops it."""
+        """Leave the executor; the last end stops it."""
         with self._lock:
             executor_thread.ends -= 1
             if executor_thread.ends:
@@ -125,7 +126,7 @@ class ProcessContext:
         return self.settings["threads"] if self.settings["executor"] == "multi" and not in_turn else 1
 
     def node(self) -> Node:
-        """A node for one end."""
+        """Return a node for one end."""
         speaks = not self.settings["bare"]
         return Node(
             f"hopmeter_{os.getpid()}_{next(self._numbers)}",
@@ -136,7 +137,7 @@ class ProcessContext:
         )
 
     def executor(self) -> Any:
-        """What calls the callbacks of one end."""
+        """Return the executor that calls the callbacks of one end."""
         kind = self.settings["executor"]
         if kind == "single":
             return rclpy.executors.SingleThreadedExecutor(context=self.ros_context)
@@ -215,7 +216,7 @@ class Called:
         self._leave = leave if context.shares else self.node.destroy_node
 
     def call_if_open(self, call: Callable[[], None]) -> None:
-        """Calls it, unless the end is closed: an executor of many may have taken a message before."""
+        """Call the function unless the end is closed: an executor of many ends may have taken a message before."""
         with self._gate:
             if self._is_open:
                 self._context.callers.add(threading.get_ident())

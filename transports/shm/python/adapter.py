@@ -76,4 +76,4 @@ class Transport:
         return {"path": "shared memory (memfd)"}
 
     def close(self) -> None:
-        """The ends own all there is."""
+        """Release nothing: the ends own everything."""

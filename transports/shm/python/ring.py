@@ -34,12 +34,12 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 
 @functools.cache
 def library() -> tuple[CFunctions, CFunctions]:
-    """The functions that keep the interpreter lock, and those that release it."""
+    """Return the functions that keep the interpreter lock, and those that release it."""
     return load_library("shm", FUNCTIONS)
 
 
 def version() -> str:
-    """What the library says it is."""
+    """Return the version that the library reports."""
     return str(library()[0].version().decode())
 
 
@@ -68,7 +68,7 @@ class Producer:
         return True
 
     def close(self) -> None:
-        """Closes the ring."""
+        """Close the ring."""
         self._slow.producer_close(self._handle)
 
 
@@ -106,7 +106,7 @@ class Consumer:
         return 1
 
     def interrupt(self) -> None:
-        """Ends the sleep of another thread, for good."""
+        """Wake another thread for good."""
         self._quick.consumer_interrupt(self._handle)
 
     def close(self) -> None:
@@ -122,6 +122,6 @@ def count_or_raise(claim: int, count: int) -> int:
 
 
 def failure() -> AdapterError:
-    """The library's own words for what just failed on this thread."""
+    """Return the library's message for what just failed on this thread."""
     functions, _ = library()
     return AdapterError(functions.error().decode(), functions.remedy().decode())

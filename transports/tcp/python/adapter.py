@@ -68,4 +68,4 @@ class Transport:
         return {"path": "TCP on the loopback device"}
 
     def close(self) -> None:
-        """The ends own all there is."""
+        """Release nothing: the ends own everything."""

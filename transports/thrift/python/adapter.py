@@ -158,4 +158,4 @@ class Transport:
         return facts
 
     def close(self) -> None:
-        """The ends own all there is."""
+        """Release nothing: the ends own everything."""

@@ -33,7 +33,7 @@ class Messages:
 
 
 def read(message: Timing | Image) -> tuple[bytes, bytes]:
-    """The frame that a message carries: header and payload."""
+    """Return header and payload of the frame that a message carries."""
     if isinstance(message, Timing):
         return header_of(message.source, message.nanosec, len(message.padding)), message.padding
     return header_of(message.frame_id, nanoseconds(message.stamp), len(message.data)), message.data

@@ -73,7 +73,7 @@ class Transport:
         return made
 
     def _set_buffer(self, made: socket.socket) -> None:
-        """An accepted connection inherits none from the listening socket."""
+        """Set the send buffer of an accepted connection, which inherits none from the listening socket."""
         set_buffer(made, socket.SO_SNDBUF, self._setup.settings["send_buffer"], "net.core.wmem_max")
 
     @staticmethod
@@ -81,4 +81,4 @@ class Transport:
         return {"path": "Unix sockets"}
 
     def close(self) -> None:
-        """The ends own all there is."""
+        """Release nothing: the ends own everything."""

@@ -51,4 +51,4 @@ class Transport:
         return {"path": "Unix sockets" if self._unix else "TCP on the loopback device"}
 
     def close(self) -> None:
-        """The ends own all there is."""
+        """Release nothing: the ends own everything."""

@@ -18,7 +18,7 @@ LONGEST_FAREWELL_S = 0.1  # a peer that polls answers a close only when it looks
 
 
 def options(setup: Setup) -> dict[str, Any]:
-    """What both ends of a connection are opened with."""
+    """Return the options that both ends of a connection use."""
     deflate = setup.settings["compression"] == "deflate"
     return {
         "compression": "deflate" if deflate else None,

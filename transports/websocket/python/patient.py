@@ -64,7 +64,7 @@ class Listener(socket.socket):
 
 
 def connect_to(address: str, family: int) -> PatientSocket:
-    """A connection to a listener's address."""
+    """Connect to a listener's address."""
     made = PatientSocket(family, socket.SOCK_STREAM)
     host, _, port = address.rpartition(":")
     made.connect((host, int(port)) if family == socket.AF_INET else address)

@@ -45,7 +45,7 @@ class Server(yarp.PortReader):  # type: ignore[misc]
             self._changed.notify_all()
 
     def read(self, connection: Any) -> bool:
-        """What YARP calls; a client whose request gets no answer fails."""
+        """Answer a request; YARP calls this, and a client whose request gets no answer fails."""
         request, reply = self._own_images()
         if not connection.isValid() or not request.read(connection) or not self._answer_in_turn(request, reply):
             return False
@@ -53,8 +53,8 @@ class Server(yarp.PortReader):  # type: ignore[misc]
         return writer is None or bool(reply.write(writer))
 
     def _own_images(self) -> tuple[Any, Any]:
-        """A request and a reply of this connection, which has a thread: YARP sends the reply from where it lies, and
-        only when `read` has returned."""
+        """Return the request and the reply of this connection, which has a thread: YARP sends the reply from its
+        memory only after `read` has returned."""
         connection = threading.get_ident()
         if connection not in self._images:
             self._images[connection] = yarp.ImageMono(), yarp.ImageMono()

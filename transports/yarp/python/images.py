@@ -9,7 +9,7 @@ from hopmeter.node.contract import HEADER_BYTES, Fill
 
 
 def bytes_of(image: Any) -> Any:
-    """The memory of an image of one row, (width,) bytes, borrowed from it."""
+    """Return the memory of an image of one row, (width,) bytes, borrowed from it."""
     return (ctypes.c_ubyte * image.width()).from_address(int(image.getRawImage() or 0))
 
 

@@ -24,7 +24,7 @@ TRIES = 20
 
 
 def carrier_between(source: str, sink: str) -> str:
-    """The carrier of a connection, as the port at its end knows it; empty where it does not answer."""
+    """Return the carrier of a connection, as the port at its end reports it; empty if the port does not answer."""
     reply = yarp.Bottle()
     is_admin, is_quiet = True, True
     question = yarp.Bottle(f"list in {source}")
@@ -46,7 +46,7 @@ class Network:
             raise AdapterError(f"there is no yarpserver at {setup.daemon}", "see what its log says")
 
     def open(self, port: Any, link: Link) -> str:
-        """Opens a port of any kind for an end of a link; answers its name, which no other has."""
+        """Open a port of any kind for an end of a link; return its unique name."""
         for _ in range(TRIES):
             name = f"/hopmeter/{link.name}/{os.getpid()}_{next(self._next)}"
             with self._asking:
@@ -55,13 +55,13 @@ class Network:
         raise AdapterError(f"YARP opens no port for the link {link.name}", "see what the node's log says")
 
     def close_port(self, port: Any) -> None:
-        """Closes a port. That asks the name server, too, and all ends of a process close at once. It is another turn
-        than that of `_asking`: what a port still carries, for which closing waits, may have to be connected anew."""
+        """Close a port. That contacts the name server too, and all ends of a process close at once. It uses another
+        lock than `_asking`: closing waits for what a port still carries, and that may have to reconnect."""
         with self._shutting:
             port.close()
 
     def demand_replies(self) -> None:
-        """Calls need a way back."""
+        """Raise an error if the carrier has no way back, which calls need."""
         if self.settings["carrier"] == "udp":
             raise AdapterError("YARP's udp carries no replies", "choose another carrier for calls")
 
@@ -74,7 +74,7 @@ class Network:
             return connected
 
     def connect(self, source: str, sink: str) -> None:
-        """The same, for those that cannot do without."""
+        """Connect, and raise an error if that fails."""
         if not self.connects(source, sink):
             raise AdapterError(
                 f"YARP does not connect {source} to {sink} by {self.settings['carrier']}",
@@ -88,5 +88,5 @@ class Network:
         return told if carriers in ("", asked) else {**told, "fallback": f"YARP did not connect by {asked} as asked"}
 
     def close(self) -> None:
-        """The last port has been closed."""
+        """Release the network after the last port was closed."""
         yarp.Network.fini()

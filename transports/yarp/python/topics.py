@@ -24,7 +24,7 @@ class Writing:
         return self.forward(self._image)
 
     def forward(self, native: Any) -> bool:
-        """It fails where a receiver has gone: its frame is lost, and the others have theirs."""
+        """Send a received message. This fails if a receiver is gone: its frame is lost, and the others have theirs."""
         self._port.write(native)
         return True
 
@@ -84,7 +84,7 @@ class Called(yarp.PortReader):  # type: ignore[misc]
         network.connect(link.address, network.open(self._port, link))
 
     def read(self, connection: Any) -> bool:
-        """What YARP calls. A second connection there is only while the first ends."""
+        """Take a message; YARP calls this. A second connection exists only while the first one ends."""
         with self._turn:
             if not connection.isValid() or not self._image.read(connection):
                 return False

@@ -21,7 +21,7 @@ DROPPED = "zenoh drops what its transmission queue has no room for; congestion=b
 
 
 def key(link: Link) -> str:
-    """The key of a link, the same in every language."""
+    """Return the key of a link, the same in every language."""
     return f"hopmeter/{link.name}"
 
 
@@ -93,7 +93,7 @@ class Client:
 
     @staticmethod
     def _check_end(why: str) -> int:
-        """A query or reply that zenoh dropped is a call that was lost, as a message would be."""
+        """Count a query or reply that zenoh dropped as a lost call, as a message would be."""
         if why != TIMED_OUT:
             raise RuntimeError(f"zenoh ended a query without a reply: {why}")
         return 0

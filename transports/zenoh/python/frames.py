@@ -23,7 +23,7 @@ class Frames:
         self._provider = zenoh.shm.ShmProvider.default_backend(pool_bytes) if loans else None
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """What zenoh is to send, or None while all of its shared memory is on its way."""
+        """Return what zenoh must send, or None while all of its shared memory is in flight."""
         length = HEADER_BYTES + payload_bytes
         if len(self._frame) != length:
             self._frame = bytearray(length)

@@ -31,14 +31,14 @@ class Sessions:
         self._all: list[zenoh.Session] = []
 
     def listening_session(self) -> tuple[zenoh.Session, str]:
-        """The session of a binding end, and its address."""
+        """Return the session of a binding end, and its address."""
         with self._opening:
             if self._listening is None or not self._shares_sessions:
                 self._listening = self._listen()
             return self._listening
 
     def session_to(self, address: str) -> zenoh.Session:
-        """The session of a connecting end."""
+        """Return the session of a connecting end."""
         with self._opening:
             if self._shares_sessions and self._listening is not None and self._listening[1] == address:
                 return self._listening[0]
@@ -48,7 +48,8 @@ class Sessions:
             return self._connected[address]
 
     def _listen(self) -> tuple[zenoh.Session, str]:
-        """The Python API does not tell which port zenoh took, so a free one is looked for first."""
+        """Open a listening session on a free port, which is chosen first because the Python API does not report
+        zenoh's choice."""
         for _ in range(PORTS_TRIED):
             with socket.create_server((self._host, 0)) as probe:
                 address = f"tcp/{self._host}:{probe.getsockname()[1]}"
@@ -76,8 +77,8 @@ class Sessions:
         return self._all[-1]
 
     def close(self) -> None:
-        """Closes all sessions and removes the shared memory that they leave: what this process has mapped belongs to
-        this trial, and the peers have measured by now."""
+        """Close all sessions and remove the shared memory that they leave: what this process has mapped belongs to
+        this trial, and the peers have finished measuring."""
         left = mapped_segments() if self._shared_memory != "off" else set()
         for session in self._all:
             session.close()
@@ -86,7 +87,7 @@ class Sessions:
 
 
 def mapped_segments() -> set[Path]:
-    """The files of zenoh's shared memory that this process has mapped."""
+    """Return the files of zenoh's shared memory that this process has mapped."""
     words = Path("/proc/self/maps").read_text(encoding="utf-8").split()
     return {Path(word) for word in words if word.startswith("/dev/shm/") and word.endswith(".zenoh")}
 
@@ -109,6 +110,6 @@ class Waker:
             before = self.waits
 
     def close(self) -> None:
-        """Ends the thread."""
+        """End the thread."""
         self._closed.set()
         self._thread.join()
