@@ -183,7 +183,7 @@ def test_a_dry_run_plans_the_same_cells_and_measures_none(
 
 def test_transports_prints_an_object_a_line_for_each_language(run_in: Callable[..., Ran]) -> None:
     rows = [json.loads(line) for line in run_in("transports", "--json").stdout.splitlines()]
-    assert all(list(row) == ["transport", "language", "ready", "version", "missing", "get"] for row in rows)
+    assert all(list(row) == ["transport", "language", "ready", "version", "code", "missing", "get"] for row in rows)
     assert {("shm", "rust", True), ("unix", "rust", True)} <= {
         (row["transport"], row["language"], row["ready"]) for row in rows
     }
