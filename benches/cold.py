@@ -111,7 +111,7 @@ def compare_callbacks(rate_hz: int, index: int, found: dict[str, Comparison]) ->
 
 
 def compare_blocking(transport: str, rate_hz: int, index: int, found: dict[str, Comparison]) -> None:
-    """Compare a receiver that sleeps in its own process."""
+    """Compare hopmeter with the bare program for a receiver that blocks in its own process."""
     rows, bare = in_turn(
         index,
         lambda: ours(

@@ -87,7 +87,8 @@ def _behind(achieved_hz: float | None, asked_hz: float | None, lateness: list[fl
 
 
 def _backlog(responses: list[float], asked_ns: int, messages: int) -> bool:
-    """From fifth to fifth never shorter, and in all longer by 1 % of the schedule and by one message's turn."""
+    """Return whether the response never gets shorter from fifth to fifth, and grows in all by 1 % of the schedule and
+    by one message's turn."""
     if not responses:
         return False
     growth = responses[-1] - responses[0]

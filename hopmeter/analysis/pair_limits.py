@@ -96,7 +96,7 @@ def _busy(row: Row) -> float:
 
 
 def echoes(runs: Sequence[Run]) -> list[Echo]:
-    """All echoes by number of pairs; empty if no run has one for several numbers of pairs."""
+    """Return all echoes by number of pairs; empty unless a run has some with several numbers of pairs."""
     return [echo for run in runs for echo in _of(run)]
 
 

@@ -1,4 +1,4 @@
-"""Small refusals: what a node of the header has to be before anything is built from it."""
+"""Checks that each node of a header must pass before anything is built from it."""
 
 from __future__ import annotations
 

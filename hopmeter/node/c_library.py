@@ -57,7 +57,7 @@ class SlotViews:
         self._views: dict[int, memoryview] = {}
 
     def view(self, word: int) -> memoryview:
-        """Return the frame of a word: the slot in its low bits, the payload's length above."""
+        """Decode a word into a frame: the low bits hold the slot, the high bits the payload's length."""
         view = self._views.get(word)
         return self._new(word) if view is None else view
 

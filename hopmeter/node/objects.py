@@ -121,7 +121,7 @@ class Frames:
 
 
 def open_objects(codec: str, made_of: str, device: str, share: str = "none") -> Objects | Frames:
-    """Make what a cell with a codec carries from the text of its payload (`forms.arrays_of`).
+    """Build the object that a cell with a codec sends, from the text of its payload (`forms.arrays_of`).
 
     Raises CodecError where the framework or the device is not there, or the framework has no such object.
     """

@@ -97,7 +97,7 @@ def _search(name: str, steps: Sequence[Row]) -> Search:
 
 
 def sections(runs: Sequence[Run]) -> list[Section]:
-    """One section, or none if no run searched."""
+    """Return one section, or none if no run searched for the highest rate."""
     tables = [
         table(f"highest rates, {each.title}", COLUMNS, list(map(_line, each.searches)), f"{each.title}. {CAPTION}")
         for each in search_groups(runs)

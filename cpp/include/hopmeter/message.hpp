@@ -82,8 +82,8 @@ std::span<const std::byte> payload_of(const Message& message) {
   }
 }
 
-/// Has `fill` write a frame: the payload to its place, the header into the fields. The label is made of the header and
-/// so comes after the stamp.
+/// Has `fill` write a frame: the payload to its place, the header into the fields. The label is computed from the
+/// header, so it is set after the stamp.
 template <class Layout>
 void write_message(auto& message, std::span<std::byte> payload, Fill fill) {
   Header header;

@@ -124,7 +124,7 @@ pub struct ServerCalls {
     pub address: Option<extern "C" fn(object: *mut c_void, out: *const TextOut)>,
     /// Hands over the requests that have arrived; the rules of a subscriber's `poll` apply.
     pub poll: extern "C" fn(object: *mut c_void, timeout_ns: i64, handle: Handle, error: *const Error) -> i64,
-    /// From now on handles requests on a thread of the transport. The subscription is closed before the server, which is
+    /// Starts handling requests on a thread of the transport. The subscription is closed before the server, which is
     /// not used until then. May be null.
     pub serve: Option<
         extern "C" fn(object: *mut c_void, on_request: OnRequest, out: *mut Subscription, error: *const Error) -> i32,

@@ -23,7 +23,7 @@ fn label<'py>(py: Python<'py>, header: &Bound<'py, PyAny>) -> PyResult<Bound<'py
     Ok(PyString::new(py, &String::from_utf8_lossy(&label)))
 }
 
-/// The header that a message carried (64 bytes). A text that is no label yields a header that every receiver refuses.
+/// The header that a message carried (64 bytes). A text that is not a valid label yields a header that every receiver rejects.
 #[pyfunction]
 fn header_of<'py>(py: Python<'py>, label: &str, sent_ns: i64, payload_bytes: usize) -> Bound<'py, PyBytes> {
     PyBytes::new(py, &typed::header_of(label.as_bytes(), sent_ns, payload_bytes))

@@ -24,7 +24,7 @@ impl Call {
     }
 }
 
-/// Runs through the calls of one pair.
+/// Makes all the calls of one pair, in order.
 pub struct MessageLoop {
     start_ns: i64,
     pacer: Pacer,

@@ -1,7 +1,7 @@
 //! Scatter: sends one request to each of N servers, at once or one after the other, and gathers all replies.
 //!
-//! Every server has a lane: a thread with a client of its own. So a slow server delays no other server's reply, and
-//! every client waits as the transport offers. The cost of handing over to the lanes shows in `sent` minus
+//! Every server has a lane: a thread with a client of its own. So a slow server does not delay another server's reply,
+//! and every client waits in a way that the transport offers. The cost of handing over to the lanes shows in `sent` minus
 //! `intended`.
 
 use std::collections::BTreeMap;

@@ -14,7 +14,7 @@ namespace streams {
 inline constexpr std::chrono::milliseconds patience{100};
 
 /// Sends as much as the socket takes: at once with MSG_DONTWAIT, otherwise until it has taken nothing for `patience`.
-/// Returns how much, or nothing for a receiver that is gone.
+/// Returns the number of bytes, or nothing if the receiver is gone.
 inline std::optional<std::size_t> send_some(const Socket& connection, std::span<const std::byte> bytes, int flags) {
   for (;;) {
     const auto sent = ::send(*connection, bytes.data(), bytes.size(), flags | MSG_NOSIGNAL);

@@ -64,7 +64,7 @@ impl Connection {
         Self { socket, behind: false, ended: false, drained: false, timeout: ReceiveTimeout::default() }
     }
 
-    /// Sends a message completely, or stores what the peer is too slow for. A peer that has gone accepts everything.
+    /// Sends a message completely, or stores what the peer is too slow for. Sending to a peer that has disconnected succeeds; the bytes are discarded.
     pub fn send(&mut self, message: Bytes) -> Result<()> {
         // tungstenite stores what could not be written.
         let sent = match self.socket.write(Message::Binary(message)) {
