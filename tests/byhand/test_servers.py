@@ -37,21 +37,21 @@ def test_servers_are_asked_at_once_and_in_turn_until_they_are_ended(tmp_path: Pa
     meeting = ("--folder", str(tmp_path / "meeting"))
     with ExitStack() as closing:
 
-        def start(log: str, *words: str) -> Command:
+        def launch(log: str, *words: str) -> Command:
             return closing.enter_context(start(tmp_path / log, *words, *meeting))
 
         servers = [
-            start("left.log", "serve", "left", "--transport", "unix", "--work", "sleep:40ms"),
-            start("right.log", "serve", "right", "--transport", OTHER, "--work", "sleep:60ms"),
+            launch("left.log", "serve", "left", "--transport", "unix", "--work", "sleep:40ms"),
+            launch("right.log", "serve", "right", "--transport", OTHER, "--work", "sleep:60ms"),
         ]
         for server in servers:
             server.says("serving .*Ctrl-C ends it")
         frame = ("--width", "32", "--height", "24", "--within", "60")
         out = ("--out", str(tmp_path / "at_once"))
-        at_once = start("at_once.log", "ask", "left", "right", "--frames", "4", "--n-thread", "2", *frame, *out)
+        at_once = launch("at_once.log", "ask", "left", "right", "--frames", "4", "--n-thread", "2", *frame, *out)
         assert at_once.ends() == 0, at_once.output
         half = ("--number", "3", "--in-turn", "--coef", "0.5", "--out", str(tmp_path / "in_turn"))
-        in_turn = start("in_turn.log", "ask", "left", "right", *half, *frame)
+        in_turn = launch("in_turn.log", "ask", "left", "right", *half, *frame)
         assert in_turn.ends() == 0, in_turn.output
         assert mean_ms(at_once.output, "all at once") >= 60
         assert mean_ms(in_turn.output, "one after the other") >= 50
@@ -124,10 +124,10 @@ def test_frames_of_a_file_are_sent_in_its_size_or_resized_and_come_back(tmp_path
     shown, still = video(tmp_path / "a.mkv", pixels(3)), image(tmp_path / "a.png", pixels()[0])
     with ExitStack() as closing:
 
-        def start(log: str, *words: str) -> Command:
+        def launch(log: str, *words: str) -> Command:
             return closing.enter_context(start(tmp_path / log, *words, *meeting))
 
-        server = start("server.log", "serve", "left", "--transport", "unix")
+        server = launch("server.log", "serve", "left", "--transport", "unix")
         server.says("serving .*Ctrl-C ends it")
         ask = ("ask", "left", "--within", "60", "--frames", "4")
         for log, words, says in [
@@ -138,7 +138,7 @@ def test_frames_of_a_file_are_sent_in_its_size_or_resized_and_come_back(tmp_path
                 f"frames of {still}: png, 1 frame of 32×24 rgb8, resized from 10×6\n",
             ),
         ]:
-            asked = start(log, *ask, *words, "--out", str(tmp_path / f"{log}.kept"))
+            asked = launch(log, *ask, *words, "--out", str(tmp_path / f"{log}.kept"))
             assert asked.ends() == 0, asked.output
             assert says in asked.output
             assert re.search(r"^left +unix .* 4 ", asked.output, re.MULTILINE)
