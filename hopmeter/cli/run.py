@@ -98,9 +98,11 @@ def run(
 ) -> None:
     """Run a scenario.
 
-    You can override any of its parameters. Combinations that a transport does not support are skipped and listed. If
-    you set DURATION (seconds), RATE (Hz), or WIDTH and HEIGHT (of an image) in the environment, they replace
-    --duration, --rate and --payload.
+    You can override any of its parameters.
+    Combinations that a transport does not support are skipped and listed.
+
+    DURATION (seconds), RATE (Hz), WIDTH and HEIGHT (of an image)
+    in the environment replace --duration, --rate and --payload.
     """
     options = scenario_options(locals())  # its axes and lengths have the same names in a scenario
     from hopmeter.cli.parts import measuring
