@@ -115,7 +115,7 @@ class ProcessContext:
             self._nested += 1
             if self._nested >= self._parallel_calls():
                 raise AdapterError(
-                    f"servers that call servers share one executor, which runs {self._at_once()} at once: "
+                    f"servers that call servers share one executor, which runs {self._parallel_calls()} at once: "
                     "none is left for the last",
                     "ask for executor=multi with more threads than there are relays and callback_group_of=end, "
                     "or executor_of=end",
