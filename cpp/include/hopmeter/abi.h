@@ -26,17 +26,17 @@
 /// The transport would have had to wait before it could take the frame.
 #define HOPMETER_BUSY 1
 
-/// Failure; `Error.put` was called before. A failed poll returns it, too.
+/// Failure; `Error.put` was called before. A failed poll also returns it.
 #define HOPMETER_FAILED -1
 
-/// How a receiver waits.
+/// How a receiver waits for messages.
 typedef enum HopmeterWait {
   HOPMETER_WAIT_SPIN = 0,
   HOPMETER_WAIT_BLOCK = 1,
   HOPMETER_WAIT_CALLBACK = 2,
 } HopmeterWait;
 
-/// What a payload stands for.
+/// What a payload represents.
 typedef enum HopmeterPayloadKind {
   HOPMETER_PAYLOAD_KIND_TIMING = 0,
   HOPMETER_PAYLOAD_KIND_BYTES = 1,
@@ -58,8 +58,8 @@ typedef struct HopmeterError {
   void (*put)(void *context, struct HopmeterText what, struct HopmeterText remedy);
 } HopmeterError;
 
-/// Holds the bytes of a whole frame, header first, until `release`, which may come from any thread and after the
-/// subscriber is gone. Without a `release`, keeping the frame has failed.
+/// Retains the bytes of a whole frame, header first, until `release`. `release` may be called from any thread, also
+/// after the subscriber is closed. If `release` is null, retaining the frame failed.
 typedef struct HopmeterFrameHolder {
   void *handle;
   const uint8_t *data;
@@ -74,15 +74,15 @@ typedef struct HopmeterReceived {
   size_t header_bytes;
   const uint8_t *payload;
   size_t payload_bytes;
-  /// The transport's own message, for `forward` of the same adapter; may be null.
+  /// The transport's own message, which `forward` of the same adapter can send on; may be null.
   const void *native;
-  /// Keeps the bytes of `native` beyond the call; may be null.
+  /// Retains the bytes of `native` beyond the call; may be null.
   struct HopmeterFrameHolder (*keep)(const void *native);
-  /// When it arrived, as the adapter's language stamped it first of all; 0 leaves that to the instrument.
+  /// When the frame arrived, as the adapter stamped it. If 0, the instrument stamps it.
   int64_t arrived_ns;
 } HopmeterReceived;
 
-/// A frame to be filled: 64 bytes of header and the payload, which may be apart in memory.
+/// A frame to fill: 64 bytes of header and the payload, which may be at different places in memory.
 typedef struct HopmeterFrameMut {
   uint8_t *header;
   uint8_t *payload;
@@ -95,14 +95,14 @@ typedef struct HopmeterTextOut {
   void (*put)(void *context, struct HopmeterText text);
 } HopmeterTextOut;
 
-/// What an adapter gets when it is opened. Valid until the transport is closed.
+/// What an adapter receives when it is opened. Valid until the transport is closed.
 typedef struct HopmeterSetup {
-  /// Names this run on this machine; everything that is created outside `directory` has it in its name.
+  /// A name unique to this run on this machine. Everything created outside `directory` has it in its name.
   struct HopmeterText run;
   /// A private folder of this trial with a short path, for socket files.
   struct HopmeterText directory;
   enum HopmeterWait wait;
-  /// The address of the transport's daemon; empty without one.
+  /// The address of the transport's broker; empty without one.
   struct HopmeterText daemon;
   enum HopmeterPayloadKind payload;
   /// The size of an image in pixels; 0 if the payload is none.
@@ -113,11 +113,11 @@ typedef struct HopmeterSetup {
   const struct HopmeterSettings *settings;
 } HopmeterSetup;
 
-/// One hop. One end binds it, and the others connect to the address of that end.
+/// One link. One side binds it; the others connect to the address of that side.
 typedef struct HopmeterLink {
   /// Unique on this machine, of `[a-z0-9_]` only.
   struct HopmeterText name;
-  /// The address of the binding end; empty while it binds.
+  /// The address of the binding side; empty while it binds.
   struct HopmeterText address;
   /// How many receivers connect before the first message.
   uint32_t receivers;
@@ -127,8 +127,8 @@ typedef struct HopmeterLink {
 typedef struct HopmeterFill {
   void *context;
   void (*call)(void *context, struct HopmeterFrameMut frame);
-  /// Where the adapter's language puts the sent time after `call`, last of all before the transport; it also puts it at
-  /// `SENT_AT` of the header. Null if the frame has its sent time already.
+  /// Where the adapter writes the sent time after `call`, as the last step before it sends. The adapter also writes
+  /// it at `SENT_AT` of the header. Null if the header already contains the sent time.
   int64_t *sent_ns;
 } HopmeterFill;
 
@@ -140,10 +140,10 @@ typedef struct HopmeterShared {
   void (*release)(void *context);
 } HopmeterShared;
 
-/// The sending end of a pubsub link. Used from one thread at a time, which may change between calls.
+/// The publisher of a pubsub link. Used from one thread at a time, which may change between calls.
 typedef struct HopmeterPublisherCalls {
   void (*close)(void *object);
-  /// Where receivers find this end. May be null if the link's name is enough.
+  /// The address that receivers connect to. May be null if the link's name is enough.
   void (*address)(void *object, const struct HopmeterTextOut *out);
   /// Sends one frame of 64 + `payload_bytes`, which `fill` writes. Does not wait unless the manifest says so.
   int32_t (*send)(void *object, size_t payload_bytes, struct HopmeterFill fill, const struct HopmeterError *error);
@@ -152,7 +152,7 @@ typedef struct HopmeterPublisherCalls {
                         const uint8_t *header,
                         struct HopmeterShared payload,
                         const struct HopmeterError *error);
-  /// Forwards a received frame, unaltered. If null, a copy is sent.
+  /// Forwards a received frame unchanged. If null, a copy is sent.
   int32_t (*forward)(void *object, const struct HopmeterReceived *received, const struct HopmeterError *error);
 } HopmeterPublisherCalls;
 
@@ -167,11 +167,11 @@ typedef struct HopmeterTake {
   void (*call)(void *context, const struct HopmeterReceived *received);
 } HopmeterTake;
 
-/// A receiving end that is polled. Used from one thread at a time.
+/// A polled receiver. Used from one thread at a time.
 typedef struct HopmeterSubscriberCalls {
   void (*close)(void *object);
-  /// Hands over what has arrived and returns how many frames. `spin` looks once; `block` sleeps until something arrives
-  /// or about the timeout has passed.
+  /// Hands over the frames that have arrived and returns their number. `spin` looks once. `block` sleeps until a
+  /// frame arrives or about the timeout has passed.
   int64_t (*poll)(void *object, int64_t timeout_ns, struct HopmeterTake take, const struct HopmeterError *error);
 } HopmeterSubscriberCalls;
 
@@ -180,15 +180,15 @@ typedef struct HopmeterSubscriber {
   const struct HopmeterSubscriberCalls *calls;
 } HopmeterSubscriber;
 
-/// Takes received frames on a thread of the transport, one at a time. Its receiver calls `release` exactly once, also if
-/// `subscribe` fails, and does not use `call` after it.
+/// Takes received frames on a thread of the transport, one at a time. The receiver of this struct calls `release`
+/// exactly once, also if `subscribe` fails, and does not use `call` afterwards.
 typedef struct HopmeterOnFrame {
   void *context;
   void (*call)(void *context, const struct HopmeterReceived *received);
   void (*release)(void *context);
 } HopmeterOnFrame;
 
-/// A receiving end that is called. `close` returns when no call is running, and no call comes after.
+/// A receiver that the transport calls. `close` returns when no call is running; no call follows.
 typedef struct HopmeterSubscriptionCalls {
   void (*close)(void *object);
 } HopmeterSubscriptionCalls;
@@ -198,11 +198,11 @@ typedef struct HopmeterSubscription {
   const struct HopmeterSubscriptionCalls *calls;
 } HopmeterSubscription;
 
-/// Answers one request. A handler borrows it until the handler returns, and nobody closes it; one that `defer` returned is
-/// closed by the instrument.
+/// Answers one request. A handler borrows the replier until it returns, and does not close it. The instrument closes a
+/// replier that `defer` returned.
 typedef struct HopmeterReplierCalls {
   void (*close)(void *object);
-  /// Sends the reply; the rules of a publisher's `send` apply.
+  /// Sends the reply, under the rules of a publisher's `send`.
   int32_t (*reply)(void *object, size_t payload_bytes, struct HopmeterFill fill, const struct HopmeterError *error);
   /// Replies with a received frame. If null, the instrument copies it through `reply`.
   int32_t (*forward)(void *object, const struct HopmeterReceived *received, const struct HopmeterError *error);
@@ -231,11 +231,11 @@ typedef struct HopmeterOnRequest {
 /// The server of an rpc link. Used from one thread at a time.
 typedef struct HopmeterServerCalls {
   void (*close)(void *object);
-  /// Where clients find this end. May be null if the link's name is enough.
+  /// The address that clients connect to. May be null if the link's name is enough.
   void (*address)(void *object, const struct HopmeterTextOut *out);
-  /// Hands over the requests that have arrived; the rules of a subscriber's `poll` apply.
+  /// Hands over the requests that have arrived, under the rules of a subscriber's `poll`.
   int64_t (*poll)(void *object, int64_t timeout_ns, struct HopmeterHandle handle, const struct HopmeterError *error);
-  /// From now on handles requests on a thread of the transport. The subscription is closed before the server, which is
+  /// Starts handling requests on a thread of the transport. The subscription is closed before the server, which is
   /// not used until then. May be null.
   int32_t (*serve)(void *object,
                    struct HopmeterOnRequest on_request,
@@ -251,11 +251,11 @@ typedef struct HopmeterServer {
 /// The client of an rpc link. Used from one thread at a time.
 typedef struct HopmeterClientCalls {
   void (*close)(void *object);
-  /// Starts a call; the rules of a publisher's `send` apply.
+  /// Starts a call, under the rules of a publisher's `send`.
   int32_t (*start)(void *object, size_t payload_bytes, struct HopmeterFill fill, const struct HopmeterError *error);
   /// Starts a call with a received request. If null, a copy is sent.
   int32_t (*forward)(void *object, const struct HopmeterReceived *received, const struct HopmeterError *error);
-  /// Hands over the replies that have arrived; the rules of a subscriber's `poll` apply.
+  /// Hands over the replies that have arrived, under the rules of a subscriber's `poll`.
   int64_t (*poll)(void *object, int64_t timeout_ns, struct HopmeterTake take, const struct HopmeterError *error);
 } HopmeterClientCalls;
 
@@ -273,19 +273,19 @@ typedef struct HopmeterFactsOut {
 /// One transport in one process; its functions are called from the threads of all endpoints.
 typedef struct HopmeterTransportCalls {
   void (*close)(void *object);
-  /// The library's version, as it reports it itself.
+  /// The library's version, as the library reports it.
   void (*version)(void *object, const struct HopmeterTextOut *out);
-  /// Binds the sending end of a pubsub link. May wait. May be null.
+  /// Binds the publisher of a pubsub link. May wait. May be null.
   int32_t (*publisher)(void *object,
                        const struct HopmeterLink *link,
                        struct HopmeterPublisher *out,
                        const struct HopmeterError *error);
-  /// Connects a receiving end that is polled. May wait. May be null.
+  /// Connects a polled subscriber. May wait. May be null.
   int32_t (*subscriber)(void *object,
                         const struct HopmeterLink *link,
                         struct HopmeterSubscriber *out,
                         const struct HopmeterError *error);
-  /// Connects a receiving end that is called; frames may arrive before it returns. May wait. May be null.
+  /// Connects a subscriber that the transport calls; frames may arrive before this returns. May wait. May be null.
   int32_t (*subscribe)(void *object,
                        const struct HopmeterLink *link,
                        struct HopmeterOnFrame on_frame,
@@ -301,7 +301,7 @@ typedef struct HopmeterTransportCalls {
                     const struct HopmeterLink *link,
                     struct HopmeterClient *out,
                     const struct HopmeterError *error);
-  /// What is known only after the last message. May be null.
+  /// Facts that are known only after the last message. May be null.
   void (*facts)(void *object, const struct HopmeterFactsOut *out);
 } HopmeterTransportCalls;
 
@@ -310,19 +310,19 @@ typedef struct HopmeterTransport {
   const struct HopmeterTransportCalls *calls;
 } HopmeterTransport;
 
-/// What an adapter hands to `hopmeter_main`. The strings are terminated and live as long as the process.
+/// What an adapter passes to `hopmeter_main`. The strings are terminated and live as long as the process.
 typedef struct HopmeterAdapter {
   /// `HOPMETER_ABI_VERSION` of the header that the adapter was compiled with.
   uint32_t abi;
-  /// The transport's name in its manifest.
+  /// The transport's name, as in its manifest.
   const char *transport;
   const char *compiler;
   const char *flags;
-  /// The library's version, before anything is opened.
+  /// The library's version; called before a transport is opened.
   void (*version)(const struct HopmeterTextOut *out);
   /// Opens the transport for one trial.
   int32_t (*open)(const struct HopmeterSetup *setup, struct HopmeterTransport *out, const struct HopmeterError *error);
-  /// Opens a transport that only fills a frame and calls the receiver with it, to measure the instrument's own cost.
+  /// Opens a transport that only fills a frame and calls the receiver with it. It measures the instrument's own cost.
   int32_t (*open_empty)(const struct HopmeterSetup *setup,
                         struct HopmeterTransport *out,
                         const struct HopmeterError *error);
@@ -332,7 +332,7 @@ typedef struct HopmeterAdapter {
 extern "C" {
 #endif // __cplusplus
 
-/// Reads a setting that is true or false.
+/// Reads a boolean setting.
 ///
 /// # Safety
 /// All pointers are valid; `settings` is the one of the adapter's setup.
@@ -341,7 +341,7 @@ int32_t hopmeter_setting_bool(const struct HopmeterSettings *settings,
                               bool *out,
                               const struct HopmeterError *error);
 
-/// Reads a setting that is a whole number.
+/// Reads an integer setting.
 ///
 /// # Safety
 /// All pointers are valid; `settings` is the one of the adapter's setup.
@@ -350,7 +350,7 @@ int32_t hopmeter_setting_integer(const struct HopmeterSettings *settings,
                                  int64_t *out,
                                  const struct HopmeterError *error);
 
-/// Reads a setting that is a number.
+/// Reads a number setting.
 ///
 /// # Safety
 /// All pointers are valid; `settings` is the one of the adapter's setup.
@@ -359,7 +359,7 @@ int32_t hopmeter_setting_double(const struct HopmeterSettings *settings,
                                 double *out,
                                 const struct HopmeterError *error);
 
-/// Reads a setting that is a text, which lives as long as the settings.
+/// Reads a text setting. The text lives as long as the settings.
 ///
 /// # Safety
 /// All pointers are valid; `settings` is the one of the adapter's setup.
@@ -368,14 +368,14 @@ int32_t hopmeter_setting_text(const struct HopmeterSettings *settings,
                               struct HopmeterText *out,
                               const struct HopmeterError *error);
 
-/// Copies a received frame into one that is to be sent, and counts the copy. The header of `received` has 64 bytes, and
+/// Copies a received frame into a frame to be sent, and counts the copy. The header of `received` has 64 bytes, and
 /// both payloads have the same length.
 ///
 /// # Safety
-/// Both are lent for the call.
+/// Both are borrowed for the call.
 void hopmeter_copy(const struct HopmeterReceived *received, struct HopmeterFrameMut frame);
 
-/// Counts a received payload that the adapter copies itself, because its library copies whole messages.
+/// Counts the copy of a payload that the adapter copies itself, because its library copies whole messages.
 void hopmeter_count_copy(void);
 
 /// Writes the part of a header that goes into the text of a message: `HOPMETER_LABEL_BYTES` of ASCII, not terminated.
@@ -384,19 +384,19 @@ void hopmeter_count_copy(void);
 /// `header` has `HOPMETER_HEADER_BYTES`, `out` has room for a label.
 void hopmeter_label(const uint8_t *header, uint8_t *out);
 
-/// Writes the header that a message carried. If the text is not a label, every receiver refuses the header.
+/// Writes the header that a message carried. If the text is not a label, every receiver rejects the header.
 ///
 /// # Safety
 /// `label` has `label_bytes`, `out` has room for a header.
 void hopmeter_header_of(const uint8_t *label, size_t label_bytes, int64_t sent_ns, size_t payload_bytes, uint8_t *out);
 
-/// The number of the message that a header belongs to.
+/// Returns the number of the message that a header belongs to.
 ///
 /// # Safety
 /// `header` has `HOPMETER_HEADER_BYTES`.
 uint64_t hopmeter_seq_of(const uint8_t *header);
 
-/// When the message that a header belongs to was sent, in nanoseconds.
+/// Returns when the message that a header belongs to was sent, in nanoseconds.
 ///
 /// # Safety
 /// `header` has `HOPMETER_HEADER_BYTES`.

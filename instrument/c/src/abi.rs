@@ -19,7 +19,7 @@ pub const LABEL_BYTES: usize = 56;
 pub const ACCEPTED: i32 = 0;
 /// The transport would have had to wait before it could take the frame.
 pub const BUSY: i32 = 1;
-/// Failure; `Error.put` was called before. A failed poll returns it, too.
+/// Failure; `Error.put` was called before. A failed poll also returns it.
 pub const FAILED: i32 = -1;
 
 /// UTF-8 of a known length, not terminated; invalid sequences are replaced.
@@ -51,7 +51,7 @@ pub struct FactsOut {
     pub put: extern "C" fn(context: *mut c_void, name: Text, value: Text),
 }
 
-/// How a receiver waits.
+/// How a receiver waits for messages.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
@@ -60,7 +60,7 @@ pub enum Wait {
     Callback = 2,
 }
 
-/// What a payload stands for.
+/// What a payload represents.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayloadKind {
@@ -72,15 +72,15 @@ pub enum PayloadKind {
 /// The settings of the manifest; read with `hopmeter_setting_*`.
 pub struct Settings(pub(crate) hopmeter_instrument::Setup);
 
-/// What an adapter gets when it is opened. Valid until the transport is closed.
+/// What an adapter receives when it is opened. Valid until the transport is closed.
 #[repr(C)]
 pub struct Setup {
-    /// Names this run on this machine; everything that is created outside `directory` has it in its name.
+    /// A name unique to this run on this machine. Everything created outside `directory` has it in its name.
     pub run: Text,
     /// A private folder of this trial with a short path, for socket files.
     pub directory: Text,
     pub wait: Wait,
-    /// The address of the transport's daemon; empty without one.
+    /// The address of the transport's broker; empty without one.
     pub daemon: Text,
     pub payload: PayloadKind,
     /// The size of an image in pixels; 0 if the payload is none.
@@ -91,18 +91,18 @@ pub struct Setup {
     pub settings: *const Settings,
 }
 
-/// One hop. One end binds it, and the others connect to the address of that end.
+/// One link. One side binds it; the others connect to the address of that side.
 #[repr(C)]
 pub struct Link {
     /// Unique on this machine, of `[a-z0-9_]` only.
     pub name: Text,
-    /// The address of the binding end; empty while it binds.
+    /// The address of the binding side; empty while it binds.
     pub address: Text,
     /// How many receivers connect before the first message.
     pub receivers: u32,
 }
 
-/// A frame to be filled: 64 bytes of header and the payload, which may be apart in memory.
+/// A frame to fill: 64 bytes of header and the payload, which may be at different places in memory.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct FrameMut {
@@ -117,8 +117,8 @@ pub struct FrameMut {
 pub struct Fill {
     pub context: *mut c_void,
     pub call: extern "C" fn(context: *mut c_void, frame: FrameMut),
-    /// Where the adapter's language puts the sent time after `call`, last of all before the transport; it also puts it at
-    /// `SENT_AT` of the header. Null if the frame has its sent time already.
+    /// Where the adapter writes the sent time after `call`, as the last step before it sends. The adapter also writes
+    /// it at `SENT_AT` of the header. Null if the header already contains the sent time.
     pub sent_ns: *mut i64,
 }
 
@@ -131,16 +131,16 @@ pub struct Received {
     pub header_bytes: usize,
     pub payload: *const u8,
     pub payload_bytes: usize,
-    /// The transport's own message, for `forward` of the same adapter; may be null.
+    /// The transport's own message, which `forward` of the same adapter can send on; may be null.
     pub native: *const c_void,
-    /// Keeps the bytes of `native` beyond the call; may be null.
+    /// Retains the bytes of `native` beyond the call; may be null.
     pub keep: Option<extern "C" fn(native: *const c_void) -> FrameHolder>,
-    /// When it arrived, as the adapter's language stamped it first of all; 0 leaves that to the instrument.
+    /// When the frame arrived, as the adapter stamped it. If 0, the instrument stamps it.
     pub arrived_ns: i64,
 }
 
-/// Holds the bytes of a whole frame, header first, until `release`, which may come from any thread and after the
-/// subscriber is gone. Without a `release`, keeping the frame has failed.
+/// Retains the bytes of a whole frame, header first, until `release`. `release` may be called from any thread, also
+/// after the subscriber is closed. If `release` is null, retaining the frame failed.
 #[repr(C)]
 pub struct FrameHolder {
     pub handle: *mut c_void,
@@ -166,8 +166,8 @@ pub struct Take {
     pub call: extern "C" fn(context: *mut c_void, received: *const Received),
 }
 
-/// Takes received frames on a thread of the transport, one at a time. Its receiver calls `release` exactly once, also if
-/// `subscribe` fails, and does not use `call` after it.
+/// Takes received frames on a thread of the transport, one at a time. The receiver of this struct calls `release`
+/// exactly once, also if `subscribe` fails, and does not use `call` afterwards.
 #[repr(C)]
 pub struct OnFrame {
     pub context: *mut c_void,

@@ -1,7 +1,7 @@
 //! What an adapter offers, as tables of functions: `contract.rs` of the instrument, in C.
 //!
-//! Every table belongs to an object. `close` destroys the object; nothing is called after it. Functions that may be null
-//! say so; for them the instrument does what the contract says by default.
+//! Every table belongs to an object. `close` destroys the object; no function is called after it. Functions that may be
+//! null say so; the instrument then does what the contract defines as the default.
 
 use std::ffi::{c_char, c_void};
 
@@ -11,15 +11,15 @@ use crate::abi::{Error, FactsOut, Fill, Handle, Link, OnFrame, OnRequest, Receiv
 #[repr(C)]
 pub struct TransportCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// The library's version, as it reports it itself.
+    /// The library's version, as the library reports it.
     pub version: extern "C" fn(object: *mut c_void, out: *const TextOut),
-    /// Binds the sending end of a pubsub link. May wait. May be null.
+    /// Binds the publisher of a pubsub link. May wait. May be null.
     pub publisher:
         Option<extern "C" fn(object: *mut c_void, link: *const Link, out: *mut Publisher, error: *const Error) -> i32>,
-    /// Connects a receiving end that is polled. May wait. May be null.
+    /// Connects a polled subscriber. May wait. May be null.
     pub subscriber:
         Option<extern "C" fn(object: *mut c_void, link: *const Link, out: *mut Subscriber, error: *const Error) -> i32>,
-    /// Connects a receiving end that is called; frames may arrive before it returns. May wait. May be null.
+    /// Connects a subscriber that the transport calls; frames may arrive before this returns. May wait. May be null.
     pub subscribe: Option<
         extern "C" fn(
             object: *mut c_void,
@@ -35,7 +35,7 @@ pub struct TransportCalls {
     /// Connects the client of an rpc link. May wait. May be null.
     pub client:
         Option<extern "C" fn(object: *mut c_void, link: *const Link, out: *mut Client, error: *const Error) -> i32>,
-    /// What is known only after the last message. May be null.
+    /// Facts that are known only after the last message. May be null.
     pub facts: Option<extern "C" fn(object: *mut c_void, out: *const FactsOut)>,
 }
 
@@ -46,18 +46,18 @@ pub struct Transport {
     pub calls: *const TransportCalls,
 }
 
-/// The sending end of a pubsub link. Used from one thread at a time, which may change between calls.
+/// The publisher of a pubsub link. Used from one thread at a time, which may change between calls.
 #[repr(C)]
 pub struct PublisherCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// Where receivers find this end. May be null if the link's name is enough.
+    /// The address that receivers connect to. May be null if the link's name is enough.
     pub address: Option<extern "C" fn(object: *mut c_void, out: *const TextOut)>,
     /// Sends one frame of 64 + `payload_bytes`, which `fill` writes. Does not wait unless the manifest says so.
     pub send: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
     /// Sends a payload from the caller's memory. May be null.
     pub send_parts:
         Option<extern "C" fn(object: *mut c_void, header: *const u8, payload: Shared, error: *const Error) -> i32>,
-    /// Forwards a received frame, unaltered. If null, a copy is sent.
+    /// Forwards a received frame unchanged. If null, a copy is sent.
     pub forward: Option<extern "C" fn(object: *mut c_void, received: *const Received, error: *const Error) -> i32>,
 }
 
@@ -68,12 +68,12 @@ pub struct Publisher {
     pub calls: *const PublisherCalls,
 }
 
-/// A receiving end that is polled. Used from one thread at a time.
+/// A polled receiver. Used from one thread at a time.
 #[repr(C)]
 pub struct SubscriberCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// Hands over what has arrived and returns how many frames. `spin` looks once; `block` sleeps until something arrives
-    /// or about the timeout has passed.
+    /// Hands over the frames that have arrived and returns their number. `spin` looks once. `block` sleeps until a
+    /// frame arrives or about the timeout has passed.
     pub poll: extern "C" fn(object: *mut c_void, timeout_ns: i64, take: Take, error: *const Error) -> i64,
 }
 
@@ -84,7 +84,7 @@ pub struct Subscriber {
     pub calls: *const SubscriberCalls,
 }
 
-/// A receiving end that is called. `close` returns when no call is running, and no call comes after.
+/// A receiver that the transport calls. `close` returns when no call is running; no call follows.
 #[repr(C)]
 pub struct SubscriptionCalls {
     pub close: extern "C" fn(object: *mut c_void),
@@ -101,11 +101,11 @@ pub struct Subscription {
 #[repr(C)]
 pub struct ClientCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// Starts a call; the rules of a publisher's `send` apply.
+    /// Starts a call, under the rules of a publisher's `send`.
     pub start: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
     /// Starts a call with a received request. If null, a copy is sent.
     pub forward: Option<extern "C" fn(object: *mut c_void, received: *const Received, error: *const Error) -> i32>,
-    /// Hands over the replies that have arrived; the rules of a subscriber's `poll` apply.
+    /// Hands over the replies that have arrived, under the rules of a subscriber's `poll`.
     pub poll: extern "C" fn(object: *mut c_void, timeout_ns: i64, take: Take, error: *const Error) -> i64,
 }
 
@@ -120,9 +120,9 @@ pub struct Client {
 #[repr(C)]
 pub struct ServerCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// Where clients find this end. May be null if the link's name is enough.
+    /// The address that clients connect to. May be null if the link's name is enough.
     pub address: Option<extern "C" fn(object: *mut c_void, out: *const TextOut)>,
-    /// Hands over the requests that have arrived; the rules of a subscriber's `poll` apply.
+    /// Hands over the requests that have arrived, under the rules of a subscriber's `poll`.
     pub poll: extern "C" fn(object: *mut c_void, timeout_ns: i64, handle: Handle, error: *const Error) -> i64,
     /// Starts handling requests on a thread of the transport. The subscription is closed before the server, which is
     /// not used until then. May be null.
@@ -138,12 +138,12 @@ pub struct Server {
     pub calls: *const ServerCalls,
 }
 
-/// Answers one request. A handler borrows it until the handler returns, and nobody closes it; one that `defer` returned is
-/// closed by the instrument.
+/// Answers one request. A handler borrows the replier until it returns, and does not close it. The instrument closes a
+/// replier that `defer` returned.
 #[repr(C)]
 pub struct ReplierCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// Sends the reply; the rules of a publisher's `send` apply.
+    /// Sends the reply, under the rules of a publisher's `send`.
     pub reply: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
     /// Replies with a received frame. If null, the instrument copies it through `reply`.
     pub forward: Option<extern "C" fn(object: *mut c_void, received: *const Received, error: *const Error) -> i32>,
@@ -158,20 +158,20 @@ pub struct Replier {
     pub calls: *const ReplierCalls,
 }
 
-/// What an adapter hands to `hopmeter_main`. The strings are terminated and live as long as the process.
+/// What an adapter passes to `hopmeter_main`. The strings are terminated and live as long as the process.
 #[repr(C)]
 pub struct Adapter {
     /// `HOPMETER_ABI_VERSION` of the header that the adapter was compiled with.
     pub abi: u32,
-    /// The transport's name in its manifest.
+    /// The transport's name, as in its manifest.
     pub transport: *const c_char,
     pub compiler: *const c_char,
     pub flags: *const c_char,
-    /// The library's version, before anything is opened.
+    /// The library's version; called before a transport is opened.
     pub version: extern "C" fn(out: *const TextOut),
     /// Opens the transport for one trial.
     pub open: extern "C" fn(setup: *const Setup, out: *mut Transport, error: *const Error) -> i32,
-    /// Opens a transport that only fills a frame and calls the receiver with it, to measure the instrument's own cost.
+    /// Opens a transport that only fills a frame and calls the receiver with it. It measures the instrument's own cost.
     pub open_empty: extern "C" fn(setup: *const Setup, out: *mut Transport, error: *const Error) -> i32,
 }
 

@@ -1,6 +1,6 @@
 //! An object of the adapter with its table of functions, closed when it is dropped.
 
-/// Declares the owner of one kind of end.
+/// Declares the owner of one kind of link end.
 macro_rules! end_handle {
     ($name:ident, $raw:ty, $calls:ty) => {
         pub struct $name($raw);

@@ -1,4 +1,4 @@
-//! Received frames across the border, both ways.
+//! Received frames across the C ABI, in both directions.
 
 use std::ffi::c_void;
 
@@ -7,10 +7,10 @@ use hopmeter_instrument::contract::{FrameMut, Keep, Received, Sent, copy_on, cou
 use crate::abi;
 use crate::text::slice;
 
-/// The adapter's own message. It only returns to the adapter that it came from: a node has just one.
+/// The adapter's own message. It only returns to the adapter that it came from, because a node has just one adapter.
 struct Native(*const c_void);
 
-/// A frame that the adapter received, as the instrument takes it.
+/// A frame that the adapter received, in the instrument's form.
 pub struct CReceived<'a> {
     raw: &'a abi::Received,
     native: Native,
@@ -21,7 +21,7 @@ impl<'a> CReceived<'a> {
         Self { raw, native: Native(raw.native) }
     }
 
-    /// Shows it to one of the instrument's closures.
+    /// Passes the frame to one of the instrument's closures.
     pub fn show(&self, take: impl FnOnce(Received<'_>)) {
         take(Received {
             header: slice(self.raw.header, self.raw.header_bytes),
@@ -47,10 +47,10 @@ impl Keep for CReceived<'_> {
     }
 }
 
-/// Bytes that the adapter holds for the instrument.
+/// Bytes that the adapter retains for the instrument.
 struct CFrameHolder(abi::FrameHolder);
 
-// SAFETY: the ABI says that kept bytes may be released on any thread.
+// SAFETY: the ABI says that retained bytes may be released on any thread.
 unsafe impl Send for CFrameHolder {}
 
 impl AsRef<[u8]> for CFrameHolder {
@@ -81,11 +81,11 @@ pub fn lend(received: &Received<'_>) -> abi::Received {
     }
 }
 
-/// Copies a received frame into one that is to be sent, and counts the copy. The header of `received` has 64 bytes, and
+/// Copies a received frame into a frame to be sent, and counts the copy. The header of `received` has 64 bytes, and
 /// both payloads have the same length.
 ///
 /// # Safety
-/// Both are lent for the call.
+/// Both are borrowed for the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_copy(received: *const abi::Received, frame: abi::FrameMut) {
     // SAFETY: the caller's promise.
@@ -99,16 +99,16 @@ pub unsafe extern "C" fn hopmeter_copy(received: *const abi::Received, frame: ab
     });
 }
 
-/// Counts a received payload that the adapter copies itself, because its library copies whole messages.
+/// Counts the copy of a payload that the adapter copies itself, because its library copies whole messages.
 #[unsafe(no_mangle)]
 pub extern "C" fn hopmeter_count_copy() {
     count_copy();
 }
 
-/// A frame to be filled, as the instrument takes it.
+/// A frame to fill, in the instrument's form.
 ///
 /// # Safety
-/// Its two places are lent to the caller alone.
+/// The caller alone may use its header and payload.
 pub unsafe fn frame_mut(frame: &abi::FrameMut) -> FrameMut<'_> {
     let payload = match frame.payload_bytes {
         0 => &mut [],

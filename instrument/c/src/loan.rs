@@ -1,7 +1,7 @@
-//! The instrument's closures: loaned to an adapter for one call, or given to it for a subscription.
+//! The instrument's closures: loaned to an adapter for one call, or owned by it for a subscription.
 //!
-//! A panic in a loaned closure is caught at the border and resumes after the adapter has returned. A panic in a
-//! closure that was given away cannot resume anywhere, so the process aborts with its message on stderr.
+//! A panic in a loaned closure is caught at the ABI and resumes after the adapter has returned. A panic in an owned
+//! closure cannot resume, so the process aborts with its message on stderr.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -42,7 +42,7 @@ impl<F> Loan<F> {
     }
 }
 
-/// Loans a fill.
+/// Loans a fill closure.
 pub fn lend_fill<T>(fill: Fill<'_>, call: impl FnOnce(abi::Fill) -> T) -> T {
     let (write, sent_ns) = fill.into_parts();
     let sent_ns = sent_ns.map_or(std::ptr::null_mut(), Cell::as_ptr);
@@ -50,18 +50,17 @@ pub fn lend_fill<T>(fill: Fill<'_>, call: impl FnOnce(abi::Fill) -> T) -> T {
 }
 
 extern "C" fn call_fill(context: *mut c_void, frame: abi::FrameMut) {
-    // SAFETY: the context is what a lent fill writes with; the frame's two places are the adapter's and lent to this call
-    // alone.
+    // SAFETY: the context is a loaned fill. Header and payload belong to the adapter, and only this call uses them.
     unsafe { Loan::<Write<'_>>::enter(context, |write| write(frame_mut(&frame))) }
 }
 
-/// Loans a take.
+/// Loans a take closure.
 pub fn lend_take<T>(take: Take<'_>, call: impl FnOnce(abi::Take) -> T) -> T {
     Loan::loan_to(take, |context| call(abi::Take { context, call: call_take }))
 }
 
 extern "C" fn call_take(context: *mut c_void, received: *const abi::Received) {
-    // SAFETY: the context is a lent take; `received` is lent to this call.
+    // SAFETY: the context is a loaned take; `received` is borrowed for this call.
     unsafe { Loan::<Take<'_>>::enter(context, |take| CReceived::new(&*received).show(take)) }
 }
 
@@ -71,7 +70,7 @@ pub fn lend_handle<T>(handle: Handle<'_>, call: impl FnOnce(abi::Handle) -> T) -
 }
 
 extern "C" fn call_handle(context: *mut c_void, received: *const abi::Received, replier: calls::Replier) {
-    // SAFETY: the context is a lent handler; `received` and `replier` are lent to this call.
+    // SAFETY: the context is a loaned handler; `received` and `replier` are borrowed for this call.
     unsafe {
         Loan::<Handle<'_>>::enter(context, |handle| {
             CReceived::new(&*received).show(|received| handle(received, &mut CReplier::borrow(replier)));
@@ -79,18 +78,18 @@ extern "C" fn call_handle(context: *mut c_void, received: *const abi::Received, 
     }
 }
 
-/// Gives a callback away.
+/// Passes the ownership of a callback.
 pub fn give_on_frame(on_frame: OnFrame) -> abi::OnFrame {
     abi::OnFrame { context: give(on_frame), call: call_on_frame, release: release::<OnFrame> }
 }
 
 extern "C" fn call_on_frame(context: *mut c_void, received: *const abi::Received) {
-    // SAFETY: the context is a given callback that is not entered concurrently; `received` is lent to this call.
+    // SAFETY: the context is an owned callback that is not entered concurrently; `received` is borrowed for this call.
     let (on_frame, received) = unsafe { (&mut *context.cast::<OnFrame>(), &*received) };
     CReceived::new(received).show(|received| on_frame.call(received));
 }
 
-/// Gives a request handler away.
+/// Passes the ownership of a request handler.
 pub fn give_on_request(on_request: OnRequest) -> abi::OnRequest {
     abi::OnRequest { context: give(on_request), call: call_on_request, release: release::<OnRequest> }
 }
@@ -101,7 +100,7 @@ extern "C" fn call_on_request(context: *mut c_void, received: *const abi::Receiv
     CReceived::new(received).show(|received| on_request(received, &mut CReplier::borrow(replier)));
 }
 
-/// Gives a payload's owner away.
+/// Passes the ownership of a payload's owner.
 pub fn give_shared(payload: &Shared) -> abi::Shared {
     let bytes = (**payload).as_ref();
     let (data, length) = (bytes.as_ptr(), bytes.len());

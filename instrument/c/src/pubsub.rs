@@ -1,4 +1,4 @@
-//! Publishers and subscribers of an adapter, as the instrument sees them.
+//! Adapts an adapter's publishers and subscribers to the instrument's traits.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ impl contract::Subscriber for CSubscriber {
 
 impl contract::Subscription for CSubscription {}
 
-/// A timeout as it crosses the border.
+/// Converts a timeout to the ABI's type.
 pub fn nanoseconds(timeout: Duration) -> i64 {
     i64::try_from(timeout.as_nanos()).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Clients and servers of an adapter, as the instrument sees them.
+//! Adapts an adapter's clients and servers to the instrument's traits.
 
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ impl contract::Server for CServer {
     }
 }
 
-/// A server that is called. Fields are dropped in order: the calls end before the server does.
+/// A server that is called. Fields are dropped in order: the subscription ends before the server.
 struct Serving {
     _subscription: Box<CSubscription>,
     _server: Box<CServer>,
@@ -62,7 +62,7 @@ struct Serving {
 
 impl Subscription for Serving {}
 
-/// The replier that a handler is lent.
+/// The replier that a handler borrows.
 pub struct CReplier(calls::Replier);
 
 impl CReplier {

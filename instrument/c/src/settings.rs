@@ -1,5 +1,5 @@
-//! The functions by which an adapter reads its settings. Each writes `out` and returns `HOPMETER_ACCEPTED`, or reports
-//! why not to `error` and returns `HOPMETER_FAILED`. `name` is terminated.
+//! The functions that an adapter reads its settings with. Each writes `out` and returns `HOPMETER_ACCEPTED`, or reports
+//! the reason to `error` and returns `HOPMETER_FAILED`. `name` is terminated.
 
 use std::ffi::{CStr, c_char};
 
@@ -8,7 +8,7 @@ use hopmeter_instrument::{Error, Result};
 use crate::abi::{self, Settings, Text};
 use crate::text::report_error;
 
-/// Reads a setting that is true or false.
+/// Reads a boolean setting.
 ///
 /// # Safety
 /// All pointers are valid; `settings` is the one of the adapter's setup.
@@ -22,7 +22,7 @@ pub unsafe extern "C" fn hopmeter_setting_bool(
     unsafe { answer(out, error, (*settings).0.setting(&setting_name(name))) }
 }
 
-/// Reads a setting that is a whole number.
+/// Reads an integer setting.
 ///
 /// # Safety
 /// All pointers are valid; `settings` is the one of the adapter's setup.
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn hopmeter_setting_integer(
     unsafe { answer(out, error, (*settings).0.setting(&setting_name(name))) }
 }
 
-/// Reads a setting that is a number.
+/// Reads a number setting.
 ///
 /// # Safety
 /// All pointers are valid; `settings` is the one of the adapter's setup.
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn hopmeter_setting_double(
     unsafe { answer(out, error, (*settings).0.setting(&setting_name(name))) }
 }
 
-/// Reads a setting that is a text, which lives as long as the settings.
+/// Reads a text setting. The text lives as long as the settings.
 ///
 /// # Safety
 /// All pointers are valid; `settings` is the one of the adapter's setup.
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn hopmeter_setting_text(
 fn text(settings: &Settings, name: &str) -> Result<Text> {
     match settings.0.settings.get(name).and_then(|value| value.as_str()) {
         Some(text) => Ok(Text::lend(text)),
-        // Only to say what is wrong: a missing setting and one of another type each have their own words.
+        // Only for the error: a missing setting and a setting of another type have different messages.
         None => settings.0.setting::<String>(name).and(Err(Error::new(format!("the setting `{name}` is no text")))),
     }
 }

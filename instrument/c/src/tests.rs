@@ -1,4 +1,4 @@
-//! Tests the bridge with an adapter that is written in Rust but only uses the C interface.
+//! Tests the C ABI with an adapter that is written in Rust but uses only the C interface.
 
 use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ use crate::calls;
 use crate::pubsub::{CPublisher, CSubscriber, CSubscription};
 use crate::transport::CTransport;
 
-/// The object of every end here. It counts how many times it was closed.
+/// The object of every link end here. It counts how many times it was closed.
 type Closed = AtomicUsize;
 
 extern "C" fn close(object: *mut c_void) {
@@ -187,7 +187,7 @@ extern "C" fn version(_: *const abi::TextOut) {}
 
 extern "C" fn close_nothing(_: *mut c_void) {}
 
-/// Opens only if the settings are as `setup` gives them.
+/// Opens only if the settings match those of `setup`.
 extern "C" fn open(setup: *const abi::Setup, out: *mut calls::Transport, error: *const abi::Error) -> i32 {
     let setup = unsafe { &*setup };
     let mut depth = 0_i64;

@@ -1,4 +1,4 @@
-//! Texts and errors across the border.
+//! Texts and errors across the C ABI.
 
 use std::ffi::{c_char, c_void};
 
@@ -12,7 +12,7 @@ impl Text {
         Self { data: text.as_ptr().cast::<c_char>(), bytes: text.len() }
     }
 
-    /// Copies what the other side loaned.
+    /// Copies a text that the other side loaned.
     pub fn to_owned_text(self) -> String {
         String::from_utf8_lossy(slice(self.data.cast(), self.bytes)).into_owned()
     }
@@ -23,11 +23,11 @@ pub fn slice<'a>(data: *const u8, bytes: usize) -> &'a [u8] {
     if bytes == 0 {
         return &[];
     }
-    // SAFETY: the ABI says that `data` points to `bytes` bytes, lent for the call in which this is used.
+    // SAFETY: the ABI says that `data` points to `bytes` bytes, borrowed for the call in which this is used.
     unsafe { std::slice::from_raw_parts(data, bytes) }
 }
 
-/// Asks for one text.
+/// Requests one text.
 pub fn read_text(ask: impl FnOnce(*const abi::TextOut)) -> String {
     extern "C" fn put(context: *mut c_void, text: Text) {
         // SAFETY: the context is the `String` below, which outlives the call.
@@ -38,7 +38,7 @@ pub fn read_text(ask: impl FnOnce(*const abi::TextOut)) -> String {
     answer
 }
 
-/// Asks for any number of facts.
+/// Requests any number of facts.
 pub fn facts(ask: impl FnOnce(*const abi::FactsOut)) -> Vec<(String, String)> {
     type Facts = Vec<(String, String)>;
     extern "C" fn put(context: *mut c_void, name: Text, value: Text) {
@@ -50,7 +50,7 @@ pub fn facts(ask: impl FnOnce(*const abi::FactsOut)) -> Vec<(String, String)> {
     all
 }
 
-/// Calls a function that may fail and stores its report. Costs nothing if it succeeds.
+/// Calls a function that may fail and stores the error that it reports. Costs nothing if it succeeds.
 pub fn attempt<T>(call: impl FnOnce(*const abi::Error) -> T) -> (T, impl FnOnce() -> Error) {
     extern "C" fn put(context: *mut c_void, what: Text, remedy: Text) {
         let error = Error::new(what.to_owned_text());
@@ -64,7 +64,7 @@ pub fn attempt<T>(call: impl FnOnce(*const abi::Error) -> T) -> (T, impl FnOnce(
     (answer, move || told.unwrap_or_else(|| Error::new("the adapter failed without saying why")))
 }
 
-/// The outcome of a function that opens an end.
+/// The outcome of a function that opens a link end.
 pub fn check_status(call: impl FnOnce(*const abi::Error) -> i32) -> Result<()> {
     match attempt(call) {
         (abi::ACCEPTED, _) => Ok(()),
@@ -89,7 +89,7 @@ pub fn count(call: impl FnOnce(*const abi::Error) -> i64) -> Result<usize> {
 
 /// Reports an error to the adapter.
 pub fn report_error(out: *const abi::Error, error: &Error) -> i32 {
-    // SAFETY: the ABI says that `out` is lent for the call.
+    // SAFETY: the ABI says that `out` is borrowed for the call.
     let out = unsafe { &*out };
     (out.put)(out.context, Text::lend(&error.what_text()), Text::lend(error.remedy_text().unwrap_or_default()));
     abi::FAILED

@@ -1,4 +1,4 @@
-//! An adapter's transport, as the instrument sees it.
+//! Adapts an adapter's transport to the instrument's trait.
 
 use std::ffi::c_void;
 
@@ -14,7 +14,7 @@ use crate::pubsub::{CPublisher, CSubscriber, CSubscription};
 use crate::rpc::{CClient, CServer};
 use crate::{calls, text};
 
-/// A transport of an adapter, with its setup, which the adapter may read as long as the transport lives.
+/// A transport of an adapter with its setup. The adapter may read the setup as long as the transport lives.
 pub struct CTransport {
     raw: calls::Transport,
     _setup: Box<OwnedSetup>,
@@ -71,7 +71,7 @@ fn payload(kind: PayloadKind) -> (abi::PayloadKind, u32, u32) {
     }
 }
 
-/// Opens an end with the adapter's function for it, if there is one.
+/// Opens a link end with the adapter's function for it, if there is one.
 macro_rules! open {
     ($self:ident, $end:ident, $raw:ident, $owner:ident, $link:ident $(, $more:expr)?) => {{
         let open = $self.calls().$end.ok_or_else(|| Error::unsupported(stringify!($end), &$link.name))?;
@@ -82,7 +82,7 @@ macro_rules! open {
 }
 
 impl CTransport {
-    /// Opens a transport with one of the adapter's functions for that.
+    /// Opens a transport with one of the adapter's two functions for that.
     pub fn open(open: Open, setup: &Setup) -> Result<Self> {
         let setup_copy = OwnedSetup::new(setup)?;
         let mut raw = calls::Transport { object: std::ptr::null_mut(), calls: std::ptr::null() };

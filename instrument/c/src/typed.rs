@@ -18,7 +18,7 @@ pub unsafe extern "C" fn hopmeter_label(header: *const u8, out: *mut u8) {
     unsafe { out.cast::<[u8; LABEL_BYTES]>().write(typed::label(&*header.cast::<[u8; HEADER_BYTES]>())) }
 }
 
-/// Writes the header that a message carried. If the text is not a label, every receiver refuses the header.
+/// Writes the header that a message carried. If the text is not a label, every receiver rejects the header.
 ///
 /// # Safety
 /// `label` has `label_bytes`, `out` has room for a header.
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn hopmeter_header_of(
     unsafe { out.cast::<[u8; HEADER_BYTES]>().write(header) }
 }
 
-/// The number of the message that a header belongs to.
+/// Returns the number of the message that a header belongs to.
 ///
 /// # Safety
 /// `header` has `HOPMETER_HEADER_BYTES`.
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn hopmeter_seq_of(header: *const u8) -> u64 {
     typed::seq_of(unsafe { &*header.cast::<[u8; HEADER_BYTES]>() })
 }
 
-/// When the message that a header belongs to was sent, in nanoseconds.
+/// Returns when the message that a header belongs to was sent, in nanoseconds.
 ///
 /// # Safety
 /// `header` has `HOPMETER_HEADER_BYTES`.

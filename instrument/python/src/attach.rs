@@ -18,7 +18,7 @@ pub fn attach<R>(work: impl for<'py> FnOnce(Python<'py>) -> R) -> R {
     Python::attach(work)
 }
 
-/// A number that no other living thread has.
+/// A number that no other live thread has.
 pub fn this_thread() -> usize {
     MARK.with(|mark| std::ptr::from_ref(mark) as usize)
 }
@@ -33,7 +33,7 @@ impl Anchor {
         // SAFETY: both may be called from any thread while the interpreter lives, with or without the lock.
         let ours = unsafe { ffi::PyGILState_GetThisThreadState() }.is_null();
         if ours {
-            // SAFETY: `Ensure` takes the lock and counts one use, which stays; `SaveThread` gives only the lock back.
+            // SAFETY: `Ensure` takes the lock and counts one use, which remains. `SaveThread` releases only the lock.
             unsafe {
                 ffi::PyGILState_Ensure();
                 ffi::PyEval_SaveThread();
@@ -45,8 +45,9 @@ impl Anchor {
 
 impl Drop for Anchor {
     fn drop(&mut self) {
-        // SAFETY: the thread ends, so nothing of it holds the lock. The first `Release` takes back the use counted
-        // just before and keeps the lock, the second takes back that of `new` and with it the thread's state.
+        // SAFETY: the thread ends, so it does not hold the lock. The first `Release` removes the use counted just
+        // before and retains the lock. The second one removes the use that `new` counted, and with it the thread's
+        // state.
         unsafe {
             if self.ours && ffi::Py_IsInitialized() != 0 {
                 ffi::PyGILState_Ensure();

@@ -11,14 +11,14 @@ pub fn call2<'py>(
     second: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let end = std::ptr::null_mut::<ffi::PyObject>();
-    // SAFETY: the lock is held, as `method` proves; the arguments are borrowed and the list of them ends with null.
+    // SAFETY: `method` proves that the lock is held. The arguments are borrowed, and their list ends with null.
     unsafe {
         let answer = ffi::PyObject_CallFunctionObjArgs(method.as_ptr(), first.as_ptr(), second.as_ptr(), end);
         Bound::from_owned_ptr_or_err(method.py(), answer)
     }
 }
 
-/// The Python object of a value that seldom changes.
+/// Caches the Python object of a value that seldom changes.
 pub struct Known<T> {
     value: T,
     object: Py<PyAny>,

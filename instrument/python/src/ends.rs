@@ -1,4 +1,4 @@
-//! The ends of links that an adapter opened, behind the instrument's traits.
+//! Adapts link ends that an adapter opened to the instrument's traits.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::fill::{SendMethod, not_a_bool};
 use crate::loan::Slot;
 use crate::take::{Detach, TakeCall, Taker};
 
-/// Sends frames through an end's method.
+/// Sends frames through a method of a link end.
 struct Sender {
     end: End,
     name: &'static str,
@@ -37,7 +37,7 @@ impl Sender {
     }
 }
 
-/// Polls an end for frames.
+/// Polls a link end for frames.
 struct Poller {
     poll: Py<PyAny>,
     taker: Py<Taker>,
@@ -57,7 +57,7 @@ impl Poller {
     }
 
     fn poll(&mut self, py: Python<'_>, timeout: Duration, take: Take<'_>) -> PyResult<usize> {
-        // SAFETY: the slot lends it for this call only, so its shorter life is never outlived.
+        // SAFETY: the slot loans it for this call only, so nothing uses it beyond its real lifetime.
         let take = unsafe { std::mem::transmute::<Take<'_>, Take<'static>>(take) };
         let mut taking = TakeCall { take, count: 0 };
         let timeout = self.timeout.object(py, timeout.as_secs_f64())?;
@@ -67,8 +67,7 @@ impl Poller {
     }
 }
 
-/// # Errors
-/// When an adapter reports another count than it handed over.
+/// When an adapter reports a count that differs from the frames that it handed over.
 pub fn check_count(answer: &Bound<'_, PyAny>, count: usize) -> PyResult<usize> {
     if answer.extract::<usize>().is_ok_and(|said| said == count) {
         return Ok(count);
@@ -119,7 +118,7 @@ fn send_outcome(answer: &Bound<'_, PyAny>) -> PyResult<Sent> {
     }
 }
 
-/// A receiving end that is polled.
+/// A polled receiver.
 pub struct PySubscriber {
     end: End,
     poller: Poller,

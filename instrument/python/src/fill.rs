@@ -1,4 +1,4 @@
-//! `fill`: with it an adapter has the instrument write a frame.
+//! `fill`: the callable by which the instrument writes a frame into an adapter's memory.
 
 use hopmeter_instrument::contract::{Fill, FrameMut, Sent};
 use hopmeter_instrument::frame::HEADER_BYTES;
@@ -10,14 +10,14 @@ use crate::call::{Known, call2};
 use crate::loan::Slot;
 use crate::view::View;
 
-/// A frame to be written, for one call of `send`, `start` or `reply`.
+/// A frame to write, for one call of `send`, `start` or `reply`.
 struct Order {
-    /// Taken by the one call that fills.
+    /// The call that fills takes it.
     fill: Option<Fill<'static>>,
     payload_bytes: usize,
 }
 
-/// Provides the method `fill` for adapters; one per sending end.
+/// Provides the method `fill` for adapters; one per sending link end.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 struct Filler {
     order: Slot<Order>,
@@ -66,7 +66,7 @@ impl Order {
     }
 }
 
-/// Calls an adapter's sending method, with a `fill` that exists once per end.
+/// Calls an adapter's sending method, with one `fill` per link end.
 pub struct SendMethod {
     filler: Py<Filler>,
     fill: Py<PyAny>,
@@ -82,10 +82,9 @@ impl SendMethod {
 
     /// Offers one frame through `method(payload_bytes, fill) -> bool`.
     ///
-    /// # Errors
-    /// What the adapter raises, and `TypeError` or `RuntimeError` when it breaks the contract.
+    /// When the adapter raises an exception; `TypeError` or `RuntimeError` if it violates the contract.
     pub fn send(&mut self, method: &Bound<'_, PyAny>, payload_bytes: usize, fill: Fill<'_>) -> PyResult<Sent> {
-        // SAFETY: the slot lends it for this call only, so its shorter life is never outlived.
+        // SAFETY: the slot loans it for this call only, so nothing uses it beyond its real lifetime.
         let fill = unsafe { std::mem::transmute::<Fill<'_>, Fill<'static>>(fill) };
         let mut order = Order { fill: Some(fill), payload_bytes };
         let length = self.length.object(method.py(), payload_bytes)?;
@@ -104,7 +103,7 @@ fn send_outcome(answer: &Bound<'_, PyAny>, filled: bool) -> PyResult<Sent> {
     }
 }
 
-/// The error for an adapter that returns anything except True (accepted) or False (busy).
+/// The error for an adapter that returns a value other than True (accepted) or False (busy).
 pub fn not_a_bool(answer: &Bound<'_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!("must answer True (accepted) or False (busy), not {answer:?}"))
 }

@@ -1,4 +1,4 @@
-//! `on_frame` and `on_request`: with them an adapter that its library calls hands over what has arrived.
+//! `on_frame` and `on_request`: callables by which a called adapter hands over what has arrived.
 
 use std::sync::Mutex;
 
@@ -24,7 +24,7 @@ pub struct FrameGate {
 
 #[pymethods]
 impl FrameGate {
-    /// Hands over one frame, as `take` does. After the end is closed, frames are ignored.
+    /// Hands over one frame, as `take` does. After the link end is closed, frames are ignored.
     #[pyo3(signature = (frame, payload = None, /, *, native = None))]
     fn on_frame<'py>(
         &self,
@@ -33,8 +33,8 @@ impl FrameGate {
         native: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let (arrived_ns, py) = (clock::now_ns(), frame.py());
-        // A thread that waits for the lock while it holds the interpreter lock could block the lock's owner, so this
-        // releases the interpreter lock meanwhile.
+        // A thread that waits for the gate's lock while it holds the interpreter lock could block the gate's owner. So
+        // this releases the interpreter lock while it waits.
         let mut role = self.role.lock_py_attached(py).unwrap_or_else(|broken| broken.into_inner());
         let Some(on_frame) = role.as_mut() else { return Ok(()) };
         with_received(arrived_ns, frame, payload, native, |received| self.detach.run(py, || on_frame.call(received)))
@@ -50,7 +50,7 @@ pub struct RequestGate {
 
 #[pymethods]
 impl RequestGate {
-    /// Hands over one request, as `handle` does. After the end is closed, requests are ignored.
+    /// Hands over one request, as `handle` does. After the link end is closed, requests are ignored.
     #[pyo3(signature = (frame, second, third = None, /))]
     fn on_request<'py>(
         &self,
@@ -69,7 +69,7 @@ impl RequestGate {
     }
 }
 
-/// A gate that can be closed for good. Closing waits for a running call, so the caller must not hold the interpreter
+/// A gate that can be closed permanently. Closing waits for a running call, so the caller must not hold the interpreter
 /// lock.
 pub trait Gated: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> + Send + Sync {
     fn close(&self);
@@ -87,7 +87,7 @@ impl Gated for RequestGate {
     }
 }
 
-/// Creates a gate and has the adapter open an end that calls it; returns both.
+/// Creates a gate, has the adapter open a link end that calls it, and returns both.
 pub fn open_with_gate<'py, G: Gated>(
     py: Python<'py>,
     gate: G,
@@ -99,13 +99,13 @@ pub fn open_with_gate<'py, G: Gated>(
     Ok((end, gate))
 }
 
-/// A receiving end that is called.
+/// A called receiver.
 ///
-/// The adapter's `close` need not wait for a running call: the gate does, in every library.
+/// The adapter's `close` need not wait for a running call, because the gate waits with every library.
 pub struct CallbackSubscription<G: Gated> {
     end: Option<End>,
     gate: Py<G>,
-    /// The server that the end belongs to; closed after it.
+    /// The server that the link end belongs to; closed after it.
     _server: Option<Box<PyServer>>,
 }
 

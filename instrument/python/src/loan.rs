@@ -1,15 +1,15 @@
-//! Closures of the instrument, on loan to Python for one call into the adapter.
+//! Closures of the instrument, loaned to Python for one call into the adapter.
 
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
 use crate::attach::this_thread;
 
-/// Where a Python callable finds its closure.
+/// The slot in which a Python callable finds its closure.
 ///
-/// Python may keep the callable and use it at any time and on any thread. It finds the closure only during the call
-/// that it was loaned for, on that call's thread, and not from within itself. All of this happens with the
-/// interpreter lock held, and the closure belongs to one thread, so the order of the atomics does not matter.
+/// Python may store the callable and call it at any time and on any thread. It finds the closure only during the call
+/// that the closure was loaned for, on that call's thread, and not from within itself. The interpreter lock is held all
+/// the time, and the closure belongs to one thread, so the order of the atomics does not matter.
 pub struct Slot<T> {
     loan: AtomicPtr<T>,
     thread: AtomicUsize,

@@ -1,4 +1,4 @@
-//! Python objects behind the instrument's codec trait: `hopmeter.node.objects` encodes, decodes and compares.
+//! Adapts Python objects to the instrument's codec trait; `hopmeter.node.objects` encodes, decodes and compares.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ struct Methods {
     write: Py<PyAny>,
     decode: Py<PyAny>,
     is_right: Py<PyAny>,
-    /// Whether a receiver's failure was reported. Only the first one is: more would fill the log.
+    /// Whether a failure of the receiver was reported. Only the first one is reported; more would fill the log.
     told: AtomicBool,
 }
 
@@ -28,7 +28,7 @@ struct Methods {
 pub struct PyCodec(Arc<Methods>);
 
 impl PyCodec {
-    /// Creates the object, and whatever its framework needs at first use.
+    /// Creates the object, and everything that its framework needs at first use.
     pub fn open(make: &Py<PyAny>) -> Result<Arc<dyn Codec>> {
         attach(|py| {
             let opened = make.bind(py).call0().and_then(|objects| {
@@ -69,7 +69,7 @@ impl Codec for PyCodec {
 /// The payload as a memoryview. It is writable if the transport's own memory is.
 fn memory_view<'py>(py: Python<'py>, payload: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     let flags = if is_frame_writable() { ffi::PyBUF_WRITE } else { ffi::PyBUF_READ };
-    // SAFETY: the object that is made of it is dropped with `PyDecoded`, before the payload is given back; it is
+    // SAFETY: the object made from it is dropped with `PyDecoded`, before the payload is released. The object is
     // compared and never written to.
     unsafe {
         let view = ffi::PyMemoryView_FromMemory(payload.as_ptr().cast_mut().cast(), payload.len() as isize, flags);
@@ -98,7 +98,7 @@ impl Encoded for PyEncoded {
     fn write(&self, payload: &mut [u8]) -> Result<()> {
         self.call(|py, frames| {
             let (start, bytes) = (payload.as_mut_ptr().cast(), payload.len() as isize);
-            // SAFETY: `write` copies into it and keeps nothing; the payload outlives the call.
+            // SAFETY: `write` copies into it and retains nothing; the payload outlives the call.
             let view = unsafe {
                 Bound::from_owned_ptr_or_err(py, ffi::PyMemoryView_FromMemory(start, bytes, ffi::PyBUF_WRITE))
             };

@@ -1,4 +1,4 @@
-//! The server of an rpc link that an adapter opened, behind the instrument's trait.
+//! Adapts the server of an rpc link that an adapter opened to the instrument's trait.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -40,7 +40,7 @@ impl PyServer {
     }
 
     fn poll_attached(&mut self, py: Python<'_>, timeout: Duration, handle: Handle<'_>) -> PyResult<usize> {
-        // SAFETY: the slot lends both for this call only, so their shorter lives are never outlived.
+        // SAFETY: the slots loan both for this call only, so nothing uses them beyond their real lifetimes.
         let (handle, sending) = unsafe {
             let sending = std::mem::transmute::<&mut SendMethod, &'static mut SendMethod>(&mut self.sending);
             (std::mem::transmute::<Handle<'_>, Handle<'static>>(handle), sending)

@@ -1,4 +1,4 @@
-//! `take` and `handle`: with them an adapter that is polled hands over what has arrived.
+//! `take` and `handle`: callables by which a polled adapter hands over what has arrived.
 
 use std::any::Any;
 
@@ -13,7 +13,7 @@ use crate::fill::SendMethod;
 use crate::loan::Slot;
 use crate::view::View;
 
-/// Whether the interpreter lock is released while a role has a frame. Only if the role's work may wait: releasing
+/// Whether the interpreter lock is released while a role has a frame. Only true if the role's work may wait: releasing
 /// costs every message a little, and a plain Python program would hold the lock.
 #[derive(Clone, Copy)]
 pub struct Detach(pub bool);
@@ -29,7 +29,7 @@ impl Detach {
     }
 }
 
-/// `detach` runs the closure at once on this thread, so nothing is really sent anywhere.
+/// `detach` runs the closure immediately on this thread, so nothing moves to another thread.
 struct SameThread<F>(F);
 // SAFETY: see above.
 unsafe impl<F> Send for SameThread<F> {}
@@ -40,8 +40,7 @@ impl<F: FnOnce()> SameThread<F> {
     }
 }
 
-/// Borrows the parts of a frame from Python for as long as `role` needs them. `arrived_ns` is the time of Python's
-/// call.
+/// Borrows the parts of a frame from Python as long as `role` needs them. `arrived_ns` is the time of Python's call.
 pub fn with_received(
     arrived_ns: i64,
     frame: &Bound<'_, PyAny>,
@@ -71,7 +70,7 @@ pub struct TakeCall {
     pub count: usize,
 }
 
-/// Provides the method `take` for adapters; one per polled end.
+/// Provides the method `take` for adapters; one per polled link end.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 pub struct Taker {
     pub slot: Slot<TakeCall>,

@@ -1,4 +1,4 @@
-//! An adapter in Python, behind the instrument's trait.
+//! Adapts a Python adapter to the instrument's trait.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -86,7 +86,7 @@ pub fn version(tell: &Py<PyAny>) -> String {
 pub struct PyTransport {
     end: End,
     detach: Detach,
-    /// Facts of the node itself, such as the interpreter's version.
+    /// Facts about the node itself, such as the interpreter's version.
     facts: BTreeMap<String, String>,
 }
 
@@ -105,7 +105,7 @@ impl PyTransport {
         })
     }
 
-    /// Has the adapter open one end. `open` gets the adapter's method and the link.
+    /// Has the adapter open one link end. `open` receives the adapter's method and the link.
     fn open_end<'py, T>(
         &self,
         py: Python<'py>,

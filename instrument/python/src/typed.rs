@@ -15,7 +15,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sent_of, module)?)
 }
 
-/// The label of a header, for the text of a message: 56 characters of ASCII.
+/// Returns the label of a header, for the text of a message: 56 characters of ASCII.
 #[pyfunction]
 fn label<'py>(py: Python<'py>, header: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
     let label = typed::label(&bytes(py, header)?);
@@ -23,19 +23,20 @@ fn label<'py>(py: Python<'py>, header: &Bound<'py, PyAny>) -> PyResult<Bound<'py
     Ok(PyString::new(py, &String::from_utf8_lossy(&label)))
 }
 
-/// The header that a message carried (64 bytes). A text that is not a valid label yields a header that every receiver rejects.
+/// Returns the header that a message carried (64 bytes). A text that is not a valid label yields a header that every
+/// receiver rejects.
 #[pyfunction]
 fn header_of<'py>(py: Python<'py>, label: &str, sent_ns: i64, payload_bytes: usize) -> Bound<'py, PyBytes> {
     PyBytes::new(py, &typed::header_of(label.as_bytes(), sent_ns, payload_bytes))
 }
 
-/// The number of the message that a header belongs to.
+/// Returns the number of the message that a header belongs to.
 #[pyfunction]
 fn seq_of(py: Python<'_>, header: &Bound<'_, PyAny>) -> PyResult<u64> {
     Ok(typed::seq_of(&bytes(py, header)?))
 }
 
-/// When the message that a header belongs to was sent, in nanoseconds.
+/// Returns when the message that a header belongs to was sent, in nanoseconds.
 #[pyfunction]
 fn sent_of(py: Python<'_>, header: &Bound<'_, PyAny>) -> PyResult<i64> {
     Ok(typed::sent_of(&bytes(py, header)?))

@@ -1,4 +1,4 @@
-//! Bytes of Python objects (bytes, bytearray, memoryview, numpy arrays, frames of libraries), used in place.
+//! Bytes of Python objects (bytes, bytearray, memoryview, numpy arrays, frames of libraries), accessed in place.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -32,7 +32,7 @@ impl<'py> View<'py> {
     }
 
     /// # Errors
-    /// As [`View::for_reading`]; also if the bytes are read-only or not exactly `bytes` long.
+    /// As [`View::for_reading`]; also if the bytes are read-only or their number differs from `bytes`.
     pub fn for_writing(object: &Bound<'py, PyAny>, bytes: usize, part: &str) -> PyResult<Self> {
         let view = Self::get(object, ffi::PyBUF_WRITABLE)?;
         let given = view.bytes().len();
@@ -44,7 +44,7 @@ impl<'py> View<'py> {
 
     fn get(object: &Bound<'py, PyAny>, flags: c_int) -> PyResult<Self> {
         let mut buffer = ffi::Py_buffer::new();
-        // SAFETY: the lock is held, as `object` proves; `buffer` is empty and outlives the call.
+        // SAFETY: `object` proves that the lock is held; `buffer` is empty and outlives the call.
         if unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &raw mut buffer, flags) } != 0 {
             return Err(PyErr::fetch(object.py()));
         }
@@ -63,7 +63,7 @@ impl<'py> View<'py> {
         if self.buffer.len == 0 {
             return &[];
         }
-        // SAFETY: a simple buffer is `len` contiguous bytes that stay in place until it is released.
+        // SAFETY: a simple buffer is `len` contiguous bytes that stay in place until the buffer is released.
         unsafe { std::slice::from_raw_parts(self.buffer.buf.cast(), self.buffer.len as usize) }
     }
 
@@ -72,7 +72,7 @@ impl<'py> View<'py> {
         if self.buffer.len == 0 {
             return &mut [];
         }
-        // SAFETY: as above, and it was asked for as writable.
+        // SAFETY: as above, and the buffer was requested as writable.
         unsafe { std::slice::from_raw_parts_mut(self.buffer.buf.cast(), self.buffer.len as usize) }
     }
 }

@@ -10,7 +10,8 @@ constexpr std::uint32_t large_buffer_bytes = 4 << 20;
 
 inline bool is_large(const hopmeter::Setup& setup) { return setup.setting<std::string>("profile") == "large"; }
 
-/// What was granted, or what messages may be lost to without the profile; the Python adapters say the same.
+/// Returns the size that the kernel granted, or, without the profile, why messages may be lost. The Python adapters
+/// report the same.
 inline hopmeter::Facts buffer_facts(const hopmeter::Setup& setup) {
   constexpr std::size_t datagram_bytes = 14720;  // what Cyclone DDS puts into a datagram by default
   if (is_large(setup)) return udp::buffer_facts(large_buffer_bytes);

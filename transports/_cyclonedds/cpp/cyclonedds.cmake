@@ -1,5 +1,6 @@
-# For the nodes of transports over Cyclone DDS. If the library or its IDL compiler is missing, hopmeter_find_cyclonedds()
-# stops an adapter that is built alone, with the remedy; if all are built, it leaves the adapter out.
+# For the nodes of transports over Cyclone DDS. If the library or its IDL compiler is missing,
+# hopmeter_find_cyclonedds() stops a build of one adapter, with the remedy, and leaves the adapter out of a build of
+# all.
 set(HOPMETER_CYCLONE "${CMAKE_CURRENT_LIST_DIR}")
 
 macro(hopmeter_find_cyclonedds)
@@ -10,8 +11,8 @@ macro(hopmeter_find_cyclonedds)
   endif()
 endmacro()
 
-# hopmeter_use_cyclonedds(NODE IDL...): adds the shared code, and the types of each IDL as `cyclone/STEM.h`. The compiler
-# gets the IDLC_OPTIONS.
+# hopmeter_use_cyclonedds(NODE IDL...) adds the shared code, and the types of each IDL as `cyclone/STEM.h`. The compiler
+# receives the IDLC_OPTIONS.
 function(hopmeter_use_cyclonedds NODE)
   set(types "${CMAKE_CURRENT_BINARY_DIR}/types")
   file(MAKE_DIRECTORY "${types}/cyclone")

@@ -1,5 +1,5 @@
-/// Writers and readers of links. A transport describes each of its message types by a layout (hopmeter/message.hpp)
-/// that also names what idlc has generated for it, and its topic:
+/// Writers and readers of links. A transport describes each of its message types by a layout (hopmeter/message.hpp).
+/// The layout also names the type that idlc has generated, and the topic:
 ///
 ///   using Sample = message_Image;
 ///   static constexpr const dds_topic_descriptor_t& type = message_Image_desc;
@@ -15,7 +15,7 @@ namespace cyclone {
 
 inline std::string version() { return "Cyclone DDS " DDS_VERSION; }
 
-/// Sets what is the same in all pictures: three bytes a pixel.
+/// Sets the fields that are the same in all images: three bytes a pixel.
 void set_shape(auto& picture, const hopmeter::Setup& setup) {
   static char rgb8[] = "rgb8";
   picture.encoding = rgb8;
@@ -24,7 +24,7 @@ void set_shape(auto& picture, const hopmeter::Setup& setup) {
   picture.step = 3 * setup.width();
 }
 
-/// Writes samples, from one that it reuses.
+/// Writes samples. Reuses one sample for all.
 template <class Message>
 class Writer {
  public:
@@ -38,7 +38,7 @@ class Writer {
   }
   Writer(const Writer&) = delete;
 
-  /// Has a frame written into the sample.
+  /// Has `fill` write a frame into the sample.
   Sample& fill_sample(std::size_t payload_bytes, hopmeter::Fill fill) {
     if constexpr (hopmeter::HasPayload<Message, Sample>) {
       if (payload_.size() < payload_bytes) payload_.resize(payload_bytes);
@@ -52,7 +52,7 @@ class Writer {
     return sample_;
   }
 
-  /// Writes a sample, or returns that this would wait.
+  /// Writes a sample, or returns `busy` if this would wait.
   hopmeter::Sent write(const Sample& sample) {
     const auto code = dds_write(*writer_, &sample);
     if (code == DDS_RETCODE_TIMEOUT) return hopmeter::Sent::busy;
@@ -85,8 +85,8 @@ void hand_over(const typename Message::Sample& sample, const auto& take) {
   hopmeter::hand_over<Message>(sample, payload, take, &sample);
 }
 
-/// Takes the samples of a reader, each into the same memory: a loan of the library would be freed when it is returned,
-/// with the octets in it, and allocated again for the next sample.
+/// Takes the samples of a reader, each into the same memory. A loan of the library would be freed with its octets when
+/// it is returned, and allocated again for the next sample.
 template <class Message>
 class Inbox {
  public:
@@ -94,7 +94,7 @@ class Inbox {
   Inbox(const Inbox&) = delete;
   ~Inbox() { dds_sample_free(&sample_, &Message::type, DDS_FREE_CONTENTS); }
 
-  /// Hands over the next sample, if there is one; returns whether there was.
+  /// Hands over the next sample, if there is one; returns whether there was one.
   bool take(dds_entity_t reader, const auto& use) {
     dds_sample_info_t info;
     void* into = &sample_;
@@ -111,11 +111,11 @@ class Inbox {
  private:
   Participant& participant_;
   typename Message::Sample sample_{};
-  /// Of the last sample.
+  /// The writer of the last sample.
   dds_instance_handle_t writer_ = 0;
 };
 
-/// A reader and where its samples are taken into.
+/// A reader and the memory that its samples are taken into.
 template <class Message>
 struct Source {
   bool take(const auto& use) const { return inbox.take(reader, use); }
@@ -129,7 +129,7 @@ inline Entity make_reader(Participant& participant, dds_entity_t topic, const Qo
   return Entity(demand(dds_create_reader(*participant, topic, qos.get(), listener), "create a reader"));
 }
 
-/// A reader that is polled.
+/// A polled reader.
 template <class Message>
 class PolledReader {
  public:
@@ -143,7 +143,7 @@ class PolledReader {
     demand(dds_waitset_attach(*waitset_, *reader_, 0), "watch for samples");
   }
 
-  /// Calls `look(source)`, and unless this end spins again once something has come if it finds nothing.
+  /// Calls `look(source)`. If it finds nothing and this end blocks, calls it again after something has arrived.
   std::size_t poll(hopmeter::Timeout timeout, const auto& look) {
     const Source<Message> source{*reader_, inbox_};
     if (look(source)) return 1;
@@ -158,8 +158,8 @@ class PolledReader {
   Entity topic_, reader_, waitset_;
 };
 
-/// A reader that calls `look(source)` once for each sample, on the thread that receives, or within the process on the
-/// one that writes; never on two at once.
+/// A reader that calls `look(source)` once for each sample, never on two threads at once. The calling thread is the one
+/// that receives or, within the process, the one that writes.
 template <class Message, class Look>
 class CalledReader final : public hopmeter::Subscription {
  public:
@@ -168,7 +168,7 @@ class CalledReader final : public hopmeter::Subscription {
         inbox_(participant),
         topic_(participant.topic(Message::type, topic)),
         reader_(make_reader(participant, *topic_, qos, make_listener().get())) {}
-  /// Waits until no call is running: one that finds its reader half deleted cannot take.
+  /// Waits until no call is running. A call that finds its reader partly deleted cannot take samples.
   ~CalledReader() override { dds_set_listener(*reader_, nullptr); }
 
  private:

@@ -1,4 +1,4 @@
-/// What all ends of a node share: one domain, on the loopback device only, and one participant in it.
+/// The objects that all link ends of a node share: one domain, on the loopback device only, and one participant in it.
 #pragma once
 
 #include <dds/dds.h>
@@ -14,13 +14,13 @@
 
 namespace cyclone {
 
-/// Returns the result of a call of Cyclone DDS, or throws if it is an error.
+/// Returns the result of a Cyclone DDS call, or throws if it is an error.
 inline dds_return_t demand(dds_return_t code, const std::string& what, const std::string& remedy = {}) {
   if (code >= 0) return code;
   throw hopmeter::Error("Cyclone DDS could not " + what + ": " + dds_strretcode(code), remedy);
 }
 
-/// An entity of Cyclone DDS, deleted when it is destroyed. For a reader that waits until no listener of it runs.
+/// An entity of Cyclone DDS. The destructor deletes it; for a reader, it first waits until no listener is running.
 class Entity {
  public:
   explicit Entity(dds_entity_t handle) noexcept : handle_(handle) {}
@@ -34,21 +34,22 @@ class Entity {
   dds_entity_t handle_;
 };
 
-/// What differs between the transports that are built on Cyclone DDS.
+/// The options in which the transports over Cyclone DDS differ.
 struct Options {
-  /// Keeps processes of other trials in the same domain apart, and those with other DDS libraries, which know no tags.
+  /// Separates processes of other trials in the same domain. Also separates processes with other DDS libraries, which
+  /// do not support tags.
   bool is_tagged;
 };
 
-/// The domain of a trial. Peers in other languages compute the same.
+/// The domain of a trial. Peers in other languages compute the same one.
 inline dds_domainid_t domain_of(const std::string& run) {
   // The ports of lower domains are below the system's ephemeral ports.
   constexpr unsigned long domains = 99;
   return static_cast<dds_domainid_t>(1 + std::stoul(run.substr(0, 8), nullptr, 16) % domains);
 }
 
-/// The configuration of the domain, as `CYCLONEDDS_URI` would take it. Peers are found without multicast, at the ports
-/// of a hundred processes: a hundred and twenty would reach into the next domain.
+/// The configuration of the domain, in the form that `CYCLONEDDS_URI` takes. Peers are found without multicast, at the
+/// ports of a hundred processes; the ports of 120 would reach into the next domain.
 inline std::string configuration(const hopmeter::Setup& setup, const Options& options) {
   const bool large = is_large(setup);
   return std::string(
@@ -81,11 +82,11 @@ class Participant {
         demand(dds_create_topic(*participant_, &type, name.c_str(), nullptr, nullptr), "create the topic " + name));
   }
 
-  /// Records which way a sample came to a reader.
+  /// Records the path by which a sample came to a reader.
   void record_path(dds_entity_t reader, dds_instance_handle_t writer) {
     const hopmeter::Resource<dds_builtintopic_endpoint_t, dds_builtintopic_free_endpoint> endpoint(
         dds_get_matched_publication_data(reader, writer));
-    if (!endpoint) return;  // it has left in the meantime
+    if (!endpoint) return;  // the writer has left in the meantime
     dds_instance_handle_t own = 0;
     demand(dds_get_instance_handle(*participant_, &own), "get the handle of its participant");
     const std::lock_guard lock(mutex_);

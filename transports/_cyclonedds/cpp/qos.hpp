@@ -1,4 +1,4 @@
-/// The quality of service that the manifest's settings ask for.
+/// The quality of service that the manifest's settings request.
 #pragma once
 
 #include <dds/dds.h>
@@ -12,8 +12,8 @@ namespace cyclone {
 
 using Qos = hopmeter::Resource<dds_qos_t, dds_delete_qos>;
 
-/// Sends the samples of a writer through a queue, to a thread that does nothing but call listeners. Cyclone DDS
-/// delivers samples of at least priority 0 on the thread that receives, others from a queue.
+/// Sends the samples of a writer through a queue, to a thread that only calls listeners. Cyclone DDS delivers samples
+/// of at least priority 0 on the thread that receives, and others from a queue.
 inline void set_queued(const Qos& qos) { dds_qset_transport_priority(qos.get(), -1); }
 
 inline Qos make_qos(const hopmeter::Setup& setup, bool is_reliable, bool is_volatile) {
@@ -22,7 +22,7 @@ inline Qos make_qos(const hopmeter::Setup& setup, bool is_reliable, bool is_vola
   const auto history = keeps_last ? DDS_HISTORY_KEEP_LAST : DDS_HISTORY_KEEP_ALL;
   constexpr auto unlimited = DDS_LENGTH_UNLIMITED;
   const auto depth = keeps_last ? setup.setting<std::int32_t>("depth") : unlimited;
-  // A writer that may not wait returns that it is busy.
+  // A writer that must not wait returns that it is busy.
   dds_qset_reliability(qos.get(), is_reliable ? DDS_RELIABILITY_RELIABLE : DDS_RELIABILITY_BEST_EFFORT, 0);
   dds_qset_durability(qos.get(), is_volatile ? DDS_DURABILITY_VOLATILE : DDS_DURABILITY_TRANSIENT_LOCAL);
   dds_qset_history(qos.get(), history, depth);
@@ -36,7 +36,7 @@ inline Qos reader_qos(const hopmeter::Setup& setup) {
 }
 
 /// For the writer of a topic. Calls over two topics are queued if servers are called: such a server waits for the next
-/// one's reply, which the receiving thread has to bring.
+/// server's reply, which the receiving thread has to deliver.
 inline Qos writer_qos(const hopmeter::Setup& setup, std::string_view link) {
   auto qos = reader_qos(setup);
   const bool is_call = setup.wait() == hopmeter::Wait::callback && link.ends_with("_request");
@@ -45,7 +45,7 @@ inline Qos writer_qos(const hopmeter::Setup& setup, std::string_view link) {
   return qos;
 }
 
-/// For the topics of services, which are reliable and volatile, as in ROS 2; the history follows the settings.
+/// For the topics of services, which are reliable and volatile, as in ROS 2. Their history follows the settings.
 inline Qos service_qos(const hopmeter::Setup& setup) { return make_qos(setup, true, true); }
 
 /// For a client's writer. If servers are called, its requests are queued.

@@ -1,6 +1,6 @@
-"""What the transports over Cyclone DDS share in Python: a node's domain and participant, and the ends of links.
+"""Shared Python code of the transports over Cyclone DDS: a node's domain and participant, and the ends of links.
 
-A transport gives its messages: objects of the class `Message` below. ../cpp has the same for C++.
+A transport provides its messages as objects of the class `Message` below. ../cpp has the same for C++.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from cyclonedds.topic import Topic
 from hopmeter.node.contract import LOOPBACK, AdapterError, Link, Setup, host
 
 DOMAINS = 99
-"""The ports of lower domains stay below those that the system gives to whoever asks."""
+"""The ports of lower domains are below the ephemeral ports of the system."""
 LARGE_BUFFER_BYTES = 4 << 20
-"""What the profile for large frames asks for."""
+"""The size that the profile for large frames requests."""
 ONE_DATAGRAM_BYTES = 14720
-"""What Cyclone DDS puts into a datagram by default."""
+"""The bytes that Cyclone DDS puts into a datagram by default."""
 IN_PIECES = (
     "large samples travel in pieces, and those that the socket's receive buffer has no room for are dropped; "
     "profile=large asks for 4 MB of it"
 )
-"""What lost messages are due to; the C++ adapters say the same."""
+"""The reason for lost messages; the C++ adapters report the same."""
 UNLIMITED = -1
 QUEUED_PRIORITY = -1
-"""Cyclone DDS delivers samples of at least priority 0 on the thread that receives, others from a queue."""
+"""Cyclone DDS delivers samples of at least priority 0 on the receiving thread, and others from a queue."""
 
 
 class Message(Protocol):
-    """One message type: where in it a frame's header and payload are."""
+    """One message type: where it stores a frame's header and payload."""
 
     sample_type: type[Any]
 
@@ -52,11 +52,14 @@ def version() -> str:
 
 
 def configuration(setup: Setup, *, tagged: bool) -> str:
-    """Return the configuration, as CYCLONEDDS_URI takes it: the loopback device only, with peers found without
-    multicast; or the device of this machine's address, on which peers of another machine are found by multicast.
+    """Return the configuration in the form that CYCLONEDDS_URI takes.
 
-    With a tag, processes of other trials in the same domain do not connect; nor do those of other vendors, which know
-    no tags. Peers are searched at the ports of a hundred processes; more would reach into the next domain.
+    On one machine it uses only the loopback device and finds peers without multicast. Across machines it uses the
+    device of this machine's address and finds peers by multicast.
+
+    With a tag, processes of other trials in the same domain do not connect. Processes of other vendors do not connect
+    either, because they do not support tags. Peers are searched at the ports of a hundred processes; more would reach
+    into the next domain.
     """
     at = host(setup)
     multicast, discovery = ("false", "false") if at == LOOPBACK else ("true", "spdp")
@@ -75,7 +78,7 @@ def configuration(setup: Setup, *, tagged: bool) -> str:
 
 
 class Participant:
-    """What all ends of a node share."""
+    """The domain and participant that all link ends of a node share."""
 
     def __init__(self, setup: Setup, *, tagged: bool) -> None:
         self.setup = setup
@@ -90,7 +93,7 @@ class Participant:
             ) from cause
         self._own = self._participant.get_instance_handle()
         self._ways: set[str] = set()
-        # The binding makes topics of one type from one thread only.
+        # The binding must create topics of one type from one thread.
         self._making = threading.Lock()
 
     def topic(self, message: Message, link: Link) -> Topic[Any]:
@@ -110,12 +113,12 @@ class Participant:
         return Qos(*self._policies())
 
     def service_qos(self) -> Qos:
-        """Of the topics of services, which are reliable and volatile, as in ROS 2; what is kept follows the
+        """Quality for the topics of services, which are reliable and volatile, as in ROS 2. Their history follows the
         settings."""
         return Qos(*self._history_policies(reliable=True, volatile=True))
 
     def request_qos(self) -> Qos:
-        """Of a client's writer. Where servers are called, its requests are queued."""
+        """Quality for a client's writer. If servers are called, its requests are queued."""
         return Qos(
             *self._history_policies(reliable=True, volatile=True), *_priority(queued=self.setup.wait == "callback")
         )
@@ -127,8 +130,10 @@ class Participant:
         return waitset
 
     def _is_queued(self, link: Link) -> bool:
-        """Whether samples are queued for a thread that does nothing but call listeners. Those of calls are where
-        servers are called: such a server waits for the next one's reply, which the thread that receives has to bring.
+        """Whether samples are queued for a thread that only calls listeners.
+
+        Samples of calls are queued if servers are called: such a server waits for the next server's reply, which the
+        receiving thread has to deliver.
         """
         if link.name.endswith("_reply"):
             return False
@@ -147,7 +152,7 @@ class Participant:
         keeps_last = settings["history"] == "keep-last"
         history = Policy.History.KeepLast(settings["depth"]) if keeps_last else Policy.History.KeepAll
         return [
-            # A writer that may not wait says that it is busy.
+            # A writer that must not wait reports that it is busy.
             Policy.Reliability.Reliable(max_blocking_time=0) if reliable else Policy.Reliability.BestEffort,
             Policy.Durability.Volatile if volatile else Policy.Durability.TransientLocal,
             history,
@@ -155,9 +160,9 @@ class Participant:
         ]
 
     def note(self, reader: DataReader[Any], writer: int) -> None:
-        """Note the path of a sample that a reader received."""
+        """Record the path of a sample that a reader received."""
         told = reader.get_matched_publication_data(writer)
-        if told is not None:  # else it has left in the meantime
+        if told is not None:  # otherwise the writer has left in the meantime
             within = told.participant_instance_handle == self._own
             self._ways.add("within the process" if within else "UDP on the loopback device")
 
@@ -182,7 +187,7 @@ def _priority(*, queued: bool) -> list[Any]:
 def _buffer_facts() -> dict[str, str]:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, LARGE_BUFFER_BYTES)
-        # Linux says twice of what it counts as given, and cuts what is too much without a word.
+        # Linux reports double the size that it grants, and reduces a larger request without an error.
         granted = probe.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // 2
     facts = {"receive_buffer": f"{granted} bytes"}
     if granted < LARGE_BUFFER_BYTES:
@@ -194,6 +199,6 @@ def _buffer_facts() -> dict[str, str]:
 
 
 def delete(*entities: Any) -> None:
-    """Delete entities now instead of when the collector finds them: listeners and their readers refer to each other."""
+    """Delete entities now, not when the collector finds them: listeners and their readers refer to each other."""
     for entity in entities:
         entity.__del__()

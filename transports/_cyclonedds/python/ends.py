@@ -27,7 +27,7 @@ def write_sample(writer: DataWriter[Any], sample: Any) -> bool:
 
 
 class Outgoing:
-    """Where the messages that are sent are filled."""
+    """A message to fill and send."""
 
     def __init__(self, message: Message) -> None:
         self._message = message
@@ -82,7 +82,7 @@ class Inbox:
         return sample
 
     def _valid_samples(self) -> Iterator[Any]:
-        """Yield the samples with data; others only say that a writer has left."""
+        """Yield the samples with data; others only report that a writer has left."""
         while samples := self._reader.take(1):
             yield from (sample for sample in samples if sample.sample_info.valid_data)
 
@@ -95,7 +95,7 @@ class Arrivals:
         self._spins = participant.setup.wait == "spin"
 
     def next(self, timeout_s: float, look: Callable[[], bool]) -> int:
-        """Look; if nothing is there, look again when something has arrived, unless this end spins."""
+        """Look for samples. If there are none and this end blocks, look again after something has arrived."""
         if look():
             return 1
         if self._spins:
@@ -123,14 +123,14 @@ class Subscriber:
 
 
 class Called(Listener):
-    """Has samples looked for by the thread that receives, or within the process by the one that writes."""
+    """Has the receiving thread look for samples or, within the process, the writing thread."""
 
     def __init__(self, reader: DataReader[Any], look: Callable[[], bool]) -> None:
         self._reader, self._look = reader, look
         self._entered = threading.Lock()
         super().__init__()  # type: ignore[no-untyped-call]
         reader.set_listener(self)
-        self.on_data_available(reader)  # what has come before
+        self.on_data_available(reader)  # samples that arrived before
 
     def on_data_available(self, reader: DataReader[Any]) -> None:
         with self._entered:
@@ -156,7 +156,7 @@ class Subscription:
 
 
 class Carrier:
-    """The adapter for one message type; a transport derives from it and says which."""
+    """The adapter for one message type; a transport derives from it and sets the type."""
 
     def __init__(self, setup: Setup, message: Message, *, tagged: bool) -> None:
         self._participant, self._message = Participant(setup, tagged=tagged), message

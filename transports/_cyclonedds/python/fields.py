@@ -1,4 +1,4 @@
-"""What the fields of all messages over Cyclone DDS have in common in Python; ../cpp/message.hpp has it for C++."""
+"""Fields of all messages over Cyclone DDS in Python; ../cpp/message.hpp is the same for C++."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Struct = TypeVar("Struct", bound=IdlStruct)
 
 
 def octets_as_bytes(field: str) -> Callable[[type[Struct]], type[Struct]]:
-    """Decorate a type so that a field of octets is written and read as `bytes`, with the same bytes on the wire.
+    """Decorate a type so that it reads and writes a field of octets as `bytes`, with the same bytes on the wire.
 
-    The binding makes an integer of each octet of a sequence. It has `bytes` too, but cannot describe such a field to
-    peers; so the type stays the same, and only the code that writes and reads the field is replaced.
+    The binding creates an integer for each octet of a sequence. It also has `bytes`, but cannot describe such a field
+    to peers. So the type stays the same, and only the code that reads and writes the field is replaced.
     """
 
     def replace(struct: type[Struct]) -> type[Struct]:

@@ -1,4 +1,4 @@
-/// Which paths samples can have taken, from the ends that Fast DDS discovers.
+/// The paths that samples may have taken, derived from the link ends that Fast DDS discovers.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class Discovery final : public fast::DomainParticipantListener {
         uses_both_(options.transport == "default" && setup.setting<std::string>("reliability") == "best-effort"),
         frame_bytes_(setup.frame_bytes()) {}
 
-  /// The paths of the samples, and why they are not the requested ones. To be called after the last sample.
+  /// The paths of the samples, and why they differ from the requested ones. Call this after the last sample.
   hopmeter::Facts facts() {
     const auto paths = find_paths();
     hopmeter::Facts facts{{"path", join(paths, ", ")}};
@@ -46,7 +46,8 @@ class Discovery final : public fast::DomainParticipantListener {
   static constexpr const char* shared_memory = "shared memory";
   static constexpr const char* udp = "UDP on the loopback device";
 
-  /// The writers or the readers of a topic: whether there are some in this process, and the paths to those elsewhere.
+  /// The writers or the readers of a topic: whether some are in this process, and the paths to those in other
+  /// processes.
   struct Ends {
     bool are_here = false;
     std::set<std::string> elsewhere;
@@ -63,7 +64,7 @@ class Discovery final : public fast::DomainParticipantListener {
   }
 
   void add(const fast::DomainParticipant& participant, const auto& end, Ends Topic::*side) {
-    // An end that fails to get memory for data sharing goes on without an error, but announces no domain for it.
+    // An end that fails to get memory for data sharing continues without an error, but announces no domain for it.
     const auto& sharing = end.m_qos.data_sharing;
     const bool shares_data = sharing.kind() != fast::OFF && !sharing.domain_ids().empty();
     const auto& ports = end.remote_locators().unicast;
@@ -90,7 +91,7 @@ class Discovery final : public fast::DomainParticipantListener {
       if (writers.are_here) paths.insert(readers.elsewhere.begin(), readers.elsewhere.end());
       if (readers.are_here) paths.insert(writers.elsewhere.begin(), writers.elsewhere.end());
     }
-    // What a peer offers is of no use if this process does not have it.
+    // A path that a peer offers is only usable if this process has it too.
     if (!shares_data_ && paths.erase(data_sharing)) paths.insert(shared_memory);
     if (!has_shared_memory_ && paths.erase(shared_memory)) paths.insert(udp);
     if (uses_both_ && paths.contains(shared_memory)) paths.insert(udp);
@@ -107,7 +108,8 @@ class Discovery final : public fast::DomainParticipantListener {
     return "";
   }
 
-  /// Whether a frame that a segment cannot hold arrives depends on which process runs when; the next run may lose it.
+  /// A frame larger than a segment arrives or not, depending on the scheduling of the processes. The next run may lose
+  /// it.
   std::string segment_warning(const std::set<std::string>& paths) const {
     constexpr std::size_t default_segment_bytes = 512 << 10;  // the library's
     const std::size_t segment_bytes = options_.segment_bytes != 0 ? options_.segment_bytes : default_segment_bytes;
@@ -118,8 +120,8 @@ class Discovery final : public fast::DomainParticipantListener {
            "profile = large, or a larger segment_bytes, holds them";
   }
 
-  /// The sizes of the segments that this process and its peers have mapped, as the system reports them. Ports, which
-  /// announce the segments' pieces, and locks have names of their own.
+  /// The sizes of the segments that this process and its peers have mapped, as the system reports them. Ports and
+  /// locks, which have other names, do not count.
   std::string segment_sizes() const {
     std::ifstream maps("/proc/self/maps");
     std::set<std::string> sizes;
@@ -141,13 +143,13 @@ class Discovery final : public fast::DomainParticipantListener {
 
   Options options_;
   std::string run_;
-  /// The library sends best-effort samples over every transport that a reader has; the loopback's counters show it.
+  /// The library sends best-effort samples over every transport that a reader has; the loopback's counters prove it.
   bool uses_both_;
   std::size_t frame_bytes_;
-  /// Held only briefly: Fast DDS reports an end while it creates it.
+  /// Held only briefly, because Fast DDS reports an end while it creates it.
   std::mutex mutex_;
   std::map<std::string, Topic> topics_;
-  /// Of the ends of this process.
+  /// Describes the link ends of this process.
   bool shares_data_ = true, has_shared_memory_ = false;
 };
 

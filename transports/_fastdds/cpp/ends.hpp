@@ -1,5 +1,5 @@
-/// Writers and readers of links. A transport describes each of its message types by a layout (hopmeter/message.hpp)
-/// that also names what fastddsgen has generated for it, and its topic:
+/// Writers and readers of links. A transport describes each of its message types by a layout (hopmeter/message.hpp).
+/// The layout also names the type that fastddsgen has generated, and the topic:
 ///
 ///   using Support = message::ImagePubSubType;
 ///   static std::string topic(const std::string& link);
@@ -24,11 +24,11 @@ inline std::string version() { return "Fast DDS " FASTRTPS_VERSION_STR; }
 template <class Message>
 using Sample = typename Message::Support::type;
 
-/// Whether a message is of fixed size and without pointers, so that its memory can be loaned and shared.
+/// Whether a message has a fixed size and no pointers, so that its memory can be loaned and shared.
 template <class Message>
 concept Plain = hopmeter::FixedSize<Message, Sample<Message>>;
 
-/// Sets what is the same in all pictures: three bytes a pixel.
+/// Sets the fields that are the same in all images: three bytes a pixel.
 void set_shape(auto& picture, const hopmeter::Setup& setup) {
   picture.height(setup.height());
   picture.width(setup.width());
@@ -42,13 +42,14 @@ void set_shape(auto& picture, const hopmeter::Setup& setup) {
 template <class Message>
 TypedTopic topic_of(const std::string& name) {
   fast::TypeSupport type(new typename Message::Support);
-  // Peers need no description of a type to match its name; Cyclone DDS 0.10 crashes on one that it does not expect.
+  // Peers match a type by name and need no description. Cyclone DDS 0.10 crashes on a description that it does not
+  // expect.
   type->auto_fill_type_object(false);
   type->auto_fill_type_information(false);
   return {name, type};
 }
 
-/// Whether Fast DDS took a sample. It does not if its history stays full, which is the only meaning of `busy` here.
+/// Whether Fast DDS accepted a sample. It does not if its history stays full, the only reason for `busy` here.
 inline hopmeter::Sent to_sent(const ReturnCode_t& code) {
   if (code == ReturnCode_t::RETCODE_OK) return hopmeter::Sent::accepted;
   if (code == ReturnCode_t::RETCODE_TIMEOUT || code == ReturnCode_t::RETCODE_OUT_OF_RESOURCES)
@@ -56,7 +57,7 @@ inline hopmeter::Sent to_sent(const ReturnCode_t& code) {
   throw hopmeter::Error("Fast DDS refused a sample with return code " + std::to_string(code()));
 }
 
-/// The sample that an end reuses. Plain samples are in memory on loan from the library instead.
+/// The sample that a link end reuses. Plain samples use memory loaned from the library instead.
 template <class Message>
 class OwnSample {
  public:
@@ -67,7 +68,7 @@ class OwnSample {
   [[no_unique_address]] std::conditional_t<Plain<Message>, None, Sample<Message>> sample_;
 };
 
-/// Writes samples, from one that it reuses. Plain samples are written in memory on loan from the library.
+/// Writes samples. Reuses one sample, or writes plain samples into memory loaned from the library.
 template <class Message>
 class Writer {
  public:
@@ -83,13 +84,13 @@ class Writer {
       return write(fill_sample(payload_bytes, fill));
   }
 
-  /// Has a frame written into the sample.
+  /// Has `fill` write a frame into the sample.
   Sample<Message>& fill_sample(std::size_t payload_bytes, hopmeter::Fill fill) requires(!Plain<Message>) {
     hopmeter::write_message<Message>(*sample_, payload_bytes, fill);
     return *sample_;
   }
 
-  /// The sample is only read, as Fast DDS promises.
+  /// Fast DDS promises that it only reads the sample.
   hopmeter::Sent write(const Sample<Message>& sample) {
     return to_sent(writer_->write(const_cast<Sample<Message>*>(&sample), fast::HANDLE_NIL));
   }
@@ -113,11 +114,11 @@ class Writer {
   OwnSample<Message> sample_;
 };
 
-/// Takes the samples of a reader, each into the same memory, or plain ones on loan.
+/// Takes the samples of a reader, each into the same memory; plain samples are loans.
 template <class Message>
 class Inbox {
  public:
-  /// Hands over the next sample, if there is one; returns whether there was.
+  /// Hands over the next sample, if there is one; returns whether there was one.
   bool take(fast::DataReader& reader, const auto& use) {
     if constexpr (Plain<Message>)
       return take_loan(reader, use);
@@ -139,7 +140,7 @@ class Inbox {
     fast::LoanableSequence<Sample<Message>> samples;
     fast::SampleInfoSeq infos;
     if (reader.take(samples, infos, 1) != ReturnCode_t::RETCODE_OK) return false;
-    // With data sharing the writer may have taken the sample's memory back already.
+    // With data sharing, the writer may already have reused the sample's memory.
     if (infos[0].valid_data && reader.is_sample_valid(&samples[0], &infos[0])) use(std::as_const(samples[0]));
     reader.return_loan(samples, infos);
     return true;
@@ -148,7 +149,7 @@ class Inbox {
   OwnSample<Message> sample_;
 };
 
-/// A reader and where its samples are taken into.
+/// A reader and the memory that its samples are taken into.
 template <class Message>
 struct Source {
   bool take(const auto& use) const { return inbox.take(reader, use); }
@@ -157,7 +158,7 @@ struct Source {
   Inbox<Message>& inbox;
 };
 
-/// A reader that is polled.
+/// A polled reader.
 template <class Message>
 class PolledReader {
  public:
@@ -170,7 +171,7 @@ class PolledReader {
   }
   ~PolledReader() { waitset_.detach_condition(reader_->get_statuscondition()); }
 
-  /// Calls `look(source)`, and unless this end spins again once something has come if it finds nothing.
+  /// Calls `look(source)`. If it finds nothing and this end blocks, calls it again after something has arrived.
   std::size_t poll(hopmeter::Timeout timeout, const auto& look) {
     const Source<Message> source{*reader_, inbox_};
     if (look(source)) return 1;
@@ -187,10 +188,10 @@ class PolledReader {
   fast::ConditionSeq active_;
 };
 
-/// Calls `look(source)` when samples have come, until it finds none.
+/// Calls `look(source)` after samples have arrived, until it finds none.
 ///
-/// It has a participant of its own: Fast DDS locks the reader while it calls the listener, and a participant has one
-/// thread for everything that its readers owe their writers. A listener that takes long would stop discovery, too.
+/// It has a participant of its own, because Fast DDS locks the reader while it calls the listener. A participant has
+/// one thread for everything that its readers must send to their writers, so a slow listener would also stop discovery.
 template <class Message, class Look>
 class CalledReader final : public hopmeter::Subscription, private fast::DataReaderListener {
  public:
@@ -200,8 +201,8 @@ class CalledReader final : public hopmeter::Subscription, private fast::DataRead
         reader_(participant_, participant_.reader(topic_of<Message>(topic), qos, this)) {}
 
  private:
-  /// Entered by any thread that brings a sample. Within the process that may be one that a sample of ours has caused,
-  /// further down on the same stack: the call that is running then takes what has come.
+  /// Entered by any thread that delivers a sample. Within the process, that thread may already be in this call, further
+  /// down on its stack: a sample sent from here caused the new one. The running call then takes what has arrived.
   void on_data_available(fast::DataReader* reader) override {
     const std::lock_guard lock(mutex_);
     if (is_running_) return;
@@ -218,9 +219,9 @@ class CalledReader final : public hopmeter::Subscription, private fast::DataRead
   Endpoint<fast::DataReader> reader_;
 };
 
-/// The same for servers, on a thread of its own, which the listener wakes. A server may call the next one and wait for
-/// its reply. On the thread that brought the request, which within the process is the client's, everything that has to
-/// bring the reply would wait with it.
+/// The same for servers, on a thread of its own, which the listener wakes. A server may call the next server and wait
+/// for its reply. On the thread that delivered the request (within the process, the client's thread), the delivery of
+/// that reply would wait as well.
 template <class Message, class Look>
 class ServingReader final : public hopmeter::Subscription, private fast::DataReaderListener {
  public:
@@ -228,7 +229,7 @@ class ServingReader final : public hopmeter::Subscription, private fast::DataRea
       : look_(std::move(look)),
         reader_(participant, participant.reader(topic_of<Message>(topic), qos, this)),
         thread_([this](const std::stop_token& stop) { serve(stop); }) {}
-  /// Waits for the call that is running.
+  /// Waits for the running call.
   ~ServingReader() override {
     thread_.request_stop();
     arrivals_.release();

@@ -1,5 +1,5 @@
-# For the nodes of transports over Fast DDS. If the library or its generator is missing, hopmeter_find_fastdds() stops an
-# adapter that is built alone, with the remedy; if all are built, it leaves the adapter out.
+# For the nodes of transports over Fast DDS. If the library or its generator is missing, hopmeter_find_fastdds() stops a
+# build of one adapter, with the remedy, and leaves the adapter out of a build of all.
 set(HOPMETER_FASTDDS "${CMAKE_CURRENT_LIST_DIR}")
 
 macro(hopmeter_find_fastdds)
@@ -10,7 +10,7 @@ macro(hopmeter_find_fastdds)
   endif()
 endmacro()
 
-# hopmeter_use_fastdds(NODE IDL...): adds the shared code, and the types of each IDL as `fast/STEMPubSubTypes.h`.
+# hopmeter_use_fastdds(NODE IDL...) adds the shared code, and the types of each IDL as `fast/STEMPubSubTypes.h`.
 function(hopmeter_use_fastdds NODE)
   set(types "${CMAKE_CURRENT_BINARY_DIR}/types")
   file(MAKE_DIRECTORY "${types}/fast" "${types}/preprocessed")
@@ -18,8 +18,8 @@ function(hopmeter_use_fastdds NODE)
     get_filename_component(stem "${idl}" NAME_WE)
     list(APPEND generated "${types}/fast/${stem}.cxx" "${types}/fast/${stem}PubSubTypes.cxx")
   endforeach()
-  # One run for all, because starting Java takes long. Headers are named by their path from where the generator runs. It
-  # would leave what it preprocesses in the system's folder of temporary files.
+  # Runs once for all, because starting Java takes long. Headers are named by their path from the generator's folder. By
+  # default, preprocessed files would remain in the system's temporary folder.
   add_custom_command(OUTPUT ${generated} DEPENDS ${ARGN} WORKING_DIRECTORY "${types}/fast"
     COMMAND "${FASTDDSGEN}" -replace -d "${types}/fast" -t "${types}/preprocessed" ${ARGN} VERBATIM)
   # Warnings in generated code are not shown.

@@ -1,6 +1,6 @@
-/// Replaces the functions of the C library that Fast DDS (through Boost.Interprocess, and directly for its locks) uses
-/// to create, open and remove files in /dev/shm. An executable's functions take precedence over those of the C library;
-/// these put the run into names that begin as Fast DDS's do, and pass everything else on.
+/// Replaces the functions of the C library by which Fast DDS creates, opens and removes files in /dev/shm (through
+/// Boost.Interprocess, and directly for its locks). An executable's functions take precedence over those of the C
+/// library. These add the run to names that begin like those of Fast DDS, and pass everything else on.
 #include "names.hpp"
 
 #include <dlfcn.h>
@@ -19,10 +19,10 @@ namespace {
 std::string run_prefix;
 
 constexpr std::array<std::string_view, 2> places{"/dev/shm/", "/"};
-/// Of Fast DDS 2 and 3.
+/// The prefixes of Fast DDS 2 and 3.
 constexpr std::array<std::string_view, 3> prefixes{"fastrtps_", "fastdds_", "fast_datasharing_"};
 
-/// A name with the run in it, if it is one of Fast DDS.
+/// Adds the run to a name if it belongs to Fast DDS.
 class Name {
  public:
   explicit Name(const char* given) : given_(given) {
@@ -94,7 +94,7 @@ int open(const char* path, int flags, ...) {
   return real(Name(path), flags, mode);
 }
 
-/// Fast DDS 3 checks whether the file that it has locked is still there, and begins again if not.
+/// Fast DDS 3 checks whether the file that it has locked still exists, and starts again if not.
 int stat(const char* path, struct stat* about) noexcept {
   static auto* const real = c_library<int(const char*, struct stat*)>(nullptr, "stat");
   return real(Name(path), about);

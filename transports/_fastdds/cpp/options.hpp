@@ -10,44 +10,44 @@
 
 namespace fastdds {
 
-/// What differs between the transports that are built on Fast DDS. The defaults are the library's own.
+/// The options in which the transports over Fast DDS differ. The defaults are the library's own.
 struct Options {
-  /// Shared memory where both ends have it and otherwise UDP (`default`), or only one of the two (`shm`, `udp`).
+  /// `default`: shared memory if both ends have it, otherwise UDP. `shm`, `udp`: only that one.
   std::string transport = "default";
-  /// Of each participant; 0 for the library's.
+  /// The segment of each participant; 0 for the library's default.
   std::uint32_t segment_bytes = 0;
-  /// The largest message that goes through shared memory whole; 0 for all that fit. Next to UDP messages are cut for
-  /// UDP.
+  /// The largest message that goes through shared memory whole; 0 for all that fit. If UDP is also in use, messages are
+  /// fragmented for UDP.
   std::uint32_t message_bytes = 0;
-  /// Of UDP's sockets; 0 for the system's.
+  /// The buffers of UDP's sockets; 0 for the system's default.
   std::uint32_t send_buffer_bytes = 0, receive_buffer_bytes = 0;
-  /// Whether readers of the writer's own process are served without a transport.
+  /// Whether readers in the writer's own process receive samples without a transport.
   bool is_intra_process = true;
   bool is_data_sharing = false;
   /// Whether a thread of the library sends, not the caller of write.
   bool is_asynchronous = false;
-  /// How often a reliable writer announces what it has, and how long either end waits before it answers; 0 for the
-  /// library's.
+  /// How often a reliable writer announces its samples, and how long either end waits before it answers; 0 for the
+  /// library's default.
   std::int32_t heartbeat_ms = 0, response_ms = 0;
   /// How much all writers of a participant send within a millisecond, on a thread of the library; 0 for no limit.
   std::uint32_t flow_bytes = 0;
-  /// How long a writer may wait; then it is busy.
+  /// How long a writer may wait before it is busy.
   std::int32_t patience_ms = 100;
   /// Looks for peers with other DDS libraries without multicast, at the ports of a hundred participants.
   bool meets_others = false;
 };
 
-/// Applies the library's documentation for samples that are larger than a datagram to everything that has the library's
-/// default: a segment that holds some frames and, without UDP next to it, whole messages; buffers for sockets and, with
-/// UDP only, a flow that they can hold; fast answers to what was missed.
+/// Applies the library's documentation for samples larger than a datagram to everything that has the library's default:
+/// a segment that holds some frames and, without UDP, whole messages; buffers for sockets; with UDP only, a flow that
+/// the buffers can hold; fast answers to missed samples.
 inline void enlarge(Options& options, std::size_t frame_bytes) {
   constexpr std::size_t frames = 4;
   constexpr std::size_t minimum_segment_bytes = 8 << 20, maximum_segment_bytes = 1 << 30;
-  // Of a message, without its payload: headers, and the other fields of the sample.
+  // Size of a message without its payload: headers, and the other fields of the sample.
   constexpr std::size_t margin_bytes = 64 << 10;
   constexpr std::uint32_t socket_buffer_bytes = 4 << 20;
-  // Within a millisecond. The maximum is half a gigabyte a second, which a receiver on the same core keeps up with; a
-  // flow below one message of the transport would never let one pass.
+  // Bytes per millisecond. The maximum is half a gigabyte a second, which a receiver on the same core can process. A
+  // flow below one message of the transport would block every message.
   constexpr std::uint32_t minimum_flow_bytes = 64 << 10, maximum_flow_bytes = 512 << 10;
   const auto set_default = [](auto& option, std::size_t value) {
     if (option == 0) option = static_cast<std::remove_reference_t<decltype(option)>>(value);
@@ -66,7 +66,7 @@ inline void enlarge(Options& options, std::size_t frame_bytes) {
         std::clamp(udp::granted_bytes(options.receive_buffer_bytes), minimum_flow_bytes, maximum_flow_bytes);
 }
 
-/// What was granted of the receive buffer, and the flow.
+/// The granted receive buffer and the flow.
 inline hopmeter::Facts buffer_facts(const Options& options) {
   if (options.receive_buffer_bytes == 0) return {};
   auto facts = udp::buffer_facts(options.receive_buffer_bytes);

@@ -16,7 +16,7 @@
 
 namespace fastdds {
 
-/// What all participants of the process share.
+/// The state that all participants of the process share.
 struct Session {
   Session(const hopmeter::Setup& setup, const Options& options)
       : setup(setup), options(options), discovery(setup, options) {
@@ -32,7 +32,7 @@ struct Session {
   Discovery discovery;
 };
 
-/// A topic by its name and type.
+/// A topic, identified by its name and type.
 struct TypedTopic {
   std::string name;
   fast::TypeSupport type;
@@ -52,7 +52,7 @@ class Participant {
     participant_ = demand(factory()->create_participant(domain_of(run), participant_qos(run, session.options),
                                                         &session.discovery, fast::StatusMask::none()),
                           "a participant");
-    // Neither of these can fail except for lack of memory.
+    // These calls fail only for lack of memory.
     publisher_ = participant_->create_publisher(fast::PUBLISHER_QOS_DEFAULT);
     subscriber_ = participant_->create_subscriber(fast::SUBSCRIBER_QOS_DEFAULT);
   }
@@ -93,19 +93,19 @@ class Participant {
     const std::lock_guard lock(mutex_);
     if (auto* known = participant_->find_topic(topic.name, {0, 0})) return known;
     const auto type = topic.type.get_type_name();
-    // A type of this name can be registered once.
+    // A type name can be registered once.
     if (participant_->find_type(type).empty()) topic.type.register_type(participant_);
     return demand(participant_->create_topic(topic.name, type, fast::TOPIC_QOS_DEFAULT), "the topic " + topic.name);
   }
 
-  /// Guards the creation of topics: both ends of a link share one.
+  /// Guards the creation of topics: both ends of a link share one topic.
   std::mutex mutex_;
   fast::DomainParticipant* participant_;
   fast::Publisher* publisher_;
   fast::Subscriber* subscriber_;
 };
 
-/// A writer or a reader in its participant, closed when it is destroyed.
+/// A writer or a reader in its participant. The destructor closes it.
 template <class End>
 class Endpoint {
  public:

@@ -1,4 +1,4 @@
-/// The options of a transport, and the settings of its manifest, as Fast DDS's qualities of service.
+/// Converts the options of a transport, and the settings of its manifest, to Fast DDS's qualities of service.
 #pragma once
 
 #include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
@@ -19,7 +19,7 @@ namespace fastdds {
 /// The flow controller that all writers of a participant share.
 inline constexpr const char* flow_name = "hopmeter";
 
-/// The domain of a trial. Peers over other libraries compute the same.
+/// The domain of a trial. Peers with other libraries compute the same one.
 inline std::uint32_t domain_of(const std::string& run) {
   // The ports of lower domains are below the system's ephemeral ports.
   constexpr unsigned long domains = 99;
@@ -31,7 +31,7 @@ inline auto udp_transport(const Options& options) {
   udp->interfaceWhiteList = {"127.0.0.1"};
   udp->sendBufferSize = options.send_buffer_bytes;
   udp->receiveBufferSize = options.receive_buffer_bytes;
-  // Looks for peers at the ports of so many participants; 120 would reach into the next domain.
+  // Looks for peers at the ports of this many participants; 120 would reach into the next domain.
   if (options.meets_others) udp->maxInitialPeersRange = 100;
   return udp;
 }
@@ -40,7 +40,7 @@ inline auto shared_memory_transport(const Options& options) {
   auto shared = std::make_shared<eprosima::fastdds::rtps::SharedMemTransportDescriptor>();
   if (options.segment_bytes == 0) return shared;
   shared->segment_size(options.segment_bytes);
-  // Next to UDP messages would be cut for it all the same.
+  // If UDP is also in use, messages are fragmented for UDP anyway.
   if (options.transport == "shm")
     shared->max_message_size(options.message_bytes != 0 ? options.message_bytes : options.segment_bytes);
   return shared;
@@ -57,7 +57,7 @@ inline auto flow_controller(const Options& options) {
 inline fast::DomainParticipantQos participant_qos(const std::string& run, const Options& options) {
   fast::DomainParticipantQos qos;
   qos.name("hopmeter " + run);
-  // Each writer that is called from another one's call, as those of relays within a process are, holds a buffer.
+  // Each writer that is called within another writer's call holds a buffer. Relays within a process do this.
   qos.allocation().send_buffers.dynamic = true;
   qos.transport().use_builtin_transports = false;
   auto& transports = qos.transport().user_transports;
@@ -65,8 +65,8 @@ inline fast::DomainParticipantQos participant_qos(const std::string& run, const 
   if (options.transport != "udp") transports.push_back(shared_memory_transport(options));
   if (options.flow_bytes != 0) qos.flow_controllers().push_back(flow_controller(options));
   if (!options.meets_others) return qos;
-  // Without a multicast address none is listened to, and announcements go to the peers that are named. A port of 0
-  // stands for those that the standard gives to a domain's participants.
+  // Without a multicast address the participant does not listen on one, and sends announcements to the named peers. A
+  // port of 0 stands for the ports that the standard assigns to a domain's participants.
   rtps::Locator_t loopback;
   rtps::IPLocator::setIPv4(loopback, "127.0.0.1");
   qos.wire_protocol().builtin.metatrafficUnicastLocatorList.push_back(loopback);
@@ -103,7 +103,7 @@ Qos endpoint_qos(const hopmeter::Setup& setup, const Options& options) {
 
 inline fast::DataWriterQos writer_qos(const hopmeter::Setup& setup, const Options& options) {
   auto qos = endpoint_qos<fast::DataWriterQos>(setup, options);
-  // A flow controller applies only to what the library's thread sends.
+  // A flow controller applies only to data that the library's thread sends.
   const bool is_asynchronous = options.is_asynchronous || options.flow_bytes != 0;
   qos.publish_mode().kind = is_asynchronous ? fast::ASYNCHRONOUS_PUBLISH_MODE : fast::SYNCHRONOUS_PUBLISH_MODE;
   if (options.flow_bytes != 0) qos.publish_mode().flow_controller_name = flow_name;
@@ -120,7 +120,7 @@ inline fast::DataReaderQos reader_qos(const hopmeter::Setup& setup, const Option
   return qos;
 }
 
-/// For the topics of services, which are reliable and volatile, as in ROS 2; the history follows the settings.
+/// For the topics of services, which are reliable and volatile, as in ROS 2. Their history follows the settings.
 template <class Qos>
 Qos for_service(Qos qos) {
   qos.reliability().kind = fast::RELIABLE_RELIABILITY_QOS;

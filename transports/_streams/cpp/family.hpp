@@ -1,4 +1,4 @@
-/// How one kind of stream socket is addressed: the only difference between `unix` and `tcp`.
+/// The addressing of one kind of stream socket: the only difference between `unix` and `tcp`.
 #pragma once
 
 #include <cerrno>
@@ -8,13 +8,13 @@
 
 namespace streams {
 
-/// A frame with its length before it, as it travels.
+/// A frame after its length, as it is sent.
 using Message = std::span<const std::byte>;
 
 /// The backlog of listening sockets.
 inline constexpr int listen_backlog = 128;
 
-/// A listening socket and where receivers find it.
+/// A listening socket and the address that receivers connect to.
 struct Endpoint {
   Socket listener;
   std::string address;
@@ -36,11 +36,11 @@ class Family {
 
   /// Opens the listening socket of a link.
   virtual Endpoint listen(const hopmeter::Link& link) const = 0;
-  /// Sets what an accepted connection does not inherit from the listening socket.
+  /// Sets the options that an accepted connection does not inherit from the listening socket.
   virtual void configure(const Socket&) const {}
   /// Connects a receiver.
   virtual Socket connect(const std::string& address) const = 0;
-  /// Removes what `listen` created outside the process.
+  /// Removes files that `listen` created.
   virtual void remove_endpoint(const std::string&) const noexcept {}
 };
 

@@ -1,4 +1,4 @@
-/// The receivers of a publisher, and what each of them has not taken yet.
+/// The receivers of a publisher, and the bytes that each of them has not yet taken.
 #pragma once
 
 #include <cerrno>
@@ -13,8 +13,8 @@ namespace streams {
 /// How long a receiver may take no byte of a message that is partly sent.
 inline constexpr std::chrono::milliseconds patience{100};
 
-/// Sends as much as the socket takes: at once with MSG_DONTWAIT, otherwise until it has taken nothing for `patience`.
-/// Returns the number of bytes, or nothing if the receiver is gone.
+/// Sends as much as the socket takes: immediately with MSG_DONTWAIT, otherwise until it has taken nothing for
+/// `patience`. Returns the number of bytes, or nothing if the receiver has gone.
 inline std::optional<std::size_t> send_some(const Socket& connection, std::span<const std::byte> bytes, int flags) {
   for (;;) {
     const auto sent = ::send(*connection, bytes.data(), bytes.size(), flags | MSG_NOSIGNAL);
@@ -24,7 +24,7 @@ inline std::optional<std::size_t> send_some(const Socket& connection, std::span<
   }
 }
 
-/// A connected receiver, with the rest of a message that it was too slow for.
+/// A connected receiver, with the rest of a message that it has not yet taken.
 class Peer {
  public:
   explicit Peer(Socket connection) : connection_(std::move(connection)) {}
@@ -33,15 +33,15 @@ class Peer {
   bool is_behind() const noexcept { return flushed_ < backlog_.size(); }
   bool is_gone() const noexcept { return is_gone_; }
 
-  /// Sends what is left, without waiting.
+  /// Sends the rest, without waiting.
   void flush() {
     const auto sent = send_some(connection_, std::span(backlog_).subspan(flushed_), MSG_DONTWAIT);
     is_gone_ = !sent;
     flushed_ += sent.value_or(0);
   }
 
-  /// Returns whether anything was sent. A message that another receiver has already, or this one has in part, is sent
-  /// as a whole: the rest becomes the backlog.
+  /// Returns whether anything was sent. If another receiver already has the message, or this one has a part of it, the
+  /// whole message is sent: the rest becomes the backlog.
   bool send(std::span<const std::byte> message, bool begun) {
     const auto first = send_some(connection_, message, MSG_DONTWAIT);
     if (first && *first == message.size()) return true;
@@ -65,7 +65,7 @@ class Peer {
   bool is_gone_ = false;
 };
 
-/// All receivers that are connected. Its users hold its mutex.
+/// All connected receivers. The caller of any function holds the mutex.
 class Peers {
  public:
   std::mutex mutex;
@@ -75,10 +75,10 @@ class Peers {
     peers_.emplace_back(std::move(connection));
   }
 
-  /// Stores why no more receivers can connect, for the next send to throw.
+  /// Stores why no more receivers can connect; the next send throws it.
   void fail(std::exception_ptr failure) noexcept { failure_ = std::move(failure); }
 
-  /// Whether every receiver has taken what was sent before. Throws once if no more can connect.
+  /// Whether every receiver has taken the previous message. Throws once if no more receivers can connect.
   bool is_ready() {
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     return !is_any_behind();
@@ -92,7 +92,7 @@ class Peers {
     }
   }
 
-  /// Sends what is left of an earlier message, without waiting.
+  /// Sends the rest of an earlier message, without waiting.
   void flush() {
     for (auto& peer : peers_) {
       if (peer.is_behind()) peer.flush();
@@ -100,7 +100,7 @@ class Peers {
     count();
   }
 
-  /// Sends one message to all receivers, or to none and is busy.
+  /// Sends one message to all receivers, or to none and returns busy.
   hopmeter::Sent send(std::span<const std::byte> message) {
     bool begun = false, busy = false;
     for (auto& peer : peers_) {
@@ -114,7 +114,7 @@ class Peers {
   }
 
  private:
-  /// Removes receivers that are gone, and counts those that are behind.
+  /// Removes receivers that have gone, and counts those with a backlog.
   void count() {
     std::erase_if(peers_, &Peer::is_gone);
     behind_ = std::ranges::count_if(peers_, &Peer::is_behind);

@@ -19,7 +19,7 @@ class StreamPublisher final : public hopmeter::Publisher {
     return peers_.is_ready() ? dispatch(buffer_.write(payload_bytes, fill)) : hopmeter::Sent::busy;
   }
 
-  /// Sends the bytes from where they were received, with the prefix that is before them there.
+  /// Sends the received bytes in place, with the prefix that precedes them.
   hopmeter::Sent forward(const hopmeter::Received& received) override {
     const auto message = message_of(received);
     const std::lock_guard lock(peers_.mutex);
@@ -27,7 +27,7 @@ class StreamPublisher final : public hopmeter::Publisher {
   }
 
  private:
-  /// Sends a message, and leaves to the thread what a receiver was too slow for. The caller holds the mutex.
+  /// Sends a message. Leaves the bytes that a slow receiver does not take to the thread. The caller holds the mutex.
   hopmeter::Sent dispatch(Message message) {
     const auto sent = peers_.send(message);
     if (peers_.is_any_behind()) thread_.wake();

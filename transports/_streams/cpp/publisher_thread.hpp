@@ -1,5 +1,5 @@
-/// The thread of a publisher: accepts receivers, and finishes messages that a receiver was too slow for. It sleeps
-/// while neither is needed; the publisher does all other sending itself.
+/// The thread of a publisher: accepts receivers, and finishes messages for slow receivers. It sleeps while neither is
+/// needed; the publisher does all other sending itself.
 #pragma once
 
 #include <poll.h>
@@ -29,7 +29,7 @@ class PublisherThread {
     thread_.join();
   }
 
-  /// Tells the thread that a receiver is behind.
+  /// Notifies the thread that a receiver has a backlog.
   void wake() const {
     if (::eventfd_write(*event_, 1) != 0) throw Error::system("waking the publisher's thread");
   }
@@ -49,7 +49,7 @@ class PublisherThread {
     }
   }
 
-  /// Sleeps until a receiver connects, one that is behind takes more, or the publisher wakes this thread.
+  /// Sleeps until a receiver connects, one with a backlog takes more, or the publisher wakes this thread.
   void sleep() {
     std::vector<pollfd> events{{*event_, POLLIN, 0}, {*listener_, POLLIN, 0}};
     {

@@ -1,4 +1,4 @@
-/// What is written to sockets: messages, and the sending half of a connection with one reader.
+/// Messages written to sockets, and the sending half of a connection with one reader.
 #pragma once
 
 #include "peers.hpp"
@@ -10,7 +10,7 @@ class MessageBuffer {
  public:
   explicit MessageBuffer(std::size_t frame_bytes) : buffer_(frame_bytes), frame_bytes_(frame_bytes) {}
 
-  /// Has `fill` write a frame, after its prefix.
+  /// Has `fill` write a frame after its prefix.
   Message write(std::size_t payload_bytes, hopmeter::Fill fill) {
     const auto length = hopmeter::header_bytes + payload_bytes;
     if (length > frame_bytes_) {
@@ -33,14 +33,14 @@ inline Message message_of(const hopmeter::Received& received) {
   return received.require_native<Message>("a stream socket");
 }
 
-/// The sending half of a connection that also receives: a client's requests, or a server's replies to one client.
-/// It has no thread: what its reader was too slow for is sent when this end sends or polls.
+/// The sending half of a connection that also receives: a client's requests, or a server's replies to one client. It
+/// has no thread: when this end sends or polls, it first sends the bytes that its reader has not yet taken.
 class SendingHalf final : public hopmeter::Replier {
  public:
   SendingHalf(Socket connection, std::size_t frame_bytes) : reader_(std::move(connection)), buffer_(frame_bytes) {}
 
-  /// Sends what the reader was too slow for, without waiting. Returns whether nothing is left to send, as if the reader
-  /// is gone.
+  /// Sends the reader's backlog, without waiting. Returns whether nothing is left to send; also true if the reader has
+  /// gone.
   bool catch_up() {
     if (reader_.is_behind() && !reader_.is_gone()) reader_.flush();
     return reader_.is_gone() || !reader_.is_behind();
@@ -50,7 +50,7 @@ class SendingHalf final : public hopmeter::Replier {
     return catch_up() ? dispatch(buffer_.write(payload_bytes, fill)) : hopmeter::Sent::busy;
   }
 
-  /// Sends the bytes from where they were received.
+  /// Sends the received bytes in place.
   hopmeter::Sent forward(const hopmeter::Received& received) override {
     return catch_up() ? dispatch(message_of(received)) : hopmeter::Sent::busy;
   }

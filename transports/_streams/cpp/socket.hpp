@@ -27,7 +27,7 @@ class Socket : public hopmeter::Descriptor {
     return Socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0), "making a stream socket");
   }
 
-  /// Another descriptor of the same connection, for the end's other half.
+  /// Another descriptor of the same connection, for the other half of the end.
   Socket duplicate() const { return Socket(::fcntl(**this, F_DUPFD_CLOEXEC, 0), "duplicating a descriptor"); }
 
   void make_nonblocking() const {
@@ -60,7 +60,7 @@ class Socket : public hopmeter::Descriptor {
     int granted = 0;
     socklen_t size = sizeof granted;
     if (::getsockopt(**this, SOL_SOCKET, option, &granted, &size) != 0) throw Error::system("reading " + setting);
-    // Linux grants less without an error, and reports double what it grants, for its own bookkeeping.
+    // Linux grants less without an error, and reports double the size that it grants, for its own bookkeeping.
     if (granted / 2 >= bytes) return;
     const auto requested = std::to_string(bytes);
     throw Error("the system grants " + std::to_string(granted / 2) + " bytes for " + setting + " = " + requested,
@@ -68,8 +68,8 @@ class Socket : public hopmeter::Descriptor {
   }
 };
 
-/// What precedes every frame: its length, a little-endian u64 that does not count the prefix, and zeros up to a cache
-/// line. So message, header and payload all begin on one, from where the kernel copies fastest.
+/// The prefix of every frame: its length, a little-endian u64 that does not count the prefix, and zeros up to a cache
+/// line. So message, header and payload all begin on a cache line, from which the kernel copies fastest.
 inline constexpr std::size_t prefix_bytes = 64;
 inline constexpr std::size_t length_bytes = 8;
 
@@ -78,7 +78,7 @@ class Buffer {
  public:
   static constexpr std::size_t line = 64;
 
-  /// Room for the prefix and `bytes` more.
+  /// Memory for the prefix and `bytes` more.
   explicit Buffer(std::size_t bytes)
       : size_(prefix_bytes + bytes), data_(static_cast<std::byte*>(::operator new (size_, std::align_val_t{line}))) {
     std::fill_n(data_.get(), size_, std::byte{});
@@ -95,7 +95,7 @@ class Buffer {
   std::unique_ptr<std::byte, Delete> data_;
 };
 
-/// The length before a frame. Written byte by byte; compilers make one store of that on little-endian machines.
+/// The length before a frame. Written byte by byte; on little-endian machines compilers combine this into one store.
 inline void write_length(std::byte* out, std::uint64_t length) noexcept {
   for (std::size_t at = 0; at < length_bytes; ++at) out[at] = static_cast<std::byte>(length >> (8 * at));
 }

@@ -1,4 +1,5 @@
-/// Frames over stream sockets: what the `unix` and the `tcp` adapter share. ../README.md describes the wire format.
+/// Frames over stream sockets: the code that the `unix` and `tcp` adapters share. ../README.md describes the wire
+/// format.
 #pragma once
 
 #include <sys/utsname.h>
@@ -9,13 +10,13 @@
 
 namespace streams {
 
-/// A transport over stream sockets of one family, which is constructed from the setup and names its `path`.
+/// A transport over stream sockets of one family. Its family is constructed from the setup and names the `path`.
 template <std::derived_from<Family> Ours>
 class StreamTransport : public hopmeter::Transport {
  public:
   explicit StreamTransport(const hopmeter::Setup& setup) : setup_(setup), family_(setup) {}
 
-  /// The kernel is the library here.
+  /// The kernel is the library in this case.
   static std::string version() {
     utsname kernel{};
     return ::uname(&kernel) == 0 ? std::string("Linux ") + kernel.release : "Linux";

@@ -1,4 +1,4 @@
-/// The subscriber of a link: one `recv` for a small frame, and the rest of a large one straight into its place.
+/// The subscriber of a link: one `recv` for a small frame; receives the rest of a large frame directly into its place.
 #pragma once
 
 #include <cerrno>
@@ -18,17 +18,17 @@ class StreamSubscriber final : public hopmeter::Subscriber {
         buffer_(std::max(frame_bytes, minimum_room)) {}
 
   const Socket& socket() const noexcept { return connection_; }
-  /// Whether the other end has closed the connection.
+  /// Whether the peer has closed the connection.
   bool is_gone() const noexcept { return is_gone_; }
 
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     const auto frames = receive_some(timeout, take);
-    // The other end does not come back; without this pause the role would poll without end.
+    // The peer does not return; without this pause the role would poll in a busy loop.
     if (is_gone_ && blocks_) std::this_thread::sleep_for(timeout);
     return frames;
   }
 
-  /// As `poll`, but once the other end is gone it returns at once.
+  /// As `poll`, but returns immediately after the peer has gone.
   std::size_t receive_some(hopmeter::Timeout timeout, const auto& take) {
     const bool may_wait = blocks_ && timeout > hopmeter::Timeout::zero();
     if (may_wait) set_timeout(timeout);
@@ -40,10 +40,10 @@ class StreamSubscriber final : public hopmeter::Subscriber {
   }
 
  private:
-  /// Enough for small frames that wait together to come in one call.
+  /// Large enough that several waiting small frames come in one call.
   static constexpr std::size_t minimum_room = 65536;
 
-  /// The size of the frame at `start` with its prefix; 0 until the prefix is there.
+  /// The size of the frame at `start` with its prefix; 0 until the prefix has arrived.
   std::size_t message_bytes(std::size_t start) const {
     if (end_ - start < prefix_bytes) return 0;
     const auto length = read_length(buffer_.at(start));
@@ -55,7 +55,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     return prefix_bytes + length;
   }
 
-  /// Receives all there is, or exactly the rest of an incomplete frame; returns whether anything came.
+  /// Receives everything available, or exactly the rest of an incomplete frame; returns whether anything came.
   bool receive(bool may_wait) {
     const auto begun = message_bytes(0);
     const bool rest = begun > end_;
@@ -72,7 +72,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     return true;
   }
 
-  /// Hands over every complete frame, and moves the beginning of the next one, if any, to the front.
+  /// Hands over every complete frame, and moves the beginning of the next frame to the front.
   std::size_t deliver(const auto& take) {
     std::size_t frames = 0, start = 0;
     for (std::size_t bytes; (bytes = message_bytes(start)) != 0 && bytes <= end_ - start; start += bytes, ++frames) {
@@ -98,7 +98,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
   bool blocks_;
   std::size_t frame_bytes_;
   Buffer buffer_;
-  /// Where the bytes received end.
+  /// The end of the received bytes.
   std::size_t end_ = 0;
   hopmeter::Timeout timeout_{};
   bool is_gone_ = false;

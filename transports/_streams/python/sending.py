@@ -1,4 +1,4 @@
-"""The sending ends of `unix` and `tcp` in Python: frames over stream sockets, as ../README.md lays them down."""
+"""The sending ends of `unix` and `tcp` in Python: frames over stream sockets, as ../README.md defines them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from hopmeter.node.sockets import PATIENCE_S, Backlog, set_patience
 
 LENGTH = struct.Struct("<Q")
 PREFIX_BYTES = 64
-"""The length, and zeros up to a cache line, from where the kernel copies fastest."""
+"""The length, and zeros up to a cache line, from which the kernel copies fastest."""
 AT_ONCE = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
 GONE = (BrokenPipeError, ConnectionResetError)
 Prepare = Callable[[socket.socket], None]
-"""Sets what an accepted connection does not inherit from the listening socket."""
+"""Sets the options that an accepted connection does not inherit from the listening socket."""
 
 
 def prepare_nothing(connection: socket.socket) -> None:
-    """Leave a connection as it is, because it inherits every option."""
+    """Leave a connection unchanged, because it inherits every option."""
 
 
 def set_buffer(sock: socket.socket, option: int, wanted: int, limit: str) -> None:
@@ -35,7 +35,8 @@ def set_buffer(sock: socket.socket, option: int, wanted: int, limit: str) -> Non
 
 
 class Receiver:
-    """One connection of a publisher's, and what it has not taken yet. A receiver that is gone takes everything."""
+    """One connection of a publisher, and the bytes that it has not yet taken. A receiver that has gone takes
+    everything."""
 
     def __init__(self, connection: socket.socket) -> None:
         set_patience(connection, socket.SO_SNDTIMEO, PATIENCE_S)
@@ -103,7 +104,7 @@ class Publisher:
                 self._prepare(connection)
                 self._joining.append(Receiver(connection))
         except OSError:
-            pass  # `close` shut the listener down
+            pass  # `close` has shut the listener down
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         while self._joining:
@@ -114,7 +115,7 @@ class Publisher:
         return self._deliver(self._draft.message(payload_bytes, fill))
 
     def _deliver(self, message: memoryview) -> bool:
-        """Busy if the first receiver takes nothing; else every receiver gets the whole message."""
+        """Return busy if the first receiver takes nothing; otherwise every receiver gets the whole message."""
         sent, gone = 0, False
         for receiver in self._receivers:
             if sent:

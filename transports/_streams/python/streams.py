@@ -1,4 +1,4 @@
-"""The receiving and calling ends of `unix` and `tcp` in Python; the sending ones: sending.py."""
+"""The receivers, clients and servers of `unix` and `tcp` in Python; sending.py has the sending ends."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .sending import GONE, LENGTH, PREFIX_BYTES, Line, Prepare, prepare_nothing
 
 SMALLEST_BUFFER = 65536
 POLLS_PER_LOOK = 256
-"""How often a server that is kept busy looks for new clients: once in so many polls."""
+"""A busy server looks for new clients once in this many polls."""
 
 
 class Subscriber:
-    """The receiving end: one buffer that a `recv` fills as far as it can."""
+    """The receiver: one buffer that a `recv` fills as far as it can."""
 
     def __init__(self, setup: Setup, connection: socket.socket) -> None:
         self._connection = connection
@@ -31,7 +31,7 @@ class Subscriber:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the other end has closed the connection."""
+        """Whether the peer has closed the connection."""
         return self._ended
 
     def poll(self, timeout_s: float, take: Take) -> int:
@@ -48,7 +48,7 @@ class Subscriber:
         return count
 
     def _receive(self, waits: bool) -> bool:
-        """Asks for the rest of a frame that has begun, else for all that fits; answers whether anything came."""
+        """Receive the rest of an incomplete frame, otherwise all that fits; return whether anything came."""
         rest, flags = self._next_read()
         try:
             came = self._connection.recv_into(rest, 0, flags if waits else socket.MSG_DONTWAIT)
@@ -88,7 +88,7 @@ class Subscriber:
 
 
 class Client(Subscriber):
-    """The asking end: requests and replies on one connection."""
+    """The client: requests and replies on one connection."""
 
     def __init__(self, setup: Setup, connection: socket.socket) -> None:
         super().__init__(setup, connection)
@@ -96,7 +96,7 @@ class Client(Subscriber):
 
 
 class Caller(Subscriber):
-    """A client as its server sees it."""
+    """A client, as the server sees it."""
 
     def __init__(self, setup: Setup, connection: socket.socket) -> None:
         super().__init__(setup, connection)
@@ -110,7 +110,7 @@ class Caller(Subscriber):
 
 
 class Server:
-    """The answering end. One client is waited for in its `recv`, several by `poll`."""
+    """The server. With one client it waits in `recv`, with several in `poll`."""
 
     def __init__(self, setup: Setup, listener: socket.socket, address: str, prepare: Prepare = prepare_nothing) -> None:
         self.address = address
@@ -126,7 +126,7 @@ class Server:
             self._sleep(timeout_s)
         count = sum([caller.answer(in_recv_s, handle) for caller in self._callers])
         self._polls += 1
-        # A server that waits in `recv` hears of new clients only here: whenever nothing came, and now and then.
+        # A server that waits in `recv` notices new clients only here: after each empty poll, and from time to time.
         if (self._blocks and not count) or not self._callers or self._polls % POLLS_PER_LOOK == 0:
             self._update_callers()
         return count
@@ -138,7 +138,7 @@ class Server:
         places.poll(timeout_s * 1000)
 
     def _update_callers(self) -> None:
-        """Lets new clients in, and forgets those that have left."""
+        """Accept new clients, and drop those that have left."""
         for caller in [each for each in self._callers if each.has_ended]:
             self._callers.remove(caller)
             caller.close()

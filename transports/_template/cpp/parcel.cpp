@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A receiver that takes nothing for so long has stopped; without this limit it would stop the sender, too.
+/// A receiver that takes nothing for this long has stopped. Without this limit it would also stop the sender.
 constexpr auto patience = 5s;
 
 /// Sets SO_SNDTIMEO or SO_RCVTIMEO.
@@ -28,7 +28,7 @@ void set_timeout(const Descriptor& socket, int option, Timeout timeout) {
   if (::setsockopt(*socket, SOL_SOCKET, option, &value, sizeof value) != 0) throw Error::system("setsockopt");
 }
 
-// A `Descriptor` closes itself, whatever is thrown. For a library's handles there is `Resource`, in the same header.
+// A `Descriptor` closes itself, also after an exception. For a library's handles use `Resource`, in the same header.
 Descriptor packet_socket(int flags) {
   return Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0), "making a socket");
 }
@@ -48,7 +48,7 @@ void call_at(const std::string& path, const Descriptor& socket, Call call, const
 
 class Sender final : public Publisher {
  public:
-  // Opening may take its time: nothing is measured yet. Prepare everything here that a message will need.
+  // Opening may take time, because nothing is measured yet. Prepare everything here that a message will need.
   Sender(std::string path, int backlog, std::size_t frame_bytes)
       : path_(std::move(path)), listener_(packet_socket(SOCK_NONBLOCK)), buffer_(frame_bytes) {
     call_at(path_, listener_, ::bind, "binding ");
@@ -65,18 +65,18 @@ class Sender final : public Publisher {
   Sent send(std::size_t payload_bytes, Fill fill) override {
     accept_all();
     const auto frame = std::span(buffer_).first(header_bytes + payload_bytes);
-    // `fill` stamps the time, so call it as late as you can. If your library lends memory, fill that instead.
+    // `fill` stamps the time, so call it as late as you can. If your library loans memory, fill that instead.
     fill(frame);
     int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
     for (auto receiver = receivers_.begin(); receiver != receivers_.end();) {
       if (::send(**receiver, frame.data(), frame.size(), flags) >= 0) {
-        // Once one receiver has the frame, all must get it: with `busy` it would be sent twice.
+        // Once one receiver has the frame, send it to all: `busy` would cause a second send.
         flags = MSG_NOSIGNAL;
         ++receiver;
       } else if (errno == EAGAIN && (flags & MSG_DONTWAIT) != 0) {
         return Sent::busy;
       } else if (errno == EPIPE || errno == ECONNRESET) {
-        // A receiver may die at any time. That is loss, which the instrument counts, and no failure of this end.
+        // A receiver may die at any time. The instrument counts that as loss; it is no failure of this end.
         receiver = receivers_.erase(receiver);
       } else {
         throw Error::system("sending a packet");
@@ -86,7 +86,7 @@ class Sender final : public Publisher {
   }
 
  private:
-  /// Accepts new receivers, which may come at any time.
+  /// Accepts new receivers; they may connect at any time.
   void accept_all() {
     for (;;) {
       const int receiver = ::accept4(*listener_, nullptr, nullptr, SOCK_CLOEXEC);
@@ -120,7 +120,7 @@ class Receiver final : public Subscriber {
     }
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
     if (bytes < 0 && errno != ECONNRESET) throw Error::system("receiving a packet");
-    // The sender does not come back; without this pause the role would poll without end.
+    // The sender does not return; without this pause the role would poll in a busy loop.
     if (waits) std::this_thread::sleep_for(timeout);
     return 0;
   }
@@ -132,19 +132,19 @@ class Receiver final : public Subscriber {
   std::vector<std::byte> buffer_;
 };
 
-/// One per process. What all ends share (a session, a context, a connection to a broker) belongs here.
+/// One per process. Put here what all ends share: a session, a context, a connection to a broker.
 class ParcelTransport final : public Transport {
  public:
   explicit ParcelTransport(const Setup& setup) : setup_(setup), backlog_(setup.setting<int>("backlog")) {}
 
-  /// As the library reports it itself, or as it was when this was built; never a literal.
+  /// Return the version that the library reports, or its version at build time; never a literal.
   static std::string version() {
     utsname kernel{};
     ::uname(&kernel);
     return std::string("Linux ") + kernel.release;
   }
 
-  /// The path that the bytes really took. If there are several, ask the library for it, not the settings.
+  /// The path that the bytes really took. If there are several, ask the library, not the settings.
   Facts facts() override { return {{"path", "packets of Unix sockets"}}; }
 
   Owned<Publisher> publisher(const Link& link) override {

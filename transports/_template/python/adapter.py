@@ -1,4 +1,4 @@
-"""Parcel in Python; the wire format: ../README.md, the contract: hopmeter/node/contract.py."""
+"""Parcel in Python. ../README.md describes the wire format, hopmeter/node/contract.py the contract."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Setup
 from hopmeter.node.sockets import set_patience
 
 PATIENCE_S = 5.0
-"""A receiver that takes nothing for so long has stopped, and would otherwise stop the sender with it."""
+"""A receiver that takes nothing for this long has stopped. Without this limit it would also stop the sender."""
 
 
 class Publisher:
     def __init__(self, setup: Setup, link: Link) -> None:
-        # Receivers are told this address; here it is the only way to find this end.
+        # Receivers get this address; here it is the only way to find this end.
         self.address = os.path.join(setup.directory, f"{link.name}.sock")
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
@@ -25,32 +25,32 @@ class Publisher:
         self._listener.listen(setup.settings["backlog"])
         self._listener.setblocking(False)
         self._receivers: list[socket.socket] = []
-        # What the path of a message needs is made here, not there.
+        # Create everything here that a message will need, not in `send`.
         self._buffer = memoryview(bytearray(setup.frame_bytes))
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         self._accept()
         frame = self._buffer[: HEADER_BYTES + payload_bytes]
-        # `fill` stamps the time, so it comes as late as it can. A library that lends memory: fill that instead.
+        # `fill` stamps the time, so call it as late as you can. If your library loans memory, fill that instead.
         fill(frame)
         flags = socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT
         for receiver in list(self._receivers):
             try:
                 receiver.send(frame, flags)
-                # Once one receiver has the frame, all must get it: busy now would send it twice.
+                # Once one receiver has the frame, send it to all: busy would cause a second send.
                 flags = socket.MSG_NOSIGNAL
             except BlockingIOError:
                 if flags & socket.MSG_DONTWAIT:
                     return False
                 raise
             except (BrokenPipeError, ConnectionResetError):
-                # Who receives may die at any time. That is loss, which the instrument counts, and no failure here.
+                # A receiver may die at any time. The instrument counts that as loss; it is no failure of this end.
                 self._receivers.remove(receiver)
                 receiver.close()
         return True
 
     def _accept(self) -> None:
-        """Lets in who has connected since; a receiver may come at any time."""
+        """Accept the receivers that have connected since; they may connect at any time."""
         while True:
             try:
                 receiver, _ = self._listener.accept()
@@ -87,7 +87,7 @@ class Subscriber:
         except ConnectionResetError:
             length = 0
         if length == 0:
-            # The sender is gone for good; without this pause the role would ask without end.
+            # The sender does not return; without this pause the role would poll in a busy loop.
             time.sleep(timeout_s if waits else 0)
             return 0
         take(self._buffer[:length])
@@ -98,19 +98,19 @@ class Subscriber:
 
 
 class Transport:
-    """One per process. What all ends share (a session, a context, a broker's connection) belongs here."""
+    """One per process. Put here what all ends share: a session, a context, a broker's connection."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
 
     @staticmethod
     def version() -> str:
-        """As the library itself says it, not as the manifest pins it."""
+        """Return the version that the library reports, not the one that the manifest pins."""
         return f"Linux {os.uname().release}"
 
     @staticmethod
     def facts() -> dict[str, str]:
-        """Which way the bytes really took, for the result: where there are several, ask the library and not the
+        """Return the path that the bytes really took, for the result. If there are several, ask the library, not the
         settings."""
         return {"path": "packets of Unix sockets"}
 

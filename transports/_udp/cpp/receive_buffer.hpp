@@ -1,4 +1,5 @@
-/// How much of a receive buffer the system grants to a library over UDP: it cuts what is too much without an error.
+/// The receive buffer that the system grants to a library over UDP. The system reduces a larger request without an
+/// error.
 #pragma once
 
 #include <sys/socket.h>
@@ -17,10 +18,10 @@ inline std::uint32_t granted_bytes(std::uint32_t requested_bytes) {
   socklen_t length = sizeof(bytes);
   setsockopt(*socket, SOL_SOCKET, SO_RCVBUF, &bytes, length);
   getsockopt(*socket, SOL_SOCKET, SO_RCVBUF, &bytes, &length);
-  return std::min(static_cast<std::uint32_t>(bytes) / 2, requested_bytes);  // Linux reports double what it grants
+  return std::min(static_cast<std::uint32_t>(bytes) / 2, requested_bytes);  // Linux reports double
 }
 
-/// What was granted, and the remedy if that is less than was requested.
+/// Describes the granted size, with the remedy if it is less than requested.
 inline hopmeter::Facts buffer_facts(std::uint32_t requested_bytes) {
   const auto requested = std::to_string(requested_bytes), granted = std::to_string(granted_bytes(requested_bytes));
   hopmeter::Facts facts{{"receive_buffer", granted + " bytes"}};

@@ -1,4 +1,4 @@
-"""Cyclone DDS by its Python binding. The messages are those of ../idl; the rest is in ../../_cyclonedds/python."""
+"""Cyclone DDS with its Python binding. ../idl defines the messages; the rest is in ../../_cyclonedds/python."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The messages of ../idl in Python, and where a frame is in them; ../README.md has the table.
+"""The messages of ../idl in Python, and where they store a frame; ../README.md has the table.
 
-The annotations stay real types, not text: Cyclone DDS makes its type support from them.
+The annotations are real types, not strings, because Cyclone DDS derives its type support from them.
 """
 
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class Image(IdlStruct, typename="message.Image"):
 
 
 def topic_of(link: str) -> str:
-    """Names of topics begin with a letter, those of links may not."""
+    """Return the topic's name. It begins with a letter; the name of a link may begin with another character."""
     return f"hopmeter_{link}"
 
 

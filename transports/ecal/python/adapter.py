@@ -1,4 +1,4 @@
-"""Eclipse eCAL in Python; layers, discovery and what is left out: ../README.md."""
+"""Eclipse eCAL in Python; ../README.md describes layers, discovery and limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .services import Client, Server
 
 LAYERS = {"shm": "shared memory", "udp": "UDP on the loopback device", "tcp": "TCP on the loopback device"}
 MEMORY_FILE = "ecal_[0-9a-f]+"
-"""Carries nothing of the trial in its name, so a process notes those that it has mapped."""
+"""The name has nothing of the trial in it, so a process records the files that it has mapped."""
 QUIET_S = 0.01
 PARTS = ecal.init.PUBLISHER | ecal.init.SUBSCRIBER | ecal.init.SERVICE
 
@@ -34,7 +34,7 @@ class Publisher:
         return self.forward(self._outgoing.fill(payload_bytes, fill))
 
     def forward(self, native: bytes) -> bool:
-        self._publisher.send(native)  # false also where nobody listens yet, which is no error of the sender
+        self._publisher.send(native)  # also false if no subscriber exists yet, which is no error of the sender
         return True
 
     def close(self) -> None:
@@ -59,8 +59,8 @@ class Subscription:
 
     def close(self) -> None:
         self._seen |= mapped_files(MEMORY_FILE)
-        # Waits for a call that is running. Destroying does not let go of the interpreter, for which a call may be
-        # waiting, so first it has to be quiet.
+        # Waits for a running call. Destruction does not release the interpreter lock, which a call may wait for. So
+        # this first waits until no calls arrive.
         self._subscriber.set_receive_callback(self._refuse)
         deadline = time.monotonic() + 1
         time.sleep(QUIET_S)
@@ -74,7 +74,7 @@ class Transport(handover.CallbackTransport):
         super().__init__(setup)
         self._path = LAYERS[setup.settings["layer"]]
         self._seen: set[Path] = set()
-        # Where eCAL would look for a user's configuration and write its own files.
+        # The folders in which eCAL looks for a user's configuration and writes its own files.
         os.environ["ECAL_DATA"] = os.environ["ECAL_LOG_DIR"] = setup.directory
         self._config = configuration(setup)
         if not ecal.initialize(self._config, f"hopmeter_{setup.run}", PARTS):
@@ -103,13 +103,13 @@ class Transport(handover.CallbackTransport):
 
     def close(self) -> None:
         ecal.finalize()
-        for file in self._seen:  # whose publisher was killed before it could remove them, their locks and events
+        for file in self._seen:  # their publisher was killed before it could remove them, their locks and events
             for left in (file, *file.parent.glob(f"{file.name}_*")):
                 left.unlink(missing_ok=True)
 
 
 def configuration(setup: Setup) -> ecal.Configuration:
-    """eCAL's own defaults, on ports of this trial, with one layer and what the settings say."""
+    """Return eCAL's own defaults, on ports of this trial, with one layer and the manifest's settings."""
     settings, config = setup.settings, ecal.Configuration()
     port = 20000 + int(setup.run, 16) % 6000 * 2
     config.registration.local.udp.port = config.registration.network.udp.port = port

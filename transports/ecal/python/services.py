@@ -1,4 +1,4 @@
-"""eCAL's services: calls over TCP, answered and handed back on threads of eCAL's pool."""
+"""eCAL's services: calls over TCP, answered and completed on threads of eCAL's pool."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hopmeter.node.contract import Fill, Handle
 
 METHOD = ecal.ServiceMethodInformation("frame")
 DONE, UNANSWERED = 0, 1
-"""What a method returns to eCAL."""
+"""The codes that a method returns to eCAL."""
 
 
 class Server(CalledServer):
-    """eCAL's pool would handle requests of several clients at once; here they take turns."""
+    """A server that handles one request at a time. eCAL's pool would handle requests of several clients at once."""
 
     def __init__(self, name: str) -> None:
-        # A reply of its own for each request: eCAL copies it after the next request may have come.
+        # A new reply for each request: eCAL may copy it after the next request has come.
         super().__init__(lambda payload_bytes, fill: BytesBuffer().fill(payload_bytes, fill))
         self._server = ecal.ServiceServer(name)
 
@@ -39,7 +39,7 @@ class Server(CalledServer):
 
 
 class Client:
-    """Calls without waiting; what eCAL's threads hand back is kept until it is asked for."""
+    """Calls without waiting; a queue stores the replies from eCAL's threads until a poll."""
 
     def __init__(self, name: str) -> None:
         self._client = ecal.ServiceClient(name, {METHOD})
@@ -47,7 +47,7 @@ class Client:
         self.poll = self._replies.poll
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
-        # False while no server is connected.
+        # False if no server is connected.
         request = self._outgoing.fill(payload_bytes, fill)
         return bool(self._client.call_with_callback_async("frame", request, self._receive))
 

@@ -1,4 +1,4 @@
-/// Fast DDS by its DDS interface: a writer and a reader for each link. The messages are those of ../idl; the rest is in
+/// Fast DDS with its DDS interface: a writer and a reader for each link. ../idl defines the messages; the rest is in
 /// ../../_fastdds.
 #include "hopmeter/choice.hpp"
 #include "messages.hpp"
@@ -40,7 +40,7 @@ std::unique_ptr<Transport> open(const Setup& setup) {
   return std::make_unique<fastdds::DdsTransport<Message>>(setup, options(setup));
 }
 
-/// Chooses the message by the payload.
+/// Selects the message by the payload.
 class FastDds final : public Choice {
  public:
   explicit FastDds(const Setup& setup) : Choice(choose(setup)) {}

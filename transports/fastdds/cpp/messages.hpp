@@ -1,14 +1,14 @@
-/// The messages of ../idl, and where a frame is in them; ../README.md has the table.
+/// The messages of ../idl, and where they store a frame; ../README.md has the table.
 #pragma once
 
 #include "ends.hpp"
 #include "fast/hopmeterPubSubTypes.h"
 
-/// What all messages have in common.
+/// Common parts of all messages.
 template <class Generated>
 struct Message {
   using Support = Generated;
-  /// The run in a link's name keeps trials apart.
+  /// The run in a link's name separates trials.
   static std::string topic(const std::string& link) { return link; }
 };
 
@@ -29,7 +29,7 @@ struct Picture : Message<Generated> {
   static std::int64_t sent_ns(const auto& sample) { return hopmeter::nanoseconds(sample.stamp()); }
 };
 
-/// For plain types, whose octets are an array.
+/// For plain types, in which the octets are an array.
 struct Counted {
   static std::uint32_t length(const auto& sample) { return sample.length(); }
   static void length(auto& sample, std::uint32_t bytes) { sample.length(bytes); }

@@ -25,7 +25,7 @@ class CallClient final : public hopmeter::Client {
     return hopmeter::Sent::accepted;
   }
 
-  /// A call that ended without a reply, because its server is gone, counts as unanswered.
+  /// A call that ends without a reply, because its server has gone, counts as unanswered.
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     void* tag = nullptr;
     bool is_ok = false;
@@ -60,7 +60,7 @@ grpc::Status answer(const hopmeter::Setup& setup, const Message& request, Messag
   return grpc::Status(grpc::StatusCode::UNAVAILABLE, "not answered");
 }
 
-/// A server that is polled: gRPC's asynchronous one, with one call that waits for its request.
+/// A polled server: gRPC's asynchronous server, with one call that waits for its request.
 template <class Message>
 class PolledServer final : public hopmeter::Server {
  public:
@@ -115,7 +115,7 @@ class PolledServer final : public hopmeter::Server {
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
 };
 
-/// A server that gRPC calls on the threads of its synchronous one; one request at a time.
+/// A server that gRPC calls on the threads of its synchronous server; one request at a time.
 class CalledServer final : public hopmeter::Server, private Service {
  public:
   CalledServer(const hopmeter::Setup& setup, const hopmeter::Link& link) : setup_(setup), host_(setup, link) {

@@ -1,4 +1,4 @@
-/// gRPC in C++: unary calls, and streams as topics. ../README.md says which field contains what.
+/// gRPC in C++: unary calls, and streams as topics. ../README.md describes the fields.
 #include <grpc/grpc.h>
 
 #include "calls.hpp"
@@ -12,8 +12,8 @@ namespace {
 template <class Message>
 class Grpc final : public Transport {
  public:
-  /// Holds the library until the process ends. Otherwise it would shut down with the last end, and after large messages
-  /// it would then wait for a poller of its own, which sleeps for 10 s.
+  /// Retains the library until the process ends. Otherwise it would shut down with the last link end. After large
+  /// messages it would then wait for a poller of its own, which sleeps for 10 s.
   explicit Grpc(const Setup& setup) : setup_(setup) { grpc_init(); }
 
   static std::string version() { return grpc::Version(); }

@@ -1,4 +1,4 @@
-/// The messages of ../idl: where a frame is in them, and the methods of the service that carry them.
+/// The messages of ../idl: where they store a frame, and the methods of the service that carry them.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -46,14 +46,14 @@ struct Layout<Image> {
   static std::int64_t sent_ns(const Image& message) { return message.nanosec(); }
 };
 
-/// Has a frame written into a message.
+/// Has `fill` write a frame into a message.
 template <class Message>
 void write(Message& message, const hopmeter::Setup& setup, std::size_t payload_bytes, hopmeter::Fill fill) {
   Layout<Message>::shape(message, setup);
   hopmeter::write_message<Layout<Message>>(message, payload_bytes, fill);
 }
 
-/// The generated methods, by the type of their message.
+/// The generated methods for a message type.
 template <class Message>
 struct Methods;
 

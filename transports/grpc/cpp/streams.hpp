@@ -1,4 +1,4 @@
-/// Publish and subscribe: the publisher is a server, and every receiver keeps a stream of its own open.
+/// Publish and subscribe: the publisher is a server, and every receiver opens a stream of its own.
 #pragma once
 
 #include <condition_variable>
@@ -8,7 +8,8 @@
 #include "hopmeter/completion.hpp"
 #include "server.hpp"
 
-/// All streams of a publisher. A message is written once and sent to all; the next is `busy` until all have taken it.
+/// All streams of a publisher. A message is written once and sent to all; the next message is `busy` until all streams
+/// have taken it.
 template <class Message>
 class Streams {
  public:
@@ -29,13 +30,13 @@ class Streams {
     return writing_ == 0;
   }
 
-  /// The message has to stay in place until the last stream has taken it.
+  /// The message must stay in place until the last stream has taken it.
   void send(const Message& message) {
     const std::lock_guard lock(mutex_);
     for (auto& stream : streams_) stream.send(message);
   }
 
-  /// Ends all streams, and those that are opened later.
+  /// Ends all streams, and those that open later.
   void end() {
     const std::lock_guard lock(mutex_);
     is_over_ = true;
@@ -116,7 +117,7 @@ class StreamPublisher final : public hopmeter::Publisher, private StreamService 
     return open<Image>();
   }
 
-  /// Null, which gRPC answers as not implemented, for streams of the other message.
+  /// Null for streams of the other message, which gRPC answers as not implemented.
   template <class Requested>
   grpc::ServerWriteReactor<Requested>* open() {
     if constexpr (std::same_as<Requested, Message>)
@@ -131,7 +132,7 @@ class StreamPublisher final : public hopmeter::Publisher, private StreamService 
   ServiceHost host_;
 };
 
-/// A stream that is polled: one read is always pending.
+/// A polled stream: one read is always pending.
 template <class Message>
 class StreamSubscriber final : public hopmeter::Subscriber {
  public:
@@ -143,7 +144,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     drain(queue_);
   }
 
-  /// The first event is that the stream is open; a stream that has ended brings nothing more.
+  /// The first event reports that the stream is open; a stream that has ended delivers nothing more.
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     const auto deadline = deadline_after(timeout);
     void* tag = nullptr;

@@ -1,7 +1,7 @@
-"""gRPC in Python: unary calls, and streams as topics. ../README.md says which message takes what of a frame.
+"""gRPC in Python: unary calls, and streams as topics. ../README.md describes the fields.
 
-grpcio calls its handlers on threads of a pool, and a stream is read by a thread that waits for it; `block` is a
-hand-over from those.
+grpcio calls its handlers on threads of a pool, and a waiting thread reads a stream. `block` hands over from those
+threads.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from hopmeter.node.contract import Fill, Link, Setup, Take, host
 from .messages import SERVICE, Kind
 
 RECEIVERS = 64
-"""Streams and calls that a server attends to at once, each with a thread."""
+"""The number of streams and calls that a server handles at once, each on a thread."""
 UNDER_WAY = 16
-"""Messages that wait for a receiver's stream; one more is `busy`."""
+"""The number of messages that wait for a receiver's stream; one more is `busy`."""
 
 
 def options(setup: Setup) -> list[tuple[str, int]]:
-    """No limit to a message's size but the manifest's, a connection for each end, and no proxy on the way."""
+    """Return options without a limit on the message size except the manifest's, with a connection for each link end,
+    and without a proxy."""
     return [
         ("grpc.max_send_message_length", -1),
         ("grpc.max_receive_message_length", -1),
@@ -51,13 +52,14 @@ class MethodServer:
         self._server.start()
 
     def close(self) -> None:
-        """End all running calls and the threads that served them, which the library leaves to the garbage collector."""
+        """End all running calls, and the threads that served them: the library leaves those to the garbage
+        collector."""
         self._server.stop(None).wait()
         self._pool.shutdown()
 
 
 class Publisher:
-    """A server; every receiver has a stream, and a queue in front of it."""
+    """A server; every receiver has a stream with a queue."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         kind = self._kind = transport.kind
@@ -92,7 +94,7 @@ class Publisher:
 
 
 class Subscription:
-    """A stream that is read by a thread of its own, which calls."""
+    """A stream that a thread of its own reads; the thread calls `on_frame`."""
 
     def __init__(self, setup: Setup, link: Link, kind: Kind, on_frame: Take) -> None:
         self._channel = grpc.insecure_channel(link.address, options(setup))
@@ -107,7 +109,7 @@ class Subscription:
             for message in self._stream:
                 on_frame(*kind.read(message))
         except grpc.RpcError:
-            return  # the publisher is gone, or this end was closed: nothing comes any more
+            return  # the publisher has gone, or this end was closed: no message will come
 
     def close(self) -> None:
         self._stream.cancel()
@@ -116,7 +118,7 @@ class Subscription:
 
 
 class Client:
-    """grpcio's own threads put the replies into a queue."""
+    """A client. grpcio's own threads put the replies into a queue."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._kind, self._replies = transport.kind, ReplyQueue()
@@ -129,7 +131,7 @@ class Client:
         return True
 
     def _end(self, call: Any) -> None:
-        """Count a call that ended without a reply as unanswered: its server is gone."""
+        """Count a call that ended without a reply as unanswered: its server has gone."""
         if call.code() is grpc.StatusCode.OK:
             self._replies.put(self._kind.read(call.result()))
 

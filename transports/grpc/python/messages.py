@@ -1,4 +1,4 @@
-"""The messages of ../idl/hopmeter.proto, and which of their fields take what of a frame."""
+"""The messages of ../idl/hopmeter.proto, and the fields that store the parts of a frame."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SERVICE = IDL.DESCRIPTOR.services_by_name["Link"].full_name
 
 
 class Kind:
-    """`Image` where images are carried, else `Timing`."""
+    """`Image` if the payload is an image, otherwise `Timing`."""
 
     def __init__(self, setup: Setup) -> None:
         self._is_image = setup.payload == "image"
@@ -27,7 +27,7 @@ class Kind:
         self.coders = self.message.SerializeToString, self.message.FromString
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """Return a message with a frame; the label is made from the header, so after the stamp."""
+        """Return a message with a frame. The label is made from the header, so only after the stamp."""
         header, payload = bytearray(HEADER_BYTES), bytearray(payload_bytes)
         fill(header, payload)
         if self._is_image:

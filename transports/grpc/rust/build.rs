@@ -1,4 +1,4 @@
-//! Makes the messages and the service from the IDL, without a protoc of the system's.
+//! Generates the messages and the service from the IDL, without a protoc of the system.
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo:rerun-if-changed=../idl");

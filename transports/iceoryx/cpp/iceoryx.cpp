@@ -1,4 +1,5 @@
-/// iceoryx: frames are written into chunks of shared memory and read there. ../README.md says more.
+/// iceoryx: the sender writes frames into chunks of shared memory, and receivers read them there. ../README.md has
+/// details.
 #include <iceoryx_posh/popo/listener.hpp>
 #include <iceoryx_posh/popo/untyped_publisher.hpp>
 #include <iceoryx_posh/popo/untyped_subscriber.hpp>
@@ -14,14 +15,14 @@ using namespace hopmeter;
 
 namespace {
 
-/// The header of a frame begins a cache line.
+/// The header of a frame begins on a cache line.
 constexpr std::uint32_t alignment = 64;
 
 iox::capro::ServiceDescription service(const Link& link) {
   return {"hopmeter", iox::capro::IdString_t(iox::cxx::TruncateToCapacity, link.name.c_str()), "frames"};
 }
 
-/// Hands over all that waits, each frame in its chunk, which then goes back; returns how many.
+/// Hands over all waiting frames, each in its chunk, and then releases the chunk; returns how many.
 std::size_t drain(iox::popo::UntypedSubscriber& subscriber, const auto& take) {
   const auto give_back = [&](const void* payload) { subscriber.release(payload); };
   std::size_t frames = 0;
@@ -45,7 +46,7 @@ class Pub final : public Publisher {
  public:
   explicit Pub(const Link& link) : publisher_(service(link)) {}
 
-  /// Writes a frame into the chunk that is sent. If no chunk is left, it is busy until a receiver gives one back.
+  /// Writes a frame into the chunk that is sent. If no chunk is left, it is busy until a receiver releases one.
   Sent send(std::size_t payload_bytes, Fill fill) override {
     void* chunk = nullptr;
     const auto bytes = header_bytes + payload_bytes;

@@ -1,4 +1,4 @@
-"""iceoryx2 in Python; services, events and settings: ../README.md."""
+"""iceoryx2 in Python; ../README.md describes services, events and settings."""
 
 from __future__ import annotations
 
@@ -115,4 +115,4 @@ class Transport:
     def close(self) -> None:
         del self._node
         for left in Path("/dev/shm").glob(f"{self.setup.run}_*.global_mgmt"):
-            left.unlink(missing_ok=True)  # iceoryx2 keeps it for the next node, which a trial never has
+            left.unlink(missing_ok=True)  # iceoryx2 stores it for the next node, which a trial never has

@@ -1,4 +1,4 @@
-/// LCM by lcm-cpp: one channel per link. ../README.md says what is on the wire.
+/// LCM with lcm-cpp: one channel per link. ../README.md describes the wire format.
 #include <lcm/lcm-cpp.hpp>
 #include <map>
 #include <mutex>
@@ -27,7 +27,7 @@ class Channel final : public Publisher {
 
   Sent send(std::size_t payload_bytes, Fill fill) override { return publish(draft_.write(payload_bytes, fill)); }
 
-  /// Sends the bytes from where they were received.
+  /// Sends the received bytes in place.
   Sent forward(const Received& received) override {
     const auto& message = received.require_native<lcm::ReceiveBuffer>("LCM");
     return publish({static_cast<const std::byte*>(message.data), message.data_size});
@@ -49,7 +49,7 @@ class Listener final : public Subscriber {
  public:
   Listener(const Setup& setup, const Link& link, Instance lcm)
       : lcm_(std::move(lcm)), spins_(setup.wait() == Wait::spin) {
-    // Now LCM opens its receiving socket and sends itself a message; subscribing would not report a failure.
+    // LCM now opens its receiving socket and sends itself a message; a subscribe call would not report a failure.
     if (lcm_->getFileno() < 0) throw Error("LCM receives nothing at " + link.address, multicast_remedy);
     subscription_ = lcm_->subscribe(link.name, &Listener::receive, this);
     subscription_->setQueueCapacity(setup.setting<int>("queue"));
@@ -105,7 +105,7 @@ class Lcm final : public Transport {
   Facts facts() override { return in_memory_ ? Facts{{"path", "memory of the process"}} : network_facts(setup_); }
 
  private:
-  /// A queue in memory is one instance that both ends of a link share.
+  /// An in-memory queue is one instance that both ends of a link share.
   Instance make_queue(const Link& link) {
     if (link.receivers > 1) throw Error("LCM's memq has one receiver for each link", "use --set provider=udpm");
     auto queue = make_instance("memq://");

@@ -1,4 +1,4 @@
-"""LCM in Python: a channel for each link. ../README.md says what is on the wire."""
+"""LCM in Python: a channel for each link. ../README.md describes the wire format."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Publisher:
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         length = HEADER_BYTES + payload_bytes
         if len(self._frame) != length:
-            # Writable for `fill`, and the one writable buffer whose bytes LCM's binding takes without a copy.
+            # Writable for `fill`, and the only writable buffer whose bytes LCM's binding takes without a copy.
             self._frame = (ctypes.c_ubyte * length)()
         fill(self._frame)
         return self.forward(self._frame)
@@ -52,7 +52,7 @@ class Subscriber:
         self._spins = setup.wait == "spin"
         self._take: Take | None = None
         self._count = 0
-        # LCM opens its receiving socket and sends itself a message now; subscribing would not tell that it failed.
+        # LCM now opens its receiving socket and sends itself a message; a subscribe call would not report a failure.
         if lcm.fileno() < 0:
             raise AdapterError(f"LCM receives nothing at {link.address}", REMEDY)
         self._subscription = lcm.subscribe(link.name, self._receive)
@@ -97,7 +97,7 @@ class Transport:
         return Subscriber(open_lcm(url), link, self._setup)
 
     def _new_queue(self, link: Link) -> LCM:
-        """Return a queue in memory: one instance that both ends of a link share."""
+        """Return an in-memory queue: one instance that both ends of a link share."""
         if link.receivers > 1:
             raise AdapterError("LCM's memq has one receiver for each link", "use --set provider=udpm")
         self._queues[link.name] = open_lcm("memq://")

@@ -1,4 +1,4 @@
-"""Where a link's messages go, and what the machine makes of it. ../README.md says how addresses are chosen."""
+"""The addresses of a link's messages, and the path that they take. ../README.md describes how addresses are chosen."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ REMEDY = "run `ip link set lo multicast on` and `ip route add 224.0.0.0/4 dev lo
 
 
 def group(name: str) -> tuple[str, int]:
-    """Return a multicast group of this machine's own range and a port below the ephemeral ones, always the same for
+    """Return a multicast group of the local scope (239.255/16) and a port below the ephemeral ones; always the same for
     a name."""
     mixed = 2166136261
     for letter in name.encode():
@@ -23,10 +23,10 @@ def facts(setup: Setup) -> dict[str, str]:
     asked = setup.settings["recv_buf_size"]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as kernel:
         kernel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, asked)
-        granted = kernel.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // 2  # the kernel doubles what is asked
+        granted = kernel.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // 2  # the kernel doubles the request
         kernel.connect(group(setup.run))
         source = kernel.getsockname()[0]
-    # Addresses of the loopback device may be too narrow for a group; then there is none.
+    # The scope of loopback addresses may be too narrow for a group; then there is no address.
     is_loopback = source.startswith("127.") or source == "0.0.0.0"
     fallbacks = []
     if not is_loopback:

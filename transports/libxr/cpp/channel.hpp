@@ -1,4 +1,4 @@
-/// One link: its topic and those who receive from it.
+/// One link: its topic and its receivers.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 #include "topic.hpp"
 
-/// A subscription that can end. LibXR's cannot: what it was told to call stays in the topic for good, so that is this
-/// gate, which lives as long as the process has topics.
+/// A subscription that can end. A LibXR subscription cannot: its callback stays registered with the topic. So the
+/// callback is this gate, which lives as long as the process has topics.
 class Gate {
  public:
   using Give = std::function<void(const hopmeter::Received&)>;
@@ -22,7 +22,7 @@ class Gate {
   /// Returns when no call is running.
   void close() { open({}); }
 
-  /// What LibXR calls, on the publisher's thread.
+  /// The callback that LibXR calls, on the publisher's thread.
   static void enter(bool, Gate* gate, Bytes<LibXR::Topic> bytes) {
     const auto received = static_cast<const Frame*>(bytes.addr_)->received().stamp_arrival();
     const std::lock_guard lock(gate->mutex_);
@@ -34,12 +34,12 @@ class Gate {
   Give give_;
 };
 
-/// Something that can be full.
+/// A receiver's memory, which can be full.
 class Inbox {
  public:
   virtual ~Inbox() = default;
   virtual bool has_room() const = 0;
-  /// A frame is about to be published.
+  /// Announces that a frame is about to be published.
   virtual void expect() {}
 };
 
@@ -49,7 +49,7 @@ class Channel {
 
   LibXR::Topic topic() const { return topic_; }
 
-  /// A new gate, told LibXR.
+  /// Creates a gate and registers it with LibXR.
   Gate& gate() {
     const std::lock_guard lock(mutex_);
     Gate& gate = gates_.emplace_back();
@@ -58,7 +58,7 @@ class Channel {
     return gate;
   }
 
-  /// A place that LibXR may write to for as long as there is the topic.
+  /// Memory that LibXR may write to as long as the topic exists.
   Frame& place() {
     const std::lock_guard lock(mutex_);
     return *places_.emplace_back(std::make_unique<Frame>());
@@ -73,7 +73,7 @@ class Channel {
     std::erase(inboxes_, &inbox);
   }
 
-  /// Whether all inboxes have room; they then expect a frame.
+  /// Whether all inboxes have room; if so, they expect a frame.
   bool expect() {
     const std::lock_guard lock(mutex_);
     if (!std::ranges::all_of(inboxes_, [](const Inbox* inbox) { return inbox->has_room(); })) return false;
@@ -81,7 +81,7 @@ class Channel {
     return true;
   }
 
-  /// Publishes a frame that is expected.
+  /// Publishes an expected frame.
   void send(Frame& frame) { publish(topic_, frame); }
 
  private:

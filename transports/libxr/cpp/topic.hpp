@@ -1,4 +1,4 @@
-/// What differs between the generations of LibXR's topics, and what travels on them.
+/// The differences between the generations of LibXR's topics, and the type that they carry.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 #include "hopmeter/hopmeter.hpp"
 
-/// The one type of all topics: LibXR wants a type of fixed size. Only the part in use is ever written or copied, so a
-/// small frame costs no more than a small type would.
+/// The one type of all topics, because LibXR requires a type of fixed size. Only the used part is ever written or
+/// copied, so a small frame costs no more than a small type would.
 struct Frame {
   static constexpr std::size_t room = hopmeter::header_bytes + (16 << 20);
 
@@ -32,18 +32,18 @@ struct Frame {
   alignas(64) std::array<std::byte, room> data;
 };
 
-/// Topics up to the spring of 2026 may cache, and take any part of their type.
+/// Topics until spring 2026 may cache, and accept any part of their type.
 template <class Topic>
 concept SizedTopic = requires(Topic topic, Frame& frame) {
   Topic::template CreateTopic<Frame>("", nullptr, false, false, false);
   topic.Publish(static_cast<void*>(&frame), frame.used());
 };
 
-/// What a callback is handed.
+/// The argument of a callback.
 template <class Topic>
 using Bytes = std::conditional_t<SizedTopic<Topic>, LibXR::RawData&, const LibXR::ConstRawData&>;
 
-/// Publishes a frame: to all subscribers, on this thread.
+/// Publishes a frame to all subscribers, on this thread.
 template <class Topic>
 void publish(Topic& topic, Frame& frame) {
   if constexpr (SizedTopic<Topic>)
@@ -52,11 +52,11 @@ void publish(Topic& topic, Frame& frame) {
     topic.Publish(frame);
 }
 
-/// Where the codes stand differs, too.
+/// The generations also define the codes in different enums.
 bool is_ok(auto code) noexcept { return code == decltype(code)::OK; }
 
-/// Whether a synchronous subscriber knows that it waits. Where it does, a frame that comes otherwise is dropped; where
-/// it does not, a frame is written over the one before it.
+/// Whether a synchronous subscriber records that it waits. If it does, a frame that comes at another time is dropped.
+/// If not, a frame overwrites the previous one.
 template <class Subscriber>
 concept KnowsItWaits = requires(Subscriber subscriber) {
   subscriber.block_->data_.wait_state;

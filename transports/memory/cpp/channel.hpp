@@ -11,16 +11,16 @@
 
 namespace memory {
 
-/// A reference to one frame: header and payload in one buffer, free again when the last reference is gone.
+/// A reference to one frame: header and payload in one buffer, which is free again after the last reference is gone.
 using Frame = std::shared_ptr<std::vector<std::byte>>;
 using Queue = hopmeter::Mailbox<Frame>;
 
-/// At most `limit` frames, made when first needed, so a short queue of large images takes little memory.
+/// At most `limit` frames, allocated at their first use, so a short queue of large images takes little memory.
 class Pool {
  public:
   explicit Pool(std::size_t limit) : limit_(limit) { frames_.reserve(limit); }
 
-  /// A frame that nobody else refers to, with room for the payload; null while all are in use.
+  /// A frame without other references, with room for the payload; null while all are in use.
   Frame* take(std::size_t payload_bytes) {
     Frame* frame = find_unused();
     if (frame) (*frame)->resize(hopmeter::header_bytes + payload_bytes);
@@ -40,7 +40,7 @@ class Pool {
 
   static bool is_unused(const Frame& frame) noexcept {
     if (frame.use_count() != 1) return false;
-    // What receivers read before they let go of the frame comes before what is written next.
+    // Receivers finish their reads before they release the frame; those reads happen before the next write.
     std::atomic_thread_fence(std::memory_order_acquire);
     return true;
   }
@@ -58,18 +58,18 @@ class Channel {
     all<Receiver>().push_back(&receiver);
   }
 
-  /// Takes the lock of those that send, so no callback is running when this returns.
+  /// Takes the senders' lock, so no callback is running when this returns.
   template <class Receiver>
   void remove(Receiver& receiver) {
     const std::lock_guard lock(mutex_);
     std::erase(all<Receiver>(), &receiver);
   }
 
-  /// Sends one frame, if every queue has room: calls the callbacks on this thread, and gives a reference to every
-  /// queue. `make` returns the frame and how receivers see it, or null.
+  /// Sends one frame if every queue has room: calls the callbacks on this thread, and gives a reference to every queue.
+  /// `make` returns the frame and its form for receivers, or null.
   hopmeter::Sent send(const auto& make) {
     const std::lock_guard lock(mutex_);
-    // Only the one publisher of a link adds to its queues, so there is room until it does.
+    // Only the link's one publisher adds to its queues, so there is room until it does.
     if (!std::ranges::all_of(all<Queue>(), &Queue::has_room)) return hopmeter::Sent::busy;
     const auto [frame, received] = make();
     if (!frame) return hopmeter::Sent::busy;

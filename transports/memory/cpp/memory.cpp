@@ -1,4 +1,4 @@
-/// Frames within one process: a direct call, or a bounded queue. The same as ../rust, which explains it.
+/// Frames within one process: a direct call, or a bounded queue. The same as ../rust, which has the explanation.
 #include <unordered_map>
 
 #include "channel.hpp"
@@ -8,7 +8,7 @@ using namespace hopmeter;
 namespace memory {
 namespace {
 
-/// A second reference to a frame, which keeps its bytes.
+/// A second reference to a frame, which retains its bytes.
 class ReferenceHolder final : public FrameHolder {
  public:
   explicit ReferenceHolder(Frame frame) : frame_(std::move(frame)) {}
@@ -21,7 +21,7 @@ class ReferenceHolder final : public FrameHolder {
   Frame frame_;
 };
 
-/// A frame as receivers see it, with the reference attached that `forward` and `keep` need.
+/// A frame in the form that receivers see, with the attached reference that `forward` and `keep` need.
 Received borrow(const Frame& frame) {
   return Received::split(*frame).with_native(&frame).with_keep<ReferenceHolder::keep>();
 }
@@ -92,7 +92,7 @@ class Memory final : public Transport {
   Facts facts() override { return {{"path", "memory of this process"}}; }
 
  private:
-  /// Either end may come first.
+  /// Either link end may come first.
   std::shared_ptr<Channel> channel(const Link& link) {
     const std::lock_guard lock(mutex_);
     auto& channel = channels_[link.name];

@@ -1,4 +1,4 @@
-/// MQTT by libmosquitto: topics through a broker. ../README.md says what is on the wire.
+/// MQTT with libmosquitto: topics through a broker. ../README.md describes the wire format.
 #include <mosquitto.h>
 #include <poll.h>
 
@@ -18,8 +18,9 @@ void demand(int code, const std::string& doing) {
   if (code != MOSQ_ERR_SUCCESS) throw Error(doing + ": " + mosquitto_strerror(code));
 }
 
-/// An end of any kind, with a connection of its own. `loop` does the connection's work, or libmosquitto's own thread
-/// after `start_thread`: that thread writes what the socket does not take at once, and acknowledges.
+/// A link end of any kind, with a connection of its own. `loop` does the connection's work; after `start_thread`,
+/// libmosquitto's own thread does. That thread writes the bytes that the socket does not take immediately, and
+/// acknowledges.
 class End final : public Publisher, public Subscriber, public Subscription {
  public:
   End(const Setup& setup, const Link& link)
@@ -44,8 +45,8 @@ class End final : public Publisher, public Subscriber, public Subscription {
 
   void start_thread() { demand(mosquitto_loop_start(handle()), "starting libmosquitto's thread"); }
 
-  /// Prepares for publishing. At quality 0 the broker answers nothing, and the publisher writes to the socket itself,
-  /// without handing over to a thread; it waits here until the broker has accepted it.
+  /// Prepares for publishing; waits until the broker has accepted the connection. At quality 0 the broker answers
+  /// nothing, and the publisher writes to the socket itself, without a hand-over to a thread.
   void start_publishing() {
     if (qos_ > 0) return start_thread();
     for (int tries = 0; tries < 100 && !is_accepted_; ++tries) loop(std::chrono::milliseconds(100));

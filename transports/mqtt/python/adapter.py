@@ -1,4 +1,4 @@
-"""MQTT by paho-mqtt: topics through a broker. ../README.md says what is on the wire."""
+"""MQTT with paho-mqtt: topics through a broker. ../README.md describes the wire format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def demand(code: int, doing: str) -> None:
 
 
 class Publisher:
-    """paho's thread writes what the socket does not take at once, and acknowledges."""
+    """A publisher. paho's thread writes the bytes that the socket does not take immediately, and acknowledges."""
 
     def __init__(self, client: Client, topic: str, qos: int) -> None:
         self.address = ""
@@ -34,7 +34,7 @@ class Publisher:
         return self._publish(frame)
 
     def forward(self, native: bytes) -> bool:
-        """Send the bytes from the memory in which they were received."""
+        """Send the received bytes in place."""
         return self._publish(native)
 
     def _publish(self, frame: Any) -> bool:
@@ -50,7 +50,7 @@ class Publisher:
 
 
 class Subscriber:
-    """The connection's work is done by whoever polls."""
+    """A subscriber. The polling thread does the connection's work."""
 
     def __init__(self, client: Client, topic: str, qos: int) -> None:
         self._client, self._frames = client, 0
@@ -99,7 +99,7 @@ class Transport:
         self._qos = setup.settings["qos"]
 
     def _connect(self) -> Client:
-        """Open a connection for one end."""
+        """Open a connection for one link end."""
         client = Client(CallbackAPIVersion.VERSION2)
         client.suppress_exceptions = False
         client.max_inflight_messages_set(self._setup.settings["inflight"])
@@ -122,4 +122,4 @@ class Transport:
         return {"path": "TCP through mosquitto"}
 
     def close(self) -> None:
-        """Every end has closed its own connection."""
+        """Release nothing: every link end has closed its own connection."""

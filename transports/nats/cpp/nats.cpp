@@ -1,4 +1,4 @@
-/// NATS by its C client: subjects through a broker. ../README.md says what is on the wire.
+/// NATS with its C client: subjects through a broker. ../README.md describes the wire format.
 #include <nats/nats.h>
 
 #include <optional>
@@ -15,12 +15,12 @@ namespace {
 using Message = Resource<natsMsg, natsMsg_Destroy>;
 using NatsSubscription = Resource<natsSubscription, natsSubscription_Destroy>;
 
-/// Throws what the library says if it refuses.
+/// Throws the library's error if it refuses.
 void demand(natsStatus status, const std::string& doing, const std::string& remedy = {}) {
   if (status != NATS_OK) throw Error(doing + ": " + natsStatus_GetText(status), remedy);
 }
 
-/// The connection to the broker, which all ends of the process share.
+/// The connection to the broker, which all link ends of the process share.
 class Connection {
  public:
   explicit Connection(const Setup& setup) : spins(setup.wait() == Wait::spin) {
@@ -28,7 +28,7 @@ class Connection {
     demand(natsOptions_Create(&raw), "preparing a connection to nats-server");
     const Resource<natsOptions, natsOptions_Destroy> options(raw);
     demand(natsOptions_SetURL(raw, ("nats://" + setup.daemon()).c_str()), "naming nats-server");
-    // What is published leaves at once and not with the next batch.
+    // Published messages leave immediately, not with the next batch.
     demand(natsOptions_SetSendAsap(raw, true), "asking to send at once");
     natsConnection* connection = nullptr;
     demand(natsConnection_Connect(&connection, raw), "connecting to nats-server at " + setup.daemon());
@@ -45,12 +45,12 @@ class Connection {
     return Sent::accepted;
   }
 
-  /// Subscribes by one of the library's functions for that.
+  /// Subscribes with one of the library's functions.
   NatsSubscription subscribe(const auto& function, const std::string& subject, auto... more) const {
     natsSubscription* raw = nullptr;
     demand(function(&raw, connection_.get(), subject.c_str(), more...), "subscribing at nats-server");
     NatsSubscription subscription(raw);
-    // Only the number of messages limits the queue, as it does in the other languages.
+    // Only the number of messages limits the queue, as in the other languages.
     demand(natsSubscription_SetPendingLimits(raw, 65536, -1), "raising a subscription's limits");
     return subscription;
   }
@@ -64,13 +64,13 @@ class Connection {
   Resource<natsConnection, natsConnection_Destroy> connection_;
 };
 
-/// A message as the instrument sees it.
+/// A message in the instrument's form.
 Received to_received(const Message& message) {
   const auto* bytes = reinterpret_cast<const std::byte*>(natsMsg_GetData(message.get()));
   return Received::split({bytes, static_cast<std::size_t>(natsMsg_GetDataLength(message.get()))});
 }
 
-/// A subscription that is polled.
+/// A polled subscription.
 class Inbox final : public Subscriber {
  public:
   Inbox(const Connection& connection, const std::string& subject)
@@ -82,8 +82,8 @@ class Inbox final : public Subscriber {
     return receive(timeout, [&](const Message& message) { take(to_received(message)); });
   }
 
-  /// Hands over the next message if one comes in time; returns how many. The broker's own message that nobody listens
-  /// does not count.
+  /// Hands over the next message if one comes in time; returns how many. The broker's own "no responders" message does
+  /// not count.
   std::size_t receive(Timeout timeout, const auto& hand_over) {
     const auto wait_ms = spins_ ? 0 : std::max<std::int64_t>(1, timeout.count() / 1'000'000);
     natsMsg* raw = nullptr;
@@ -101,7 +101,7 @@ class Inbox final : public Subscriber {
   NatsSubscription subscription_;
 };
 
-/// A subscription that the library calls on a thread of its own; destroyed when the last call has returned.
+/// A subscription that the library calls on a thread of its own. Its destructor waits for the last call.
 template <class Call>
 class Called final : public Subscription {
  public:
@@ -148,7 +148,7 @@ std::string new_inbox() {
   return raw;
 }
 
-/// Gets the replies to all its calls in one inbox.
+/// Receives the replies to all its calls in one inbox.
 class Requester final : public Client {
  public:
   Requester(const Connection& connection, const Link& link)
@@ -197,7 +197,7 @@ class Responder final : public Server, public Replier {
   const Connection& connection_;
   std::string subject_;
   std::optional<Inbox> inbox_;
-  /// Of the request that is being handled.
+  /// The inbox of the current request.
   const char* reply_to_ = nullptr;
   Draft draft_;
 };

@@ -1,8 +1,8 @@
-"""NATS by nats-py: subjects through a broker. ../README.md says what is on the wire.
+"""NATS with nats-py: subjects through a broker. ../README.md describes the wire format.
 
-nats-py lives in an event loop. Every end has a connection and a loop of its own, which runs on the thread of its
-participant while it sends or waits. A callback would run inside such a loop, where a relay could not enter the next:
-none is offered.
+nats-py runs in an event loop. Every link end has a connection and a loop of its own, which runs on the participant's
+thread while it sends or waits. This adapter offers no callbacks: a callback would run inside such a loop, where a relay
+could not enter the next one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 
 class Connection:
-    """A connection and the loop it lives in."""
+    """A connection and its event loop."""
 
     def __init__(self, address: str) -> None:
         self._loop = asyncio.new_event_loop()
@@ -32,8 +32,8 @@ class Connection:
         return self._loop.run_until_complete(work)
 
     def publish(self, subject: str, reply: str, payload_bytes: int, fill: Fill) -> bool:
-        """Send a message and wait until the broker has answered a ping after it, because the loop runs only inside
-        this call."""
+        """Send a message and wait until the broker has answered a later ping, because the loop runs only inside this
+        call."""
         frame = bytearray(HEADER_BYTES + payload_bytes)
         fill(frame)
         self.run(self.put(subject, frame, reply))
@@ -41,12 +41,12 @@ class Connection:
 
     async def put(self, subject: str, frame: Any, reply: str = "") -> None:
         await self.nats.publish(subject, frame, reply=reply)
-        # A ping is written at once; the message only when nats-py's own task has had its turn.
+        # nats-py writes a ping immediately, but a message only after its own task has run.
         await asyncio.sleep(0)
         await self.nats.flush()
 
     async def subscribe(self, subject: str) -> Subscription:
-        # Only the number of messages bounds the queue, as it does in the other languages.
+        # Only the number of messages limits the queue, as in the other languages.
         subscription = await self.nats.subscribe(subject, pending_msgs_limit=65_536, pending_bytes_limit=0)
         await self.nats.flush()
         return subscription
@@ -65,7 +65,7 @@ class Connection:
 
 
 class End:
-    """What all ends have."""
+    """The common part of all link ends."""
 
     address = ""
 
@@ -104,7 +104,7 @@ class Subscriber(Receiver):
 
 
 class Client(Subscriber):
-    """The replies of all calls come to one inbox."""
+    """A client. The replies of all its calls come to one inbox."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         End.__init__(self, transport, link)

@@ -10,20 +10,20 @@
 #include "hopmeter/loop_thread.hpp"
 #include "socket.hpp"
 
-// They need nng/nng.h before them.
+// These require nng/nng.h before them.
 #include <nng/protocol/reqrep0/rep.h>
 #include <nng/protocol/reqrep0/req.h>
 
-/// How long a reply may wait for the one before it to leave. REP forgets whom to answer when it is refused, so a reply
+/// How long a reply may wait until the previous one is sent. REP forgets the client when it refuses a reply, so a reply
 /// cannot be offered again.
 inline constexpr int reply_ms = 100;
-/// How long a call without a reply keeps a new one from being started.
+/// How long a call without a reply prevents a new one.
 inline constexpr std::chrono::seconds longest_call{1};
-/// How often the thread of a called server looks whether it is to end.
+/// How often the thread of a called server checks whether it must end.
 inline constexpr std::chrono::milliseconds nap{50};
 
-/// A receive that stays pending from poll to poll. REQ gives up the whole call when a receive's time limit passes, so
-/// the receive has no limit, and each poll waits for it with a limit of its own.
+/// A receive that stays pending from poll to poll. REQ ends the whole call when a receive's time limit passes. So the
+/// receive has no limit, and each poll waits for it with a limit of its own.
 class PendingReply {
  public:
   explicit PendingReply(const Socket& socket) : socket_(*socket), aio_(make_aio(this)) {}
@@ -39,7 +39,7 @@ class PendingReply {
     return Message(nng_aio_get_msg(aio_.get()));
   }
 
-  /// Ends a receive that is pending; its message, if it has come after all, is dropped.
+  /// Ends a pending receive, and drops its message if one came after all.
   void cancel() noexcept {
     if (!is_pending_) return;
     nng_aio_cancel(aio_.get());
@@ -66,8 +66,8 @@ class PendingReply {
   bool is_finished_ = false;
 };
 
-/// REQ has one call at a time. nng would drop it for a new one, and with it a reply that is only late. So a new call is
-/// busy until the reply has come or will not come any more.
+/// REQ has one call at a time. For a new call, nng would drop the current one, and with it a reply that is only late.
+/// So a new call is busy until the reply has come or will not come any more.
 class Requester final : public hopmeter::Client {
  public:
   Requester(const hopmeter::Setup& setup, const hopmeter::Link& link)
@@ -95,7 +95,7 @@ class Requester final : public hopmeter::Client {
       is_calling_ = reply == nullptr;
       return hand_over(reply, take);
     }
-    // nng takes it for a mistake to receive without a call.
+    // nng reports an error for receiving without a call.
     if (!spins_) std::this_thread::sleep_for(timeout);
     return 0;
   }
@@ -132,13 +132,13 @@ class Responder final : public hopmeter::Server, public hopmeter::Replier {
   std::string address() const override { return socket_.address(); }
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Handle handle) override { return answer(timeout, handle); }
 
-  /// nng's callbacks may not wait and a handler may, so a thread of this link calls it.
+  /// nng's callbacks must not wait, but a handler may. So a thread of this link calls it.
   hopmeter::Owned<hopmeter::Subscription> serve(hopmeter::OnRequest on_request) override {
     return std::make_unique<hopmeter::LoopThread>(
         [this, on_request = std::move(on_request)] { answer(nap, on_request); });
   }
 
-  /// A reply that cannot leave in time is lost, like one to a client that is gone.
+  /// A reply that cannot be sent in time is lost, like a reply to a client that has gone.
   hopmeter::Sent reply(std::size_t payload_bytes, hopmeter::Fill fill) override {
     socket_.send(payload_bytes, fill, 0);
     return hopmeter::Sent::accepted;

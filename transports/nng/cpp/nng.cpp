@@ -1,8 +1,8 @@
-/// nng by its C library: PUB and SUB or PUSH and PULL, REQ and REP. ../README.md says what is on the wire.
+/// nng with its C library: PUB and SUB or PUSH and PULL, REQ and REP. ../README.md describes the wire format.
 #include "calls.hpp"
 #include "socket.hpp"
 
-// They need nng/nng.h before them.
+// These require nng/nng.h before them.
 #include <nng/protocol/pipeline0/pull.h>
 #include <nng/protocol/pipeline0/push.h>
 #include <nng/protocol/pubsub0/pub.h>
@@ -12,14 +12,14 @@ using namespace hopmeter;
 
 namespace {
 
-/// Called by nng's threads: each callback asks for the next message when it is done with its own.
+/// Called by nng's threads: each callback requests the next message after its own.
 class Called final : public Subscription {
  public:
   Called(std::unique_ptr<Socket> socket, OnFrame on_frame)
       : socket_(std::move(socket)), on_frame_(std::move(on_frame)), aio_(make_aio(this)) {
     nng_recv_aio(**socket_, aio_.get());
   }
-  /// Waits for a callback that is running, and lets none begin.
+  /// Waits for a running callback, and lets none begin.
   ~Called() override { nng_aio_stop(aio_.get()); }
 
   void finish() {

@@ -9,7 +9,7 @@
 #include "hopmeter/hopmeter.hpp"
 #include "hopmeter/resource.hpp"
 
-/// Turns nng's error codes into exceptions that say what was being done.
+/// Turns nng's error codes into exceptions that name the operation.
 inline void demand(int code, const std::string& doing, const std::string& remedy = {}) {
   if (code != 0) throw hopmeter::Error(doing + ": " + nng_strerror(code), remedy);
 }
@@ -17,7 +17,7 @@ inline void demand(int code, const std::string& doing, const std::string& remedy
 using Message = hopmeter::Resource<nng_msg, nng_msg_free>;
 using Aio = hopmeter::Resource<nng_aio, nng_aio_free>;
 
-/// An operation of nng that calls `finish` of an object when it is done.
+/// An asynchronous operation of nng; when it is done, it calls `finish` of an object.
 template <class Object>
 Aio make_aio(Object* object) {
   nng_aio* aio = nullptr;
@@ -30,18 +30,18 @@ inline std::span<std::byte> bytes(const Message& message) {
   return {static_cast<std::byte*>(nng_msg_body(message.get())), nng_msg_len(message.get())};
 }
 
-/// Hands over a message as the instrument sees it, if there is one; returns how many.
+/// Hands over a message in the instrument's form, if there is one; returns how many.
 inline std::size_t hand_over(const Message& message, const auto& take, auto&... more) {
   if (message) take(hopmeter::Received::split(bytes(message)), more...);
   return message ? 1 : 0;
 }
 
-/// A socket of any protocol, which binds or connects: by itself a publisher or a polled subscriber.
+/// A socket of any protocol, which binds or connects. It is also a publisher or a polled subscriber.
 class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
  public:
   explicit Socket(int (*open)(nng_socket*)) {
     demand(open(&socket_), "opening a socket of nng");
-    // nng closes connections that bring more than this, 1 MiB by default; 0 is without limit.
+    // nng closes connections that send more than this; the default is 1 MiB, 0 is without limit.
     demand(nng_socket_set_size(socket_, NNG_OPT_RECVMAXSZ, 0), "setting recv-size-max");
   }
   Socket(const Socket&) = delete;
@@ -64,7 +64,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
            "let TMPDIR name a folder with a shorter path, if this one is longer than 100 characters");
   }
 
-  /// Waits until it is connected; nng itself connects again later, should that be needed.
+  /// Waits until the socket is connected. nng reconnects by itself later, if necessary.
   void connect(const hopmeter::Link& link) {
     if (link.address.starts_with("inproc:") && !link.address.starts_with(process_prefix()))
       throw hopmeter::Error(
@@ -77,7 +77,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
     return send(payload_bytes, fill, NNG_FLAG_NONBLOCK);
   }
 
-  /// Sends a frame in nng's memory. `busy` if nng says that it would have to wait, or has waited for too long.
+  /// Sends a frame in nng's memory. `busy` if nng would have to wait, or has waited too long.
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill, int flags) {
     nng_msg* allocated = nullptr;
     demand(nng_msg_alloc(&allocated, hopmeter::header_bytes + payload_bytes), "allocating a message of nng");
@@ -107,7 +107,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
  private:
   static std::string process_prefix() { return "inproc://hopmeter/" + std::to_string(getpid()) + "/"; }
 
-  /// Called only when the limit changes, which it rarely does.
+  /// Called only when the limit changes, which is rare.
   void set_receive_limit(std::chrono::milliseconds limit) {
     const auto ms = static_cast<nng_duration>(limit.count());
     demand(nng_socket_set_ms(socket_, NNG_OPT_RECVTIMEO, ms), "limiting how long to receive");

@@ -1,4 +1,4 @@
-"""nng in Python (pynng); sockets and wire format: ../README.md."""
+"""nng in Python (pynng); ../README.md describes sockets and wire format."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hopmeter.node.contract import AdapterError, Link, Setup, host
 
 from .ends import Client, Publisher, Server, Subscriber
 
-LONGEST_REPLY_MS = 100  # REP forgets whom to answer when it is refused, so a reply cannot be offered again
+LONGEST_REPLY_MS = 100  # REP forgets the client when it refuses a reply, so a reply cannot be offered again
 PATHS = {"ipc": "Unix sockets", "tcp": "tcp on the loopback device", "inproc": "memory of this process"}
 HERE = f"inproc://hopmeter/{os.getpid()}/"
 
@@ -52,7 +52,8 @@ class Transport:
         return Client(self._connect(self._open(pynng.Req0), link), self._setup)
 
     def _open(self, protocol: Callable[..., pynng.Socket]) -> pynng.Socket:
-        """nng closes connections that bring more than its limit, 1 MiB unless told; 0 is without limit."""
+        """Open a socket without a size limit. nng closes connections that send more, by default 1 MiB; 0 is without
+        limit."""
         return protocol(recv_max_size=0)
 
     def _bind(self, socket: pynng.Socket, link: Link) -> str:
@@ -79,4 +80,4 @@ class Transport:
         return {"path": PATHS[self._setup.settings["endpoint"]]}
 
     def close(self) -> None:
-        """Nothing is left to do: every end is closed by then."""
+        """Release nothing: every link end is already closed."""

@@ -1,4 +1,4 @@
-"""Sockets of pynng as the instrument uses them: messages in nng's own memory, and waits that end."""
+"""Sockets of pynng as the instrument uses them: messages in nng's own memory, and waits with a timeout."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pynng import ffi, lib
 
 from hopmeter.node.contract import HEADER_BYTES, Fill, Handle, Setup, Take
 
-LONGEST_CALL_S = 1.0  # how long a call that has no reply keeps a new one from being started
+LONGEST_CALL_S = 1.0  # how long a call without a reply prevents a new one
 
 
 class Message:
-    """A message of nng that was received; its memory goes with it."""
+    """A message that nng received; freeing it frees its memory."""
 
     def __init__(self, message: Any) -> None:
         self._message = message
@@ -26,8 +26,8 @@ class Message:
 
 
 class End:
-    """A socket that sends and receives messages in nng's memory, by the calls that pynng itself is made of: its `send`
-    and `recv` copy."""
+    """A socket that sends and receives messages in nng's memory. It uses the low-level functions of pynng, because
+    pynng's `send` and `recv` copy."""
 
     def __init__(self, socket: pynng.Socket, setup: Setup, address: str = "") -> None:
         self.address = address
@@ -46,7 +46,7 @@ class End:
             fill(ffi.buffer(lib.nng_msg_body(message), HEADER_BYTES + payload_bytes))
             code = lib.nng_sendmsg(self._handle, message, flags)
         finally:
-            if code != 0:  # otherwise it is nng's own
+            if code != 0:  # otherwise nng owns it
                 lib.nng_msg_free(message)
         if code in (lib.NNG_EAGAIN, lib.NNG_ETIMEDOUT):
             return False
@@ -88,8 +88,8 @@ class Subscriber(End):
 
 
 class Client(End):
-    """REQ has one call under way. nng would drop it for a new one and with it a reply that is only late, so a new one
-    is busy until the reply has come, or will not come any more."""
+    """A client. REQ has one call under way. For a new call, nng would drop the current one, and with it a reply that is
+    only late. So a new call is busy until the reply has come or will not come any more."""
 
     _started: float | None = None
     _late: Message | None = None
@@ -109,7 +109,7 @@ class Client(End):
         return 1
 
     def _is_over(self, started: float) -> bool:
-        """Whether the call under way has its reply, which is put aside, or has been waited for long enough."""
+        """Whether the call under way has its reply, which is stored, or has waited long enough."""
         if self._late is None:
             self._late = self.receive(0)
             if self._late is not None:
@@ -120,7 +120,7 @@ class Client(End):
         message, self._late = self._late, None
         if message is not None:
             return message
-        if self._started is None:  # nng takes it for a mistake to receive without a call
+        if self._started is None:  # nng reports an error for receiving without a call
             if not self._spins:
                 time.sleep(timeout_s)
             return None
@@ -139,6 +139,6 @@ class Server(End):
         return 1
 
     def _reply(self, payload_bytes: int, fill: Fill) -> bool:
-        """Send a reply. One that cannot leave in time is lost, as one to a departed client is."""
+        """Send a reply. A reply that cannot be sent in time is lost, like a reply to a client that has gone."""
         self.send_frame(payload_bytes, fill, 0)
         return True

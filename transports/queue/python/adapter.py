@@ -1,4 +1,4 @@
-"""What Python's standard library offers to move a message; kinds and wire formats: ../README.md."""
+"""The ways to send a message with Python's standard library; ../README.md describes kinds and wire formats."""
 
 from __future__ import annotations
 

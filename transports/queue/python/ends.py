@@ -1,4 +1,4 @@
-"""The ends of multiprocessing's connections, made so that nobody waits for ever for a peer that does nothing."""
+"""The two sides of multiprocessing's connections; neither waits forever for a peer that does nothing."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ GONE = (BrokenPipeError, ConnectionResetError)
 
 
 class Writer(Connection):
-    """A sending end that waits a moment for room only, and leaves the rest of a message to a thread.
+    """A sending end that waits for room only briefly, and leaves the rest of a message to a thread.
 
-    `insists` is for a sender that is a thread already: it waits until there is room or nobody insists any more.
+    `insists` is for a sender that is itself a thread: it waits until there is room or `insists` is cleared.
     """
 
     def __init__(self, end: Connection[Any, Any], insists: bool = False) -> None:
@@ -34,11 +34,11 @@ class Writer(Connection):
         self._closing = False
         self.insists = insists
         self.is_full = self._backlog.pieces
-        """Not empty while the receiver has not yet taken what was sent last."""
+        """Not empty while the receiver has not yet taken the last message."""
         self.is_gone = False
 
     def notice_departure(self) -> None:
-        """Notices a receiver that has left, where nothing may be sent that would tell."""
+        """Notice a receiver that has left, when no send can reveal it."""
         self.is_gone = self.is_gone or any(
             events & (select.POLLHUP | select.POLLERR) for _, events in self._room.poll(0)
         )
@@ -48,7 +48,7 @@ class Writer(Connection):
         if not self.is_full:
             try:
                 sent = os.write(self._handle, buf)
-            except (BlockingIOError, *GONE):  # `_write` sees to it
+            except (BlockingIOError, *GONE):  # `_write` handles it
                 pass
             else:
                 if sent == len(buf):
@@ -57,7 +57,7 @@ class Writer(Connection):
         super()._send(buf, self._write)  # type: ignore[misc]
 
     def _write(self, handle: int, data: Any) -> int:
-        """Write as `os.write` does; multiprocessing requires that it accepts at least something."""
+        """Write as `os.write` does; multiprocessing requires that it accepts at least one byte."""
         with self._backlog.lock:
             if self.is_full:
                 self._backlog.append(data)
@@ -97,7 +97,7 @@ class Writer(Connection):
             raise
 
     def stop(self) -> None:
-        """Nothing waits in this end any more than a moment."""
+        """End every long wait in this end."""
         self._closing, self.insists = True, False
 
     def close(self) -> None:
@@ -107,7 +107,8 @@ class Writer(Connection):
 
 
 class Reader(Connection):
-    """The receiving end of a socket, as `multiprocessing.Pipe()` gives it: `recv` sleeps in the socket for a while."""
+    """The receiving end of a socket that `multiprocessing.Pipe()` creates: `recv` sleeps in the socket for a limited
+    time."""
 
     def __init__(self, end: Connection[Any, Any], spins: bool) -> None:
         super().__init__(os.dup(end.fileno()))
@@ -115,10 +116,10 @@ class Reader(Connection):
         os.set_blocking(self.fileno(), not spins)
         self.patience_s = 0.0 if spins else -1.0
         self.begun = False
-        """Where it is not, `BlockingIOError` says that no message came in time."""
+        """While this is false, `BlockingIOError` means that no message came in time."""
 
     def wait_for(self, timeout_s: float) -> None:
-        """For that long from now on, each time."""
+        """Set how long every later receive waits."""
         with socket.socket(fileno=os.dup(self.fileno())) as same:
             set_patience(same, socket.SO_RCVTIMEO, timeout_s)
         self.patience_s = timeout_s
@@ -140,14 +141,14 @@ class Reader(Connection):
         )
 
     def _read(self, handle: int, size: int) -> bytes:
-        """Of a message that has begun, however long the rest takes."""
+        """Read the rest of a message that has begun, without a time limit."""
         while True:
             with contextlib.suppress(BlockingIOError):
                 return os.read(handle, size)
 
 
 class Subscriber:
-    """A receiving end that is polled; kinds differ in how they receive one message."""
+    """A polled receiver; kinds differ in how they receive one message."""
 
     def __init__(self, spins: bool) -> None:
         self._spins = spins
@@ -157,7 +158,7 @@ class Subscriber:
         try:
             return self._receive(0 if self._spins else timeout_s, take)
         except (EOFError, ConnectionResetError):
-            self._over.wait(0 if self._spins else timeout_s)  # without this pause the role would ask without end
+            self._over.wait(0 if self._spins else timeout_s)  # without this pause the role would poll in a busy loop
             return 0
 
     def _receive(self, timeout_s: float, take: Take) -> int:

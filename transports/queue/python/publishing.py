@@ -1,4 +1,4 @@
-"""Publishers between processes: how receivers come in, and one outlet for each of them."""
+"""Publishers between processes: they accept receivers, and have one outlet for each of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WAITING_BYTES = 256 << 20
 
 
 class Outlet(Protocol):
-    """The way to one receiver."""
+    """The channel to one receiver."""
 
     @property
     def is_full(self) -> bool: ...
@@ -26,14 +26,15 @@ class Outlet(Protocol):
 
 
 def waiting_limit(setup: Setup) -> int:
-    """How many frames may wait in a queue without a limit of its own before the answer is busy."""
+    """Return how many frames may wait in a queue without a limit of its own before a send is busy."""
     return max(4, int(WAITING_BYTES // setup.frame_bytes))
 
 
 class Reception:
-    """A listener of multiprocessing's in the private folder, and the thread that lets receivers in.
+    """A listener of multiprocessing in the private folder, and the thread that accepts receivers.
 
-    Queues are made for children that inherit them; nodes are nobody's children, so they meet here.
+    multiprocessing's queues are made for child processes that inherit them. Nodes are not children of each other, so
+    they connect here.
     """
 
     def __init__(self, setup: Setup, link: Link) -> None:
@@ -54,11 +55,11 @@ class Reception:
             connection = self._listener.accept()
             if self._closing:
                 return connection.close()
-            with contextlib.suppress(OSError, EOFError):  # who leaves while coming in has never been here
+            with contextlib.suppress(OSError, EOFError):  # a receiver that leaves while it connects does not count
                 self._arrived.append(self.new_outlet(connection))
 
     def outlets(self) -> list[Outlet]:
-        """Everybody who is here now."""
+        """Return the outlets of all current receivers."""
         for outlet in self._outlets:
             if outlet.is_gone:
                 self._drop_gone()
@@ -68,7 +69,7 @@ class Reception:
         return self._outlets
 
     def _drop_gone(self) -> None:
-        """Of all who are gone."""
+        """Close the outlets of all receivers that have left."""
         for outlet in self._outlets:
             if outlet.is_gone:
                 outlet.close()
@@ -76,7 +77,7 @@ class Reception:
 
     def close(self) -> None:
         self._closing = True
-        Client(self.address, "AF_UNIX").close()  # `accept` has no other way to end
+        Client(self.address, "AF_UNIX").close()  # only a connection ends `accept`
         self._thread.join()
         self._listener.close()
         for outlet in (*self._outlets, *self._arrived):
@@ -84,8 +85,8 @@ class Reception:
 
 
 class Publisher(Reception):
-    """Sends one message to each outlet. A message of bytes is read where it was written; an object must be new each
-    time, since a queue may look at it later."""
+    """Sends one message to each outlet. A message of bytes is read in place. An object must be new each time, because a
+    queue may read it later."""
 
     def __init__(self, setup: Setup, link: Link) -> None:
         self._buffer = memoryview(bytearray(setup.frame_bytes))

@@ -1,5 +1,5 @@
-"""`multiprocessing.Queue` and `SimpleQueue`, the real ones: built from a pipe whose reading end was handed over, and a
-semaphore that both processes open by its name."""
+"""The real `multiprocessing.Queue` and `SimpleQueue`. Each is built from a pipe whose reading end was handed over, and
+from a semaphore that both processes open by its name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .publishing import Publisher, waiting_limit
 
 SEMAPHORE = 1
 GREETING_S = 5
-_LOCKS = multiprocessing.get_context("fork")  # its locks leave no name behind
+_LOCKS = multiprocessing.get_context("fork")  # its locks leave no names
 
 
 def free_places(name: str, most: int, new: bool) -> BoundedSemaphore:
@@ -35,7 +35,7 @@ def free_places(name: str, most: int, new: bool) -> BoundedSemaphore:
 
 
 def queue_of(end: Connection[Any, Any], most: int, free: BoundedSemaphore) -> Queue[bytes]:
-    """Return a queue as a child would get it, without the other end's half."""
+    """Return a queue in the form that a child process would get, without the half of the other side."""
     made: Queue[bytes] = Queue.__new__(Queue)
     state = (True, most, end, end, _LOCKS.Lock(), _LOCKS.Lock(), free, os.getpid())
     made.__setstate__(state)  # type: ignore[arg-type]
@@ -64,7 +64,7 @@ class QueueOutlet:
         return self._writer.is_gone
 
     def close(self) -> None:
-        """Flush what the queue's thread has not written yet, as long as the receiver takes it."""
+        """Flush the queue's thread as long as the receiver takes data."""
         self._queue.close()
         self._writer.stop()
         self._queue.join_thread()
@@ -89,7 +89,7 @@ class SimpleQueueOutlet:
 
 
 class QueuePublisher(Publisher):
-    """Hands the reading end of a fresh pipe to each receiver."""
+    """Hands the reading end of a new pipe to each receiver."""
 
     _numbers = count()
 
@@ -104,7 +104,7 @@ class QueuePublisher(Publisher):
         return QueueOutlet(Writer(writer, insists=True), most, free, waiting_limit(self.setup))
 
     def _shared_semaphore(self, connection: Connection[Any, Any], most: int) -> BoundedSemaphore:
-        """Return a semaphore that the receiver has opened too, so that its name is no longer needed."""
+        """Return a semaphore that the receiver has also opened, so that its name is no longer needed."""
         name = f"/{self.setup.run}_{os.getpid()}_{next(self._numbers)}"
         free = free_places(name, most, new=True)
         try:

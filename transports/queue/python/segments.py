@@ -1,6 +1,7 @@
-"""`multiprocessing.shared_memory`: a ring of frames in one segment, and a `Pipe` to each receiver as the bell.
+"""`multiprocessing.shared_memory`: a ring of frames in one segment, and a `Pipe` to each receiver to wake it.
 
-The segment: 64 counters of 64 bytes, each how many frames a receiver is done with or never to get; the slots.
+The segment has 64 counters of 64 bytes, then the slots. A counter is the number of frames that a receiver has finished,
+or that were sent before it joined.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ RECEIVERS = 64
 LINE = 64
 LENGTH = struct.Struct("<Q")
 OWN: set[str] = set()
-"""The segments that this process made: only these are its resource tracker's business."""
+"""The segments that this process created: only these belong to its resource tracker."""
 
 
 class Ring:
-    """A segment as both sides see it."""
+    """A segment as both sides use it."""
 
     def __init__(self, segment: SharedMemory, slots: int, slot_bytes: int) -> None:
         self._segment = segment
         self._slots, self._slot_bytes = slots, slot_bytes
-        self._bytes = segment.buf or memoryview(b"")  # it is None once it is closed
+        self._bytes = segment.buf or memoryview(b"")  # it is None after close
         self.done = self._bytes[: RECEIVERS * LINE].cast("Q")[:: LINE // 8]
 
     def slot(self, number: int, length: int) -> memoryview:
@@ -45,7 +46,7 @@ class Ring:
 
 
 class BellOutlet:
-    """A receiver's bell, and its counter."""
+    """The pipe that wakes a receiver, and the receiver's counter."""
 
     def __init__(self, writer: Writer, bare: bool) -> None:
         self.writer = writer
@@ -93,7 +94,7 @@ class SegmentPublisher(Reception):
         outlets = self._receivers()
         if any(outlet.is_full or self._next - self._ring.done[outlet.index] >= self._slots for outlet in outlets):
             for outlet in outlets:
-                outlet.writer.notice_departure()  # who has left takes nothing any more, and must not hold up the others
+                outlet.writer.notice_departure()  # a receiver that has left must not block the others
             return False
         fill(self._ring.slot(self._next, HEADER_BYTES + payload_bytes))
         self._next += 1
@@ -109,7 +110,7 @@ class SegmentPublisher(Reception):
         return outlets
 
     def _greet(self, outlet: BellOutlet, taken: set[int]) -> None:
-        """Frames from now on are meant for this receiver too."""
+        """Assign a counter to a new receiver: it gets the frames from now on."""
         outlet.index = next((index for index in range(RECEIVERS) if index not in taken), -1)
         if outlet.index < 0:
             raise AdapterError(f"more than {RECEIVERS} receivers of one link", "use fewer, or another kind")
@@ -124,7 +125,7 @@ class SegmentPublisher(Reception):
 
 
 class SegmentSubscriber(Subscriber):
-    """Its first message names the segment, those after it the lengths of frames."""
+    """A subscriber. Its first message names the segment; later messages are the lengths of frames."""
 
     def __init__(self, setup: Setup, link: Link) -> None:
         super().__init__(setup.wait == "spin")
@@ -156,7 +157,7 @@ class SegmentSubscriber(Subscriber):
     def _open(self, name: str, slots: int, slot_bytes: int, index: int, first: int) -> None:
         segment = SharedMemory(name)
         if name not in OWN:
-            # Until 3.13 whoever opens a segment is taken for its owner, and would remove it at its end.
+            # Before 3.13, every process that opens a segment counts as its owner, and removes it when it ends.
             resource_tracker.unregister(f"/{name}", "shared_memory")
         self._ring = Ring(segment, slots, slot_bytes)
         self._index, self._next = index, first

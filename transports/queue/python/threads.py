@@ -1,4 +1,4 @@
-"""`queue.Queue` and `queue.SimpleQueue`: an object's reference goes from one thread to another."""
+"""`queue.Queue` and `queue.SimpleQueue`: pass an object's reference from one thread to another."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Channels:
 
 
 class ThreadPublisher:
-    """Each message is a new object, as the receivers keep it for as long as they want."""
+    """Sends each message as a new object, because receivers may hold it for any time."""
 
     address = ""
 

@@ -1,4 +1,4 @@
-/// Redis by hiredis: channels through a broker. ../README.md says what is on the wire.
+/// Redis with hiredis: channels through a broker. ../README.md describes the wire format.
 #include <fcntl.h>
 #include <hiredis/hiredis.h>
 #include <sys/socket.h>
@@ -35,13 +35,13 @@ class End final : public Publisher, public Subscriber {
 
   Sent send(std::size_t payload_bytes, Fill fill) override { return publish(draft_.write(payload_bytes, fill)); }
 
-  /// Sends the bytes from where they were received.
+  /// Sends the received bytes in place.
   Sent forward(const Received& received) override {
     return publish(received.require_native<std::span<const std::byte>>("Redis"));
   }
 
-  /// Nothing is requested after this. A read may then time out, which hiredis takes for a failure only if the
-  /// connection blocks, so the connection is marked as non-blocking. The socket itself blocks, except if this end
+  /// After this, no more requests are sent. A read may then time out. hiredis treats that as a failure only on a
+  /// blocking connection, so this marks the connection as non-blocking. The socket itself blocks, unless this end
   /// spins.
   void subscribe() {
     const Reply reply(static_cast<redisReply*>(redisCommand(context_.get(), "SUBSCRIBE %s", channel_.c_str())));
@@ -95,7 +95,7 @@ class End final : public Publisher, public Subscriber {
     if (!good) throw Error(doing + ": " + context_->errstr);
   }
 
-  /// The next reply of those that have been read; null if none is complete.
+  /// The next reply among those already read; null if none is complete.
   Reply parse() {
     void* reply = nullptr;
     demand(redisGetReplyFromReader(context_.get(), &reply) == REDIS_OK, "parsing a reply of redis-server");

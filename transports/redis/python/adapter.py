@@ -1,4 +1,4 @@
-"""Redis by redis-py: channels through a broker. ../README.md says what is on the wire."""
+"""Redis with redis-py: channels through a broker. ../README.md describes the wire format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Setup, Take
 
 
 class Publisher:
-    """PUBLISH, which the broker answers; the call waits for that, as redis-py does."""
+    """A publisher with PUBLISH. The call waits for the broker's answer, as redis-py does."""
 
     def __init__(self, client: redis.Redis, channel: str) -> None:
         self.address = ""
@@ -21,7 +21,7 @@ class Publisher:
         return self.forward(memoryview(frame))
 
     def forward(self, native: bytes | memoryview) -> bool:
-        """Send the bytes from the memory in which they were received."""
+        """Send the received bytes in place."""
         self._client.publish(self._channel, native)
         return True
 
@@ -35,8 +35,8 @@ class Subscriber:
         self._messages.subscribe(channel)
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """Wait for the beginning of a message, and then for the rest without a limit: redis-py's own timeout may end
-        between two pieces of a message, after which it reconnects and silently loses the message."""
+        """Wait for the beginning of a message, and then for the rest without a limit. redis-py's own timeout may end
+        between two pieces of a message; redis-py then reconnects and silently loses the message."""
         if not self._messages.connection.can_read(timeout=timeout_s):
             return 0
         message = self._messages.get_message(timeout=None)
@@ -58,7 +58,7 @@ class Transport:
         self._endpoint = setup.settings["endpoint"]
 
     def _client(self) -> redis.Redis:
-        """Return a connection for one end; it connects at its first command."""
+        """Return a connection for one link end; it connects at its first command."""
         if self._endpoint == "unix":
             return redis.Redis(unix_socket_path=self._unix)
         host, _, port = self._tcp.partition(":")
@@ -74,4 +74,4 @@ class Transport:
         return {"path": "Unix socket through redis-server" if self._endpoint == "unix" else "TCP through redis-server"}
 
     def close(self) -> None:
-        """Every end has closed its own connection."""
+        """Release nothing: every link end has closed its own connection."""

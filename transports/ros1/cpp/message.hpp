@@ -1,4 +1,4 @@
-/// Frames in messages; ../README.md says which field contains what.
+/// Frames in messages; ../README.md describes the fields.
 #pragma once
 
 #include <sensor_msgs/Image.h>
@@ -14,8 +14,8 @@ namespace ros1 {
 template <class Message>
 using Pointer = boost::shared_ptr<const Message>;
 
-/// The layout of a message, and the service whose request and response it is. A service of `T it --- T it` has T's own
-/// bytes on the wire, so nothing has to be generated for it; the sum is what genmsg computes for that text.
+/// The layout of a message, and the service with this message as request and response. A service of `T it --- T it` has
+/// T's own bytes on the wire, so no code must be generated for it. genmsg computes `sum` from that text.
 struct Timing {
   using Message = std_msgs::Header_<modern::Allocator>;
   static constexpr const char* service = "hopmeter/CarryTiming";
@@ -46,14 +46,14 @@ struct Image {
   static std::int64_t sent_ns(const Message& message) { return Timing::sent_ns(message.header); }
 };
 
-/// Has a frame written into a message.
+/// Has `fill` write a frame into a message.
 template <class Layout>
 void write(typename Layout::Message& message, const hopmeter::Setup& setup, std::size_t bytes, hopmeter::Fill fill) {
   Layout::shape(message, setup);
   hopmeter::write_message<Layout>(message, bytes, fill);
 }
 
-/// Hands over the frame that a message carries, with the pointer that `forward` passes on.
+/// Hands over the frame that a message carries, with the pointer that `forward` sends on.
 template <class Layout>
 void read(const Pointer<typename Layout::Message>& message, const auto& take) {
   hopmeter::hand_over<Layout>(*message, take, &message);

@@ -1,5 +1,5 @@
-/// roscpp's messages and vectors name `rebind` of std::allocator, which C++20 has taken away. With these two they are
-/// what they are in C++17, where they are compiled by most.
+/// roscpp's messages and vectors use `rebind` of std::allocator, which C++20 has removed. With the two definitions
+/// below they are the same as in C++17, the usual standard for roscpp.
 #pragma once
 
 #include <ros/serialization.h>
@@ -11,7 +11,7 @@
 
 namespace modern {
 
-/// What a message takes its containers' allocators from.
+/// The allocator type of a message's containers.
 struct Allocator {
   template <class Value>
   struct rebind {
@@ -23,7 +23,7 @@ struct Allocator {
 
 namespace ros::serialization {
 
-/// Bytes: their number, and all of them at once.
+/// Serialises bytes: their number, then all of them at once.
 template <>
 struct VectorSerializer<std::uint8_t, std::allocator<std::uint8_t>, void> {
   using Bytes = std::vector<std::uint8_t>;

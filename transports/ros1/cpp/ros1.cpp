@@ -1,4 +1,4 @@
-/// ROS 1 by roscpp: topics and services. ../README.md says which field contains what.
+/// ROS 1 with roscpp: topics and services. ../README.md describes the fields.
 #include <unistd.h>
 
 #include <mutex>
@@ -46,7 +46,7 @@ class Ros1 final : public Transport {
   }
 
  private:
-  /// The node is started by the first end, so that its threads get the core of a participant.
+  /// The first link end starts the node, so that its threads get the core of a participant.
   ros1::Session& session() {
     std::call_once(started_, [this] {
       if (!ros::master::check())

@@ -1,4 +1,4 @@
-/// Services: a server on a callback queue of its own, and a client with a thread, because calls only block.
+/// Services: a server on a callback queue of its own, and a client with a thread, because roscpp's calls always block.
 #pragma once
 
 #include <ros/connection.h>
@@ -15,7 +15,7 @@
 
 namespace ros1 {
 
-/// As ros::ServiceSpec, but its callback gets the request's pointer, which a relay can pass on.
+/// As ros::ServiceSpec, but its callback receives the request's pointer, which a relay can send on.
 template <class Message>
 struct Spec {
   using RequestType = Message;
@@ -78,18 +78,17 @@ class Server final : public hopmeter::Server {
   ros::ServiceServer server_;
 };
 
-/// Makes calls as ros::ServiceClient does, over a connection that can be closed from outside, unlike that of a
-/// ServiceClient.
+/// Makes calls as ros::ServiceClient does, but another thread can close the connection, unlike that of a ServiceClient.
 ///
-/// It asks for a persistent connection even if each call has its own, and closes that itself. If the server closed it,
-/// that could happen while the calling thread is not yet ready to read: roscpp then takes the hang-up for a failure,
-/// and the response that came before it is lost.
+/// It requests a persistent connection even if each call has its own, and closes the connection itself. If the server
+/// closed it, the calling thread might not yet be ready to read. roscpp would then treat the hang-up as a failure and
+/// lose the response that came before it.
 class Connection {
  public:
   Connection(std::string service, const char* sum, bool is_persistent)
       : service_(std::move(service)), sum_(sum), is_persistent_(is_persistent) {}
 
-  /// Waits for the response; returns false if there is none because the server is gone, refuses or was never there.
+  /// Waits for the response. Returns false if there is none, because the server has gone, refuses or never existed.
   bool call(const ros::SerializedMessage& request, ros::SerializedMessage& response) {
     const auto link = connect();
     const bool is_answered = link && link->call(request, response);
@@ -175,7 +174,7 @@ class Client final : public hopmeter::Client {
     return reply;
   }
 
-  /// Wakes the client's thread for its end.
+  /// Wakes the client's thread to end it.
   void interrupt() {
     requests_.push(nullptr);
     connection_.end();

@@ -1,4 +1,4 @@
-/// What the ends of a process share: its one node, and how they wait.
+/// The state that all link ends of a process share: its one node, and how they wait.
 #pragma once
 
 #include <ros/callback_queue.h>
@@ -13,14 +13,14 @@ namespace ros1 {
 struct Session {
   hopmeter::Setup setup;
   ros::NodeHandle node;
-  /// Which publishers the receivers of this process have had messages of.
+  /// The publishers that this process has received messages from.
   std::atomic<bool> receives_from_here = false, receives_from_elsewhere = false;
 };
 
-/// A name of ROS begins with a letter; that of a link may not.
+/// A ROS name begins with a letter; the name of a link may begin with another character.
 inline std::string name_of(const hopmeter::Link& link) { return "/hopmeter_" + link.name; }
 
-/// The callback queue of one end, for polling: `spin` looks once, `block` sleeps in it.
+/// The callback queue of one polled link end: `spin` looks once, `block` sleeps in it.
 class PolledQueue {
  public:
   explicit PolledQueue(const Session& session) : spins_(session.setup.wait() == hopmeter::Wait::spin) {}
@@ -36,7 +36,7 @@ class PolledQueue {
   ros::CallbackQueue queue_;
 };
 
-/// A spinner with one thread for one queue, until this is destroyed.
+/// A spinner with one thread for one queue; it runs until this is destroyed.
 class SpinnerThread final : public hopmeter::Subscription {
  public:
   explicit SpinnerThread(ros::CallbackQueue* queue) : spinner_(1, queue) { spinner_.start(); }

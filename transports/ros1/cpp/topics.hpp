@@ -19,7 +19,7 @@ class Publisher final : public hopmeter::Publisher {
         by_pointer_(setup_.setting<std::string>("publish") == "pointer"),
         publisher_(session.node.advertise<Message>(name_of(link), setup_.setting<std::uint32_t>("queue"))) {}
 
-  /// roscpp takes everything, and drops what is too much for its queues.
+  /// roscpp accepts every message, and drops messages that exceed its queues.
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
     if (!by_pointer_) {
       write<Layout>(message_, setup_, payload_bytes, fill);
@@ -62,7 +62,7 @@ class Topic {
     subscriber_ = session.node.subscribe(options);
   }
 
-  /// Set before anything is called, by the thread that calls or by the one that starts it.
+  /// Set before any call, by the calling thread or by the thread that starts it.
   std::function<void(const Pointer<Message>&)> call;
   PolledQueue queue;
 

@@ -1,6 +1,6 @@
-"""ROS 1 by rospy: topics and services. ../README.md says which message takes what of a frame.
+"""ROS 1 with rospy: topics and services. ../README.md describes the fields.
 
-rospy calls its handlers on threads of its own and has nothing that could be polled; `block` is a hand-over from those.
+rospy calls its handlers on threads of its own and cannot be polled; `block` hands over from those threads.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from hopmeter.node.contract import Closable, Fill, Handle, Link, Setup, Take
 from .messages import Carrier, rospy
 
 LOST = (rospy.ServiceException, rospy.exceptions.TransportException, OSError, AttributeError)
-"""What ends a call without a reply. AttributeError is rospy's own, where a connection is closed while it waits."""
+"""The errors that end a call without a reply. rospy itself raises AttributeError if a connection is closed while it
+waits."""
 
 
 def name_of(link: Link) -> str:
-    """Names of ROS begin with a letter, those of links may not."""
+    """Return the ROS name of a link. It begins with a letter; the name of a link may begin with another character."""
     return f"/hopmeter_{link.name}"
 
 
@@ -35,7 +36,7 @@ def unregister(topic: Any) -> None:
 
 
 class Publisher:
-    """rospy serialises on the caller's thread, and sends by one thread for each connection."""
+    """A publisher. rospy serialises on the caller's thread, and sends on one thread for each connection."""
 
     address = ""
 
@@ -53,7 +54,7 @@ class Publisher:
 
 
 class Subscription:
-    """Called by the thread that reads the connection, one call at a time, and none once it was closed."""
+    """A subscription. The thread that reads the connection calls it, one call at a time; no call follows a close."""
 
     def __init__(self, settings: dict[str, Any], link: Link, carrier: Carrier, on_frame: Take) -> None:
         self._read, self._on_frame = carrier.read, on_frame
@@ -79,7 +80,7 @@ class Subscription:
 
 
 class Server(CalledServer):
-    """Called by one thread for each connection. A request that gets no reply fails at its client."""
+    """A server. One thread for each connection calls it. A request that gets no reply fails at its client."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._carrier = transport.started_carrier()
@@ -103,17 +104,17 @@ class Server(CalledServer):
 
 
 class Client:
-    """Calls only block, so a thread makes them."""
+    """A client. rospy's calls always block, so a thread makes them."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._carrier, self._persists = transport.started_carrier(), transport.settings["persistent"]
         self._proxy = rospy.ServiceProxy(name_of(link), self._carrier.service, self._persists)
-        self._proxy.persistent = True  # so that its connection can be closed while it waits; otherwise _call ends it
+        self._proxy.persistent = True  # so that its connection can be closed during the wait; otherwise _call ends it
         self._calls = BlockingCalls(self._carrier.write, self._call)
         self.start, self.poll = self._calls.start, self._calls.poll
 
     def _call(self, request: Any) -> Parts | None:
-        """Return the frame of the reply; None if the server is gone, refuses or was never there."""
+        """Return the frame of the reply; None if the server has gone, refuses or never existed."""
         try:
             reply = self._proxy.call(request)
         except LOST:

@@ -1,4 +1,4 @@
-"""Frames in messages of ROS: which field takes what of a frame's header stands in ../README.md."""
+"""Frames in ROS messages; ../README.md describes which field stores which part of a frame's header."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from hopmeter.node.typed import SECOND_NS, header_of, image_fields, label, no_pa
 
 
 def ros1_folders() -> list[Path]:
-    """ROS 2 has packages of the same names, and its set-up puts them on PYTHONPATH; only ROS 1 has a rospy."""
+    """Return whether this is ROS 1. ROS 2 has packages of the same names, and its setup adds them to PYTHONPATH, but
+    only ROS 1 has rospy."""
     found = find_spec("rospy")
     return [Path(found.origin).parents[1]] if found is not None and found.origin is not None else []
 
@@ -25,8 +26,8 @@ with search_path(*ros1_folders(), first=True):
 
 
 def service_of(name: str, message: type[Any]) -> type[Any]:
-    """Return the service `T it --- T it`: T's own bytes are on the wire, so T can be both request and response, and
-    nothing must be generated. The checksum is what genmsg computes for that text."""
+    """Return the service `T it --- T it`. T's own bytes are on the wire, so T can be both request and response, and no
+    code must be generated. genmsg computes the checksum from that text."""
     text = f"{message._md5sum} it".encode()
     return type(
         name,
@@ -41,7 +42,7 @@ def service_of(name: str, message: type[Any]) -> type[Any]:
 
 
 class Carrier:
-    """The message that a trial's payload stands for."""
+    """The message type for a trial's payload."""
 
     def __init__(self, setup: Setup) -> None:
         self._image_fields = image_fields(setup)
@@ -50,7 +51,7 @@ class Carrier:
         self.service = service_of("CarryTiming" if self.is_timing else "CarryImage", self.message)
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """Has a frame written into a fresh message."""
+        """Has `fill` write a frame into a new message."""
         if self.is_timing and payload_bytes:
             raise no_payload_field(payload_bytes)
         header, payload = bytearray(64), bytearray(payload_bytes)

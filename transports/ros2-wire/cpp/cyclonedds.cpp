@@ -1,4 +1,4 @@
-/// Topics and services by Cyclone DDS's C API. The messages are those of ../idl; the rest is in ../../_cyclonedds.
+/// Topics and services with Cyclone DDS's C API. ../idl defines the messages; the rest is in ../../_cyclonedds.
 #include "../../_cyclonedds/cpp/ends.hpp"
 
 #include "cyclone/hopmeter_ros2.h"
@@ -11,7 +11,7 @@ using namespace hopmeter;
 namespace wire {
 namespace {
 
-/// std_msgs/Header: a time and a text, and no field for a payload.
+/// std_msgs/Header: a time and a text, without a field for a payload.
 struct Timing {
   using Sample = std_msgs_msg_dds__Header_;
   static constexpr const dds_topic_descriptor_t& type = std_msgs_msg_dds__Header__desc;
@@ -22,7 +22,7 @@ struct Timing {
   static std::int64_t sent_ns(const Sample& sample) { return nanoseconds(sample.stamp); }
 };
 
-/// sensor_msgs/Image. Bytes that are no picture have height and width 0.
+/// sensor_msgs/Image. For bytes that are no image, height and width are 0.
 struct Image {
   using Sample = sensor_msgs_msg_dds__Image_;
   static constexpr const dds_topic_descriptor_t& type = sensor_msgs_msg_dds__Image__desc;
@@ -59,7 +59,7 @@ using ImageRequest =
 using ImageReply =
     Enveloped<Image, hopmeter_ros2_srv_dds__CarryImage_Response_, hopmeter_ros2_srv_dds__CarryImage_Response__desc>;
 
-/// Cyclone DDS as services need it.
+/// Cyclone DDS in the form that services need.
 struct Dds {
   template <class Message>
   using Sample = typename Message::Sample;
@@ -85,7 +85,7 @@ struct Dds {
   }
 
   static std::uint64_t id_of(const auto& writer) { return writer.id(); }
-  /// Copies only the outermost fields.
+  /// Copies only the top-level fields.
   static Sent send(auto& writer, auto sample, Call call) {
     sample.client = call.client;
     sample.number = call.number;
@@ -105,7 +105,7 @@ struct Dds {
 template <class Message, class Request, class Reply>
 class CycloneTransport final : public cyclone::DdsTransport<Message> {
  public:
-  /// ROS 2 knows no tags.
+  /// ROS 2 does not support tags.
   explicit CycloneTransport(const Setup& setup) : cyclone::DdsTransport<Message>(setup, {.is_tagged = false}) {}
 
   Owned<hopmeter::Server> server(const Link& link) override {

@@ -1,4 +1,4 @@
-/// Topics and services by Fast DDS. The messages are those of ../idl; the rest is in ../../_fastdds.
+/// Topics and services with Fast DDS. ../idl defines the messages; the rest is in ../../_fastdds.
 #include "../../_fastdds/cpp/transport.hpp"
 
 #include <cstring>
@@ -14,7 +14,7 @@ using namespace hopmeter;
 namespace wire {
 namespace {
 
-/// std_msgs/Header: a time and a text, and no field for a payload.
+/// std_msgs/Header: a time and a text, without a field for a payload.
 struct Timing {
   using Support = std_msgs::msg::dds_::Header_PubSubType;
   static std::string topic(const std::string& link) { return message_topic(link); }
@@ -24,7 +24,7 @@ struct Timing {
   static std::int64_t sent_ns(const auto& sample) { return nanoseconds(sample.stamp()); }
 };
 
-/// sensor_msgs/Image. Bytes that are no picture have height and width 0.
+/// sensor_msgs/Image. For bytes that are no image, height and width are 0.
 struct Image {
   using Support = sensor_msgs::msg::dds_::Image_PubSubType;
   static std::string topic(const std::string& link) { return message_topic(link); }
@@ -55,7 +55,7 @@ using TimingReply = Enveloped<Timing, hopmeter_ros2::srv::dds_::CarryTiming_Resp
 using ImageRequest = Enveloped<Image, hopmeter_ros2::srv::dds_::CarryImage_Request_PubSubType>;
 using ImageReply = Enveloped<Image, hopmeter_ros2::srv::dds_::CarryImage_Response_PubSubType>;
 
-/// Fast DDS as services need it.
+/// Fast DDS in the form that services need.
 struct Dds {
   template <class Message>
   using Sample = fastdds::Sample<Message>;
@@ -83,7 +83,7 @@ struct Dds {
     return fastdds::for_service(fastdds::reader_qos(session.setup, session.options));
   }
 
-  /// All 16 octets of a writer's identity in 8, as many as the header has.
+  /// Folds the 16 octets of a writer's identity into 8, the size of the header's field.
   static std::uint64_t id_of(const auto& writer) {
     const rtps::GUID_t guid = writer.guid();
     std::uint64_t halves[2];
@@ -92,7 +92,7 @@ struct Dds {
                 sizeof guid.entityId.value);
     return halves[0] ^ halves[1];
   }
-  /// A forwarded sample is in an inbox of this process, where its call has been read already.
+  /// A forwarded sample is in an inbox of this process, whose call has already been read.
   static Sent send(auto& writer, const auto& sample, Call call) {
     auto& own = const_cast<std::remove_cvref_t<decltype(sample)>&>(sample);
     own.client(call.client);
@@ -112,7 +112,7 @@ struct Dds {
 
 fastdds::Options options(const Setup& setup) {
   return {
-      // Other DDS libraries read it, too.
+      // Other DDS libraries read it too.
       .transport = "udp",
       .receive_buffer_bytes = cyclone::is_large(setup) ? cyclone::large_buffer_bytes : 0,
       .patience_ms = 0,
@@ -120,7 +120,7 @@ fastdds::Options options(const Setup& setup) {
   };
 }
 
-/// Adds what differs from the settings to the fact that says so.
+/// Adds any difference from the settings to the fact for it.
 void add_fallback(Facts& facts, const std::string& what) {
   for (auto& [name, value] : facts)
     if (name == "fallback") return void(value += "; " + what);

@@ -1,5 +1,5 @@
-/// The wire protocol of ROS 2 by Cyclone DDS or Fast DDS: messages of ../idl, topics and services as ROS 2 names them,
-/// without rcl, rclcpp or an executor.
+/// The wire protocol of ROS 2 with Cyclone DDS or Fast DDS: messages of ../idl, and topics and services with the names
+/// that ROS 2 gives them. It uses no rcl, rclcpp or executor.
 #include "hopmeter/choice.hpp"
 #include "services.hpp"
 

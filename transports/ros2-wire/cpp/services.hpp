@@ -1,5 +1,5 @@
-/// Services as rmw_cyclonedds puts them on the wire, not rmw_fastrtps: a topic for the requests and one for the
-/// replies, which all clients of a service get. `Dds` is the library beneath.
+/// Services as rmw_cyclonedds (not rmw_fastrtps) sends them: a topic for the requests, and one for the replies that all
+/// clients of a service receive. `Dds` is the underlying library.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace wire {
 
-/// The topics of messages, and of the requests and replies of services, as ROS 2 names them.
+/// The topics of messages, and of the requests and replies of services, with the names that ROS 2 gives them.
 inline std::string message_topic(const std::string& link) { return "rt/hopmeter_" + link; }
 inline std::string request_topic(const std::string& link) { return "rq/hopmeter_" + link + "Request"; }
 inline std::string reply_topic(const std::string& link) { return "rr/hopmeter_" + link + "Reply"; }
@@ -20,13 +20,13 @@ std::unique_ptr<hopmeter::Transport> open_cyclonedds(const hopmeter::Setup& setu
 std::string fastdds_version();
 std::unique_ptr<hopmeter::Transport> open_fastdds(const hopmeter::Setup& setup);
 
-/// What the header before each request and reply says: which client called, and its number of the call.
+/// The header before each request and reply: the client's identity, and the number of its call.
 struct Call {
   std::uint64_t client = 0;
   std::int64_t number = 0;
 };
 
-/// Has an optional construct what a function returns, without a move.
+/// Lets an optional construct the result of a function in place, without a move.
 template <class Make>
 struct InPlace {
   operator std::invoke_result_t<const Make&>() const { return make(); }
@@ -74,11 +74,11 @@ class Client final : public hopmeter::Client {
 
   decltype(std::declval<Dds>().template request_writer<Request>("")) requests_;
   decltype(std::declval<Dds>().template reader<Reply>("")) replies_;
-  /// The last one.
+  /// The header of the last request.
   Call call_;
 };
 
-/// Polls or is called for requests, and answers the one that is being handled.
+/// Polls for requests or is called with them, and answers the current one.
 template <class Dds, class Request, class Reply>
 class Server final : public hopmeter::Server, public hopmeter::Replier {
  public:
@@ -118,9 +118,9 @@ class Server final : public hopmeter::Server, public hopmeter::Replier {
   Dds dds_;
   std::string topic_;
   decltype(std::declval<Dds>().template reply_writer<Reply>("")) replies_;
-  /// Of a server that is polled.
+  /// The reader of a polled server.
   std::optional<decltype(std::declval<Dds>().template reader<Request>(""))> requests_;
-  /// Of the request that is being handled.
+  /// The header of the current request.
   Call call_;
 };
 

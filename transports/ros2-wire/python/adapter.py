@@ -1,5 +1,5 @@
-"""The wire protocol of ROS 2 by Cyclone DDS's Python binding: messages of ../idl, topics and services as ROS 2 names
-them. No rclpy.
+"""The wire protocol of ROS 2 with Cyclone DDS's Python binding: messages of ../idl, and topics and services with the
+names that ROS 2 gives them. It uses no rclpy.
 
 The rest is in ../../_cyclonedds/python.
 """
@@ -16,7 +16,7 @@ from .services import Client, Server
 class Transport(Carrier):
     def __init__(self, setup: Setup) -> None:
         message = Headers() if setup.payload == "timing" else Images(setup)
-        # ROS 2 knows no tags.
+        # ROS 2 does not support tags.
         super().__init__(setup, message, tagged=False)
         self._service = Service(message)
         self.facts = self._facts

@@ -1,6 +1,6 @@
-"""The messages of ../idl in Python, and where a frame is in them; ../README.md has the table.
+"""The messages of ../idl in Python, and where they store a frame; ../README.md has the table.
 
-The annotations stay real types, not text: Cyclone DDS makes its type support from them.
+The annotations are real types, not strings, because Cyclone DDS derives its type support from them.
 """
 
 from dataclasses import dataclass
@@ -49,7 +49,8 @@ class Image(IdlStruct, typename="sensor_msgs.msg.dds_.Image_"):
 
 
 def carrier_type(name: str, message: type[IdlStruct]) -> type[IdlStruct]:
-    """Return the type of a request or reply with a message: the caller's identity and the number of the call."""
+    """Return the type of a request or reply that contains a message, the caller's identity and the number of the
+    call."""
 
     @dataclass
     @final
@@ -74,7 +75,7 @@ def frame_header(header: Header, payload_bytes: int) -> bytes:
 
 
 class Headers:
-    """std_msgs/Header: a time and a text, and nowhere to put a payload."""
+    """std_msgs/Header: a time and a text, without a field for a payload."""
 
     sample_type = Header
 
@@ -91,7 +92,7 @@ class Headers:
 
 
 class Images:
-    """sensor_msgs/Image. Bytes that are no picture have height and width 0."""
+    """sensor_msgs/Image. For bytes that are no image, height and width are 0."""
 
     sample_type = Image
 
@@ -109,7 +110,7 @@ class Images:
 
 
 class Enveloped:
-    """A message within a request or a reply; whoever sends it says whose and which it is."""
+    """A message within a request or a reply; the sender sets the client's identity and the number."""
 
     def __init__(self, message: Headers | Images, sample_type: Any, topic: str) -> None:
         self._message, self.sample_type, self._topic = message, sample_type, topic
@@ -125,7 +126,7 @@ class Enveloped:
 
 
 class Service:
-    """The requests and replies that carry a message both ways."""
+    """The requests and replies that carry a message in both directions."""
 
     def __init__(self, message: Headers | Images) -> None:
         name = "CarryTiming" if isinstance(message, Headers) else "CarryImage"

@@ -1,4 +1,4 @@
-/// What the ends of a process share: the context, how topics are served, and nodes.
+/// The state that all link ends of a process share: the context, the quality of service, and nodes.
 #pragma once
 
 #include <unistd.h>
@@ -19,27 +19,27 @@ namespace ros2 {
 
 class Spinning;
 
-/// What the ends have seen of how their messages went, and of who called them.
+/// What the link ends have recorded about the path of their messages, and about the threads that called them.
 struct Seen {
   std::atomic<bool> by_pointer = false, by_rmw = false, uncopied = false, relayed = false;
   std::atomic<bool> lent = false, unlendable = false;
-  /// The message whose unique_ptr was given away last. While one that came lives, no other is made at its address.
+  /// The message whose unique_ptr was given away last. While a received message lives, no other has its address.
   std::atomic<const void*> given = nullptr;
   std::atomic<int> executors = 0, ends = 0, callers = 0;
 
-  /// To be told by whatever thread calls an end.
+  /// Counts the calling thread, once per thread. Called by every thread that calls a link end.
   void called_here() {
     thread_local const Seen* told = nullptr;
     if (std::exchange(told, this) != this) ++callers;
   }
 };
 
-/// Names of ROS begin with a letter, those of links may not.
+/// A ROS name begins with a letter; the name of a link may begin with another character.
 inline std::string name_of(const hopmeter::Link& link) { return "/hopmeter_" + link.name; }
 
-/// The domain of a trial. Peers in Python, and those of the transport ros2-wire, reckon the same.
+/// The domain of a trial. Peers in Python, and those of the transport ros2-wire, compute the same one.
 inline std::size_t domain_of(const std::string& run) {
-  // The ports of lower domains stay below those that the system gives to whoever asks.
+  // The ports of lower domains are below the ephemeral ports of the system.
   constexpr std::size_t domains = 99;
   return 1 + std::stoul(run.substr(0, 8), nullptr, 16) % domains;
 }
@@ -69,7 +69,7 @@ class House {
   /// Whether a setting has this value.
   bool is(const char* name, const char* value) const { return setup.setting<std::string>(name) == value; }
 
-  /// The node of an end.
+  /// Returns the node of a link end.
   std::shared_ptr<rclcpp::Node> node() {
     const std::lock_guard lock(mutex_);
     if (is("nodes", "end")) return opened();
@@ -77,7 +77,7 @@ class House {
     return shared_;
   }
 
-  /// A callback group that no executor has yet, or the one that all called ends of this process share.
+  /// Returns a callback group without an executor, or the group that all called link ends of this process share.
   std::shared_ptr<rclcpp::CallbackGroup> group(rclcpp::Node& node, bool is_called) {
     using rclcpp::CallbackGroupType::MutuallyExclusive, rclcpp::CallbackGroupType::Reentrant;
     if (!is_called) return node.create_callback_group(MutuallyExclusive, false);
@@ -89,7 +89,7 @@ class House {
     return group;
   }
 
-  /// How many callbacks an executor of this process runs at once.
+  /// Returns how many callbacks an executor of this process runs at once.
   int at_once() const {
     const bool in_turn = is("callback_group", "exclusive") && is("callback_group_of", "process");
     return is("executor", "multi") && !in_turn ? setup.setting<int>("threads") : 1;
@@ -100,15 +100,15 @@ class House {
   const std::shared_ptr<rclcpp::Context> context = std::make_shared<rclcpp::Context>();
   Seen seen;
 
-  /// Held where something of a node is made or unmade: a node counts the types that its entities use without a lock.
+  /// Locked while entities of a node are created or destroyed: a node counts the types of its entities without a lock.
   std::mutex making;
-  /// Guards the next two.
+  /// Guards the next two members.
   std::mutex sharing;
-  /// The executor that ends share, while one has it.
+  /// The executor that link ends share, while one of them has it.
   std::weak_ptr<Spinning> spinning;
-  /// Participants, each a thread, that call servers.
+  /// The participants (threads) that call servers.
   std::set<std::thread::id> clients;
-  /// How many servers that the shared executor calls wait for others in it.
+  /// The number of servers in the shared executor that wait for other servers in it.
   std::atomic<int> nested = 0;
 
  private:
@@ -128,7 +128,7 @@ class House {
   std::weak_ptr<rclcpp::CallbackGroup> group_;
 };
 
-/// A node and a callback group in it. Those of ends that are polled no executor has.
+/// A node and a callback group in it. The groups of polled link ends have no executor.
 struct Room {
   Room(House& house, bool is_called) : node(house.node()), group(house.group(*node, is_called)) {}
 
@@ -141,7 +141,7 @@ inline auto handle_of(rclcpp::SubscriptionBase& subscription) { return subscript
 inline auto handle_of(rclcpp::ServiceBase& service) { return service.get_service_handle(); }
 inline auto handle_of(rclcpp::ClientBase& client) { return client.get_client_handle(); }
 
-/// A publisher, subscription, service or client: made and unmade while nothing else of this process is.
+/// A publisher, subscription, service or client. It is created and destroyed under the lock of this process.
 template <class Entity>
 class Made {
  public:
@@ -153,7 +153,7 @@ class Made {
   Made(const Made&) = delete;
   Made& operator=(const Made&) = delete;
 
-  /// An executor may hold it for a moment longer, and would unmake it whenever it lets go.
+  /// An executor may hold the entity for a moment longer, and would destroy it when it releases it. So this waits.
   ~Made() {
     entity_.reset();
     for (int tries = 0; handle_.use_count() > 1 && tries < 1000; ++tries)
@@ -171,7 +171,7 @@ class Made {
   decltype(handle_of(std::declval<Entity&>())) handle_;
 };
 
-/// Lets one call at a time through to an end; when it has been shut, none runs and none comes any more.
+/// Lets one call at a time through to a link end. After it is shut, no call runs and none follows.
 class Gate {
  public:
   explicit Gate(bool is_open) : is_open_(is_open) {}

@@ -1,4 +1,4 @@
-/// Frames in messages: which field takes what stands in ../README.md.
+/// Frames in messages; ../README.md describes the fields.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace ros2 {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
 
-/// std_msgs/Header: a time and a text, and nowhere to put a payload.
+/// std_msgs/Header: a time and a text, without a field for a payload.
 struct Timing {
   using Message = std_msgs::msg::Header;
   using Service = hopmeter_ros2::srv::CarryTiming;
@@ -33,7 +33,7 @@ struct Timing {
   static std::span<const std::byte> payload(const Message&) { return {}; }
 };
 
-/// sensor_msgs/Image. Bytes that are no picture have height and width 0.
+/// sensor_msgs/Image. For bytes that are no image, height and width are 0.
 struct Image {
   using Message = sensor_msgs::msg::Image;
   using Service = hopmeter_ros2::srv::CarryImage;
@@ -50,7 +50,7 @@ struct Image {
   static std::span<const std::byte> payload(const Message& message) { return std::as_bytes(std::span(message.data)); }
 };
 
-/// One of ours of fixed size, which an rmw can lend.
+/// One of our messages of fixed size, which an rmw can loan.
 template <class Shape>
 struct Plain {
   using Message = Shape;
@@ -61,13 +61,13 @@ struct Plain {
     message.length = static_cast<std::uint32_t>(bytes);
     return std::as_writable_bytes(std::span(message.data)).first(bytes);
   }
-  /// A length beyond the field is damage; the header's own length tells it from a sound one.
+  /// A length beyond the field means damage. The header's own length reveals it.
   static std::span<const std::byte> payload(const Message& message) {
     return std::as_bytes(std::span(message.data)).first(std::min<std::size_t>(message.length, room));
   }
 };
 
-/// What `make` makes of the smallest plain message with room for a payload.
+/// Returns the result of `make` for the smallest plain message with room for a payload.
 auto of_plain(std::size_t payload_bytes, const auto& make) {
   namespace msg = hopmeter_ros2::msg;
   if (payload_bytes <= Plain<msg::Plain1K>::room) return make(Plain<msg::Plain1K>());
@@ -79,7 +79,7 @@ auto of_plain(std::size_t payload_bytes, const auto& make) {
       "set message = standard, or measure smaller payloads");
 }
 
-/// Has a frame written into a message.
+/// Has `fill` write a frame into a message.
 template <class Carrier>
 void write(typename Carrier::Message& message, const hopmeter::Setup& setup, std::size_t bytes, hopmeter::Fill fill) {
   hopmeter::Header header;
@@ -94,7 +94,7 @@ void write(typename Carrier::Message& message, const hopmeter::Setup& setup, std
   std::ranges::copy(label, text.begin());
 }
 
-/// Hands over the frame that a message carries, and with it what a relay can pass on.
+/// Hands over the frame that a message carries, with the native message that a relay can send on.
 template <class Carrier>
 void read(const typename Carrier::Message& message, const auto& native, const auto& hand_over) {
   const auto payload = Carrier::payload(message);
@@ -106,7 +106,7 @@ void read(const typename Carrier::Message& message, const auto& native, const au
   hand_over(hopmeter::Received(header, payload).with_native(&native));
 }
 
-/// What a frame came in.
+/// The native message of a frame.
 template <class Native>
 const Native& native_of(const hopmeter::Received& received) {
   const auto* native = received.native<Native>();

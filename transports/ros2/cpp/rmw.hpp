@@ -1,4 +1,4 @@
-/// The rmw that the environment asks for: whether there is one, and what it is.
+/// The rmw that the environment requests: whether it exists, and its version.
 #pragma once
 
 #include <rmw/rmw.h>
@@ -15,7 +15,7 @@
 
 namespace ros2 {
 
-/// A variable of the environment; `getenv` has none this early.
+/// Returns an environment variable; `getenv` finds none this early.
 inline const char* variable(char** environment, const char* name) {
   const auto length = strlen(name);
   for (; *environment; ++environment)
@@ -23,8 +23,8 @@ inline const char* variable(char** environment, const char* name) {
   return nullptr;
 }
 
-/// Ends a process that asks for an rmw that is not installed. rcl ends it, too, while it is loaded and before `main`,
-/// and names no remedy; so this comes before it, where nothing of C++ is there yet.
+/// Ends a process that requests an rmw that is not installed. rcl would also end it, while it is loaded and before
+/// `main`, but names no remedy. So this runs before rcl, when the C++ runtime is not yet initialised.
 inline void demand_rmw(int, char**, char** environment) {
   const char* asked = variable(environment, "RMW_IMPLEMENTATION");
   const char* prefixes = variable(environment, "AMENT_PREFIX_PATH");
@@ -45,7 +45,7 @@ inline void demand_rmw(int, char**, char** environment) {
 
 __attribute__((section(".preinit_array"), used)) static void (*before_libraries)(int, char**, char**) = demand_rmw;
 
-/// As its package.xml tells it: no rmw says it of itself.
+/// Reads the version from its package.xml, because no rmw reports it.
 inline std::string rmw_version() {
   const std::string name = rmw_get_implementation_identifier();
   try {

@@ -1,4 +1,4 @@
-/// ROS 2 by rclcpp: topics and services. ../README.md says which message takes what of a frame.
+/// ROS 2 with rclcpp: topics and services. ../README.md describes the fields.
 #include <stdlib.h>
 
 #include <rclcpp/version.h>
@@ -18,9 +18,9 @@ class Ros2 final : public Transport {
  public:
   explicit Ros2(const Setup& setup) : setup_(setup) {
     fastdds::name_shared_memory_after(setup.run());
-    // Here no thread reads the environment yet.
+    // No other thread reads the environment yet.
     setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST", 1);
-    // Without this subscriptions copy what is lent; what the user says holds.
+    // Without this, subscriptions copy loaned messages; a value that the user has set takes precedence.
     if (setup.setting<std::string>("publish") == "loaned") setenv("ROS_DISABLE_LOANED_MESSAGES", "0", 0);
   }
 
@@ -63,7 +63,7 @@ class Ros2 final : public Transport {
            counted(seen.executors, "executor");
   }
 
-  /// The context is opened by the first end, so that its threads get the core of a participant.
+  /// The first link end opens the context, so that its threads get the core of a participant.
   ros2::House& house() {
     std::call_once(started_, [this] { house_.emplace(setup_); });
     return *house_;
@@ -76,7 +76,7 @@ class Ros2 final : public Transport {
     return std::make_unique<Of<ros2::Image>>(house(), link, std::forward<decltype(more)>(more)...);
   }
 
-  /// An end of a topic, whose messages may be plain ones.
+  /// A publisher or subscription of a topic, whose messages may be plain ones.
   template <class End, template <class> class Of>
   std::unique_ptr<End> topic(const Link& link, auto&&... more) {
     if (setup_.setting<std::string>("message") == "standard")

@@ -1,4 +1,4 @@
-/// Services: a server that is polled with a wait set or called by an executor, and a client that is polled.
+/// Services: a server that is polled with a wait set or called by an executor, and a polled client.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace ros2 {
 
-/// Writes the response of a service, which is sent when the handler has returned.
+/// Writes the response of a service, which is sent after the handler has returned.
 template <class Carrier>
 class Replier final : public hopmeter::Replier {
  public:
@@ -55,7 +55,7 @@ class Server final : public hopmeter::Server {
 
  private:
   std::shared_ptr<rclcpp::Service<Service>> served(const std::string& name) {
-    // The form that sends responses itself, so that a request can stay without one.
+    // The callback form that sends responses itself, so that a request can remain without one.
     const auto called = [this, gate = gate_](std::shared_ptr<rmw_request_id_t> id, Request request) {
       gate->pass([&] { call(*id, request); });
     };
@@ -82,11 +82,11 @@ class Server final : public hopmeter::Server {
 
   House& house_;
   Room room_;
-  /// Shut until it serves: an executor may have its callback group before.
+  /// Shut until it serves, because an executor may already have its callback group.
   std::shared_ptr<Gate> gate_ = std::make_shared<Gate>(false);
   std::unique_ptr<hopmeter::OnRequest> on_request_;
   Made<rclcpp::Service<Service>> service_;
-  /// What a poll takes requests into.
+  /// The memory that a poll takes requests into.
   Request request_ = std::make_shared<typename Service::Request>();
   bool waits_ = false;
   rclcpp::WaitSet set_;
@@ -143,7 +143,7 @@ class Client final : public hopmeter::Client {
   Room room_;
   Made<rclcpp::Client<Service>> client_;
   rclcpp::WaitSet set_;
-  /// Written anew for each call: it was serialised when the call before had begun.
+  /// Rewritten for each call: the previous one was serialised when its call began.
   Request request_ = std::make_shared<typename Service::Request>();
   typename Service::Response response_;
 };

@@ -1,4 +1,4 @@
-"""ROS 2 by rclpy: topics and services. ../README.md says which message takes what of a frame."""
+"""ROS 2 with rclpy: topics and services. ../README.md describes the fields."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Publisher:
 
 
 class Subscriber:
-    """Polled: its callback is called by the thread that polls."""
+    """A polled subscription. The polling thread calls its callback."""
 
     def __init__(self, context: ProcessContext, link: Link, carrier: Carrier) -> None:
         self._carrier, node = carrier, context.node()
@@ -79,7 +79,7 @@ def open_subscription(context: ProcessContext, link: Link, carrier: Carrier, on_
 
 
 class Answer:
-    """What a service answers to one request: nothing, if nobody does."""
+    """The response of a service to one request; none if the request is unanswered."""
 
     def __init__(self, carrier: Carrier, request: Any, response: Any) -> None:
         self._carrier, self._request, self._response = carrier, request, response
@@ -99,7 +99,7 @@ class Answer:
 
 
 class Server:
-    """Called from `serve` on, where the ends of its process are; else polled."""
+    """A server. From `serve` on it is called, if the link ends of its process are called; otherwise it is polled."""
 
     def __init__(self, context: ProcessContext, link: Link, carrier: Carrier) -> None:
         self.address = ""
@@ -144,13 +144,13 @@ class Server:
         return self._end
 
     def close(self) -> None:
-        """Release nothing: what serves closes itself."""
+        """Release nothing: the served subscription closes itself."""
         if not self._serves:
             self._end.close()
 
 
 class Client:
-    """Its responses are handed to futures by the thread that polls."""
+    """A client. The polling thread hands its responses to futures."""
 
     def __init__(self, context: ProcessContext, link: Link, carrier: Carrier) -> None:
         context.calls_servers()

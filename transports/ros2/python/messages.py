@@ -1,4 +1,4 @@
-"""Frames in messages of ROS 2: which field takes what of a frame's header stands in ../README.md."""
+"""Frames in ROS 2 messages; ../README.md describes which field stores which part of a frame's header."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from hopmeter.system import paths
 
 
 def services_folder() -> Path:
-    """Return the folder of the services' package, next to the nodes: `hopmeter build ros2 --language c++` made it with
-    ROS 2's tools.
+    """Return the folder of the services' package, next to the nodes. `hopmeter build ros2 --language c++` created it
+    with ROS 2's tools.
 
     Its libraries are requested by name only, in folders that were fixed when this process started; libraries that are
     already loaded are found.
@@ -45,7 +45,7 @@ with search_path(services_folder()):
 
 
 class Carrier:
-    """The message that a trial's payload stands for."""
+    """The message type for a trial's payload."""
 
     def __init__(self, setup: Setup) -> None:
         self._width, self._height = setup.width, setup.height
@@ -54,17 +54,17 @@ class Carrier:
         self.service = CarryTiming if self.is_timing else CarryImage
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """Has a frame written into a fresh message."""
+        """Has `fill` write a frame into a new message."""
         if self.is_timing and payload_bytes:
             raise no_payload_field(payload_bytes)
-        # Of this very type, its octets are neither checked one by one nor copied when they are set.
+        # With this exact type, its octets are neither checked one by one nor copied when they are set.
         header, payload = bytearray(HEADER_BYTES), array("B", bytes(payload_bytes))
         fill(header, payload)
         fields = Header(stamp=time_sent(header), frame_id=label(header))
         return fields if self.is_timing else self._image(fields, payload)
 
     def _image(self, fields: Any, payload: array[int]) -> Any:
-        """Bytes that are no picture have height and width 0."""
+        """Set the size of an image; for bytes that are no image, height and width are 0."""
         image = Image(header=fields, height=self._height, width=self._width, encoding="rgb8", step=3 * self._width)
         image.data = payload
         return image
@@ -76,7 +76,7 @@ class Carrier:
 
 
 class PlainCarrier(Carrier):
-    """The smallest of the messages of one size that has room."""
+    """The smallest of the plain messages that has room."""
 
     ROOM = ((1 << 10, Plain1K), (1 << 16, Plain64K), (1 << 20, Plain1M), (1 << 23, Plain8M))
 
@@ -92,7 +92,7 @@ class PlainCarrier(Carrier):
         self.message = fitting[0]
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """Has a frame written into a fresh message."""
+        """Has `fill` write a frame into a new message."""
         message, header = self.message(), bytearray(HEADER_BYTES)
         fill(header, message.data[:payload_bytes])
         message.stamp, message.length = time_sent(header), payload_bytes
@@ -111,6 +111,6 @@ def topic_carrier(setup: Setup) -> Carrier:
 
 
 def time_sent(header: bytearray) -> Any:
-    """When a frame was sent, as ROS 2 has it."""
+    """Return when a frame was sent, as a ROS 2 time."""
     seconds, nanoseconds = divmod(sent_of(header), SECOND_NS)
     return Time(sec=seconds, nanosec=nanoseconds)

@@ -1,4 +1,4 @@
-"""What the ends of a process share: the context, how topics are served, nodes, and what calls their callbacks."""
+"""The state that all link ends of a process share: the context, the quality of service, nodes and executors."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy, qos_profi
 from hopmeter.node.contract import AdapterError, Link, Setup
 
 DOMAINS = 99
-"""The ports of lower domains stay below those that the system gives to whoever asks."""
+"""The ports of lower domains are below the ephemeral ports of the system."""
 
 
 class NoReplyError(Exception):
-    """A request that nobody answers. rclpy sends whatever a service's callback returns; only this keeps it from it."""
+    """A request that remains unanswered. rclpy sends every value that a service's callback returns; only an exception
+    prevents that."""
 
 
 def name_of(link: Link) -> str:
-    """Names of ROS begin with a letter, those of links may not."""
+    """Return the ROS name of a link. It begins with a letter; the name of a link may begin with another character."""
     return f"/hopmeter_{link.name}"
 
 
@@ -64,9 +65,9 @@ class ProcessContext:
         self._group = MutuallyExclusiveCallbackGroup()
         self._spinning: Spinning | None = None
         self._clients: set[int] = set()
-        """Participants, each a thread, that call servers."""
+        """The participants (threads) that call servers."""
         self._nested = 0
-        """How many servers that the shared executor calls wait for others in it."""
+        """The number of servers in the shared executor that wait for other servers in it."""
         self.executors = self.ends = 0
         self.callers: set[int] = set()
 
@@ -104,11 +105,11 @@ class ProcessContext:
         executor_thread.stop()
 
     def calls_servers(self) -> None:
-        """To be told by a participant that opens a client."""
+        """Record a participant that opens a client."""
         self._clients.add(threading.get_ident())
 
     def serves(self) -> None:
-        """To be told by a participant that serves. One that calls others, too, keeps a thread of a shared executor."""
+        """Record a participant that serves. One that also calls servers occupies a thread of a shared executor."""
         if not self.shares or threading.get_ident() not in self._clients:
             return
         with self._lock:
@@ -148,7 +149,7 @@ class ProcessContext:
         return importlib.import_module("rclpy.experimental").EventsExecutor(context=self.ros_context)
 
     def executor_facts(self) -> dict[str, str]:
-        """Who called the ends."""
+        """Return how many threads and executors called the link ends."""
         if not self.executors:
             return {}
         counts = ((self.ends, "end"), (len(self.callers), "thread"), (self.executors, "executor"))
@@ -195,7 +196,7 @@ class Spinning:
 
     def stop(self) -> None:
         self._stopped = True
-        self._executor.create_task(lambda: None)  # only work ends a spin, a wake does not
+        self._executor.create_task(lambda: None)  # only work ends a spin; waking does not
         self._thread.join()
         pool = getattr(self._executor, "_executor", None)
         if isinstance(pool, ThreadPoolExecutor):
@@ -204,9 +205,11 @@ class Spinning:
 
 
 class Called:
-    """An end that an executor calls, one call at a time, from `start` until it is closed.
+    """A link end that an executor calls, one call at a time, from `start` until it is closed.
 
-    `open_end` opens it in this `node` and `group`, and answers what takes it out of the node, where others live on."""
+    `open_end` opens it in this `node` and `group`. It returns the function that removes it from the node, if link ends
+    share a node.
+    """
 
     def __init__(self, context: ProcessContext, open_end: Callable[[Called], Callable[[], Any]]) -> None:
         self._context, self._gate, self._is_open = context, threading.Lock(), False
@@ -216,7 +219,8 @@ class Called:
         self._leave = leave if context.shares else self.node.destroy_node
 
     def call_if_open(self, call: Callable[[], None]) -> None:
-        """Call the function unless the end is closed: an executor of many ends may have taken a message before."""
+        """Call the function unless the link end is closed: a shared executor may have taken a message before the
+        close."""
         with self._gate:
             if self._is_open:
                 self._context.callers.add(threading.get_ident())

@@ -1,4 +1,4 @@
-"""The rmw that the environment asks for: whether there is one, and what it is."""
+"""The rmw that the environment requests: whether it exists, and its version."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hopmeter.node.contract import AdapterError
 
 
 def demand_rmw() -> None:
-    """Before rclpy is imported: where there is none, that ends the process, and names no remedy."""
+    """Check the rmw before rclpy is imported: without the rmw, the import ends the process and names no remedy."""
     asked = os.environ.get("RMW_IMPLEMENTATION")
     here = sorted(set(ament_index_python.get_resources("rmw_typesupport")) - {"rmw_implementation"})
     if asked and asked not in here:
@@ -24,7 +24,7 @@ def demand_rmw() -> None:
 
 
 def rmw_version(name: str) -> str:
-    """As its package.xml tells it: no rmw says it of itself."""
+    """Return the version in its package.xml, because no rmw reports it."""
     with contextlib.suppress(LookupError, OSError):
         text = (Path(ament_index_python.get_package_share_directory(name)) / "package.xml").read_text()
         if found := re.search("<version>([^<]+)</version>", text):

@@ -19,19 +19,19 @@ extern "C" {
 typedef struct hopmeter_shm_producer hopmeter_shm_producer;
 typedef struct hopmeter_shm_consumer hopmeter_shm_consumer;
 
-/* No message is there (consumer), or no slot is free (producer). */
+/* No message is available (consumer), or no slot is free (producer). */
 #define HOPMETER_SHM_NOTHING (-1)
 #define HOPMETER_SHM_FAILED (-2)
-/* A claim contains the slot in this many low bits, and the payload's length in bytes above. */
+/* A claim contains the slot in this many low bits, and the payload's length in the bits above. */
 #define HOPMETER_SHM_SLOT_BITS 16
 
 /* The name and the version of the library. */
 const char* hopmeter_shm_version(void);
 
-/* Why the last call on this thread failed; valid until the next one fails. */
+/* The reason why the last call on this thread failed; valid until the next failure. */
 const char* hopmeter_shm_error(void);
 
-/* What to do about it, or an empty text; valid as long. */
+/* The remedy for it, or an empty text; equally valid. */
 const char* hopmeter_shm_remedy(void);
 
 /* Creates a ring for consumers of `link`. */
@@ -44,7 +44,7 @@ const char* hopmeter_shm_producer_address(const hopmeter_shm_producer* producer)
 /* The address of a slot's frame. Slots are at equal distances. */
 uint8_t* hopmeter_shm_producer_frame(const hopmeter_shm_producer* producer, uint32_t slot);
 
-/* The slot to write the next frame to. Never waits. A slot that was reserved and not published is returned again. */
+/* The slot to write the next frame to. Never waits. If the last reserved slot was not published, returns it again. */
 int64_t hopmeter_shm_producer_reserve(hopmeter_shm_producer* producer, uint64_t payload_bytes);
 
 /* Hands the reserved slot, with a frame of this payload length, to all consumers. */
@@ -60,13 +60,13 @@ hopmeter_shm_consumer* hopmeter_shm_consumer_connect(const char* address, const 
 /* The address of a slot's frame, to be read only. Slots are at equal distances. */
 const uint8_t* hopmeter_shm_consumer_frame(const hopmeter_shm_consumer* consumer, uint32_t slot);
 
-/* Releases what was claimed before, and claims the next message if it is there. Never waits. */
+/* Releases the previous claim, and claims the next message if there is one. Never waits. */
 int64_t hopmeter_shm_consumer_claim(hopmeter_shm_consumer* consumer);
 
 /* Releases the claimed slot; do not read the frame after this. */
 void hopmeter_shm_consumer_release(hopmeter_shm_consumer* consumer);
 
-/* Sleeps until a message is there, the timeout has passed or it is interrupted; may return early. */
+/* Sleeps until a message is available, the timeout has passed or another thread interrupts it; may return early. */
 void hopmeter_shm_consumer_sleep(const hopmeter_shm_consumer* consumer, uint64_t timeout_ns);
 
 /* Sleeps like hopmeter_shm_consumer_sleep() and then claims, in one call, for languages in which calls are expensive.

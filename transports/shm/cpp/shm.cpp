@@ -1,4 +1,4 @@
-/// The ring of ../rust by its C ABI; ../README.md describes it.
+/// The ring of ../rust with its C ABI; ../README.md describes it.
 #include "hopmeter_shm.h"
 
 #include "hopmeter/hopmeter.hpp"
@@ -15,7 +15,7 @@ constexpr auto nap = 1s;
 
 [[noreturn]] void throw_last_error() { throw Error(hopmeter_shm_error(), hopmeter_shm_remedy()); }
 
-/// A handle of the library with its frames, which are at equal distances from the first.
+/// A handle of the library, with its frames at equal distances from the first.
 template <class Raw, auto destroy, auto frame, class Byte>
 class Ring {
  public:
@@ -58,13 +58,13 @@ class Producer final : public Publisher {
   Ring<hopmeter_shm_producer, hopmeter_shm_producer_close, hopmeter_shm_producer_frame, std::byte> ring_;
 };
 
-/// A receiving end of the ring.
+/// A receiver of the ring.
 class Consumer {
  public:
   Consumer(const Link& link, bool sleeps)
       : ring_(hopmeter_shm_consumer_connect(link.address.c_str(), link.name.c_str(), sleeps)) {}
 
-  /// Hands the next frame to `use` if it is there; returns whether it was.
+  /// Hands the next frame to `use` if there is one; returns whether there was one.
   template <class Use>
   bool receive(const Use& use) const {
     const auto claim = hopmeter_shm_consumer_claim(*ring_);
@@ -98,7 +98,7 @@ class Polled final : public Subscriber {
   }
 
  private:
-  /// At most as many as the ring has, so that a poll ends even if the sender is faster.
+  /// The maximum is the ring's size, so that a poll ends even if the sender is faster.
   std::size_t drain(Take take) const {
     std::size_t count = 0;
     while (count < most_ && consumer_.receive(take)) ++count;

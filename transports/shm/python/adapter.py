@@ -1,4 +1,4 @@
-"""The ring of ../rust by its C ABI, as hopmeter's contract wants it; what it is and does: ../README.md."""
+"""Adapts the ring of ../rust, through its C ABI, to hopmeter's contract; ../README.md describes it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ NAP_S = 1.0
 
 
 class Subscriber:
-    """Polled; sleeps in the ring where it may."""
+    """A polled subscriber; sleeps in the ring if it blocks."""
 
     def __init__(self, consumer: ring.Consumer, sleeps: bool, slots: int) -> None:
         self._consumer = consumer
         self._sleeps = sleeps
-        self._at_once = slots  # so that a poll ends even where the sender is faster
+        self._at_once = slots  # so that a poll ends even if the sender is faster
 
     def poll(self, timeout_s: float, take: Take) -> int:
         count = self._consumer.drain(self._at_once, take)

@@ -1,4 +1,4 @@
-"""The ring of libhopmeter_shm.so as two Python classes; ../cpp/hopmeter_shm.h says what its functions do."""
+"""The ring of libhopmeter_shm.so as two Python classes; ../cpp/hopmeter_shm.h describes its functions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def version() -> str:
 
 
 class Producer:
-    """The sending end."""
+    """The producer of a ring."""
 
     def __init__(self, link: str, slots: int, payload_bytes: int, drop_oldest: bool) -> None:
         self._quick, self._slow = library()
@@ -57,7 +57,7 @@ class Producer:
         self._frame_of = SlotViews(functools.partial(self._quick.producer_frame, self._handle), WRITE).view
 
     def send(self, payload_bytes: int, fill: Callable[[memoryview], None]) -> bool:
-        """Has the next frame written and publishes it; False if no slot is free."""
+        """Have `fill` write the next frame, and publish it. Return False if no slot is free."""
         slot = self._reserve(self._handle, payload_bytes)
         if slot < 0:
             if slot == NOTHING:
@@ -73,7 +73,7 @@ class Producer:
 
 
 class Consumer:
-    """A receiving end."""
+    """A consumer of a ring."""
 
     def __init__(self, address: str, link: str, may_sleep: bool) -> None:
         self._quick, self._slow = library()
@@ -86,9 +86,9 @@ class Consumer:
         self._frame_of = SlotViews(functools.partial(self._quick.consumer_frame, self._handle), READ).view
 
     def drain(self, most: int, take: Callable[[memoryview], None]) -> int:
-        """Hands over what is there, up to `most` frames; answers how many."""
+        """Hand over the available frames, at most `most`; return how many."""
         for count in range(most):
-            claim = self._claim(self._handle)  # releases the one before
+            claim = self._claim(self._handle)  # releases the previous one
             if claim < 0:
                 return count_or_raise(claim, count)
             take(self._frame_of(claim))
@@ -96,8 +96,11 @@ class Consumer:
         return most
 
     def wait(self, timeout_s: float, take: Callable[[memoryview], None]) -> int:
-        """Sleeps until a frame is there, the time is over or it is interrupted, and hands over the frame; answers how
-        many. Whoever has slept finds nothing in its caches: each call it makes then costs microseconds."""
+        """Sleep until a frame is available, the timeout passes or another thread interrupts it. Hand over the frame;
+        return how many.
+
+        This is one call, because a thread has cold caches after a sleep: every further call would cost microseconds.
+        """
         claim = self._await(self._handle, int(timeout_s * 1e9))
         if claim < 0:
             return count_or_raise(claim, 0)
@@ -106,22 +109,22 @@ class Consumer:
         return 1
 
     def interrupt(self) -> None:
-        """Wake another thread for good."""
+        """Wake another thread permanently."""
         self._quick.consumer_interrupt(self._handle)
 
     def close(self) -> None:
-        """Leaves the ring."""
+        """Leave the ring."""
         self._slow.consumer_close(self._handle)
 
 
 def count_or_raise(claim: int, count: int) -> int:
-    """How many frames there were before a claim that gave none; raises where it failed."""
+    """Return how many frames came before a claim that got none; raise an error if the claim failed."""
     if claim == NOTHING:
         return count
     raise failure()
 
 
 def failure() -> AdapterError:
-    """Return the library's message for what just failed on this thread."""
+    """Return the library's message for the last failure on this thread."""
     functions, _ = library()
     return AdapterError(functions.error().decode(), functions.remedy().decode())

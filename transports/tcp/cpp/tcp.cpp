@@ -46,8 +46,8 @@ class Tcp final : public streams::Family {
   }
 
  private:
-  /// Buffers are set before the connection exists, since TCP fixes its window scale with it; accepted connections
-  /// inherit all options from the listening socket.
+  /// Set buffers before the connection exists, because TCP then fixes its window scale. Accepted connections inherit
+  /// all options from the listening socket.
   Socket open_socket() const {
     auto socket = Socket::create(AF_INET);
     socket.set(IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");

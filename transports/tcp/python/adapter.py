@@ -1,4 +1,4 @@
-"""TCP on the loopback device in Python; the frames and how they are sent: ../../_streams/README.md."""
+"""TCP on the loopback device in Python; ../../_streams/README.md describes the frames and how they are sent."""
 
 from __future__ import annotations
 

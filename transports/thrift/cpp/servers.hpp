@@ -1,4 +1,4 @@
-/// Servers: polled on the caller's thread, or one of Thrift's own on threads of its own.
+/// Servers: polled on the caller's thread, or one of Thrift's own servers on threads of its own.
 #pragma once
 
 #include <Exchange.h>
@@ -52,7 +52,7 @@ struct Layout<Image> {
   static std::int64_t sent_ns(const Image& message) { return hopmeter::nanoseconds(message.stamp); }
 };
 
-/// What Thrift calls with a request. `Handler` is a `hopmeter::Handle`, a `hopmeter::OnRequest` or like them.
+/// The handler that Thrift calls with a request. `Handler` is a `hopmeter::Handle`, a `hopmeter::OnRequest` or similar.
 template <class Handler>
 class Exchange final : public hopmeter::idl::ExchangeIf {
  public:
@@ -80,8 +80,8 @@ std::shared_ptr<TProcessor> make_processor(Handler handler, const hopmeter::Setu
   return std::make_shared<hopmeter::idl::ExchangeProcessor>(std::move(exchange));
 }
 
-/// Thrift's own loop for one connection, over all connections of the server, so that it can run on the caller's thread
-/// and end when its time is over: wait until one is readable, and let the generated processor read, answer and reply.
+/// Runs Thrift's loop for one connection over all connections of the server, on the caller's thread and with a timeout.
+/// It waits until a connection is readable, and lets the generated processor read, handle and reply.
 class PolledServer final : public hopmeter::Server {
  public:
   PolledServer(const Stack& stack, const hopmeter::Link& link)
@@ -133,11 +133,11 @@ class PolledServer final : public hopmeter::Server {
   const Stack& stack_;
   std::shared_ptr<Listener> listener_;
   std::shared_ptr<TProcessor> processor_;
-  /// Of the current poll.
+  /// The handler of the current poll.
   std::optional<hopmeter::Handle> handle_;
   std::size_t requests_ = 0;
   std::vector<Channel> clients_;
-  /// What to wait for: the listener, then each client.
+  /// The descriptors to wait for: the listener, then each client.
   std::vector<pollfd> events_;
 };
 
@@ -157,13 +157,13 @@ inline std::unique_ptr<TServer> make_server(const Stack& stack, const std::share
   return make(std::type_identity<server::TThreadPoolServer>(), threads);
 }
 
-/// One of Thrift's servers, on a thread of its own until this is destroyed.
+/// One of Thrift's servers, which runs on a thread of its own until this is destroyed.
 class ServerThread final : public hopmeter::Subscription {
  public:
   explicit ServerThread(std::unique_ptr<TServer> server)
       : server_(std::move(server)), thread_([this] { server_->serve(); }) {}
 
-  /// Interrupts the listening socket and every connection, and returns when the threads of all have ended.
+  /// Interrupts the listening socket and every connection, and returns after all threads have ended.
   ~ServerThread() override {
     server_->stop();
     thread_.join();

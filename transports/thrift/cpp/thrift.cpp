@@ -1,4 +1,4 @@
-/// Thrift: calls of a service over sockets, with messages that the Thrift compiler made.
+/// Thrift: calls of a service over sockets, with messages that the Thrift compiler generates.
 #include <thrift/config.h>
 
 #include "servers.hpp"
@@ -30,14 +30,15 @@ class Caller final : public Client {
   std::size_t poll(Timeout timeout, Take take) override {
     channel_.socket().expect_message(timeout, channel_.has_buffered());
     const bool has_reply = !is_gone_ && attempt([this] { receive(client_, reply_); });
-    // The server does not come back; without this pause the role would poll without end.
+    // The server does not return; without this pause the role would poll in a busy loop.
     if (is_gone_) std::this_thread::sleep_for(timeout);
     if (has_reply) hand_over<Layout<Message>>(reply_, take);
     return has_reply ? 1 : 0;
   }
 
  private:
-  /// Whether it was done: a request without an answer is lost, as is everything that goes to a server that is gone.
+  /// Whether the operation succeeded. A request without an answer is lost, like every message to a server that has
+  /// gone.
   bool attempt(auto&& step) {
     try {
       step();

@@ -1,4 +1,4 @@
-"""Apache Thrift in Python; messages, sockets and settings: ../README.md."""
+"""Apache Thrift in Python; ../README.md describes messages, sockets and settings."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Client:
             if not self._gone:
                 self._ask(request)
         except TTransportException as error:
-            self._mark_gone(error)  # the request is lost, as everything sent to nobody is
+            self._mark_gone(error)  # the request is lost, like every message without a receiver
         return True
 
     def poll(self, timeout_s: float, take: Take) -> int:
         if self._gone:
-            time.sleep(timeout_s)  # without this pause the role would ask without end
+            time.sleep(timeout_s)  # without this pause the role would poll in a busy loop
             return 0
         if not self._channel.has_buffered() and not self._readable.poll(math.ceil(timeout_s * 1000)):
             return 0
@@ -64,8 +64,8 @@ class Client:
 
 
 class Server:
-    """Thrift's loop for one connection, over all that the server has, on the caller's thread: the library's own
-    servers cannot be told to end."""
+    """Runs Thrift's loop for one connection over all connections of the server, on the caller's thread: the library's
+    own servers cannot be stopped."""
 
     def __init__(self, setup: Setup, stack: Stack, link: Link) -> None:
         self._stack, self._messages = stack, Messages(setup)
@@ -92,7 +92,7 @@ class Server:
         self._readable.register(channel.handle, select.POLLIN)
 
     def _answer(self, place: int, processor: Exchange.Processor) -> None:
-        """Answers what a client has asked. A client that has left leaves the list."""
+        """Answer a client's requests. A client that has left is removed from the list."""
         channel = self._clients[place]
         try:
             processor.process(channel.protocol, channel.protocol)
@@ -109,11 +109,11 @@ class Server:
         for channel in self._clients.values():
             channel.close()
         if self._stack.unix:
-            Path(self.address).unlink(missing_ok=True)  # Thrift leaves it
+            Path(self.address).unlink(missing_ok=True)  # Thrift left it there
 
 
 class Answering:
-    """The service's handler: what the processor calls with a request."""
+    """The service's handler, which the processor calls with a request."""
 
     def __init__(self, messages: Messages, handle: Handle) -> None:
         self._messages, self._handle = messages, handle

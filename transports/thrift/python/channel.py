@@ -1,4 +1,4 @@
-"""Connections: a socket, and Thrift's transport and protocol over it as the settings say."""
+"""Connections: a socket, with Thrift's transport and protocol over it as the settings choose."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from thrift.transport.TTransport import (
 from hopmeter.node.contract import Link, Setup, host
 
 MESSAGE_BYTES = 4096
-"""What a message adds to the frame it carries: names of the call and the fields' tags, generously."""
+"""The most bytes that a message adds to its frame: the name of the call and the fields' tags, with a margin."""
 
 
 class Stack:
-    """What the settings make of every connection. Thrift's own limits hold, but for larger frames."""
+    """The settings of every connection. Thrift's own limits apply, raised for larger frames."""
 
     def __init__(self, setup: Setup) -> None:
         self._settings = setup.settings
@@ -72,7 +72,7 @@ class Channel:
         self.protocol = stack.protocol(self._transport)
 
     def has_buffered(self) -> bool:
-        """Whether bytes of another message were read together with the last one."""
+        """Whether bytes of another message were read with the last one."""
         ahead = self._transport.cstringio_buf
         return bool(ahead.tell() < len(ahead.getvalue()))
 
@@ -81,5 +81,5 @@ class Channel:
 
 
 def is_departure(error: TTransportException) -> bool:
-    """Whether this is what a peer that has left causes, which is no failure of this end."""
+    """Whether the error means that the peer has left, which is no failure of this end."""
     return error.type == TTransportException.END_OF_FILE or isinstance(error.inner, ConnectionError)

@@ -1,4 +1,4 @@
-"""Frames as messages of hopmeter.thrift: which field takes what of the header stands in ../README.md."""
+"""Frames as messages of hopmeter.thrift; ../README.md describes which field stores which part of the header."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .hopmeter_idl.ttypes import Image, Stamp, Timing
 
 
 class Messages:
-    """Writes and reads the message that a trial's payload stands for."""
+    """Writes and reads the message type for a trial's payload."""
 
     def __init__(self, setup: Setup) -> None:
         self._width, self._height = setup.width, setup.height
@@ -18,7 +18,8 @@ class Messages:
         self._payload = bytearray()
 
     def write(self, payload_bytes: int, fill: Fill) -> Timing | Image:
-        """Has a frame written. Thrift takes the payload as `bytes` only, which nobody can fill: it is copied."""
+        """Have `fill` write a frame. Thrift accepts the payload only as `bytes`, which cannot be filled, so it is
+        copied."""
         if len(self._payload) != payload_bytes:
             self._payload = bytearray(payload_bytes)
         fill(self._header, self._payload)

@@ -32,7 +32,7 @@ class Unix final : public streams::Family {
     return connection;
   }
 
-  // The launcher removes the folder in any case.
+  // The launcher removes the folder anyway.
   void remove_endpoint(const std::string& address) const noexcept override { ::unlink(address.c_str()); }
 
  private:

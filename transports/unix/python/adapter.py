@@ -1,4 +1,4 @@
-"""Unix stream sockets in Python; the frames and how they are sent: ../../_streams/README.md."""
+"""Unix stream sockets in Python; ../../_streams/README.md describes the frames and how they are sent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST_PATH = 107
 
 
 class Named:
-    """An end whose address is a file."""
+    """A link end whose address is a file."""
 
     address: str
 
@@ -73,7 +73,7 @@ class Transport:
         return made
 
     def _set_buffer(self, made: socket.socket) -> None:
-        """Set the send buffer of an accepted connection, which inherits none from the listening socket."""
+        """Set the send buffer of an accepted connection, which does not inherit it from the listening socket."""
         set_buffer(made, socket.SO_SNDBUF, self._setup.settings["send_buffer"], "net.core.wmem_max")
 
     @staticmethod

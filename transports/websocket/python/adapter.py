@@ -1,4 +1,4 @@
-"""WebSocket in Python (websockets, its threading API); wire format and threads: ../README.md."""
+"""WebSocket in Python (websockets, its threading API); ../README.md describes wire format and threads."""
 
 from __future__ import annotations
 

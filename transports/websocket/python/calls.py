@@ -21,7 +21,7 @@ from .topics import Subscriber
 
 
 class ServedConnection(ServerConnection):
-    """A connection that tells which one has a message, so that one thread can wait for all of them."""
+    """A connection that reports each message in a common queue, so that one thread can wait for all connections."""
 
     def __init__(self, arrivals: queue.SimpleQueue[ServedConnection], *given: Any, **options: Any) -> None:
         self._arrivals = arrivals
@@ -45,13 +45,13 @@ class Client(Subscriber):
         return not is_behind(self._connection) and self._ask(native)
 
     def _ask(self, request: bytes | memoryview) -> bool:
-        with contextlib.suppress(ConnectionClosed):  # the server has left: the call is lost, as everywhere
+        with contextlib.suppress(ConnectionClosed):  # the server has left: the call is lost, as with every transport
             self._connection.send(request)
         return True
 
 
 class Server(ListeningEnd):
-    """The answering end. The library would call a handler on a thread for each connection; this one is polled."""
+    """The server. The library would call a handler on a thread for each connection; this one is polled."""
 
     def __init__(self, setup: Setup, listener: Listener) -> None:
         self._arrivals: queue.SimpleQueue[ServedConnection] = queue.SimpleQueue()
@@ -70,7 +70,7 @@ class Server(ListeningEnd):
         def reply(payload_bytes: int, fill: Fill) -> bool:
             if is_behind(connection):
                 return False
-            with contextlib.suppress(ConnectionClosed):  # the client has left: its reply is lost, as everywhere
+            with contextlib.suppress(ConnectionClosed):  # the client has left: its reply is lost
                 connection.send(self._outgoing.fill(payload_bytes, fill))
             return True
 

@@ -1,4 +1,4 @@
-"""What publishers and servers have in common, and what all ends do: opening connections, filling, closing."""
+"""The common part of publishers and servers, and the common work of all link ends: connect, fill and close."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hopmeter.node.contract import Setup
 
 from .patient import Listener, PatientSocket
 
-LONGEST_FAREWELL_S = 0.1  # a peer that polls answers a close only when it looks
+LONGEST_FAREWELL_S = 0.1  # a polled peer answers a close only at its next poll
 
 
 def options(setup: Setup) -> dict[str, Any]:
@@ -30,18 +30,19 @@ def options(setup: Setup) -> dict[str, Any]:
 
 
 def is_behind(connection: Connection) -> bool:
-    """Whether the peer has not yet taken what it was sent before."""
+    """Whether the peer has not yet taken the previous message."""
     made = connection.socket
     return isinstance(made, PatientSocket) and bool(made.behind)
 
 
 class ListeningEnd:
-    """The library's server with its thread; each connection has two more, one of which only waits for the end."""
+    """The library's server with its thread. Each connection has two more threads; one of them only waits for its
+    end."""
 
     def __init__(self, setup: Setup, listener: Listener, **more: Any) -> None:
         self.address = listener.address
         self._file = listener.file
-        self._outgoing = FrameBuffer(setup.frame_bytes)  # the library copies what it sends
+        self._outgoing = FrameBuffer(setup.frame_bytes)  # the library copies each message
         self._joining: deque[ServerConnection] = deque()
         self._server = serve(self._keep, sock=listener, **options(setup), **more)
         self._thread = threading.Thread(target=self._server.serve_forever, name="accept", daemon=True)

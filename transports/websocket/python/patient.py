@@ -1,6 +1,6 @@
-"""Sockets that the library may send on without ever being stuck: what a peer is too slow for is finished by a thread.
+"""Sockets on which the library never blocks for long: a thread sends the bytes that a slow peer has not yet taken.
 
-websockets sends with `sendall`, which waits for ever for a peer that reads nothing, and holds its lock meanwhile.
+websockets sends with `sendall`, which waits forever for a peer that reads nothing, and holds its lock meanwhile.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ WITH_PATIENCE = socket.MSG_NOSIGNAL
 
 
 class PatientSocket(socket.socket):
-    """A connection whose `sendall` waits a moment only, and leaves the rest to a thread."""
+    """A connection whose `sendall` waits only briefly, and leaves the rest to a thread."""
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
         set_patience(self, socket.SO_SNDTIMEO, PATIENCE_S)
         self._backlog = Backlog(lambda rest: self._offer(rest, WITH_PATIENCE))
         self.behind = self._backlog.pieces
-        """Not empty while the peer has not yet taken what was sent last."""
+        """Not empty while the peer has not yet taken the last message."""
 
     def sendall(self, data: Any, flags: int = 0, /) -> None:
         with self._backlog.lock:
@@ -49,7 +49,7 @@ class PatientSocket(socket.socket):
 
 
 class Listener(socket.socket):
-    """A listening socket whose connections are patient; a Unix socket if it is given a file, else TCP at `host`."""
+    """A listening socket whose connections are patient: a Unix socket if `file` is given, otherwise TCP at `host`."""
 
     def __init__(self, file: Path | None, host: str) -> None:
         super().__init__(socket.AF_INET if file is None else socket.AF_UNIX, socket.SOCK_STREAM)

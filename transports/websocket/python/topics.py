@@ -42,7 +42,7 @@ class Publisher(ListeningEnd):
 
 
 class Subscriber:
-    """A connection whose own thread, the library's, receives ahead of `poll`."""
+    """A subscriber. The library's own thread for the connection receives ahead of `poll`."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
@@ -54,7 +54,7 @@ class Subscriber:
         except TimeoutError:
             return 0
         except ConnectionClosed:
-            self._over.wait(timeout_s)  # without this pause the role would ask without end
+            self._over.wait(timeout_s)  # without this pause the role would poll in a busy loop
             return 0
         take(message, native=message)
         return 1

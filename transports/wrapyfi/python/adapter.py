@@ -1,4 +1,4 @@
-"""Wrapyfi in Python: objects that its own MiddlewareCommunicator publishes and listens to; ../README.md says how."""
+"""Wrapyfi in Python: its own MiddlewareCommunicator publishes and listens to objects; ../README.md has details."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ PLUGINS = {
     "tensorflow": "tensorflow_tensor",
     "torch": "pytorch_tensor",
 }
-"""By the package of an object the encoder that Wrapyfi has for it. This release looks for them in a folder that is not
-there, and finds none; each registers itself when it is imported."""
+"""Wrapyfi's encoder for an object, by the object's package. This release searches for encoders in a folder that does
+not exist, and finds none. Each encoder registers itself when it is imported."""
 
-# Wrapyfi has all loggers tell everything, and each end then complains that it is to use TCP, which it does.
+# Wrapyfi enables all log messages, and each link end then warns that it should use TCP, which it does.
 logging.getLogger().setLevel(logging.ERROR)
 
 
@@ -59,7 +59,7 @@ class Subscriber:
         self, communicator: Communicator, listener: WaitedListener, setup: Setup, objects: Objects | None
     ) -> None:
         self._communicator, self._listener, self._objects = communicator, listener, objects
-        # Stands for the payload where objects come; nobody reads it.
+        # Replaces the payload if the frame carries an object; nobody reads it.
         self._room = np.empty(setup.frame_bytes - HEADER_BYTES if objects else 0, np.uint8)
 
     def poll(self, timeout_s: float, take: Take) -> int:
@@ -84,7 +84,7 @@ class Transport:
         place, told = setup.daemon.split(maxsplit=1)
         host, _, self._listeners_port = place.rpartition(":")
         self._publishers_port = Path(told).read_text() if told.startswith("/") else told
-        # The launcher starts the broker, and messages prove that ends have met.
+        # The launcher starts the broker, and messages prove that the link ends are connected.
         self._given: dict[str, Any] = {
             "socket_ip": host,
             "socket_pub_port": int(self._listeners_port),
@@ -92,7 +92,8 @@ class Transport:
         }
         hwm = setup.settings["hwm"]
         for middleware in (ZeroMQMiddlewarePubSubPublish, ZeroMQMiddlewarePubSubListen):
-            # The one of this process. Made by an end it would sleep for a second, for a broker that it does not start.
+            # The instance of this process. A link end would create it with a sleep of a second, for a broker that it
+            # does not start.
             middleware(zeromq_post_kwargs={"LINGER": 0, "SNDHWM": hwm, "RCVHWM": hwm})
 
     @staticmethod
@@ -118,7 +119,7 @@ class Transport:
             opened.append(listener)
 
         communicator = Communicator("listen", topic(link), opened=keep, **self._given)
-        communicator.exchange()  # opens it; what is there already was a probe
+        communicator.exchange()  # opens it; a message that is already there was a probe
         return Subscriber(communicator, opened[0], self._setup, self._objects)
 
     def facts(self) -> dict[str, str]:
@@ -130,5 +131,6 @@ class Transport:
 
 
 def topic(link: Link) -> str:
-    """ZeroMQ subscribes to all that begin alike: with a slash at its end none begins as another."""
+    """Return the topic of a link. ZeroMQ subscribes to all topics with the same beginning; with a slash at its end, no
+    topic is the beginning of another."""
     return f"/{link.name}/"

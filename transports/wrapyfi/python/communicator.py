@@ -16,14 +16,14 @@ from wrapyfi.listeners.zeromq import ZeroMQNativeObjectListener
 from wrapyfi.publishers.zeromq import ZeroMQNativeObjectPublisher
 
 MIDDLEWARE = "zeromq-of-hopmeter"
-"""Wrapyfi's `zeromq`, with what is below added to its ends."""
+"""Wrapyfi's `zeromq`, with the classes below for its link ends."""
 NUMBERS = itertools.count()
 REGISTRY = threading.RLock()
-"""Wrapyfi keeps all methods in one dictionary, and walks through it when one is closed."""
+"""Wrapyfi stores all methods in one dictionary, and iterates over it when one is closed."""
 
 
 class Communicator(MiddlewareCommunicator):
-    """`exchange(obj)` publishes the object, or answers what has arrived; None where nothing has."""
+    """`exchange(obj)` publishes the object, or returns the object that has arrived; None if none has."""
 
     def __init__(self, mode: str, topic: str, **given: Any) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class Communicator(MiddlewareCommunicator):
         def exchange(_self: Communicator, obj: Any = None) -> tuple[Any]:
             return (obj,)
 
-        # Wrapyfi tells methods apart by this name; two alike would be one method with two results.
+        # Wrapyfi distinguishes methods by this name; two with the same name would be one method with two results.
         exchange.__qualname__ = f"Communicator{next(NUMBERS)}.exchange"
         registered = MiddlewareCommunicator.register("NativeObject", MIDDLEWARE, "hopmeter", topic, **given)
         with REGISTRY:
@@ -49,8 +49,8 @@ class Communicator(MiddlewareCommunicator):
 
 @Publishers.register("NativeObject", MIDDLEWARE)
 class EstablishedPublisher(ZeroMQNativeObjectPublisher):
-    """Wrapyfi's own publisher, connected when it is made. Its first message would connect it, and then sleep for 0.2
-    seconds in place of a proof that somebody listens: messages prove it here."""
+    """Wrapyfi's own publisher, connected by its constructor. Otherwise its first message would connect it, and then
+    sleep for 0.2 seconds in place of a proof that a listener exists. Here messages prove it."""
 
     def __init__(self, *args: Any, **given: Any) -> None:
         super().__init__(*args, **given)
@@ -59,12 +59,12 @@ class EstablishedPublisher(ZeroMQNativeObjectPublisher):
 
 @Listeners.register("NativeObject", MIDDLEWARE)
 class WaitedListener(ZeroMQNativeObjectListener):
-    """Wrapyfi's own listener, which only looks; whoever wants to sleep until something is there needs its socket."""
+    """Wrapyfi's own listener, which only looks. A wait for a message needs its socket."""
 
     def __init__(self, *args: Any, opened: Callable[[WaitedListener], None], **given: Any) -> None:
         super().__init__(*args, **given)
         opened(self)
 
     def wait(self, timeout_s: float) -> bool:
-        """Whether something is there by then."""
+        """Return whether a message came in time."""
         return bool(self._socket.poll(math.ceil(timeout_s * 1000)))

@@ -1,4 +1,4 @@
-/// A limit for waits that know none: YARP's `read` sleeps until something comes, or until it is interrupted.
+/// A timeout for waits that have none: YARP's `read` sleeps until a message comes, or until it is interrupted.
 #pragma once
 
 #include <atomic>
@@ -11,16 +11,16 @@
 
 namespace yarps {
 
-/// Looks now and then whether a wait has lasted too long, so that a wait in time costs it nothing but a note.
+/// Checks periodically whether a wait has lasted too long. A wait that ends in time costs almost nothing.
 class Alarm {
  public:
   /// `interrupt` ends a wait; called on the alarm's thread.
   explicit Alarm(std::function<void()> interrupt)
       : interrupt_(std::move(interrupt)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-  /// A wait begins, of at most about this length.
+  /// Begins a wait of about this maximum length.
   void begin(std::chrono::nanoseconds timeout) { end_ = (Clock::now() + timeout).time_since_epoch().count(); }
-  /// It is over.
+  /// Ends the wait.
   void end() { end_ = never; }
 
  private:

@@ -1,4 +1,4 @@
-/// A port that asks: an RpcClient, and a thread that makes its calls, since they only block.
+/// The client: an RpcClient port, and a thread that makes its calls, because they always block.
 #pragma once
 
 #include <yarp/os/RpcClient.h>
@@ -19,7 +19,7 @@ class Client final : public hopmeter::Client {
   Client(House& house, const hopmeter::Link& link)
       : house_(house), server_(link.address), spins_(house.setup.wait() == hopmeter::Wait::spin) {
     house.demand_replies();
-    // A call that has no reply keeps its port from closing for that long.
+    // A call without a reply delays the closing of its port for that long.
     port_.asPort().setTimeout(house.setup.setting<float>("patience"));
     name_ = house.open(port_, link);
     house.connect(name_, server_);
@@ -85,7 +85,7 @@ class Client final : public hopmeter::Client {
     }
   }
 
-  /// YARP drops the connection of a call that fails, and with it all calls to come.
+  /// YARP drops the connection of a call that fails, and with it all later calls. So this reconnects.
   bool call(Image& reply) {
     const bool connected = port_.getOutputCount() > 0 || house_.connects(name_, server_);
     return connected && port_.write(request_, reply);

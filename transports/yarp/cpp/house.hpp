@@ -1,4 +1,4 @@
-/// What the ends of a process share: YARP's network, their names, and how they connect.
+/// The state that all link ends of a process share: YARP's network, their names, and how they connect.
 #pragma once
 
 #include <unistd.h>
@@ -16,7 +16,7 @@
 
 namespace yarps {
 
-/// Longer than a busy machine takes to answer, shorter than anybody waits.
+/// Longer than a busy machine takes to answer, but short enough for a user.
 inline constexpr double patience_s = 10;
 
 /// The network of this process, for as long as it lives.
@@ -30,8 +30,8 @@ class House {
       throw hopmeter::Error("there is no yarpserver at " + setup.daemon(), "see what its log says");
   }
 
-  /// Opens a port of any kind for an end of a link, and answers its name, which no other has. A name server gives out
-  /// numbers of ports and does not know which are taken by others, so that a few are tried.
+  /// Opens a port of any kind for a link end, and returns its unique name. A name server assigns port numbers without
+  /// knowing which ones other programs use, so this tries several.
   std::string open(auto& port, const hopmeter::Link& link) {
     const std::lock_guard turn(asking_);
     for (int tries = 0; tries < 20; ++tries) {
@@ -41,14 +41,14 @@ class House {
     throw hopmeter::Error("YARP opens no port for the link " + link.name, "see what the node's log says");
   }
 
-  /// Closes a port. That asks the name server, too, and all ends of a process close at once. It is another turn than
-  /// that of `asking_`: what a port still carries, for which its closing waits, may have to be connected anew.
+  /// Closes a port. That also contacts the name server, and all link ends of a process close at once. It uses another
+  /// lock than `asking_`: closing waits for pending messages, and those may have to reconnect.
   void shut(auto& port) const {
     const std::lock_guard turn(shutting_);
     port.close();
   }
 
-  /// Calls need a way back.
+  /// Throws if the carrier has no way back, which calls need.
   void demand_replies() const {
     if (carrier_ == "udp") throw hopmeter::Error("YARP's udp carries no replies", "choose another carrier for calls");
   }
@@ -65,7 +65,7 @@ class House {
                             "`yarp connect --list-carriers` names the carriers that your YARP has");
   }
 
-  /// By which carriers the ends of this process that connected are connected.
+  /// The carriers that connect the link ends of this process.
   hopmeter::Facts facts() const {
     const std::lock_guard turn(asking_);
     std::string told;
@@ -80,7 +80,7 @@ class House {
   hopmeter::Setup setup;
 
  private:
-  /// The carrier of a connection, as the port at its end knows it; empty where it does not answer.
+  /// The carrier of a connection, as the connected port reports it; empty if the port does not answer.
   static std::string carrier_between(const std::string& from, const std::string& to) {
     yarp::os::Bottle question("list in " + from), reply;
     const bool is_admin = true, is_quiet = true;
@@ -88,7 +88,7 @@ class House {
     return reply.find("carrier").asString();
   }
 
-  /// Carriers that are plugins stand beside the library, where it does not look by itself.
+  /// Carriers that are plugins are installed next to the library, where the library does not search by itself.
   static void find_plugins() {
     const auto* root = std::getenv("YARP_ROOT");
     if (root) setenv("YARP_DATA_DIRS", (std::string(root) + "/share/yarp").c_str(), 0);
@@ -96,7 +96,7 @@ class House {
 
   yarp::os::Network network_;
   std::string carrier_;
-  /// The name server lets two connections wait; one more is tried again after 1 s, then 2, 4, 8 and 16.
+  /// The name server lets two connections wait. One more is tried again after 1 s, then 2, 4, 8 and 16.
   mutable std::mutex asking_, shutting_;
   mutable std::set<std::string> carriers_;
   std::atomic<std::uint64_t> next_ = 0;

@@ -11,7 +11,7 @@ namespace yarps {
 
 using Image = yarp::sig::ImageOf<yarp::sig::PixelMono>;
 
-/// Has a frame written into an image, which keeps its memory where it had this size.
+/// Has `fill` write a frame into an image. The image reuses its memory if the size is the same.
 inline void write(Image& image, std::size_t payload_bytes, hopmeter::Fill fill) {
   const auto bytes = hopmeter::header_bytes + payload_bytes;
   image.setQuantum(1);

@@ -1,4 +1,4 @@
-/// A port that answers: an RpcServer.
+/// The server: an RpcServer port.
 #pragma once
 
 #include <yarp/os/ConnectionWriter.h>
@@ -30,8 +30,8 @@ class Replier final : public hopmeter::Replier {
   bool given_ = false;
 };
 
-/// A request is answered by the thread that reads its connection. Where the server is polled, that thread waits for
-/// whoever polls, as it does in YARP's own `read` and `reply`, which know no time limit and no look without waiting.
+/// The thread that reads a connection answers its requests. If the server is polled, that thread waits for the poll.
+/// YARP's own `read` and `reply` also wait there, but have no timeout and cannot look without waiting.
 class Server final : public hopmeter::Server, private yarp::os::PortReader {
  public:
   Server(House& house, const hopmeter::Link& link) : house_(house), spins_(house.setup.wait() == hopmeter::Wait::spin) {
@@ -66,7 +66,7 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
   class Serving;
 
   bool read(yarp::os::ConnectionReader& connection) override {
-    // Of this connection: YARP sends the reply when this has returned, from where it lies.
+    // One per connection: YARP sends the reply from this memory after this function has returned.
     thread_local Image request, reply;
     if (!connection.isValid() || !request.read(connection)) return false;
     if (!answered(request, reply)) return false;
@@ -74,7 +74,7 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
     return !writer || reply.write(*writer);
   }
 
-  /// Whether the request has an answer; its client is told nothing where it has none, and fails.
+  /// Whether the request has an answer. Without an answer YARP sends nothing to its client, and the call fails.
   bool answered(const Image& request, Image& reply) {
     const std::lock_guard turn(turn_);
     std::unique_lock lock(mutex_);
@@ -105,7 +105,7 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
   std::mutex turn_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  /// A request waits to be polled.
+  /// A request waits for a poll.
   std::atomic<bool> waits_ = false;
   const Image* request_ = nullptr;
   Image* reply_ = nullptr;
@@ -114,7 +114,7 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
   yarp::os::RpcServer port_;
 };
 
-/// While it lives, requests are handled where they are read.
+/// While this lives, requests are handled on the threads that read them.
 class Server::Serving final : public hopmeter::Subscription {
  public:
   Serving(Server& server, hopmeter::OnRequest on_request) : server_(server) {

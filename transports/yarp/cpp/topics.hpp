@@ -1,4 +1,4 @@
-/// Ports that stream: one that writes, and those that are polled or called.
+/// Streaming ports: one that writes, and those that are polled or called.
 #pragma once
 
 #include <yarp/os/Port.h>
@@ -37,7 +37,7 @@ class Writing final : public hopmeter::Publisher {
   }
 
  private:
-  /// It fails where a receiver has gone: its frame is lost, and the others have theirs.
+  /// Fails if a receiver has gone: its frame is lost, and the others have received theirs.
   hopmeter::Sent send(const Image& image) {
     port_.write(image);
     return hopmeter::Sent::accepted;
@@ -78,8 +78,8 @@ class Buffered final : public hopmeter::Publisher {
   yarp::os::PortWriterBuffer<Image> buffer_;
 };
 
-/// A port that reads into a buffer by the thread that YARP has for each connection: a BufferedPort whose read can be
-/// interrupted without it losing what arrives meanwhile.
+/// A port that reads into a buffer on the thread that YARP has for each connection. It is a BufferedPort whose read can
+/// be interrupted without loss of later messages.
 class Inbox {
  public:
   Inbox(House& house, const hopmeter::Link& link) : house_(house) {
@@ -164,7 +164,7 @@ class CalledDirectly final : public hopmeter::Subscription, private yarp::os::Po
 
   House& house_;
   hopmeter::OnFrame on_frame_;
-  /// A second connection there is only while the first ends.
+  /// A second connection exists only while the first one ends.
   std::mutex turn_;
   Image image_;
   yarp::os::Port port_;

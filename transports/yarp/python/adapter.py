@@ -1,4 +1,4 @@
-"""YARP by its Python bindings: images of one row, streamed or asked for. ../README.md tells more."""
+"""YARP with its Python bindings: images of one row, streamed or requested. ../README.md has details."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from .network import Network, yarp
 from .topics import Buffered, Called, Polled, Writing
 
 ROOM = 1024
-"""Frames that wait for the thread that polls; a sender would wait for a place for ever, so one more is dropped."""
+"""The number of frames that wait for the polling thread. A sender would wait forever for room, so one more frame is
+dropped."""
 
 
 class Transport:

@@ -1,4 +1,4 @@
-"""What the ends of a process share: YARP's network, the names of their ports, and how these connect."""
+"""The state that all link ends of a process share: YARP's network, the names of their ports, and how these connect."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 from hopmeter.node.contract import AdapterError, Link, Setup
 from hopmeter.node.loading import search_path
 
-# YARP installs its Python module, and carriers that are plugins, where neither Python nor itself looks.
+# YARP installs its Python module and its carrier plugins where neither Python nor YARP itself searches.
 ROOT = Path(os.environ.get("YARP_ROOT", ""))
 os.environ.setdefault("YARP_DATA_DIRS", f"{ROOT}/share/yarp")
 with search_path(*ROOT.glob("lib/python3*/*-packages")):
     import yarp
 
 PATIENCE_S = 10.0
-"""Longer than a busy machine takes to answer, shorter than anybody waits."""
+"""Longer than a busy machine takes to answer, but short enough for a user."""
 TRIES = 20
-"""A name server gives out numbers of ports and does not know which are taken by others."""
+"""A name server assigns port numbers without knowing which ones other programs use."""
 
 
 def carrier_between(source: str, sink: str) -> str:
@@ -40,7 +40,7 @@ class Network:
         self._next = itertools.count()
         self._carriers: set[str] = set()
         self._asking, self._shutting = threading.Lock(), threading.Lock()
-        """The name server lets two connections wait; one more is tried again after 1 s, then 2, 4, 8 and 16."""
+        """The name server lets two connections wait. One more is tried again after 1 s, then 2, 4, 8 and 16."""
         self._yarp_network = yarp.Network(yarp.YARP_CLOCK_SYSTEM)
         if not yarp.Network.checkNetwork(PATIENCE_S):
             raise AdapterError(f"there is no yarpserver at {setup.daemon}", "see what its log says")
@@ -55,8 +55,8 @@ class Network:
         raise AdapterError(f"YARP opens no port for the link {link.name}", "see what the node's log says")
 
     def close_port(self, port: Any) -> None:
-        """Close a port. That contacts the name server too, and all ends of a process close at once. It uses another
-        lock than `_asking`: closing waits for what a port still carries, and that may have to reconnect."""
+        """Close a port. That also contacts the name server, and all link ends of a process close at once. It uses
+        another lock than `_asking`: closing waits for pending messages, and those may have to reconnect."""
         with self._shutting:
             port.close()
 
@@ -66,7 +66,7 @@ class Network:
             raise AdapterError("YARP's udp carries no replies", "choose another carrier for calls")
 
     def connects(self, source: str, sink: str) -> bool:
-        """Whether it connected two ports, both by their names."""
+        """Connect two ports by their names; return whether that succeeded."""
         with self._asking:
             connected = bool(yarp.Network.connect(source, sink, self.settings["carrier"]))
             if connected:
@@ -82,7 +82,7 @@ class Network:
             )
 
     def facts(self) -> dict[str, str]:
-        """By which carriers the ends of this process that connected are connected."""
+        """Return the carriers that connect the link ends of this process."""
         asked, carriers = self.settings["carrier"], ", ".join(sorted(self._carriers - {""}))
         told = {"path": f"ports connected by the carrier {carriers}"} if carriers else {}
         return told if carriers in ("", asked) else {**told, "fallback": f"YARP did not connect by {asked} as asked"}

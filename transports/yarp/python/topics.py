@@ -1,4 +1,4 @@
-"""Ports that stream: those that write, and those that are polled or called."""
+"""Streaming ports: those that write, and those that are polled or called."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class Writing:
         return self.forward(self._image)
 
     def forward(self, native: Any) -> bool:
-        """Send a received message. This fails if a receiver is gone: its frame is lost, and the others have theirs."""
+        """Send a received message. This fails if a receiver has gone: its frame is lost, and the others have received
+        theirs."""
         self._port.write(native)
         return True
 
@@ -51,7 +52,7 @@ class Buffered:
 
 
 class Polled:
-    """Takes what the thread of the connection has put into a buffer."""
+    """Takes messages from the buffer that the connection's thread fills."""
 
     def __init__(self, network: Network, link: Link) -> None:
         self._network, self._port = network, yarp.BufferedPortImageMono()
@@ -70,7 +71,8 @@ class Polled:
 
 
 class Called(yarp.PortReader):  # type: ignore[misc]
-    """Called by the thread that reads the connection. With `keeps` each frame has an image of its own."""
+    """A called subscription. The thread that reads the connection calls it. With `keeps` each frame has an image of its
+    own."""
 
     def __init__(self, network: Network, link: Link, on_frame: Take, keeps: bool = False) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Zenoh in Python (eclipse-zenoh); sessions, keys and settings: ../README.md."""
+"""Zenoh in Python (eclipse-zenoh); ../README.md describes sessions, keys and settings."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .sessions import Sessions, Waker
 
 HERE = zenoh.Locality.SESSION_LOCAL
 TIMED_OUT = "Timeout"
-"""How zenoh itself ends a query to which no reply came."""
+"""How zenoh ends a query that got no reply."""
 DROPPED = "zenoh drops what its transmission queue has no room for; congestion=block lets the sender wait"
-"""What lost messages are due to; the Rust adapter says the same."""
+"""The reason for lost messages; the Rust adapter reports the same."""
 
 
 def key(link: Link) -> str:
@@ -43,7 +43,7 @@ class Publisher:
 
 
 class Subscriber:
-    """Blocks in zenoh's own channel."""
+    """A subscriber that blocks in zenoh's own channel."""
 
     def __init__(self, arrivals: Arrivals, subscriber: Any, waker: Waker) -> None:
         self._arrivals, self._subscriber, self._waker = arrivals, subscriber, waker
@@ -68,7 +68,8 @@ class Called:
 
 
 class Client:
-    """Replies of all calls come through one channel, as in Rust; zenoh's own belong to one call each."""
+    """A client. The replies to all its calls come through one channel, as in Rust; zenoh's own channels belong to one
+    call each."""
 
     def __init__(self, arrivals: Arrivals, frames: Frames, querier: zenoh.Querier) -> None:
         self._arrivals, self._frames, self._querier = arrivals, frames, querier
@@ -93,7 +94,7 @@ class Client:
 
     @staticmethod
     def _check_end(why: str) -> int:
-        """Count a query or reply that zenoh dropped as a lost call, as a message would be."""
+        """Count a query or reply that zenoh dropped as a lost call."""
         if why != TIMED_OUT:
             raise RuntimeError(f"zenoh ended a query without a reply: {why}")
         return 0
@@ -103,7 +104,7 @@ class Client:
 
 
 class Server:
-    """Declares its queryable when it is known whether it will be polled or called."""
+    """A server. It declares its queryable when it is known whether it will be polled or called."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._session, self.address = transport.sessions.listening_session()

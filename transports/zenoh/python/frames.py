@@ -1,4 +1,4 @@
-"""Frames as zenoh's bytes: where they are written, and how they are looked at when they arrive."""
+"""Frames as zenoh's bytes: where they are written, and how they are read on arrival."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ LEAST_BYTES = 1 << 20
 
 
 class Frames:
-    """Where frames are written. Zenoh's Python API lends no memory to write into, so it copies them from here."""
+    """The memory in which frames are written. Zenoh's Python API loans no memory to write into, so it copies frames
+    from here."""
 
     def __init__(self, setup: Setup) -> None:
         self._frame = bytearray()
@@ -23,7 +24,7 @@ class Frames:
         self._provider = zenoh.shm.ShmProvider.default_backend(pool_bytes) if loans else None
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """Return what zenoh must send, or None while all of its shared memory is in flight."""
+        """Return the bytes that zenoh must send, or None while all of its shared memory is in use."""
         length = HEADER_BYTES + payload_bytes
         if len(self._frame) != length:
             self._frame = bytearray(length)
@@ -40,18 +41,18 @@ class Frames:
 
 
 COPIED_FROM_BYTES = 3072
-"""From which size on zenoh copies messages into shared memory by itself, where it may."""
+"""The size from which zenoh copies messages into shared memory by itself, if it may."""
 
 
 class Arrivals:
-    """Looks at what arrives, and counts what came through shared memory: the proof that it is in use."""
+    """Counts arrivals, and those through shared memory, to prove that it is in use."""
 
     def __init__(self, shared_memory: str) -> None:
         self._counts = shared_memory != "off"
         self._frames = self._shared = 0
 
     def deliver(self, message: zenoh.ZBytes | None, hand_over: Callable[..., None]) -> int:
-        """Hands a message over, its bytes copied out as the Python API does; an empty one only wakes."""
+        """Hand a message over, with its bytes copied by the Python API. An empty message only wakes the receiver."""
         if not message:
             return 0
         self._frames += 1
@@ -61,8 +62,8 @@ class Arrivals:
         return 1
 
     def facts(self, way: str, expected: bool) -> dict[str, str]:
-        """Which way the frames took, told where some arrived, and whether it is another than was asked for. The first
-        few come before the two ends know of each other's memory."""
+        """Return the path of the frames, if any arrived, and whether it differs from the requested one. The first few
+        frames come before the two sides know of each other's memory."""
         if not self._frames:
             return {}
         if not self._counts:

@@ -1,4 +1,4 @@
-"""Which sessions there are, and who reaches whom: ../README.md."""
+"""The sessions of a node, and which peers each one reaches: ../README.md."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ WAKE_S = 0.05
 
 
 class Sessions:
-    """One session that listens for all binding ends and one for each address that ends connect to, or one for each
-    end; and the shared memory that they leave."""
+    """The sessions and the shared memory that they leave.
+
+    Either one session listens for all binding ends, and one session exists for each address that ends connect to; or
+    each link end has a session of its own.
+    """
 
     def __init__(self, setup: Setup) -> None:
         self.reach_others = False
@@ -93,8 +96,8 @@ def mapped_segments() -> set[Path]:
 
 
 class Waker:
-    """Ends a native `recv`, which knows no timeout: every 50 ms, if the receiver has been asleep since the last time,
-    `wake` sends it an empty message within its session."""
+    """Ends a native `recv`, which has no timeout. Every 50 ms, if the receiver has slept since the last check, `wake`
+    sends it an empty message within its session."""
 
     def __init__(self, wake: Callable[[], object]) -> None:
         self._wake, self._closed = wake, threading.Event()

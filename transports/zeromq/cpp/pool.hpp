@@ -1,7 +1,7 @@
-/// Memory for large messages. Without it ZeroMQ would ask the system for new pages for each message, and each page
-/// costs a fault. Frames begin half a page in, because the time that the kernel takes to copy them depends on that
-/// place: from the beginning of a page into a TCP socket 1.16 times as long, from 64 bytes in into a Unix socket 1.06
-/// times as long (docs/findings/2026-11-23-page-offset-of-large-messages.md).
+/// Memory for large messages. Without it ZeroMQ would request new pages from the system for each message, and each page
+/// costs a fault. Frames begin half a page in, because the time that the kernel takes to copy them depends on their
+/// offset in the page. From the beginning of a page into a TCP socket it takes 1.16 times as long, and from an offset
+/// of 64 bytes into a Unix socket 1.06 times as long (docs/findings/2026-11-23-page-offset-of-large-messages.md).
 #pragma once
 
 #include <algorithm>
@@ -11,15 +11,15 @@
 #include <new>
 #include <vector>
 
-/// Frames that ZeroMQ gives back from its I/O threads. Outlives the context, which waits for all of them.
+/// Frames that ZeroMQ releases from its I/O threads. Outlives the context, which waits for all of them.
 class Pool {
  public:
-  /// Messages from this size on are written into the pool.
+  /// Messages of at least this size are written into the pool.
   static constexpr std::size_t least_bytes = 64 << 10;
 
   explicit Pool(std::size_t frame_bytes) : frame_bytes_(frame_bytes) {}
 
-  /// A frame, or null if ZeroMQ has all of them. If none is free, one is made and its pages are touched.
+  /// A frame, or null if ZeroMQ has all of them. If none is free, this allocates one and touches its pages.
   std::byte* take() {
     const std::lock_guard lock(mutex_);
     if (free_.empty() && frames_.size() < std::max<std::size_t>(4, budget_bytes / frame_bytes_)) add();
@@ -49,7 +49,7 @@ class Pool {
     frames_.emplace_back(static_cast<std::byte*>(::operator new(lead_bytes + frame_bytes_, page)));
     std::byte* frame = frames_.back().get() + lead_bytes;
     std::fill_n(frame, frame_bytes_, std::byte{});
-    // Giving back may not fail, so room for it is made here.
+    // Returning a frame must not fail, so memory for it is reserved here.
     free_.reserve(frames_.size());
     free_.push_back(frame);
   }

@@ -1,4 +1,4 @@
-/// A socket of ZeroMQ: how a frame gets into a message and out again.
+/// A socket of ZeroMQ: converts frames to messages and messages to frames.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 #include "hopmeter/hopmeter.hpp"
 #include "pool.hpp"
 
-/// What all ends of the process share. The context ends before the pool, to which it gives back frames.
+/// The state that all link ends of the process share. The context ends before the pool, to which it returns frames.
 struct Process {
   explicit Process(const hopmeter::Setup& setup)
       : setup(setup), pool(setup.frame_bytes()), context(setup.setting<int>("io_threads")) {}
@@ -19,7 +19,7 @@ struct Process {
   zmq::context_t context;
 };
 
-/// A second reference to a message, which keeps its bytes.
+/// A second reference to a message, which retains its bytes.
 class MessageHolder final : public hopmeter::FrameHolder {
  public:
   explicit MessageHolder(const void* native) {
@@ -34,13 +34,13 @@ class MessageHolder final : public hopmeter::FrameHolder {
   zmq::message_t message_;
 };
 
-/// A received message as the instrument sees it.
+/// A received message in the instrument's form.
 inline hopmeter::Received to_received(const zmq::message_t& message) {
   const std::span<const std::byte> whole(message.data<std::byte>(), message.size());
   return hopmeter::Received::split(whole).with_native(&message).with_keep<MessageHolder::keep>();
 }
 
-/// Sends and receives frames within the given time: by itself a publisher (PUB), a subscriber (SUB) or a client
+/// Sends and receives frames within the given time. It is also a publisher (PUB), a subscriber (SUB) or a client
 /// (DEALER).
 class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, public hopmeter::Client {
  public:
@@ -79,7 +79,8 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
   hopmeter::Sent start(std::size_t payload_bytes, hopmeter::Fill fill) override { return send(payload_bytes, fill); }
   hopmeter::Sent forward(const hopmeter::Received& received) override { return forward_after(nullptr, received); }
 
-  /// Hands over one message. It goes back at once, so that the next one comes into memory that is still in the caches.
+  /// Hands over one message. Its memory is released immediately, so that the next message uses memory that is still in
+  /// the caches.
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     zmq::message_t message;
     if (!receive(message, timeout)) return 0;
@@ -95,7 +96,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
     return dispatch(message, route);
   }
 
-  /// Sends a message that was received, after a route if there is one: a reference to it, no copy.
+  /// Sends a received message, after a route if there is one: a reference to it, without a copy.
   hopmeter::Sent forward_after(zmq::message_t* route, const hopmeter::Received& received) {
     zmq::message_t message;
     // Copies the reference; cppzmq lacks a const here.
@@ -103,7 +104,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
     return dispatch(message, route);
   }
 
-  /// Receives one message, waiting as long as the cell's wait and `timeout` say; returns whether one came.
+  /// Receives one message. Waits according to the cell's wait and `timeout`; returns whether a message came.
   bool receive(zmq::message_t& message, hopmeter::Timeout timeout) {
     if (!spins_) set_timeout(timeout);
     const int size = ::zmq_msg_recv(message.handle(), socket_.handle(), spins_ ? ZMQ_DONTWAIT : 0);
@@ -113,7 +114,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
   }
 
  private:
-  /// ZeroMQ's errors say what is wrong but not with what.
+  /// ZeroMQ's errors name the problem but not the object.
   void attempt(const std::string& doing, auto&& act) {
     try {
       act();
@@ -135,7 +136,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
 
   hopmeter::Sent dispatch(zmq::message_t& message, zmq::message_t* route) {
     if (route) {
-      // The route is sent as a copy: a busy reply is offered again.
+      // The route is sent as a copy, because a busy reply is offered again.
       zmq::message_t copy;
       copy.copy(*route);
       if (!socket_.send(copy, zmq::send_flags::sndmore | zmq::send_flags::dontwait)) return hopmeter::Sent::busy;

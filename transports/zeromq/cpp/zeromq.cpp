@@ -1,4 +1,4 @@
-/// ZeroMQ by cppzmq: PUB and SUB, DEALER and ROUTER. ../README.md says what is on the wire.
+/// ZeroMQ with cppzmq: PUB and SUB, DEALER and ROUTER. ../README.md describes the wire format.
 #include "socket.hpp"
 
 using namespace hopmeter;
@@ -8,7 +8,7 @@ namespace {
 class Router final : public Server, public Replier {
  public:
   Router(Process& process, const Link& link) : socket_(process, zmq::socket_type::router) {
-    // Without it a reply that finds the queue full would be dropped instead of refused.
+    // Without this option, a reply that finds the queue full would be dropped instead of refused.
     (*socket_).set(zmq::sockopt::router_mandatory, true);
     socket_.bind(link);
   }
@@ -34,7 +34,7 @@ class Router final : public Server, public Replier {
     try {
       return send();
     } catch (const zmq::error_t& error) {
-      // The client is gone, so its reply is lost, like everything that is sent to no receiver.
+      // The client has gone, so its reply is lost, like everything sent to no receiver.
       if (error.num() == EHOSTUNREACH) return Sent::accepted;
       throw;
     }

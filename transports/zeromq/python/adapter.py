@@ -1,4 +1,4 @@
-"""ZeroMQ in Python (pyzmq); sockets and wire format: ../README.md."""
+"""ZeroMQ in Python (pyzmq); ../README.md describes sockets and wire format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import zmq
 from hopmeter.node.buffers import BufferPool
 from hopmeter.node.contract import HEADER_BYTES, Fill, Handle, Link, Setup, Take, host
 
-SHARED_FROM_BYTES = zmq.COPY_THRESHOLD  # pyzmq itself copies what is smaller (64 KiB)
+SHARED_FROM_BYTES = zmq.COPY_THRESHOLD  # pyzmq copies smaller messages itself (64 KiB)
 NOBLOCK = int(zmq.NOBLOCK)
 
 
@@ -19,7 +19,7 @@ Frame = zmq.Frame | bytes
 
 
 class Outgoing:
-    """Frames on their way out: pyzmq copies small ones; ZeroMQ reads large ones in place."""
+    """Outgoing frames: pyzmq copies small ones; ZeroMQ reads large ones in place."""
 
     def __init__(self, setup: Setup) -> None:
         self._pool = BufferPool(setup.frame_bytes, SHARED_FROM_BYTES)
@@ -43,7 +43,8 @@ class Outgoing:
 
 
 class End:
-    """A socket, polled for single messages: large ones without a copy, small ones as bytes, where pyzmq is faster."""
+    """A polled socket for single messages: large ones without a copy, small ones as bytes, which pyzmq handles
+    faster."""
 
     def __init__(self, socket: zmq.Socket[Any], setup: Setup, file: Path | None = None) -> None:
         self._socket, self._file = socket, file
@@ -58,14 +59,14 @@ class End:
         return self._socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
 
     def set_timeout(self, timeout_s: float) -> None:
-        """Has `recv` give up after so long."""
+        """Set the timeout of `recv`."""
         self._socket.rcvtimeo = max(1, round(timeout_s * 1000))
         self._timeout_s = timeout_s
 
     def close(self) -> None:
         self._socket.close()
         if self._file is not None:
-            self._file.unlink(missing_ok=True)  # ZeroMQ leaves it
+            self._file.unlink(missing_ok=True)  # ZeroMQ leaves it there
 
 
 class Publisher(End):
@@ -115,7 +116,7 @@ class Server(End):
             except zmq.ZMQError as gone:
                 if gone.errno != zmq.EHOSTUNREACH:
                     raise
-                return True  # the client has left: its reply is lost, as everywhere
+                return True  # the client has left: its reply is lost, as with every transport
 
         return reply
 
@@ -136,7 +137,7 @@ class Transport:
         return self._connect(Subscriber, link, zmq.SUB, zmq.SUBSCRIBE, b"")
 
     def server(self, link: Link) -> Server:
-        # With this option a full queue is an answer, instead of a silent loss.
+        # With this option a full queue is reported instead of a silent loss.
         return self._bind(Server, link, zmq.ROUTER, zmq.ROUTER_MANDATORY, 1)
 
     def client(self, link: Link) -> Client:

@@ -1,5 +1,5 @@
-//! The thread of a binding end: it accepts peers, and sends what a slow peer has not taken. It sleeps while neither is
-//! needed; the end itself does all its other sending.
+//! The thread of a binding end: it accepts peers, and sends the bytes that a slow peer has not yet taken. It sleeps
+//! while neither is needed; the binding end does all other sending itself.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,15 +17,15 @@ pub trait Peers: Send + 'static {
     type Peer;
     type Socket: AsFd;
 
-    /// The sockets of the peers that have not taken all they were sent. They outlive the lock on the peers.
+    /// The sockets of the peers with a backlog. They outlive the lock on the peers.
     fn behind(&self) -> Vec<Self::Socket>;
 
-    /// Sends what those peers have not taken, without waiting.
+    /// Sends the peers' backlog, without waiting.
     fn flush(&mut self);
 
     fn admit(&mut self, peer: Self::Peer);
 
-    /// The thread has ended: no more peers can connect.
+    /// The thread has ended, so no more peers can connect.
     fn fail(&mut self, failure: Error);
 }
 
@@ -35,7 +35,7 @@ pub struct Attendant<P: Peers> {
     thread: Option<JoinHandle<()>>,
 }
 
-/// How the end wakes its thread.
+/// How the binding end wakes its thread.
 struct Signal {
     event: OwnedFd,
     stops: AtomicBool,
@@ -49,7 +49,7 @@ impl Signal {
 }
 
 impl<P: Peers> Attendant<P> {
-    /// `greet` makes a peer of an accepted connection; none if the connection is to be closed.
+    /// `greet` creates a peer from an accepted connection; none if the connection is to be closed.
     pub fn start(
         listener: OwnedFd,
         peers: P,
@@ -68,7 +68,7 @@ impl<P: Peers> Attendant<P> {
         lock(&self.peers)
     }
 
-    /// Leaves it to the thread to send what slow peers have not taken.
+    /// Leaves the backlog of slow peers to the thread.
     pub fn wake(&self) -> Result<()> {
         self.signal.raise()
     }
@@ -78,7 +78,7 @@ impl<P: Peers> Drop for Attendant<P> {
     fn drop(&mut self) {
         self.signal.stops.store(true, Ordering::Release);
         if self.signal.raise().is_ok() {
-            // The thread ends only because of the signal, so its result says nothing.
+            // The thread ends only because of the signal, so its result carries no information.
             let _ = self.thread.take().map(JoinHandle::join);
         }
     }
@@ -102,7 +102,7 @@ impl<P: Peers, G: Fn(OwnedFd) -> Result<Option<P::Peer>>> Duty<P, G> {
         }
     }
 
-    /// Until a peer connects, a peer that is behind takes more, or the end wakes the thread.
+    /// Waits until a peer connects, a slow peer takes more, or the binding end wakes the thread.
     fn sleep(&self) -> Result<()> {
         let behind = lock(&self.peers).behind();
         let mut places =
@@ -126,17 +126,17 @@ impl<P: Peers, G: Fn(OwnedFd) -> Result<Option<P::Peer>>> Duty<P, G> {
     }
 }
 
-/// A panic elsewhere leaves the peers whole: they are only ever pushed and retained.
+/// A panic in another function leaves the list of peers valid: it is only ever pushed to and retained.
 fn lock<P>(peers: &Mutex<P>) -> MutexGuard<'_, P> {
     peers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A new eventfd, which never waits.
+/// Creates an eventfd that never blocks.
 pub fn event() -> Result<OwnedFd> {
     eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).context("making an eventfd")
 }
 
-/// Takes an event back; that there is none is fine.
+/// Resets an event; does nothing if there was none.
 pub fn silence(event: &OwnedFd) {
     let _ = rustix::io::read(event, &mut [0; 8]);
 }

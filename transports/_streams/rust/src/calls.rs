@@ -15,14 +15,14 @@ use crate::waiting::wait_ready;
 
 /// A busy server looks for new clients once in this many polls.
 const POLLS_PER_LOOK: u64 = 256;
-/// How long an end waits that still has bytes to send.
+/// How long an end waits while it has bytes to send.
 const SOON: Duration = Duration::from_millis(1);
 
 fn shorten_while_behind(caught_up: bool, timeout: Duration) -> Duration {
     if caught_up { timeout } else { timeout.min(SOON) }
 }
 
-/// The client.
+/// The client of an rpc link.
 pub(crate) struct StreamClient {
     requests: Line,
     replies: StreamSubscriber,
@@ -50,7 +50,7 @@ impl Client for StreamClient {
     }
 }
 
-/// One client, as the server sees it. The line is the replier of the client's requests.
+/// One client, as the server sees it. `line` is the replier of the client's requests.
 struct Caller {
     requests: StreamSubscriber,
     replies: Line,
@@ -74,7 +74,7 @@ impl Caller {
     }
 }
 
-/// The server. It waits for one client in `recv`, for several in `poll`.
+/// The server. With one client it waits in `recv`, with several in `poll`.
 pub(crate) struct StreamServer<F: Family> {
     family: Arc<F>,
     listener: OwnedFd,
@@ -103,7 +103,7 @@ impl<F: Family> StreamServer<F> {
         Ok(())
     }
 
-    /// Sleeps until a client sends, a new client connects, or the time is up.
+    /// Sleeps until a client sends, a new client connects, or the timeout passes.
     fn sleep(&self, timeout: Duration) -> Result<()> {
         let mut places = vec![PollFd::new(&self.listener, PollFlags::IN)];
         places.extend(self.callers.iter().map(|caller| PollFd::new(caller.requests.connection(), PollFlags::IN)));
@@ -134,7 +134,7 @@ impl<F: Family> Server for StreamServer<F> {
         }
         let requests = self.answer_all(in_recv, handle)?;
         self.polls += 1;
-        // A server that waits in `recv` notices new clients only here: whenever nothing came, and once in a while.
+        // A server that waits in `recv` notices new clients only here: after each empty poll, and from time to time.
         let idle = requests == 0 && self.wait == Wait::Block;
         if idle || self.callers.is_empty() || self.polls % POLLS_PER_LOOK == 0 {
             self.admit_all()?;

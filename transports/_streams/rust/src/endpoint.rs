@@ -1,5 +1,5 @@
-//! Where the binding ends of adapters listen that leave the bytes to a library: TCP on the loopback device, or Unix
-//! sockets in the trial's folder.
+//! The listening addresses of adapters that leave the bytes to a library: TCP on the loopback device, or Unix sockets
+//! in the trial's folder.
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
@@ -13,7 +13,7 @@ use rustix::net::sockopt::set_tcp_nodelay;
 #[derive(Clone)]
 pub enum Endpoint {
     Tcp,
-    /// The trial's folder, and how the names of socket files end.
+    /// The trial's folder, and the suffix of socket files.
     Unix(PathBuf, &'static str),
 }
 
@@ -27,13 +27,13 @@ impl Endpoint {
         matches!(self, Self::Unix(..))
     }
 
-    /// Which way the bytes take.
+    /// The path that the bytes take.
     pub fn path(&self) -> &'static str {
         if self.is_unix() { "Unix sockets" } else { "TCP on the loopback device" }
     }
 
     /// # Errors
-    /// When nothing can be bound: the file exists, or its path is longer than a socket's address may be.
+    /// When the address cannot be bound: the file exists, or its path is longer than a socket's address may be.
     pub fn listen(&self, link: &Link) -> Result<Listener> {
         match self {
             Self::Tcp => Listener::tcp(),
@@ -42,7 +42,7 @@ impl Endpoint {
     }
 
     /// # Errors
-    /// When nobody listens there.
+    /// When no socket listens there.
     pub fn connect(&self, link: &Link) -> Result<OwnedFd> {
         let connecting = format!("connecting to {}", link.address);
         if self.is_unix() {
@@ -54,7 +54,7 @@ impl Endpoint {
     }
 }
 
-/// A bound socket that never waits.
+/// A bound, nonblocking socket.
 pub struct Listener {
     pub socket: OwnedFd,
     pub address: String,
@@ -84,7 +84,7 @@ pub struct SocketFile(PathBuf);
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0); // the launcher removes the trial's folder in any case
+        let _ = std::fs::remove_file(&self.0); // the launcher removes the trial's folder anyway
     }
 }
 

@@ -1,5 +1,5 @@
-//! Frames over stream sockets: what the `unix` and the `tcp` adapter share. The wire format stands in `../README.md`.
-//! [`endpoint`] and [`waiting`] serve adapters whose library speaks over sockets too.
+//! Frames over stream sockets: the code that the `unix` and `tcp` adapters share. `../README.md` describes the wire
+//! format. [`endpoint`] and [`waiting`] also serve adapters whose library uses sockets.
 
 pub mod attendant;
 mod calls;
@@ -23,7 +23,7 @@ pub use options::{accept_on, set_receive_buffer, set_send_buffer, socket};
 /// line. So message, header and payload all begin on a cache line, from which the kernel copies fastest.
 const PREFIX_BYTES: usize = 64;
 
-/// How one kind of stream socket is addressed. `unix` and `tcp` differ in nothing else.
+/// The addressing of one kind of stream socket: the only difference between `unix` and `tcp`.
 pub trait Family: Send + Sync + 'static {
     /// The path of the bytes, as the result shows it.
     const PATH: &'static str;
@@ -37,7 +37,7 @@ pub trait Family: Send + Sync + 'static {
     /// Connects a receiver.
     fn connect(&self, address: &str) -> Result<OwnedFd>;
 
-    /// Removes what `listen` left outside the process.
+    /// Removes files that `listen` created.
     fn remove(&self, _address: &str) {}
 }
 
@@ -78,13 +78,13 @@ impl<F: Family> Transport for Streams<F> {
     }
 }
 
-/// The kernel is the library.
+/// The kernel is the library in this case.
 pub fn version() -> String {
     format!("Linux {}", rustix::system::uname().release().to_string_lossy())
 }
 
-/// A zeroed buffer whose first message begins on a cache line, and the offset of that message. It has room for the
-/// prefix and one frame of `frame_bytes`, and at least `at_least` bytes.
+/// A zeroed buffer whose first message begins on a cache line, and the offset of that message. It holds the prefix and
+/// one frame of `frame_bytes`, and at least `at_least` bytes.
 fn frame_buffer(frame_bytes: usize, at_least: usize) -> (Vec<u8>, usize) {
     const LINE: usize = 64;
     let buffer = vec![0; (PREFIX_BYTES + frame_bytes).max(at_least) + LINE];

@@ -1,4 +1,4 @@
-//! Writing to sockets: messages, and the sending half of a connection with a single reader.
+//! Messages written to sockets, and the sending half of a connection with a single reader.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl Draft {
 }
 
 /// The sending half of a connection that also receives: a client's requests, or a server's replies to one client. It
-/// has no attendant: when this end sends or polls, it first sends what its reader was too slow for.
+/// has no attendant: when this end sends or polls, it first sends the bytes that its reader has not yet taken.
 pub(crate) struct Line {
     /// None after the reader has gone.
     reader: Option<Receiver>,
@@ -50,7 +50,7 @@ impl Line {
         Ok(Self { reader: Some(Receiver::new(connection)?), draft: Draft::new(frame_bytes) })
     }
 
-    /// Sends what the reader was too slow for, without waiting; returns whether the reader has everything now.
+    /// Sends the reader's backlog, without waiting; returns whether the reader now has everything.
     pub(crate) fn catch_up(&mut self) -> bool {
         let Some(reader) = self.reader.as_mut().filter(|reader| reader.is_behind()) else { return true };
         match reader.flush() {
@@ -75,7 +75,7 @@ impl Line {
         Ok(if self.catch_up() { dispatch(&mut self.reader, message.of(received)) } else { Sent::Busy })
     }
 
-    /// Drops a reader that has gone: it accepts everything.
+    /// Drops a reader that has gone. Afterwards every message counts as sent.
     fn drop_reader(&mut self) -> bool {
         self.reader = None;
         true

@@ -29,7 +29,7 @@ impl<F: Family> StreamPublisher<F> {
     }
 }
 
-/// Sends a message, and leaves to the attendant what a receiver was too slow for.
+/// Sends a message. Leaves the bytes that a slow receiver does not take to the attendant.
 fn deliver(attendant: &Attendant<Receivers>, receivers: &mut Receivers, message: &[u8]) -> Result<Sent> {
     let sent = receivers.send(message);
     if receivers.are_behind() {

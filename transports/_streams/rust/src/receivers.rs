@@ -1,4 +1,4 @@
-//! The receivers of a publisher, and what each of them has not taken yet.
+//! The receivers of a publisher, and the bytes that each of them has not yet taken.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) struct Receivers {
 
 pub(crate) struct Receiver {
     connection: Arc<OwnedFd>,
-    /// The rest of a message that this receiver was too slow for.
+    /// The rest of a message that this receiver has not yet taken.
     backlog: Vec<u8>,
 }
 
@@ -54,7 +54,7 @@ impl Peers for Receivers {
 }
 
 impl Receivers {
-    /// Whether every receiver has taken what was sent before. Reports once why receivers cannot connect.
+    /// Whether every receiver has taken the previous message. Reports once why receivers cannot connect.
     pub(crate) fn are_ready(&mut self) -> Result<bool> {
         self.failure.take().map_or(Ok(!self.are_behind()), Err)
     }
@@ -63,7 +63,7 @@ impl Receivers {
         self.behind > 0
     }
 
-    /// Sends one message to all receivers, or to none and is busy. Forgets receivers that have gone.
+    /// Sends one message to all receivers, or to none and is busy. Drops receivers that have gone.
     pub(crate) fn send(&mut self, message: &[u8]) -> Sent {
         let (mut begun, mut busy) = (false, false);
         self.connected.retain_mut(|receiver| {
@@ -97,15 +97,15 @@ impl Receiver {
         !self.backlog.is_empty()
     }
 
-    /// Sends what is left of an earlier message, without waiting.
+    /// Sends the rest of an earlier message, without waiting.
     pub(crate) fn flush(&mut self) -> rustix::io::Result<()> {
         let sent = send_some(&self.connection, &self.backlog, SendFlags::DONTWAIT)?;
         self.backlog.drain(..sent);
         Ok(())
     }
 
-    /// Returns whether any byte was sent. If another receiver has the message already, or if a part of it has been
-    /// sent here, all of it will be sent.
+    /// Returns whether any byte was sent. If another receiver already has the message, or this one has a part of it,
+    /// the whole message is sent.
     pub(crate) fn send(&mut self, message: &[u8], begun: bool) -> rustix::io::Result<bool> {
         let mut sent = send_some(&self.connection, message, SendFlags::DONTWAIT)?;
         if sent == 0 && !begun {
@@ -119,7 +119,7 @@ impl Receiver {
     }
 }
 
-/// Sends as much as the socket takes: at once with `DONTWAIT`, otherwise until it has taken nothing for `PATIENCE`.
+/// Sends as much as the socket takes: immediately with `DONTWAIT`, otherwise until it has taken nothing for `PATIENCE`.
 fn send_some(connection: &OwnedFd, bytes: &[u8], flags: SendFlags) -> rustix::io::Result<usize> {
     loop {
         match send(connection, bytes, flags | SendFlags::NOSIGNAL) {

@@ -1,4 +1,4 @@
-//! The subscriber: one `recv` for a small frame; the rest of a large one goes straight into its place.
+//! The subscriber: one `recv` for a small frame; receives the rest of a large frame directly into its place.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use rustix::net::{RecvFlags, recv};
 use crate::waiting::ReceiveTimeout;
 use crate::{PREFIX_BYTES, frame_buffer};
 
-/// The smallest receive buffer, so that small frames that wait together come in one call.
+/// The smallest receive buffer, so that several waiting small frames come in one call.
 const ROOM: usize = 65_536;
 
 pub(crate) struct StreamSubscriber {
@@ -27,13 +27,13 @@ pub(crate) struct StreamSubscriber {
     gone: bool,
 }
 
-/// A received frame with its prefix, for a relay to send on. Loaned for one call of `take`, like the frame itself.
+/// A received frame with its prefix, which a relay can send on. Loaned for one call of `take`, like the frame itself.
 pub(crate) struct Message(*const [u8]);
 
 impl Message {
     /// The bytes, valid as long as the frame that they were loaned with.
     pub(crate) fn of<'a>(&self, _frame: &'a Received<'_>) -> &'a [u8] {
-        // SAFETY: only `deliver` makes one, of bytes that are borrowed while the frame is, and nobody can keep it.
+        // SAFETY: only `deliver` creates one, from bytes that are borrowed while the frame is. It cannot be stored.
         unsafe { &*self.0 }
     }
 }
@@ -70,7 +70,7 @@ impl StreamSubscriber {
         self.gone
     }
 
-    /// As `poll`, but returns at once after the peer has gone.
+    /// As `poll`, but returns immediately after the peer has gone.
     pub(crate) fn receive_some(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let may_wait = self.blocks && !timeout.is_zero();
         if may_wait {
@@ -89,7 +89,7 @@ impl StreamSubscriber {
         Ok(0)
     }
 
-    /// The length of the frame at `start` with its prefix, as soon as the prefix is there.
+    /// The length of the frame at `start` with its prefix; none until the prefix has arrived.
     fn message_bytes(&self, start: usize) -> Result<Option<usize>> {
         let Some(prefix) = self.buffer[start..self.end].first_chunk::<PREFIX_BYTES>() else {
             return Ok(None);
@@ -105,7 +105,7 @@ impl StreamSubscriber {
         Ok(Some(PREFIX_BYTES + length as usize))
     }
 
-    /// Receives everything there is, or exactly the rest of a frame that has begun.
+    /// Receives everything available, or exactly the rest of an incomplete frame.
     fn receive(&mut self, may_wait: bool) -> Result<Arrived> {
         let (room, mut flags) = match self.message_bytes(self.offset)? {
             Some(bytes) if bytes > self.end - self.offset => (self.offset + bytes, RecvFlags::WAITALL),
@@ -125,7 +125,7 @@ impl StreamSubscriber {
         }
     }
 
-    /// Hands over every whole frame, and moves the beginning of the next frame to the front.
+    /// Hands over every complete frame, and moves the beginning of the next frame to the front.
     fn deliver(&mut self, take: Take<'_>) -> Result<usize> {
         let (mut frames, mut start) = (0, self.offset);
         while let Some(bytes) = self.message_bytes(start)?.filter(|bytes| *bytes <= self.end - start) {
@@ -146,7 +146,7 @@ impl Subscriber for StreamSubscriber {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let frames = self.receive_some(timeout, take)?;
         if self.gone && self.blocks {
-            // The publisher has gone for good; without this pause the role would poll in a busy loop.
+            // The publisher does not return; without this pause the role would poll in a busy loop.
             std::thread::sleep(timeout);
         }
         Ok(frames)

@@ -1,4 +1,4 @@
-//! How ends wait for sockets.
+//! How link ends wait for sockets.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use rustix::event::{PollFd, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 
-/// A timeout of nothing at all would wait for ever.
+/// A timeout of zero would wait forever.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// Sleeps until one of the places is ready or the time is up; answers whether one is ready.
+/// Sleeps until one of the descriptors is ready or the timeout passes; returns whether one is ready.
 pub fn wait_ready(places: &mut [PollFd<'_>], timeout: Duration) -> Result<bool> {
     let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
     match poll(places, Some(&timeout)) {
@@ -21,7 +21,7 @@ pub fn wait_ready(places: &mut [PollFd<'_>], timeout: Duration) -> Result<bool> 
     }
 }
 
-/// What `SO_RCVTIMEO` of a socket is set to. Setting it costs a system call, so it is set only when it changes.
+/// The value that `SO_RCVTIMEO` of a socket has. Setting it costs a system call, so it is set only when it changes.
 #[derive(Default)]
 pub struct ReceiveTimeout(Duration);
 

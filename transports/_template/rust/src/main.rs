@@ -1,6 +1,6 @@
-//! Parcel: one packet of a Unix socket is one frame. The wire format: ../../README.md.
+//! Parcel: one packet of a Unix socket is one frame. ../../README.md describes the wire format.
 //!
-//! The contract of every adapter: `instrument/src/contract.rs`.
+//! `instrument/src/contract.rs` is the contract of every adapter.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use rustix::net::{
     recv, send, socket_with,
 };
 
-/// A receiver that takes nothing for this long has stopped. Without a limit it would stop the sender too.
+/// A receiver that takes nothing for this long has stopped. Without this limit it would also stop the sender.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// One per process. Put here what all ends share: a session, a context, a broker's connection.
@@ -26,7 +26,7 @@ struct ParcelTransport {
 }
 
 impl Transport for ParcelTransport {
-    // Opening may take its time: nothing is measured yet. Create here whatever the path of a message needs.
+    // Opening may take time, because nothing is measured yet. Prepare everything here that a message will need.
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         let path = self.setup.directory.join(format!("{}.sock", link.name));
         let listener = socket(SocketFlags::NONBLOCK)?;
@@ -64,13 +64,13 @@ impl Publisher for Sender {
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         self.accept()?;
         let frame = &mut self.buffer[..HEADER_BYTES + payload_bytes];
-        // `fill` stamps the time, so call it as late as possible. If the library loans memory, fill that instead.
+        // `fill` stamps the time, so call it as late as you can. If your library loans memory, fill that instead.
         fill.write(FrameMut::split(frame));
         let mut flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         let mut gone = Vec::new();
         for (index, receiver) in self.receivers.iter().enumerate() {
             match send(receiver, frame, flags) {
-                // Once one receiver has the frame, all must get it: busy now would send it twice.
+                // Once one receiver has the frame, send it to all: busy would cause a second send.
                 Ok(_) => flags = SendFlags::NOSIGNAL,
                 Err(Errno::AGAIN) if flags.contains(SendFlags::DONTWAIT) => return Ok(Sent::Busy),
                 Err(Errno::PIPE | Errno::CONNRESET) => gone.push(index),
@@ -86,7 +86,7 @@ impl Publisher for Sender {
 }
 
 impl Sender {
-    /// Accepts the receivers that have connected since; a receiver may come at any time.
+    /// Accepts the receivers that have connected since; they may connect at any time.
     fn accept(&mut self) -> Result<()> {
         loop {
             match accept_with(&self.listener, SocketFlags::CLOEXEC) {
@@ -102,7 +102,7 @@ impl Sender {
 }
 
 impl Drop for Sender {
-    // Remove whatever this end created; sockets close by themselves.
+    // Remove everything that this end created; sockets close by themselves.
     fn drop(&mut self) {
         let _ = rustix::fs::unlink(&self.path);
     }
@@ -111,7 +111,7 @@ impl Drop for Sender {
 struct Receiver {
     connection: OwnedFd,
     blocks: bool,
-    /// What SO_RCVTIMEO is set to; setting it costs a system call, so it is set only when it changes.
+    /// The value of SO_RCVTIMEO. Setting it costs a system call, so it is set only when it changes.
     timeout: Duration,
     buffer: Vec<u8>,
 }
@@ -127,7 +127,7 @@ impl Subscriber for Receiver {
         let flags = if waits { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
         match recv(&self.connection, &mut self.buffer[..], flags) {
             Ok((_, 0)) | Err(Errno::CONNRESET) => {
-                // The sender has gone for good; without this pause the role would poll in a busy loop.
+                // The sender does not return; without this pause the role would poll in a busy loop.
                 std::thread::sleep(if waits { timeout } else { Duration::ZERO });
                 Ok(0)
             }
@@ -154,7 +154,7 @@ fn place(path: &std::path::Path) -> Result<SocketAddrUnix> {
     })
 }
 
-/// As the library itself reports it, not as Cargo.toml pins it.
+/// Return the version that the library reports, not the one that Cargo.toml pins.
 fn version() -> String {
     format!("Linux {}", rustix::system::uname().release().to_string_lossy())
 }

@@ -1,4 +1,5 @@
-//! What adapters of asynchronous libraries share: the runtime, waits with a timeout, and receiving ends that a task calls.
+//! Shared code of adapters for asynchronous libraries: the runtime, waits with a timeout, and receivers that a task
+//! calls.
 
 use std::future::Future;
 use std::ops::Deref;
@@ -29,10 +30,10 @@ impl Runtime {
         Task { runtime: self.clone(), task: Some(self.0.spawn(calls)) }
     }
 
-    /// Ends a task, and waits until it has ended.
+    /// Aborts a task, and waits until it has ended.
     pub fn end<T>(&self, task: JoinHandle<T>) {
         task.abort();
-        // The result only says that the task was aborted.
+        // The result only reports that the task was aborted.
         let _ = self.0.block_on(task);
     }
 }
@@ -45,7 +46,7 @@ impl Deref for Runtime {
     }
 }
 
-/// A receiving end whose frames a task hands over.
+/// A receiver whose frames a task hands over.
 pub struct Task {
     runtime: Runtime,
     task: Option<JoinHandle<()>>,

@@ -1,4 +1,4 @@
-//! The ends of a link: publishers and servers bind, the others connect.
+//! The ends of a link: publishers and servers bind, subscribers and clients connect.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -39,13 +39,13 @@ impl Publisher for TopicPublisher {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         streams.retain(|stream| !stream.is_closed());
         if streams.iter().any(|stream| stream.capacity() == 0) {
-            // A callback sends on the runtime's own thread: another thread drives the streams meanwhile.
+            // A callback sends on the runtime's own thread: another thread drives the streams during the send.
             tokio::task::block_in_place(std::thread::yield_now);
             return Ok(Sent::Busy);
         }
         let frame = Frame::write(payload_bytes, fill);
         for stream in streams.iter() {
-            // A stream that has closed meanwhile gets nothing more.
+            // A stream that has closed during the send gets nothing more.
             drop(stream.try_send(frame.clone()));
         }
         Ok(Sent::Accepted)
@@ -62,7 +62,7 @@ impl Drop for TopicPublisher {
 type Opening = Pin<Box<dyn Future<Output = std::result::Result<Messages, tonic::Status>> + Send>>;
 
 enum Messages {
-    /// Requested. A publisher may answer only with its first message.
+    /// Requests are sent. A publisher may answer only with its first message.
     Opening(Opening),
     Timing(Streaming<Timing>),
     Image(Streaming<Image>),
@@ -95,7 +95,7 @@ impl Messages {
 pub struct TopicSubscriber {
     runtime: Runtime,
     messages: Messages,
-    /// A message that came during opening.
+    /// A message that came while the stream was opened.
     early: Option<Frame>,
 }
 
@@ -107,7 +107,7 @@ impl TopicSubscriber {
         Self { runtime, messages, early: first.flatten() }
     }
 
-    /// Hands every frame over, on a task of the runtime.
+    /// Hands over every frame on a task of the runtime.
     pub fn call(self, mut on_frame: OnFrame) -> Task {
         let Self { runtime, mut messages, early } = self;
         runtime.call(async move {
@@ -191,12 +191,13 @@ impl Drop for CallClient {
     }
 }
 
-/// A request and the place for its reply.
+/// A request and the channel for its reply.
 pub type PendingCall = (Frame, oneshot::Sender<Frame>);
 
 /// The server: tonic's task waits for the reply from a poll or a callback.
 pub struct CallServer {
-    /// Dropped before the server, which at its end waits for the calls under way: their requests are then unanswered.
+    /// Dropped before the server, which waits for the running calls when it ends. Their requests then count as
+    /// unanswered.
     requests: UnboundedReceiver<PendingCall>,
     bound: RunningServer,
     runtime: Runtime,
@@ -224,7 +225,7 @@ impl Server for CallServer {
         Ok(1)
     }
 
-    /// A task of this link's own, so that its calls never overlap.
+    /// A task for this link alone, so that its calls never overlap.
     fn serve(self: Box<Self>, mut on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         let Self { mut requests, bound, runtime } = *self;
         let task = runtime.call(async move {

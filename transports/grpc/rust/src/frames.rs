@@ -6,7 +6,7 @@ use hopmeter_instrument::typed::{header_of, label, sent_of, seq_of};
 
 use crate::wire::{Image, Timing};
 
-/// A frame on its way into or out of a message. It refers to the message's own payload.
+/// A frame that goes into or comes out of a message. It refers to the message's own payload.
 #[derive(Clone)]
 pub struct Frame {
     header: [u8; HEADER_BYTES],
@@ -37,7 +37,7 @@ impl Frame {
         Timing { id, nanosec, source, padding: self.payload }
     }
 
-    /// The size of the image is the cell's.
+    /// The image size is the one of the cell.
     pub fn image(self, kind: PayloadKind) -> Image {
         let (width, height) = kind.image_size();
         let (nanosec, frame_id) = (sent_of(&self.header), self.label());

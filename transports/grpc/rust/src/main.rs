@@ -1,4 +1,4 @@
-//! gRPC by tonic: unary calls, and streams as topics. `../README.md` says which message takes what of a frame.
+//! gRPC with tonic: unary calls, and streams as topics. `../README.md` describes the fields.
 
 mod ends;
 mod frames;
@@ -40,7 +40,7 @@ impl Grpc {
         RunningServer::start(self.runtime.clone(), service, self.endpoint.listen(link)?)
     }
 
-    /// A channel of the end's own. It connects when it is first used.
+    /// A channel for one link end. It connects at its first use.
     fn stub(&self, link: &Link) -> Result<LinkClient<Channel>> {
         let _in_runtime = self.runtime.enter();
         let channel = match link.address.strip_prefix("unix:") {

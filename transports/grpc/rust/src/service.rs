@@ -1,4 +1,4 @@
-//! What a binding end serves: calls, or streams. One server for each end, on an address of its own.
+//! The services of a binding end: calls, or streams. One server for each binding end, at an address of its own.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -22,17 +22,17 @@ use crate::frames::Frame;
 use crate::wire::link_server::{Link, LinkServer};
 use crate::wire::{Image, Receiver, Timing};
 
-/// Messages that wait for a receiver's stream; one more is `busy`.
+/// The number of messages that wait for a receiver's stream; one more is `busy`.
 const UNDER_WAY: usize = 16;
 
-/// The queues in front of all streams of a publisher.
+/// The queues of all streams of a publisher.
 pub type Streams = Arc<Mutex<Vec<mpsc::Sender<Frame>>>>;
 
 type Answer<T> = Result<T, Status>;
 /// The frames of one receiver, as messages.
 type Stream<M> = Map<ReceiverStream<Frame>, Box<dyn FnMut(Frame) -> Answer<M> + Send>>;
 
-/// Either half is empty in an end that does not offer it.
+/// Either half is empty if the binding end does not offer it.
 pub struct Service {
     pub ask: Option<mpsc::UnboundedSender<PendingCall>>,
     pub streams: Streams,
@@ -43,7 +43,7 @@ impl Service {
     async fn answer(&self, request: Frame) -> Answer<Frame> {
         let ask = self.ask.as_ref().ok_or_else(|| Status::unimplemented("this end publishes"))?;
         let (answer, answered) = oneshot::channel();
-        // If nobody takes requests any more, the answer's sender is dropped with the request.
+        // If no task takes requests any more, the sender of the reply is dropped with the request.
         drop(ask.send((request, answer)));
         answered.await.map_err(|_| Status::unavailable("not answered"))
     }
@@ -110,7 +110,8 @@ impl RunningServer {
 }
 
 impl Drop for RunningServer {
-    /// The end has closed its calls and streams before; a peer that keeps its connection is not waited for.
+    /// The binding end has already closed its calls and streams. The server does not wait for a peer that stays
+    /// connected.
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(mut task) = self.task.take() {

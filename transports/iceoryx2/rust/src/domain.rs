@@ -1,5 +1,5 @@
-//! The trial's own domain of iceoryx2. Its files are in the trial's folder, and its shared memory has the run in its
-//! names. So it never touches other users of iceoryx2, and leftovers of a killed process can be found.
+//! The trial's own domain of iceoryx2. Its files are in the trial's folder, and the names of its shared memory contain
+//! the run. So it never affects other users of iceoryx2, and leftovers of a killed process can be found.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,10 +9,10 @@ use iceoryx2::node::Node;
 use iceoryx2::prelude::{CallbackProgression, FileName, NodeBuilder, Path, SignalHandlingMode, ipc};
 use iceoryx2::testing::remove_global_mgmt_segment;
 
-/// This process in its domain.
+/// The node of this process in its domain.
 pub struct Domain {
     config: Config,
-    /// Behind a lock, since iceoryx2's node does not support several threads. None only while the domain is dropped.
+    /// Locked, because iceoryx2's node does not support several threads. None only while the domain is dropped.
     node: Mutex<Option<Node<ipc::Service>>>,
 }
 
@@ -41,8 +41,8 @@ fn config(setup: &Setup) -> Result<Config> {
     Ok(config)
 }
 
-/// iceoryx2 leaves one small segment per domain, in which it counts nodes. The last node of this domain removes it;
-/// of two that leave at the same time, both may.
+/// iceoryx2 leaves one small segment per domain, in which it counts nodes. The last node of this domain removes it; if
+/// two leave at the same time, both may remove it.
 impl Drop for Domain {
     fn drop(&mut self) {
         drop(self.node.get_mut().unwrap_or_else(PoisonError::into_inner).take());
@@ -52,8 +52,8 @@ impl Drop for Domain {
             CallbackProgression::Stop
         });
         if listed.is_ok() && alone {
-            // SAFETY: the domain belongs to this trial and no other node is left in it. What fails to go now goes with
-            // the run's other leftovers.
+            // SAFETY: the domain belongs to this trial and no other node is left in it. The cleanup of the run removes
+            // anything that cannot be removed here.
             let _ = unsafe { remove_global_mgmt_segment::<ipc::Service>(&self.config) };
         }
     }

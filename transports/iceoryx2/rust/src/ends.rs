@@ -14,15 +14,15 @@ use iceoryx2::prelude::{PortFactory, ipc};
 use crate::domain::Domain;
 use crate::services::{FrameService, Services};
 
-/// Both ends are used from one thread at a time, as the contract says, but not always from the same one.
+/// The contract says that each link end is used from one thread at a time, but not always from the same one.
 ///
 /// iceoryx2 keeps the state of an `ipc` port behind an `Rc` that the port shares with its loaned samples, and so
 /// binds it to a thread. Here no sample outlives the call that loans it, so port and `Rc` always move together. The
 /// alternative, `ipc_threadsafe`, takes a lock per call.
 struct Moving<T>(T);
 
-// SAFETY: see above; the fields of both ends are private, and neither hands out a clone of what is inside. The domain,
-// which they share with others, is made for several threads.
+// SAFETY: see above. The fields of both link ends are private, and no method returns a clone of their content. The
+// domain, which they share with others, supports several threads.
 unsafe impl<T> Send for Moving<T> {}
 
 pub struct LoanPublisher(Moving<SenderPorts>);
@@ -30,7 +30,7 @@ pub struct LoanPublisher(Moving<SenderPorts>);
 struct SenderPorts {
     publisher: publisher::Publisher<ipc::Service, [u8], ()>,
     wake: Option<Notifier<ipc::Service>>,
-    /// Counts the receivers, for the case that no receiver got a frame.
+    /// Counts the receivers, in case no receiver got a frame.
     frames: FrameService,
     /// Dropped after the ports above.
     _domain: Arc<Domain>,
@@ -64,7 +64,7 @@ impl Publisher for LoanPublisher {
             Err(cause) => return Err(Error::new("loaning a sample from iceoryx2").because(cause)),
         };
         fill.write(FrameMut::split(as_bytes(sample.payload_mut())));
-        // SAFETY: shared memory comes zeroed or holds an earlier frame, so every byte has a value, filled or not.
+        // SAFETY: shared memory is zeroed or contains an earlier frame, so every byte is initialised, filled or not.
         let receivers = unsafe { sample.assume_init() }.send().context("sending an iceoryx2 sample")?;
         if receivers == 0 && frames.dynamic_config().number_of_subscribers() > 0 {
             return Ok(Sent::Busy);
@@ -78,7 +78,7 @@ impl Publisher for LoanPublisher {
 
 /// The bytes of a loaned sample.
 fn as_bytes(sample: &mut [MaybeUninit<u8>]) -> &mut [u8] {
-    // SAFETY: the memory is mapped and has values (see `send`), and u8 has no invalid ones.
+    // SAFETY: the memory is mapped and initialised (see `send`), and every u8 is valid.
     unsafe { std::slice::from_raw_parts_mut(sample.as_mut_ptr().cast(), sample.len()) }
 }
 
@@ -93,7 +93,7 @@ struct ReceiverPorts {
 
 impl LoanSubscriber {
     pub fn open(services: Services, domain: Arc<Domain>) -> Result<Self> {
-        // The listener first: a peer that sees the subscriber can wake it.
+        // Create the listener first: a peer that sees the subscriber can wake it.
         let wake = services.wake.map(|wake| wake.listener_builder().create()).transpose();
         let wake = wake.context("creating a listener")?;
         let subscriber = services.frames.subscriber_builder().create().context("creating a subscriber")?;

@@ -1,4 +1,4 @@
-//! The services behind a link: publish-subscribe for its frames and, if receivers block, an event to wake them.
+//! The services of a link: publish-subscribe for its frames and, if receivers block, an event that wakes them.
 
 use hopmeter_instrument::prelude::*;
 use iceoryx2::node::Node;
@@ -40,7 +40,7 @@ pub struct Services {
 }
 
 impl Services {
-    /// Opens the services of a link; the first of its ends creates them. All ends request the same limits, and never
+    /// Opens the services of a link; the first link end creates them. All link ends request the same limits, and never
     /// less than the library's defaults.
     pub fn open(node: &Node<ipc::Service>, link: &Link, limits: &Limits, wakes: bool) -> Result<Self> {
         let name = ServiceName::new(&link.name).context("naming a service")?;

@@ -101,7 +101,7 @@ impl Queue {
         self.filled.notify_one();
     }
 
-    /// The oldest frame. Sleeps for it up to `timeout`; looks once if that is zero.
+    /// The oldest frame. Sleeps for it up to `timeout`; looks once if the timeout is zero.
     pub fn pop(&self, timeout: Duration) -> Option<Frame> {
         if timeout.is_zero() && self.length.load(Ordering::Acquire) == 0 {
             return None;

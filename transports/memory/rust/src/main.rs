@@ -1,6 +1,6 @@
 //! The reference adapter: frames handed over within one process.
 //!
-//! An adapter answers four questions, and this one answers each in the simplest way there is:
+//! An adapter answers four questions. This one answers each in the simplest way:
 //!
 //! | question | here |
 //! |---|---|
@@ -23,12 +23,12 @@ use hopmeter_instrument::prelude::*;
 use crate::channel::{Channel, Queue};
 use crate::pool::{Frame, Pool};
 
-/// `main` of an adapter is one line: its name, its language, how it opens, and the version of what it adapts.
+/// `main` of an adapter is one line: its name, its language, how it opens, and the version of the adapted library.
 fn main() -> ExitCode {
     node::main("memory", "rust", |setup| Ok(Arc::new(Memory::open(setup)?)), || env!("CARGO_PKG_VERSION").to_owned())
 }
 
-/// One per process, shared by all participants. It holds what the ends of a link have in common.
+/// One per process, shared by all participants. It stores the common state of both ends of a link.
 struct Memory {
     channels: Links<Channel>,
     queue: usize,
@@ -58,7 +58,7 @@ impl Transport for Memory {
         Ok(Box::new(MemorySubscription { channel, id }))
     }
 
-    /// Report what cannot be known beforehand, or what is worth proving.
+    /// Report facts that cannot be known beforehand, or that need proof.
     fn facts(&self) -> Vec<(String, String)> {
         vec![("path".to_owned(), "memory of this process".to_owned())]
     }
@@ -70,7 +70,7 @@ struct MemoryPublisher {
 }
 
 impl Publisher for MemoryPublisher {
-    /// `fill` stamps the sent time as its last act, so it is called as late as possible: the frame is ready, the
+    /// `fill` stamps the sent time as its last action, so call it as late as possible: the frame is ready, the
     /// receivers are locked and have room, and only the sending follows.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let mut receivers = self.channel.hold();
@@ -84,7 +84,7 @@ impl Publisher for MemoryPublisher {
         Ok(Sent::Accepted)
     }
 
-    /// A frame of this transport is passed on by reference; its header and payload stay untouched.
+    /// This transport forwards a frame by reference; its header and payload stay unchanged.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         let Some(frame) = received.native_as::<Frame>() else {
             return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill));
@@ -136,7 +136,7 @@ impl Drop for MemorySubscription {
     }
 }
 
-/// A frame as receivers see it: borrowed, with the reference that `forward` and `keep` need.
+/// A frame in the form that receivers see: borrowed, with the reference that `forward` and `keep` need.
 fn lend(frame: &Frame) -> Received<'_> {
     let (header, payload) = frame.parts();
     Received::parts(header, payload).with_native(frame).with_keep(frame)

@@ -1,4 +1,4 @@
-//! Buffers that are free again when their last reference is dropped.
+//! Buffers that are free again after their last reference is dropped.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl Frame {
     }
 }
 
-/// At most `limit` frames, allocated when first needed, so that a short queue of large images takes little memory.
+/// At most `limit` frames, allocated at their first use, so that a short queue of large images takes little memory.
 pub struct Pool {
     frames: Vec<Frame>,
     made: usize,
@@ -54,7 +54,7 @@ impl Pool {
         Some(frame)
     }
 
-    /// Stores a reference to a sent frame, to find it again when the receivers are done with it.
+    /// Stores a reference to a sent frame, to find the frame again after the receivers have released it.
     pub fn give_back(&mut self, frame: Frame) {
         self.frames.push(frame);
     }

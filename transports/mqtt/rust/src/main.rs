@@ -1,4 +1,4 @@
-//! MQTT by rumqttc: topics through a broker. `../README.md` says what is on the wire.
+//! MQTT with rumqttc: topics through a broker. `../README.md` describes the wire format.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use rumqttc::{
     Client, ClientError, Connection, Event, MqttOptions, NetworkOptions, Outgoing, Packet, QoS, RecvTimeoutError,
 };
 
-/// Messages that may wait for the connection's thread; one more is `busy`.
+/// The number of messages that wait for the connection's thread; one more is `busy`.
 const QUEUE: usize = 64;
 /// Room for a packet's own header and its topic.
 const ENVELOPE_BYTES: usize = 1024;
@@ -32,7 +32,7 @@ impl Mqtt {
         Ok(Arc::new(Self { setup: setup.clone(), qos, receivers: AtomicU64::new(0) }))
     }
 
-    /// A connection of the end's own; it does nothing until it is polled.
+    /// A connection for one link end; it does nothing until it is polled.
     fn connect(&self, id: String) -> Result<(Client, Connection)> {
         let place = self.setup.daemon.split_once(':');
         let (host, port) = place.ok_or_else(|| Error::new("the broker's address has no port"))?;
@@ -52,7 +52,8 @@ impl Mqtt {
 impl Transport for Mqtt {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         let (client, mut connection) = self.connect(format!("{}.out", link.name))?;
-        // Writes what the client has queued, until it disconnects or the broker is gone; then every send fails.
+        // Writes the messages that the client has queued, until it disconnects or the broker has gone; then every send
+        // fails.
         let is_end = |event: &_| matches!(event, Err(_) | Ok(Event::Outgoing(Outgoing::Disconnect)));
         let attend = move || drop(connection.iter().find(is_end));
         let spawned = std::thread::Builder::new().name("mqtt".into()).spawn(attend);
@@ -61,7 +62,7 @@ impl Transport for Mqtt {
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        // The broker drops a client if another client connects with its name.
+        // The broker drops a client if another client connects under its name.
         let number = self.receivers.fetch_add(1, Ordering::Relaxed);
         let id = format!("{}.in.{}.{number}", link.name, std::process::id());
         let (client, connection) = self.connect(id)?;
@@ -82,7 +83,7 @@ struct TopicPublisher {
 }
 
 impl Publisher for TopicPublisher {
-    /// The library wants a buffer of its own for each message.
+    /// The library requires a new buffer for each message.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         match self.client.try_publish(&self.topic, self.qos, false, fill.to_vec(payload_bytes)) {
             Ok(()) => Ok(Sent::Accepted),
@@ -103,7 +104,7 @@ impl Drop for TopicPublisher {
         while self.is_served() && self.client.try_disconnect().is_err() {
             std::thread::sleep(Duration::from_millis(1));
         }
-        // The thread ends only on request, so its result says nothing.
+        // The thread ends only on request, so its result carries no information.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
@@ -115,7 +116,7 @@ struct TopicSubscriber {
 }
 
 impl Subscriber for TopicSubscriber {
-    /// Other work of the connection, such as acknowledging, happens here too.
+    /// Other work of the connection, such as acknowledging, also happens here.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         match self.connection.recv_timeout(timeout) {
             Ok(Ok(Event::Incoming(Packet::Publish(message)))) => {

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use bytes::{Bytes, BytesMut};
 use hopmeter_instrument::prelude::*;
 
-/// How many buffers to keep while the connection still uses them.
+/// The number of buffers to retain while the connection still uses them.
 const BUFFERS: usize = 64;
 
-/// Buffers that are used again after the connection has written them.
+/// Buffers that are reused after the connection has written them.
 #[derive(Default)]
 pub struct Frames {
     lent: VecDeque<Bytes>,
@@ -38,7 +38,7 @@ impl Frames {
     }
 }
 
-/// A message as the instrument sees it; a relay passes its bytes on by reference.
+/// A message in the instrument's form; a relay forwards its bytes by reference.
 pub fn as_received(payload: &Bytes) -> Received<'_> {
     Received::split(payload).with_native(payload)
 }

@@ -1,4 +1,4 @@
-//! NATS by async-nats: subjects through a broker. `../README.md` says what is on the wire.
+//! NATS with async-nats: subjects through a broker. `../README.md` describes the wire format.
 
 mod frames;
 mod server;
@@ -14,7 +14,7 @@ use hopmeter_tokio::Runtime;
 use server::{CallReplier, CallServer};
 use topics::{TopicPublisher, TopicSubscriber};
 
-/// One connection for all ends of the node, as NATS advises, and one thread that serves it.
+/// One connection for all link ends of the node, as NATS recommends, and one thread that serves it.
 struct Nats {
     runtime: Runtime,
     connection: Connection,

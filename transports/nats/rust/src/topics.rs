@@ -26,11 +26,11 @@ pub fn hand_over(sending: impl Future<Output = std::result::Result<(), async_nat
     }
 }
 
-/// The sending end of a topic, or of a client's requests.
+/// The publisher of a topic, or of a client's requests.
 pub struct TopicPublisher {
     connection: Connection,
     subject: Subject,
-    /// Where replies go, for requests.
+    /// The inbox for replies, for requests.
     inbox: Option<Subject>,
     frames: Frames,
 }
@@ -63,7 +63,7 @@ impl Publisher for TopicPublisher {
     }
 }
 
-/// A subscription that is polled.
+/// A polled subscription.
 pub struct TopicSubscriber {
     runtime: Runtime,
     messages: async_nats::Subscriber,
@@ -80,7 +80,7 @@ impl TopicSubscriber {
         Ok(Self { runtime, messages, spins: wait == Wait::Spin })
     }
 
-    /// The next message. The broker's own messages (that nobody listens) are skipped.
+    /// The next message. Skips the broker's own "no responders" messages.
     pub fn next(&mut self, timeout: Duration) -> Option<Message> {
         let next = self.messages.next();
         let message = if self.spins || timeout.is_zero() {

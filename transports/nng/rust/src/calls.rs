@@ -77,7 +77,7 @@ impl Client for CallClient {
     }
 }
 
-/// The answering end.
+/// The server of an rpc link.
 pub struct CallServer {
     socket: Socket,
     inbox: Inbox,

@@ -1,4 +1,4 @@
-//! Receiving from a socket, polled or called, by nng's asynchronous operations.
+//! Receives from a socket, polled or called, with nng's asynchronous operations.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use hopmeter_instrument::prelude::*;
 use nng::{Aio, AioResult, Message, Socket};
 
-/// The result that nng's thread leaves for the polling thread.
+/// The result that nng's thread stores for the polling thread.
 #[derive(Default)]
 struct PendingReceive {
     come: Mutex<Option<nng::Result<Message>>>,
@@ -31,8 +31,8 @@ impl PendingReceive {
 
 /// Receives one message at a time and never waits longer than requested.
 ///
-/// A receive with a time limit would suit most sockets, but nng wakes a thread of its own per limit, and REQ gives up
-/// the whole call when a limit passes. So a receive without a limit stays pending from poll to poll.
+/// A receive with a time limit would suit most sockets. But nng wakes a thread of its own per limit, and REQ ends the
+/// whole call when a limit passes. So a receive without a limit stays pending from poll to poll.
 pub struct Inbox {
     socket: Socket,
     outcome: Arc<PendingReceive>,
@@ -57,7 +57,7 @@ impl Inbox {
     /// The next message; none if none came within `timeout`.
     pub fn receive(&mut self, timeout: Duration) -> Result<Option<Message>> {
         if !self.pending {
-            // A waiting message is handed over here at once; the asynchronous operation would deliver it on another
+            // A waiting message is handed over here immediately; the asynchronous operation would deliver it on another
             // thread.
             match self.socket.try_recv() {
                 Err(nng::Error::TryAgain) if self.spins => return Ok(None),
@@ -86,7 +86,7 @@ impl Inbox {
     }
 }
 
-/// An operation must not be dropped in its own callback, so this waits for it.
+/// An operation must not be dropped in its own callback, so this waits for the callback.
 impl Drop for Inbox {
     fn drop(&mut self) {
         self.socket.close();
@@ -94,7 +94,7 @@ impl Drop for Inbox {
     }
 }
 
-/// A receiving end that nng's threads call. Each callback requests the next message after its own.
+/// A receiver that nng's threads call. Each callback requests the next message after its own.
 pub struct CallbackSubscription {
     socket: Socket,
     operation: Aio,
@@ -107,7 +107,7 @@ impl CallbackSubscription {
             let AioResult::Recv(Ok(message)) = result else { return };
             let mut on_frame = on_frame.lock().unwrap_or_else(PoisonError::into_inner);
             on_frame.call(Received::split(&message));
-            // Refused only while another receive is pending, and this was the only one.
+            // nng refuses only while another receive is pending, and this was the only one.
             let _ = again.recv_async(&operation);
         };
         let operation = Aio::new(finish).context("preparing to receive")?;

@@ -1,4 +1,4 @@
-//! nng by its Rust crate: PUB and SUB or PUSH and PULL, REQ and REP. ../README.md says what is on the wire.
+//! nng with its Rust crate: PUB and SUB or PUSH and PULL, REQ and REP. ../README.md describes the wire format.
 
 mod calls;
 mod inbox;
@@ -54,7 +54,7 @@ impl Transport for Nng {
 }
 
 fn version() -> String {
-    // SAFETY: nng answers a string that lives as long as the program.
+    // SAFETY: nng returns a string that lives as long as the program.
     let version = unsafe { CStr::from_ptr(nng::ffi::nng_version()) };
     format!("libnng {}", version.to_string_lossy())
 }

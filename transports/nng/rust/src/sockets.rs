@@ -8,7 +8,7 @@ use nng::options::{Options, RecvMaxSize, SendTimeout};
 use nng::{Listener, Message, Protocol, Socket};
 use serde::Deserialize;
 
-/// How the ends of a link reach each other.
+/// How the ends of a link connect.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Endpoint {
@@ -18,7 +18,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// Which way the bytes take.
+    /// The path that the bytes take.
     pub fn path(self) -> &'static str {
         match self {
             Self::Ipc => "Unix sockets",
@@ -70,7 +70,7 @@ pub fn connect(socket: &Socket, link: &Link) -> Result<()> {
     socket.dial(&link.address).context(format_args!("connecting to {}", link.address))
 }
 
-/// Limits how long sending may wait, if it waits.
+/// Limits how long a send may wait, if it waits.
 pub fn limit_sending(socket: &Socket, longest: Duration) -> Result<()> {
     socket.set_opt::<SendTimeout>(Some(longest)).context("limiting replies")
 }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::inbox::Inbox;
 use crate::sockets::{bind, connect, frame, open, send_outcome};
 
-/// What the sending end of a link is.
+/// The kind of the publisher's socket.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 enum Sender {
@@ -19,7 +19,7 @@ enum Sender {
     Push,
 }
 
-/// The sending end.
+/// The publisher of a pubsub link.
 pub struct TopicPublisher {
     socket: Socket,
     address: String,
@@ -69,7 +69,7 @@ fn subscriber_socket(setup: &Setup) -> Result<Socket> {
     Ok(socket)
 }
 
-/// The receiving end that is polled.
+/// The polled receiver.
 pub struct TopicSubscriber(Inbox);
 
 impl TopicSubscriber {

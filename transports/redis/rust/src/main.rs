@@ -1,4 +1,4 @@
-//! Redis by redis-rs: channels through a broker. `../README.md` says what is on the wire.
+//! Redis with redis-rs: channels through a broker. `../README.md` describes the wire format.
 
 use std::mem::ManuallyDrop;
 use std::process::ExitCode;
@@ -73,21 +73,21 @@ impl Publisher for TopicPublisher {
     }
 }
 
-/// redis-rs's `PubSub` borrows its connection and unsubscribes when it is dropped. So it is created for each use and
-/// never dropped. It holds nothing else as long as nothing is subscribed while messages come.
+/// redis-rs's `PubSub` borrows its connection and unsubscribes when it is dropped. So this creates one for each use and
+/// never drops it. `PubSub` stores nothing else, as long as no subscription is made while messages come.
 fn as_pubsub(connection: &mut Connection) -> ManuallyDrop<PubSub<'_>> {
     ManuallyDrop::new(connection.as_pubsub())
 }
 
 struct TopicSubscriber {
     connection: Connection,
-    /// The timeout that the socket is set to.
+    /// The value of the socket's timeout.
     timeout: Option<Duration>,
 }
 
 impl Subscriber for TopicSubscriber {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
-        // A socket timeout of zero would wait for ever.
+        // A socket timeout of zero would wait forever.
         let timeout = Some(timeout.max(Duration::from_millis(1)));
         if timeout != self.timeout {
             self.connection.set_read_timeout(timeout).context("setting a socket's timeout")?;

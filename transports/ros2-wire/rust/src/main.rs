@@ -1,5 +1,5 @@
-//! The wire protocol of ROS 2 by ros2-client, over RustDDS: messages of ../idl, topics and services as ROS 2 names
-//! them. No rcl, no rclcpp, no executor.
+//! The wire protocol of ROS 2 with ros2-client, over RustDDS: messages of ../idl, and topics and services with the
+//! names that ROS 2 gives them. It uses no rcl, rclcpp or executor.
 
 mod arrivals;
 mod messages;
@@ -26,7 +26,7 @@ struct Wire<M> {
     message: PhantomData<M>,
 }
 
-/// Picks the message by what the payload represents.
+/// Selects the message by the payload.
 fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
     match setup.payload {
         PayloadKind::Timing => Wire::<Header>::open(setup),

@@ -1,4 +1,4 @@
-//! The messages of ../idl in Rust, and how they carry a frame; ../../README.md has the table.
+//! The messages of ../idl in Rust, and how they store a frame; ../../README.md has the table.
 
 use std::sync::Arc;
 
@@ -99,12 +99,13 @@ impl Carrier for Image {
     }
 }
 
-/// A message for the library, which takes ownership of what it sends: a reference, so that the memory stays here.
+/// A message for the library, which takes ownership of each message that it sends. So this is a reference, and the
+/// memory stays here.
 #[derive(Clone)]
 pub struct FrameMessage<M>(Arc<M>);
 
 impl<M: Carrier> FrameMessage<M> {
-    /// Hands the message over as the instrument sees it.
+    /// Hands the message over in the instrument's form.
     pub fn with_frame(&self, hand_over: impl FnOnce(Received<'_>)) {
         let (stamp, octets) = (&self.0.header().stamp, self.0.octets());
         let sent_ns = typed::of_stamp(stamp.sec.into(), stamp.nanosec.into());
@@ -112,7 +113,7 @@ impl<M: Carrier> FrameMessage<M> {
         hand_over(Received::parts(&header, octets).with_native(self));
     }
 
-    /// The message of a frame that came by this transport.
+    /// The message of a frame that came through this transport.
     pub fn of(received: &Received<'_>) -> Option<Self> {
         received.native_as::<Self>().cloned()
     }
@@ -132,7 +133,7 @@ impl<'de, M: Carrier> Deserialize<'de> for FrameMessage<M> {
 
 impl<M: Carrier> Message for FrameMessage<M> {}
 
-/// The message to send. It stays here, so that its memory is used again.
+/// The message to send. It stays here, so that its memory is reused.
 pub struct MessageBuffer<M>(Arc<M>);
 
 impl<M: Carrier> MessageBuffer<M> {

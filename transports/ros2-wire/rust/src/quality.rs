@@ -26,7 +26,7 @@ impl Quality {
     }
 }
 
-/// The requested settings of other libraries that RustDDS does not know.
+/// The requested settings of other libraries that RustDDS does not support.
 pub fn unsupported_settings(setup: &Setup) -> Result<Vec<String>> {
     let mut unheeded = Vec::new();
     for (name, heeded) in [("dds", "cyclonedds"), ("delivery", "synchronous"), ("profile", "default")] {

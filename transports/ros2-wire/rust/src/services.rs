@@ -39,7 +39,7 @@ fn fold_identity(gid: Gid) -> u64 {
     (octets ^ octets >> 64) as u64
 }
 
-/// The client.
+/// The client of an rpc link.
 pub struct CallClient<M: Carrier> {
     requests: Publisher<CallMessage<M>>,
     replies: Inbox<CallMessage<M>>,
@@ -81,7 +81,7 @@ impl<M: Carrier> Client for CallClient<M> {
     }
 }
 
-/// The server.
+/// The server of an rpc link.
 pub struct CallServer<M: Carrier> {
     requests: Inbox<CallMessage<M>>,
     replying: CallReplier<M>,
@@ -108,7 +108,7 @@ impl<M: Carrier> Server for CallServer<M> {
     }
 }
 
-/// Replies to the request that is being handled.
+/// Replies to the current request.
 struct CallReplier<M: Carrier> {
     replies: Publisher<CallMessage<M>>,
     client: u64,

@@ -1,4 +1,4 @@
-//! What all ends of a process share: one ROS 2 node on the loopback device.
+//! The node that all link ends of a process share: one ROS 2 node on the loopback device.
 
 use std::net::Ipv4Addr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use crate::quality::{Quality, unsupported_settings};
 
-/// The ports of lower domains are below those that the system assigns to other programs.
+/// The ports of lower domains are below the ephemeral ports of the system.
 const DOMAINS: u64 = 99;
 
-/// A topic by its names in DDS.
+/// A topic, identified by its names in DDS.
 pub struct Place {
     pub topic: String,
     pub type_name: String,
@@ -71,14 +71,14 @@ impl Session {
     }
 }
 
-/// The domain of a trial. Adapters in other languages compute the same.
+/// The domain of a trial. Adapters in other languages compute the same one.
 fn domain_of(run: &str) -> Result<u16> {
     let digits = run.get(..8).unwrap_or(run);
     let number = u64::from_str_radix(digits, 16).context(format!("reading the run's name `{run}`"))?;
     Ok((1 + number % DOMAINS) as u16)
 }
 
-/// Looks for peers at the ports of the first processes on this machine, as RustDDS does by itself.
+/// Looks for peers at the ports of the first processes on this machine, as RustDDS does by default.
 fn participant(domain: u16) -> Result<DomainParticipant> {
     let loopback = [Ipv4Addr::LOCALHOST];
     DomainParticipantBuilder::new(domain).with_only_networks(loopback).build().map_err(|cause| {

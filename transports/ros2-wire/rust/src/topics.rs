@@ -56,7 +56,7 @@ impl<M: Carrier> Publisher for TopicPublisher<M> {
     }
 }
 
-/// Takes the samples of a subscription, for an end that polls.
+/// Takes the samples of a subscription, for a polled link end.
 pub struct Inbox<D> {
     subscription: Subscription<D>,
     arrivals: Arrivals,
@@ -69,7 +69,7 @@ impl<D: DeserializeOwned + 'static> Inbox<D> {
         Ok(Self { subscription, arrivals })
     }
 
-    /// The next sample for this end.
+    /// The next sample for this link end.
     pub fn next(&mut self, timeout: Duration, is_ours: impl Fn(&D) -> bool) -> Result<Option<D>> {
         self.arrivals.next(timeout, || {
             while let Some((sample, _)) = self.subscription.take().context("taking a sample")? {

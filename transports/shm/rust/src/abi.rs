@@ -1,6 +1,6 @@
 //! The ring for C++ and Python: `cpp/hopmeter_shm.h` describes these functions to their callers.
 //!
-//! Handles are boxes. A function that fails returns a value that says so, and keeps its error text for
+//! Handles are boxes. A function that fails returns a value that reports it, and stores its error text for
 //! [`hopmeter_shm_error`] on the same thread.
 
 use std::cell::RefCell;
@@ -18,7 +18,7 @@ const FAILED: i64 = -2;
 const SLOT_BITS: u32 = 16;
 
 thread_local! {
-    /// What failed, and what to do about it.
+    /// The error, and its remedy.
     static LAST_ERROR: RefCell<(CString, CString)> = RefCell::default();
 }
 
@@ -59,13 +59,13 @@ pub extern "C" fn hopmeter_shm_error() -> *const c_char {
     LAST_ERROR.with(|last| last.borrow().0.as_ptr())
 }
 
-/// The remedy of that failure, or an empty text; valid as long.
+/// The remedy for that failure, or an empty text; equally valid.
 #[no_mangle]
 pub extern "C" fn hopmeter_shm_remedy() -> *const c_char {
     LAST_ERROR.with(|last| last.borrow().1.as_ptr())
 }
 
-/// A producer with its address as C wants it.
+/// A producer with its address in C's form.
 pub struct SharedProducer {
     producer: Producer,
     address: CString,
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn hopmeter_shm_producer_open(
 }
 
 /// # Safety
-/// `producer` was opened and is not closed; so for all functions that take one.
+/// `producer` was opened and is not closed; the same applies to all functions that take one.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_producer_address(producer: *const SharedProducer) -> *const c_char {
     (*producer).address.as_ptr()
@@ -155,7 +155,7 @@ pub unsafe extern "C" fn hopmeter_shm_consumer_connect(
 }
 
 /// # Safety
-/// `consumer` was connected and is not closed; so for all functions that take one.
+/// `consumer` was connected and is not closed; the same applies to all functions that take one.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_consumer_frame(consumer: *const SharedConsumer, slot: u32) -> *const u8 {
     (*consumer).consumer.frame_at(slot as u16)

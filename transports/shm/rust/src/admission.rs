@@ -14,7 +14,8 @@ use crate::producer::WhenFull;
 use crate::registry::Registry;
 use crate::segment::Segment;
 
-/// Connections that have requested nothing yet, or were refused and have not left; more wait in the kernel's queue.
+/// Connections that have requested nothing yet, or were refused and have not left; more connections wait in the
+/// kernel's queue.
 const MAX_CONNECTIONS: usize = 128;
 
 /// The running thread; dropping this ends it.
@@ -47,7 +48,7 @@ impl Drop for Admission {
         // The first write to an eventfd always succeeds; the thread ends because of it.
         let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
-            // If that thread panicked, its message is in the log; nothing else can be done here.
+            // If that thread panicked, its message is in the log; no other action is possible here.
             let _ = thread.join();
         }
     }
@@ -56,12 +57,12 @@ impl Drop for Admission {
 /// A connection: it has a seat, or has sent nothing yet.
 struct Guest {
     connection: OwnedFd,
-    /// Readable once the process is dead.
+    /// Readable after the process has died.
     process: Option<OwnedFd>,
     seat: Option<usize>,
 }
 
-/// The place where consumers are admitted.
+/// The socket where consumers are admitted.
 struct Desk {
     link: String,
     segment: Arc<Segment>,
@@ -71,7 +72,7 @@ struct Desk {
     guests: Vec<Guest>,
 }
 
-/// What one look at all connections found: the indices of guests that sent or closed, and of guests that died.
+/// The result of one look at all connections: the indices of guests that sent or closed, and of guests that died.
 struct Events {
     stop: bool,
     arrival: bool,
@@ -119,7 +120,7 @@ impl Desk {
 
     fn accept_guests(&mut self) {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        // A connection that is gone before it was accepted needs nothing.
+        // A connection that closes before it is accepted needs no action.
         if let Ok(connection) = net::accept_with(&self.listener, flags) {
             self.guests.push(Guest { connection, process: None, seat: None });
         }
@@ -171,7 +172,7 @@ impl Desk {
         match handshake::send(guest.connection.as_fd(), &welcome, Some(self.segment.file())) {
             Ok(()) => Some(guest),
             Err(_) => {
-                // It left while it was being seated.
+                // It left while it received its seat.
                 self.registry.vacate(seat);
                 None
             }

@@ -11,10 +11,10 @@ use crate::layout::BellWord;
 /// The lowest bit of the word.
 const SOMEBODY_MAY_SLEEP: u32 = 1;
 
-/// The lowest bit of the word says whether a consumer may be asleep; the other bits count how many times the bell has
-/// rung. The bit is a state, so a consumer that is killed in its sleep leaves nothing wrong, and one system call
-/// wakes all. The count tells a consumer that is about to sleep that the bell has rung meanwhile, even if another
-/// consumer has set the bit again.
+/// The lowest bit of the word is set if a consumer may be asleep; the other bits count how many times the bell has
+/// rung. The bit is a state, so a consumer that is killed in its sleep leaves no wrong value, and one system call wakes
+/// all. The count tells a consumer that is about to sleep that the bell has rung meanwhile, even if another consumer
+/// has set the bit again.
 #[derive(Clone, Copy)]
 pub struct Bell<'a>(&'a AtomicU32);
 
@@ -24,7 +24,7 @@ impl<'a> Bell<'a> {
     }
 
     /// Wakes all sleepers, after a message was published or a consumer is to stop. The fence here and the one in
-    /// [`Self::sleep`] guarantee that either the sleeper is seen here, or the sleeper sees what was written before.
+    /// [`Self::sleep`] guarantee one of two things: this sees the sleeper, or the sleeper sees the earlier write.
     #[inline]
     pub fn ring(self) {
         fence(Ordering::SeqCst);
@@ -41,7 +41,8 @@ impl<'a> Bell<'a> {
         let _ = futex::wake(self.0, futex::Flags::empty(), i32::MAX as u32);
     }
 
-    /// Sleeps until the bell rings or the time is up, unless `ready` says that there is no need. May return early.
+    /// Sleeps until the bell rings or the timeout passes, unless `ready` reports that no sleep is needed. May return
+    /// early.
     pub fn sleep(self, timeout: Duration, ready: impl FnOnce() -> bool) {
         // Woken, timed out, interrupted, or rung before falling asleep: the caller looks again in every case.
         let _ = self.sleep_on_futex(timeout, ready);

@@ -1,4 +1,4 @@
-//! A consumer: it watches the slot that its next message will be in.
+//! A consumer: it watches the slot of its next message.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ pub struct Consumer {
     segment: Arc<Segment>,
     seat: usize,
     when_full: WhenFull,
-    /// Where the next message will be. With `DropOldest` the producer may move the cursor on, and this is a copy.
+    /// The slot of the next message. With `DropOldest` the producer may advance the cursor, and this is a copy.
     next: Position,
-    /// Where to continue after the message being read is released.
+    /// The position to continue at after the current message is released.
     after: Option<Position>,
     stop: Arc<AtomicBool>,
     /// Closing it tells the producer that this consumer has left.
@@ -35,10 +35,10 @@ pub struct Claimed {
 
 impl Consumer {
     /// Connects to the ring of `link` at `address`. Its first message is the first one sent after this. `may_sleep`
-    /// says whether [`Self::sleep`] will be used; without sleepers the producer skips its check for them.
+    /// states whether [`Self::sleep`] will be used; without sleepers the producer skips its check for them.
     ///
     /// # Errors
-    /// When no publisher is there, the ring has no seat left, or another link's publisher is there.
+    /// When no publisher exists, the ring has no seat left, or the address belongs to another link's publisher.
     pub fn connect(address: &str, link: &str, may_sleep: bool) -> Result<Self> {
         let ticket = handshake::request_seat(address, link, may_sleep)?;
         let segment = Arc::new(Segment::attach(ticket.memory, ticket.geometry)?);
@@ -85,7 +85,7 @@ impl Consumer {
         self.next = after;
     }
 
-    /// Sleeps until there is a message, the time is up, or an [`Interrupter`] calls. May return early.
+    /// Sleeps until there is a message, the timeout passes, or an [`Interrupter`] calls. May return early.
     pub fn sleep(&self, timeout: Duration) {
         self.segment.bell().sleep(timeout, || self.is_ready() || self.is_stopped());
     }
@@ -95,7 +95,7 @@ impl Consumer {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// A handle that ends another thread's [`Self::sleep`] for good.
+    /// A handle that ends another thread's [`Self::sleep`] permanently.
     pub fn interrupter(&self) -> Interrupter {
         Interrupter { segment: self.segment.clone(), stop: self.stop.clone() }
     }
@@ -112,11 +112,11 @@ impl Consumer {
     #[inline]
     fn frame(&self, claimed: Claimed) -> (&[u8], &[u8]) {
         let frame = self.frame_at(claimed.slot);
-        // SAFETY: `described` checked that the frame lies within its slot, and while it is claimed nobody writes it.
+        // SAFETY: `described` checked that the frame is within its slot. While it is claimed, nobody writes it.
         unsafe { std::slice::from_raw_parts(frame, HEADER_BYTES + claimed.payload_bytes) }.split_at(HEADER_BYTES)
     }
 
-    /// With `Busy` a slot stays as it is until this consumer's cursor is past it: looking is claiming.
+    /// With `Busy` a slot stays unchanged until this consumer's cursor is past it, so a look is a claim.
     #[inline]
     fn claim_undisturbed(&mut self) -> Result<Option<Claimed>> {
         let slot = self.segment.slot(self.next.slot);
@@ -127,8 +127,8 @@ impl Consumer {
         self.claim_slot(self.next, meta).map(Some)
     }
 
-    /// With `DropOldest` the producer may take the slot away until this consumer's cursor says that it holds the
-    /// slot. Both change the cursor by compare-and-swap, so one of them wins, and the other sees it.
+    /// With `DropOldest` the producer may reuse the slot until this consumer's cursor says that it holds the slot. Both
+    /// change the cursor by compare-and-swap, so one of them wins, and the other sees it.
     #[inline]
     fn claim_contested(&mut self) -> Result<Option<Claimed>> {
         let cursor = self.segment.cursor(self.seat);
@@ -139,7 +139,7 @@ impl Consumer {
             if seq < now.seq {
                 return Ok(None);
             }
-            // Torn if the slot has been taken away meanwhile; then the swap below fails.
+            // Torn if the slot has been reused meanwhile; then the swap below fails.
             let meta = Meta::unpack(slot.meta.load(Ordering::Relaxed));
             if seq == now.seq && hold(cursor, now, meta.next) {
                 return self.claim_slot(now, meta).map(Some);
@@ -167,7 +167,7 @@ impl Consumer {
     }
 }
 
-/// Marks in the cursor that the message at `now` is being read, and which one is next; returns whether the producer
+/// Marks in the cursor that the message at `now` is being read, and which message is next. Returns whether the producer
 /// allowed it.
 #[inline]
 fn hold(cursor: &Cursor, now: Position, following: u16) -> bool {

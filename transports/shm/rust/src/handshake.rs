@@ -1,5 +1,4 @@
-//! The handshake before a consumer is admitted: over a socket that has no name in the file system, with the memory
-//! attached.
+//! The handshake that admits a consumer. It uses a socket without a name in the file system, and attaches the memory.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -18,9 +17,9 @@ use crate::producer::WhenFull;
 /// The version of the handshake, the segment and its words.
 const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"HOPM-SHM";
-/// Neither side sends more than this in one message.
+/// Neither side sends more bytes than this in one message.
 const LONGEST: usize = 512;
-/// How long a consumer waits for the answer. A publisher answers from a thread that does nothing else.
+/// How long a consumer waits for the answer. A publisher answers on a thread that does nothing else.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A consumer's request.
@@ -80,7 +79,7 @@ fn connect(address: &str) -> Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Binds a socket to a name that the kernel picks, outside the file system; returns it and its address.
+/// Binds a socket to a name outside the file system that the kernel picks; returns the socket and its address.
 pub fn listen() -> Result<(OwnedFd, String)> {
     let socket = socket(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?;
     net::bind(&socket, &SocketAddrUnix::new_unnamed()).context("binding the ring's socket")?;
@@ -91,7 +90,7 @@ pub fn listen() -> Result<(OwnedFd, String)> {
     Ok((socket, format!("@{}", String::from_utf8_lossy(name))))
 }
 
-/// Datagrams that keep their bounds and show when the peer closes.
+/// Messages that retain their boundaries; the socket also shows when the peer closes.
 fn socket(flags: SocketFlags) -> Result<OwnedFd> {
     net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).context("making the ring's socket")
 }

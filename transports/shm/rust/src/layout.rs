@@ -4,16 +4,16 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use hopmeter_instrument::prelude::*;
 
-/// Consumers of one ring; their seats fit one word of bits.
+/// The maximum number of consumers of one ring; their seats fit one word of bits.
 pub const MAX_CONSUMERS: usize = 64;
-/// One slot is always reserved as the next one, so sending needs one more.
+/// One slot is always reserved as the next one, so a send needs one more.
 pub const MIN_SLOTS: u32 = 2;
-/// Keeps a slot's index within the 16 bits that the words have for it.
+/// Limits a slot's index to the 16 bits that the words have for it.
 pub const MAX_SLOTS: u32 = 4096;
-/// Keeps a length within the 48 bits that the words have for it, and far from overflow.
+/// Limits a length to the 48 bits that the words have for it, far from overflow.
 pub const MAX_PAYLOAD_BYTES: u64 = 1 << 40;
 
-/// Two cache lines: what one side writes shares neither a line nor an adjacent-line prefetch with anything else.
+/// Two cache lines: a word that one side writes shares neither a line nor an adjacent-line prefetch with other data.
 pub const PAIR: usize = 128;
 /// The offset of a frame's header in its slot: the line next to the publication, so that a prefetch of pairs gets
 /// both.
@@ -26,7 +26,7 @@ pub const CONTROL_BYTES: usize = PAIR + MAX_CONSUMERS * PAIR;
 const SLOT_BITS: u32 = 16;
 const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
 
-/// The start of a slot: the words that a consumer watches until its message is there.
+/// The start of a slot: the words that a consumer watches until its message is available.
 #[repr(C, align(64))]
 pub struct SlotHead {
     /// The number of the message in this slot. It is written last, which publishes the message. 0 means none yet.
@@ -44,7 +44,7 @@ pub struct BellWord(pub AtomicU32);
 pub struct Cursor {
     /// A [`Position`].
     pub position: AtomicU64,
-    /// The slot being read while `position` says that one is held.
+    /// The slot being read while `position` has its `holding` bit set.
     pub held: AtomicU32,
 }
 
@@ -122,13 +122,13 @@ impl Geometry {
         self.control_bytes + slots.next_multiple_of(rustix::param::page_size() as u64)
     }
 
-    /// Whether this version would have chosen these sizes; any others are foreign.
+    /// Whether this version would have chosen these sizes; other sizes come from a foreign program.
     pub fn is_sound(&self) -> bool {
         Self::new(self.slots, self.payload_bytes).is_ok_and(|own| own == *self)
     }
 }
 
-/// An odd number of line pairs: slots of a power of two would all fall into the same few sets of the cache.
+/// An odd number of line pairs. Slots with a power of two would all use the same few sets of the cache.
 fn stride(payload_bytes: u64) -> u64 {
     let pairs = (PAYLOAD_AT as u64 + payload_bytes).div_ceil(PAIR as u64);
     (pairs | 1) * PAIR as u64

@@ -1,8 +1,7 @@
 //! The ring behind hopmeter's `shm` transport: slots in a memfd, one producer, up to 64 consumers.
 //!
-//! The producer writes a frame where the consumers read it. Nothing is copied, nothing has a name in the file system,
-//! and nothing is left behind. `README.md` beside this crate has the layout of the segment and the argument for its
-//! memory ordering.
+//! The producer writes a frame where the consumers read it. There is no copy, no name in the file system, and no
+//! leftover. `README.md` next to this crate has the layout of the segment and the argument for its memory ordering.
 
 pub mod abi;
 mod admission;

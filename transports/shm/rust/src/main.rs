@@ -1,4 +1,4 @@
-//! The Rust adapter: the ring of `lib.rs` behind hopmeter's contract.
+//! The Rust adapter: adapts the ring of `lib.rs` to hopmeter's contract.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ impl Publisher for TopicPublisher {
 struct TopicSubscriber {
     consumer: Consumer,
     sleeps: bool,
-    /// The most frames that one poll hands over, so that it ends even if the sender is faster.
+    /// The most frames that one poll hands over, so that the poll ends even if the sender is faster.
     at_once: u32,
 }
 

@@ -11,9 +11,9 @@ use crate::layout::{Geometry, Meta, Position};
 use crate::registry::Registry;
 use crate::segment::Segment;
 
-/// Slots of at least this size are taken back as soon as they are free, so that large frames use as few slots, and so
-/// as little cache, as possible. Smaller slots are taken back in batches: a cache miss on the consumers' cursors
-/// would be a large part of their hop.
+/// Slots of at least this size are reclaimed as soon as they are free, so that large frames use as few slots, and as
+/// little cache, as possible. Smaller slots are reclaimed in batches: a cache miss on the consumers' cursors would be a
+/// large part of their hop.
 const LARGE_SLOT_BYTES: u64 = 16 << 10;
 
 /// What happens when every slot holds a message that a consumer has not read.
@@ -57,7 +57,7 @@ impl Producer {
     /// Creates a ring and admits consumers of `link`.
     ///
     /// # Errors
-    /// When the options are impossible, or memory, a socket or a thread cannot be had.
+    /// When the options are impossible, or memory, a socket or a thread is not available.
     pub fn open(link: &str, options: &Options) -> Result<Self> {
         let segment = Arc::new(Segment::create(Geometry::new(options.slots, options.payload_bytes)?)?);
         let (seq, slot) = (1, 0);
@@ -79,7 +79,7 @@ impl Producer {
         })
     }
 
-    /// Where consumers connect.
+    /// The address that consumers connect to.
     pub fn address(&self) -> &str {
         self.admission.address()
     }
@@ -89,11 +89,11 @@ impl Producer {
         self.registry.consumers()
     }
 
-    /// Loans the next slot for a frame; None when all slots are in use. Never waits. A loan that is not published has
-    /// no effect.
+    /// Loans the next slot for a frame; None if all slots are in use. Never waits. A loan that is not published has no
+    /// effect.
     ///
     /// # Errors
-    /// When the payload is larger than the ring was made for.
+    /// When the payload is larger than the ring's maximum.
     #[inline]
     pub fn loan(&mut self, payload_bytes: usize) -> Result<Option<Loan<'_>>> {
         Ok(self.reserve(payload_bytes)?.then_some(Loan { producer: self, payload_bytes }))
@@ -147,7 +147,7 @@ impl Producer {
         self.registry.set_head(self.head());
     }
 
-    /// A message can be sent only when the slot of the one after it is known: publishing names it.
+    /// A message can be sent only if the slot of the next message is known, because publishing names that slot.
     #[inline]
     fn secure_following(&mut self) -> bool {
         if self.large || self.free.is_empty() {
@@ -197,7 +197,7 @@ impl Producer {
     }
 }
 
-/// Moves a slot to the free ones; returns that it is to be forgotten.
+/// Moves a slot to the free ones; returns true, so that the caller removes it.
 fn free_slot(free: &mut Vec<u16>, slot: u16) -> bool {
     free.push(slot);
     false
@@ -214,7 +214,7 @@ impl Loan<'_> {
     #[inline]
     pub fn frame(&mut self) -> (&mut [u8; HEADER_BYTES], &mut [u8]) {
         let frame = self.producer.frame_at(self.producer.slot);
-        // SAFETY: the slot is free, so only this loan reaches its bytes; `reserve` checked that the payload fits.
+        // SAFETY: the slot is free, so only this loan accesses its bytes; `reserve` checked that the payload fits.
         unsafe {
             let payload = std::slice::from_raw_parts_mut(frame.add(HEADER_BYTES), self.payload_bytes);
             (&mut *frame.cast(), payload)

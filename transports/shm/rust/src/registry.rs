@@ -1,4 +1,4 @@
-//! The consumers of the ring and their progress: the producer's side of the cursors.
+//! The consumers of the ring and their progress: the producer's view of the cursors.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ pub struct Registry {
     segment: Arc<Segment>,
     /// The occupied seats, one bit each, behind a lock that the producer takes only to look for free slots.
     live: Mutex<u64>,
-    /// Those of them that may sleep; read on every publication.
+    /// The occupied seats whose consumers may sleep; read on every publication.
     sleepers: AtomicU64,
     /// The [`Position`] of the next message; written on every publication, read when a consumer joins.
     head: AtomicU64,
@@ -21,15 +21,14 @@ pub struct Registry {
 
 impl Registry {
     pub fn new(segment: Arc<Segment>, head: Position) -> Self {
-        // Without it `seat` falls back on the consumers' bounded sleep.
+        // Without it, `seat` relies on the limited sleep of the consumers.
         let _ = membarrier(MembarrierCommand::RegisterPrivateExpedited);
         Self { segment, live: Mutex::new(0), sleepers: AtomicU64::new(0), head: AtomicU64::new(head.pack()) }
     }
 
     /// Gives a new consumer a seat, with its cursor at the next message; None when all seats are occupied.
-    ///
-    /// The producer frees slots under the same lock. So when it last freed some it had published no more than the
-    /// head read here, or it will see this cursor the next time.
+    /// The producer frees slots under the same lock. So at its last free it had published no more than the head read
+    /// here, or it will see this cursor the next time.
     pub fn seat(&self, may_sleep: bool) -> Option<usize> {
         let mut live = self.lock();
         let seat = (!*live).trailing_zeros() as usize;
@@ -40,14 +39,14 @@ impl Registry {
         *live |= 1 << seat;
         if may_sleep {
             self.sleepers.fetch_or(1 << seat, Ordering::SeqCst);
-            // From here on the producer's thread knows of the sleeper: it can see an earlier publication, and a later
-            // one rings the bell.
+            // From now on the producer's thread knows of the sleeper: the sleeper can see an earlier publication, and a
+            // later one rings the bell.
             let _ = membarrier(MembarrierCommand::PrivateExpedited);
         }
         Some(seat)
     }
 
-    /// Takes a seat back. Its consumer has left or died, and holds no slot any more.
+    /// Frees a seat. Its consumer has left or died, and holds no slot any more.
     pub fn vacate(&self, seat: usize) {
         *self.lock() &= !(1 << seat);
         self.sleepers.fetch_and(!(1 << seat), Ordering::SeqCst);
@@ -68,7 +67,7 @@ impl Registry {
         self.sleepers.load(Ordering::Relaxed) != 0
     }
 
-    /// The current consumers; none joins while this lives.
+    /// The current consumers; no consumer joins while this lives.
     pub fn lock_consumers(&self) -> Audience<'_> {
         Audience { segment: &self.segment, live: self.lock() }
     }

@@ -1,13 +1,13 @@
-//! How much memory can be reserved.
+//! The amount of memory that can be reserved.
 //!
-//! The kernel reserves shared memory page by page. If it runs out on the way, it may kill a process instead of
-//! refusing. So a request that cannot fit is refused before it is made.
+//! The kernel reserves shared memory page by page. If it runs out midway, it may kill a process instead of refusing. So
+//! a request that does not fit is refused before it is made.
 
 use std::fs;
 use std::path::Path;
 
-/// The bytes available: the minimum over the machine and each of this process's memory groups. None if the kernel
-/// does not report it.
+/// The bytes available: the minimum over the machine and each of this process's memory groups. None if the kernel does
+/// not report it.
 pub fn available_bytes() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| machine_available(&text));
     machine.into_iter().chain(group_available()).min()

@@ -38,7 +38,7 @@ impl Segment {
         Ok(Self { file, geometry, mapping })
     }
 
-    /// Maps a segment of a producer, after checking that it is what the producer says.
+    /// Maps a segment of a producer, after checking it against the producer's description.
     pub fn attach(file: OwnedFd, geometry: Geometry) -> Result<Self> {
         check_attached(&file, &geometry)?;
         let mapping = Mapping::new(file.as_fd(), geometry.bytes() as usize, ProtFlags::READ)?;
@@ -78,7 +78,7 @@ impl Segment {
     #[inline]
     pub fn frame_at(&self, slot: u16) -> *mut u8 {
         const { assert!(PAYLOAD_AT == HEADER_AT + hopmeter_instrument::frame::HEADER_BYTES) }
-        // SAFETY: the header lies within the slot.
+        // SAFETY: the header is within the slot.
         unsafe { self.slot_at(slot).add(HEADER_AT) }
     }
 
@@ -100,7 +100,7 @@ struct Mapping {
     reserved_bytes: usize,
 }
 
-// SAFETY: the mapping is plain memory; who may write where is the ring's protocol.
+// SAFETY: the mapping is plain memory; the ring's protocol defines who may write where.
 unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
@@ -130,7 +130,7 @@ impl Mapping {
     /// Large frames are faster with huge pages; without them nothing is lost.
     fn ask_for_huge_pages(&self) {
         if self.bytes >= HUGE_PAGE {
-            // SAFETY: advice on our own mapping; it changes no content.
+            // SAFETY: advice on our own mapping; it does not change any content.
             let _ = unsafe { mm::madvise(self.base.cast(), self.bytes, Advice::LinuxHugepage) };
         }
     }
@@ -138,7 +138,7 @@ impl Mapping {
     /// Maps every page in advance, so that no message pays for a fault. Kernels before 5.14 cannot do this; there the
     /// first use faults.
     fn populate(&self, advice: Advice) -> rustix::io::Result<()> {
-        // SAFETY: advice on our own mapping; it changes no content.
+        // SAFETY: advice on our own mapping; it does not change any content.
         match unsafe { mm::madvise(self.base.cast(), self.bytes, advice) } {
             Err(Errno::INVAL) => Ok(()),
             result => result,
@@ -154,7 +154,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: `base` lies within `reserved`; nothing borrowed from the mapping outlives its segment.
+        // SAFETY: `base` is within `reserved`; no borrow from the mapping outlives its segment.
         let _ = unsafe { mm::munmap(self.reserved.cast(), self.reserved_bytes) };
     }
 }

@@ -1,4 +1,4 @@
-//! The ring under load: nothing torn, nothing out of order, and nothing lost where nothing may be.
+//! The ring under load: no frame torn, none out of order, and none lost unless the ring may drop it.
 
 mod support;
 
@@ -8,7 +8,8 @@ use std::time::Duration;
 use hopmeter_shm::{Consumer, Producer, WhenFull};
 use support::{LINK, number, ring, send};
 
-/// A consumer's thread: how many messages it saw, each whole and later than the one before, up to the empty one.
+/// A consumer's thread: returns how many messages it saw, each whole and later than the previous one, until the empty
+/// one.
 fn reader(producer: &Producer, sleeps: bool) -> JoinHandle<u64> {
     let mut consumer = Consumer::connect(producer.address(), LINK, sleeps).unwrap();
     thread::spawn(move || {
@@ -33,7 +34,7 @@ fn follow(last: &mut Option<u64>, number: u64) {
     *last = Some(number);
 }
 
-/// Sends `messages` and an empty one to two readers that sleep and two that do not; how many each of them saw.
+/// Sends `messages` and an empty one to two readers that sleep and two that do not; returns how many each of them saw.
 fn run(when_full: WhenFull, slots: u32, payload_bytes: usize, messages: u64) -> Vec<u64> {
     let mut producer = ring(slots, payload_bytes as u64, when_full);
     let readers: Vec<_> = [true, false, true, false].map(|sleeps| reader(&producer, sleeps)).into();

@@ -11,10 +11,10 @@ use support::{LINK, drain, eventually, join, number, ring, send};
 
 const PART: &str = "HOPMETER_SHM_TEST_PART";
 const ADDRESS: &str = "HOPMETER_SHM_TEST_ADDRESS";
-/// The command that runs programs of this processor, where it is emulated.
+/// The command that runs programs of this processor, if the processor is emulated.
 const EMULATOR: &str = "HOPMETER_EMULATOR";
 
-/// Another process playing a part; killed with its test.
+/// Another process with a part in the test; killed with its test.
 struct Other {
     child: Child,
     says: BufReader<ChildStdout>,
@@ -33,7 +33,7 @@ impl Other {
         Self { child, says }
     }
 
-    /// What it says after `mark`, past the lines of the test harness.
+    /// Returns its output after `mark`, past the lines of the test harness.
     fn hear(&mut self, mark: &str) -> String {
         let mut line = String::new();
         while self.says.read_line(&mut line).unwrap() > 0 {
@@ -73,7 +73,7 @@ fn say(words: &str) {
     std::io::stdout().flush().unwrap();
 }
 
-/// Not a test of its own: what this executable does when a test starts it as the other process.
+/// Not a test of its own: the code of this executable when a test starts it as the other process.
 #[test]
 fn the_other_process() {
     let (Ok(part), address) = (std::env::var(PART), std::env::var(ADDRESS).unwrap_or_default()) else { return };

@@ -1,4 +1,4 @@
-//! The ring's promises, one by one.
+//! Tests each promise of the ring.
 
 mod support;
 

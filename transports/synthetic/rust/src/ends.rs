@@ -1,4 +1,4 @@
-//! Both ends of a link: the publisher carries out the plan, the subscriber hands over what is due.
+//! Both ends of a link: the publisher executes the plan, the subscriber hands over the due frames.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -55,7 +55,7 @@ impl SyntheticPublisher {
         self.receivers.all().iter().any(|queue| queue.len() >= self.plan.queue)
     }
 
-    /// When a frame is due that is sent now and travels for `delay_ns`.
+    /// Returns the due time of a frame that is sent now and travels for `delay_ns`.
     fn due_ns(&mut self, delay_ns: i64) -> i64 {
         let now = now_ns();
         if self.plan.max_rate_hz <= 0.0 {
@@ -109,7 +109,7 @@ impl Publisher for SyntheticPublisher {
         match Header::read(&frame[..HEADER_BYTES], payload_bytes).ok().filter(Header::is_sample) {
             Some(header) => {
                 self.send_planned(&header, frame);
-                // After sending, so that this sample is on time and the next ones are late.
+                // After the send, so that this sample is on time and the next ones are late.
                 if self.plan.stalls(header.seq) {
                     std::thread::sleep(Duration::from_millis(self.plan.stall_ms));
                 }

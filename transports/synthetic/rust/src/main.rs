@@ -1,5 +1,6 @@
-//! A transport with known behaviour, to test hopmeter itself: its plan for each frame can be computed by anyone. It
-//! runs within one process. Of a frame it reads only whether it is a sample, which one, and whether it is the last.
+//! A transport with known behaviour, to test hopmeter itself: its plan for each frame can be computed from the
+//! settings. It runs within one process. From a frame it reads only whether it is a sample, its number, and whether it
+//! is the last.
 
 mod ends;
 mod plan;

@@ -1,5 +1,5 @@
-//! What happens to a frame. It depends only on the frame's sequence number and the settings, so a test can compute
-//! it. `../../README.md` has the formulas for tests in other languages.
+//! The plan for a frame. It depends only on the frame's sequence number and the settings, so a test can compute it.
+//! `../../README.md` has the formulas for tests in other languages.
 
 use hopmeter_instrument::prelude::*;
 use serde::Deserialize;
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(repeated, [9, 19, 29]);
     }
 
-    /// Tests in other languages compute the plan too; they must find these words.
+    /// Tests in other languages also compute the plan; they must get these words.
     #[test]
     fn the_draws_are_those_of_the_readme() {
         let draws: Vec<f64> = (0..3).map(|seq| plan(Jitter::Uniform).uniform(seq, Draw::First)).collect();

@@ -1,4 +1,4 @@
-//! Frames on their way to one receiver, ordered by when they are due.
+//! Frames in transit to one receiver, ordered by their due time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use hopmeter_instrument::clock::{now_ns, spin_until};
 
-/// How long before the due time sleeping turns into spinning. Sleeping is never exact to the microsecond, and the
-/// delay must be exact.
+/// How long before the due time sleeping turns into spinning. A sleep is never exact to the microsecond, but the delay
+/// must be exact.
 const SPIN_NS: i64 = 200_000;
 
-/// A frame on its way, sorted by its due time, then by the order of sending.
+/// A frame in transit, sorted by its due time, then by the order of sending.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Travelling {
     due_ns: i64,

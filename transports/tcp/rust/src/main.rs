@@ -20,8 +20,8 @@ struct Tcp {
 }
 
 impl Tcp {
-    /// Buffers are set before the connection exists, since TCP fixes its window scale with it; accepted connections
-    /// inherit all options from the listening socket.
+    /// Set buffers before the connection exists, because TCP then fixes its window scale. Accepted connections inherit
+    /// all options from the listening socket.
     fn socket(&self) -> Result<OwnedFd> {
         let socket = socket(AddressFamily::INET)?;
         sockopt::set_tcp_nodelay(&socket, true).context("setting TCP_NODELAY")?;

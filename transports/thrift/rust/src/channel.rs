@@ -56,7 +56,7 @@ impl Stack {
     fn input(&self, reads: Counted) -> Box<dyn TInputProtocol + Send> {
         match self.compact {
             true => Box::new(TCompactInputProtocol::new(reads)),
-            // As in the other languages, messages without a version are accepted too.
+            // Messages without a version are also accepted, as in the other languages.
             false => Box::new(TBinaryInputProtocol::new(reads, false)),
         }
     }
@@ -89,7 +89,7 @@ impl Channel {
         Self { input, output, socket, progress, framed: stack.framed, timeout: ReceiveTimeout::default() }
     }
 
-    /// Sets how long the next message may take to begin.
+    /// Sets the timeout for the beginning of the next message.
     pub fn begin_message(&mut self, timeout: Duration) -> Result<()> {
         self.progress.begun.store(self.has_buffered(), Relaxed);
         self.timeout.set(&self.socket, timeout)
@@ -100,7 +100,7 @@ impl Channel {
         !self.progress.begun.load(Relaxed)
     }
 
-    /// Whether bytes of another message were read together with the last one. Frames are read one by one.
+    /// Whether bytes of another message were read with the last one. Frames are read one by one.
     pub fn has_buffered(&self) -> bool {
         !self.framed && self.progress.buffered.load(Relaxed) > 0
     }
@@ -111,7 +111,7 @@ impl Channel {
     }
 }
 
-/// The progress of reading a connection. Thrift's transport and protocol know it but do not report it.
+/// The progress of a connection's read. Thrift's transport and protocol know it but do not report it.
 #[derive(Default)]
 struct Progress {
     /// Part of a message has arrived.
@@ -121,9 +121,9 @@ struct Progress {
     ended: AtomicBool,
 }
 
-/// The reader under a transport. The socket's timeout applies only until the first bytes of a message arrive; then it
-/// waits for the rest. A timeout is reported as an end that may pass: after an error Thrift's buffered transport
-/// would return its old bytes again.
+/// The reader below a transport. The socket's timeout applies only until the first bytes of a message arrive; then it
+/// waits for the rest. A timeout is reported as a temporary end of the stream: after an error Thrift's buffered
+/// transport would return its old bytes again.
 struct Source {
     socket: Arc<OwnedFd>,
     progress: Arc<Progress>,
@@ -151,7 +151,7 @@ impl Read for Source {
     }
 }
 
-/// The writer under a transport.
+/// The writer below a transport.
 struct Sink {
     socket: Arc<OwnedFd>,
     progress: Arc<Progress>,

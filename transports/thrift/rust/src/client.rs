@@ -38,14 +38,14 @@ impl<M: Message> Client for CallClient<M> {
 
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         if self.channel.has_ended() {
-            // The server has gone for good; without this pause the role would poll in a busy loop.
+            // The server does not return; without this pause the role would poll in a busy loop.
             thread::sleep(timeout);
             return Ok(0);
         }
         self.channel.begin_message(timeout)?;
         match M::receive_reply(self.channel.input.as_mut()) {
             Ok(reply) => reply.read(take),
-            // No reply has come yet, or none will: the server has gone, or says so.
+            // No reply has come yet, or none will: the server has gone, or has reported that it did not answer.
             Err(_) if self.channel.is_waiting() || self.channel.has_ended() => return Ok(0),
             Err(thrift::Error::User(told)) if told.is::<Unanswered>() => return Ok(0),
             Err(cause) => return Err(Error::new("receiving a reply").because(cause)),

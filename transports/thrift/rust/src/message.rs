@@ -28,7 +28,7 @@ pub trait Message: Halves + Default + Send + 'static {
     /// The header, restored, and the payload.
     fn frame(&self) -> (Header, &[u8]);
 
-    /// Has a frame written: the payload into the message's own field, the header into the other fields.
+    /// Has `fill` write a frame: the payload into the message's own field, the header into the other fields.
     fn write(&mut self, payload_bytes: usize, fill: Fill<'_>, shape: Shape) {
         let mut header = [0; HEADER_BYTES];
         let payload = self.payload();
@@ -37,7 +37,7 @@ pub trait Message: Halves + Default + Send + 'static {
         self.put(&header, shape);
     }
 
-    /// Hands the frame over. Its bytes are the message's.
+    /// Hands the frame over. Its bytes belong to the message.
     fn read(&self, take: impl FnOnce(Received<'_>)) {
         let (header, payload) = self.frame();
         take(Received::parts(&header, payload));

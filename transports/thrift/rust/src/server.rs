@@ -1,4 +1,4 @@
-//! The server: runs Thrift's loop of one connection over all its connections, on the caller's thread.
+//! The server: runs Thrift's loop for one connection over all its connections, on the caller's thread.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -47,7 +47,7 @@ impl Server for CallServer {
 }
 
 impl CallServer {
-    /// Which sockets can be read without waiting: the listener first, then each client.
+    /// The sockets that can be read without waiting: the listener first, then each client.
     fn wait_ready_places(&self, timeout: Duration) -> Result<Vec<bool>> {
         let sockets = self.clients.iter().map(|client| PollFd::new(&*client.socket, PollFlags::IN));
         let listener = PollFd::new(&self.listener.socket, PollFlags::IN);

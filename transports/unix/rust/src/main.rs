@@ -39,7 +39,7 @@ impl Family for Unix {
     }
 
     fn remove(&self, address: &str) {
-        // The launcher removes the folder in any case.
+        // The launcher removes the folder anyway.
         let _ = rustix::fs::unlink(address);
     }
 }

@@ -1,4 +1,5 @@
-//! Accepts connections for a publisher or a server, on a thread that also sends what a slow peer has not taken.
+//! Accepts connections for a publisher or a server, on a thread that also sends the bytes that a slow peer has not yet
+//! taken.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::MutexGuard;
@@ -11,7 +12,7 @@ use rustix::event::{PollFd, PollFlags};
 
 use crate::connection::{Connection, Limits};
 
-/// The connections that were accepted and not taken away.
+/// The connections that were accepted and not yet handed over.
 pub struct Guests {
     pub connections: Vec<Connection>,
     /// Readable after a connection was accepted.
@@ -55,7 +56,7 @@ impl Acceptor {
         let arrival = event()?;
         let own = rustix::io::dup(&arrival).context("duplicating an eventfd")?;
         let guests = Guests { connections: Vec::new(), arrival: own };
-        // A peer that fails the handshake is closed and forgotten.
+        // A peer that fails the handshake is closed and dropped.
         let greet = move |connection| Ok(Connection::accept(connection, limits).ok());
         Ok(Self { address, arrival, attendant: Attendant::start(socket, guests, greet)?, _file: file })
     }
@@ -69,7 +70,7 @@ impl Acceptor {
         PollFd::new(&self.arrival, PollFlags::IN)
     }
 
-    /// Takes the connections over, with all that they have still to send.
+    /// Takes the connections over, with all their unsent bytes.
     pub fn take(&self) -> Vec<Connection> {
         silence(&self.arrival);
         std::mem::take(&mut self.guests().connections)

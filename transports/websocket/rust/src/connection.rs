@@ -38,9 +38,9 @@ impl Limits {
 /// A connection after its handshake.
 pub struct Connection {
     socket: WebSocket<Stream>,
-    /// Whether the peer has not yet taken all that it was sent.
+    /// Whether the peer has not yet taken all bytes sent to it.
     pub behind: bool,
-    /// Whether the peer is gone.
+    /// Whether the peer has gone.
     pub ended: bool,
     /// Whether the read buffer holds at most the beginning of a message.
     drained: bool,
@@ -64,7 +64,8 @@ impl Connection {
         Self { socket, behind: false, ended: false, drained: false, timeout: ReceiveTimeout::default() }
     }
 
-    /// Sends a message completely, or stores what the peer is too slow for. Sending to a peer that has disconnected succeeds; the bytes are discarded.
+    /// Sends a message completely, or stores the bytes that a slow peer has not yet taken. Sending to a peer that has gone
+    /// succeeds; the bytes are discarded.
     pub fn send(&mut self, message: Bytes) -> Result<()> {
         // tungstenite stores what could not be written.
         let sent = match self.socket.write(Message::Binary(message)) {
@@ -92,7 +93,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The next message, if there is one; with `Some(timeout)` it sleeps in the socket until one comes.
+    /// The next message, if there is one. With `Some(timeout)` it sleeps in the socket until a message comes.
     pub fn receive(&mut self, timeout: Option<Duration>) -> Result<Option<Bytes>> {
         if let Some(timeout) = timeout {
             self.timeout.set(&self.socket.get_ref().socket, timeout)?;
@@ -104,7 +105,7 @@ impl Connection {
                     self.drained = false;
                     return Ok(Some(bytes));
                 }
-                Ok(_) => {} // a ping, or another's text
+                Ok(_) => {} // a ping, or a text from another program
                 Err(failure) if is_waiting(&failure) => {
                     self.drained = true;
                     return Ok(None);
@@ -122,12 +123,12 @@ impl Connection {
         !self.drained || self.ended
     }
 
-    /// Notes that the kernel has bytes for this connection.
+    /// Records that the kernel has bytes for this connection.
     pub fn look_again(&mut self) {
         self.drained = false;
     }
 
-    /// The events that make `receive` or `flush` worth a call.
+    /// The events for which `receive` or `flush` is worth a call.
     pub fn interest(&self) -> PollFd<'_> {
         let sends = if self.behind { PollFlags::OUT } else { PollFlags::empty() };
         PollFd::from_borrowed_fd(self.socket.get_ref().socket.as_fd(), PollFlags::IN | sends)
@@ -140,10 +141,10 @@ impl AsFd for Connection {
     }
 }
 
-/// The bytes under the protocol.
+/// The byte stream below the protocol.
 struct Stream {
     socket: OwnedFd,
-    /// Whether reading sleeps, up to the time that `SO_RCVTIMEO` says.
+    /// Whether reading sleeps, up to the time that `SO_RCVTIMEO` sets.
     waits: bool,
     /// How long writing waits for room.
     patience: Option<Duration>,
@@ -199,7 +200,7 @@ fn is_end(failure: &Failure) -> bool {
     }
 }
 
-/// The memory for outgoing frames: one buffer, used again after tungstenite has copied it.
+/// The memory for outgoing frames: one buffer, reused after tungstenite has copied it.
 #[derive(Default)]
 pub struct Outgoing {
     spare: BytesMut,

@@ -1,4 +1,4 @@
-//! WebSocket in Rust, with tungstenite on blocking sockets. Wire format and choices: ../../README.md.
+//! WebSocket in Rust, with tungstenite on blocking sockets. ../../README.md describes wire format and choices.
 
 mod acceptor;
 mod connection;

@@ -39,7 +39,7 @@ impl Client for CallClient {
         Ok(Sent::Accepted)
     }
 
-    /// A request that is not completely sent yet is sent from here, since the role waits here for its reply.
+    /// Sends the rest of an incomplete request from here, because the role waits here for its reply.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let mut left = timeout;
         if self.connection.behind {

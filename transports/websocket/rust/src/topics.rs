@@ -49,7 +49,7 @@ impl Publisher for TopicPublisher {
     }
 }
 
-/// Sends one message to all receivers; forgets those that have gone.
+/// Sends one message to all receivers; drops those that have gone.
 fn deliver(acceptor: &Acceptor, message: &Bytes) -> Result<()> {
     let mut guests = acceptor.guests();
     let receivers = &mut guests.connections;
@@ -79,7 +79,7 @@ impl Subscriber for TopicSubscriber {
     }
 }
 
-/// Hands over the next message of a connection, if no other connection is to be waited for.
+/// Hands over the next message of a connection, unless this end must also wait for other connections.
 pub fn receive(connection: &mut Connection, spins: bool, timeout: Duration, take: Take<'_>) -> Result<usize> {
     let looks = spins || timeout.is_zero();
     if looks && !connection.may_have_more() && !wait_ready(&mut [connection.interest()], Duration::ZERO)? {
@@ -90,7 +90,7 @@ pub fn receive(connection: &mut Connection, spins: bool, timeout: Duration, take
         return Ok(1);
     }
     if connection.ended && !looks {
-        std::thread::sleep(timeout); // without this pause the role would ask without end
+        std::thread::sleep(timeout); // without this pause the role would poll in a busy loop
     }
     Ok(0)
 }

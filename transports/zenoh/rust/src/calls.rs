@@ -36,7 +36,7 @@ impl CallClient {
         memory: Memory,
         arrivals: Arc<Arrivals>,
     ) -> Result<Self> {
-        // Without consolidation a reply is handed over when it comes, not when the query ends.
+        // Without consolidation, zenoh hands over a reply when it comes, not when the query ends.
         let querier = session
             .declare_querier(key)
             .congestion_control(quality.congestion)
@@ -106,7 +106,7 @@ pub struct CallServer {
 }
 
 impl CallServer {
-    /// `channel` is how many requests may wait for a poll; none if the server is called.
+    /// `channel` is the number of requests that may wait for a poll; none if the server is called.
     pub fn open(
         listening: Listening,
         key: String,

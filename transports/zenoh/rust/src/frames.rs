@@ -31,7 +31,7 @@ impl SharedMemory {
 /// The size from which zenoh copies messages into shared memory by itself.
 const COPIED_FROM_BYTES: usize = 3072;
 
-/// How many of the largest frames a sender's shared memory holds, and its smallest size.
+/// The number of largest frames that a sender's shared memory holds, and its minimum size.
 const LENT_FRAMES: usize = 16;
 const LEAST_BYTES: usize = 1 << 20;
 
@@ -55,7 +55,7 @@ impl Memory {
         Ok(Self::Shared(Box::new(provider)))
     }
 
-    /// Has `fill` write a frame and `put` send it; busy when all memory is on its way.
+    /// Has `fill` write a frame and `put` send it; busy while all memory is in use.
     #[inline]
     pub fn send(&self, payload_bytes: usize, fill: Fill<'_>, put: impl FnOnce(ZBytes) -> Result<()>) -> Result<Sent> {
         let Some(frame) = self.frame(payload_bytes, fill)? else { return Ok(Sent::Busy) };
@@ -63,7 +63,7 @@ impl Memory {
         Ok(Sent::Accepted)
     }
 
-    /// Passes on a reference to a frame that came by zenoh; copies any other.
+    /// Forwards a reference to a frame that came through zenoh; copies any other frame.
     #[inline]
     pub fn forward(&self, received: &Received<'_>, put: impl FnOnce(ZBytes) -> Result<()>) -> Result<Sent> {
         let Some(message) = received.native_as::<ZBytes>() else {
@@ -73,7 +73,7 @@ impl Memory {
         Ok(Sent::Accepted)
     }
 
-    /// A frame that `fill` has written; none when all memory is on its way.
+    /// A frame that `fill` has written; none while all memory is in use.
     fn frame(&self, payload_bytes: usize, fill: Fill<'_>) -> Result<Option<ZBytes>> {
         let length = HEADER_BYTES + payload_bytes;
         match self {
@@ -141,13 +141,13 @@ impl Arrivals {
         Self { counts, frames: AtomicU64::new(0), shared: AtomicU64::new(0) }
     }
 
-    /// Hands a message over as a frame, with the message attached so that it can be forwarded without a copy.
+    /// Hands a message over as a frame. The message is attached, so that it can be forwarded without a copy.
     pub fn count_and_lend<T>(&self, message: &ZBytes, hand_over: impl FnOnce(Received<'_>) -> T) -> T {
         self.frames.fetch_add(1, Ordering::Relaxed);
         if self.counts {
             self.shared.fetch_add(u64::from(message.as_shm().is_some()), Ordering::Relaxed);
         }
-        // Borrowed, except for a message of several pieces, which are joined here.
+        // Borrowed, unless the message has several pieces, which are joined here.
         hand_over(Received::split(&message.to_bytes()).with_native(message))
     }
 

@@ -20,7 +20,7 @@ use topics::{CallbackSubscription, TopicPublisher, TopicSubscriber};
 /// The reason for lost messages; the Python adapter reports the same.
 const DROPPED: &str = "zenoh drops what its transmission queue has no room for; congestion=block lets the sender wait";
 
-/// What a publisher does when zenoh's transmission queue is full.
+/// The action of a publisher if zenoh's transmission queue is full.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Congestion {
@@ -33,7 +33,7 @@ enum Congestion {
 struct Quality {
     congestion: CongestionControl,
     express: bool,
-    /// Frames that a blocking receiver's channel holds.
+    /// The number of frames that a blocking receiver's channel holds.
     channel: usize,
 }
 

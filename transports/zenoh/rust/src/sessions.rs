@@ -1,8 +1,8 @@
 //! The sessions of a node, and which peers each one reaches.
 //!
-//! A zenoh session needs its peers' addresses when it opens, but a node learns them one by one. So the binding ends
-//! of a node share one listening session, and its connecting ends share one session per address. An address of the
-//! node itself is reached within the listening session, without a socket.
+//! A zenoh session needs its peers' addresses when it opens, but a node learns them one by one. So the binding ends of
+//! a node share one listening session, and its connecting ends share one session per address. An address of the node
+//! itself is reached within the listening session, without a socket.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,7 +34,7 @@ pub struct Sessions {
     shared_memory: SharedMemory,
     listening: Mutex<Option<Listening>>,
     connected: Mutex<HashMap<String, Session>>,
-    /// Whether any end reaches another session through a link.
+    /// Whether any link end reaches another session through a link.
     others: AtomicBool,
 }
 
@@ -44,7 +44,7 @@ impl Sessions {
         Self { sharing, shared_memory, listening, connected, others: AtomicBool::new(false) }
     }
 
-    /// The session of a binding end.
+    /// Returns the session of a binding end.
     pub fn listening_session(&self) -> Result<Listening> {
         if self.sharing == Sharing::Own {
             return self.listen();
@@ -56,7 +56,7 @@ impl Sessions {
         Ok(listening.insert(self.listen()?).clone())
     }
 
-    /// The session of a connecting end.
+    /// Returns the session of a connecting end.
     pub fn connected_session(&self, address: &str) -> Result<Session> {
         if let Some(own) = lock(&self.listening).as_ref().filter(|own| own.address == address) {
             return Ok(own.session.clone());

@@ -13,7 +13,7 @@ use crate::Quality;
 use crate::frames::{Arrivals, Memory};
 use crate::sessions::Listening;
 
-/// The publisher. It is dropped before its session, here and below.
+/// The publisher. It is dropped before its session, like the types below.
 pub struct TopicPublisher {
     publisher: pubsub::Publisher<'static>,
     memory: Memory,
@@ -73,7 +73,7 @@ impl Subscriber for TopicSubscriber {
     }
 }
 
-/// Hands over all that a channel holds, after waiting for the first; returns how many.
+/// Hands over all messages in a channel, after waiting for the first; returns how many.
 pub fn drain<T>(channel: &FifoChannelHandler<T>, timeout: Duration, mut hand_over: impl FnMut(T)) -> Result<usize> {
     let mut next = channel.recv_timeout(timeout).context("receiving from zenoh")?;
     let mut count = 0;

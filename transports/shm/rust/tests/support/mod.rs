@@ -1,4 +1,4 @@
-//! What the ring's tests share: rings of small frames, and payloads that show when they are torn.
+//! Shared code of the ring's tests: rings of small frames, and payloads that reveal torn frames.
 
 #![allow(dead_code, reason = "not every test file uses all of it")]
 
@@ -14,7 +14,7 @@ pub fn join(producer: &Producer) -> Consumer {
     Consumer::connect(producer.address(), LINK, false).unwrap()
 }
 
-/// Sends a frame every 8 bytes of which say `number`; whether the ring had room.
+/// Sends a frame in which every 8 bytes contain `number`; returns whether the ring had room.
 pub fn send(producer: &mut Producer, payload_bytes: usize, number: u64) -> bool {
     let Some(mut loan) = producer.loan(payload_bytes).unwrap() else { return false };
     let (header, payload) = loan.frame();
@@ -25,7 +25,7 @@ pub fn send(producer: &mut Producer, payload_bytes: usize, number: u64) -> bool 
     true
 }
 
-/// The number that a frame says throughout.
+/// Returns the number that fills a frame.
 pub fn number(header: &[u8], payload: &[u8]) -> u64 {
     let words = header.chunks_exact(8).chain(payload.chunks_exact(8));
     let mut words = words.map(|word| u64::from_le_bytes(word.try_into().unwrap()));
@@ -34,14 +34,14 @@ pub fn number(header: &[u8], payload: &[u8]) -> u64 {
     first
 }
 
-/// Everything that is there, as numbers.
+/// Returns all available frames, as numbers.
 pub fn drain(consumer: &mut Consumer) -> Vec<u64> {
     let mut seen = Vec::new();
     while consumer.receive(|header, payload| seen.push(number(header, payload))).unwrap() {}
     seen
 }
 
-/// Waits for what another thread or process is about to do.
+/// Waits for an action of another thread or process.
 pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let start = std::time::Instant::now();
     while !holds() {

@@ -1,5 +1,5 @@
-//! The service and its messages as the Thrift compiler generates them from `idl/hopmeter.thrift` (`generate.sh`), and
-//! the two halves of a call: the generated client only has whole calls, which wait.
+//! The service and its messages, which the Thrift compiler generates from `idl/hopmeter.thrift` (`generate.sh`). Also
+//! the two halves of a call: the generated client has only whole calls, which wait.
 
 #![allow(dead_code, unused_imports, unused_extern_crates, clippy::all)]
 
