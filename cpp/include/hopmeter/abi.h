@@ -52,7 +52,7 @@ typedef struct HopmeterText {
   size_t bytes;
 } HopmeterText;
 
-/// Where a function that fails reports why. Both texts are copied; an empty remedy means none.
+/// Takes the reason and the remedy when a function fails. Both texts are copied; an empty remedy means none.
 typedef struct HopmeterError {
   void *context;
   void (*put)(void *context, struct HopmeterText what, struct HopmeterText remedy);
@@ -89,13 +89,13 @@ typedef struct HopmeterFrameMut {
   size_t payload_bytes;
 } HopmeterFrameMut;
 
-/// Where a function puts a text that it returns; it is copied.
+/// Takes a text that a function returns; the text is copied.
 typedef struct HopmeterTextOut {
   void *context;
   void (*put)(void *context, struct HopmeterText text);
 } HopmeterTextOut;
 
-/// What an adapter receives when it is opened. Valid until the transport is closed.
+/// The setup that an adapter receives when it is opened. Valid until the transport is closed.
 typedef struct HopmeterSetup {
   /// A name unique to this run on this machine. Everything created outside `directory` has it in its name.
   struct HopmeterText run;
@@ -127,8 +127,8 @@ typedef struct HopmeterLink {
 typedef struct HopmeterFill {
   void *context;
   void (*call)(void *context, struct HopmeterFrameMut frame);
-  /// Where the adapter writes the sent time after `call`, as the last step before it sends. The adapter also writes
-  /// it at `SENT_AT` of the header. Null if the header already contains the sent time.
+  /// The memory to which the adapter writes the sent time after `call`, as the last step before it sends. The adapter
+  /// also writes it at `SENT_AT` of the header. Null if the header already contains the sent time.
   int64_t *sent_ns;
 } HopmeterFill;
 
@@ -264,7 +264,7 @@ typedef struct HopmeterClient {
   const struct HopmeterClientCalls *calls;
 } HopmeterClient;
 
-/// Where a function puts facts that it returns, one call each; they are copied.
+/// Takes facts that a function returns, one call each; they are copied.
 typedef struct HopmeterFactsOut {
   void *context;
   void (*put)(void *context, struct HopmeterText name, struct HopmeterText value);
@@ -310,7 +310,8 @@ typedef struct HopmeterTransport {
   const struct HopmeterTransportCalls *calls;
 } HopmeterTransport;
 
-/// What an adapter passes to `hopmeter_main`. The strings are terminated and live as long as the process.
+/// The description of an adapter, which it passes to `hopmeter_main`. The strings are terminated and live as long as
+/// the process.
 typedef struct HopmeterAdapter {
   /// `HOPMETER_ABI_VERSION` of the header that the adapter was compiled with.
   uint32_t abi;
@@ -335,7 +336,7 @@ extern "C" {
 /// Reads a boolean setting.
 ///
 /// # Safety
-/// All pointers are valid; `settings` is the one of the adapter's setup.
+/// All pointers are valid; `settings` belongs to the adapter's setup.
 int32_t hopmeter_setting_bool(const struct HopmeterSettings *settings,
                               const char *name,
                               bool *out,
@@ -344,7 +345,7 @@ int32_t hopmeter_setting_bool(const struct HopmeterSettings *settings,
 /// Reads an integer setting.
 ///
 /// # Safety
-/// All pointers are valid; `settings` is the one of the adapter's setup.
+/// All pointers are valid; `settings` belongs to the adapter's setup.
 int32_t hopmeter_setting_integer(const struct HopmeterSettings *settings,
                                  const char *name,
                                  int64_t *out,
@@ -353,7 +354,7 @@ int32_t hopmeter_setting_integer(const struct HopmeterSettings *settings,
 /// Reads a number setting.
 ///
 /// # Safety
-/// All pointers are valid; `settings` is the one of the adapter's setup.
+/// All pointers are valid; `settings` belongs to the adapter's setup.
 int32_t hopmeter_setting_double(const struct HopmeterSettings *settings,
                                 const char *name,
                                 double *out,
@@ -362,7 +363,7 @@ int32_t hopmeter_setting_double(const struct HopmeterSettings *settings,
 /// Reads a text setting. The text lives as long as the settings.
 ///
 /// # Safety
-/// All pointers are valid; `settings` is the one of the adapter's setup.
+/// All pointers are valid; `settings` belongs to the adapter's setup.
 int32_t hopmeter_setting_text(const struct HopmeterSettings *settings,
                               const char *name,
                               struct HopmeterText *out,

@@ -1,7 +1,7 @@
 //! The data types of the C ABI between the instrument and an adapter: plain data, and functions with a context.
 //!
 //! Two rules hold everywhere. Nothing unwinds across the ABI: an adapter turns its exceptions into texts ([`Error`]).
-//! What is passed by pointer is borrowed for the call, unless its description says otherwise.
+//! Data passed by pointer is borrowed for the call, unless its description says otherwise.
 
 use std::ffi::{c_char, c_void};
 
@@ -30,21 +30,21 @@ pub struct Text {
     pub bytes: usize,
 }
 
-/// Where a function that fails reports why. Both texts are copied; an empty remedy means none.
+/// Takes the reason and the remedy when a function fails. Both texts are copied; an empty remedy means none.
 #[repr(C)]
 pub struct Error {
     pub context: *mut c_void,
     pub put: extern "C" fn(context: *mut c_void, what: Text, remedy: Text),
 }
 
-/// Where a function puts a text that it returns; it is copied.
+/// Takes a text that a function returns; the text is copied.
 #[repr(C)]
 pub struct TextOut {
     pub context: *mut c_void,
     pub put: extern "C" fn(context: *mut c_void, text: Text),
 }
 
-/// Where a function puts facts that it returns, one call each; they are copied.
+/// Takes facts that a function returns, one call each; they are copied.
 #[repr(C)]
 pub struct FactsOut {
     pub context: *mut c_void,
@@ -72,7 +72,7 @@ pub enum PayloadKind {
 /// The settings of the manifest; read with `hopmeter_setting_*`.
 pub struct Settings(pub(crate) hopmeter_instrument::Setup);
 
-/// What an adapter receives when it is opened. Valid until the transport is closed.
+/// The setup that an adapter receives when it is opened. Valid until the transport is closed.
 #[repr(C)]
 pub struct Setup {
     /// A name unique to this run on this machine. Everything created outside `directory` has it in its name.
@@ -117,8 +117,8 @@ pub struct FrameMut {
 pub struct Fill {
     pub context: *mut c_void,
     pub call: extern "C" fn(context: *mut c_void, frame: FrameMut),
-    /// Where the adapter writes the sent time after `call`, as the last step before it sends. The adapter also writes
-    /// it at `SENT_AT` of the header. Null if the header already contains the sent time.
+    /// The memory to which the adapter writes the sent time after `call`, as the last step before it sends. The adapter
+    /// also writes it at `SENT_AT` of the header. Null if the header already contains the sent time.
     pub sent_ns: *mut i64,
 }
 

@@ -1,4 +1,4 @@
-//! What an adapter offers, as tables of functions: `contract.rs` of the instrument, in C.
+//! The functions that an adapter offers, in tables: `contract.rs` of the instrument, in C.
 //!
 //! Every table belongs to an object. `close` destroys the object; no function is called after it. Functions that may be
 //! null say so; the instrument then does what the contract defines as the default.
@@ -158,7 +158,8 @@ pub struct Replier {
     pub calls: *const ReplierCalls,
 }
 
-/// What an adapter passes to `hopmeter_main`. The strings are terminated and live as long as the process.
+/// The description of an adapter, which it passes to `hopmeter_main`. The strings are terminated and live as long as
+/// the process.
 #[repr(C)]
 pub struct Adapter {
     /// `HOPMETER_ABI_VERSION` of the header that the adapter was compiled with.

@@ -11,7 +11,7 @@ use crate::text::report_error;
 /// Reads a boolean setting.
 ///
 /// # Safety
-/// All pointers are valid; `settings` is the one of the adapter's setup.
+/// All pointers are valid; `settings` belongs to the adapter's setup.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_setting_bool(
     settings: *const Settings,
@@ -25,7 +25,7 @@ pub unsafe extern "C" fn hopmeter_setting_bool(
 /// Reads an integer setting.
 ///
 /// # Safety
-/// All pointers are valid; `settings` is the one of the adapter's setup.
+/// All pointers are valid; `settings` belongs to the adapter's setup.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_setting_integer(
     settings: *const Settings,
@@ -39,7 +39,7 @@ pub unsafe extern "C" fn hopmeter_setting_integer(
 /// Reads a number setting.
 ///
 /// # Safety
-/// All pointers are valid; `settings` is the one of the adapter's setup.
+/// All pointers are valid; `settings` belongs to the adapter's setup.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_setting_double(
     settings: *const Settings,
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn hopmeter_setting_double(
 /// Reads a text setting. The text lives as long as the settings.
 ///
 /// # Safety
-/// All pointers are valid; `settings` is the one of the adapter's setup.
+/// All pointers are valid; `settings` belongs to the adapter's setup.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_setting_text(
     settings: *const Settings,

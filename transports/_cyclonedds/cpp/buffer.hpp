@@ -13,7 +13,7 @@ inline bool is_large(const hopmeter::Setup& setup) { return setup.setting<std::s
 /// Returns the size that the kernel granted, or, without the profile, why messages may be lost. The Python adapters
 /// report the same.
 inline hopmeter::Facts buffer_facts(const hopmeter::Setup& setup) {
-  constexpr std::size_t datagram_bytes = 14720;  // what Cyclone DDS puts into a datagram by default
+  constexpr std::size_t datagram_bytes = 14720;  // the bytes that Cyclone DDS puts into a datagram by default
   if (is_large(setup)) return udp::buffer_facts(large_buffer_bytes);
   if (setup.frame_bytes() <= datagram_bytes) return {};
   return {{"loss",

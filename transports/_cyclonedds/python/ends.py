@@ -67,7 +67,7 @@ class Inbox:
         self._writer = 0
 
     def hand(self, take: Take) -> bool:
-        """Hands over the next sample, if there is one."""
+        """Hand over the next sample, if there is one."""
         sample = self.next()
         if sample is not None:
             take(*self._message.read(sample), native=sample)

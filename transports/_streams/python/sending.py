@@ -46,7 +46,7 @@ class Receiver:
         self.gone = False
 
     def offer(self, message: memoryview, flags: int = AT_ONCE) -> int:
-        """Send what the kernel takes without waiting; return the number of bytes."""
+        """Send as much as the kernel takes without waiting; return the number of bytes."""
         try:
             return self.connection.send(message, flags)
         except BlockingIOError:

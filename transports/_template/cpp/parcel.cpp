@@ -137,7 +137,7 @@ class ParcelTransport final : public Transport {
  public:
   explicit ParcelTransport(const Setup& setup) : setup_(setup), backlog_(setup.setting<int>("backlog")) {}
 
-  /// Return the version that the library reports, or its version at build time; never a literal.
+  /// Returns the version that the library reports, or its version at build time; never a literal.
   static std::string version() {
     utsname kernel{};
     ::uname(&kernel);

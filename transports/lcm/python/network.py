@@ -19,7 +19,7 @@ def group(name: str) -> tuple[str, int]:
 
 
 def facts(setup: Setup) -> dict[str, str]:
-    """Return the path that messages took, and what differs from the request."""
+    """Return the path that messages took, and any difference from the request."""
     asked = setup.settings["recv_buf_size"]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as kernel:
         kernel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, asked)

@@ -51,7 +51,7 @@ class Carrier:
         self.service = service_of("CarryTiming" if self.is_timing else "CarryImage", self.message)
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """Has `fill` write a frame into a new message."""
+        """Have `fill` write a frame into a new message."""
         if self.is_timing and payload_bytes:
             raise no_payload_field(payload_bytes)
         header, payload = bytearray(64), bytearray(payload_bytes)

@@ -54,7 +54,7 @@ class Carrier:
         self.service = CarryTiming if self.is_timing else CarryImage
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """Has `fill` write a frame into a new message."""
+        """Have `fill` write a frame into a new message."""
         if self.is_timing and payload_bytes:
             raise no_payload_field(payload_bytes)
         # With this exact type, its octets are neither checked one by one nor copied when they are set.
@@ -92,7 +92,7 @@ class PlainCarrier(Carrier):
         self.message = fitting[0]
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """Has `fill` write a frame into a new message."""
+        """Have `fill` write a frame into a new message."""
         message, header = self.message(), bytearray(HEADER_BYTES)
         fill(header, message.data[:payload_bytes])
         message.stamp, message.length = time_sent(header), payload_bytes

@@ -22,7 +22,7 @@ typedef struct hopmeter_shm_consumer hopmeter_shm_consumer;
 /* No message is available (consumer), or no slot is free (producer). */
 #define HOPMETER_SHM_NOTHING (-1)
 #define HOPMETER_SHM_FAILED (-2)
-/* A claim contains the slot in this many low bits, and the payload's length in the bits above. */
+/* A claim contains the slot in this many low bits, and the payload's length (bytes) in the bits above. */
 #define HOPMETER_SHM_SLOT_BITS 16
 
 /* The name and the version of the library. */
@@ -31,7 +31,7 @@ const char* hopmeter_shm_version(void);
 /* The reason why the last call on this thread failed; valid until the next failure. */
 const char* hopmeter_shm_error(void);
 
-/* The remedy for it, or an empty text; equally valid. */
+/* The remedy for it, or an empty text; valid until the next failure. */
 const char* hopmeter_shm_remedy(void);
 
 /* Creates a ring for consumers of `link`. */

@@ -14,7 +14,7 @@ def bytes_of(image: Any) -> Any:
 
 
 def write(image: Any, payload_bytes: int, fill: Fill) -> None:
-    """Has `fill` write a frame into an image. The image reuses its memory if the size is the same."""
+    """Have `fill` write a frame into an image. The image reuses its memory if the size is the same."""
     size = HEADER_BYTES + payload_bytes
     if image.width() != size:
         image.setQuantum(1)

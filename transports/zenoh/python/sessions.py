@@ -80,8 +80,8 @@ class Sessions:
         return self._all[-1]
 
     def close(self) -> None:
-        """Close all sessions and remove the shared memory that they leave: what this process has mapped belongs to
-        this trial, and the peers have finished measuring."""
+        """Close all sessions and remove the shared memory that they leave. All shared memory that this process has
+        mapped belongs to this trial, and the peers have finished measuring."""
         left = mapped_segments() if self._shared_memory != "off" else set()
         for session in self._all:
             session.close()

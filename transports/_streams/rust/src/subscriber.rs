@@ -20,7 +20,7 @@ pub(crate) struct StreamSubscriber {
     blocks: bool,
     frame_bytes: usize,
     buffer: Vec<u8>,
-    /// Where the first frame in the buffer begins, always at the same place, and where the received bytes end.
+    /// The start of the first frame in the buffer, always at the same offset, and the end of the received bytes.
     offset: usize,
     end: usize,
     timeout: ReceiveTimeout,

@@ -154,7 +154,7 @@ fn place(path: &std::path::Path) -> Result<SocketAddrUnix> {
     })
 }
 
-/// Return the version that the library reports, not the one that Cargo.toml pins.
+/// Returns the version that the library reports, not the one that Cargo.toml pins.
 fn version() -> String {
     format!("Linux {}", rustix::system::uname().release().to_string_lossy())
 }

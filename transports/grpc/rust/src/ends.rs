@@ -62,7 +62,7 @@ impl Drop for TopicPublisher {
 type Opening = Pin<Box<dyn Future<Output = std::result::Result<Messages, tonic::Status>> + Send>>;
 
 enum Messages {
-    /// Requests are sent. A publisher may answer only with its first message.
+    /// A requested stream. A publisher may answer only with its first message.
     Opening(Opening),
     Timing(Streaming<Timing>),
     Image(Streaming<Image>),

@@ -16,7 +16,7 @@ pub struct Limits {
     full: Full,
 }
 
-/// What happens when a receiver's buffer is full.
+/// The action when a receiver's buffer is full.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 enum Full {

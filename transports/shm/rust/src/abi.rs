@@ -59,7 +59,7 @@ pub extern "C" fn hopmeter_shm_error() -> *const c_char {
     LAST_ERROR.with(|last| last.borrow().0.as_ptr())
 }
 
-/// The remedy for that failure, or an empty text; equally valid.
+/// The remedy for that failure, or an empty text; valid until the next failure.
 #[no_mangle]
 pub extern "C" fn hopmeter_shm_remedy() -> *const c_char {
     LAST_ERROR.with(|last| last.borrow().1.as_ptr())

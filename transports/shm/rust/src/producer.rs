@@ -16,7 +16,7 @@ use crate::segment::Segment;
 /// large part of their hop.
 const LARGE_SLOT_BYTES: u64 = 16 << 10;
 
-/// What happens when every slot holds a message that a consumer has not read.
+/// The action when every slot holds a message that a consumer has not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
     /// The send is refused.
@@ -197,7 +197,7 @@ impl Producer {
     }
 }
 
-/// Moves a slot to the free ones; returns true, so that the caller removes it.
+/// Moves a slot to the free ones. Returns false, so that `retain` removes it from the others.
 fn free_slot(free: &mut Vec<u16>, slot: u16) -> bool {
     free.push(slot);
     false

@@ -67,7 +67,7 @@ impl Connection {
     /// Sends a message completely, or stores the bytes that a slow peer has not yet taken. Sending to a peer that has gone
     /// succeeds; the bytes are discarded.
     pub fn send(&mut self, message: Bytes) -> Result<()> {
-        // tungstenite stores what could not be written.
+        // tungstenite stores the unwritten bytes.
         let sent = match self.socket.write(Message::Binary(message)) {
             Ok(()) => self.socket.flush(),
             blocked => blocked,

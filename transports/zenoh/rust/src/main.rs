@@ -75,8 +75,8 @@ impl Zenoh {
 }
 
 impl Drop for Zenoh {
-    /// Removes the shared memory that zenoh's sessions leave. What this process has mapped belongs to this trial, and
-    /// the peers have finished measuring.
+    /// Removes the shared memory that zenoh's sessions leave. All shared memory that this process has mapped belongs to
+    /// this trial, and the peers have finished measuring.
     fn drop(&mut self) {
         if self.shared_memory != SharedMemory::Off {
             frames::remove_mapped_segments();
