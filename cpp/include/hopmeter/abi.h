@@ -409,8 +409,8 @@ int64_t hopmeter_sent_of(const uint8_t *header);
 /// `argv` holds `argc` terminated strings; `adapter` is valid as long as the process lives.
 int hopmeter_main(int argc, const char *const *argv, const struct HopmeterAdapter *adapter);
 
-/// Sets the copy function of the adapter's library, before `hopmeter_main`. Relays and servers whose work is `copy:…:own`
-/// copy with it.
+/// Sets the copy function of the adapter's library, before `hopmeter_main`. Relays and servers whose work is
+/// `copy:…:own` copy with it.
 void hopmeter_copy_with(void (*copy)(void *to, const void *from, size_t bytes));
 
 /// The version of the instrument, for an adapter without a library of its own.

@@ -34,8 +34,8 @@ pub unsafe extern "C" fn hopmeter_main(argc: c_int, argv: *const *const c_char, 
     c_int::from(run(adapter, arguments) != ExitCode::SUCCESS)
 }
 
-/// Sets the copy function of the adapter's library, before `hopmeter_main`. Relays and servers whose work is `copy:…:own`
-/// copy with it.
+/// Sets the copy function of the adapter's library, before `hopmeter_main`. Relays and servers whose work is
+/// `copy:…:own` copy with it.
 #[unsafe(no_mangle)]
 pub extern "C" fn hopmeter_copy_with(copy: unsafe extern "C" fn(to: *mut c_void, from: *const c_void, bytes: usize)) {
     copying::copy_with(copy);

@@ -64,8 +64,8 @@ impl Connection {
         Self { socket, behind: false, ended: false, drained: false, timeout: ReceiveTimeout::default() }
     }
 
-    /// Sends a message completely, or stores the bytes that a slow peer has not yet taken. Sending to a peer that has gone
-    /// succeeds; the bytes are discarded.
+    /// Sends a message completely, or stores the bytes that a slow peer has not yet taken. Sending to a peer that has
+    /// gone succeeds; the bytes are discarded.
     pub fn send(&mut self, message: Bytes) -> Result<()> {
         // tungstenite stores the unwritten bytes.
         let sent = match self.socket.write(Message::Binary(message)) {
