@@ -41,7 +41,7 @@ class Arrivals:
         """Return which arrivals are the first copy of their message."""
         places = np.arange(len(self._seqs))
         earliest = np.full(self.messages, -1)
-        earliest[self._seqs[::-1]] = places[::-1]  # of equal seqs the one written last stays: the first to come
+        earliest[self._seqs[::-1]] = places[::-1]  # of equal seqs the one written last stays: the first arrival
         firsts: NDArray[np.bool_] = earliest[self._seqs] == places
         return firsts
 
@@ -100,5 +100,5 @@ def earliest(times: list[Times]) -> Times:
 
 
 def preferring(wanted: Times, otherwise: Times) -> Times:
-    """Return the wanted time if there is one, the other time otherwise."""
+    """Return the preferred time if there is one, otherwise the other time."""
     return np.where(wanted != NONE_NS, wanted, otherwise)

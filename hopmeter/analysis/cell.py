@@ -72,7 +72,7 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
 def _cut_short(cell: Cell, trials: Sequence[Judged]) -> list[str]:
     """Return the warning for an unpaced cell whose trials ended before the requested number of messages."""
     if cell.axes.rate_hz is not None or cell.schedule.timed:
-        return []  # a source that is slower than its rate is told as overload
+        return []  # the analysis reports a source that is slower than its rate as overload
     cut = [each.measured for each in trials if each.measured and sum_counter(each.result, "limit_reached")]
     fewest, asked = min((each.counts.messages for each in cut), default=0), cell.schedule.messages * cell.axes.pairs
     if not cut or fewest >= asked:

@@ -1,4 +1,4 @@
-"""The samples of a cell, reduced to what a figure can show: boxes, curves, histograms, courses."""
+"""The samples of a cell, reduced for a figure: boxes, curves, histograms, latency over time."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hopmeter.analysis.percentiles import BEYOND, PERMILLE, estimate, least_coun
 from hopmeter.analysis.run_results import Row
 
 BINS = 90
-"""Of a histogram."""
+"""Bins of a histogram."""
 POINTS = 150
-"""Of latency over time, all trials together."""
+"""Stretches of latency over time, all trials together."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,16 @@ class Box:
     p50: float
     q3: float
     high: float
-    """The slowest within 1.5 box lengths of the upper quartile."""
+    """The slowest message within 1.5 box lengths of the upper quartile."""
     beyond: tuple[float, ...]
     """Messages beyond the whiskers: the outermost, and some of the others."""
 
 
 WHISKER = 1.5
 DOTS = 12
-"""Messages listed beyond each whisker, at most."""
+"""The most messages listed beyond each whisker."""
 NOTCH = 1.57
-"""Interval of a median, in box lengths over the root of the messages, by McGill, Tukey and Larsen."""
+"""Interval of a median, in box lengths over the square root of the message count, by McGill, Tukey and Larsen."""
 
 
 def row_box(row: Row) -> Box | None:
@@ -81,7 +81,7 @@ def notch(pooled: Numbers) -> tuple[float, float]:
 
 
 def hop_percentiles(row: Row) -> list[tuple[int, float, float]]:
-    """(hop, p50, p90 in µs), starting at the source, over all good trials."""
+    """Return (hop, p50, p90 in µs), starting at the source, over all good trials."""
     found = trials(row)
     many = min((len(trial.hops_us) for trial in found), default=0)
     pooled = [np.concatenate([part for trial in found for part in trial.hops_us[hop]]) for hop in range(many)]
@@ -94,7 +94,7 @@ def _pair(samples: Numbers, shares: tuple[float, float]) -> tuple[float, float]:
 
 
 def percentile_curve(row: Row) -> list[tuple[float, float]]:
-    """(share of messages, latency in µs) for every percentile with enough messages, dense towards the tail."""
+    """Return (share of messages, latency in µs) for every percentile with enough messages, dense towards the tail."""
     pooled = _pool(row)
     if len(pooled) < least_count(PERMILLE["p50"]):
         return []
@@ -104,7 +104,7 @@ def percentile_curve(row: Row) -> list[tuple[float, float]]:
 
 
 def histogram(row: Row, ends: tuple[float, float]) -> list[tuple[float, float, float]]:
-    """(from µs, to µs, height between 0 and 1) over bins of equal width on a logarithmic axis."""
+    """Return (from µs, to µs, height between 0 and 1) over bins of equal width on a logarithmic axis."""
     edges = np.geomspace(*ends, BINS + 1)
     heights, _ = np.histogram(_pool(row), edges)
     tallest = max(int(heights.max()), 1)

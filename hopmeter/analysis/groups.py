@@ -12,11 +12,11 @@ from hopmeter.analysis.run_results import Row, Run
 from hopmeter.model.cell import AXES, DEFAULTS
 
 CONDITIONS = (*AXES, "payload_bytes", "reply", "fifo", "mlock", "no_idle_states")
-"""Two rows are compared only if they agree in all of these: what a scenario varies, and what follows from it."""
+"""Two rows are compared only if they agree in all of these: the axes of a scenario, and what follows from them."""
 USUAL = DEFAULTS | {"codec": "none", "sinks": 1, "relays": 0, "pace": "open"}
 """Conditions that a report does not mention."""
 FIRST = ("payload_bytes", "rate_hz", "relays", "sinks", "pairs")
-"""Small messages, low rates and short work come first, whatever else differs."""
+"""Axes that are sorted by size: small messages, low rates and short work come first."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Group:
 
 
 def groups(runs: Sequence[Run]) -> list[Group]:
-    """All rows of all runs that were measured, by their conditions and the machine."""
+    """Return all measured rows of all runs, by their conditions and the machine."""
     found: dict[tuple[Any, ...], list[Row]] = {}
     machines = hosts.names(runs)
     sizes = _sizes(row for run in runs for row in run.measured_rows)
@@ -79,7 +79,7 @@ def groups(runs: Sequence[Run]) -> list[Group]:
 
 
 def _sizes(rows: Iterable[Row]) -> dict[tuple[Any, ...], int]:
-    """Return the size of each encoded object, at most: another version of its library may need a few bytes less."""
+    """Return the smallest size of each encoded object: another version of its library may need a few bytes less."""
     sizes: dict[tuple[Any, ...], int] = {}
     for row in rows:
         if row["codec"] != USUAL["codec"]:
@@ -115,7 +115,7 @@ def families(groups: Iterable[Group], free: Iterable[str]) -> list[list[Group]]:
 
 
 def labels(rows: Sequence[Row], columns: Sequence[str] = ()) -> dict[int, str]:
-    """Return the transport, and whatever else differs between the rows, by `id` of the row object.
+    """Return the transport, and all other differences between the rows, by `id` of the row object.
 
     Rows that differ in `columns` may have the same name.
     """

@@ -1,4 +1,4 @@
-"""The latencies of a pair, by the names of docs/metrics.md: of every message the time from a start to an end."""
+"""The latencies of a pair, by the names of docs/metrics.md: for each message the time from a start to an end."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hopmeter.analysis.percentiles import resolvable
 from hopmeter.store.samples import NONE_NS
 
 TRIM_SHARE = 0.01
-"""Of the messages of a trial, at its head and at its tail each, at most."""
+"""The most messages left out at the head of a trial, and at its tail."""
 
 CHAIN = "chain"
-"""From the source to the last receiver, replies left out; the end to end of `chain_per_hop`."""
+"""From the source to the last receiver, without replies; `chain_per_hop` divides it."""
 
 Span = tuple[str, Times, Times]
-"""A latency's name, and by message its end and its start."""
+"""A latency's name, then its end and its start by message."""
 
 Pieces = dict[str, list[Times]]
 """Latencies in nanoseconds by name, in one array or more."""
@@ -41,7 +41,7 @@ def trim_slice(pair: Pair) -> slice:
 
 
 def latencies(pair: Pair) -> Pieces:
-    """Every latency that applies to the pair's pattern and has samples."""
+    """Return every latency that applies to the pair's pattern and has samples."""
     cut = trim_slice(pair)
     pieces: Pieces = {}
     for name, end, start in chain(_spans(pair), _inner_spans(pair)):
@@ -69,7 +69,7 @@ def _spans(pair: Pair) -> Iterator[Span]:
 
 
 def _inner_spans(pair: Pair) -> Iterator[Span]:
-    """Yield the parts of the way."""
+    """Yield the parts of the end-to-end time."""
     yield from (("hop", arrived, left) for arrived, left in pair.hops())
     yield from (("encode", lane.encoded, lane.sent) for lane in pair.lanes if lane.encoded is not None)
     yield from (("decode", end.decoded, end.arrived) for end in pair.ends if end.decoded is not None)
@@ -85,7 +85,7 @@ def _inner_spans(pair: Pair) -> Iterator[Span]:
 
 
 def _hold_times(pair: Pair) -> Times:
-    """How long those who answer held each request: one after the other, or asked at once the slowest of them."""
+    """Return how long the servers held each request: the sum, or the longest hold if they were called in parallel."""
     holds = [hold(each) for each in (*pair.relays, *pair.ends)]
     missing = np.logical_or.reduce([each == NONE_NS for each in holds])
     at_once = pair.cell.axes.pattern == "scatter" and pair.cell.axes.dispatch == "parallel"

@@ -12,9 +12,9 @@ from hopmeter.analysis.ranking import faster
 from hopmeter.analysis.run_results import Row
 
 LEAST = 3
-"""Fewer rows have no correlation worth a number."""
+"""With fewer rows a correlation has no meaning."""
 Rows = dict[str, Row]
-"""By the name that a row has on every machine."""
+"""Rows by the name that they have on every machine."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Flip:
     """The machine on which `one` is faster."""
     second: str
     significant: bool
-    """Whether the intervals of both machines settle it; otherwise it may be chance."""
+    """Whether the intervals of both machines prove it; otherwise it may be chance."""
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """How alike two machines order their common rows; None with too few rows, or if all are tied."""
+    """Return how similarly two machines order their common rows; None for too few rows, or if all are tied."""
 
     first: str
     second: str
@@ -68,7 +68,7 @@ def _comparison(family: list[Group]) -> Comparison:
 
 
 def _rows(group: Group) -> Rows:
-    """Fastest first; if several runs of one machine have a row, that of the first."""
+    """Return the rows, fastest first; if several runs of one machine have a row, the first run's."""
     found: Rows = {}
     for row in group.ranked_rows:
         parts = [str(row["transport"]), f"({row['language']})", str(row["profile"] or "")]
@@ -90,7 +90,7 @@ def _correlation(one: tuple[str, Rows], other: tuple[str, Rows]) -> Correlation:
     here, there = ([rows[name].p50 or 0.0 for name in shared] for _, rows in (one, other))
     if len(shared) < LEAST or len(set(here)) < 2 or len(set(there)) < 2:
         return Correlation(one[0], other[0], len(shared), None, None)
-    from scipy import stats  # takes a second to load, and only several machines need it
+    from scipy import stats  # takes a second to load, and only a comparison of machines needs it
 
     spearman, kendall = stats.spearmanr(here, there).statistic, stats.kendalltau(here, there).statistic
     return Correlation(one[0], other[0], len(shared), float(spearman), float(kendall))

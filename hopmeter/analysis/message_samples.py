@@ -19,7 +19,7 @@ from hopmeter.store.samples import NONE_NS, Samples
 
 Numbers = NDArray[np.float64]
 OnDamage = Callable[[StoreError], None]
-"""Handles a trial whose samples cannot be read."""
+"""Handles a trial with unreadable samples."""
 
 
 def _ignore(_: StoreError) -> None:
@@ -43,7 +43,7 @@ class Trial:
 
 @lru_cache(maxsize=64)
 def trials(row: Row) -> list[Trial]:
-    """Return the good trials of a row, but for those whose samples are damaged."""
+    """Return the good trials of a row, except those with damaged samples."""
     return [_trial(row, number, found) for number, found in _read(row)]
 
 
@@ -66,12 +66,12 @@ class Delivered:
     pair: int
     seq: NDArray[np.int64]
     start_ns: NDArray[np.int64]
-    """When each was due on the monotonic clock; when it was sent if the pace has no schedule."""
+    """When each message was due on the monotonic clock, or when it was sent if the pace has no schedule."""
     took_ns: NDArray[np.int64]
 
 
 def delivered_messages(row: Row, on_damage: OnDamage) -> Iterator[Delivered]:
-    """Every message with the latency that the row is ranked by."""
+    """Yield every message with the latency that the row is ranked by."""
     for trial, found in _read(row, on_damage):
         for number, pair in enumerate(found):
             start, done = _ends(row, pair)
@@ -80,7 +80,7 @@ def delivered_messages(row: Row, on_damage: OnDamage) -> Iterator[Delivered]:
 
 
 def _ends(row: Row, pair: Pair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """By message, the start and the end of the latency that the row is ranked by."""
+    """Return the start and the end, by message, of the latency that the row is ranked by."""
     return pair.intended_times if row.headline == "response" else pair.send_times, pair.completion_times
 
 

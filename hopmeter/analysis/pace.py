@@ -1,4 +1,4 @@
-"""Whether a trial kept up with what was asked of it. Overload is not latency; docs/method.md has the rules."""
+"""Whether a trial achieved the requested rate. Overload is not latency; docs/method.md has the rules."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from hopmeter.analysis.waits import limit_ns, median, response, throughout, wait
 from hopmeter.store.samples import NONE_NS
 
 SHARE = 0.99
-"""Of the asked rate that must be reached, at the source and at the end."""
+"""The share of the requested rate that must be reached, at the source and at the end."""
 PARTS = 5
-"""A growing backlog is looked for between fifths of a trial."""
+"""A growing backlog is searched between fifths of a trial."""
 LEAST = 20
-"""Messages below which a trend is no trend."""
+"""With fewer messages a trend has no meaning."""
 
 
 @dataclass(frozen=True)
@@ -25,21 +25,21 @@ class Pace:
     """How one pair was paced in one trial."""
 
     achieved_hz: float | None
-    """Messages accepted by the transport each second."""
+    """Messages per second that the transport accepted."""
     asked_hz: float | None
-    """Messages due each second by the schedule itself, so that the luck of `poisson` is in it."""
+    """Messages per second that the schedule itself contains, which includes the chance of `poisson`."""
     behind: bool
-    """The source fell behind its schedule for good."""
+    """The source fell permanently behind its schedule."""
     backlog: bool
-    """Messages waited longer and longer."""
+    """The wait of messages grew steadily."""
     seconds: float
-    """From when the first message was due to the last arrival."""
+    """From the due time of the first message to the last arrival."""
     turn_ns: float = 0.0
-    """From one message to the next as they are due; of bursts from one to the next."""
+    """The time between the due times of two messages, or of two bursts."""
     queued_ns: float = 0.0
-    """What the median message waited behind others, where they did so all along; else 0."""
+    """How long the median message waited for others, if messages waited throughout the trial; otherwise 0."""
     long_ns: float = 0.0
-    """What the median message took, where all along many others fell due meanwhile; else 0."""
+    """The response of the median message, if throughout the trial many others fell due meanwhile; otherwise 0."""
 
 
 def measure_pace(pair: Pair) -> Pace:
@@ -59,7 +59,7 @@ def measure_pace(pair: Pair) -> Pace:
 
 
 def _standing(pair: Pair, turn_ns: float) -> tuple[float, float]:
-    """Return the median wait and the median way, each 0 unless it was long from the first fifth to the last."""
+    """Return the median wait and the median response, each 0 unless it was long from the first fifth to the last."""
     limit = limit_ns(pair, turn_ns)
     spans = (waiting_times(pair), response(pair))
     queued_ns, long_ns = (median(each) if throughout(each, limit, PARTS) else 0.0 for each in spans)
@@ -67,7 +67,8 @@ def _standing(pair: Pair, turn_ns: float) -> tuple[float, float]:
 
 
 def _rate(times: Times, begun_ns: int) -> tuple[float | None, int]:
-    """From when the first message was due: one that begins late and catches up is not faster than was asked."""
+    """Return the rate from the first due time on: a source that begins late and catches up is not faster than
+    requested."""
     span = int(times.max()) - begun_ns if len(times) > 1 else 0
     return ((len(times) - 1) * 1e9 / span if span else None), span
 
@@ -80,7 +81,7 @@ def _medians(end: Times, start: Times) -> list[float]:
 
 
 def _behind(achieved_hz: float | None, asked_hz: float | None, lateness: list[float], asked_ns: int) -> bool:
-    """Too slow, and late at the end by as much: one late message at the very end is not a lower rate."""
+    """Whether the rate is too low and the end as late: one late message at the very end is not a lower rate."""
     if achieved_hz is None or asked_hz is None or not lateness:
         return False
     return achieved_hz < SHARE * asked_hz and lateness[-1] > (1 - SHARE) * asked_ns

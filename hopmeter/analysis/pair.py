@@ -1,4 +1,4 @@
-"""One pair of a trial, message by message: when it was due, sent, and where it arrived when."""
+"""One pair of a trial, message by message: when it was due, sent, and received at each place."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from hopmeter.model.cell import Cell
 
 @dataclass(frozen=True)
 class Place:
-    """What a relay, sink or server saw, by message."""
+    """The records of a relay, sink or server, by message."""
 
     arrivals: Arrivals
     arrived: Times
     forwarded: Times
-    """When it was passed on or answered; at a sink that works, when that was done."""
+    """When it was passed on or answered; at a sink with work, when the work was done."""
     decoded: Times | None
     refused: int
     """Messages that it could not pass on or answer."""
@@ -23,29 +23,29 @@ class Place:
 
 @dataclass(frozen=True)
 class Lane:
-    """What a source or client recorded, by message. A scatter client has a lane for each server."""
+    """The records of a source or client, by message. A scatter client has a lane for each server."""
 
     intended: Times
     sent: Times
     encoded: Times | None
     replies: Arrivals
-    """What came back to it; nothing where it is the source of a chain."""
+    """The replies; empty at the source of a chain."""
     replied: Times
     decoded: Times | None
     offered: int
     """Messages offered to the transport."""
     abandoned: int
-    """Of those, the ones that were refused to the end."""
+    """Messages that the transport refused until the retry ended."""
 
     @property
     def handover_times(self) -> Times:
-        """When the message was handed over: after encoding, where there is a codec."""
+        """When the message was handed over: after encoding, if there is a codec."""
         return self.sent if self.encoded is None else preferring(self.encoded, self.sent)
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One source or client with everything that it talks to."""
+    """One source or client with all its relays, sinks and servers."""
 
     cell: Cell
     lanes: list[Lane]
@@ -60,7 +60,7 @@ class Pair:
 
     @property
     def one_way(self) -> bool:
-        """Whether it ends at sinks, and not where it began."""
+        """Whether it ends at sinks, and not at its source."""
         return self.cell.axes.pattern == "pubsub" and not self.cell.axes.is_ring
 
     @property
@@ -75,7 +75,8 @@ class Pair:
 
     @property
     def completion_times(self) -> Times:
-        """When each message had reached all it was for, or all its replies were back; decoded if there is a codec."""
+        """When each message had reached all its receivers, or all its replies were back; decoded if there is a
+        codec."""
         if self.one_way:
             return latest(self.delivery_times)
         return latest([_decode_times(lane.replied, lane.decoded) for lane in self.lanes])
@@ -87,16 +88,16 @@ class Pair:
 
     @property
     def deliveries(self) -> list[Arrivals]:
-        """What counts as received: arrivals at the sinks, or replies."""
+        """The deliveries: arrivals at the sinks, or replies."""
         return [end.arrivals for end in self.ends] if self.one_way else [lane.replies for lane in self.lanes]
 
     @property
     def expected_count(self) -> int:
-        """How many deliveries there should have been."""
+        """The expected number of deliveries."""
         return sum(lane.offered for lane in self.lanes) * (len(self.ends) if self.one_way else 1)
 
     def hops(self) -> list[tuple[Times, Times]]:
-        """(arrived, left) of every hop, from the source on; the last place has one for each sink or server."""
+        """Return (arrived, left) of every hop, from the source on; the last place has one for each sink or server."""
         lefts = [self.lanes[0].handover_times, *(relay.forwarded for relay in self.relays)]
         chain = [(relay.arrived, left) for relay, left in zip(self.relays, lefts, strict=False)]
         if self.cell.axes.pattern == "scatter":

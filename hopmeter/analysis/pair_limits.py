@@ -10,9 +10,9 @@ from hopmeter.analysis.groups import CONDITIONS
 from hopmeter.analysis.run_results import Row, Run
 
 FULL = 0.9
-"""From this share of busy cores on, the cores are the limit."""
+"""If this share of the cores is busy, the cores are the limit."""
 NEARLY_FULL = 0.75
-"""From this one if the pairs want more cores than exist: the CPU of other programs is not counted."""
+"""This share suffices if the pairs want more cores than exist, since the CPU of other programs is not counted."""
 TCP, WITHOUT_TCP = "tcp", "unix"
 """Two transports that differ only in TCP."""
 REST = "calls and waking"
@@ -48,7 +48,7 @@ class Echo:
 
     @property
     def busy(self) -> float:
-        """How many cores all nodes kept busy."""
+        """How many cores all nodes used."""
         return _busy(self.row)
 
     @property
@@ -81,7 +81,7 @@ class Echo:
 
     @property
     def limit(self) -> str:
-        """The cores, or otherwise the largest part of the work: one pair takes turns, so it fills about one core."""
+        """The cores, or otherwise the largest part of the work: one pair takes turns, so it uses about one core."""
         if self.is_short_of_cores:
             return "cores"
         known = {"copies": self.copying or 0.0, "TCP": self.tcp or 0.0}
@@ -90,7 +90,7 @@ class Echo:
 
 
 def _busy(row: Row) -> float:
-    """How many cores the nodes of a row kept busy."""
+    """Return how many cores the nodes of a row used."""
     round_trips = row["achieved_mb_s"] * 1e6 / row["frame_bytes"]
     return float(row["cpu_us_per_message"] * round_trips / 1e6)
 

@@ -14,11 +14,11 @@ from hopmeter.model.columns import BOUNDED
 
 PERMILLE = {"p50": 500, "p90": 900, "p99": 990, "p999": 999}
 BEYOND = 10
-"""A percentile with fewer samples beyond it is not resolved."""
+"""With fewer samples beyond it a percentile is not resolved."""
 LEAST_TRIALS = 3
-"""Fewer say nothing about the spread between trials."""
+"""With fewer trials the spread between trials is unknown."""
 QUICK_TRIALS = 5
-"""With fewer, a cell is a quick look."""
+"""With fewer trials a cell is only a quick look."""
 CONFIDENCE = 0.95
 
 Nanoseconds = NDArray[np.int64]
@@ -26,7 +26,7 @@ Samples = NDArray[np.int64] | NDArray[np.float64]
 
 
 def is_resolved(count: int, permille: int) -> bool:
-    """Return whether enough samples lie beyond a percentile."""
+    """Return whether enough samples are beyond a percentile."""
     return count * (1000 - permille) >= BEYOND * 1000
 
 
@@ -62,7 +62,7 @@ def quantiles(values: Nanoseconds, permilles: Iterable[int]) -> list[float | Non
 @lru_cache(maxsize=256)
 def _factor(trials: int) -> float:
     """Return the half-width of the interval in standard deviations of one trial."""
-    from scipy.special import stdtrit  # takes half of what a command takes to start, and most show no interval
+    from scipy.special import stdtrit  # takes half of a command's start-up time, and most commands show no interval
 
     return float(stdtrit(trials - 1, (1 + CONFIDENCE) / 2)) / math.sqrt(trials)
 

@@ -1,4 +1,4 @@
-"""What each process of a cell used: the median of its trials, the least and the most."""
+"""The resources of each process of a cell: the median of its trials, the least and the most."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hopmeter.analysis.run_results import Row
 from hopmeter.store.processes import rows as of_trial
 
 SEVERAL = 4
-"""More processes of one role than this share a row of the table."""
+"""If a role has more processes than this, they share a row of the table."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Process:
         return self.statistics.get(statistic)
 
     def as_json(self) -> dict[str, Any]:
-        """Each statistic with its ends."""
+        """Return each statistic with its least and most."""
         found: dict[str, Any] = {"process": self.name, "roles": self.roles, "language": self.language}
         for name in NAMES:
             each = self[name]
@@ -90,7 +90,7 @@ def _mean_by_process(row: Row, trial: Mapping[str, Any]) -> dict[int, float]:
 
 
 def _samples(row: Row, trial: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Empty if CPU was not sampled, or the samples are damaged."""
+    """Return the statistics of one trial; empty if CPU was not sampled, or the samples are damaged."""
     path: Path = row.run.folder / "cpu" / f"{row.id}-{trial['trial']}.parquet"
     try:
         return pq.read_table(path).to_pylist() if path.exists() else []

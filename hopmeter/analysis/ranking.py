@@ -1,4 +1,4 @@
-"""The order of rows, as far as their intervals settle it."""
+"""The order of rows, as far as their intervals determine it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Rank:
 
 
 def ranks(group: Group) -> list[Rank]:
-    """Every candidate with a latency, fastest first."""
+    """Return every candidate with a latency, fastest first."""
     return [_rank(row, group.ranked_rows) for row in group.ranked_rows]
 
 

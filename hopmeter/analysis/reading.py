@@ -1,4 +1,4 @@
-"""From the samples of a trial to its pairs."""
+"""Reads the pairs of a trial from its samples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hopmeter.store.samples import NONE_NS, Samples
 Columns = dict[str, Times]
 NOTHING: Times = np.empty(0, np.int64)
 SPARSE = 1 << 20
-"""Seqs may skip this much before a source's samples are taken for damaged: arrays are as long as the highest seq."""
+"""The largest gap of seqs before a source's samples count as damaged: arrays are as long as the highest seq."""
 
 
 def pairs(cell: Cell, samples: Samples) -> Iterator[Pair]:
@@ -63,7 +63,7 @@ def _source(cell: Cell, samples: Samples, origin: int) -> Lane:
 
 
 def _codec(cell: Cell) -> list[str]:
-    """Columns that only a codec fills, and only where it is not the transport that encodes."""
+    """Return the columns that a codec fills, unless the transport encodes by itself."""
     return [] if cell.axes.codec == "none" or cell.carriage.own_encoders else ["encoded_ns", "decoded_ns"]
 
 
@@ -90,7 +90,7 @@ def _lane(samples: Samples, asked: Columns, back: Columns, messages: int = 0) ->
 
 
 def _messages(samples: Samples, seqs: Times) -> int:
-    """How many messages there were, by the highest seq; a source records them all, abandoned ones too."""
+    """Return the number of messages, from the highest seq; a source records them all, including abandoned ones."""
     if not len(seqs):
         return 0
     lowest, highest = int(seqs.min()), int(seqs.max())

@@ -21,7 +21,7 @@ def resources(trials: Sequence[TrialResult], messages: int) -> dict[str, Any]:
     """Return the resource columns of the good trials. `messages` is the number that their sources recorded."""
     if not messages or not any(_readings(trial) for trial in trials):
         return {}
-    # What a source spun to be punctual is the instrument's CPU; a program that just sends would not spend it.
+    # A source's spinning for punctuality is the instrument's CPU; a program that just sends would not spend it.
     pacing_us = sum(sum_counter(trial, "pacing_ns") for trial in trials) / 1000
     cpu_us = max(0.0, _sum(trials, "user_us") + _sum(trials, "system_us") - pacing_us)
     return {

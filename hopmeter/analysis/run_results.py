@@ -35,7 +35,7 @@ class Row:
 
     @property
     def ok(self) -> bool:
-        """Whether it has a latency that counts: it was measured, and was neither overloaded nor broken."""
+        """Whether it has a valid latency: it was measured, and was neither overloaded nor broken."""
         return self["status"] == "ok" and self.p50 is not None
 
     @property
@@ -70,7 +70,7 @@ class Row:
 
     @property
     def trials(self) -> list[dict[str, Any]]:
-        """Its executions, good and failed."""
+        """Its trials, good and failed."""
         return [trial for trial in self.run.trials if trial["cell"] == self.id]
 
 
@@ -100,7 +100,7 @@ class Run:
 
     @property
     def findings(self) -> list[dict[str, Any]]:
-        """What `hopmeter doctor` found: subject, level, says, remedy."""
+        """The findings of `hopmeter doctor`: subject, level, says, remedy."""
         found = self.about.get("doctor")
         found = found.get("findings") if isinstance(found, dict) else found
         return [finding for finding in found or [] if isinstance(finding, dict)]

@@ -24,7 +24,7 @@ def why_not(row: Row, search: Search) -> str:
         return str(row["reason"])
     if row["lost"]:
         return tag("W-SEARCH-LOSS", f"{row['lost']} of {row['lost'] + row['received']} messages were lost")
-    # Too few messages for a p99 have to arrive within the bound all.
+    # If there are too few messages for a p99, all of them have to arrive within the bound.
     name = "p99" if row["response_p99_us"] is not None else "max"
     took = row[f"response_{name}_us"]
     if took is None or took > search.bound_us:
@@ -48,7 +48,7 @@ class Hunt:
         rows = [self._row(step) for step in steps]
         held = {step.axes.rate_hz or 0.0: not why_not(row, self._search) for step, row in zip(steps, rows, strict=True)}
         if not any(held.values()) and rows[-1]["status"] == "failed":
-            return None  # it is broken and not too slow; a lower rate would only fail again
+            return None  # it is broken and not too slow; a lower rate would fail as well
         rate = next_rate(self._search, held)
         return None if rate is None else further(self._scenario, steps, rate)
 

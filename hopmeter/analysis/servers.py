@@ -16,11 +16,12 @@ from hopmeter.store.samples import NONE_NS
 
 STATISTICS = {"roundtrip": ("mean", "p50", "p99"), "held": ("mean", "p50")}
 LAST = "last"
-"""Of every message the number of the server whose reply came last; among the latencies, though it is none."""
+"""For each message, the number of the server whose reply came last; stored among the latencies, but none itself."""
 
 
 def by_server(pair: Pair) -> Pieces:
-    """`roundtrip 0`, `held 0`, … in nanoseconds, and who was last; nothing where no scatter was asked."""
+    """Return `roundtrip 0`, `held 0`, … in nanoseconds, and which server was last; empty unless the pattern is
+    scatter."""
     if pair.cell.axes.pattern != "scatter":
         return {}
     cut = trim_slice(pair)

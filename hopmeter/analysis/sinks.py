@@ -17,7 +17,7 @@ STATISTICS = ("mean", "min", "p50", "p99", "max")
 
 
 def by_sink(pair: Pair) -> Pieces:
-    """`service 0`, … in nanoseconds and `received 0`, …, a count; nothing where there are no sinks to tell apart."""
+    """Return `service 0`, … in nanoseconds and `received 0`, …, a count; empty unless there are several sinks."""
     if not _several(pair.cell):
         return {}
     cut = trim_slice(pair)

@@ -21,7 +21,7 @@ from hopmeter.store.disk import StoreError
 from hopmeter.store.samples import Samples
 
 PACING = "pacing_error"
-"""Sent minus intended."""
+"""Sent minus intended time."""
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Counts:
     stray: int = 0
     trimmed: int = 0
     messages: int = 0
-    """Recorded at the sources, a scatter's requests once."""
+    """Messages recorded at the sources; a scatter's requests count once."""
 
     @property
     def lost(self) -> int:

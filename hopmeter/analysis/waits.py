@@ -10,16 +10,17 @@ from hopmeter.analysis.pair import Pair
 from hopmeter.store.samples import NONE_NS
 
 Spans = NDArray[np.float64]
-"""Nanoseconds by message; NaN where one did not get there."""
+"""Nanoseconds by message; NaN if a message did not arrive."""
 
 TURNS = 10
-"""So many messages may fall due while one waits; more in a chain whose places hold messages for longer in all."""
+"""The most messages that may fall due while one waits; more in a chain whose relays hold messages for longer in all."""
 LEAST_NS = 1_000_000
-"""A wait below this may be that of waking a receiver, which then takes in one go what came meanwhile."""
+"""A shorter wait may be the wake-up of a receiver, which then takes all messages that came meanwhile at once."""
 ALONE = 1
-"""Percent of a hop's messages, the fastest ones, that tell what it takes alone; one of them may be a freak."""
+"""Percent of a hop's messages, the fastest ones, that show its time without a queue; one of them may be an outlier."""
 ORDERLY = 0.99
-"""Of the messages that come in order through a queue, at least; what overtakes does not wait behind others."""
+"""The least share of messages that come through a queue in order; a message that overtakes does not wait behind
+others."""
 
 
 def limit_ns(pair: Pair, turn_ns: float) -> float:

@@ -1,5 +1,7 @@
-"""Objects to frames and back: `encode(obj)` gives frames that lie in the object's own memory, `decode(frames)` an
-object that lies in the memory of the frames. docs/codecs.md tells what travels, how, and what is refused.
+"""Convert objects to frames and back.
+
+`encode(obj)` returns frames that share the object's memory; `decode(frames)` returns an object that shares the frames'
+memory. docs/codecs.md describes the format, how objects travel, and what is refused.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ __all__ = [
 ]
 
 _RENAMED = {"missing": "install_hint", "named": "comparison_codec", "names": "comparison_codecs"}
-"""Names of the release before, which still work in this one."""
+"""Names of the previous release, which still work in this one."""
 
 if not TYPE_CHECKING:
 
@@ -43,12 +45,12 @@ if not TYPE_CHECKING:
 
 
 def encode(obj: Any, share: str | Lender | None = None) -> list[Any]:
-    """`[header, frame, …]`: the header is bytes, every other frame a memoryview of bytes, not copied where it can be.
+    """Return `[header, frame, …]`: the header is bytes; every other frame is a memoryview, without a copy if possible.
 
-    The frames are the object's memory: leave it alone until they have been sent. `share="cuda-ipc"`, or a `Lender`,
-    sends handles of the tensors that are on a GPU, for receivers on this machine that ask for them; leave those alone
-    until they are received (never run on a GPU). Raises CodecError for an object that has no codec, such as an array
-    of Python objects.
+    The frames share the object's memory: do not change it until they have been sent. `share="cuda-ipc"`, or a `Lender`,
+    sends handles of GPU tensors to receivers on this machine that accept them. Do not change those tensors until they
+    are received (never run on a GPU). Raises CodecError for an object without a codec, such as an array of Python
+    objects.
     """
     try:
         return frames_of(obj) if share is None else frames_by_nodes(obj, lending.lender(share))
@@ -61,11 +63,10 @@ def decode(
 ) -> Any:
     """Return the object that was encoded, in the memory of `frames` if its framework can share that.
 
-    `as_` asks for another framework (`"torch"` for an array that was NumPy's), `device` for a place (`"cpu"`,
-    `"cuda:0"`; without it where it was, or the CPU where there is no such device). Frames may be anything with the
-    buffer protocol; in read-only memory an array is read-only, and what must be writable is copied. Handles of
-    GPU memory are opened only with `share="cuda-ipc"`. Raises CodecError, and nothing else, for frames that are damaged
-    or hostile.
+    `as_` selects another framework (`"torch"` for an array that was NumPy's), `device` a device (`"cpu"`, `"cuda:0"`;
+    by default the sender's, or the CPU if there is none). Frames may be any objects with the buffer protocol. In
+    read-only memory an array is read-only; an object that must be writable is copied. Handles of GPU memory are opened
+    only with `share="cuda-ipc"`. Raises only CodecError for damaged or hostile frames.
     """
     return object_of(frames, as_, device, share is not None and bool(lending.takes_handles(share)))
 

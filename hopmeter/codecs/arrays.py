@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 EMPTY = memoryview(b"")
 MAX_DIMENSIONS = 64
 BYTES_ALIGNED = 64
-"""What JAX needs to share memory, and what every vector unit likes."""
+"""JAX needs this alignment to share memory, and vector instructions are faster with it."""
 
 _kept: dict[Any, tuple[str, Callable[[Any], memoryview]]] = {}
 
@@ -31,7 +31,7 @@ _kept: dict[Any, tuple[str, Callable[[Any], memoryview]]] = {}
 def write(array: Array, frames: Frames, framework: str = "numpy", extra: Any = None, dtype: str | None = None) -> str:
     """Return the node of an array. The frame is the array's own memory if that is contiguous.
 
-    `extra` is what else the framework has to know, `dtype` the name of one that NumPy lacks.
+    `extra` holds whatever else the framework needs; `dtype` is the name of a dtype that NumPy lacks.
     """
     flags = array.flags
     if flags.c_contiguous:
@@ -70,7 +70,7 @@ def _memory_of(dtype: np.dtype[Any], has_bytes: int) -> Callable[[Any], memoryvi
 
 
 def is_castable(dtype: np.dtype[Any]) -> bool:
-    """Whether a memoryview of such an array can be cast to bytes: a third of what NumPy's own views cost."""
+    """Whether a memoryview of such an array can be cast to bytes, which takes a third of the time of a NumPy view."""
     return dtype.isnative and dtype.kind in "biuf" and dtype.char != "g" and dtype.type.__module__ == "numpy"
 
 
@@ -99,14 +99,14 @@ def array_maker_as_sent(node: list[Any], place: int) -> Maker:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a framework is told about the tensors that it shall make from arrays."""
+    """The properties of a tensor that a framework makes from an array."""
 
     raw: str
-    """Which dtype the array's bytes really are, where NumPy lacks it; else empty. Only for codecs that have `RAW`."""
+    """The dtype of the array's bytes if NumPy lacks it, otherwise empty. Only for codecs that have `RAW`."""
     device: str | None
-    """Where the receiver wants it; None leaves that to `extra`."""
+    """The device that the receiver requests; None leaves it to `extra`."""
     extra: Any
-    """What its writer noted; not to be trusted. None if another framework wrote it."""
+    """The writer's notes, which are not to be trusted. None if another framework wrote it."""
 
 
 def converter(reading: Reading) -> Callable[[Any], Any]:
@@ -192,7 +192,7 @@ def _empty_array_maker(dtype: np.dtype[Any], shape: tuple[int, ...], place: int)
 
 
 class _Lent:
-    """A capsule as NumPy wants to be given it."""
+    """A DLPack capsule in the form that NumPy accepts."""
 
     __slots__ = ("_capsule",)
 
@@ -215,8 +215,8 @@ def from_capsule(capsule: Any) -> Array:
 def fastest_loader(direct: Callable[[], Callable[[Array], Any]], public: Any, told: Callable[[Any], Any]) -> Any:
     """Return a function that makes a tensor in an array's memory: `direct()` if its result equals that of `public`.
 
-    A framework's own way inside may be several times faster, but any release may change it, so it is proved once;
-    `told` is what has to be equal of a tensor: address, dtype, place, numbers.
+    A framework's internal call may be several times faster, but any release may change it, so it is checked once.
+    `told` returns the properties of a tensor that must be equal: address, dtype, device, values.
     """
     tried = aligned_copy(np.arange(4, dtype="f4"))
     try:

@@ -19,8 +19,10 @@ DEPTH = 32
 
 
 def array_maker(node: Any, of: Any, reading: Reading, depth: int = 0) -> Maker:
-    """Return a function that makes an array of a type from its parts. Its memory has the size that its type demands;
-    only `validate(full=True)` checks its values."""
+    """Return a function that makes an array of a type from its parts.
+
+    It checks that the memory has the size that the type needs; only `validate(full=True)` checks the values.
+    """
     pa = import_package("pyarrow", EXTRA)
     if depth > DEPTH:
         raise CodecError("E-NESTED", "types of Arrow nested too deep")
@@ -49,8 +51,10 @@ def _dictionary(pa: Any, node: Any, of: Any, reading: Reading, depth: int) -> Ma
 
 
 def _indices_below(pa: Any, array: Any, count: int) -> Any:
-    """Return indices that are all below `count`, those of missing values too: Arrow reads them when it joins
-    dictionaries. pandas writes -1 there, so an invalid one is replaced and not refused.
+    """Return indices that are all below `count`, including those of missing values, which Arrow reads when it joins
+    dictionaries.
+
+    pandas writes -1 there, so an invalid index is replaced and not refused.
     """
     marks, memory = array.buffers()
     found = np.frombuffer(memory, array.type.to_pandas_dtype(), array.offset + len(array))
@@ -77,7 +81,7 @@ def _plain_array_maker(pa: Any, node: list[Any], of: Any, reading: Reading, dept
 
 
 def _require_keys(entries: Maker) -> Maker:
-    """Arrow ends the process where a map's keys are missing."""
+    """Arrow aborts the process if a map's keys are missing."""
 
     def make(frames: Sequence[Any]) -> Any:
         array = entries(frames)
@@ -125,7 +129,7 @@ def _values_maker(wrap: Any, place: int, need: int) -> Maker:
 
 
 def _buffer_list_maker(pa: Any, places: list[tuple[int | None, Any]], needed: list[int]) -> Maker:
-    wrap, text = pa.py_buffer, [0] * (len(places) - len(needed))  # views have any number of buffers of text
+    wrap, text = pa.py_buffer, [0] * (len(places) - len(needed))  # views have any number of text buffers
     plan = [(*place, need) for place, need in zip(places, needed + text, strict=True)]
 
     def make(frames: Sequence[Any]) -> Any:

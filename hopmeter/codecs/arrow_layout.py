@@ -1,7 +1,7 @@
-"""How Arrow arrays lie in memory, by type: what a header has to describe before Arrow builds an array from it.
+"""The memory layout of Arrow arrays, by type: the parts that a header must describe before Arrow builds an array.
 
-Arrow does not check all of it: it would end the process, or read beyond a buffer. What depends on the header alone is
-checked once, when its plan is made; for each message only the sizes of buffers are left to compare.
+Arrow does not check all of it: it would abort the process or read beyond a buffer. Properties of the header alone are
+checked once, when its plan is made; for each message only the sizes of buffers are compared.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from hopmeter.codecs.errors import CodecError
 
 MOST_VALUES = 2**62
 MOST_SCALE = 76
-"""Digits of the widest decimal: beyond it Arrow makes text that Python cannot read."""
+"""Digits of the widest decimal. For more, Arrow makes text that Python cannot read."""
 VIEW_BYTES = 16
 
 
 def extent(node: list[Any], of: Any, pa: Any) -> tuple[int, int]:
-    """Length and offset of an array. That of nulls and of empty arrays is dropped: it is of no use, and Arrow does not
-    validate where an empty array begins."""
+    """Return length and offset of an array; offset 0 for nulls and empty arrays.
+
+    They do not need their offset, and Arrow does not validate it if the array is empty.
+    """
     length, offset = integer(node[0]), integer(node[1])
     if length + offset > MOST_VALUES:
         raise CodecError("E-ARROW-BUFFERS", f"an Arrow array with {length} values after {offset}", "send it anew")
@@ -28,7 +30,7 @@ def extent(node: list[Any], of: Any, pa: Any) -> tuple[int, int]:
 
 
 def buffer_presence(node: Any, pa: Any, of: Any) -> list[int]:
-    """Which buffers there are (1) and which are left out (0), as many as the type has."""
+    """Return for each buffer of the type whether it is present (1) or omitted (0)."""
     found = [one_of(one, 0, 1) for one in listing(node)]
     least = of.num_buffers
     if len(found) < least or (len(found) > least and not has_views(pa, of)):
@@ -41,7 +43,7 @@ def buffer_presence(node: Any, pa: Any, of: Any) -> list[int]:
 
 
 def least_sizes(pa: Any, of: Any, end: int) -> list[int]:
-    """How many bytes each buffer has at least, for `end` values; text has as many as its offsets tell."""
+    """Return how many bytes each buffer has at least, for `end` values; the offsets of text give its size."""
     types, marks = pa.types, _bytes(end)
     if types.is_union(of):
         return [0, end] if of.mode == "sparse" else [0, end, 4 * end]
@@ -57,7 +59,7 @@ def least_sizes(pa: Any, of: Any, end: int) -> list[int]:
 
 
 def offset_bytes(pa: Any, of: Any) -> int:
-    """How wide the offsets of text or lists are; 0 for all other types."""
+    """Return the width of the offsets of text or lists; 0 for all other types."""
     types = pa.types
     if types.is_large_string(of) or types.is_large_binary(of) or types.is_large_list(of):
         return 8
@@ -70,7 +72,7 @@ def _bytes(bits: int) -> int:
 
 
 def check_type(pa: Any, of: Any) -> None:
-    """CodecError for a type that nobody writes, or whose numbers no Arrow type has."""
+    """Raise CodecError for a type that `encode` never writes, or with parameters that no Arrow type has."""
     types = pa.types
     if of.num_fields and not any(is_one(of) for is_one in _nested_kinds(types)):
         # Rows of views may overlap, and one run may stand for any number of rows.
@@ -87,7 +89,8 @@ def _nested_kinds(types: Any) -> tuple[Any, ...]:
 
 
 def check_children(pa: Any, of: Any, end: int, children: list[Any]) -> None:
-    """CodecError where a child has fewer values than `end` of its parent take; offsets are in the frames."""
+    """Raise CodecError if a child has fewer values than its parent's first `end` values need; offsets are in the
+    frames."""
     types, each = pa.types, 0
     if types.is_struct(of) or (types.is_union(of) and of.mode == "sparse"):
         each = 1

@@ -1,7 +1,7 @@
-"""Arrow's IPC messages as far as they tell what reading them would cost, before Arrow reads them.
+"""Estimates the cost of reading Arrow's IPC messages before Arrow reads them.
 
-They are flatbuffers, in which many places may refer to one text or one field: Arrow makes a copy for each. Batches may
-be compressed, or tell of rows that have no bytes. Arrow itself verifies that all places lie within the message.
+Messages are flatbuffers, in which many places may refer to one text or one field: Arrow makes a copy for each. Batches
+may be compressed, or declare rows that have no bytes. Arrow itself verifies that all places are within the message.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any
 from hopmeter.codecs.errors import CodecError
 
 FIELD_BYTES = 24
-"""What a field takes at least, as Arrow writes it; metadata of a word takes half of it."""
+"""The least size of a field, as Arrow writes it; the metadata of one word takes half of it."""
 CONTINUES = 0xFFFFFFFF
 NODE_BYTES = 16
-"""An array of a batch: how many values it has, and how many of them are missing."""
+"""An array of a batch: its number of values, and how many of them are missing."""
 KEPT, KEPT_BYTES = 256, 16384
-"""Of how many messages is kept what they tell of, and how long their metadata may be: senders repeat themselves."""
+"""How many messages have their description cached, and how long their metadata may be: senders repeat themselves."""
 SCHEMA, DICTIONARY, BATCH = 1, 2, 3
 TIMESTAMP, VIEWS = 10, (23, 24)
-"""The numbers of the type that has text itself, its time zone, and of those whose values are views of text."""
+"""Numbers of two types: the one with text in itself (its time zone), and those whose values are views of text."""
 
 
 class Table:
@@ -36,13 +36,13 @@ class Table:
         self._data, self._at, self._slots = data, at, (slots + 4, count)
 
     def place(self, slot: int) -> int:
-        """Where the slot's value stands; 0 if it is left out."""
+        """Return the position of the slot's value; 0 if it is omitted."""
         first, count = self._slots
         found = _number(self._data, "<H", first + 2 * slot) if slot < count else 0
         return self._at + found if found else 0
 
     def value(self, slot: int, form: str) -> int:
-        """Return a number; 0 if it is left out."""
+        """Return a number; 0 if it is omitted."""
         at = self.place(slot)
         return _number(self._data, form, at) if at else 0
 
@@ -52,17 +52,17 @@ class Table:
         return Table(self._data, self._target(at)) if at else None
 
     def tables(self, slot: int) -> Iterator[Table]:
-        """All tables of a list."""
+        """Return all tables of a list."""
         first = self.start(slot)
         for number in range(self.length(slot)):
             yield Table(self._data, self._target(first + 4 * number))
 
     def start(self, slot: int) -> int:
-        """Where the first member of a list stands."""
+        """Return the position of the first member of a list."""
         return self._target(self.place(slot)) + 4
 
     def length(self, slot: int) -> int:
-        """How many bytes a text has, or members a list; 0 if it is left out."""
+        """Return the number of bytes of a text or of members of a list; 0 if it is omitted."""
         at = self.place(slot)
         return _number(self._data, "<I", self._target(at)) if at else 0
 
@@ -83,7 +83,7 @@ def message_of(data: Any, start: int = 0) -> Table:
 
 
 def check_schema(data: bytes) -> None:
-    """CodecError where a serialized schema would be made of more than it has bytes."""
+    """Raise CodecError if a serialized schema expands to more than its bytes."""
     try:
         start = 8 if _number(data, "<I", 0) == CONTINUES else 4
         _check_costs(message_of(data, start), len(data))
@@ -92,9 +92,10 @@ def check_schema(data: bytes) -> None:
 
 
 def contents(data: bytes) -> tuple[int, bool]:
-    """How many values the longest array has that a message's metadata tell of; whether there are views or empty arrays.
+    """Return the number of values of the longest array in a message's metadata, and whether there are views or empty
+    arrays.
 
-    CodecError where they would take far more memory than they have bytes, or the message's buffers have to be inflated.
+    Raises CodecError if they would take far more memory than they have bytes, or the message's buffers are compressed.
     """
     return _longest_and_views(data) if len(data) <= KEPT_BYTES else _longest_and_views.__wrapped__(data)
 
@@ -122,7 +123,7 @@ def _batch(message: Table) -> Table | None:
 
 
 def _rows(batch: Table, data: Any) -> list[int]:
-    """Of a batch, and of each array within it."""
+    """Yield the numbers of a batch and of each array within it."""
     nodes, first = range(batch.length(1)), batch.start(1)
     return [batch.value(0, "<q"), *[_number(data, "<q", first + NODE_BYTES * number) for number in nodes]]
 
@@ -137,7 +138,7 @@ def _check_costs(message: Table, size: int) -> None:
 
 
 def _costs(message: Table) -> Iterator[int]:
-    """Of each field and each text of a message, the bytes it takes where none is shared."""
+    """Yield for each field and each text of a message the bytes it takes if none is shared."""
     yield from _metadata(message, 4)
     schema = _schema(message)
     if schema is not None:
@@ -153,7 +154,7 @@ def _schema(message: Table) -> Table | None:
 
 
 def _fields(schema: Table | None) -> Iterator[Table]:
-    """All fields of a schema, and all within these."""
+    """Yield all fields of a schema, and all within these."""
     waiting = [] if schema is None else [schema.tables(1)]
     while waiting:
         field = next(waiting[-1], None)

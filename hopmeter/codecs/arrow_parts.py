@@ -1,4 +1,4 @@
-"""What an Arrow array lies in memory as: its buffers, cut to a slice where its values are of one width."""
+"""The memory of an Arrow array: its buffers, cut to a slice if its values have a fixed width."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.writing import Frames
 
 _bits: dict[int, tuple[int, ...]] = {}
-"""What `_widths` says of the other types."""
+"""The results of `_widths` for the other types."""
 _flat: set[int] = set()
-"""Types that are known to have a fixed width, and neither children nor words."""
+"""Types that are known to have a fixed width, and neither children nor dictionaries."""
 
 
 def parts(pa: Any, array: Any, frames: Frames, before: int = 0) -> str:
-    """`[length, offset, buffers, children, dictionary]`; buffers counts them, null for one that is left out.
+    """Return `[length, offset, buffers, children, dictionary]`; buffers has 1 for each buffer, 0 for an omitted one.
 
-    `before` is how many values ahead of a slice its parent needs as well.
+    `before` is how many values before a slice its parent needs as well.
     """
     of = array.type
     if of.id in _flat:
@@ -35,9 +35,9 @@ def parts(pa: Any, array: Any, frames: Frames, before: int = 0) -> str:
 
 
 def _fixed_width_node(array: Any, frames: Frames, before: int, words: str = "null") -> str:
-    """Values of one width: of a slice, only its bytes travel."""
+    """Return the node of values with a fixed width: only the bytes of a slice travel."""
     own, width, length = array.buffers(), array.type.bit_width, len(array)
-    # The usual: no slice, and nothing is missing.
+    # The usual case: no slice, and no value is missing.
     if length and width and own[0] is None and not array.offset and own[1].size * 8 == length * width:
         frames.append(memoryview(own[1]).cast("B"))
         return f"[{length},0,[0,1],[],{words}]"
@@ -47,7 +47,7 @@ def _fixed_width_node(array: Any, frames: Frames, before: int, words: str = "nul
 
 
 def extent(array: Any, before: int, widths: tuple[int, ...], all_there: bool) -> tuple[Any, ...]:
-    """How many values are left ahead of the slice, since bits begin with a byte, and the bytes of each buffer."""
+    """Return how many values remain before the slice, since bits begin with a byte, and the bytes of each buffer."""
     start, end = array.offset - before, array.offset + len(array)
     spare = start % 8 if 1 in widths[all_there:] else 0
     first = start - spare
@@ -75,7 +75,10 @@ def _presence(buffers: list[Any]) -> str:
 
 
 def _widths(pa: Any, of: Any) -> tuple[int, ...]:
-    """Bits a value in each buffer that can be cut to a slice; none of text and lists, whose offsets count from afar."""
+    """Return the bits of a value in each buffer that can be cut to a slice.
+
+    There are none for text and lists, because their offsets count from the beginning.
+    """
     if pa.types.is_struct(of) or pa.types.is_fixed_size_list(of):
         return (1,)
     if pa.types.is_union(of):
@@ -84,7 +87,8 @@ def _widths(pa: Any, of: Any) -> tuple[int, ...]:
 
 
 def _children(pa: Any, array: Any, before: int, spare: int) -> list[tuple[Any, int]]:
-    """Each with how many values ahead of it are needed; a struct's are cut to it, a list's are whole."""
+    """Return each child with how many values before it are needed. A struct's children are cut to it, a list's are
+    whole."""
     of, types = array.type, pa.types
     if types.is_struct(of) or types.is_union(of):
         ahead = 0 if types.is_union(of) and of.mode == "dense" else before + spare

@@ -1,4 +1,4 @@
-"""Arrow types, as frames name them: which are refused, and which have rows that take no bytes."""
+"""Arrow types as frames name them: which are refused, and which have rows without bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hopmeter.codecs.lookup import import_package
 
 EXTRA = "pyarrow"
 POINTERS = b"POLARS_EXTENSION_TYPE"
-"""Under this name Polars takes the bytes of a column for addresses of Python's objects."""
+"""Under this name Polars interprets the bytes of a column as addresses of Python objects."""
 
 
 def schema_of(node: Any) -> Any:
@@ -32,7 +32,7 @@ def schema_of(node: Any) -> Any:
 
 
 def fields(found: Any) -> Iterator[Any]:
-    """All fields of a schema or of a list of them, and all that are within these."""
+    """Yield all fields of a schema or of a list of them, and all within these."""
     pa = import_package("pyarrow", EXTRA)
     extension, is_dictionary = pa.BaseExtensionType, pa.types.is_dictionary
     for field in found:
@@ -52,7 +52,7 @@ def storage_type(pa: Any, of: Any) -> Any:
 
 
 def has_bytes(pa: Any, of: Any) -> bool:
-    """Whether every row takes at least a bit of a buffer, so that the buffers prove how many there are."""
+    """Whether every row takes at least a bit of a buffer, so that the buffers prove the number of rows."""
     of, types = storage_type(pa, of), pa.types
     if types.is_fixed_size_binary(of):
         return bool(of.byte_width)
@@ -64,7 +64,7 @@ def has_bytes(pa: Any, of: Any) -> bool:
 
 
 def has_views(pa: Any, of: Any) -> bool:
-    """Whether values are views into as many buffers as there need to be."""
+    """Whether values are views into any number of buffers."""
     return bool(pa.types.is_string_view(of) or pa.types.is_binary_view(of))
 
 

@@ -1,4 +1,4 @@
-"""Arrow views: descriptors of 16 bytes, each with short text itself, or with the place of long text."""
+"""Arrow views: descriptors of 16 bytes that contain short text, or refer to long text."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from hopmeter.codecs.errors import CodecError
 
 INLINE_BYTES = 12
-"""Text up to this long stands in the view itself."""
+"""Text up to this length is stored in the view itself."""
 
 
 def check_views(buffers: list[Any], end: int) -> None:
-    """CodecError unless the first `end` views lie in the buffers of text that follow them.
+    """Raise CodecError unless the first `end` views are within the text buffers that follow them.
 
-    Arrow's own validation checks all but the views of missing values, and these are read by its casts and by Polars.
+    Arrow's own validation skips the views of missing values, but its casts and Polars read them.
     """
     if buffers[0] is None:
         return

@@ -12,7 +12,7 @@ from hopmeter.codecs.errors import CodecError
 SALTED = (str, bytes)
 MOST_KEYS = 2**16
 ALIKE = 64
-"""So many keys may have the same hash."""
+"""The most keys that may have the same hash."""
 
 
 def listing(node: Any, length: int | None = None) -> list[Any]:
@@ -37,15 +37,18 @@ def text(node: Any) -> str:
 
 
 def one_of(node: Any, *known: Any) -> Any:
-    """One of a few known values."""
+    """Return one of a few known values."""
     if not any(node == value and type(node) is type(value) for value in known):
         raise CodecError("E-VERSIONS-DIFFER", "the header holds an unknown word", "use one hopmeter at both ends")
     return node
 
 
 def keys(found: list[Any]) -> list[Any]:
-    """Keys of a dict or members of a set. Of those that are neither text nor bytes, whose hashes Python salts, the
-    sender may choose such as meet in one place of the table, which takes time with their square: these are few."""
+    """Raise CodecError for too many keys of a dict, or members of a set, with one hash.
+
+    Python salts the hashes of text and bytes only. A sender can choose other keys that collide, which takes time with
+    their square, so only a few are allowed.
+    """
     if len(found) <= ALIKE:
         return found
     hashes = np.array([hash(key) for key in found if type(key) not in SALTED], np.int64)
@@ -58,7 +61,7 @@ def keys(found: list[Any]) -> list[Any]:
 
 
 def mapping(makers: Sequence[tuple[Callable[[Any], Any], Callable[[Any], Any]]]) -> Callable[[Any], dict[Any, Any]]:
-    """Return a function that makes a dict of frames. Few keys need no check for collisions."""
+    """Return a function that makes a dict of frames. A few keys need no check for collisions."""
     if len(makers) <= ALIKE:
         return lambda frames: {key(frames): value(frames) for key, value in makers}
 
@@ -70,6 +73,6 @@ def mapping(makers: Sequence[tuple[Callable[[Any], Any], Callable[[Any], Any]]])
 
 
 def buffer(data: Any) -> memoryview:
-    """Return a frame as contiguous bytes, not copied."""
+    """Return a frame as contiguous bytes, without a copy."""
     view = memoryview(data)
     return view if view.format == "B" and view.ndim == 1 else view.cast("B")

@@ -1,6 +1,6 @@
-"""Codecs to compare with, asked for by name; every file in `compared/` is one, its name is the file's with hyphens.
+"""Codecs to compare with, by name: each file in `compared/` is one, named after the file with hyphens.
 
-One that needs a package of its own names it as `PACKAGE`, and the extra of hopmeter that installs it as `EXTRA`.
+A codec that needs a package of its own names it as `PACKAGE`, and the extra of hopmeter that installs it as `EXTRA`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hopmeter.codecs.errors import CodecError
 
 
 def comparison_codecs() -> list[str]:
-    """Every codec that can be asked for by name."""
+    """Every codec that you can select by name."""
     return list(_sorted_names())
 
 
@@ -27,7 +27,7 @@ def _sorted_names() -> tuple[str, ...]:
 def comparison_codec(name: str) -> ModuleType:
     """Return a codec by name, with `encode(obj) -> frames` and `decode(frames) -> obj`.
 
-    `pickle-in-band` and `pickle-out-of-band` run whatever the sender put into the frames: ask for them only where you
+    `pickle-in-band` and `pickle-out-of-band` run any program that the sender put into the frames: use them only if you
     trust everyone who can send.
     """
     if name not in comparison_codecs():

@@ -1,4 +1,4 @@
-"""Where a receiver wants its tensors: one spelling for every framework, one refusal where there is none."""
+"""The device that a receiver requests for its tensors: one spelling and one refusal for every framework."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def check_device(asked: str) -> str:
 
 
 def number(asked: str | None) -> int | None:
-    """Which GPU is insisted on; None for any, and for the CPU."""
+    """Return the GPU that must be used; None for any, and for the CPU."""
     _, _, last = ("" if asked is None or asked.startswith("cpu") else asked).partition(":")
     return int(last) if last else None
 
 
 def refuse_gpu(framework: str, asked: str | None) -> None:
-    """CodecError where a GPU is asked for, of a framework whose objects never lie on one."""
+    """Raise CodecError if a GPU is requested of a framework whose objects are always on the CPU."""
     if asked is not None and not check_device(asked).startswith("cpu"):
         raise CodecError("E-NO-DEVICE", f"what is {framework}'s lies on no GPU, and {asked} was asked for", REMEDY)
 
@@ -33,8 +33,8 @@ def refuse_gpu(framework: str, asked: str | None) -> None:
 def gpu(framework: str, asked: str, count: Callable[[], int]) -> int | None:
     """Return the number of the requested GPU (`gpu`, `cuda:1`), None for the CPU.
 
-    `count` tells how many GPUs the framework sees; it is called only where one is asked for. CodecError where that
-    one is not there, or for another word.
+    `count` returns how many GPUs the framework sees; it is called only if a GPU is requested. Raises CodecError if that
+    GPU does not exist, or for another word.
     """
     if check_device(asked).startswith("cpu"):
         return None

@@ -1,4 +1,4 @@
-"""NumPy's dtypes as JSON and back. What comes from a frame never reaches NumPy's own parser unchecked."""
+"""NumPy's dtypes as JSON and back. Text from a frame never reaches NumPy's own parser unchecked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hopmeter.codecs.lookup import import_package
 Type = np.dtype[Any]
 SIMPLE = re.compile(r"[<>|][biufcmMSUV]\d{1,10}(\[\d{0,10}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?")
 SMALL_FLOATS = re.compile(r"bfloat16|u?int[124]|float[4-8]_e\dm\d(fn|fnu|b11|fnuz|b11fnuz)?")
-"""What the package ml_dtypes adds to NumPy; JAX and TensorFlow compute with these."""
+"""Dtypes that the package ml_dtypes adds to NumPy; JAX and TensorFlow compute with these."""
 
 
 def to_node(dtype: Type) -> Any:
@@ -52,7 +52,7 @@ def from_node(node: Any, depth: int = 0) -> Type:
 
 
 def raw_dtype(node: Any) -> Type | None:
-    """Bytes as wide as a dtype that NumPy lacks, for frameworks that have it themselves; None for all others."""
+    """Return an integer dtype as wide as one that NumPy lacks, for frameworks that have it; None for all others."""
     if not isinstance(node, str) or not SMALL_FLOATS.fullmatch(node):
         return None
     return np.dtype("<i2" if node == "bfloat16" else "u1")
@@ -83,7 +83,7 @@ def _struct(itemsize: int, fields: list[list[Any]], depth: int) -> Type:
 
 
 def code_points(dtype: Type) -> tuple[Type, list[tuple[str, ...]]]:
-    """Return the layout with numbers in place of text, and the fields concerned: none if there is no text."""
+    """Return the layout with numbers instead of text, and the fields concerned: none if there is no text."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         of, paths = code_points(base)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hopmeter.errors import HopmeterError
 
 ENDING = (KeyboardInterrupt, SystemExit, GeneratorExit)
-"""What has to go through wherever all else is caught: a panic of a library in Rust is no Exception either."""
+"""Exceptions that every handler must pass on; a panic of a Rust library is no Exception either."""
 
 
 class CodecError(HopmeterError):
-    """An object that cannot be encoded, or frames that cannot be decoded: what is wrong, and the remedy if known.
+    """An object cannot be encoded, or frames cannot be decoded: the error names the fault, and the remedy if known.
 
-    Frames come from elsewhere and may be damaged or hostile, so `decode` raises nothing else, whatever they hold.
+    Frames may be damaged or hostile, so `decode` raises nothing else, whatever they hold.
     """

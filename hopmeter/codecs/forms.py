@@ -1,5 +1,5 @@
-"""What object a framework makes of an array of numbers, and its own way back to one: every codec that can be measured
-says so as `FORM`."""
+"""How a framework converts an array of numbers to its object and back. Every codec that can be measured has a
+`FORM`."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Form:
-    """How an array becomes an object of a framework on a device, and an array again by the framework's own means.
+    """Converts an array to an object of a framework on a device, and back, with the framework's own functions.
 
-    The framework is imported when one of these is called, and not before.
+    The framework is imported when one of these is first called.
     """
 
     make: Callable[[Array, str], Any]
-    """Of an array and a place: `gpu` below, or nothing for the CPU."""
+    """Takes an array and a device: `gpu` below, or empty for the CPU."""
     read: Callable[[Any], Array] = np.asarray
     floats: str = "float64"
-    """What the framework makes ones of where nobody says otherwise."""
+    """The default dtype of ones in the framework."""
     cpu: bool = True
     """Whether its objects can live on the CPU."""
     gpu: str = ""
-    """A GPU in the framework's words; empty where it knows none."""
+    """The framework's name for a GPU; empty if it has none."""
     gpus: Callable[[], int] = lambda: 0
-    """How many GPUs the framework sees; may raise where there is no driver."""
+    """How many GPUs the framework sees; may raise if there is no driver."""
     settle: Callable[[Any], Any] | None = None
-    """Waits for a copy to a GPU that goes on after the call that asked for it."""
+    """Waits for a copy to a GPU that continues after the call that started it."""
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """Where its objects can live, `cpu` or `gpu`."""
+        """Where its objects can be stored, `cpu` or `gpu`."""
         return (*(("cpu",) if self.cpu else ()), *(("gpu",) if self.gpu else ()))
 
     def has_gpu(self) -> bool:

@@ -1,4 +1,4 @@
-"""The first frame: 16 bytes that say what follows, then the body, JSON in ASCII. docs/codecs.md has the schema."""
+"""The first frame: 16 bytes that describe the rest, then the body, JSON in ASCII. docs/codecs.md has the schema."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ VERSION = 1
 PREFIX = struct.Struct("<4sBBHII")
 """Magic, version, flags, reserved (0), how many frames follow this one, bytes of the body."""
 LENT = 1
-"""The one flag: frames hold handles of memory (`cuda.memory`), not memory. Whoever does not know it refuses."""
+"""The only flag: frames hold handles of memory (`cuda.memory`), not memory. A reader that does not know it refuses."""
 MAX_BODY_BYTES = 16 * 2**20
-"""A number of two bytes takes the reader some 300: its share of a list, and what makes it again."""
+"""A number of two bytes takes a reader about 300 bytes: its share of a list, and the function that makes it again."""
 MAX_DEPTH = 64
 
 
@@ -32,7 +32,7 @@ def pack(body: str, frames: int, flags: int = 0) -> bytes:
 
 
 def unpack(header: bytes) -> tuple[Any, int, int]:
-    """Return the parsed body, the number of frames, and the flags; refuse what this version does not write."""
+    """Return the parsed body, the number of frames, and the flags; raise CodecError for a header of another version."""
     if len(header) < PREFIX.size:
         raise CodecError("E-FRAME-LENGTH", f"a header of {len(header)} bytes is cut off")
     magic, version, flags, reserved, frames, size = PREFIX.unpack_from(header)

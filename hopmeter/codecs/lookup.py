@@ -1,25 +1,25 @@
-"""Finding the codecs: every file in `frameworks/` is one. A framework is imported when an object of it turns up.
+"""Finds the codecs: every file in `frameworks/` is one. A framework is imported when an object of it appears.
 
-What such a file offers, by name:
+Each file defines some of these names:
 
-- `ROOTS`: the packages that its types say they come from; the first is the one to import.
-- `EXTRA`: the extra of hopmeter that installs it (`hopmeter[EXTRA]`); empty where hopmeter itself needs it.
-- `ALSO`, optional: what of hopmeter's own dependencies it needs beside NumPy.
-- `APART`, optional: packages, the framework's first and pinned, that go into an environment of their own, because
-  they conflict with what hopmeter needs.
-- `PACKAGE`, optional: the package to import where no types are its own.
-- `MEGABYTES`: what installing it downloads, and what it then takes on disk.
+- `ROOTS`: the packages of its types; the first is the one to import.
+- `EXTRA`: the extra of hopmeter that installs it (`hopmeter[EXTRA]`); empty if hopmeter itself needs it.
+- `ALSO`, optional: which of hopmeter's own dependencies it needs in addition to NumPy.
+- `APART`, optional: packages, the framework's first and pinned, that need an environment of their own, because
+  they conflict with packages of hopmeter.
+- `PACKAGE`, optional: the package to import if the codec has no types of its own.
+- `MEGABYTES`: the size of the download, and the size on disk.
 - `write(obj, frames, depth) -> str`: appends the object's memory to `frames` and returns its node as JSON.
-- `WHOLE`, optional: for a type, what makes all frames at once where the general way would cost too much; or what
-  answers that, where the framework has to be imported for it.
-- `READERS`: for each tag of a node, `reader(node, reading)`, which checks it and returns what makes the object.
-- `from_array(wanted)` where it has arrays: returns what makes one from a NumPy array (`arrays.Wanted`). `RAW = True`
-  where it has dtypes itself that NumPy lacks, such as bfloat16.
-- `from_device(wanted)` where it can make one in another process's memory on a GPU (`cuda.ghosts.Ghost`), and its
-  `write` then asks `cuda.nodes.lend_tensor` first where `frames` lend (`writing.Lending`).
-- `adopt(obj)` where an object of another framework can be asked for as one of this.
-- `FORM` where it makes objects of arrays (`forms.Form`): how it makes the ones and the picture that scenarios and
-  `hopmeter publish` send, and reads them again by the framework's own means.
+- `WHOLE`, optional: for a type, a function that makes all frames at once if the general way would cost too much; or
+  a function that returns that, if the framework has to be imported for it.
+- `READERS`: for each tag of a node, `reader(node, reading)`, which checks it and returns the object's maker.
+- `from_array(wanted)` if it has arrays: returns the maker of one from a NumPy array (`arrays.Wanted`). `RAW = True`
+  if it has dtypes that NumPy lacks, such as bfloat16.
+- `from_device(wanted)` if it can make one in another process's GPU memory (`cuda.ghosts.Ghost`). Its
+  `write` then calls `cuda.nodes.lend_tensor` first if `frames` can loan memory (`writing.Lending`).
+- `adopt(obj)` if a receiver can request this framework for an object of another one.
+- `FORM` if it makes objects of arrays (`forms.Form`): how it makes the ones and the image that scenarios and
+  `hopmeter publish` send, and reads them again with the framework's own functions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from hopmeter.codecs import frameworks
 from hopmeter.codecs.errors import CodecError
 
 ALIASES = {"pytorch": "torch"}
-"""What else a codec may be asked for as."""
+"""Names by which you may request a codec as well."""
 
 
 @functools.cache
@@ -49,13 +49,13 @@ def codecs() -> dict[str, ModuleType]:
 
 @functools.cache
 def by_root() -> dict[str, ModuleType]:
-    """Every codec by each package that its types come from."""
+    """Every codec by each package of its types."""
     return {root: codec for codec in codecs().values() for root in codec.ROOTS}
 
 
 @functools.cache
 def readers() -> dict[str, Any]:
-    """Every tag that a node may begin with."""
+    """Every tag with which a node may begin."""
     return {tag: reader for codec in codecs().values() for tag, reader in codec.READERS.items()}
 
 
@@ -86,7 +86,7 @@ def remedy(extra: str) -> str:
 
 
 def command(extra: str) -> str:
-    """Return the command that a person types to install a framework."""
+    """Return the command that installs a framework."""
     return f"hopmeter build --framework {extra}"
 
 
@@ -103,7 +103,7 @@ def package(name: str) -> str:
 
 
 def install_hint(name: str) -> str:
-    """Empty if the framework of a codec is installed (it is not imported), else what gets it."""
+    """Return an empty text if the framework of a codec is installed (it is not imported), otherwise how to get it."""
     root = package(name)
     if (root in sys.modules or importlib.util.find_spec(root) is not None) and _has_pinned_version(name):
         return ""
@@ -111,7 +111,7 @@ def install_hint(name: str) -> str:
 
 
 def _has_pinned_version(name: str) -> bool:
-    """Whether it is the very version; only what is pinned has one."""
+    """Whether the installed version is the pinned one; true if no version is pinned."""
     if not own_packages(name):
         return True
     wanted, _, version = own_packages(name)[0].partition("==")

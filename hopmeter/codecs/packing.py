@@ -1,5 +1,7 @@
-"""All frames in one buffer, for what carries one buffer a message: a table of lengths, then each frame at a multiple
-of 64 bytes from the start, so that what was aligned is so again in a receive buffer that is.
+"""All frames in one buffer, for transports that carry one buffer per message.
+
+A table of lengths comes first, then each frame at a multiple of 64 bytes from the start, so that an aligned receive
+buffer gives aligned frames.
 """
 
 from __future__ import annotations
@@ -15,27 +17,27 @@ from hopmeter.codecs.errors import CodecError
 ALIGN = 64
 COUNT = struct.Struct("<Q")
 KEPT = 256
-"""So many layouts are kept, each way: objects of a kind have one, and working it out took longer than encoding."""
+"""How many layouts are cached, each way: similar objects share one, and computing it took longer than encoding."""
 KEPT_FRAMES = 32
-"""Of more frames none is kept, for a sender may make up any number of them."""
+"""Layouts of more frames are not cached, because a sender may make up any number of them."""
 
 
 class Layout(NamedTuple):
-    """Where everything lies in the one buffer."""
+    """The positions of all frames in the buffer."""
 
     table: bytes
-    """What stands in front: how many frames there are, then their lengths."""
+    """The table at the front: the number of frames, then their lengths."""
     places: tuple[slice, ...]
     end: int
 
 
 def packed_bytes(frames: Sequence[Any]) -> int:
-    """How long the one buffer has to be."""
+    """Return the length of the buffer."""
     return _layout_for(frames).end
 
 
 def pack_into(frames: Sequence[Any], target: Any) -> int:
-    """Write all frames into a writable buffer, the only copy on the way, and return the number of bytes."""
+    """Write all frames into a writable buffer, the only copy in transit, and return the number of bytes."""
     table, places, end = _layout_for(frames)
     into = buffer(target)
     into[: len(table)] = table

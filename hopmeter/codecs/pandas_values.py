@@ -1,5 +1,5 @@
 # ruff: noqa: ARG001, ARG005 (all writers and builders are called alike)
-"""What a block, a series or an index of pandas holds, as `[kind, …]` and back."""
+"""The values of a block, a series or an index of pandas, as `[kind, …]` and back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MASKED = ("IntegerArray", "FloatingArray", "BooleanArray")
 def node(pd: Any, array: Any, frames: Frames, depth: int) -> str:
     """Return the node of a NumPy array or of an extension array."""
     kind = type(array).__name__
-    if kind in ("NumpyExtensionArray", "PandasArray"):  # the second is what pandas 1 calls it
+    if kind in ("NumpyExtensionArray", "PandasArray"):  # pandas 1 uses the second name
         array, kind = array.to_numpy(), "ndarray"
     if kind == "ndarray":
         return _numpy(array, frames, depth)
@@ -74,7 +74,7 @@ def _moments(pd: Any, array: Any, frames: Frames, depth: int) -> str:
 
 
 def _zone(pd: Any, zone: Any) -> str:
-    """Return the name by which the receiver finds the same zone."""
+    """Return the name by which the receiver finds the same time zone."""
     name, origin = str(zone), type(zone).__module__.partition(".")[0]
     if ZONE.fullmatch(name) and (
         origin in ("zoneinfo", "pytz") or (origin == "datetime" and _zone_named(pd, name) == zone)
@@ -102,7 +102,7 @@ def _intervals(pd: Any, array: Any, frames: Frames, depth: int) -> str:
 
 
 def written_out_range(pd: Any, index: Any, rows: int) -> Any:
-    """Return a range as its numbers, because the receiver would store them all, unless as many codes go with it."""
+    """Return a range as its numbers, because the receiver would store them all, unless as many codes travel with it."""
     is_range = type(index) is pd.RangeIndex and len(index) > rows
     return pd.Index(np.arange(index.start, index.stop, index.step), name=index.name) if is_range else index
 
@@ -125,7 +125,7 @@ def required_dtype(written: Any) -> type | None:
 
 
 def maker(pd: Any, written: Any, reading: Reading) -> Maker:
-    """Return a function that makes the array again, in the memory of the frames if its kind can."""
+    """Return a function that makes the array again, in the memory of the frames if its kind can share it."""
     kind, *parts = listing(written)
     wants = {"object": 2, "categorical": 3, "masked": 2, "arrow": 1, "moments": 2, "period": 2, "numpy": 1}
     wants |= {"string": 3, "interval": 3}
@@ -141,7 +141,7 @@ def maker(pd: Any, written: Any, reading: Reading) -> Maker:
 
 
 def makers_without_ranges(parts: list[Any], reading: Reading) -> list[Maker]:
-    """Of these, pandas writes every number of a range down."""
+    """For these, pandas stores every number of a range."""
     before, reading.dense = reading.dense, True
     makers = [reading.maker(part) for part in parts]
     reading.dense = before
@@ -158,7 +158,7 @@ def _object(pd: Any, shape: Any, values: Any) -> Any:
 
 def _array_of(kind: str) -> Any:
     def check(value: Any) -> Any:
-        # Of an array without dimensions pandas would make as many as its index is long.
+        # From an array without dimensions pandas would make as many as its index is long.
         if type(value) is not np.ndarray or not value.ndim or (kind and value.dtype.kind not in kind):
             raise CodecError("E-PARTS", "pandas values that are no such array")
         return value
@@ -188,7 +188,7 @@ def _masked_of(pd: Any, data: Any, mask: Any) -> Any:
 def _string_of(pd: Any, storage: Any, missing: Any, values: Any) -> Any:
     na = {"NA": pd.NA, "nan": np.nan}[missing]
     kind = one_of(storage, "python", "pyarrow")
-    # Before pandas 2.3 there was but one missing value.
+    # Before pandas 2.3 there was only one missing value.
     dtype = pd.StringDtype(kind) if na is pd.NA else pd.StringDtype(kind, na_value=na)
     return dtype.__from_arrow__(values)
 
@@ -196,7 +196,7 @@ def _string_of(pd: Any, storage: Any, missing: Any, values: Any) -> Any:
 def _moments_of(pd: Any, zone: Any, values: Any) -> Any:
     series = pd.Series(_TIMES(values).reshape(-1), copy=False)
     if zone is not None:
-        if not ZONE.fullmatch(text(zone)):  # some words make pandas look into files
+        if not ZONE.fullmatch(text(zone)):  # some words make pandas open files
             raise CodecError("E-TIME-ZONE", f"no time zone that hopmeter writes: {zone[:40]!r}")
         series = series.dt.tz_localize("UTC").dt.tz_convert(zone)
     return series.array.reshape(values.shape) if values.ndim > 1 else series.array

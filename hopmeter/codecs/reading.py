@@ -1,4 +1,4 @@
-"""Frames to objects. A header is checked once and turned into what makes the object; that is kept for the next."""
+"""Frames to objects. A header is checked once and becomes a function that makes the object, cached for the next one."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ Maker = Callable[[Sequence[Any]], Any]
 
 KEPT = 256
 KEPT_BYTES = 4 * 2**20
-"""Of all headers whose makers are kept; a frame of a thousand columns has one of some hundred KiB."""
+"""The most bytes of all cached headers together; a frame of a thousand columns has a header of some hundred KiB."""
 KEPT_HEADER_BYTES = KEPT_BYTES // 16
 FREE_ROWS = 2**20
-"""So many rows may be in no frame, and one more for each byte of the frames."""
+"""The most rows without memory in a frame; each byte of the frames allows one more."""
 
 _plans: dict[Any, tuple[int, Maker]] = {}
 _held: dict[Any, int] = {}
-"""How long the headers of these plans are."""
+"""The length of the cached headers."""
 
 
 @dataclass
 class Reading:
-    """One header on its way to a maker."""
+    """The state of turning one header into a maker."""
 
     as_: str | None = None
-    """Which framework the receiver asks for."""
+    """The framework that the receiver requests."""
     device: str | None = None
-    """Where the receiver wants tensors."""
+    """The device that the receiver requests for tensors."""
     share: bool = False
-    """Whether the receiver takes handles of GPU memory."""
+    """Whether the receiver accepts handles of GPU memory."""
     flags: int = 0
     """The header's."""
     taken: int = 0
     depth: int = 0
     free: int = 0
-    """Rows that the header alone tells of and that may cost memory: Arrow nulls, ranges below."""
+    """Rows that only the header declares and that may cost memory: Arrow nulls, ranges below."""
     dense: bool = False
-    """Whether a pandas range is part of what needs all of its numbers."""
+    """Whether a pandas range is part of an object that needs all of its numbers."""
 
     def frame(self) -> int:
-        """Return the place of the next frame among all frames."""
+        """Return the position of the next frame among all frames."""
         self.taken += 1
         return self.taken
 
@@ -93,7 +93,7 @@ def object_of(frames: Sequence[Any], as_: str | None, device: str | None, share:
 
 
 def forget() -> None:
-    """Forgets every plan; for when it becomes known how to make an object that was refused, or otherwise made."""
+    """Forget every plan, because an object that was refused, or made differently, may now have a codec."""
     _plans.clear()
     _held.clear()
 

@@ -1,4 +1,4 @@
-"""Dataclasses that may be received. A name in a frame imports and runs nothing: the receiver says what it knows."""
+"""Dataclasses that may be received. A name in a frame imports and runs nothing: the receiver registers its classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects to nodes. A node is written as JSON text at once, so that what repeats can be kept as finished text."""
+"""Objects to nodes. A node is written as JSON text at once, so that repeated nodes can be cached as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Frames = list[Any]
 Writer = Callable[[Any, Frames, int], str]
 
 KEPT = 1024
-"""How many headers are kept; when there are more, all are forgotten."""
+"""How many headers are cached; when there are more, all are dropped."""
 KEPT_BODY_BYTES = 16384
 
 _writers: dict[type, Writer] = {}
@@ -24,13 +24,13 @@ _headers: dict[str, bytes] = {}
 
 
 def frames_of(obj: Any) -> Frames:
-    """`[header, memory, …]` of any object that a codec knows."""
+    """Return `[header, memory, …]` of any object that has a codec."""
     whole = _whole.get(type(obj))
     return whole(obj) if whole else frames_by_nodes(obj)
 
 
 class Lending(list[Any]):
-    """Frames of which some may be handles of GPU memory, in place of a copy of it."""
+    """Frames of which some may be handles of GPU memory, instead of a copy of it."""
 
     def __init__(self, lender: Any) -> None:
         super().__init__([None])
@@ -55,7 +55,7 @@ def node_of(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def writer_of(kind: type) -> Writer:
-    """Who writes objects of a type, found by the package that it comes from, then by those of its bases."""
+    """Return the function that writes objects of a type, found by its package, then by those of its bases."""
     for base in kind.__mro__[:-1]:
         codec = by_root().get(base.__module__.partition(".")[0])
         if codec is None and dataclasses.is_dataclass(base):

@@ -10,13 +10,13 @@ from hopmeter.model import units
 from hopmeter.model.paces import PACES, Pace, PaceName
 
 CALL_S = 10.0
-"""How long a client waits at least for a reply that does not come."""
+"""How long a client waits at least for a missing reply."""
 HEADER_BYTES = 64
 
 
 @dataclass(frozen=True)
 class Axes:
-    """The parameters that a scenario may give several values of. `language` is source>relay>sink, or one word if all
+    """The parameters for which a scenario may give several values. `language` is source>relay>sink, or one word if all
     are the same."""
 
     transport: str
@@ -29,9 +29,10 @@ class Axes:
     touch: str
     codec: str
     device: str = "cpu"
-    """Where the object of a codec lives."""
+    """Where the object of a codec is stored."""
     share: str = "none"
-    """How an object on a GPU gets to another process: through the host, or `cuda-ipc`, by a handle of its memory."""
+    """How an object on a GPU reaches another process: through the host, or with `cuda-ipc` by a handle of its
+    memory."""
     pace: PaceName = "open"
     rate_hz: float | None = None
     relays: int = 0
@@ -39,10 +40,10 @@ class Axes:
     pairs: int = 1
     work: str = "none"
     dispatch: str = "parallel"
-    """Whether a scatter asks its servers at once or one after the other."""
+    """Whether a scatter calls its servers in parallel or one after the other."""
     burst: int = 1
     heap: str = "retain"
-    """Whether the nodes' C library retains what they free for the next message, or does what it does (`libc`)."""
+    """Whether the nodes' C library retains freed memory for the next message, or follows its own policy (`libc`)."""
 
     @property
     def waits(self) -> tuple[str, ...]:
@@ -83,7 +84,7 @@ class Axes:
         """
         many = self.sinks if self.pattern == "scatter" else self.relays + (self.pattern == "rpc")
         if not many:
-            return None  # what sinks do with a message comes when it has arrived
+            return None  # the work of sinks comes after the arrival
         works_ns = units.works_ns(self.work, many)
         if not works_ns:
             return None
@@ -112,7 +113,8 @@ class Carriage:
     system_copies: int | None = None
     """Copies of a payload that the operating system makes on each hop, as the manifest says."""
     own_encoders: bool = False
-    """Whether the transport encodes the cell's objects by itself: within the hop, where nobody can tell it apart."""
+    """Whether the transport encodes the cell's objects by itself: within the hop, so that encoding has no time of its
+    own."""
 
     @property
     def frame_bytes(self) -> int:
@@ -128,12 +130,12 @@ class Schedule:
     warmup: int = 0
     trials: int = 5
     timed: bool = False
-    """Whether a trial ends by its time: it has a duration, and no rate that would say how many messages that is."""
+    """Whether a trial ends by its time: it has a duration, and no rate that would give the number of messages."""
     limit_s: float = 60.0
     retry_s: float = 1.0
     """How long a refused message is offered again."""
     drain_s: float = 0.2
-    """How long receivers listen after the schedule."""
+    """How long receivers continue to listen after the schedule."""
     timeout_s: float = 20.0
     """How long a node may take for each step of its start and its end."""
 
@@ -145,7 +147,7 @@ class NodeSettings:
 
     core_list: tuple[int, ...] = ()
     spin_us: float | None = None
-    """None: learned by whoever sleeps."""
+    """None: each process that sleeps learns it."""
     fifo: int = 0
     mlock: bool = False
     no_idle_states: bool = False
@@ -162,7 +164,7 @@ class Comparison:
     floor_reason: str = ""
     """Why there is no floor."""
     ranked: bool = True
-    """False for floors added by the planner and for transports that are no candidates (`synthetic`)."""
+    """False for floors that the planner added and for transports that are no candidates (`synthetic`)."""
     search: str = ""
     """The id of the first cell of the search for the highest rate that this one is a step of; empty without one."""
 
@@ -178,7 +180,7 @@ class Cell:
     nodes: NodeSettings = NodeSettings()
     comparison: Comparison = Comparison()
     dropped: str = ""
-    """Why this cell is not measured; empty where it is."""
+    """Why this cell is not measured; empty if it is."""
 
     def __getitem__(self, name: str) -> Any:
         """Return a value by its column name: `cell["pattern"]`."""
@@ -240,9 +242,9 @@ GROUPS: dict[str, type[Any]] = {
     "comparison": Comparison,
 }
 AXES = tuple(each.name for each in fields(Axes) if each.name not in ("transport", "language"))
-"""The fields that a scenario may give several values of, beside transport, language and settings."""
+"""The fields for which a scenario may give several values, apart from transport, language and settings."""
 DEFAULTS = {each.name: each.default for kind in GROUPS.values() for each in fields(kind) if each.default is not MISSING}
-"""What a cell has where nobody says otherwise."""
+"""The default values of a cell."""
 
 
 def _pick(kind: type[Any], values: dict[str, Any]) -> dict[str, Any]:

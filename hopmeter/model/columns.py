@@ -11,7 +11,7 @@ STATISTICS = ("mean", "std", "min", "p50", "p90", "p99", "p999", "max")
 BOUNDED = ("p50", "p99")
 """The percentiles that have a 95 % interval."""
 UNITS = {"_mb_s": "MB/s", "_us": "µs", "_hz": "Hz", "_mb": "MB", "_ns": "ns", "_s": "s"}
-"""The unit of a column is the end of its name."""
+"""The unit of a column is the suffix of its name."""
 SECTIONS = ("configuration", "trust", "counts", "latencies", "derived", "resources")
 """The parts of `cells.parquet`, in the order of its columns."""
 
@@ -28,7 +28,7 @@ class Columns:
     meaning: str
     null_when: str = ""
     planned: bool = False
-    """Whether the values are the cell's own, of the same names."""
+    """Whether the values are the cell's own, with the same names."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names.split())
@@ -36,8 +36,8 @@ class Columns:
 
 @dataclass(frozen=True)
 class Latency:
-    """The time between two moments of a message. It has a column for each statistic and each bound, and one for its
-    count."""
+    """The time between two points of a message's way. It has a column for each statistic and each bound, and one for
+    its count."""
 
     name: str
     between: str
@@ -55,7 +55,7 @@ class Latency:
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 LATENCY_TABLE = tuple(Latency(**each) for each in _TABLE.pop("latencies"))
 TABLE = {section: tuple(Columns(**each) for each in columns) for section, columns in _TABLE.items()}
-"""All but the latencies, by section."""
+"""All columns except the latencies, by section."""
 LATENCIES = tuple(each.name for each in LATENCY_TABLE)
 
 
@@ -66,7 +66,7 @@ def _types(section: str) -> dict[str, str]:
 
 
 CELLS = {name: kind for section in SECTIONS for name, kind in _types(section).items()}
-"""The columns of `cells.parquet` and their types, in order; so are the other two."""
+"""The columns of `cells.parquet` and their types, in order; the two constants below are alike."""
 TRIALS = _types("trials")
 PROCESSES = _types("processes")
 PLANNED = tuple(name for section in TABLE.values() for each in section if each.planned for name in each)

@@ -1,6 +1,6 @@
 """The tables of columns in docs/metrics.md: `python -m hopmeter.model.columns_page docs/metrics.md` writes them.
 
-Each table stands between `<!-- columns: SECTION -->` and `<!-- end -->`; what is around them is written by hand.
+Each table is between `<!-- columns: SECTION -->` and `<!-- end -->`; the text around them is written by hand.
 """
 
 from __future__ import annotations

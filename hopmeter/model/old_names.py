@@ -34,7 +34,7 @@ def rename_old_manifest_names(table: Table, source: str) -> Table:
 
 def _rename_keys(table: Any, source: str) -> Any:
     if not isinstance(table, dict):
-        return table  # the manifest's own validation says what is wrong
+        return table  # the manifest's own validation reports the error
     return {_key(key, source, MANIFEST_KEYS): value for key, value in table.items()}
 
 

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 PaceName = Literal["open", "poisson", "burst", "closed", "max"]
 MOST_UNSCHEDULED_MESSAGES = 2_000_000
-"""A trial with a duration and no rate ends after so many messages at the latest."""
+"""The most messages of a trial with a duration and no rate."""
 
 
 @dataclass(frozen=True)
@@ -20,15 +20,15 @@ class Pace:
 
     meaning: str
     is_scheduled: bool = True
-    """Whether it has a rate, and every message a time when it is due; without one it sends as soon as it can."""
+    """Whether it has a rate, which gives every message a due time; without one it sends as soon as it can."""
     has_bursts: bool = False
     """Whether several messages fall due at once."""
     awaits_return: bool = False
-    """Whether each message waits until the one before has come back: in pubsub round a ring, which takes relays."""
+    """Whether each message waits until the one before has returned; in pubsub that needs a ring with relays."""
     latency: str = "response"
     """The latency that its cells are ranked by."""
     phrase: str = "at {rate} ({name})"
-    """How the report calls it."""
+    """The name in the report."""
 
     def describe(self, name: str, rate: str) -> str:
         """Describe the pace at one rate, as a phrase."""

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass
 class TrialResult:
-    """One execution of a cell. A failed trial is kept, with its reason.
+    """One execution of a cell. A failed trial is stored, with its reason.
 
     `nodes` are the nodes' `done` messages in node order (see docs/internals.md), each with `version`, `language` and
     `clock` from its `bound` added. `start_ns` is `go` on CLOCK_MONOTONIC.
@@ -24,10 +24,10 @@ class TrialResult:
     start_ns: int = 0
     wall_s: float = 0.0
     steal_us: float = 0.0
-    """CPU time the hypervisor gave to others during the trial, all cores together."""
+    """CPU time that the hypervisor gave to others during the trial, all cores together."""
     nodes: list[dict[str, Any]] = field(default_factory=list)
     samples: str = ""
-    """The Parquet file, relative to the run folder; empty where nothing was recorded."""
+    """The Parquet file, relative to the run folder; empty if nothing was recorded."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the trial as a line of `trials.jsonl`."""

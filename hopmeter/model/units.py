@@ -14,11 +14,11 @@ from hopmeter.messages import split_code
 from hopmeter.system.input_files import open_regular
 
 WAYS = ("memcpy", "stream", "rep", "bytes", "own")
-"""How a receiver copies; the first is the default. instrument/src/copying.rs says what each is."""
+"""How a receiver copies; the first is the default. instrument/src/copying.rs defines each."""
 DESTINATIONS = ("warm", "cold", "fresh")
-"""What it copies into; the first is the default."""
+"""The destination of a copy; the first is the default."""
 MOST_S = 1e9
-"""A time beyond is a slip, and does not fit into the nodes' nanoseconds."""
+"""A longer time is a typing error, and exceeds the nodes' nanoseconds."""
 MOST_COPY_BYTES = 1 << 40
 MOST_FILE_BYTES = 1 << 30
 """Each node has the whole file in memory; no transport carries more."""
@@ -93,7 +93,7 @@ def frame_size(text: str) -> tuple[int, int] | None:
 
 
 def object_of(text: str) -> str:
-    """Return what a codec's object is made of: an image of a file's size, or the frames of a video."""
+    """Return the source of a codec's object: an image of a file's size, or the frames of a video."""
     size = frame_size(text)
     return f"{'image' if text.startswith('image') else 'frames'}:{size[0]}x{size[1]}" if size else text
 

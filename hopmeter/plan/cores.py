@@ -15,7 +15,7 @@ class NoCoresError(Exception):
 
 @dataclass(frozen=True)
 class Machine:
-    """The cores that may be used, and their topology as the kernel reports it."""
+    """The usable cores, and their topology as the kernel reports it."""
 
     allowed: tuple[int, ...]
     siblings: tuple[tuple[int, ...], ...] = ()

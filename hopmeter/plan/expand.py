@@ -20,7 +20,7 @@ from hopmeter.scenario import Ask, Scenario
 from hopmeter.system.toml_files import one_of
 
 PATIENCE_S = 30.0
-"""How long `closed` and `max` go on at most where only messages are given."""
+"""How long `closed` and `max` continue at most if only messages are given."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _cell(
         cores=axes["cores"],
         payload=axes["payload"],
         payload_bytes=units.payload_bytes(axes["payload"]),
-        # An object is made once; encoding and decoding it is how the ends touch it.
+        # An object is made once; source and sink touch it when they encode and decode it.
         touch=axes["touch"] if axes["codec"] == "none" else "none",
         codec=axes["codec"],
         device=axes["device"],

@@ -21,24 +21,24 @@ from hopmeter.manifest.readiness import environment
 from hopmeter.system import paths
 
 PATIENCE_S = 120
-"""Some frameworks take a minute to import on a machine that is busy."""
+"""Some frameworks take a minute to import on a busy machine."""
 GPU_FILES = ("nvidia[0-9]*", "dri/renderD*", "kfd")
 GPU_WORDS = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "JAX_PLATFORMS")
 
 Weights = dict[str, tuple[int, str]]
-"""By payload: its bytes, or why there is no such object."""
+"""For each payload its bytes, or why there is no such object."""
 
 
 class Asked:
-    """One codec on one device, shared or not, in one Python or several equal ones; None for a command that is not
-    ours."""
+    """One codec on one device, shared or not, in one Python or several equal ones. None stands for a command that is
+    not hopmeter's."""
 
     def __init__(
         self, command: tuple[str, ...], python: Interpreter | None, codec: str, device: str, share: str
     ) -> None:
         self.command, self.codec, self.device, self.share = command, codec, device, share
         self.payloads: dict[str, None] = {}
-        """In the order in which they were first met."""
+        """In the order of their first appearance."""
         self.lasts = python is not None
         alike = [*_alike(python, codec), _code()] if python else command
         self.identity = json.dumps([alike, codec, device, share, _gpus() if device != "cpu" else ()])
@@ -51,7 +51,7 @@ class Asked:
             return known
         said, is_sure = _weigh([*self.command, "--weigh", self.codec, self.device, self.share], rest)
         if is_sure and self.lasts:
-            # What is missing on the CPU may be there tomorrow, and nothing that is looked at here would tell.
+            # What the CPU lacks may be installed tomorrow, and the fingerprint would not show it.
             lasting = {each: found for each, found in said.items() if found[0] or self.device != "cpu"}
             _remember(self.identity, known | lasting)
         return known | said
@@ -68,10 +68,10 @@ def weights(asked: Sequence[Asked]) -> Mapping[str, Weights]:
 
 def _alike(python: Interpreter, codec: str) -> list[Any]:
     """Return what distinguishes one Python from another as far as a codec's objects are concerned."""
-    from hopmeter.manifest import codec_interpreter  # NumPy, for codecs alone
+    from hopmeter.manifest import codec_interpreter  # imports NumPy, which only codecs need
 
     versions = codec_interpreter.versions(codec, python)
-    # Packages of which nobody knows the version are told by their folder.
+    # Packages of unknown version are distinguished by their folder.
     folders = [] if all(versions) else [(str(each), each.stat().st_mtime_ns) for each in python.packages]
     return [str(python.program.resolve()), versions, folders]
 

@@ -21,7 +21,8 @@ Key = tuple[str, str, str, str]
 
 
 def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
-    """Return why a cell's codec, device and payload do not go together; `ends` are the languages of its ends."""
+    """Return why a cell's codec, device and payload do not go together; `ends` are the languages that encode or
+    decode."""
     kind = cell.axes.payload.partition(":")[0]
     if cell.axes.codec == "none":
         if kind == "array":
@@ -39,7 +40,7 @@ def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
 
 
 def _no_place(cell: Cell) -> str:
-    from hopmeter.node.forms import devices  # only here: few plans need NumPy
+    from hopmeter.node.forms import devices  # imports NumPy, which few plans need
 
     known = devices(cell.axes.codec)
     if cell.axes.device not in known:
@@ -79,7 +80,7 @@ def set_payload_sizes(cells: Sequence[Cell], world: World) -> list[Cell]:
 
 
 def _question(cell: Cell, carrier: Readiness, world: World) -> Asked:
-    from hopmeter.manifest import codec_interpreter  # NumPy, for codecs alone
+    from hopmeter.manifest import codec_interpreter  # imports NumPy, which only codecs need
 
     python = codec_interpreter.interpreter(cell.axes.codec, world.manifests[cell.axes.transport].offers["python"])
     is_it = python is not None and tuple(python.command) == carrier.command

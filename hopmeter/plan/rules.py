@@ -15,7 +15,7 @@ from hopmeter.plan.objects import why_no_object
 from hopmeter.scenario.model import MOST_MESSAGES
 
 Rule = Callable[[Cell, Manifest, World], str]
-"""Says why a cell cannot be, with a code at the end, or nothing."""
+"""Says why a cell is impossible, with a code at the end, or is empty."""
 
 
 def why_not(cell: Cell, world: World) -> str:
@@ -208,7 +208,7 @@ def endpoints(cell: Cell) -> int:
 
 def _spinning(cell: Cell, _: Manifest, world: World) -> str:
     cores = len(set(cell.nodes.core_list) or set(world.machine.allowed))
-    # Of sinks that wait differently some sleep; a source spins before each message.
+    # If sinks wait differently, some sleep; a source spins before each message.
     threads = endpoints(cell) - cell.axes.pairs * sum(wait != "spin" for wait in cell.axes.waits)
     if "spin" not in cell.axes.waits or threads <= cores:
         return ""

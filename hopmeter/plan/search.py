@@ -12,7 +12,7 @@ from hopmeter.scenario import Ask, Scenario, asks
 from hopmeter.scenario.search import Search
 
 Verdicts = Mapping[float, bool]
-"""By rate: whether it held."""
+"""Whether each rate held."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def next_rate(search: Search, verdicts: Verdicts) -> float | None:
 def _between(search: Search, holds_hz: float, fails_hz: float) -> float:
     """Return the geometric mean, or an end that was tried if the bracket is fine enough."""
     finest = search.factor ** (0.5**search.refine)
-    # Rates are rounded, so a bracket that is as fine as asked may be a little wider.
+    # Rates are rounded, so a bracket that is as fine as requested may be a little wider.
     return holds_hz if fails_hz / holds_hz < finest * 1.001 else math.sqrt(holds_hz * fails_hz)
 
 

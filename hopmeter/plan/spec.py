@@ -14,7 +14,7 @@ from hopmeter.model.cell import Cell
 from hopmeter.plan.topology import Endpoint, topology
 
 SPARE_SAMPLES = 4096
-"""Room beyond two samples a message, for duplicates of short trials."""
+"""Room for more than two samples a message, for duplicates of short trials."""
 
 
 @dataclass(frozen=True)
@@ -25,15 +25,15 @@ class Place:
     """16 hexadecimal digits that nothing else on this machine has."""
     trial: int
     seed: int
-    """Of what is drawn at random in this trial."""
+    """The seed of everything that is drawn at random in this trial."""
     directory: Path
     samples: Path
     adapters: dict[str, Path]
     """The folder of the Python adapter, by language."""
     daemon: str = ""
-    """Where the transport's daemon listens, where it has one."""
+    """The address of the transport's daemon, if it has one."""
     picture: Decoded | None = None
-    """The frames that are the payloads, where they come out of an image or a video file."""
+    """The frames that are the payloads, if they come from an image or a video file."""
 
 
 def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:

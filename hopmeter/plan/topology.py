@@ -36,7 +36,8 @@ class Topology:
         return [(endpoint,) for endpoint in self.endpoints]
 
     def provers(self, cell: Cell, pair: int) -> frozenset[int]:
-        """Whose reports prove a pair: its sinks; where replies or the ring come back to it, its source."""
+        """Return the endpoints whose reports prove a pair: its sinks, or its source if replies or the ring return to
+        it."""
         ours = [each for each in self.endpoints if each.pair == pair]
         sinks = [each.id for each in ours if each.role == "sink"]
         return frozenset(sinks if cell.axes.pattern == "pubsub" and sinks else [ours[0].id])

@@ -31,7 +31,7 @@ Item = TypeVar("Item")
 WAITS: tuple[str, ...] = get_args(Wait)
 _UNSCHEDULED = " and ".join(name for name, pace in PACES.items() if not pace.is_scheduled)
 MOST_MESSAGES = 1_000_000_000
-"""Of a trial: samples of more fill any disk."""
+"""The most messages of a trial: the samples of more would fill any disk."""
 MOST_SEED = 2**63 - 1
 MOST_SPIN_US = 1_000_000
 LEARNED = "learned"

@@ -44,7 +44,7 @@ def _forget(table: Table, names: Mapping[str, Any]) -> None:
 
 def _replace(table: Table, key: str, value: Any) -> None:
     cases = table.get("case", [])
-    selects = key in DEFAULTS  # an axis: how many messages and trials are no question of which cells
+    selects = key in DEFAULTS  # an axis: the numbers of messages and trials do not select cells
     whole = [{key: table[key], **case} if key in table else case for case in cases]
     chosen = [case for case in whole if key in case and _common(case[key], value)]
     differ = any(key in case for case in cases)

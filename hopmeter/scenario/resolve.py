@@ -46,7 +46,7 @@ class Ask:
     warmup: int | None
     trials: int
     least: int = 1
-    """Messages of a trial at least, where a duration is given."""
+    """The least messages of a trial if a duration is given."""
 
 
 def asks(scenario: Scenario) -> list[Ask]:

@@ -11,9 +11,9 @@ from hopmeter.model import units
 from hopmeter.scenario import patterns
 
 LEAST_HZ, MOST_HZ = 1e-3, 1e9
-"""Rates beyond are slips."""
+"""A higher rate is a typing error."""
 LEAST_MESSAGES = 1000
-"""A trial has so many at least, where the scenario gives a duration: they resolve its p99."""
+"""The least messages of a trial if the scenario gives a duration: they resolve its p99."""
 
 
 def _duration(text: str) -> str:

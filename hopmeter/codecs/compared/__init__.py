@@ -1,1 +1,1 @@
-"""One file for each codec to compare with: `encode(obj)` and `decode(frames)`."""
+"""One file for each codec that hopmeter compares with its own: `encode(obj)` and `decode(frames)`."""

@@ -20,7 +20,7 @@ EXTRA = "pyarrow"
 
 
 def encode(obj: Any) -> list[Any]:
-    """One frame with a copy of a NumPy array, a tensor or an Arrow table."""
+    """Return one frame with a copy of a NumPy array, a tensor or an Arrow table."""
     pa = import_package("pyarrow", "pyarrow")
     sink = pa.BufferOutputStream()
     if isinstance(obj, np.ndarray | pa.Tensor):
@@ -37,8 +37,10 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return an array or a table in the frame's memory. Raise CodecError if it is neither, or compressed: its inflated
-    size would be unlimited."""
+    """Return an array or a table in the frame's memory.
+
+    Raises CodecError if it is neither, or if it is compressed: its decompressed size would be unlimited.
+    """
     pa = import_package("pyarrow", "pyarrow")
     try:
         kind, frame = frames
@@ -65,7 +67,8 @@ def _table(pa: Any, memory: Any) -> Any:
 
 
 def _check_arrays(pa: Any, table: Any) -> None:
-    """CodecError for what Arrow's validation skips: views of missing values, and where the values of nothing begin."""
+    """Raise CodecError for two things that Arrow's validation skips: views of missing values, and offsets of empty
+    arrays."""
     for array in [one for column in table.columns for one in nested_arrays(pa, column)]:
         width = offset_bytes(pa, array.type)
         if has_views(pa, array.type):

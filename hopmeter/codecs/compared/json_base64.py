@@ -1,4 +1,4 @@
-"""JSON with an array as NumPy's file format in base64: the way of Wrapyfi's plugins."""
+"""JSON with an array as NumPy's file format in base64, as Wrapyfi's plugins do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MARK = "__numpy__"
 
 
 def encode(obj: Any) -> list[Any]:
-    """One frame of text with everything, a third longer than the bytes in it."""
+    """Return one frame of text with everything; it is a third longer than the bytes in it."""
     return [json.dumps(obj, default=_array).encode("ascii")]
 
 
@@ -30,7 +30,7 @@ def _array(obj: Any) -> Any:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the object, without unpickling; raise CodecError if it is none."""
+    """Return the object, without unpickling; raise CodecError if the frame holds none."""
     try:
         (frame,) = frames
         return json.loads(bytes(frame), object_hook=_read_array)

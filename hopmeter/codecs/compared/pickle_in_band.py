@@ -1,4 +1,4 @@
-"""pickle, everything in one frame. A pickle is a program: decode only what someone you trust has sent."""
+"""pickle, everything in one frame. A pickle is a program: decode only frames from senders that you trust."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from hopmeter.codecs.errors import CodecError
 
 
 def encode(obj: Any) -> list[Any]:
-    """One frame with a copy of everything."""
+    """Return one frame with a copy of everything."""
     return [pickle.dumps(obj, protocol=5)]
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Run the pickle; raise CodecError if it is none."""
+    """Run the pickle; raise CodecError if the frame holds none."""
     try:
         (frame,) = frames
         return pickle.loads(frame)

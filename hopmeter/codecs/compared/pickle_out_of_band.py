@@ -1,4 +1,4 @@
-"""pickle 5 with a frame for each buffer. A pickle is a program: decode only what someone you trust has sent."""
+"""pickle 5 with a frame for each buffer. A pickle is a program: decode only frames from senders that you trust."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Run the pickle, whose object shares the frames' memory; raise CodecError if it is none."""
+    """Run the pickle, whose object shares the frames' memory; raise CodecError if the frame holds none."""
     try:
         return pickle.loads(frames[0], buffers=frames[1:])
     except Exception as cause:

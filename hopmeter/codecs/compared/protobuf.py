@@ -1,4 +1,4 @@
-"""Protocol Buffers: message Array { string dtype; repeated int64 shape; bytes data; }, as a schema would have it."""
+"""Protocol Buffers: message Array { string dtype; repeated int64 shape; bytes data; }, as in a schema."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _message() -> Any:
 
 
 def encode(obj: Any) -> list[Any]:
-    """One frame with two copies: into the message, and into its bytes."""
+    """Return one frame after two copies: into the message, and into its bytes."""
     if not isinstance(obj, np.ndarray):
         raise CodecError("E-NO-FORM", f"protobuf cannot represent {type(obj).__qualname__}", "send a NumPy array")
     dtype = json.dumps(dtypes.to_node(obj.dtype))
@@ -42,7 +42,7 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the array, a copy that protobuf makes; raise CodecError for another message."""
+    """Return the array, in a copy that protobuf makes; raise CodecError for another message."""
     try:
         (frame,) = frames
         found = _message().FromString(bytes(frame))

@@ -17,7 +17,7 @@ ALONE = "array"
 
 
 def encode(obj: Any) -> list[Any]:
-    """One frame with a copy."""
+    """Return one frame with a copy."""
     arrays = {ALONE: obj} if isinstance(obj, np.ndarray) else obj
     if not isinstance(arrays, dict) or not all(isinstance(array, np.ndarray) for array in arrays.values()):
         raise CodecError("E-NO-FORM", "safetensors carries NumPy arrays, or a dict of them")

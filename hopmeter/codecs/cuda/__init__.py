@@ -1,5 +1,5 @@
-"""Memory of NVIDIA GPUs passed between processes by handle (CUDA IPC) in place of a copy through the host.
+"""Passes memory of NVIDIA GPUs between processes by handle (CUDA IPC) instead of a copy through the host.
 
-Nothing in this package has ever run on a GPU: there was none. It was written after NVIDIA's documentation and tested
-with a library of our own in place of the driver's (`driver.LIBRARY`), and through its refusals where there is none.
+Nothing in this package has ever run on a GPU. It follows NVIDIA's documentation. The tests replace the driver's library
+with one of our own (`driver.LIBRARY`), and check what happens on a machine without a GPU.
 """

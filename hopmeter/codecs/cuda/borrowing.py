@@ -1,4 +1,4 @@
-"""The receiving side: a loan is checked, opened, and given back when the last object in its memory is gone."""
+"""The receiving side: it checks a loan, opens it, and releases it with the last object in its memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALIGN = 64
 
 
 class Hold:
-    """Memory on a GPU that somebody else owns. NumPy takes it for an array's, which must never be read."""
+    """GPU memory that another process owns. NumPy treats it as an array's, which must never be read."""
 
     def __init__(self, place: tuple[int, int, int], lease: Lease, mapping: Key | None, owner: Any = None) -> None:
         self.address, self.size, self.device = place
@@ -30,7 +30,7 @@ class Hold:
         return {"version": 3, "shape": (self.size,), "typestr": "|u1", "data": (self.address, False)}
 
     def read(self) -> Any:
-        """Return a copy in the host's memory, which begins at a multiple of 64 bytes."""
+        """Return a copy in host memory that begins at a multiple of 64 bytes."""
         room = np.empty(self.size + ALIGN, np.uint8)
         start = -room.ctypes.data % ALIGN
         copy = room[start : start + self.size]
@@ -38,7 +38,7 @@ class Hold:
         return copy
 
     def close(self) -> None:
-        """Wait until this process has finished with the memory, then release it; a second time do nothing."""
+        """Wait until this process has finished with the memory, then release it; a second call does nothing."""
         if not self._open or self._process != os.getpid():
             return
         self._open = False
@@ -50,12 +50,12 @@ class Hold:
         self._lease.close()
 
     def __del__(self) -> None:
-        with suppress(Exception):  # the interpreter may be ending
+        with suppress(Exception):  # the interpreter may be shutting down
             self.close()
 
 
 def borrow(frame: Any) -> Hold:
-    """Return the memory that a frame refers to; if it is not available here, close everything and raise CodecError."""
+    """Return the memory that a frame refers to; close everything and raise CodecError if it is not available here."""
     lent = wire.unpack(frame)
     wire.refuse_elsewhere(lent)
     lease = Lease(lent)
@@ -67,7 +67,7 @@ def borrow(frame: Any) -> Hold:
 
 
 def _own_memory(lent: wire.Lent, lease: Lease) -> Hold:
-    """Lent by this very process, which cannot open its own handles: the memory itself."""
+    """Return memory that this process itself loaned, since it cannot open its own handles."""
     lender = lending.of_token(lent.token)
     if lender is None:
         raise CodecError("E-GPU-LOAN", "this process shares no such GPU memory")

@@ -1,6 +1,6 @@
-"""The few calls of libcuda.so.1 that handles need, by ctypes: the one seam at which tests put a library of their own.
+"""The few calls of libcuda.so.1 that handles need, via ctypes. Tests replace the library here.
 
-Never run on a GPU. Devices are numbered as this process sees them (CUDA_VISIBLE_DEVICES), and so do its frameworks.
+Never run on a GPU. Devices are numbered as this process and its frameworks see them (CUDA_VISIBLE_DEVICES).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hopmeter.codecs.errors import CodecError
 
 LIBRARY = "libcuda.so.1"
 DLPACK_DEVICE = 2
-"""What DLPack calls memory that a GPU of CUDA owns (kDLCUDA)."""
+"""DLPack's number for memory that a CUDA GPU owns (kDLCUDA)."""
 HANDLE_BYTES = 64
 COPY = "have the sender copy: `encode(obj)` without share"
 ORDINAL, EXPORTABLE = 9, 10
@@ -24,7 +24,7 @@ LAZY_PEER_ACCESS = 1
 
 
 class Handle(ctypes.Structure):
-    """CUipcMemHandle, which is passed by value."""
+    """CUipcMemHandle, passed by value."""
 
     _fields_ = [("reserved", ctypes.c_char * HANDLE_BYTES)]
 
@@ -55,7 +55,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "cuIpcCloseMemHandle": (ctypes.c_uint64,),
 }
 NEWER = {"cuDeviceGetUuid": "cuDeviceGetUuid_v2"}
-"""Taken where it is there: it knows the parts of a GPU (MIG) apart."""
+"""Preferred if it exists: it distinguishes the parts of a GPU (MIG)."""
 
 
 def driver() -> Driver:
@@ -80,18 +80,18 @@ class Driver:
         self._contexts: dict[int, Any] = {}
         self._call("cuInit", 0)
         self.uuids = [self._uuid(ordinal) for ordinal in range(self._count())]
-        """Of each GPU that this process sees, 16 bytes."""
+        """Return 16 bytes for each GPU that this process sees."""
 
     def ordinal_of(self, address: int) -> int:
-        """Which GPU the memory at an address belongs to; CodecError for memory that CUDA does not know."""
+        """Return the GPU that owns the memory at an address; raise CodecError for memory that CUDA does not know."""
         return self._attribute(address, ORDINAL)
 
     def is_exportable(self, address: int) -> bool:
-        """Whether the allocation is of the kind that CUDA IPC passes on: cudaMalloc's."""
+        """Whether CUDA IPC can pass the allocation on: only memory of cudaMalloc."""
         return bool(self._attribute(address, EXPORTABLE))
 
     def range_of(self, address: int, ordinal: int) -> tuple[int, int]:
-        """First address and bytes of the allocation that an address lies in."""
+        """Return first address and size of the allocation that contains an address."""
         base, size = ctypes.c_uint64(), ctypes.c_size_t()
         with self._device_context(ordinal):
             self._call("cuMemGetAddressRange_v2", ctypes.byref(base), ctypes.byref(size), address)
@@ -158,7 +158,7 @@ class Driver:
         return bytes(uuid)
 
     def _attribute(self, address: int, which: int) -> int:
-        # Wider than any attribute that is asked for: it is not written down how wide a truth value is.
+        # Wider than every attribute that is read: the width of a truth value is not documented.
         value = ctypes.c_uint64()
         self._call("cuPointerGetAttribute", ctypes.byref(value), which, address)
         return value.value

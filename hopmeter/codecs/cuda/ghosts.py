@@ -1,7 +1,7 @@
-"""NumPy arrays over memory that only a GPU can reach: address, shape, steps and dtype of a tensor, never its numbers.
+"""NumPy arrays over memory that only a GPU can reach: address, shape, strides and dtype of a tensor, never its numbers.
 
-Frameworks tell and take such memory by DLPack, whose capsules say where the memory lies. Told that it is the host's,
-NumPy makes an array of it without looking at it; and its own capsules give the memory back also while Python ends.
+Frameworks exchange such memory via DLPack, whose capsules name the device of the memory. If a capsule names the host,
+NumPy makes an array without reading the memory. NumPy's own capsules release the memory even while Python shuts down.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hopmeter.codecs.cuda import driver
 from hopmeter.codecs.errors import CodecError
 
 DEVICE, CODE, BITS = 8, 20, 21
-"""Where in a DLTensor its device (two numbers of 32 bits) and its dtype (code and bits, a byte each) stand."""
+"""Offsets in a DLTensor of its device (two numbers of 32 bits) and its dtype (code and bits, a byte each)."""
 HOST = 1
 UNSIGNED, BFLOAT = 1, 4
 BFLOAT16 = "bfloat16"
@@ -33,7 +33,7 @@ def _place(tensor: int) -> Any:
 
 
 def of_capsule(capsule: Any) -> tuple[Any, str | None]:
-    """Return the array, and the dtype's name if NumPy lacks it; raise CodecError for memory that is on no CUDA GPU."""
+    """Return the array, and the dtype's name if NumPy lacks it; raise CodecError for memory on no CUDA GPU."""
     tensor = _tensor(capsule)
     place, code = _place(tensor), ctypes.c_uint8.from_address(tensor + CODE)
     if place[0] != driver.DLPACK_DEVICE:
@@ -46,13 +46,13 @@ def of_capsule(capsule: Any) -> tuple[Any, str | None]:
 
 
 class Ghost:
-    """Memory on a GPU as frameworks import it, by DLPack."""
+    """GPU memory that frameworks import via DLPack."""
 
     def __init__(self, array: Any, device: int, raw: str) -> None:
         self.array, self.device, self._raw = array, device, raw
 
     def __dlpack__(self, **_: Any) -> Any:
-        # The stream that the receiver names has nothing to wait for: the sender waited before it sent.
+        # The stream that the receiver names need not wait: the sender waited before it sent.
         capsule = self.array.__dlpack__()
         tensor = _tensor(capsule)
         _place(tensor)[:] = (driver.DLPACK_DEVICE, self.device)

@@ -1,7 +1,7 @@
-"""Who keeps what for whom: a file without a name in which a lender writes down its loans, and receivers lock theirs.
+"""The ledger: an unnamed file in which a lender records its loans and receivers lock theirs.
 
-A lock belongs to an open file, so the kernel gives it back when a receiver ends, however it ends; and the file is gone
-with its lender. Receivers open it read-only by way of /proc, which only the same user may.
+A lock belongs to an open file, so the kernel releases it when a receiver ends for any reason; the file disappears with
+its lender. Receivers open it read-only via /proc, which only the same user may do.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BUSY = (errno.EAGAIN, errno.EACCES)
 
 
 def _lock(file: int, kind: int, slot: int) -> bool:
-    """Locks or frees the byte of a slot; False where somebody else's lock forbids it."""
+    """Lock or unlock the byte of a slot; return False if another process's lock prevents it."""
     try:
         fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", kind, os.SEEK_SET, slot, 1, 0))
     except OSError as refused:
@@ -35,7 +35,7 @@ def _lock(file: int, kind: int, slot: int) -> bool:
 
 
 class Ledger:
-    """The lender's end: a token, then for each slot the number of the loan that is in it, 0 for none."""
+    """The lender's side: a token, then for each slot the number of its loan, 0 for none."""
 
     def __init__(self, slots: int) -> None:
         self.token = secrets.token_bytes(TOKEN_BYTES)
@@ -43,14 +43,14 @@ class Ledger:
         os.pwrite(self.file, self.token + bytes(slots * NUMBER.size), 0)
 
     def held(self, slot: int) -> bool:
-        """Whether a receiver holds what is in a slot."""
+        """Whether a receiver holds the loan of a slot."""
         if not _lock(self.file, fcntl.F_WRLCK, slot):
             return True
         _lock(self.file, fcntl.F_UNLCK, slot)
         return False
 
     def enter(self, slot: int, number: int) -> bool:
-        """Give a slot to another loan; return False, and change nothing, while a receiver holds the present one."""
+        """Assign a slot to another loan; return False, and change nothing, while a receiver holds the present one."""
         if not _lock(self.file, fcntl.F_WRLCK, slot):
             return False
         os.pwrite(self.file, NUMBER.pack(number), TOKEN_BYTES + slot * NUMBER.size)
@@ -58,7 +58,7 @@ class Ledger:
         return True
 
     def close(self) -> None:
-        """Loans of this ledger can be taken no more; a second time does nothing."""
+        """End the loans of this ledger; a second call does nothing."""
         file, self.file = self.file, -1
         if file >= 0:
             os.close(file)
@@ -69,7 +69,7 @@ class Ledger:
 
 
 class Lease:
-    """A receiver's end: the lender keeps the loan until `close`, or until this process ends."""
+    """A receiver's side: the lender retains the loan until `close`, or until this process ends."""
 
     _file: int | None
 
@@ -86,7 +86,7 @@ class Lease:
             raise
 
     def close(self) -> None:
-        """Tells the lender that this receiver is done; a second time does nothing."""
+        """Release the loan; a second call does nothing."""
         file, self._file = self._file, None
         if file is not None:
             _lock(file, fcntl.F_UNLCK, self._slot)  # a child that was forked meanwhile has the same open file

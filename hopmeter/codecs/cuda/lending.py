@@ -1,4 +1,4 @@
-"""The sending side: which tensors are kept while others may use their memory, and for how long."""
+"""The sending side: which tensors stay alive while receivers may use their memory, and for how long."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from hopmeter.system.processes import start_ticks
 KEPT = 16
 MOST = 4096
 SHARE = "cuda-ipc"
-"""How `encode`, `decode` and `connect` are asked for handles."""
+"""The values of `share` in `encode`, `decode` and `connect`."""
 log = logging.getLogger("hopmeter.codecs")
 
 
 class Lender:
-    """Lends tensors on a GPU to receivers on the same machine, and keeps the newest `kept` of them alive.
+    """Loans GPU tensors to receivers on the same machine, and retains the newest `kept` of them.
 
-    Each is kept until `kept` newer ones were lent, and longer while a receiver holds it. Where receivers hold all,
-    the next one is copied through the host. `close` lets go of everything, also of what receivers still hold. Never
-    run on a GPU.
+    A tensor is retained until `kept` newer ones are loaned, and longer while a receiver holds it. If receivers hold all
+    slots, the next tensor is copied through the host. `close` releases everything, including what receivers still hold.
+    Never run on a GPU.
     """
 
     def __init__(self, kept: int = KEPT) -> None:
         if not 1 <= kept <= MOST:
             raise CodecError("E-VALUE-RANGE", f"a lender that keeps {kept}", f"let it keep 1 to {MOST}")
         self.copied: Counter[str] = Counter()
-        """What was copied through the host although handles were asked for: why, and how often."""
+        """Why and how often tensors were copied through the host although handles were requested."""
         self._lock = threading.Lock()
         self._loans: list[tuple[int, Any]] = [(0, None)] * kept
-        """Number and array of each slot; the array stands for the memory, and must not be read."""
+        """Number and array of each slot; the array represents the memory, and must not be read."""
         self._newest = 0
         self._ledger: Ledger | None = Ledger(kept)
         self._process = (os.getpid(), start_ticks(os.getpid()) or 0)
@@ -51,16 +51,16 @@ class Lender:
 
     @property
     def held(self) -> int:
-        """How many loans receivers hold at this moment."""
+        """Return how many loans receivers hold at this moment."""
         with self._lock:
             ledger = self._ledger
             return 0 if ledger is None else sum(ledger.held(slot) for slot in range(len(self._loans)))
 
     def lend(self, array: Any, since: int) -> bytes:
-        """Return the frame for memory on a GPU, which is ready for other processes when this returns.
+        """Return the frame for GPU memory, which is ready for other processes when this returns.
 
-        `array` has the address and the bytes, and keeps the memory alive. Loans since number `since` belong to the
-        same message, and stay. CodecError where the memory cannot be lent.
+        `array` has the address and the size, and keeps the memory alive. Loans since number `since` belong to the same
+        message, and are retained. Raises CodecError if the memory cannot be loaned.
         """
         if self._process[0] != os.getpid():
             raise CodecError("E-GPU-NOT-LENDABLE", "a process that was forked cannot use the GPU of its parent")
@@ -112,7 +112,7 @@ class Lender:
             log.warning("a tensor is copied through the host: %s", reason)
 
     def close(self) -> None:
-        """Lets go of everything; what receivers hold may change from now on. A second time does nothing."""
+        """Release everything; the memory that receivers hold may change from now on. A second call does nothing."""
         if held := self.held:
             log.warning("a lender is closed while receivers hold %d of its tensors, whose memory may change", held)
         with self._lock:
@@ -136,7 +136,7 @@ def lender(share: Any) -> Lender:
 
 
 def takes_handles(share: Any) -> bool:
-    """Whether a receiver takes handles; a lender, which is for senders, says so too."""
+    """Whether a receiver accepts handles; a lender, which is for senders, implies it."""
     return isinstance(share, Lender) or bool(check_share(share))
 
 

@@ -1,4 +1,4 @@
-"""Allocations of other processes that are open here: each once, counted, and closed with its last user."""
+"""Allocations of other processes that are open here: each is opened once, counted, and closed with its last user."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hopmeter.codecs.cuda.driver import driver
 from hopmeter.codecs.errors import CodecError
 
 Key = tuple[bytes, int, int]
-"""Handle, device, and this process: a child of it has none of its mappings."""
+"""Handle, device, and this process: a forked child has none of its mappings."""
 
 
 @dataclass
@@ -22,9 +22,9 @@ class _Mapping:
 
 
 class Mappings:
-    """Some drivers refuse to open a handle twice, others count by themselves; here it is opened once.
+    """Opens a handle once: some drivers refuse to open it twice, others count by themselves.
 
-    A tensor may die at any moment, also while this thread is in `open`: what is given back is only noted then.
+    A tensor may be destroyed at any moment, even while this thread is in `open`; its release is then only noted.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Mappings:
             self._tidy()
 
     def give_back(self, key: Key) -> None:
-        """One user less."""
+        """Remove one user."""
         self._given_back.append(key)
         self._tidy()
 
@@ -55,7 +55,7 @@ class Mappings:
         return len(self._open)
 
     def _tidy(self) -> None:
-        """Close unused mappings, unless another thread does so, which then looks again at its end."""
+        """Close unused mappings. If another thread already does so, it looks again at its end."""
         while self._given_back and self._lock.acquire(blocking=False):
             try:
                 self._close_unused()
@@ -69,7 +69,7 @@ class Mappings:
             mapping.users -= 1
             if not mapping.users:
                 del self._open[key]
-                with suppress(CodecError):  # the memory is another's: there is nothing to be done about it
+                with suppress(CodecError):  # the memory belongs to another process: nothing can be done about it
                     driver().close(mapping.base, key[1])
 
 

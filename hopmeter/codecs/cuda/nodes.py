@@ -1,4 +1,4 @@
-"""The node `["cuda.memory", array]`: an array whose frame holds a handle in place of its memory."""
+"""The node `["cuda.memory", array]`: an array whose frame holds a handle instead of its memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ASK = f'on the sender\'s machine `decode(frames, share="cuda-ipc")`, else {drive
 
 
 def on_gpu(tensor: Any) -> bool:
-    """Whether DLPack calls a tensor's memory a GPU's of CUDA."""
+    """Whether DLPack reports that a tensor's memory belongs to a CUDA GPU."""
     try:
         return int(tensor.__dlpack_device__()[0]) == driver.DLPACK_DEVICE
     except Exception:  # noqa: BLE001 (each framework has errors of its own for a device that DLPack lacks)
@@ -31,7 +31,8 @@ def on_gpu(tensor: Any) -> bool:
 
 
 def lend_tensor(tensor: Any, frames: Lending, framework: str, extra: Any = None) -> str | None:
-    """Return the node of a tensor that has DLPack, and append its frame; None, with the reason counted, for a copy."""
+    """Return the node of a tensor that has DLPack, and append its frame. Return None for a copy, and count the
+    reason."""
     try:
         if not hasattr(tensor, "__dlpack_device__") or tensor.__dlpack_device__()[0] != driver.DLPACK_DEVICE:
             return None
@@ -42,7 +43,7 @@ def lend_tensor(tensor: Any, frames: Lending, framework: str, extra: Any = None)
 
 
 def _contiguous_array(tensor: Any) -> tuple[Any, str | None]:
-    """Rows and columns as they lie; what has steps is gathered on the GPU, where its framework can."""
+    """Return the tensor in rows or columns; other strides are gathered on the GPU if its framework can do so."""
     array, dtype = ghosts.of_capsule(tensor.__dlpack__())
     if array.flags.forc or not hasattr(tensor, "contiguous"):
         return array, dtype
@@ -50,7 +51,7 @@ def _contiguous_array(tensor: Any) -> tuple[Any, str | None]:
 
 
 def lend_array(seen: Callable[[], Any], frames: Lending, framework: str, extra: Any = None) -> str | None:
-    """Return the node of an array over the memory, as `seen` makes it with the name of a dtype that NumPy lacks."""
+    """Return the node of an array over the memory; `seen` makes it, with the name of a dtype that NumPy lacks."""
     try:
         array, dtype = seen()
         if not array.nbytes:
@@ -97,7 +98,8 @@ def read(node: list[Any], reading: Reading) -> Maker:
 
 @contextmanager
 def _copying_on_failure() -> Iterator[None]:
-    """Log a failure in the block: what a framework cannot import in place (columns, dtypes of DLPack) is copied."""
+    """Log a failure in the block: a tensor that a framework cannot import in place (columns, dtypes of DLPack) is
+    copied."""
     try:
         yield
     except CodecError:
@@ -107,7 +109,7 @@ def _copying_on_failure() -> Iterator[None]:
 
 
 def _frames_of_one(place: int, data: Any) -> Any:
-    """All frames that an array's maker looks at: its own."""
+    """Return the frames that an array's maker reads: only its own."""
     return {place: data}
 
 

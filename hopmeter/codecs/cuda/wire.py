@@ -1,6 +1,6 @@
-"""The frame that stands in place of memory: a handle, and what a receiver has to know before it opens one.
+"""The frame that replaces memory: a handle, and the data that a receiver needs before it opens the handle.
 
-docs/codecs.md has the layout. Whatever stands in it may be a lie.
+docs/codecs.md has the layout. No value in it is to be trusted.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ class Lent(NamedTuple):
     """One tensor's memory in another process."""
 
     handle: bytes
-    """CUipcMemHandle of the allocation that it lies in."""
+    """CUipcMemHandle of the allocation that contains it."""
     device: bytes
-    """The GPU's UUID; its number depends on who asks."""
+    """The GPU's UUID; its number differs between processes."""
     host: bytes
-    """The boot of the sender's machine."""
+    """The boot ID of the sender's machine."""
     token: bytes
-    """The lender's own, so that nobody takes another's ledger for it."""
+    """Unique to the lender, so that no receiver mistakes another ledger for its own."""
     started: int
     """When the sender's process started, in clock ticks since boot."""
     pid: int
     ledger: int
-    """The ledger's number among the files of that process."""
+    """The descriptor of the ledger in that process."""
     number: int
-    """Which loan of its lender it is, from 1."""
+    """The number of the loan at its lender, from 1."""
     slot: int
     unused: int
     allocation: int
     """Bytes of the allocation."""
     offset: int
-    """Where in it the tensor begins."""
+    """Offset of the tensor in the allocation."""
     size: int
     """Bytes of the tensor."""
 
@@ -73,7 +73,7 @@ def unpack(frame: Any) -> Lent:
 
 @functools.cache
 def host() -> bytes:
-    """Tells this machine, in this boot of it, from all others; 16 bytes."""
+    """Return 16 bytes that distinguish this machine, in its current boot, from all others."""
     try:
         return bytes.fromhex(boot_id().replace("-", ""))
     except ValueError:
@@ -81,12 +81,12 @@ def host() -> bytes:
 
 
 def of_this_process(lent: Lent) -> bool:
-    """Whether it was lent by this very process, which cannot open its own handles."""
+    """Whether this process itself loaned it, which cannot open its own handles."""
     return lent.pid == os.getpid() and lent.started == start_ticks(lent.pid)
 
 
 def refuse_elsewhere(lent: Lent) -> None:
-    """CodecError where the sender is on another machine, or its process is not to be seen here."""
+    """Raise CodecError if the sender is on another machine, or its process is not visible here."""
     if len(host()) != len(lent.host) or lent.host != host():
         raise CodecError(
             "E-GPU-ELSEWHERE", "the GPU memory is on another machine, or in an earlier boot of this one", COPY

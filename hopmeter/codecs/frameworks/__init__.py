@@ -1,1 +1,1 @@
-"""One file for each framework; hopmeter/codecs/lookup.py says what it offers."""
+"""One file for each framework; hopmeter/codecs/lookup.py lists the names that it defines."""

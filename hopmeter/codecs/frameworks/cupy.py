@@ -1,4 +1,4 @@
-"""CuPy: arrays on an NVIDIA GPU. They travel through the memory of the host and arrive on a GPU, or as NumPy's."""
+"""CuPy: arrays on an NVIDIA GPU. They travel through host memory and arrive on a GPU, or as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ READERS: dict[str, Any] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
-    """One copy, from the GPU to the host."""
+    """Append the array after one copy, from the GPU to the host."""
     cupy = import_package("cupy", EXTRA)
     if not isinstance(obj, cupy.ndarray):
         raise refusal(obj, "send dense arrays: `matrix.toarray()`")
@@ -32,12 +32,12 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 
 
 def _lend(obj: Any, frames: Lending) -> str | None:
-    # CuPy's own DLPack asks the driver about streams, which lending waits for anyhow.
+    # CuPy's own DLPack asks the driver about streams, for which lending waits anyway.
     return nodes.lend_array(lambda: (np.asarray(_Seen(obj)), None), frames, "cupy", int(obj.device.id))
 
 
 class _Seen:
-    """A CuPy array to NumPy, which must not read it."""
+    """Present a CuPy array to NumPy, which must not read it."""
 
     def __init__(self, array: Any) -> None:
         self._array = array
@@ -63,7 +63,7 @@ def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """One copy, from the host to the GPU; without a GPU it has to be asked for as NumPy's."""
+    """Make an array with one copy, from the host to the GPU; without a GPU you have to request a NumPy array."""
     cupy = import_package("cupy", EXTRA)
     here = _count(cupy)
     number = min(0 if wanted.extra is None else integer(wanted.extra), here - 1)
@@ -81,7 +81,7 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
 
 def _count(cupy: Any) -> int:
-    """How many GPUs there are; CuPy raises where it finds no driver."""
+    """Return how many GPUs there are; CuPy raises if it finds no driver."""
     try:
         return int(cupy.cuda.runtime.getDeviceCount())
     except cupy.cuda.runtime.CUDARuntimeError:

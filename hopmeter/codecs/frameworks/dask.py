@@ -37,7 +37,7 @@ def _block_indices(numbers: tuple[int, ...]) -> Any:
 
 
 def _block_lengths(obj: Any, blocks: list[Any]) -> Any:
-    """Lengths along each axis; some are only known once they are computed."""
+    """Return the lengths along each axis; some are known only after the computation."""
     shapes = dict(zip(_block_indices(obj.numblocks), (block.shape for block in blocks), strict=True))
     for axis, number in enumerate(obj.numblocks):
         first = [0] * len(obj.numblocks)

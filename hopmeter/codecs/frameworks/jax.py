@@ -1,4 +1,4 @@
-"""JAX: arrays of every dtype that has a host form; one on another device is copied to the CPU and put back."""
+"""JAX: arrays of every dtype that the host has; an array on another device is copied to the CPU and back."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ EXTRA = "jax"
 MEGABYTES = (125, 470)
 READERS: dict[str, Any] = {}
 _numbers: set[Any] = set()
-"""Dtypes that are known to be no keys."""
+"""Dtypes that are known not to be random keys."""
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
-    """Return the memory of an array that this process holds completely: no tracer, no part of a larger one."""
+    """Return the memory of an array that this process holds completely: no tracer, no part of a larger array."""
     jax = import_package("jax", EXTRA)
     if not isinstance(obj, jax.Array) or isinstance(obj, jax.core.Tracer) or not obj.is_fully_addressable:
         raise refusal(obj, "send arrays that are computed and whole, not tracers or shards")
@@ -46,7 +46,7 @@ def _device(array: Any) -> str | None:
 
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 (all codecs are asked alike)
-    """Shares memory on a GPU that is another process's."""
+    """Share GPU memory of another process."""
     jax = import_package("jax", EXTRA)
 
     def make(ghost: Any) -> Any:
@@ -63,7 +63,7 @@ def _refuse_halving(jax: Any, dtype: Any) -> None:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Shares the array's memory by DLPack where that begins at a multiple of 64 bytes; else JAX copies."""
+    """Share the array's memory via DLPack if it begins at a multiple of 64 bytes; otherwise JAX copies it."""
     jax = import_package("jax", EXTRA)
     share = _loader(jax)
     place = _place(jax, wanted.device, one_of(wanted.extra, None, "gpu", "tpu", "cuda", "rocm"))
@@ -79,9 +79,10 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
 @functools.cache
 def _loader(jax: Any) -> Callable[[Any], Any]:
-    """`jax.dlpack.from_dlpack`, or what it does in jaxlib: it takes five times as long to convert to the same dtype.
+    """Call `jax.dlpack.from_dlpack`, or its equivalent in jaxlib: converting to the same dtype takes five times as
+    long.
 
-    `jax.device_put` shares memory too, but lets go of it only when JAX is called again.
+    `jax.device_put` shares memory too, but releases it only at the next call of JAX.
     """
 
     def internal_loader() -> Callable[[Any], Any]:
@@ -99,7 +100,7 @@ def _identity(array: Any) -> Any:
 
 
 def _place(jax: Any, asked: str | None, sent: str | None) -> Any:
-    """Return the requested GPU, or a device like the sender's; None, which is the CPU, if there is none."""
+    """Return the requested GPU, or a device like the sender's; None, the CPU, if there is none."""
     if asked is None:
         return next(iter(_devices(jax, sent)), None) if sent else None
     number = devices.gpu("JAX", asked, FORM.gpus)

@@ -1,4 +1,4 @@
-"""MXNet, whose last release wants a NumPy of its own time: arrays of the numbers that it computes with."""
+"""MXNet, whose last release needs a NumPy of its own time: arrays of its numeric dtypes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ APART = ("mxnet==1.9.1", "numpy==1.23.5")
 MEGABYTES = (64, 250)
 READERS: dict[str, Any] = {}
 SHARED = "u1 i4 i8 f2 f4 f8"
-"""What MXNet takes from NumPy without a copy."""
+"""Dtypes that MXNet takes from NumPy without a copy."""
 COPIED = "i1 b1"
 _SHARED = frozenset(np.dtype(name) for name in SHARED.split())
 _COPIED = frozenset(np.dtype(name) for name in COPIED.split())
@@ -44,7 +44,7 @@ def _memory(array: Any) -> Any:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Shares the array's memory where MXNet knows its numbers and it lies in rows; locks the array."""
+    """Share the array's memory if MXNet has its dtype and it is in rows; make the array read-only."""
     mx = import_package("mxnet", EXTRA)
     kind, _, sent = one_of(wanted.extra or "nd", "nd", "np", "nd.gpu", "np.gpu").partition(".")
     module = mx.np if kind == "np" else mx.nd
@@ -52,7 +52,7 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
     def make(array: Any) -> Any:
         array = arrays.to_native_order(arrays.to_writable(array))
-        # Without this, MXNet takes an array without dimensions, or with one of no length, for one yet unknown.
+        # Without this, MXNet treats an array without dimensions, or with an empty one, as not yet known.
         with mx.util.np_shape(True):
             made = _mxnet_array(mx, module, array)
             return made if place is None else made.as_in_context(place)

@@ -1,5 +1,5 @@
 # ruff: noqa: ARG001 (all writers and readers are called alike)
-"""NumPy: arrays, scalars of its types, masked and record arrays, its strings of any length."""
+"""NumPy: arrays, scalars, masked and record arrays, and strings of any length."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def whole(array: Any) -> Frames:
-    """All frames of an array; for the many messages that are alike, with one look-up and one view."""
+    """Return all frames of an array, with one look-up and one view for the many messages that are alike."""
     try:
         return [_kept[array.dtype, array.shape], array.data.cast("B")]
-    except (KeyError, TypeError, ValueError):  # seen for the first time, or not in rows
+    except (KeyError, TypeError, ValueError):  # new, or not in rows
         frames = frames_by_nodes(array)
         if arrays.is_castable(array.dtype) and array.size and array.flags.c_contiguous:
             if len(_kept) >= KEPT:
@@ -98,7 +98,7 @@ def _read_masked(node: list[Any], reading: Reading) -> Maker:
         hidden = mask(frames)
         made: Any = np.ma.MaskedArray(data(frames), hidden, copy=False)
         value = fill(frames)[()]
-        if made.fill_value != value:  # the one for text may be longer than the text, but only where it is NumPy's own
+        if made.fill_value != value:  # the default for text may be longer than the text
             made.fill_value = value
         return made
 
@@ -150,7 +150,7 @@ def _array(node: Any) -> list[Any]:
 
 
 def adopt(obj: Any) -> Any:
-    """Any other array as NumPy's."""
+    """Convert any other array to NumPy."""
     return np.asarray(obj)
 
 

@@ -1,4 +1,4 @@
-"""Paddle: dense tensors of numbers; one on another device is copied to the CPU and put back."""
+"""Paddle: dense numeric tensors; one on another device is copied to the CPU and back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ READERS: dict[str, Any] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
-    """Return the memory of a tensor by DLPack, without a copy; Paddle copies dtypes that DLPack lacks."""
+    """Return the memory of a tensor via DLPack, without a copy; Paddle copies dtypes that DLPack lacks."""
     paddle = import_package("paddle", EXTRA)
     if not isinstance(obj, paddle.Tensor) or not obj.is_dense():
         raise refusal(obj, "only dense tensors travel: use `to_dense()`")
@@ -37,7 +37,8 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 
 
 def _memory(paddle: Any, tensor: Any) -> Any:
-    """None for a form that DLPack or NumPy has not. `np.from_dlpack` of the tensor itself takes three times as long."""
+    """Return None for a form that DLPack or NumPy lacks. `np.from_dlpack` of the tensor itself takes three times as
+    long."""
     try:
         return arrays.from_capsule(paddle.utils.dlpack.to_dlpack(tensor))
     except (TypeError, RuntimeError, BufferError, ValueError):
@@ -54,7 +55,7 @@ def _write_rare(paddle: Any, tensor: Any, frames: Frames, extra: Any) -> str:
 
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Shares memory on a GPU that is another process's."""
+    """Share GPU memory of another process."""
     paddle = import_package("paddle", EXTRA)
     _, stop = listing(wanted.extra, 2) if wanted.extra is not None else (None, True)
     stop = one_of(stop, True, False)
@@ -68,7 +69,7 @@ def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Shares the array's memory by DLPack; tensors can be written to, so what cannot is copied."""
+    """Share the array's memory via DLPack. Tensors are writable, so read-only memory is copied."""
     paddle = import_package("paddle", EXTRA)
     share = _loader(paddle)
     device, stop = listing(wanted.extra, 2) if wanted.extra is not None else (None, True)
@@ -99,8 +100,9 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
 @functools.cache
 def _loader(paddle: Any) -> Callable[[Any], Any]:
-    """`paddle.utils.dlpack.from_dlpack`, or what it does, by the way on which Paddle's loader makes tensors of batches:
-    `paddle.Tensor(…)` looks at its arguments six times as long.
+    """Call `paddle.utils.dlpack.from_dlpack`, or its equivalent, as Paddle's loader does to make tensors of batches.
+
+    `paddle.Tensor(…)` takes six times as long to inspect its arguments.
     """
 
     def internal_loader() -> Callable[[Any], Any]:

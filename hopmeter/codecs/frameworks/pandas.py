@@ -24,7 +24,7 @@ MEGABYTES = (12, 46)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Frames by their blocks, series and indexes by their values; `attrs` travels where it is not empty."""
+    """Append frames by blocks, series and indexes by values; `attrs` travels if it is not empty."""
     pd = lookup.import_package("pandas", EXTRA)
     if type(obj) is pd.DataFrame:
         return _frame(pd, obj, frames, depth)
@@ -47,7 +47,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _frame(pd: Any, frame: Any, frames: Frames, depth: int) -> str:
-    """Blocks are pandas's own way to keep columns of one dtype together, seen from outside only column by column."""
+    """Return the node of a frame by its blocks, which pandas does not expose publicly."""
     about = [node_of(part, frames, depth) for part in (frame.columns, frame.index, dict(frame.attrs))]
     blocks = [
         f"[{_column_numbers(block.mgr_locs, len(frame.columns))},{values.node(pd, block.values, frames, depth)}]"
@@ -77,7 +77,7 @@ def _index(pd: Any, index: Any, frames: Frames, depth: int) -> str:
 
 @functools.lru_cache(256)
 def _frequency(freq: Any) -> str:
-    """Its word, where pandas makes the same of it again."""
+    """Return the word for a frequency, if pandas makes the same frequency from it."""
     word = str(freq.freqstr)
     try:
         again = lookup.import_package("pandas", EXTRA).tseries.frequencies.to_offset(word)
@@ -110,7 +110,7 @@ def _read_frame(node: list[Any], reading: Reading) -> Maker:
 
 
 def _shared_index_maker(node: Any, reading: Reading) -> Maker:
-    """Return a function that makes an index. One that is in the header alone is made once and shared."""
+    """Return a function that makes an index. An index that is in the header alone is made once and shared."""
     before, make = reading.taken, reading.maker(node)
     if reading.taken != before or not isinstance(node, list) or not str(node[0]).startswith("pandas."):
         return make
@@ -130,7 +130,7 @@ def _place(node: Any) -> Any:
 
 def _join_blocks(pd: Any, held: list[Any], columns: Any, index: Any) -> Any:
     if len(held) == 1 and held[0][0] is None and type(held[0][1]) is np.ndarray and held[0][1].ndim == 2:
-        kind = object if held[0][1].dtype.hasobject else None  # else pandas would look for a better one
+        kind = object if held[0][1].dtype.hasobject else None  # otherwise pandas would look for a better one
         return pd.DataFrame(held[0][1].T, index=index, columns=columns, dtype=kind, copy=False)
     found: dict[int, Any] = {}
     for places, block in held:

@@ -1,4 +1,4 @@
-"""pandas with Arrow's memory behind each column, for a row beside NumPy's: the same codec, other columns."""
+"""pandas with Arrow memory for each column, to compare with NumPy's: the same codec, other columns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _with_arrow_dtype(frame: Any, dtype: Any) -> Any:
 
 
 def _read(frame: Any) -> Array:
-    """CodecError for a frame that lost Arrow's memory on its way."""
+    """Raise CodecError for a frame that lost Arrow's memory in transit."""
     (kind, *others) = set(frame.dtypes)
     if others or not isinstance(kind, import_package("pandas", EXTRA).ArrowDtype):
         raise CodecError("E-PARTS", "a pandas frame whose columns are not all of one Arrow type")

@@ -1,4 +1,4 @@
-"""Pillow: images of every mode. Their memory is lent by way of Arrow; where it lies in pieces, it is copied once."""
+"""Pillow: images of every mode. Their memory is shared via Arrow; if it is in pieces, it is copied once."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ MODES = {
     "I": ("int32", 1),
     "F": ("float32", 1),
 }
-"""What a pixel is in Pillow's own memory: three channels take four bytes."""
+"""Channels and dtype of a pixel in Pillow's own memory: three channels take four bytes."""
 PLAIN = (type(None), bool, int, float, str, bytes)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append the current picture, its palette, and the plain values of `info` (no open files)."""
+    """Append the current image, its palette, and the plain values of `info` (no open files)."""
     image = lookup.import_package("PIL.Image", EXTRA)
     if not isinstance(obj, image.Image):
         raise refusal(obj, "send images")
@@ -56,7 +56,7 @@ def _memory(obj: Any) -> tuple[str, memoryview]:
         return "bytes", arrays.EMPTY
     try:
         return "memory", memoryview(_pixel_values(pa.array(obj)).buffers()[-1]).cast("B")
-    except (ValueError, TypeError, AttributeError):  # rows in several pieces, or a Pillow that lends no memory
+    except (ValueError, TypeError, AttributeError):  # rows in several pieces, or a Pillow that shares no memory
         return "bytes", memoryview(obj.tobytes())
 
 

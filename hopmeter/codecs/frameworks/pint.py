@@ -19,7 +19,7 @@ MEGABYTES = (1, 3)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append a quantity as its magnitude, of any codec, and its units; units alone have no magnitude."""
+    """Append a quantity as its magnitude, which any codec may write, and its units; units alone have no magnitude."""
     pint = lookup.import_package("pint", EXTRA)
     if isinstance(obj, pint.Unit):
         return f'["unit",{_units(obj._units, frames, depth)}]'

@@ -1,5 +1,5 @@
 # ruff: noqa: ARG001, ARG005 (all writers and readers are called alike)
-"""What Python itself has: numbers, text, bytes, containers, dataclasses; what they hold may be of any codec."""
+"""Python's own types: numbers, text, bytes, containers, dataclasses. Any codec may write their contents."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from hopmeter.codecs.writing import Frames, node_of, refusal
 ROOTS = ("builtins",)
 EXTRA = ""
 LONG_TEXT = 4096
-"""Text of more characters travels as a frame of its own."""
+"""Longer text travels as a frame of its own."""
 SEQUENCES: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 ODD_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Numbers and short text become part of the header; bytes are a frame each."""
+    """Write numbers and short text to the header; bytes get a frame each."""
     writer = _WRITERS.get(type(obj))
     if writer is not None:
         return writer(obj, frames, depth)  # type: ignore[no-any-return]
@@ -75,7 +75,7 @@ def _refuse_many(obj: Any) -> None:
 
 
 def _set(obj: Any, frames: Frames, depth: int) -> str:
-    """Sorted by how the members are written, since Python's own order differs from run to run."""
+    """Sort members by their written form, since Python's own order differs between runs."""
     before = len(frames)
     _refuse_many(obj)
     items = sorted(node_of(item, frames, depth) for item in obj)

@@ -1,4 +1,4 @@
-"""Polars: data frames and series, as Arrow's tables; their text stays in views and is not copied."""
+"""Polars: data frames and series, as Arrow tables; their text stays in views and is not copied."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ ROOTS = ("polars",)
 EXTRA = "polars"
 ALSO = ("pyarrow",)
 MOST_ROWS = 2**32 - 1
-"""What Polars counts rows in; the last number means none."""
+"""The dtype in which Polars counts rows; its largest number means none."""
 DAYS = 95_000_000
-"""So far from 1970 Polars can show a moment: 260,000 years."""
+"""Polars can show times up to this distance from 1970: 260,000 years."""
 IN_A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
 
 
@@ -34,7 +34,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _table(pl: Any, frame: Any) -> Any:
-    """Arrow's table, whose fields say what Arrow has no type for (`Enum`, named categories)."""
+    """Return the Arrow table. Its fields describe types that Arrow lacks (`Enum`, named categories)."""
     if pl.Object in frame.dtypes:
         raise refusal(frame, "a column of Python objects is not data: cast it")
     try:
@@ -70,7 +70,7 @@ def _array(column: Any) -> Any:
 
 
 def _from_arrow(pl: Any, obj: Any) -> Any:
-    """Arrow's table or array as Polars's; what Polars would panic at is refused."""
+    """Convert an Arrow table or array to Polars; refuse what would make Polars panic."""
     pa = lookup.import_package("pyarrow", "pyarrow")
     if _has_moments(pa, obj.schema if hasattr(obj, "schema") else [pa.field("", obj.type)]):
         _check_moments(pa, getattr(obj, "columns", [obj]))
@@ -84,7 +84,7 @@ def _from_arrow(pl: Any, obj: Any) -> Any:
 
 
 def _has_moments(pa: Any, fields: Any) -> bool:
-    """Whether there are moments or spans; refuses types and names that Polars panics at."""
+    """Whether there are times or durations; refuse types and names that make Polars panic."""
     found, is_wide = False, pa.types.is_decimal256
     for field in arrow_types.fields(fields):
         if is_wide(field.type):
@@ -95,13 +95,13 @@ def _has_moments(pa: Any, fields: Any) -> bool:
 
 
 def _valid_name(name: str) -> str:
-    if "\0" in name:  # Polars panics when it hands such a column on
+    if "\0" in name:  # Polars panics when it exports such a column
         raise CodecError("E-FRAMEWORK-LIMIT", "a Polars column with a zero byte in its name", "rename it")
     return name
 
 
 def _check_moments(pa: Any, columns: list[Any]) -> None:
-    """CodecError for moments and spans that Polars holds, and panics at when they are shown."""
+    """Raise CodecError for times and durations that Polars can hold but panics at when they are shown."""
     min_max = lookup.import_package("pyarrow.compute", "pyarrow").min_max
     for array in [one for column in columns for one in arrow_types.nested_arrays(pa, column)]:
         most = _largest_moment(pa, array.type)
@@ -111,7 +111,7 @@ def _check_moments(pa: Any, columns: list[Any]) -> None:
 
 
 def _largest_moment(pa: Any, of: Any) -> int:
-    """Return the largest number that Polars can show of a type of times; 0 for other types, or if there is no limit."""
+    """Return the largest number of a time type that Polars can show; 0 for other types, or if there is no limit."""
     types = pa.types
     if types.is_date(of):
         return DAYS if types.is_date32(of) else DAYS * IN_A_DAY["ms"]

@@ -44,14 +44,14 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 
 
 def simple() -> dict[type, Any]:
-    """Arrays whose class says all of their type, and that have two buffers: which values are there, and they."""
+    """Arrays whose class determines their type, with two buffers: validity and values."""
     pa = import_package("pyarrow", EXTRA)
     kinds = [f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)]
     return {getattr(pa, f"{kind}Array"): whole for kind in (*kinds, "Float", "Double")}
 
 
 def whole(array: Any) -> Frames:
-    """All frames of such an array; for the many messages that are alike, with one look-up."""
+    """Return all frames of such an array, with one look-up for the many messages that are alike."""
     present, data = array.buffers()
     if data is None or not data.size:
         return frames_by_nodes(array)
@@ -89,7 +89,7 @@ def _chunks(pa: Any, column: Any, frames: Frames) -> str:
 
 
 def _type(pa: Any, of: Any) -> str:
-    """Types with fields are equal whatever these have as metadata, so what is kept of one is not the other's."""
+    """Return the type as text. Types with fields are equal even if their metadata differ, so these are not cached."""
     known = None if of.num_fields else _schemas.get(of)
     return known or _schema_text(of, pa.schema([pa.field("", of)]))
 
@@ -201,10 +201,10 @@ def _read_buffer(node: list[Any], reading: Reading) -> Maker:
 
 
 def adopt(obj: Any) -> Any:
-    """Anything that Arrow can take over: NumPy arrays, frames of data."""
+    """Convert anything that Arrow accepts: NumPy arrays, data frames."""
     pa = import_package("pyarrow", EXTRA)
     if hasattr(obj, "ndim") and hasattr(obj, "__array__") and not hasattr(obj, "columns"):
-        obj = arrays.to_native_order(obj)  # an Arrow tensor would take the bytes as they are
+        obj = arrays.to_native_order(obj)  # an Arrow tensor would take the bytes unchanged
         return pa.Tensor.from_numpy(obj) if obj.ndim != 1 else pa.array(obj)
     return pa.table(obj)
 

@@ -30,7 +30,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
         view = memoryview(obj)
         node = _kept[view.format, view.shape]
         frames.append(view.cast("B"))
-    except (TypeError, KeyError, ValueError, BufferError):  # seen for the first time, or nothing that lends memory
+    except (TypeError, KeyError, ValueError, BufferError):  # new, or without shared memory
         return _write_any(obj, frames)
     return node
 
@@ -42,7 +42,7 @@ def _lend(obj: Any, frames: Lending) -> str | None:
 
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Shares memory on a GPU that is another process's; a variable has a copy of it, on that GPU."""
+    """Share GPU memory of another process; a variable has a copy of it, on that GPU."""
     tf = import_package("tensorflow", EXTRA)
     load = tf.experimental.dlpack.from_dlpack
     if one_of(wanted.extra, None, "variable") is None:
@@ -81,7 +81,7 @@ def _memory(tf: Any, tensor: Any) -> Any:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Shares the array's memory by DLPack where TensorFlow can (rows, numbers it knows); else it copies."""
+    """Share the array's memory via DLPack if TensorFlow can (rows, dtypes it has); otherwise it copies."""
     tf = import_package("tensorflow", EXTRA)
     load = tf.experimental.dlpack.from_dlpack
     variable = one_of(wanted.extra, None, "variable") is not None

@@ -1,4 +1,4 @@
-"""PyTorch: dense tensors of every dtype, parameters; the device travels, and the wish for a gradient."""
+"""PyTorch: dense tensors of every dtype, and parameters, with their device and `requires_grad`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ MEGABYTES = (2860, 5300)
 RAW = True
 READERS: dict[str, Any] = {}
 NOT_NUMPYS = {"bfloat16": "int16"}
-"""What NumPy has no dtype for goes as bytes of the same width; float8 in all its forms is the rest."""
+"""Dtypes that NumPy lacks travel as bytes of the same width; the others are the forms of float8."""
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
-    """Append a tensor; one on another device is copied to the CPU, and the receiver copies it to such a device."""
+    """Append a tensor. A tensor on another device is copied to the CPU, and the receiver copies it to such a device."""
     torch = import_package("torch", EXTRA)
     if not isinstance(obj, torch.Tensor):
         raise refusal(obj, "send tensors: `module.state_dict()` rather than the module")
@@ -32,7 +32,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
     if obj.is_cpu and not obj.requires_grad:
         try:
             return arrays.write(obj.numpy(), frames, "torch")
-        except (TypeError, RuntimeError):  # a dtype or a view that NumPy has not
+        except (TypeError, RuntimeError):  # a dtype or a view that NumPy lacks
             pass
     return _write_rare(torch, obj, frames)
 
@@ -62,7 +62,7 @@ def _kind(torch: Any, tensor: Any) -> str:
 
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Shares memory on a GPU that is another process's."""
+    """Share GPU memory of another process."""
     torch = import_package("torch", EXTRA)
     kind, _, gradient = _read_extra(wanted.extra)
     return lambda ghost: _as_sent(torch, torch.from_dlpack(ghost), kind, gradient)
@@ -75,7 +75,7 @@ def _as_sent(torch: Any, tensor: Any, kind: str, gradient: bool) -> Any:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Shares the array's memory; tensors can be written to, so what cannot is copied."""
+    """Share the array's memory. Tensors are writable, so read-only memory is copied."""
     torch = import_package("torch", EXTRA)
     kind, device, gradient = _read_extra(wanted.extra)
     place = _device(torch, wanted.device, device)

@@ -1,4 +1,4 @@
-"""xarray: arrays, datasets and variables with names, coordinates and attributes; the data may be of any codec."""
+"""xarray: arrays, datasets and variables with names, coordinates and attributes; any codec may write the data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hopmeter.codecs.reading import Maker, Reading
 from hopmeter.codecs.writing import KEPT, Frames, node_of, refusal
 
 NOTHING = '["dict",[]]'
-"""The node of attributes that there are none of."""
+"""The node of empty attributes."""
 _dims: dict[Any, str] = {}
 ROOTS = ("xarray",)
 EXTRA = "xarray"
@@ -23,7 +23,7 @@ MEGABYTES = (13, 60)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Indexes are made anew by the receiver from their coordinates."""
+    """Append an object; the receiver makes indexes again from their coordinates."""
     xr = lookup.import_package("xarray", EXTRA)
     if isinstance(obj, xr.DataArray):
         name = "null" if obj.name is None else node_of(obj.name, frames, depth)
@@ -50,7 +50,7 @@ def _variable(variable: Any, frames: Frames, depth: int) -> str:
 
 
 def _objects(variable: Any, data: Any, frames: Frames, depth: int) -> str:
-    """Plain text and numbers that Python holds, as pandas's; an index keeps the dtype that it has there."""
+    """Return plain text and numbers of Python as values of pandas; an index retains its dtype."""
     pd = lookup.import_package("pandas", "pandas")
     index = variable.to_index() if hasattr(variable, "get_level_variable") else None
     if isinstance(index, pd.MultiIndex):
@@ -63,7 +63,7 @@ def _objects(variable: Any, data: Any, frames: Frames, depth: int) -> str:
 
 
 def _dimension_names(dims: Any, frames: Frames, depth: int) -> str:
-    """Names have no frame of their own but where they are very long, so what repeats is kept as text."""
+    """Return the names as a node. Names have a frame only if they are very long, so other nodes are cached as text."""
     before, node = len(frames), node_of(dims, frames, depth)
     if len(frames) != before:
         return node
@@ -87,7 +87,7 @@ def _variable_maker(node: Any, reading: Reading) -> Maker:
 
     def make(frames: Any) -> Any:
         data = held(frames)
-        # What xarray looks for in other arrays (times of other units, objects, subclasses) is not in these.
+        # xarray looks in other arrays for times of other units, objects and subclasses; these have none.
         plain = type(data) is ndarray and data.dtype.kind in "biufcO" and data.ndim > 0
         if not plain and not hasattr(data, "shape"):
             raise CodecError("E-PARTS", "an xarray variable without an array")
@@ -104,7 +104,7 @@ def _read_objects(node: list[Any], reading: Reading) -> Maker:
 
 
 def _names(dims: Any) -> Any:
-    """Names that never change, as long as they are a tuple of text."""
+    """Return names that never change, if they are a tuple of text."""
     return dims if type(dims) is tuple and all(type(name) is str for name in dims) else None
 
 
@@ -159,7 +159,7 @@ def _converter(reading: Reading, build: Any) -> Maker:
 
 
 def adopt(obj: Any) -> Any:
-    """Any array, its dimensions unnamed."""
+    """Return any array, its dimensions unnamed."""
     return lookup.import_package("xarray", EXTRA).DataArray(obj)
 
 

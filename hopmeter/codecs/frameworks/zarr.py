@@ -1,4 +1,4 @@
-"""Zarr: arrays. Their chunks are read out (decompressed, a copy) and become an array in memory at the receiver."""
+"""Zarr: arrays. Their chunks are read (decompressed, a copy) and become an array in memory at the receiver."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ EXTRA = "zarr"
 MEGABYTES = (10, 45)
 MOST_CHUNKS = 2**20
 MOST_BYTES = 2**24
-"""Of a chunk that is larger than the array: it is allocated whole."""
+"""The most bytes of a chunk that is larger than the array: it is allocated whole."""
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append data, chunks and attributes, without the compression and the place of storage."""
+    """Append data, chunks and attributes, without the compression and the storage location."""
     zarr = lookup.import_package("zarr", EXTRA)
     if not isinstance(obj, zarr.Array):
         raise refusal(obj, "send the arrays of a group: `dict(group.arrays())`")
@@ -58,7 +58,7 @@ def _array(data: Any, chunks: tuple[int, ...], attributes: Any) -> Any:
     _refuse(data.shape, chunks, data.itemsize)
     if type(attributes) is not dict:
         raise CodecError("E-PARTS", "Zarr attributes that are no dict")
-    json.dumps(attributes)  # refuses what Zarr would look into, such as a range of any length
+    json.dumps(attributes)  # refuses values that Zarr would iterate, such as a range of any length
     zarr = lookup.import_package("zarr", EXTRA)
     array = zarr.create_array({}, shape=data.shape, dtype=data.dtype, chunks=chunks, attributes=attributes)
     array[...] = data
