@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # what type checkers take for true; importing `typing` would cost more than all of this
+TYPE_CHECKING = False  # true for type checkers; importing `typing` would cost more than this whole module
 if TYPE_CHECKING:
     from hopmeter.client import connect as connect
 
@@ -10,7 +10,7 @@ __version__: str
 
 
 def __getattr__(name: str) -> object:
-    """`__version__` and `connect`, when asked for: finding them takes longer than all else that a node imports."""
+    """Return `__version__` or `connect` on first use: finding them takes longer than all other imports of a node."""
     if name == "connect":
         from hopmeter.client import connect as found
 

@@ -13,7 +13,7 @@ from hopmeter.build.rust import replace
 
 @dataclass(frozen=True)
 class Kit:
-    """What a C++ node is built with: the folder of hopmeterConfig.cmake, the library to link, and the folder of the
+    """The inputs of a C++ node's build: the folder of hopmeterConfig.cmake, the library to link, and the folder of the
     transports' shared libraries."""
 
     cmake: Path
@@ -31,7 +31,7 @@ def build(name: str, source: Path, kit: Kit, folder: Path, node: Path, log: Path
 
 
 def _configure(source: Path, kit: Kit, folder: Path) -> list[str | Path]:
-    # A folder that was configured keeps its generator: another one would be an error.
+    # A configured folder keeps its generator; CMake rejects a different one.
     generator = ["-G", "Ninja"] if shutil.which("ninja") and not (folder / "CMakeCache.txt").exists() else []
     return [
         _cmake(),

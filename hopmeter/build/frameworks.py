@@ -1,4 +1,4 @@
-"""Frameworks whose objects can be carried: what installing one costs, where it goes, and what is installed."""
+"""Frameworks whose objects can be carried: what each costs to install, its location, and which are installed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from hopmeter.system.toml_files import one_of
 
 ALL = "all"
 EXTRAS = {"video": (34, 104)}
-"""Extras that are no codec's, got in the same way: megabytes to download, and on disk."""
+"""Extras that belong to no codec but are installed in the same way: megabytes to download, and on disk."""
 LINE_MBIT_S = 100
-"""The line that a time is told for before anything is downloaded."""
+"""The bandwidth for which download times are estimated."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class State:
     ready: bool
     version: str = ""
     environment: str = ""
-    """Where it has one of its own."""
+    """Its environment, if it has one of its own."""
     missing: str = ""
     get: str = ""
 

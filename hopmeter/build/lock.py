@@ -18,7 +18,7 @@ from hopmeter.codecs import lookup
 from hopmeter.system import paths
 
 NAMES = ("python.lock", "numpy1.lock")
-"""For everything together, and for the codecs that conflict with today's NumPy."""
+"""Lock files for everything together, and for the codecs that conflict with today's NumPy."""
 COMPILE = ("pip", "compile", "--quiet", "--universal", "--python-version", "3.11", "--generate-hashes", "--no-header")
 HOSTLESS = ("--no-emit-index-url", "--no-emit-find-links", "--no-annotate")
 
@@ -51,7 +51,7 @@ def pins(file: Path) -> dict[str, list[str]]:
 def _accepts(text: str, locked: dict[str, list[str]]) -> bool:
     try:
         requirement = Requirement(text)
-    except InvalidRequirement:  # the path of a file, which the lock does not know
+    except InvalidRequirement:  # the path of a file, which the lock does not contain
         return True
     versions = locked.get(normalize(requirement.name), [])
     return not versions or any(requirement.specifier.contains(version, prereleases=True) for version in versions)

@@ -15,7 +15,7 @@ from hopmeter.build.command import BuildError, run_logged
 
 NO_CARGO = "install Rust with rustup, then run this again"
 _ALONE = threading.Lock()
-"""Two may want one crate: its own adapter, and another language's that needs its library."""
+"""Two builds may need one crate: its own adapter, and another language's that uses its library."""
 
 
 def build(name: str, checkout: Path, nodes: Path, log: Path) -> None:

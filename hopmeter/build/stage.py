@@ -15,7 +15,7 @@ from hopmeter.build.command import BuildError
 from hopmeter.system import paths
 
 SOURCES = ("transport.toml", "README.md", "python", "cpp", "idl", "include")
-"""What of a transport's folder travels. Rust travels as the node that was built from it."""
+"""Files of a transport's folder that the wheel contains. Rust is included as the node built from it."""
 CLUTTER = shutil.ignore_patterns("__pycache__", "*.pyc", "build", ".*")
 
 

@@ -1,8 +1,8 @@
-"""Packages of the system: which are missing, and one line that gets them.
+"""System packages: which are missing, and one line that installs them.
 
-`python -m hopmeter.build.system PACKAGE…` installs what is missing where that needs no password, and says what goes
-on without it where it does. With --required, missing packages are an error; with --lean, nothing that they
-only recommend is installed.
+`python -m hopmeter.build.system PACKAGE…` installs missing packages if that needs no password. Otherwise it lists what
+works without them. With --required, missing packages are an error; with --lean, recommended packages are
+not installed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Command = list[str]
 
 
 def missing(packages: Iterable[str]) -> list[str]:
-    """Those that dpkg does not have; none where there is no dpkg to ask."""
+    """Return the packages that dpkg does not have; none if there is no dpkg."""
     wanted = sorted(set(packages))
     if not wanted or shutil.which("dpkg-query") is None:
         return []
@@ -28,7 +28,7 @@ def missing(packages: Iterable[str]) -> list[str]:
 
 
 def line_for(packages: Iterable[str]) -> str:
-    """Return the command that a person types."""
+    """Return the command that the user types."""
     return f"sudo apt-get install {' '.join(packages)}"
 
 
@@ -45,14 +45,14 @@ def rights() -> Command | None:
 
 
 def install(packages: Iterable[str], lean: bool = False) -> list[str]:
-    """Installs what is missing where that is allowed; answers what is missing still. `lean`: nothing recommended."""
+    """Install missing packages if that is allowed, and return those still missing. `lean`: no recommended packages."""
     wanted = missing(packages)
     as_root = rights()
     if not wanted or as_root is None:
         return wanted
     print(f"installing {' '.join(wanted)} with apt", file=sys.stderr, flush=True)
     get = [*as_root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300"]
-    # The list of packages may be old or, in a fresh container, not there at all.
+    # The list of packages may be old or, in a fresh container, missing.
     put = [*get, "install", "--yes", *(["--no-install-recommends"] if lean else []), *wanted]
     if not _quiet(put):
         _quiet([*get, "update"])

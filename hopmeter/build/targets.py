@@ -1,4 +1,4 @@
-"""What there is to build, and in which language where one will do."""
+"""The targets of a build, and the language to build if one suffices."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Target:
 
     @property
     def title(self) -> str:
-        """How messages name it."""
+        """The name in messages."""
         return f"{self.transport} ({self.language})"
 
     @property
     def file_name(self) -> str:
-        """How folders and logs of the build name it."""
+        """The name in folders and logs of the build."""
         return f"{self.transport}-{paths.language_word(self.language)}"
 
     @property
@@ -47,7 +47,7 @@ class Target:
 
 
 def select_targets(transports: Sequence[str] = (), languages: Sequence[str] = ()) -> list[Target]:
-    """Those asked for; nothing asked is everything. `UsageError` for names that are none."""
+    """Return the requested targets, or all if none are named. Raises UsageError for unknown names."""
     for language in languages:
         if language not in LANGUAGES:
             raise UsageError("E-UNKNOWN-LANGUAGE", f"language {one_of(language, LANGUAGES)}")
@@ -61,7 +61,8 @@ def select_targets(transports: Sequence[str] = (), languages: Sequence[str] = ()
 
 
 def one_language_each(targets: Iterable[Target]) -> list[Target]:
-    """For each transport the adapter that is got soonest: no heavy build, no package that cannot be installed here."""
+    """Return for each transport the fastest adapter to build: no heavy build, no package that cannot be installed
+    here."""
     groups: dict[str, list[Target]] = {}
     for target in targets:
         groups.setdefault(target.transport, []).append(target)
@@ -70,6 +71,6 @@ def one_language_each(targets: Iterable[Target]) -> list[Target]:
 
 
 def effort(target: Target, reachable: bool) -> tuple[bool, bool, int]:
-    """Less is sooner; of equals the language that adds the least of its own."""
+    """Return the sort key: less is faster; of equals the language that adds the least overhead."""
     blocked = not reachable and bool(system.missing(target.offer.apt))
     return blocked, target.offer.is_heavy, LANGUAGES.index(target.offer.language)

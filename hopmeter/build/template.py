@@ -12,7 +12,7 @@ from hopmeter.manifest.discovery import GROUPS
 
 FOLDERS = {"rust": "rust", "c++": "cpp", "python": "python"}
 WORD = "parcel"
-"""What the template calls itself, in file names and in text."""
+"""The name of the template in file names and in text."""
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 

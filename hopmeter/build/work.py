@@ -30,7 +30,7 @@ class Outcome:
     remedy: str = ""
     detail: str = field(default="", repr=False)
     missing: list[str] = field(default_factory=list)
-    """Packages of the system without which it could not be built."""
+    """Missing system packages without which it could not be built."""
 
     @property
     def good(self) -> bool:
@@ -53,7 +53,7 @@ class Outcome:
 
 
 COMPILERS = 2
-"""C++ adapters at a time: most are one file, which takes one core, and up to a gigabyte of memory."""
+"""C++ adapters that build at a time: most are one file, which takes one core and up to a gigabyte of memory."""
 LOOK_S = 0.2
 
 
@@ -70,7 +70,7 @@ def build_all(
     with ThreadPoolExecutor(1) as apt, ThreadPoolExecutor(1) as one_by_one, ThreadPoolExecutor(COMPILERS) as compilers:
         installed = apt.submit(system.install, packages)
         if tree is not None and any(target.language == "c++" for target in targets):
-            with suppress(BuildError):  # told with each that needs it
+            with suppress(BuildError):  # reported with each target that needs it
                 _instrument(tree)
         begun: list[tuple[Target, Future[Outcome]]] = []
         for target in sorted(targets, key=_order):
@@ -144,7 +144,7 @@ def _explain(outcome: Outcome, error: BuildError) -> None:
     outcome.remedy, outcome.detail = error.remedy, error.detail
     outcome.missing = system.missing(outcome.target.offer.apt)
     if outcome.missing:
-        # What the compiler says about a header it does not find is no help.
+        # The compiler's message about a missing header does not help.
         outcome.error = f"{' and '.join(outcome.missing)} {'is' if len(outcome.missing) == 1 else 'are'} not installed"
         outcome.code, outcome.remedy, outcome.detail = "E-PACKAGES-MISSING", system.line_for(outcome.missing), ""
 

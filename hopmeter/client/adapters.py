@@ -1,4 +1,4 @@
-"""Load adapters in a program that is not a node: several in one process, next to the user's own modules."""
+"""Load adapters in a program that is not a node: several in one process, alongside the user's own modules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Setup:
     width: int = 0
     height: int = 0
     host: str = LOOPBACK
-    """Where ends bind; adapters ask hopmeter.node.contract.host."""
+    """The address that ends bind; adapters get it from hopmeter.node.contract.host."""
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,14 @@ from hopmeter.codecs import encode
 from hopmeter.codecs.errors import ENDING
 
 REPLY_S = 5.0
-"""How long a reply is offered to a transport that is busy."""
+"""How long a reply is offered again to a busy transport."""
 PROBE_S = 0.05
 GREET_S = 5.0
 log = logging.getLogger("hopmeter.connect")
 
 
 class Native:
-    """The client's half over the transport's own calls."""
+    """The client's side over the transport's own calls."""
 
     def __init__(self, asked: Asked, name: str, within_s: float) -> None:
         self.name = name
@@ -53,7 +53,7 @@ class Native:
 
 
 class Duplex:
-    """The client's half over two links: one to the server, which it binds, and one back, which the server binds."""
+    """The client's side over two links: one to the server, which it binds, and one back, which the server binds."""
 
     def __init__(self, asked: Asked, name: str, within_s: float) -> None:
         began, caller = time.monotonic(), secrets.token_hex(4)
@@ -136,7 +136,7 @@ class Client:
 
 
 class Answering:
-    """The user's handler, one call at a time, whatever threads the transport uses."""
+    """The user's handler, which runs one call at a time, whatever threads the transport uses."""
 
     def __init__(self, handler: Callable[[Any], Any], made: Decode, asked: Asked, name: str) -> None:
         self._handler, self._made, self._name = handler, made, name
@@ -166,7 +166,7 @@ class Answering:
 
 
 class NativeServer:
-    """A server over the transport's own calls: polled by our thread, or called by the transport's."""
+    """A server over the transport's own calls, polled by a thread of hopmeter or called by the transport's."""
 
     def __init__(self, asked: Asked, name: str, answering: Answering) -> None:
         self._answering, self._over = answering, threading.Event()
@@ -260,7 +260,7 @@ class DuplexServer:
         self._over = threading.Event()
         self._callers: dict[str, Caller] = {}
         self._refused: set[str] = set()
-        """Those that could not be reached: told once."""
+        """Clients that could not be reached: each is reported once."""
         self._end = bind_end(asked, name, "rpc", None)
         self._thread = threading.Thread(target=self._run, name=f"hopmeter {name}", daemon=True)
         self._thread.start()

@@ -20,7 +20,7 @@ ALIGN = 64
 
 
 class Kind(IntEnum):
-    """What a frame is; it stands in the header's field `pair`."""
+    """The kind of a frame, stored in the header's field `pair`."""
 
     OBJECT = 1
     CALL = 2
@@ -37,11 +37,12 @@ class Message(NamedTuple):
     number: int
     payload: Any
     due_ns: int = 0
-    """When it was to be sent, by its sender's CLOCK_MONOTONIC, which all processes of one machine share."""
+    """When it was due, by its sender's CLOCK_MONOTONIC, which all processes of one machine share."""
     sent_ns: int = 0
-    """When it was sent: before its object was encoded where the sender told so, else when the frame was written."""
+    """When it was sent: before its object was encoded if the sender reported that, otherwise when the frame was
+    written."""
     arrived_ns: int = 0
-    """When the transport gave it to this end; the payload was copied after that."""
+    """When the transport delivered it to this end; the payload was copied after that."""
 
 
 def outgoing(

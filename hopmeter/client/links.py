@@ -17,7 +17,7 @@ from hopmeter.manifest.model import Manifest, Offer
 from hopmeter.node.contract import LOOPBACK
 
 Method = Callable[[Any, Link], Any]
-"""Opens an end of a transport: `lambda transport, link: transport.publisher(link)`."""
+"""Opens one end of a transport: `lambda transport, link: transport.publisher(link)`."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class Asked:
     daemon: str
     largest_bytes: int
     settings: dict[str, Any]
-    """Only what was named."""
+    """Only the settings that the user gave."""
     host: str = LOOPBACK
-    """Where ends bind."""
+    """The address that ends bind."""
     share: str | None = None
-    """Whether tensors on a GPU go by handle (`cuda-ipc`)."""
+    """Whether GPU tensors are sent by handle (`cuda-ipc`)."""
     kept: int = KEPT
-    """How many of those each end keeps."""
+    """How many GPU tensors each sending end retains."""
 
     def lender(self) -> Lender | None:
         """Return the lender of an end's tensors, or None if they are copied."""

@@ -21,10 +21,10 @@ from hopmeter.codecs.packing import packed_bytes, unpack
 from hopmeter.errors import UsageError
 
 LOOK_S = 0.1
-"""How long an end sleeps in its transport at most, so that closing is heeded."""
+"""The longest sleep of an end in its transport, so that it notices `close`."""
 LONGEST_PAUSE_S = 0.001
 WAITING = 64
-"""Messages that may wait here for a reader where the transport calls; then the transport's thread waits."""
+"""Messages that may wait here for a reader if the transport calls; then the transport's thread waits."""
 log = logging.getLogger("hopmeter.connect")
 
 Decode = Callable[[Any], Any]
@@ -232,7 +232,7 @@ class Subscriber:
         self._subscription = Subscription(asked, (name, "pubsub", within_s), called)
 
     def _call(self, message: Message) -> None:
-        # Whatever the user's function raises must not go through the transport, nor end the subscription.
+        # An exception of the user's function must not pass through the transport, nor end the subscription.
         try:
             if message.kind == Kind.OBJECT and self._on_object is not None:
                 self._on_object(self._made(message.payload))

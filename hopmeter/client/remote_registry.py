@@ -31,7 +31,7 @@ class Mirror:
     def __init__(self, folder: Path, say: Callable[..., None]) -> None:
         self._folder, self._say = folder, say
         self._told: dict[str, str] = {}
-        """The run of each end that the other machine knows of, by its file."""
+        """The run of each end that the other machine knows, by its file."""
         self._adopted: dict[str, Record] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="hopmeter mirror", daemon=True)

@@ -37,15 +37,15 @@ class Record:
 
     owner: Owner
     run: str
-    """16 hexadecimal digits, this end's alone."""
+    """16 hexadecimal digits that no other end has."""
     directory: str
-    """Private; both ends may put files there."""
+    """A private folder; both ends may put files there."""
     frame_bytes: int
     settings: dict[str, Any]
     leftovers: list[str]
-    """Patterns of what its process may have left elsewhere."""
+    """Patterns of files that its process may have left elsewhere."""
     address: str | None = None
-    """None while it is still being bound."""
+    """None until it is bound."""
 
     @property
     def pid(self) -> int:
@@ -212,10 +212,10 @@ def _sweep(folder: Path, records: str = "*.json") -> None:
 
 
 def _remove(record: Record) -> None:
-    """Remove what an end may have left; only names that are ours."""
+    """Remove the files that an end may have left; only names that hopmeter made."""
     directory = Path(record.directory)
     if directory.name.startswith(PREFIX):
-        _sweep(directory, "*/*.json")  # of ends that met in a folder of this one
+        _sweep(directory, "*/*.json")  # ends whose rendezvous folder was inside this one
         shutil.rmtree(directory, ignore_errors=True)
     owner_lock.release(directory)
     if not re.fullmatch("[0-9a-f]{16}", record.run):

@@ -26,7 +26,7 @@ from hopmeter.node.contract import LOOPBACK
 from hopmeter.system.toml_files import one_of
 
 WAITS = ("block", "callback", "spin")
-"""Which way to wait is taken where none is asked for, the first first."""
+"""The preferred ways to wait if the user requests none, the first first."""
 LARGEST_BYTES = 8 << 20
 WITHIN_S = 10.0
 
@@ -87,7 +87,7 @@ def _shareable(share: str | None, kept: int, host: str | None) -> None:
 
 
 def _to_fill_in(template: str) -> str:
-    """Return a template with capitals for what only the user knows: `127.0.0.1:PORT DIRECTORY/publishers`."""
+    """Return a template with capitals for values that only the user knows: `127.0.0.1:PORT DIRECTORY/publishers`."""
     return re.sub(r"\{(\w+)\}", lambda place: place[1].upper(), template)
 
 

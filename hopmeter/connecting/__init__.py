@@ -1,4 +1,4 @@
-"""The former name of `hopmeter.client`; it will go with the next release but one."""
+"""The former name of `hopmeter.client`; the release after the next will remove it."""
 
 from __future__ import annotations
 

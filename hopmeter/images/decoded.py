@@ -20,7 +20,7 @@ from hopmeter.system.input_files import open_regular
 
 READERS = {"image": image.frames, "video": video.frames}
 LARGEST_BYTES = 1 << 30
-"""What the frames of a source take together at most: senders have them in memory."""
+"""The most bytes of a source's frames together: senders hold them in memory."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class Decoded:
     codec: str
     size: Size
     own_size: Size
-    """As the source has it."""
+    """The size in the source."""
     frames: int
     crc32: int
-    """Of all bytes; tells whether another day's source was the same."""
+    """The checksum of all bytes, which shows whether the source of another day was the same."""
     turned: bool = False
-    """Whether a mark in the file told to turn or mirror it."""
+    """Whether the file's EXIF orientation required a rotation or a mirror image."""
 
     @property
     def payload(self) -> dict[str, str | int]:

@@ -19,11 +19,11 @@ class Frame:
     pixels: bytes
     size: Size
     own_size: Size
-    """As it is in the file, shown upright."""
+    """The size in the file, shown upright."""
     codec: str
-    """How the file holds it, such as png or h264."""
+    """The encoding in the file, such as png or h264."""
     turned: bool = False
-    """Whether a mark in the file told to turn or mirror it."""
+    """Whether the file's EXIF orientation required a rotation or a mirror image."""
 
 
 def library(module: str, title: str, framework: str, file: Path) -> Any:

@@ -12,11 +12,11 @@ from hopmeter.images.frame import Frame, library
 from hopmeter.images.source import PictureError, Size
 
 DEEP = ("I", "F")
-"""Modes of more than 8 bits a channel begin so; making them 8 would be a choice of whoever has taken the picture."""
+"""Names of modes with more than 8 bits a channel begin so; only the photographer can choose how to reduce them to 8."""
 ORIENTATION, TURNING = 0x0112, range(2, 9)
-"""EXIF's mark, and its values that tell a viewer to turn or mirror; 1 is as it lies."""
+"""EXIF's orientation tag, and the values that require a rotation or a mirror image; 1 means neither."""
 BROKEN = (OSError, ValueError, SyntaxError, EOFError, struct.error)
-"""What Pillow raises for files of other things, damaged ones, and ones that would fill the memory."""
+"""Exceptions that Pillow raises for damaged files, other kinds of files, and files too large for the memory."""
 
 
 def frames(file: Path, size: Size | None) -> Iterator[Frame]:

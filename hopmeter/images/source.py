@@ -9,10 +9,10 @@ from pathlib import Path
 
 from hopmeter.errors import RefusedValueError, UsageError
 
-# A path has a dot or a slash: `image:1440` is a size that lacks its other half, and no file.
+# A path has a dot or a slash: `image:1440` is an incomplete size, and no file.
 FORM = re.compile(r"(image|video):(?:([0-9]+)x([0-9]+):)?(.*[./].*)", re.DOTALL)
 MOVING = ("image/gif",)
-"""Images by name, and videos to whoever made them."""
+"""Media types that are images by name but may hold a video."""
 
 Size = tuple[int, int]
 """Width and height, in pixels."""

@@ -10,7 +10,7 @@ from hopmeter.images.frame import Frame, library
 from hopmeter.images.source import PictureError, Size
 
 STRICT = {"err_detect": "explode"}
-"""FFmpeg would go on with what it can guess of a damaged frame."""
+"""Without this, FFmpeg would guess the content of a damaged frame."""
 REMEDY = "give a video that FFmpeg decodes, such as H.264 in MP4; `ffprobe` says what is wrong with this one"
 
 

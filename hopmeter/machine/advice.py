@@ -18,7 +18,7 @@ def findings(machine: Machine | None = None) -> list[Finding]:
 
 AWAKE = "compare transports with `hopmeter run --no-idle-states`, which holds /dev/cpu_dma_latency at 0"
 LONG_US = 50_000.0
-"""A core that looks for work for so long has not halted when the next image is due."""
+"""A core that polls for this long has not halted when the next image is due."""
 
 
 def worth_telling(found: list[Finding]) -> list[Finding]:
@@ -120,7 +120,7 @@ def _idle_states(machine: Machine) -> Finding:
 
 
 def _awake(machine: Machine) -> Finding:
-    """Judge a machine without an idle driver: the kernel then halts cores without asking how long waking may take."""
+    """Judge a machine without an idle driver: its kernel halts cores without regard to their wake-up latency."""
     if machine.get("idle_driver", "none") in ("none", UNKNOWN):
         return finding(
             "F-AWAKE",

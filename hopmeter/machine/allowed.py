@@ -5,7 +5,7 @@ from __future__ import annotations
 from hopmeter.machine.finding import Finding, Machine, finding
 
 ENOUGH_MB = 2048
-"""For nodes, their samples and the largest images of the scenarios."""
+"""Enough for nodes, their samples and the largest images of the scenarios."""
 
 
 def container(machine: Machine) -> Finding:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hopmeter.machine.kernel import UNKNOWN, Kernel
 
 TREE = "proc/device-tree"
-"""The firmware's description of the board; servers have ACPI in its place."""
+"""The firmware's description of the board; servers have ACPI instead."""
 DESIGNS = {
     0xD03: "Cortex-A53",
     0xD04: "Cortex-A35",
@@ -32,7 +32,7 @@ DESIGNS = {
     0xD80: "Cortex-A520",
     0xD81: "Cortex-A720",
 }
-"""ARM's own designs by part number; others are told by their numbers."""
+"""ARM's own designs by part number; other designs are shown as numbers."""
 ARM = 0x41
 
 

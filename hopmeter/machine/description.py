@@ -23,7 +23,7 @@ HYPERVISORS = {
     "virtual machine": "hyper-v",
     "xen": "xen",
 }
-"""What makers of virtual machines write where others write the mainboard, and what it stands for."""
+"""The mainboard's name on virtual machines, and the hypervisor that it means."""
 
 
 def describe(kernel: Kernel | None = None) -> dict[str, Any]:

@@ -12,7 +12,7 @@ class Finding(TypedDict):
     """One line of `hopmeter doctor`, as plain data that run.json can store."""
 
     code: str
-    """As docs/messages.md lists it; findings of earlier versions have none."""
+    """The code in docs/messages.md; findings of earlier versions have none."""
     subject: str
     level: Level
     says: str

@@ -12,10 +12,10 @@ from hopmeter.machine.kernel import UNKNOWN, Kernel
 from hopmeter.machine.multicast import multicast
 
 NO_LIMIT = 1 << 60
-"""Bytes; old cgroups write a number beyond where there is no limit."""
+"""The most bytes of a real limit; old cgroups write a larger number if there is none."""
 IPC_LOCK = 14
 SYS_NICE = 23
-"""Bits of the effective capabilities; being root is not enough, containers take some away."""
+"""Bits of the effective capabilities. Being root is not enough, because containers remove some."""
 
 
 def describe(kernel: Kernel) -> dict[str, Any]:

@@ -7,15 +7,15 @@ from typing import Any
 from hopmeter.machine.finding import Finding, finding
 
 LOST_US = 1000.0
-"""A gap this long swallows a message at 1000 Hz."""
+"""A gap of this length delays a message at 1000 Hz."""
 BUSY_PERCENT = 1.0
 STEAL_PERCENT = 0.5
-"""Of the time; less is lost in the noise."""
+"""The least share of time that matters; less is noise."""
 LATE_US = 100.0
 MESSAGE_NS = 80.0
-"""The most that seeing one message may take; benches/ holds the instrument to it."""
+"""The most time to detect one message; benches/ checks that the instrument needs less."""
 STEP_NS = 30.0
-"""A clock of larger steps shows in hops below a microsecond: counters of ARM may tick at some 20 MHz."""
+"""A coarser clock shows in hops below a microsecond: counters of ARM may tick at about 20 MHz."""
 
 
 def judge_noise(seen: dict[str, Any]) -> list[Finding]:

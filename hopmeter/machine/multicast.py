@@ -11,7 +11,7 @@ LOOPBACK = "lo"
 NONE = "none"
 PATIENCE_S = 0.2
 IP_PKTINFO = 8
-"""As Linux numbers it; the socket module has no name for it yet."""
+"""Linux's number; the socket module has no name for it yet."""
 
 
 def multicast() -> str:
@@ -19,7 +19,7 @@ def multicast() -> str:
     group = f"239.255.{secrets.randbelow(256)}.{secrets.randbelow(256)}"
     try:
         with closing(_member(group)) as member, closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender:
-            # It never leaves this machine.
+            # The message never leaves this machine.
             sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
             sender.sendto(b"hopmeter", member.getsockname())
             _, ancillary, _, _ = member.recvmsg(64, 256)

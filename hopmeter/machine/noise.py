@@ -11,11 +11,11 @@ from hopmeter.machine.kernel import Kernel
 from hopmeter.system.scratch_dir import ScratchDir
 
 SHORT_S = 0.1
-"""What a run spends on one core before it measures."""
+"""How long a run watches one core before it measures."""
 LONGEST_S = 16.0
-"""No machine is watched longer than this, however many cores it has."""
+"""The longest time to watch a machine, however many cores it has."""
 SLEEPS = ((0.0001, 500), (0.001, 200), (0.01, 30))
-"""The times asked, in seconds, and how often: half a second in all."""
+"""The requested sleep times, in seconds, and how often each: half a second in all."""
 
 
 def noise_probe(seconds: float = SHORT_S, cores: list[int] | None = None) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def _package(codec: str) -> str:
 def _declared_requirements(extra: str = "") -> list[str]:
     """Return hopmeter's own requirements, or those of one of its extras."""
     tree = paths.checkout()
-    if tree is not None:  # what was installed may be of another day than the checkout
+    if tree is not None:  # the installed package may be older or newer than the checkout
         project = tomllib.loads((tree / "pyproject.toml").read_text())["project"]
         texts = project["optional-dependencies"].get(extra, []) if extra else project["dependencies"]
         return [text for each in texts if (text := here(each))]

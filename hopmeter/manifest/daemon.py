@@ -16,7 +16,7 @@ LINE = "line: "
 PYTHON = "{python}"
 """As the first word of a command: the Python of the transport's own nodes."""
 SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
-"""Where daemons live that are not on everybody's PATH."""
+"""Folders of daemons that are not on every user's PATH."""
 
 
 class Daemon(Strict):
@@ -25,27 +25,27 @@ class Daemon(Strict):
     setting's name in braces."""
 
     title: str
-    """How messages and results call it."""
+    """The name in messages and results."""
     command: Annotated[list[str], Field(min_length=1)]
     """Its first word may name a variable of the environment, `$YARP_ROOT/bin/yarpserver`, or be `{python}`."""
     apt: list[str] = []
     version: list[str] = []
-    """A command whose first line of output tells its version."""
+    """A command that prints the version in its first line."""
     ready: str
-    """What proves that it serves: `port`, that it accepts a connection; `line: TEXT`, a line it printed."""
+    """The proof that it serves: `port` (it accepts a connection) or `line: TEXT` (it printed the line)."""
     address: str = ""
-    """What the adapters are told."""
+    """The address for the adapters."""
     single: bool = False
-    """Whether a machine has room for one only, so that nothing else with it may run at the same time."""
+    """Whether only one may run on a machine, so that nothing else that needs it runs at the same time."""
     files: dict[str, str] = {}
-    """What is written into its folder before it starts, by name."""
+    """Files that are written into its folder before it starts, by name."""
     leftover_files: list[str] = []
-    """Files outside its folder that are its alone and stay where it did not end well. `{group}` is the user's group."""
+    """Files outside its folder that belong to it alone and remain after a crash. `{group}` is the user's group."""
     environment: dict[str, str] = {}
-    """For itself and for the nodes."""
+    """Environment variables for the daemon and for the nodes."""
 
     _python: Callable[[], str | None] | None = PrivateAttr(default=None)
-    """Where that Python is, once it is asked for: it may have to be made first."""
+    """Returns the path of that Python when it is needed: hopmeter may have to build it first."""
 
     @model_validator(mode="after")
     def _ready_is_known(self) -> Daemon:

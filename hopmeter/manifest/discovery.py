@@ -62,7 +62,7 @@ GROUPS: dict[str, Callable[[Manifest], bool]] = {
     "all": lambda manifest: manifest.ranked,
     "direct": lambda manifest: manifest.ranked and manifest.daemon is None,
 }
-"""Words that stand for many transports: all that can be ranked, and those of them that need no broker or daemon."""
+"""Words that stand for many transports: all that can be ranked, and those without a broker or daemon."""
 
 
 def select_transports(words: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:

@@ -16,7 +16,7 @@ from hopmeter.manifest.model import Offer
 from hopmeter.system import paths
 
 OLDEST = (3, 11)
-"""What the instrument is built for."""
+"""The Python versions that the instrument is built for."""
 PATIENCE_S = 20
 ABOUT = (
     "import json, site, sys; "
@@ -34,7 +34,7 @@ class Interpreter:
     @property
     def command(self) -> list[str]:
         """Return the command that runs a node."""
-        # -P: a file of the user's working folder must not stand in for a module of a library.
+        # -P: a file of the user's working folder must not replace a module of a library.
         if self.program == Path(sys.executable):
             return [sys.executable, "-P", "-m", "hopmeter.node"]
         return [str(self.program), "-P", str(paths.PACKAGE / "node/start.py")]

@@ -25,7 +25,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 
 
 LONGEST_S = 60.0
-"""A build that takes longer is not made where a wheel will do."""
+"""A longer build is not made if a wheel is available."""
 
 
 class Setting(Strict):
@@ -42,7 +42,7 @@ class Setting(Strict):
     patterns: list[Literal["pubsub", "rpc"]] | None = None
     placements: list[Placement] | None = None
     where: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
-    """Other settings, with the values of theirs beside which it does something."""
+    """Other settings, with the values of theirs for which this setting has an effect."""
 
     @model_validator(mode="after")
     def _default_is_allowed(self) -> Setting:
@@ -84,12 +84,12 @@ def _kind(value: Value) -> str:
 
 
 class BuildCost(Strict):
-    """What building it for the first time takes, with two cores and nothing cached; the instrument and packages of the
-    system, which many share, are not counted."""
+    """The cost of the first build, with two cores and an empty cache. The instrument and system packages are not
+    counted, because many transports share them."""
 
     seconds: Annotated[float, Field(gt=0)]
     megabytes: Annotated[float, Field(ge=0)] = 0
-    """To download."""
+    """The size of the download."""
 
 
 class LanguagePart(Strict):
@@ -101,21 +101,21 @@ class LanguagePart(Strict):
     apt: list[str] = []
     build_cost: BuildCost | None = None
     copies: bool = False
-    """Whether the adapter lends its library's own copy function (`work = "copy:frame:own"`)."""
+    """Whether the adapter offers its library's own copy function (`work = "copy:frame:own"`)."""
     user: Owned | None = None
-    """Who must have it, where no registry does."""
+    """How the user installs it, if no registry has it."""
     after: Language | None = None
-    """The language of the same transport whose build makes what this one needs, too."""
+    """The language of the same transport whose build also makes a part of this one."""
     preload: str = ""
-    """For Python: a shared library beside the nodes that is loaded before all else."""
+    """For Python: a shared library in the node folder that is loaded before all others."""
     environment: Literal["own"] | None = None
-    """For Python: its packages conflict with others', so they get an environment for themselves."""
+    """For Python: its packages conflict with others, so they get an environment of their own."""
     interpreter: Literal["system"] | None = None
-    """For Python: its packages are the system's, so that its nodes run on the system's Python."""
+    """For Python: its packages are the system's, so its nodes run on the system's Python."""
     objects: list[str] = []
     """For Python: the codecs whose objects the transport encodes by itself. None: it carries bytes, as most do."""
     network: dict[str, Value] | None = None
-    """For Python: the settings with which its ends reach another machine, bound at `host(setup)`; None: they do not."""
+    """For Python: the settings with which its ends reach another machine, bound at `host(setup)`; None if it cannot."""
     patterns: list[Pattern] | None = None
     placements: list[Placement] | None = None
     loan: bool | None = None
@@ -127,22 +127,22 @@ class LanguagePart(Strict):
 
 
 class ConformanceSettings(Strict):
-    """Settings with which the conformance suite tries a transport, too, and where and how."""
+    """Settings with which the conformance suite also tests a transport, and the conditions of that test."""
 
     settings: Annotated[dict[str, Value], Field(min_length=1)]
     placement: Placement = "process"
     wait: Wait | None = None
-    """The first that does not spin, if none is given."""
+    """The default is the first that does not spin."""
     languages: list[Language] | None = None
-    """All, if none are given."""
+    """The default is all."""
     path: str = ""
-    """A regular expression that the receiver's fact `path` holds then: the proof that the setting takes effect."""
+    """A regular expression for the receiver's fact `path`, which proves that the setting takes effect."""
     facts: dict[str, str] = {}
     """The same for other facts, by their names."""
     payload_bytes: Annotated[int, Field(gt=0)] = 60_000
-    """The largest that is carried."""
+    """The largest payload that these settings carry."""
     meets: list[Language] = []
-    """Peers with the defaults that it talks with besides, both ways."""
+    """Peers with default settings that it also exchanges messages with, both ways."""
 
 
 class Offer(BaseModel):
@@ -161,7 +161,7 @@ class Offer(BaseModel):
     send: str
     keep: bool
     max_payload_bytes: int
-    """The most that it sends and receives."""
+    """The most bytes that it sends and receives."""
     library: str
     pip: list[str]
     apt: list[str]
@@ -201,12 +201,12 @@ class Manifest(Strict):
     forward: Literal["copy", "move"] = "copy"
     keep: bool = False
     system_copies: Annotated[int, Field(ge=0)] | None = None
-    """Copies of a payload that the operating system makes on each hop; None where that is not known."""
+    """Copies of a payload that the operating system makes on each hop; None if unknown."""
     reply: Literal["inline", "deferred"] | None = None
     carriage: Literal["raw", "typed"] = "raw"
     max_payload_bytes: Annotated[int, Field(gt=0)]
     max_receivers: Annotated[int, Field(gt=0)] | None = None
-    """Of one link; None where memory alone limits it."""
+    """The limit of one link; None if only memory limits it."""
     ranked: bool = True
     cross_language: bool = True
     leftovers: list[str] = []
@@ -304,6 +304,6 @@ class Manifest(Strict):
 
 PYTHON_ONLY = ("preload", "environment", "interpreter", "objects", "network")
 PLAIN = ("waits", "library", "pip", "apt", "build_cost", "copies", "user", "after", *PYTHON_ONLY)
-"""What only a language has."""
+"""Keys that only a language has."""
 OVERRIDES = ("patterns", "placements", "loan", "parts", "forward", "send", "keep", "max_payload_bytes")
-"""What a language may have otherwise than the transport."""
+"""Keys in which a language may differ from the transport."""

@@ -20,7 +20,7 @@ from hopmeter.system import paths
 
 PATIENCE_S = 30
 SPEC_FORMAT = 3
-"""Of the spec file, which a node has to understand; `instrument/src/spec.rs` has the same."""
+"""The version of the spec file, which a node has to understand; `instrument/src/spec.rs` has the same."""
 NOT_BUILT = "it is not built"
 OF_ANOTHER_VERSION = "its node was built for another version of hopmeter"
 NOT_INSTALLED = "it is not installed here"
@@ -35,17 +35,17 @@ class Readiness:
 
     transport: str
     language: str
-    """Empty where nobody knows in which languages it is."""
+    """Empty if its languages are unknown."""
     ready: bool
     version: str = ""
     code: str = ""
-    """Of what is missing."""
+    """The code of the message in `missing`."""
     missing: str = ""
     get: str = ""
     command: tuple[str, ...] = ()
-    """How its node is started."""
+    """The command that starts its node."""
     about: dict[str, Any] = field(default_factory=dict)
-    """What the node says of itself: compiler, flags, instrument."""
+    """The node's description of itself: compiler, flags, instrument."""
 
     def as_json(self) -> dict[str, Any]:
         """Return a line of `hopmeter transports --json`."""
@@ -61,7 +61,7 @@ class Readiness:
 
 
 def readiness_of_all(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Readiness]:
-    """Return the readiness of these transports in every language; nodes are asked in parallel."""
+    """Return the readiness of these transports in every language; their nodes describe themselves in parallel."""
     pairs = [(manifest, language) for manifest in manifests for language in manifest.offers]
     with ThreadPoolExecutor(max_workers=max(2, os.cpu_count() or 2)) as pool:
         answers = pool.map(lambda pair: readiness(*pair), pairs)
@@ -125,7 +125,7 @@ def _preloading(offer: Offer) -> list[str]:
 def _interpreter(offer: Offer, codec: str) -> Interpreter | None:
     if codec == NO_CODEC:
         return interpreter(offer)
-    from hopmeter.manifest import codec_interpreter  # NumPy, for codecs alone
+    from hopmeter.manifest import codec_interpreter  # imports NumPy, which only codecs need
 
     return codec_interpreter.interpreter(codec, offer)
 
@@ -148,7 +148,7 @@ def environment() -> dict[str, str]:
     if os.environ.get("PYTHONPATH"):
         folders.append(os.environ["PYTHONPATH"])
     found = {"PYTHONPATH": os.pathsep.join(folders)} if folders else {}
-    # Whatever the terminal shows, their logs are UTF-8, and no word of theirs is an error.
+    # Whatever the terminal shows, node logs are UTF-8, and no text in them is an encoding error.
     return {**os.environ, "PYTHONIOENCODING": "utf-8:backslashreplace", "OMP_NUM_THREADS": "1", **found}
 
 
@@ -208,7 +208,7 @@ def _user_library(user: Owned | None) -> list[list[str | int]]:
 
 
 def _memory(manifest: Manifest, language: str, mark: list[list[str | int]]) -> Path:
-    # Two environments on one machine have libraries of their own, and so has each codec that is apart.
+    # Two environments on one machine have libraries of their own, and so has each codec with its own environment.
     place = zlib.crc32(f"{manifest.folder} {sys.prefix} {mark[0][0]}".encode())
     return paths.cache() / "describe" / f"{manifest.name}-{paths.language_word(language)}-{place}.json"
 
@@ -229,4 +229,4 @@ def _remember(manifest: Manifest, language: str, mark: list[list[str | int]], ab
         beside.write_text(json.dumps({"mark": mark, "about": about}))
         beside.replace(path)
     except OSError:
-        pass  # a cache that cannot be written only costs the next command some time
+        pass  # without a cache the next command only takes longer

@@ -11,9 +11,9 @@ class Owned(Strict):
     """`[languages.X.user]` of a manifest."""
 
     variable: str
-    """Set in the environment where it is installed: `LIBXR_ROOT`, `ROS_DISTRO`."""
+    """The environment variable that an installation sets: `LIBXR_ROOT`, `ROS_DISTRO`."""
     remedy: str
-    """What to do to have it."""
+    """How to install it."""
 
     @property
     def is_here(self) -> bool:

@@ -1,4 +1,4 @@
-"""The launcher's ends of a trial's control channels. It sleeps until a node speaks or ends, or the time is up."""
+"""The launcher's side of a trial's control channels. It sleeps until a node reports or ends, or the time is up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hopmeter.runtime.node import Node
 from hopmeter.runtime.signals import Alarm
 
 GRACE_S = 0.3
-"""How long to listen after a first failure: the node that crashed may be noticed after one that complains."""
+"""How long to listen after a first failure: the crash of a node may be noticed after another node's complaint."""
 
 NodeMessage = tuple[Node, dict[str, Any]]
 
@@ -44,7 +44,7 @@ class Control:
             node.say(message)
 
     def expect(self, word: str, patience_s: float, tick: Callable[[], None] | None = None) -> None:
-        """Wait until every node has said `word`; call `tick` once a second meanwhile."""
+        """Wait until every node has sent `word`; call `tick` once a second meanwhile."""
         self.receive_until(lambda: all(word in node.said for node in self.nodes), patience_s, word, tick=tick)
 
     def receive_until(
@@ -96,7 +96,7 @@ class Control:
         self._forget(node)
 
     def _forget(self, node: Node) -> None:
-        """Stop watching a node that ended or hung up: its channel would stay readable forever and wake the selector."""
+        """Stop watching a node that has ended: its channel would stay readable forever and wake the selector."""
         for source, over in ((node.control, node.hung_up), (node.exit_watch, node.has_ended())):
             if over and source in self._selector.get_map():
                 self._selector.unregister(source)
@@ -134,7 +134,7 @@ class Control:
         except TrialFailedError as garbage:
             failures.append(garbage)
         self._forget(node)
-        # One that said why it ends has said it all; its exit adds nothing.
+        # A node that reported its failure needs no exit code.
         if ended and "failed" not in node.said:
             failures.append(
                 TrialFailedError(
@@ -161,7 +161,7 @@ PHASES = {
     "quiet": "did not stop probing",
     "done": "did not finish measuring",
 }
-"""What it means that a node has not said a word."""
+"""The meaning of a node's missing message."""
 
 
 def _node_error(node: Node, message: dict[str, Any]) -> TrialFailedError:
@@ -175,7 +175,7 @@ def _log_tail(node: Node) -> str:
 
 
 def _said_by(node: Node | None) -> str:
-    """Return what a running node reports, such as that it is looking for a router."""
+    """Return a running node's report, such as that it is looking for a router."""
     return f"; the log of {node.name} ends: {node.tail()}" if node else ""
 
 

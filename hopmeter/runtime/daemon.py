@@ -25,9 +25,9 @@ from hopmeter.system.processes import Reading, die_with_launcher, has_ended, kil
 PATIENCE_S = 20.0
 LOOK_S = 0.02
 GRACE_S = 8.0
-"""For a daemon to end by itself: what it has in shared memory only it gives back, and a busy machine takes its time."""
+"""How long a daemon may take to end by itself: only it can release its shared memory, and a busy machine is slow."""
 TRIES = 3
-"""A free port may be taken by somebody else before the daemon takes it."""
+"""How often a start is repeated, because another process may take the free port first."""
 TAIL_CHARACTERS = 400
 
 
@@ -37,16 +37,16 @@ class BrokerContext:
 
     run: str
     directory: Path
-    """Private; what the daemon writes goes here."""
+    """A private folder; the daemon's files go here."""
     settings: Mapping[str, Any]
     log: Path
     core: int | None = None
     host: str = LOOPBACK
-    """Where it listens."""
+    """The address that it listens on."""
 
 
 class Daemon:
-    """A daemon that serves inside the `with` block. It dies with the launcher, however that ends."""
+    """A daemon that serves inside the `with` block. It ends with the launcher in any case."""
 
     def __init__(self, told: Told, ground: BrokerContext) -> None:
         self.title = told.title
@@ -174,9 +174,9 @@ class Daemon:
 
     def close(self) -> None:
         """Ask the daemon to end, so that it can release its resources, then kill it and its children."""
-        # Not through Popen, which would reap it: until then its number and its group are its own.
+        # Not through Popen, which would reap it: until then its number and its group stay reserved.
         os.kill(self.pid, signal.SIGTERM)
-        os.kill(self.pid, signal.SIGCONT)  # one that is stopped would not hear
+        os.kill(self.pid, signal.SIGCONT)  # a stopped daemon would not receive SIGTERM
         self._wait()
         kill_group(self.pid)
         self._process.wait()

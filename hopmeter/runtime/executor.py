@@ -1,4 +1,4 @@
-"""Execute a whole run: every trial in turn, its results into the run folder, and an orderly end in any case."""
+"""Execute a whole run: every trial in turn, its results stored in the run folder, and an orderly end in any case."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hopmeter.system.scratch_dir import ScratchDir
 from hopmeter.system.terminal import Console
 
 HOPELESS = 2
-"""A cell that failed so often, and never succeeded, is not tried again: each try may take a timeout."""
+"""After this many failures without a success a cell is abandoned: each attempt may take a timeout."""
 
 NOT_TRIED = "not tried again"
 
@@ -38,9 +38,9 @@ class Executor:
     folder: RunFolder
     console: Console
     further: Callable[[], list[Cell]] = list
-    """Cells that follow from what the trials so far have shown; none where all were planned."""
+    """Returns cells that follow from the trials so far; none if all were planned."""
     pictures: Mapping[str, Decoded] = field(default_factory=dict)
-    """By payload: the frames of image and video files."""
+    """The frames of image and video files, by payload."""
 
     def run(self, done: Sequence[TrialResult] = ()) -> bool:
         """Execute the remaining trials. Returns False if interrupted; finished trials are in the folder."""

@@ -17,7 +17,7 @@ class TrialFailedError(Exception):
 
     @property
     def reason(self) -> str:
-        """What failed, with its code at the end."""
+        """The failure, with its code at the end."""
         return tag(self.code, self.what)
 
     def __str__(self) -> str:

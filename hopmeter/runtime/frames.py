@@ -14,7 +14,7 @@ from hopmeter.runtime.signals import Alarm
 from hopmeter.system.scratch_dir import ScratchDir
 
 Pictures = dict[str, Decoded]
-"""By payload."""
+"""Frames by payload."""
 
 
 @contextmanager

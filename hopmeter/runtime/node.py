@@ -28,14 +28,14 @@ class Start:
     """How to start a node."""
 
     name: str
-    """How messages call it: `node 1 (zeromq python, sink)`."""
+    """The name in messages: `node 1 (zeromq python, sink)`."""
     language: str
     command: Sequence[str]
     spec: dict[str, Any]
     spec_file: Path
     log: Path
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Beyond what every node is started with."""
+    """Variables in addition to the environment of every node."""
 
 
 class Node:
@@ -77,9 +77,9 @@ class Node:
             pass_fds=[fd],
             cwd=start.spec_file.parent,
             env={**environment(), **start.environment},
-            # A group of its own: Ctrl-C reaches the launcher alone, and what a node starts ends with it.
+            # A group of its own: Ctrl-C reaches only the launcher, and the node's children end with it.
             start_new_session=True,
-            # A full pipe or a limit on file sizes is an error that a node can tell, and no signal that kills it.
+            # A full pipe or a limit on file sizes is an error that a node can report, and no signal that kills it.
             restore_signals=False,
             preexec_fn=die_with_launcher,
         )
@@ -163,7 +163,7 @@ class Node:
 
     def close(self) -> None:
         """End the process and its children, and reap it."""
-        # Not reaped yet, so its number and its group are still its own.
+        # Not reaped yet, so its number and its group are still reserved.
         kill_group(self.pid)
         self._process.wait()
         self.control.close()

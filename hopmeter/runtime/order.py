@@ -18,7 +18,7 @@ class Turn:
     trial: int
     order: int
     seed: int
-    """Of what is drawn at random within the trial."""
+    """The seed of everything that is drawn at random within the trial."""
 
 
 def turns(cells: Sequence[Cell], seed: int) -> list[Turn]:

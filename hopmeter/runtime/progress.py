@@ -15,7 +15,7 @@ from hopmeter.system import humanize
 from hopmeter.system.terminal import Console
 
 START_S = 0.25
-"""What starting and ending the nodes of a trial takes until it has been seen."""
+"""The assumed time to start and end the nodes of a trial, until it is measured."""
 
 
 class RunProgress:

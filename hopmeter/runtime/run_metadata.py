@@ -64,7 +64,7 @@ def _machine(no_idle_states: bool) -> dict[str, Any]:
 
 def _json_or_error(look: Callable[[], Any]) -> Any:
     try:
-        # Through JSON once, so that nothing that cannot be written gets as far as the run folder.
+        # A round trip through JSON, so that a value that cannot be written does not reach the run folder.
         return json.loads(json.dumps(look()))
     except (OSError, RuntimeError, ValueError, TypeError, KeyError, IndexError) as failed:
         return {"unknown": f"{type(failed).__name__}: {failed}"}

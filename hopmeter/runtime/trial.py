@@ -27,7 +27,7 @@ from hopmeter.runtime.stops import StopWatch
 from hopmeter.system.scratch_dir import ScratchDir, new_run_id, remove_leftovers
 
 LEAD_NS = 30_000_000
-"""From `go` to the start of the schedule: long enough for every node to have heard it."""
+"""From `go` to the start of the schedule: long enough for every node to have received it."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,12 @@ class Work:
     seed: int
     manifest: Manifest
     ready: dict[str, Readiness]
-    """By language."""
+    """Readiness by language."""
     logs: Path
     cpu: Path | None = None
-    """Where CPU samples go, if any are taken."""
+    """The file for CPU samples, if any are taken."""
     picture: Decoded | None = None
-    """The frames that are the payloads, where they come out of an image or a video file."""
+    """The frames that are the payloads, if they come from an image or a video file."""
 
     @property
     def name(self) -> str:

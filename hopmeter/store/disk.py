@@ -20,7 +20,7 @@ class StoreError(HopmeterError):
 
 
 class DiskFullError(StoreError):
-    """The disk is full; earlier results stay."""
+    """The disk is full; earlier results are safe."""
 
 
 @contextmanager

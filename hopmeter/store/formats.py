@@ -1,6 +1,6 @@
 """The format of a run folder, and the conversion of older formats to it.
 
-Format 1 stored the values of a cell side by side, some columns and values under other names, and the endpoints of a
+Format 1 stored the values of a cell in a flat table, some columns and values under other names, and the endpoints of a
 node as participants.
 """
 
@@ -14,9 +14,9 @@ from hopmeter.model.cell import Cell
 
 FORMAT = 2
 RENAMED = {"cells": {"asking": "dispatch"}, "samples": {"participant": "endpoint"}}
-"""By table, the columns of format 1 that have another name now."""
+"""By table, the columns of format 1 that have a new name."""
 OLD_KEYS = {"asking": "dispatch", "awake": "no_idle_states", "busy_s": "retry_s"}
-"""What a cell of format 1 has under another name."""
+"""The keys of a cell in format 1 that have a new name."""
 
 
 def convert_run(about: dict[str, Any]) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def convert_nodes(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _rename(values: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    """Values under their names of today, and the words among them that have changed."""
+    """Return values under today's names, with today's words."""
     return {names.get(name, name): _word(name, value) for name, value in values.items()}
 
 

@@ -22,12 +22,12 @@ TABLES = {
     "processes": ("processes.parquet", r"([^/]+)/processes\.parquet$"),
     "cpu": ("cpu/*.parquet", r"([^/]+)/cpu/[^/]+$"),
 }
-"""The files behind each view, and where the run's name stands in their paths."""
+"""The files behind each view, and the position of the run's name in their paths."""
 
 NEEDED = ("cells", "trials")
-"""What every run has; `processes` is not in those of an older hopmeter."""
+"""Views that every run has; runs of an older hopmeter lack `processes`."""
 OF_TRIALS = ("samples", "cpu")
-"""Views with a file for each trial: one that is damaged is left out, and the others are worth as much as before."""
+"""Views with a file for each trial: a damaged file is left out, and the others remain valid."""
 SAMPLE = r"([^/]+)-(\d+)\.parquet$"
 """Cell and trial in the name of such a file."""
 

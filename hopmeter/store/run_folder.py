@@ -25,9 +25,9 @@ from hopmeter.system.input_files import read_text
 from hopmeter.system.untrusted_json import parse
 
 NAMES = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
-"""Run and cell names: they become names of files."""
+"""Valid names of runs and cells, which become file names."""
 BY_HAND = "by-hand.json"
-"""What stands in place of `run.json` where a person measured by hand: what was asked, where, and what came of it."""
+"""Replaces `run.json` in the folder of an interactive measurement: the request, the machines and the result."""
 
 
 class RunFolder:
@@ -36,7 +36,7 @@ class RunFolder:
     def __init__(self, path: Path, about: dict[str, Any], trials: dict[tuple[str, int], TrialResult]) -> None:
         self.path = path
         self.about = about
-        """What `run.json` holds."""
+        """The content of `run.json`."""
         self._trials = trials
         self._judged: dict[tuple[str, int], dict[str, Any]] = {}
 

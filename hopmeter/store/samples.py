@@ -34,7 +34,7 @@ SCHEMA = pa.schema(
     ]
 )
 ROWS_AT_ONCE = 1 << 20
-"""Rows of a row group; each group is of one endpoint, so that one can be read without the others."""
+"""Rows of a row group; each group belongs to one endpoint, so that one can be read without the others."""
 
 ENDED = "the node ended before it had written them; its log says why"
 AGAIN = "measure the trial again; check the disk if it repeats"
@@ -162,13 +162,13 @@ class Samples:
 
     @property
     def endpoints(self) -> list[int]:
-        """Who recorded anything."""
+        """Return the endpoints that recorded anything."""
         return sorted(self._groups)
 
     def of(self, endpoint: int, *columns: str) -> dict[str, Times]:
-        """Columns of one endpoint in the order of recording, NONE_NS where null; empty where it recorded nothing.
+        """Return columns of one endpoint in the order of recording, NONE_NS if null; empty if it recorded nothing.
 
-        Raises StoreError where the file is damaged.
+        Raises StoreError if the file is damaged.
         """
         groups = self._groups.get(endpoint, [])
         try:

@@ -31,7 +31,7 @@ class Owner:
     """Start time in clock ticks since boot: the pid alone may have passed to another process."""
     host: str
     machine: str
-    """Distinguishes hosts of one name."""
+    """Distinguishes hosts with the same name."""
     boot: str
     namespaces: str
 

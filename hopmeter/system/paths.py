@@ -36,7 +36,7 @@ def cache() -> Path:
 
 
 LONGEST = 40
-"""Paths of Unix sockets hold about 100 characters; what is left is the transport's."""
+"""The most characters of the folder: Unix socket paths may have about 100, and the transport needs the rest."""
 
 
 def short_folder() -> Path:

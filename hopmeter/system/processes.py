@@ -32,7 +32,7 @@ def stat_fields(pid: int) -> list[str]:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return []
-    # The name of the program may contain spaces and brackets; what follows its last bracket does not.
+    # The name of the program may contain spaces and brackets; the text after its last bracket does not.
     return text.rpartition(")")[2].split()
 
 
@@ -96,7 +96,7 @@ def _task(folder: Path) -> tuple[int, int, int]:
 def _faults_and_ticks(folder: Path) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return (minor, major) page faults and (user, system) clock ticks."""
     try:
-        # Whatever the program calls itself ends with the last parenthesis.
+        # The program's name may contain anything, but the last parenthesis ends it.
         fields = (folder / "stat").read_text().rpartition(")")[2].split()
         return (int(fields[7]), int(fields[9])), (int(fields[11]), int(fields[12]))
     except (OSError, ValueError, IndexError):

@@ -32,7 +32,7 @@ class ScratchDir:
 
     def __enter__(self) -> Self:
         self.directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=paths.short_folder()))
-        # Before the note: a folder that a note names and nobody holds is one of a killed run.
+        # Before the note: a folder that a note names and no process locks belongs to a killed run.
         owner_lock.hold(self.directory)
         self._note = _notes() / f"{os.getpid()}-{self.directory.name}.json"
         self._trials = 0
@@ -63,7 +63,7 @@ class ScratchDir:
             "leftovers": left,
             "places": {place: _identity(place) for place in {str(Path(pattern).parent) for pattern in left}},
         }
-        # A machine whose cache cannot be written still measures; only a SIGKILL would leave something then.
+        # A machine without a writable cache still measures; only a SIGKILL would leave files then.
         with contextlib.suppress(OSError):
             self._note.parent.mkdir(parents=True, exist_ok=True)
             beside = self._note.with_suffix(".new")
@@ -108,7 +108,7 @@ def _sweep(path: Path) -> Path | None:
         _clean(note)
         try:
             path.unlink()
-        except OSError:  # another command has swept it
+        except OSError:  # another command has removed it
             return None
     return note.directory
 
@@ -154,7 +154,7 @@ def _clean(note: Note) -> None:
         if started is not None and start_ticks(pid) == started:
             kill_group(pid)
     for pattern in note.leftovers:
-        # Resolved patterns carry a run's id; anything else in a damaged note is not ours to delete.
+        # Resolved patterns contain a run's id; hopmeter may not delete anything else that a damaged note names.
         if re.search(r"[0-9a-f]{16}", pattern):
             remove_leftovers([pattern], "")
     if note.directory.name.startswith(PREFIX):

@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 
 GRACE_S = 10.0
-"""For a program to put away what it was doing."""
+"""How long a program may take to finish its work."""
 _RUNNING: set[subprocess.Popen[str]] = set()
 
 

@@ -7,7 +7,7 @@ from rich.table import Table
 from hopmeter.system.terminal import Console
 
 WIDEST = 200
-"""Letters of a line where nothing says how wide it may be."""
+"""Characters of a line if the width is unknown."""
 
 
 def print_whole(console: Console, table: Table) -> None:

@@ -13,9 +13,9 @@ from rich.segment import Segment
 from rich.text import Text
 
 CONTROLS = [*range(0x20), *range(0x7F, 0xA0)]
-"""They begin the escape sequences by which a text could colour, move, overwrite or rename."""
+"""Characters that begin the escape sequences by which a text could colour, move, overwrite or rename."""
 BIDIRECTIONAL = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
-"""They show a text in another order than it has."""
+"""Characters that change the order in which a text is shown."""
 VISIBLE = {
     **{code: f"\\x{code:02x}" for code in CONTROLS if chr(code) not in "\n\t"},
     **{code: f"\\u{code:04x}" for code in BIDIRECTIONAL},

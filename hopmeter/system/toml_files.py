@@ -18,9 +18,9 @@ from hopmeter.system.input_files import read_short_text
 
 Model = TypeVar("Model", bound=BaseModel)
 RANGES = ("greater_than", "less_than", "too_", "finite_number")
-"""How pydantic names what is out of range."""
+"""The names that pydantic gives to values out of range."""
 MOST_BYTES = 1 << 20
-"""Of a scenario or a manifest; those that come with hopmeter have a few thousand."""
+"""The most bytes of a scenario or a manifest; those of hopmeter have a few thousand."""
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def _complaint(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
     if error["type"] == "literal_error":
         allowed = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
         return "E-VALUE-CHOICE", f"{key}: {one_of(error['input'], allowed)}"
-    # What a validator of ours says is a whole sentence; pydantic's own needs the value.
+    # A message of hopmeter's own validators is a whole sentence; one of pydantic needs the value.
     said = str(error["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
     what, code = split_code(said)
     value = "" if error["type"] == "value_error" else f" = {_format_value(error['input'])}"
@@ -81,7 +81,7 @@ def _complaint(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
 
 
 def _is_inner(part: int | str) -> bool:
-    # Names of the branches of a union mean nothing to who wrote the file.
+    # The author of the file does not know the names of a union's branches.
     return isinstance(part, str) and ("[" in part or part in {"str", "int", "float", "bool", "list"})
 
 

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 MAX_DEPTH = 32
-"""Lists and objects inside each other. Deeper ones would exhaust the stack of whoever walks through them."""
+"""The deepest nesting of lists and objects. More would exhaust the stack of a function that walks through them."""
 INTEGERS = range(-(1 << 63), 1 << 64)
-"""What fits into 64 bits, with or without a sign."""
+"""Whole numbers of 64 bits, with or without a sign."""
 
 
 def parse(text: str | bytes) -> Any:
