@@ -1,4 +1,4 @@
-"""Analyses ten million sample rows, and fails where that takes 5 s or 1 GB.
+"""Analyses ten million sample rows, and fails if that takes 5 s or 1 GB.
 
 `python benches/analysis.py` makes the samples in a temporary folder and analyses them in a process
 of its own, whose time counts from its start and whose memory is the kernel's own peak (VmHWM).
@@ -78,7 +78,7 @@ def raw_file(path: Path, endpoint: int, **times: np.ndarray[Any, Any]) -> Path:
 
 
 def make_trial(folder: RunFolder, cell: Cell, trial: int, scratch: Path) -> None:
-    """Latencies with a long tail, so that nothing about them is easy."""
+    """Return latencies with a long tail, so that they are hard to analyse."""
     places = cell.axes.relays + 2
     messages = ROWS // TRIALS // places
     random = np.random.default_rng(trial)
@@ -105,7 +105,7 @@ def make_run(results: Path, cell: Cell) -> Path:
 
 
 def measure(run: Path) -> dict[str, Any]:
-    """Time and peak memory of a process that analyses the run."""
+    """Return time and peak memory of a process that analyses the run."""
     begun = time.monotonic()
     with Run() as programs:
         done = programs.capture([sys.executable, "-c", MEASURED, str(run)], PATIENCE_S)
@@ -120,14 +120,14 @@ def measure(run: Path) -> dict[str, Any]:
 
 
 def line(found: dict[str, Any], holds: bool) -> str:
-    """As it is printed."""
+    """Format the measurement for printing."""
     took = f"{found['seconds']:.2f} s and {found['peak_mb']} MB"
     limits = f"limits {LIMIT_S:g} s and {LIMIT_MB:g} MB: {'holds' if holds else 'MISSED'}"
     return f"{ROWS:,} rows, {found['case']}: {took}   {limits}"
 
 
 def main() -> int:
-    """0 where both limits hold for every case."""
+    """Return 0 if both limits hold for every case."""
     held = True
     for cell in CASES.values():
         with tempfile.TemporaryDirectory() as results:

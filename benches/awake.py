@@ -1,4 +1,5 @@
-"""Cores that stay awake while a bench runs, for both sides of a pair: else it compares how a hypervisor wakes them."""
+"""Keeps cores awake while a bench runs, for both sides of a pair; otherwise it would compare a hypervisor's
+wake-ups."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 BOUND = Path("/dev/cpu_dma_latency")
-"""How long waking may take; the kernel takes the bound back with the file."""
+"""The bound on wake-up latency; the kernel removes it when the file is closed."""
 
 
 @contextmanager

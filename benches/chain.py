@@ -1,6 +1,6 @@
-"""A chain of 20 relays in one process over zenoh, called, at 1000 Hz, against zenoh alone (benches/rust/zenoh).
+"""A chain of 20 relays in one process over zenoh with callbacks, at 1000 Hz, against zenoh alone (benches/rust/zenoh).
 
-The limit holds against relays that do what relays that measure have to; against plain ones the ratio is told.
+The limit applies to relays that do the same work as hopmeter's; for plain ones the ratio is only reported.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ trials = 1
 
 
 def ours() -> float:
-    """Microseconds of a hop of hopmeter's."""
+    """Return the microseconds of a hop of hopmeter's."""
     rows = hopmeter(SCENARIO.format(core=CORE, relays=RELAYS, messages=MESSAGES, rate_hz=RATE_HZ))
     return next(float(row["chain_per_hop_p50_us"]) for row in rows if row["transport"] == "zenoh")
 
 
 def theirs() -> dict[str, float]:
-    """Of the peer's, in its two ways."""
+    """Return the microseconds of the peer, in its two ways."""
     return {way: number(Crate("zenoh"), RELAYS, MESSAGES, RATE_HZ, CORE, way) / 1000 for way in ("alike", "plain")}
 
 
 def main() -> int:
-    """One cell, one peer in its two ways."""
+    """Measure one cell, and one peer in its two ways."""
     name = f"zenoh (rust), {RELAYS} relays, 64 B, per hop"
     found = {"alike": Comparison(name, 1.1), "plain": Comparison(f"{name}, plainest", None)}
     for index in pair_rounds(found.values()):

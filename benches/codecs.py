@@ -1,6 +1,6 @@
-"""Codecs against budgets: encode here, decode from plain memoryviews in another process, memory proved to be shared.
+"""Codecs against budgets: encode here, decode from plain memoryviews in another process, and prove shared memory.
 
-A row is the time of both together in microseconds beside its budget, ten rounds; then NumPy beside other codecs.
+A row is the time of both together in microseconds, and its budget, over ten rounds; then NumPy against other codecs.
 A framework that only the system's Python has is measured there.
 """
 
@@ -34,7 +34,7 @@ IMAGE = ((1080, 1440, 3), "u1")
 
 @dataclass(frozen=True)
 class Row:
-    """One object: its framework, what it is made of, its budget, how to make it, and how to look at its memory."""
+    """One object: its framework, its source, its budget, how to make it, and how to read its memory."""
 
     framework: str
     made_of: Any
@@ -44,7 +44,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        """As the row is called."""
+        """The name of the row."""
         shape, dtype = self.made_of
         return f"{self.framework} {'x'.join(map(str, shape))} {dtype}"
 
@@ -55,7 +55,7 @@ def of(package: str) -> Any:
 
 
 def rows() -> list[Row]:
-    """All of them, for parent and child alike."""
+    """Return all rows, for parent and child alike."""
     tensors = {
         "torch": (5, lambda a: of("torch").from_numpy(a), lambda t: t.numpy()),
         "tensorflow": (5, lambda a: of("tensorflow").constant(a), lambda t: np.asarray(memoryview(t))),
@@ -78,7 +78,7 @@ def numbers(row: Row) -> Any:
 
 
 def best(call: Callable[[], Any]) -> list[float]:
-    """Microseconds of one call, a figure a round: the mean of as many calls as fit into it."""
+    """Return the microseconds of one call for each round: the mean of as many calls as fit into it."""
     call()
     once = min(timeit.repeat(call, number=1, repeat=5))
     count = max(1, int(ROUND_S / 5 / once))
@@ -103,12 +103,12 @@ def decode_file(number: int, file: str) -> None:
 
 
 def digest(row: Row, obj: Any) -> str:
-    """Of the object's content as numbers."""
+    """Return a digest of the object's content as numbers."""
     return hashlib.sha256(np.ascontiguousarray(row.look(obj)).tobytes()).hexdigest()
 
 
 def measure(number: int) -> list[float]:
-    """Microseconds of each round of a row; `WrongError` where the content differs or the memory is not shared."""
+    """Return the microseconds of each round; raise WrongError if the content differs or the memory is not shared."""
     row = rows()[number]
     obj = row.make(numbers(row))
     frames = encode(obj)
@@ -128,7 +128,7 @@ def measure(number: int) -> list[float]:
 def ask_python(run: Run, python: str, *words: object) -> Any:
     """Run this file in a Python and return what it prints. Raises WrongError."""
     command = [python, __file__, *map(str, words)]
-    # Frameworks have threads, beside which what is forked must run nothing before its program.
+    # Frameworks have threads, so a forked child must not run anything before it executes its program.
     done = run.capture(command, MOST_S, env={"PYTHONPATH": str(Path(__file__).parents[1])}, preexec_fn=None)
     if done.returncode != 0:
         raise WrongError(next(iter(done.stderr.splitlines()[::-1]), f"it ended with {done.returncode}"))
@@ -136,12 +136,12 @@ def ask_python(run: Run, python: str, *words: object) -> Any:
 
 
 class WrongError(Exception):
-    """A row could not be measured, or what it made is not right; the text says why."""
+    """A row could not be measured, or its object is wrong; the text says why."""
 
 
 def python_with(framework: str) -> str:
     """Return this Python or the system's, whichever has a framework; empty if neither has."""
-    # Not needed by those that the system's Python runs, which has not all that hopmeter's manifests need.
+    # Only here: the system's Python, which runs some rows, lacks what hopmeter's manifests need.
     from hopmeter.manifest import codec_interpreter, interpreter
 
     if not install_hint(framework):
@@ -153,7 +153,7 @@ def python_with(framework: str) -> str:
 
 
 def compare_with_budget(number: int, row: Row, python: str) -> Comparison:
-    """One row, here or on another Python."""
+    """Measure one row, here or on another Python."""
     here = python == sys.executable
     place = "" if here else ", the system's Python"
     found = Comparison(f"{row.name}, encode + decode{place}", 1.0)
@@ -164,7 +164,7 @@ def compare_with_budget(number: int, row: Row, python: str) -> Comparison:
 
 
 def compare(name: str, what: Any) -> Comparison:
-    """NumPy's own way against a codec to compare with, both in this process, round by round."""
+    """Compare hopmeter's NumPy codec with another codec, both in this process, round by round."""
     array, codec = numbers(Row("numpy", what, 2, np.asarray, np.asarray)), comparison_codec(name)
     shape, dtype = what
     found = Comparison(f"numpy {'x'.join(map(str, shape))} {dtype} / {name}", None)
@@ -176,7 +176,7 @@ def compare(name: str, what: Any) -> Comparison:
 
 
 def main() -> int:
-    """Rows of a framework that no Python here has are told with the command that gets it; one that fails, fails."""
+    """Report rows of missing frameworks with the command that installs them; fail if another row fails."""
     if not install_hint("paddle") and not install_hint("tensorflow"):
         importlib.import_module("paddle")  # importing it after TensorFlow crashes
     found, troubles = [], []

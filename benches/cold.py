@@ -1,8 +1,8 @@
-"""A message every 100, 33, 10 or 1 ms, against bare programs that do the same: what has not run since is cold, the
-library's code and the instrument's alike.
+"""A message every 100, 33, 10 or 1 ms, against equivalent bare programs, so that caches are cold for the library's code
+and the instrument's alike.
 
-Callbacks on the sender's own thread (memory, and LibXR where LIBXR_ROOT names one) may cost 0.3 us more than in the
-bare program; receivers that sleep in a process of their own (unix, shm) are held to a ratio.
+Callbacks on the sender's own thread (memory, and LibXR if LIBXR_ROOT names one) may cost 0.3 us more than in the bare
+program; receivers that sleep in a process of their own (unix, shm) are limited to a ratio.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ trials = 1
 
 @dataclass
 class Gap(Comparison):
-    """Held to a difference: the limit is how much more ours may take, in microseconds."""
+    """A comparison by difference: the limit is how much longer hopmeter may take, in microseconds."""
 
     @property
     def ratios(self) -> list[float]:
@@ -54,7 +54,7 @@ class Gap(Comparison):
 
 
 def libxr_flags(root: Path) -> tuple[str, ...]:
-    """How the user's LibXR was compiled, which decides how its headers must be read, and where it is."""
+    """Return the flags with which the user's LibXR was compiled, which its headers need, and its location."""
     lines = (root / "build/CMakeFiles/xr.dir/flags.make").read_text().splitlines()
     flags = dict(line.split(" = ", 1) for line in lines if " = " in line)
     return (*shlex.split(flags["CXX_DEFINES"]), *shlex.split(flags["CXX_INCLUDES"]), f"-L{root / 'build'}")
@@ -67,7 +67,7 @@ def libxr() -> Program | None:
 
 
 def messages(rate_hz: int) -> int:
-    """How many fit into the time of one measurement."""
+    """Return how many messages fit into the time of one measurement."""
     return min(MOST_MESSAGES, rate_hz * SECONDS)
 
 
@@ -89,7 +89,7 @@ def theirs(way: str, payload: str, rate_hz: int) -> float:
 
 
 def compare_callbacks(rate_hz: int, index: int, found: dict[str, Comparison]) -> None:
-    """Callbacks on the sender's thread."""
+    """Compare callbacks on the sender's thread."""
     transports = ("memory", "libxr") if libxr() else ("memory",)
     ways = {"memory": "call", "libxr": "libxr"}
     rows, bare = in_turn(
@@ -129,7 +129,7 @@ def compare_blocking(transport: str, rate_hz: int, index: int, found: dict[str, 
 
 
 def main() -> int:
-    """Only what wants more pairs is measured again: a pair of all takes two minutes."""
+    """Repeat only comparisons that need more pairs: a pair of all takes two minutes."""
     if libxr() is None:
         print("LibXR is left out: LIBXR_ROOT names none")
     asked: list[tuple[Callable[[int, dict[str, Comparison]], None], dict[str, Comparison]]] = [

@@ -1,7 +1,7 @@
-"""System calls and switches of a round trip of 64 B, hopmeter's and its peer's; noise hardly touches what is no futex.
+"""System calls and switches of a round trip of 64 B, hopmeter's and its peer's; noise affects little except futexes.
 
-`counting.py [TRANSPORT ...]`: all bare programs of `peers.py`, or those of some transports, counted by perf.
-What starting, brokers and ending cost is in a short and in a long run alike: the difference of the two is told.
+`counting.py [TRANSPORT ...]`: all bare programs of `peers.py`, or those of some transports, counted by perf. Start,
+broker and end cost the same in a short and in a long run: the difference of the two is reported.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ EVENTS = {
     **{name: f"syscalls:sys_enter_{name}" for name in ("sendto", "recvfrom", "sendmsg", "recvmsg")},
 }
 LEAST = 0.1
-"""What is rarer is not told."""
+"""Rarer events are not reported."""
 GRACE_S, MOST_S = 20.0, 300.0
-"""For what is counted to end its own programs, and to be counted."""
+"""The time for the counted process to end its own programs, and for the whole count."""
 
 Counts = dict[str, float]
 
@@ -47,7 +47,7 @@ def one(row: Row, end: str, rounds: int) -> int:
 
 
 def count_events(number: int, end: str, rounds: int) -> Counts:
-    """All that a fresh process and its children do for `one`."""
+    """Count the events of a fresh process and its children that run `one`."""
     with Run(GRACE_S) as run:
         told = Path(run.directory) / "counts"
         command = ["perf", "stat", "-x,", "-o", str(told), "-e", ",".join(EVENTS.values()), "--"]
@@ -65,11 +65,11 @@ def of_a_round(number: int, end: str) -> Counts:
 
 
 def main(asked: Sequence[str]) -> int:
-    """Tells both, row by row; nothing is judged."""
+    """Report both, row by row, without a verdict."""
     for number, row in enumerate(ROWS):
         if not isinstance(row.peer, Bare) or FRAME_BYTES not in row.sizes or (asked and row.transport not in asked):
             continue
-        one(row, "theirs", SHORT)  # builds the program, where it is not built yet
+        one(row, "theirs", SHORT)  # builds the program if necessary
         ours, theirs = of_a_round(number, "ours"), of_a_round(number, "theirs")
         print(row.name(FRAME_BYTES))
         for name in EVENTS:

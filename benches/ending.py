@@ -1,4 +1,5 @@
-"""Programs that end with the bench that starts them: whatever ends it, none lives on, and nothing keeps their name."""
+"""Programs that end with the bench that starts them: none survives it, however it ends, and no file of theirs
+remains."""
 
 from __future__ import annotations
 
@@ -21,17 +22,18 @@ from hopmeter.system.processes import die_with_launcher
 from hopmeter.system.scratch_dir import new_run_id, remove_leftovers
 
 MARK = "HOPMETER_BENCH_RUN"
-"""What tells programs the run's name; by it they and all they have started are found again, in whatever session."""
+"""The variable with the run's name. It identifies all programs of the run and their children, in any session."""
 REMAINS = ("/dev/shm/hm_{run}_*", "/dev/shm/sem.hm_{run}_*", "/tmp/hm_{run}_*")
-"""What programs of a run may leave, had they no time to put it away."""
+"""Files that programs of a run may leave if they had no time to remove them."""
 GRACE_S = 5.0
-"""For a program to put away what it was doing."""
+"""The time for a program to finish its work."""
 LOOK_S = 0.005
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Run:
-    """While entered programs can be started, each leading a session, with a folder for what they write to `/tmp`."""
+    """Starts programs while it is entered, each in a session of its own, with a folder for what they write to
+    `/tmp`."""
 
     def __init__(self, grace_s: float = GRACE_S) -> None:
         self.name = new_run_id()
@@ -58,12 +60,12 @@ class Run:
 
     @property
     def directory(self) -> str:
-        """Their folder; it goes with the run."""
+        """The folder of the programs, removed with the run."""
         return self._folder.name
 
     def start(self, command: Sequence[str], **options: Any) -> subprocess.Popen[str]:
-        """As `subprocess.Popen` with text; `env` is added to what this process has. It dies with this process, unless
-        `preexec_fn` is None."""
+        """Start a program as `subprocess.Popen` does with text; `env` is added to this process's. It ends with this
+        process, unless `preexec_fn` is None."""
         options.setdefault("preexec_fn", die_with_launcher)
         env = {**os.environ, **(options.pop("env", None) or {}), MARK: self.name, "TMPDIR": self.directory}
         process = subprocess.Popen(command, text=True, env=env, start_new_session=True, **options)

@@ -1,6 +1,6 @@
-"""What the instrument adds to a hop in Python: a ring of hopmeter's against a bare ping-pong of pyzmq or a socket.
+"""The instrument's part of a hop in Python: a ring of hopmeter's against a bare ping-pong of pyzmq or a socket.
 
-Half the difference of the round trips, both ends on one core, in microseconds beside its budget.
+Prints half the difference of the round trips, both processes on one core, in microseconds, and its budget.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def bare_us(kind: str) -> float:
 
 
 def main() -> int:
-    """Every pair is one run of hopmeter and one of the bare program."""
+    """Measure pairs: each is one run of hopmeter and one of the bare program."""
     found: dict[str, Comparison] = {}
     for index in pair_rounds(found.values()):
         for kind in ("zeromq", "unix"):

@@ -1,6 +1,6 @@
 """Objects between two Python processes: against Wrapyfi, against pickle, and against budgets.
 
-NumPy 200x200 at 100 Hz over ZeroMQ against Wrapyfi over its own; the time until an image in shared memory is there;
+NumPy 200x200 at 100 Hz over ZeroMQ against Wrapyfi over its own; the time until an image in shared memory has arrived;
 6 MB sent back, over the best transport against pickled over ZeroMQ.
 """
 
@@ -21,7 +21,7 @@ IMAGE_HZ, IMAGES = 30, 60
 PACED_HZ, PACED_MESSAGES, PACED_SIDE = 100, 200, 200
 WAKE = Program("wake.c")
 DIRECT = ("shm", "iceoryx2", "unix")
-"""From which the best for 6 MB comes, as far as they are here."""
+"""The transports of which the best is taken for 6 MB, if they are available."""
 SCENARIO = """
 title = "Objects"
 question = "What do objects cost between two Python processes?"
@@ -63,7 +63,7 @@ codec = "{{codec}}"
 
 
 def rows(transports: tuple[str, ...], axes: str, waits: tuple[str, ...] = ("block",)) -> list[dict[str, Any]]:
-    """Measured once, floors left out."""
+    """Measure these transports once, and leave out floors."""
     found = hopmeter(SCENARIO.format(transport=list(transports), wait=list(waits), axes=axes))
     return [row for row in found if row["transport"] in transports]
 
@@ -85,7 +85,8 @@ def against_wrapyfi(found: dict[str, Comparison]) -> None:
 
 
 def image(found: dict[str, Comparison]) -> None:
-    """Due to arrived, with the pixels neither written nor read; what a futex takes to wake at that rate is told."""
+    """Compare due to arrived with a budget, the pixels neither written nor read; report a futex's wake-up at that
+    rate."""
     took_us = {
         f"image 1440x1080, shm (python), {row['wait']}, response": row["response_p50_us"]
         for row in rows(("shm",), IMAGE, ("block", "spin"))
@@ -112,7 +113,7 @@ def echo(found: dict[str, Comparison], transports: tuple[str, ...]) -> None:
 
 
 def main() -> int:
-    """Every pair is one run of everything; fails too where no pair with Wrapyfi counts."""
+    """Measure pairs: each is one run of everything. Fail also if no pair with Wrapyfi counts."""
     known = manifest.every()
     here = tuple(name for name in DIRECT if readiness(known[name], "python", "numpy").ready)
     found: dict[str, Comparison] = {}

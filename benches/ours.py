@@ -1,7 +1,7 @@
-"""Measures with hopmeter's own planner, nodes and analysis, without what only a reader of a run needs.
+"""Measures with hopmeter's own planner, nodes and analysis, without the parts that only a reader of a run needs.
 
-No floors, no look at the machine, no report: those take longer than the trial. All that can change a figure is as in
-`hopmeter run`.
+No floors, no machine description, no report: those take longer than the trial. Everything that can change a result is
+as in `hopmeter run`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from hopmeter.system.toml_files import validate
 
 
 class NothingMeasuredError(Exception):
-    """A scenario has no cell to measure, or one failed; the text says why and what to do."""
+    """A scenario has no cell to measure, or one failed; the text says why and gives a remedy."""
 
 
 @cache
 def world(transports: tuple[str, ...]) -> World:
-    """Return these transports as they are here. Asking all transports of a checkout takes seconds."""
+    """Return these transports and their readiness. Checking all transports of a checkout takes seconds."""
     known = {name: each for name, each in manifest.every().items() if name in transports}
     return World(known, manifest.readiness_of_all(known.values()), Machine.here())
 
@@ -49,7 +49,7 @@ def _make_plan(scenario: str) -> tuple[Plan, World]:
 
 
 def hopmeter(scenario: str) -> list[dict[str, Any]]:
-    """Measures every cell of a scenario, given as TOML, with fresh nodes; answers a row a cell.
+    """Measure every cell of a scenario, given as TOML, with fresh nodes; return a row a cell.
 
     Raises `NothingMeasuredError`.
     """

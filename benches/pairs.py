@@ -25,7 +25,7 @@ HOLDS, UNRESOLVED, MISSED = "holds", "not resolved", "MISSED"
 
 @dataclass
 class Comparison:
-    """What ours costs as a multiple of theirs. `limit` is None if the ratio is only reported."""
+    """The cost of ours as a multiple of theirs. `limit` is None if the ratio is only reported."""
 
     name: str
     limit: float | None

@@ -30,11 +30,11 @@ class Task:
 
     @property
     def wants_more(self) -> bool:
-        """Whether another pair is to be measured, and can be."""
+        """Whether another pair is needed and possible."""
         return not self.trouble and self.found.wants_more
 
     def pair(self, index: int) -> None:
-        """One pair, if one is wanted."""
+        """Measure one pair, if one is needed."""
         if not self.wants_more:
             return
         try:
@@ -50,20 +50,20 @@ class Task:
 
 
 def task(row: Row, frame_bytes: int) -> Task:
-    """With nothing measured yet. Limits in microseconds are for small frames."""
+    """Return a task without measurements. Limits in microseconds are for small frames."""
     most = row.most_us if row.cores == TOGETHER and frame_bytes == min(ROUNDS) else None
     return Task(row, frame_bytes, Comparison(row.name(frame_bytes), row.limit, most=most))
 
 
 def without_packages(rows: Sequence[Row]) -> dict[str, str]:
-    """Installs what rows need of the system; answers, by transport, what is missing still."""
+    """Install the system packages that rows need; return, by transport, which are still missing."""
     left = set(system.install(package for row in rows for package in row.packages))
     lacking = {row.transport: sorted(left & set(row.packages)) for row in rows}
     return {name: f"missing: {system.line_for(each)}" for name, each in lacking.items() if each}
 
 
 def main(asked: Sequence[str]) -> int:
-    """Fails where a limit is missed or a row could not be measured; a tool that is not installed is only told."""
+    """Fail if a limit is missed or a row could not be measured; only report a tool that is not installed."""
     rows = [row for row in ROWS if not asked or row.transport in asked]
     missing = without_packages(rows)
     tasks = [task(row, each) for row in rows if row.transport not in missing for each in row.sizes]

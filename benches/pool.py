@@ -36,7 +36,7 @@ trials = 1
 settings.queue.kind = "shared_memory"
 """
 LIMIT = 1.02
-"""Both mostly sleep: 1 ms of 50 is all that a frame may cost more than the bare pool."""
+"""Both mostly sleep: a frame may cost at most 1 ms of 50 more than with the bare pool."""
 
 
 def pool_us() -> float:
@@ -50,7 +50,7 @@ def pool_us() -> float:
 
 
 def main() -> int:
-    """Every pair is one run of both transports and one of the pool."""
+    """Measure pairs: each is one run of both transports and one of the pool."""
     found: dict[str, Comparison] = {}
     for index in pair_rounds(found.values()):
         rows, bare_us = in_turn(index, lambda: hopmeter(SCENARIO), pool_us)

@@ -1,4 +1,4 @@
-"""Bare programs, built once and run: those of benches/bare in C and C++, and those in folders of their own in Rust."""
+"""Bare programs, built once and run: those of benches/bare in C and C++, and Rust ones in their own folders."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ BUILT = HERE.parent / "build/benches/bare"
 TRANSPORTS = HERE.parent / "transports"
 INCLUDES = Path("/usr/include")
 APART, TOGETHER = "0,1", "1"
-"""The cores of the end that asks and of the one that answers: each has its own, or both share one."""
+"""The cores of the process that asks and of the one that answers: each has its own, or both share one."""
 PATIENCE_S = 60
 COMPILERS = {".c": ["cc"], ".cpp": ["c++", "-std=c++20", "-w"]}
 
 
 @dataclass(frozen=True)
 class Program:
-    """A file of benches/bare. Its messages may be those of a transport, generated anew from the same description."""
+    """A file of benches/bare. Its messages may be those of a transport, generated again from the same description."""
 
     source: str
     libraries: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
-    """As pkg-config calls libraries that bring others along."""
+    """Names of libraries for pkg-config, which adds their dependencies."""
     flags: tuple[str, ...] = ()
-    """More of the compiler's."""
+    """More compiler flags."""
     headers: str = ""
-    """Where they are below /usr/include, as a pattern, for a library that has no module."""
+    """The folder of the headers below /usr/include, as a pattern, for a library without a pkg-config module."""
     sources: tuple[str, ...] = ()
-    """More files, below transports/."""
+    """More source files, below transports/."""
     idl: str = ""
-    """A file below transports/."""
+    """A description of messages, below transports/."""
     generator: tuple[str, ...] = ()
     """The command that generates sources from `{idl}` of the folder `{of}` into the folder `{made}`."""
 
     @property
     def command(self) -> list[str]:
-        """The program, built."""
+        """The program, which is built first."""
         return [str(self.path)]
 
     @property
     def path(self) -> Path:
-        """The program, built where it is older than what it is made of."""
+        """The program, built if it is older than its sources."""
         source = HERE / "bare" / self.source
         made = BUILT / source.stem
         made.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ class Program:
         needed = [source, *(HERE / "bare").glob("*.h*"), *more]
         binary = made / "program"
         with (made / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # tests may build it side by side
+            fcntl.flock(lock, fcntl.LOCK_EX)  # parallel tests may build it at the same time
             if not binary.exists() or binary.stat().st_mtime < max(each.stat().st_mtime for each in needed):
                 self._build(source, made, binary)
         return binary
@@ -80,7 +80,7 @@ class Program:
             asked = ["pkg-config", "--libs", *self.modules]
             libraries += subprocess.run(asked, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
         subprocess.run([*compiler, str(source), *map(str, generated), *libraries], check=True)
-        half.rename(binary)  # a compiler that was interrupted leaves nothing to be taken for a program
+        half.rename(binary)  # an interrupted compiler must not leave a file that looks like a program
 
 
 @dataclass(frozen=True)
@@ -91,20 +91,20 @@ class Crate:
 
     @property
     def command(self) -> list[str]:
-        """The program, built."""
+        """The program, which is built first."""
         return [build_crate(self.name)]
 
 
 @dataclass(frozen=True)
 class Script:
-    """A bare program in Python, benches/bare/SOURCE, for the Python that nodes of a transport have."""
+    """A bare program in Python, benches/bare/SOURCE, for the Python of a transport's nodes."""
 
     source: str
     transport: str
 
     @property
     def command(self) -> list[str]:
-        """That Python and the program."""
+        """The command: that Python and the program."""
         python = interpreter.interpreter(manifest.every()[self.transport].offers["python"])
         if python is None:
             raise ToolFailedError(f"there is no Python for it yet: hopmeter build {self.transport}")

@@ -1,4 +1,5 @@
-"""Keeping one message, with its two clock readings, takes at most 80 ns: the instrument's own cost, measured alone."""
+"""Recording one message, with its two clock readings, takes at most 80 ns: the instrument's own cost, measured
+alone."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ TIMES = 10
 
 
 def main() -> int:
-    """Fails only where the best of all measurements is beyond the limit: noise does not make anything cheaper."""
+    """Fail only if the best of all measurements exceeds the limit: noise never makes anything faster."""
     with tempfile.TemporaryDirectory() as folder:
         costs = sorted(_instrument.recording_cost(Path(folder))["message_ns"] for _ in range(TIMES))
     held = costs[0] <= LIMIT_NS

@@ -1,4 +1,4 @@
-"""The ring of shm by itself against iceoryx2 (spinning, two cores) and against a bare futex (blocking, one core)."""
+"""The ring of shm alone against iceoryx2 (spinning, two cores) and against a bare futex (blocking, one core)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MOST_S = 600
 
 
 def main() -> int:
-    """Compare with what benches/rust/shm measures."""
+    """Compare with the programs of benches/rust/shm."""
     with Run() as run:
         return run.start([*Crate("shm").command, str(PAIRS)]).wait(timeout=MOST_S)
 

@@ -1,4 +1,4 @@
-"""What `peers.py` compares: middlewares with their own tools, or with programs over the library alone."""
+"""The comparisons of `peers.py`: middlewares against their own tools, or against programs over the library alone."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ class Row:
     transport: str
     language: str
     against: str
-    """What it is compared with, as the table says it."""
+    """The peer's name in the table."""
     peer: Bare | Tool
     axes: Axes
     settings: Axes = field(default_factory=dict)
     limit: float | None = 1.05
     most_us: float | None = None
-    """Of the small frame on one core, where the peer stays below that itself."""
+    """The limit for the small frame on one core, if the peer stays below it."""
     sizes: tuple[int, ...] = (64, 1_000_000)
     cores: str = APART
     packages: tuple[str, ...] = ()
-    """What only this bench needs of the system."""
+    """System packages that only this bench needs."""
     figure: str = "roundtrip_p50_us"
 
     def scenario(self, frame_bytes: int) -> str:
@@ -66,14 +66,14 @@ class Row:
         )
 
     def name(self, frame_bytes: int) -> str:
-        """As the table has it."""
+        """Return the name in the table."""
         words = [str(value) for value in (self.axes["wait"], *self.settings.values())]
         place = ", one core" if self.cores == TOGETHER else ""
         return f"{self.transport} ({self.language}), {', '.join(words)}, {frame_bytes:,} B{place} / {self.against}"
 
     @property
     def together(self) -> Row:
-        """The small frame with both ends on one core, only told: who runs next there is the kernel's affair."""
+        """The small frame with both processes on one core, only reported: the kernel decides which runs next."""
         return replace(self, cores=TOGETHER, limit=None, sizes=(min(ROUNDS),))
 
 
@@ -118,12 +118,12 @@ ROS2_WIRE = Program(
     "ros2wire.c",
     ("ddsc",),
     idl="ros2-wire/idl/sensor_msgs.idl",
-    # idlc generates nothing of what a description includes.
+    # idlc generates nothing for included descriptions.
     generator=("sh", "-c", "idlc -t -o {made} {of}/std_msgs.idl && idlc -t -o {made} {idl}"),
 )
 ICEORYX = Program("iceoryx.cpp", ("iceoryx_posh", "iceoryx_hoofs"), headers="iceoryx/v*")
-# The loopback device alone and no multicast, as in transports/_cyclonedds; ddsperf tells half a round trip. Each end
-# has a session of its own, as hopmeter's nodes have: the scheduler shares a core by sessions.
+# Only the loopback device and no multicast, as in transports/_cyclonedds; ddsperf reports half a round trip. Each
+# process has a session of its own, as hopmeter's nodes have: the scheduler shares a core by sessions.
 CYCLONE = (
     "<CycloneDDS><Domain id='any'><General>"
     "<Interfaces><NetworkInterface address='127.0.0.1' multicast='false'/></Interfaces>"
@@ -134,14 +134,14 @@ CYCLONE = (
 
 
 def _fastdds(segment_bytes: int, frame_bytes: int, limit: float | None = 1.05) -> Row:
-    # 0 is the library's segment, which drops pieces of large frames, in either program: how often is only told.
+    # 0 is the library's segment, which drops pieces of large frames in either program; how often is only reported.
     settings: Axes = {"segment_bytes": segment_bytes} if segment_bytes else {}
     peer = Bare(FASTDDS, ("{domain}", *COMMON, str(segment_bytes)))
     return Row("fastdds", "c++", "bare", peer, {**RING, "wait": "block"}, settings, limit, sizes=(frame_bytes,))
 
 
 def _thrift(wait: Axes, settings: Axes) -> tuple[Row, Row]:
-    # The limit holds against the program that waits, keeps count and has threads as a node must.
+    # The limit applies to the program that waits, counts and has threads as a node must.
     alike, plain = (Bare(THRIFT, ("{port}", *COMMON, way)) for way in ("alike", "plain"))
     axes = {**CALL, **wait}
     limited = Row("thrift", "c++", "bare", alike, axes, settings, most_us=15.5)
@@ -245,7 +245,7 @@ LIMITED = (
     Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "block"}, most_us=65.0),
     *_thrift({"wait": "block"}, {}),
     *_thrift({"wait": "callback"}, {"server": "simple"}),
-    # Its benchmark never writes a payload, a relay of ours copies it: only the small frame is the same work.
+    # Its benchmark never writes a payload, but a relay of hopmeter copies it: only the small frame is the same work.
     Row(
         "iceoryx2",
         "rust",

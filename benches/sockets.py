@@ -1,6 +1,6 @@
 """unix and tcp in every language against a bare ping-pong in C: closed round trips, on one core and across two.
 
-The limit holds against a program that does what a ring has to do; against the plainest one the ratio is told.
+The limit applies to a program that does the work of a ring; for the plainest one the ratio is only reported.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ def ours(kind: str, cores: str, frame_bytes: int) -> list[dict[str, Any]]:
 
 
 def theirs(kind: str, cores: str, frame_bytes: int) -> dict[str, float]:
-    """Microseconds of the bare program, by its way of working."""
+    """Return the microseconds of the bare program, by its mode."""
     rounds = ROUNDS[frame_bytes]
     return {way: number(PINGPONG, kind, way, frame_bytes, rounds, cores) / 1000 for way in ("alike", "plain")}
 
 
 def add(found: dict[str, Comparison], place: str, row: dict[str, Any], peers: dict[str, float]) -> None:
-    """One pair for each of the two comparisons that a row belongs to."""
+    """Add a pair to each of the two comparisons of a row."""
     name = f"{row['transport']} ({row['language']}), {row['frame_bytes']:,} B, {place}"
     for way, limit, against in (("alike", LIMITS[row["language"]], ""), ("plain", None, ", plainest")):
         found.setdefault(name + against, Comparison(name + against, limit)).add(row["roundtrip_p50_us"], peers[way])
 
 
 def main() -> int:
-    """Every pair is one run of hopmeter in all languages and one of the bare program in each way."""
+    """Measure pairs: each is one run of hopmeter in all languages and one of the bare program in each mode."""
     found: dict[str, Comparison] = {}
     for index in pair_rounds(found.values()):
         for kind, (place, cores), frame_bytes in product(KINDS, PINNED.items(), ROUNDS):

@@ -38,20 +38,20 @@ timeout = "60s"
 
 
 def cells(asked: argparse.Namespace, world: World) -> Iterator[Cell]:
-    """One cell a transport, language and pattern: the first wait that it has."""
+    """Yield one cell for each transport, language and pattern, with its first wait."""
     table = tomllib.loads(SCENARIO) | {name: getattr(asked, name) for name in ("placement", "relays", "messages")}
     table |= {"transport": asked.transport.split(","), "pattern": asked.pattern.split(",")}
     seen = set()
     for cell in plan.make("starting", Scenario.model_validate(table), world).runnable:
         which = cell.axes.transport, cell.axes.language, cell.axes.pattern
-        is_asked = asked.transport == "all" or cell.axes.transport in table["transport"]  # floors come along, too
+        is_asked = asked.transport == "all" or cell.axes.transport in table["transport"]  # floors are added, too
         if is_asked and which not in seen:
             seen.add(which)
             yield cell
 
 
 def measure_start(cell: Cell, world: World, folder: Path, alarm: Alarm, ground: ScratchDir) -> tuple[float | None, str]:
-    """Seconds from nothing, its daemon included, to when message 0 was due; and what failed or was lost."""
+    """Return the seconds from the start, its daemon included, until message 0 was due; and failures and losses."""
     ready = {cell.axes.language: world.ready[cell.axes.transport, cell.axes.language]}
     work = Work(cell, 0, 0, 0, world.manifests[cell.axes.transport], ready, logs=folder)
     began_ns = time.monotonic_ns()
@@ -66,7 +66,7 @@ def measure_start(cell: Cell, world: World, folder: Path, alarm: Alarm, ground: 
 
 
 def line(cell: Cell, seconds: float | None, faults: str) -> tuple[str, bool]:
-    """As it is printed, and whether it holds; 22 processes have no limit, since they all start on the same cores."""
+    """Format a result, and say if it holds; 22 processes have no limit, since they all start on the same cores."""
     name = f"{cell.axes.transport} ({cell.axes.language}), {cell.axes.pattern}, {cell.axes.wait}"
     if seconds is None:
         return f"{name:44}      -     FAILED: {faults}", False
@@ -78,7 +78,7 @@ def line(cell: Cell, seconds: float | None, faults: str) -> tuple[str, bool]:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Every cell once; 1 where one failed or took too long."""
+    """Measure every cell once; return 1 if one failed or took too long."""
     ask = argparse.ArgumentParser(description=__doc__)
     ask.add_argument("--transport", default="all")
     ask.add_argument("--pattern", default="pubsub")

@@ -1,4 +1,4 @@
-"""How the tools and bare programs that others are measured by are run, each once for a figure."""
+"""Runs the peers' own tools and bare programs, each once for a result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hopmeter.runtime.failures import TrialFailedError
 
 DOMAINS = 99
 TRIES = 20
-"""Of a client whose server is not there yet."""
+"""How often a client is started again if its server is not there yet."""
 LOOK_S = 0.1
 
 Words = tuple[str, ...]
@@ -50,14 +50,14 @@ def _pin(core: int, words: Words, places: Mapping[str, object]) -> list[str]:
 
 @dataclass(frozen=True)
 class Bare:
-    """A bare program; beside it, pinned as hopmeter does, the broker of a transport that cannot do without."""
+    """A bare program, and its transport's broker if it needs one, pinned as hopmeter does."""
 
     program: Program | Crate | Script
     words: Words
     broker: str = ""
-    """`{broker}` in the words is where it listens; the program has what it asks of its environment."""
+    """`{broker}` in the words is the broker's address; the program gets the environment that the broker requires."""
     nanoseconds: float = 1.0
-    """How many one of what it prints stands for."""
+    """Nanoseconds in one unit of the program's output."""
 
     def median_us(self, cores: str, frame_bytes: int, rounds: int) -> float:
         """Run the program once, on the core that both ends share or on one core each."""
@@ -88,14 +88,14 @@ def _broker(transport: str, directory: Path, core: int) -> Iterator[Daemon]:
 
 @dataclass(frozen=True)
 class Tool:
-    """A program of the peer's own with a server and a client, each in a session of its own, which prints a figure."""
+    """The peer's own program with a server and a client, each in a session of its own, which prints a result."""
 
     server: Words
     client: Words
     figure: str
-    """A regular expression around the figure in microseconds; the last time it is printed counts."""
+    """A regular expression around the result in microseconds; the last match counts."""
     times: float = 1.0
-    """How often the figure goes into a round trip."""
+    """How many results make a round trip."""
     environment: Mapping[str, str] | None = None
 
     def median_us(self, cores: str, frame_bytes: int, rounds: int) -> float:

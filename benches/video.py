@@ -1,5 +1,6 @@
-"""Frames to three servers at once that take 30, 40 and 50 ms: the mean of a frame, zeromq in Python and shm, against
-a budget, and pyzmq without hopmeter beside them; how much of it is the way and not the servers is told.
+"""Frames to three servers at once that take 30, 40 and 50 ms, zeromq in Python and shm, against a budget.
+
+Prints the mean time of a frame, the part beyond the work of the servers, and the mean of pyzmq without hopmeter.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def add_bare(found: dict[str, Comparison]) -> None:
 
 
 def main() -> int:
-    """Every pair is one run of both transports, and of the bare program, beside the budget."""
+    """Measure pairs: each is one run of both transports, and of the bare program, against the budget."""
     found: dict[str, Comparison] = {}
     for _ in pair_rounds(found.values()):
         add_ours(found)

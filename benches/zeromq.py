@@ -1,5 +1,7 @@
-"""ZeroMQ in C++ against its own latency test, written to its definition in C: round trips, each end on a core of its
-own; both on one core are told.
+"""ZeroMQ in C++ against its own latency test, written to its definition in C: round trips, each process on its own
+core.
+
+Round trips with both on one core are only reported.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ endpoint = "{endpoint}"
 
 
 def name(kind: str, cores: str, frame_bytes: int) -> str:
-    """As the table has it."""
+    """Return the name in the table."""
     place = ", one core" if cores == TOGETHER else ""
     return f"zeromq (c++), {kind}, {frame_bytes:,} B{place}, round trip"
 
@@ -49,20 +51,20 @@ def their_endpoint(kind: str, folder: str) -> str:
 
 
 def theirs(kind: str, cores: str, frame_bytes: int) -> float:
-    """Microseconds of the latency test."""
+    """Return the microseconds of the latency test."""
     with tempfile.TemporaryDirectory() as folder:
         return number(REQREP, their_endpoint(kind, folder), frame_bytes, ROUNDS[frame_bytes], cores) / 1000
 
 
 def ours(kind: str, cores: str, frame_bytes: int) -> float:
-    """Microseconds of hopmeter's calls."""
+    """Return the microseconds of hopmeter's calls."""
     words = {"endpoint": kind, "cores": cores, "payload": frame_bytes - 64, "rounds": ROUNDS[frame_bytes]}
     (row,) = hopmeter(SCENARIO.format(**words))
     return float(row["roundtrip_p50_us"])
 
 
 def main() -> int:
-    """Ten pairs of every endpoint, place and size."""
+    """Measure ten pairs of every endpoint, placement and size."""
     found = {each: Comparison(name(*each), LIMITS[each[1]]) for each in product(KINDS, LIMITS, ROUNDS)}
     for index in pair_rounds(found.values()):
         for each, comparison in found.items():

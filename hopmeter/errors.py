@@ -1,4 +1,5 @@
-"""The errors that hopmeter words: a stable code, what failed, and what to do. docs/messages.md explains every code."""
+"""The errors with a message of hopmeter: a stable code, the failure, and the remedy. docs/messages.md explains every
+code."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from hopmeter.messages import tag, with_remedy
 
 
 class HopmeterError(Exception):
-    """The code, what failed, and the remedy where one is known; `raise … from` keeps the cause."""
+    """The code, the failure, and the remedy if one is known; `raise … from` keeps the cause."""
 
     exit_code = 1
 
@@ -18,7 +19,7 @@ class HopmeterError(Exception):
 
     @property
     def message(self) -> str:
-        """What failed, with its code at the end."""
+        """The failure, with its code at the end."""
         return tag(self.code, self.what)
 
     def __str__(self) -> str:

@@ -42,7 +42,7 @@ def with_remedy(message: str, remedy: str) -> str:
 
 
 def join_messages(messages: Iterable[str]) -> str:
-    """Several messages as one, which has the code of the first."""
+    """Join several messages into one, which has the code of the first."""
     parts = [split_code(message) for message in messages]
     text, code = "; ".join(text for text, _ in parts), parts[0][1] if parts else None
     return tag(code, text) if code else text

@@ -1,5 +1,7 @@
-"""`python setup/emulated.py pytest ARGUMENT…` or `… hopmeter ARGUMENT…`: either of them with the nodes of aarch64 that
-`make aarch64` has put into build/aarch64/nodes. Figures measured with them are the emulator's."""
+"""Runs pytest or hopmeter with the nodes of aarch64 that `make aarch64` has put into build/aarch64/nodes.
+
+`python setup/emulated.py pytest ARGUMENT…` or `… hopmeter ARGUMENT…`. Results measured with them are the emulator's.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ NODES = Path(__file__).resolve().parents[1] / "build/aarch64/nodes"
 
 
 def main() -> None:
-    """Becomes the program."""
+    """Replace this process with the program."""
     paths.node_build_dir = lambda: NODES
     sys.argv = sys.argv[1:]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

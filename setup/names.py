@@ -43,7 +43,7 @@ def _is_function(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunction
 
 
 def functions(file: Path) -> Iterator[tuple[int, str]]:
-    """Line and name of each function that a file defines."""
+    """Return line and name of each function that a file defines."""
     text = file.read_text()
     if file.suffix == ".py":
         yield from ((each.lineno, each.name) for each in ast.walk(ast.parse(text)) if _is_function(each))

@@ -1,4 +1,4 @@
-"""What mkdocs cannot do by itself: pages from outside docs/, folders in the navigation, links between all of them."""
+"""Extensions of mkdocs: pages from outside docs/, folders in the navigation, links between all of them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
-    """Links, which are right in the tree, as they have to be in the site."""
+    """Convert links, which are valid in the source tree, for the site."""
     here = page.file.src_uri
     source = sources().get(here, f"docs/{here}")
     return LINK.sub(lambda found: _link(found, here, posixpath.dirname(source)), markdown)
@@ -67,5 +67,5 @@ def _link(found: re.Match[str], here: str, folder: str) -> str:
     place = places.get(target, target.removeprefix("docs/") if target.startswith("docs/") else "")
     if place:
         return f"{found['text']}({posixpath.relpath(place, posixpath.dirname(here))}{found['anchor'] or ''})"
-    # A file of the source tree is no page; a link to nothing stays, for mkdocs to name.
+    # A file of the source tree is no page. A broken link stays, so that mkdocs reports it.
     return found["text"][1:-1] if (TREE / target).exists() else found[0]

@@ -33,7 +33,7 @@ REMEDIES = {
 WORDS = {re.compile(rf"\b(?:{words})\b", re.IGNORECASE): remedy for words, remedy in REMEDIES.items()}
 CODE = re.compile(r"^(```|~~~).*?^\1|(`+).+?\2|<[^>]+>|(?<=\])\([^)]*\)", re.DOTALL | re.MULTILINE)
 INSERTED = re.compile(r"\{[^{}\n]*\}|\\[a-z]")
-"""Values of f-strings, and escapes."""
+"""Values of f-strings, and escapes, which are no prose."""
 
 
 def prose(file: Path) -> Iterator[tuple[int, str]]:
@@ -48,7 +48,7 @@ def _markdown(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _python(source: str) -> Iterator[tuple[int, str]]:
-    """Comments and strings with a space; others are names."""
+    """Yield comments, and strings with a space; other strings are names."""
     kinds = (tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", -1))
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type in kinds and " " in token.string:

@@ -1,7 +1,7 @@
 """An array from one Python process to another over TCP, as pyzmq's guide sends one: `arrays.py RATE MESSAGES SIDE`.
 
-A part of JSON that says what the array is, then its own memory, not copied. Prints the median in microseconds from the
-time a message was due until its array was there.
+The first part is JSON that describes the array, the second its own memory, without a copy. Prints the median in
+microseconds from the time a message was due until its array had arrived.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import zmq
 
 WARMUP = 20
 SPUN_NS = 250_000
-"""hopmeter's source learns how late its sleeps end, and spins for so long at most."""
+"""hopmeter's source learns how late its sleeps end, and spins for at most that long."""
 SETTLE_S = 0.5
 CORES = "1,0"
-"""Of the receiver and of the sender."""
+"""The cores of the receiver and of the sender."""
 
 
 def wait_until(due_ns: int) -> None:
-    """Sleeps, and spins for the last stretch."""
+    """Sleep, and spin for the last stretch."""
     left_ns = due_ns - SPUN_NS - time.monotonic_ns()
     if left_ns > 0:
         time.sleep(left_ns / 1e9)
@@ -46,7 +46,7 @@ def receive(receiver: zmq.Socket[bytes], messages: int, side: int) -> float:
 
 
 def publish(sender: zmq.Socket[bytes], rate: float, side: int) -> None:
-    """Send until this process is ended."""
+    """Send until this process is terminated."""
     time.sleep(SETTLE_S)
     array, due_ns = np.ones((side, side)), time.monotonic_ns()
     while True:
@@ -58,7 +58,7 @@ def publish(sender: zmq.Socket[bytes], rate: float, side: int) -> None:
 
 
 def main(rate: float, messages: int, side: int) -> None:
-    """Measure, with a child that sends and is always ended."""
+    """Measure, with a child that sends and is always terminated."""
     told, tell = os.pipe()
     bare.pin(CORES)
     child = bare.other_process(CORES)

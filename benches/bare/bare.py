@@ -1,4 +1,4 @@
-"""What bare programs in Python need, as bare.h has it: cores, the other process, the median of what was measured."""
+"""Common parts of bare programs in Python, as in bare.h: cores, the other process, the median of the measurements."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ LARGE = (32 << 20) - 8192
 
 
 def keep_memory() -> None:
-    """Has glibc keep what messages are freed from, as bare.h says."""
+    """Let glibc retain the memory of freed messages, as bare.h explains."""
     bytearray(LARGE)  # freed at once
 
 
 def pin(cores: str) -> None:
-    """Run on the first core of `A` or `A,B`, and leave the second to the other end; retain memory from here on."""
+    """Run on the first core of `A` or `A,B`, and leave the second to the other process; retain memory from here on."""
     keep_memory()
     os.sched_setaffinity(0, {int(cores.partition(",")[0])})
 
 
 def other_process(cores: str) -> int:
-    """Fork the other end into a process that ends with this one; returns 0 there. It gets a session of its own, as
-    hopmeter's nodes do, because the kernel may share a core by sessions."""
+    """Fork the other process, which ends with this one; return 0 there. It gets a session of its own, as hopmeter's
+    nodes do, because the kernel may share a core by sessions."""
     child = os.fork()
     if child == 0:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -36,12 +36,12 @@ def other_process(cores: str) -> int:
 
 
 def end(child: int) -> None:
-    """Asks the other process to end, and waits until it has."""
+    """Ask the other process to end, and wait for it."""
     os.kill(child, signal.SIGTERM)
     os.waitpid(child, 0)
 
 
 def median_ns(round_trip: Callable[[], int], rounds: int) -> int:
-    """Of what follows those to warm up."""
+    """Return the median after the warm-up."""
     took = [round_trip() for _ in range(WARMUP + rounds)]
     return round(statistics.median(took[WARMUP:]))

@@ -1,9 +1,11 @@
-"""eCAL alone, a message on one topic, sent back on another by the callback of a second process, over shared memory and
-acknowledged: `ecal_alone.py BYTES ROUNDS CORES`. Prints the median round trip in ns. CORES as in bare.py.
+"""eCAL alone: a message on one topic, which the callback of a second process sends back on another, over shared memory
+and acknowledged.
 
-As in a ring of hopmeter's, a round trip ends where the callback has the message; a thread of its own sends and waits.
-The next one begins as soon: of what came back a head is looked at, for comparing 1 MB would leave the other end the
-time to finish what it has to do after its answer.
+`ecal_alone.py BYTES ROUNDS CORES` prints the median round trip in ns. CORES as in bare.py.
+
+As in a ring of hopmeter's, a round trip ends when the callback has the message; a thread of its own sends and waits.
+The next round trip begins immediately. Only a head of each reply is compared: comparing 1 MB would give the other
+process time to finish its work after the reply.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ def pass_on(config: Any) -> None:
     subscriber = ecal.Subscriber(THERE, config=config.subscriber)
     subscriber.set_receive_callback(lambda _topic, _type, data: publisher.send(data.buffer))
     signal.sigwait({signal.SIGTERM})
-    signal.alarm(END_S)  # ends it where a call that is under way and eCAL wait for each other, as after a SIGKILL
+    signal.alarm(END_S)  # ends it if a pending call and eCAL wait for each other, as after a SIGKILL
     subscriber.set_receive_callback(lambda *_: None)
     ecal.finalize()
     os._exit(0)
@@ -82,7 +84,8 @@ def median_ns(config: Any, frame: bytes, rounds: int) -> int:
 
 
 def find(publisher: Any, came: queue.SimpleQueue[tuple[int, bytes]]) -> None:
-    """Call the other process until it answers; a send that was acknowledged brings the answer before it returns."""
+    """Call the other process until it answers; the acknowledged send that succeeds delivers the answer before it
+    returns."""
     for _ in range(TRIES):
         publisher.send(CALLING)
         try:
@@ -94,7 +97,7 @@ def find(publisher: Any, came: queue.SimpleQueue[tuple[int, bytes]]) -> None:
 
 
 def main(frame: bytes, rounds: int, cores: str) -> None:
-    """Neither a user's configuration nor anybody else's topics are met."""
+    """Measure without the user's configuration and on topics that no other program uses."""
     with tempfile.TemporaryDirectory() as folder, socket.socket(type=socket.SOCK_DGRAM) as probe:
         os.environ["ECAL_DATA"] = os.environ["ECAL_LOG_DIR"] = folder
         probe.bind(("127.0.0.1", 0))

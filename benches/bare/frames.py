@@ -18,12 +18,12 @@ import zmq
 
 WARMUP = 3
 SPUN_NS = 250_000
-"""hopmeter's servers learn how late their sleeps end, and spin for so long at most."""
+"""hopmeter's servers learn how late their sleeps end, and spin for at most that long."""
 REPLY = bytes(64)
 
 
 def serve(endpoint: str, sleep_ms: float) -> None:
-    """Answers each frame after a sleep, until it is ended."""
+    """Answer each frame after a sleep, until terminated."""
     server = zmq.Context().socket(zmq.ROUTER)
     server.bind(endpoint)
     while True:
@@ -41,7 +41,7 @@ def measure(servers: list[zmq.Socket[bytes]], frames: int, size: int) -> float:
     poller = zmq.Poller()
     for server in servers:
         poller.register(server, zmq.POLLIN)
-    pictures = [np.zeros(size, np.uint8) for _ in range(2)]  # the one before may still be ZeroMQ's
+    pictures = [np.zeros(size, np.uint8) for _ in range(2)]  # ZeroMQ may still use the previous one
     for number in range(WARMUP + frames):
         picture, word = pictures[number % 2], number % 251
         begun_ns = time.monotonic_ns()
@@ -59,7 +59,7 @@ def measure(servers: list[zmq.Socket[bytes]], frames: int, size: int) -> float:
 
 
 def main(frames: int, size: int, sleeps_ms: list[float]) -> None:
-    """Measure, with children that serve and are always ended."""
+    """Measure, with children that serve and are always terminated."""
     children = []
     with tempfile.TemporaryDirectory() as folder:
         try:

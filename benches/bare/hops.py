@@ -1,6 +1,6 @@
-"""A ping-pong between two Python processes as one writes it: `hops.py zeromq|unix BYTES ROUNDS CORE`.
+"""A plain ping-pong between two Python processes: `hops.py zeromq|unix BYTES ROUNDS CORE`.
 
-zeromq: a PUB and a SUB for each direction over ipc, as hopmeter's ring has. unix: a stream for each direction, a length
+zeromq: a PUB and a SUB for each direction over ipc, as in hopmeter's ring. unix: a stream for each direction, a length
 of eight bytes before each frame. Prints the median round trip in microseconds.
 """
 
@@ -45,7 +45,7 @@ def of_zeromq(folder: str, is_parent: bool) -> tuple[Send, Receive]:
 
 
 def meet(out: zmq.Socket[bytes], into: zmq.Socket[bytes]) -> None:
-    """Call until the other end has received a call: messages before a subscription are lost."""
+    """Call until the other process has received a call: messages before a subscription are lost."""
     word, answered = CALLING, b""
     while answered != HEARD:
         out.send(word)
@@ -77,13 +77,13 @@ def measure(send: Send, receive: Receive, frame: bytes, rounds: int) -> float:
 
 
 def answer(send: Send, receive: Receive) -> None:
-    """Return frames until this process is ended."""
+    """Return frames until this process is terminated."""
     while True:
         send(receive())
 
 
 def main(kind: str, frame: bytes, rounds: int, core: str) -> None:
-    """Measure, with a child that answers and is always ended."""
+    """Measure, with a child that answers and is always terminated."""
     bare.pin(core)
     there, back = socket.socketpair(), socket.socketpair()
     with tempfile.TemporaryDirectory() as folder:

@@ -1,8 +1,8 @@
-"""An array there and back between two Python processes, pickled, as pyzmq's own `send_pyobj` does it:
-`pickled.py MESSAGES SHAPE`, such as `60 1000,2000,3`, of bytes.
+"""An array there and back between two Python processes, pickled as by pyzmq's own `send_pyobj`: `pickled.py MESSAGES
+SHAPE`, such as `60 1000,2000,3`, in bytes.
 
-Prints the median round trip in microseconds. Client on core 0, server on core 1, over ipc. Neither has glibc keep
-memory, for hardly a program that somebody writes does.
+Prints the median round trip in microseconds. Client on core 0, server on core 1, over ipc. In neither does glibc retain
+memory, because few programs request that.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WARMUP = 10
 
 
 def serve(endpoint: str) -> None:
-    """Send back what arrives until this process is ended."""
+    """Send back each array until this process is terminated."""
     server = zmq.Context().socket(zmq.REP)
     server.bind(endpoint)
     while True:
@@ -28,7 +28,7 @@ def serve(endpoint: str) -> None:
 
 
 def median_us(client: zmq.Socket[bytes], messages: int, shape: tuple[int, ...]) -> float:
-    """Of what follows the warm-up; the array is another one each time."""
+    """Return the median after the warm-up; each array has another content."""
     array, took_ns = np.zeros(shape, np.uint8), []
     for number in range(WARMUP + messages):
         array.fill(number % 251)
@@ -42,7 +42,7 @@ def median_us(client: zmq.Socket[bytes], messages: int, shape: tuple[int, ...]) 
 
 
 def main(messages: int, shape: tuple[int, ...]) -> None:
-    """Measure, with a child that serves and is always ended."""
+    """Measure, with a child that serves and is always terminated."""
     with tempfile.TemporaryDirectory() as folder:
         endpoint = f"ipc://{folder}/echo"
         child = other_process("0,1")

@@ -1,8 +1,9 @@
-"""multiprocessing alone: a message there over one `Pipe()` and back over another, between two Python processes, as
-`pipes.py BYTES ROUNDS CORES WAY`. Prints the median round trip in ns. CORES as in bare.py.
+"""multiprocessing alone: a message over one `Pipe()` and back over another, between two Python processes.
 
-WAY alike: messages are numbered and stamped, so that each is a new `bytes` object, and both ends look at the header and
-keep their times, as who measures has to. plain: one message again and again, and one clock.
+`pipes.py BYTES ROUNDS CORES WAY` prints the median round trip in ns. CORES as in bare.py.
+
+WAY alike: messages are numbered and stamped, so that each is a new `bytes` object; both processes read the header and
+store their times, as a measurement must. plain: one message again and again, and one clock.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from multiprocessing import Pipe
 import bare
 
 HEADER = struct.Struct("<QQqq")
-"""Which run, which message, when it was due and when it was sent."""
+"""Run, message number, due time and sent time."""
 RUN = 0x686F706D65746572
 
 Send, Receive = Callable[[bytes], None], Callable[[], bytes]
 
 
 def pass_on(receive: Receive, send: Send) -> None:
-    """Return frames until this process is ended."""
+    """Return frames until this process is terminated."""
     while True:
         send(receive())
 
@@ -43,7 +44,7 @@ def pass_on_alike(receive: Receive, send: Send) -> None:
 
 
 def median_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> int:
-    """Whether it is the same that came back is looked at once the clock was read."""
+    """Return the median round trip; the reply is compared after the clock was read."""
 
     def round_trip() -> int:
         begun_ns = time.monotonic_ns()
@@ -57,7 +58,7 @@ def median_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> int:
 
 
 def median_alike_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> int:
-    """From the sent time in the header."""
+    """Return the median from the sent time in the header."""
     buffer, wanted = bytearray(frame), count()
     kept: list[tuple[int, int, int, int]] = []
 
@@ -76,14 +77,14 @@ def median_alike_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> 
 
 
 def read_numbers(frame: bytes) -> tuple[int, int, int]:
-    """Which message it is, when it was due and when sent."""
+    """Return a message's number, due time and sent time."""
     run, seq, due_ns, sent_ns = HEADER.unpack_from(frame)
     assert run == RUN, "a message of another run"
     return seq, due_ns, sent_ns
 
 
 def main(frame: bytes, rounds: int, cores: str, way: str) -> None:
-    """Measure, with another process that is always ended."""
+    """Measure, with another process that is always terminated."""
     bare.pin(cores)
     (out, into), (back_out, back_into) = Pipe(), Pipe()
     answer, measure = {"plain": (pass_on, median_ns), "alike": (pass_on_alike, median_alike_ns)}[way]

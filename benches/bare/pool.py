@@ -1,7 +1,7 @@
-"""Frames to the workers of a multiprocessing.Pool, as one writes it with the standard library and NumPy.
+"""Frames to the workers of a multiprocessing.Pool, with only the standard library and NumPy.
 
-Each frame is written into an array in shared memory; three tasks are handed to the pool, whose workers read the frame
-there and sleep; the next frame follows when all have answered. Prints the median from handing over the first task to
+Each frame is written into an array in shared memory; the pool gets three tasks, whose workers read the frame
+there and sleep; the next frame follows when all have answered. Prints the median from submitting the first task to
 the last answer, in microseconds. Arguments: frames, width, height, then a sleep in milliseconds for each worker.
 """
 
@@ -33,7 +33,7 @@ def work(sleep_ms: float) -> int:
 
 
 def measure(pool: multiprocessing.pool.Pool, image: np.ndarray, frames: int, sleeps_ms: list[float]) -> list[int]:
-    """From the first task to the last answer of each frame, in nanoseconds."""
+    """Return the time from the first task to the last answer of each frame, in nanoseconds."""
     took = []
     for number in range(WARMUP + frames):
         image[:] = number % 251

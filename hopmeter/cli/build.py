@@ -64,7 +64,7 @@ def build(
 
 
 def _installable(console: Console, targets: list[Target]) -> list[Target]:
-    """Without those that only a user could bring, and has not; those whose manifest is wrong are not among them."""
+    """Return the targets whose library is installed or installable; list the others, and broken manifests."""
     for wrong in manifest.broken_manifests().values():
         console.print(f"left out: {wrong.message}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     absent = [target.title for target in targets if not target.offer.is_installed]
@@ -107,7 +107,7 @@ def _build_all(console: Console, targets: list[Target], as_json: bool, system_pa
     again = "give the command again: what was compiled so far is not compiled twice"
     with stopping(interrupted_note, again), closing(build_all(targets, begin, system_packages)) as built, status:
         for outcome in built:
-            status.stop()  # it would take what is printed to where it is itself, and JSON goes elsewhere
+            status.stop()  # it would redirect the output, and JSON goes elsewhere
             for titles in (rest, under_way):
                 titles.remove(outcome.target.title)
             outcomes.append(outcome)
@@ -135,7 +135,7 @@ def _show(console: Console, outcome: Outcome, as_json: bool) -> None:
 
 
 def _summarise(console: Console, outcomes: list[Outcome]) -> None:
-    """One line gets all that is missing, however many adapters want it."""
+    """Print one command that installs all missing packages, however many adapters need them."""
     missing = sorted({package for outcome in outcomes for package in outcome.missing})
     if missing:
         console.print(

@@ -1,4 +1,4 @@
-"""The command `hopmeter`: its entry, and its end in words."""
+"""The entry of the command `hopmeter`, and its last messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INTERRUPTED = StoppedError.exit_code
 def run() -> None:
     """Run the command line: print errors in words, and exit with the code of their kind."""
     try:
-        # Loading takes a while, and Ctrl-C may come meanwhile: it is heard here too.
+        # Loading takes a while, and Ctrl-C may come meanwhile: it is handled here too.
         from hopmeter.cli.parts.application import app, register_all
         from hopmeter.system import terminal
 
@@ -32,13 +32,13 @@ def run() -> None:
             _stop()
         raise
     except BrokenPipeError:
-        # Whoever read our output has seen enough; Python must not complain at exit that it cannot be flushed.
+        # The reader of the output has closed it; Python must not complain at exit that it cannot flush.
         sys.stdout = None
         sys.exit(0)
 
 
 def _is_ctrl_c(ended: SystemExit) -> bool:
-    """Typer turns Ctrl-C into an exit without a word, which knows where it came from."""
+    """Whether Ctrl-C caused this exit: Typer turns it into an exit without a message."""
     return isinstance(getattr(ended.__context__, "__cause__", None), KeyboardInterrupt)
 
 
@@ -48,7 +48,7 @@ def _stop() -> None:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Says in a line what Python would say with the place in hopmeter that noticed it."""
+    """Print in a line the warning that Python would print with its position in hopmeter."""
     print(f"hopmeter: {message}", file=sys.stderr)
 
 

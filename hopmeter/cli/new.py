@@ -37,7 +37,7 @@ def transport(
 
 
 def _possible() -> list[str]:
-    """Rust adapters are built in a checkout only."""
+    """Return the languages to choose from: only a checkout can build Rust adapters."""
     return [language for language in FOLDERS if language != "rust" or paths.checkout()]
 
 

@@ -104,7 +104,7 @@ def run(
     DURATION (seconds), RATE (Hz), WIDTH and HEIGHT (of an image)
     in the environment replace --duration, --rate and --payload.
     """
-    options = scenario_options(locals())  # its axes and lengths have the same names in a scenario
+    options = scenario_options(locals())  # the scenario has the same names for its axes and lengths
     from hopmeter.cli.parts import measuring
 
     console = Console(stderr=as_json, highlight=False)

@@ -17,7 +17,7 @@ from hopmeter.errors import HopmeterError
 from hopmeter.system.terminal import Console
 
 STDOUT = Path("/dev/stdout")
-"""Output goes to a file or pipe as it is, without replacing it."""
+"""The default output, which is written directly, even if it is a file or a pipe."""
 
 
 def register(app: typer.Typer) -> None:

@@ -1,4 +1,4 @@
-"""What most adapters have in common, for those that want it: the contract asks for none of it."""
+"""Common parts of adapters. The contract requires none of them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ Opened = TypeVar("Opened")
 
 
 class BaseTransport:
-    """A transport whose ends share the setup and nothing that would have to be closed."""
+    """A transport whose ends share the setup and nothing that has to be closed."""
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
         self.settings = setup.settings
 
     def close(self) -> None:
-        """Every end has closed what it opened."""
+        """Do nothing: each end has already closed its own resources."""
 
 
 def opens(end: Callable[[Any, Link], Opened]) -> Callable[[Any, Link], Opened]:
-    """Return a method of a transport that opens an end, an object of a class made of the transport and a link:
+    """Return a method of a transport that opens an end, an instance of a class that takes the transport and a link:
     `publisher = opens(Publisher)`."""
 
     def open_end(transport: Any, link: Link) -> Opened:
@@ -32,10 +32,10 @@ def opens(end: Callable[[Any, Link], Opened]) -> Callable[[Any, Link], Opened]:
 
 
 def package_version(distribution: str, title: str = "") -> staticmethod[[], str]:
-    """`version` of a library that says it only in its package's metadata, after `title` if there is one."""
+    """Return the `version` of a library from its package's metadata, after `title` if there is one."""
 
     def version() -> str:
-        from importlib import metadata  # only here: a node whose library says its version starts without it
+        from importlib import metadata  # only here: a node whose library reports its version starts without it
 
         return f"{title} {metadata.version(distribution)}".strip()
 

@@ -1,4 +1,4 @@
-"""Memory for the frames that an end sends, for libraries that copy a frame or are done with it when they return."""
+"""Memory for the frames that an end sends, for libraries that copy a frame or no longer need it when they return."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POOL_BYTES = 256 << 20
 
 
 def page_aligned(size: int) -> memoryview:
-    """`size` bytes of zeros that begin on a page, and so on a cache line.
+    """Return `size` bytes of zeros that begin on a page, and therefore on a cache line.
 
     The kernel copies a megabyte from there into a TCP socket up to three times as fast as from a bytearray.
     """
@@ -28,7 +28,7 @@ class FrameBuffer:
         self._frame = self._buffer
 
     def fill(self, payload_bytes: int, fill: Fill) -> memoryview:
-        """Have a frame written and return it; it is valid until the next one."""
+        """Have a frame written and return it; it is valid until the next call."""
         if len(self._frame) != HEADER_BYTES + payload_bytes:
             self._frame = self._buffer[: HEADER_BYTES + payload_bytes]
         fill(self._frame)
@@ -37,20 +37,20 @@ class FrameBuffer:
 
 class BufferPool:
     """One buffer for small frames, which the library copies, and page-aligned ones for large frames, which it reads in
-    place after `send` has returned. It takes as long as it likes: the tracker of each says when it is done."""
+    place after `send` has returned. The tracker of each large buffer reports when the library is done."""
 
     def __init__(self, frame_bytes: int, large_from: int) -> None:
-        """`large_from`: how many bytes a frame has at least that the library does not copy."""
+        """Frames of at least `large_from` bytes are not copied by the library."""
         self._large_from = large_from
         self._small = memoryview(bytearray(min(frame_bytes, large_from)))
         self.small = self._small
-        """The buffer that small frames are in."""
+        """The buffer for small frames."""
         self._capacity = max(4, POOL_BYTES // frame_bytes)
         self.used: deque[tuple[memoryview, Any]] = deque()
-        """Append each large buffer with its tracker, which has `done`; None for a buffer that was not sent."""
+        """For each large buffer append its tracker, which has `done`, or None for a buffer that was not sent."""
 
     def take(self, length: int) -> memoryview | None:
-        """Return a buffer to fill, or None while the library has all of them."""
+        """Return a buffer to fill, or None while the library uses all of them."""
         if length < self._large_from:
             if len(self.small) != length:
                 self.small = self._small[:length]
@@ -69,7 +69,7 @@ class PartsBuffer:
         self._payload = bytearray()
 
     def fill(self, payload_bytes: int, fill: Fill) -> tuple[bytearray, bytearray]:
-        """Have a header and a payload written and return them; both are valid until the next ones."""
+        """Have a header and a payload written and return them; both are valid until the next call."""
         if len(self._payload) != payload_bytes:
             self._payload = bytearray(payload_bytes)
         fill(self._header, self._payload)
@@ -83,15 +83,15 @@ _address_of.restype, _address_of.argtypes = ctypes.c_void_p, [ctypes.py_object]
 
 
 class BytesBuffer:
-    """One `bytes` object for all frames, for a library that takes nothing else. It is written again for each frame, so
-    nobody but the adapter and a library that copies may ever see it."""
+    """One `bytes` object for all frames, for a library that accepts nothing else. Each frame overwrites it, so only the
+    adapter and a library that copies may see it."""
 
     def __init__(self) -> None:
         self._frame = b""
         self._places: Any = (ctypes.c_ubyte * 0)()
 
     def fill(self, payload_bytes: int, fill: Fill) -> bytes:
-        """Have a frame written and return it; it is valid until the next one."""
+        """Have a frame written and return it; it is valid until the next call."""
         length = HEADER_BYTES + payload_bytes
         if len(self._frame) != length:
             self._frame = _new_bytes(None, length)

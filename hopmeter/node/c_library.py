@@ -1,4 +1,4 @@
-"""The C library that a transport's Rust crate is for its other languages: `hopmeter build` puts it beside the nodes."""
+"""The C library of a transport's Rust crate for other languages; `hopmeter build` copies it to the node folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SLOT_MASK = (1 << SLOT_BITS) - 1
 MOST_VIEWS = 8192
 
 Signatures = Mapping[str, tuple[Any, Sequence[Any]]]
-"""By a function's name without the prefix: the types of what it returns and of its arguments."""
+"""By a function's name without the prefix: the types of its result and of its arguments."""
 
 _view_of = ctypes.pythonapi.PyMemoryView_FromMemory
 _view_of.restype, _view_of.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int]
@@ -35,8 +35,8 @@ class CFunctions:
 
 
 def load_library(transport: str, signatures: Signatures) -> tuple[CFunctions, CFunctions]:
-    """Return the functions of `libhopmeter_NAME.so` twice: those that keep the interpreter lock, which is
-    cheaper, then those that release it while they wait."""
+    """Return the functions of `libhopmeter_NAME.so` twice: those that keep the interpreter lock, which cost less, then
+    those that release it while they wait."""
     file, prefix = f"libhopmeter_{transport}.so", f"hopmeter_{transport}_"
     found = next((folder / file for folder in paths.node_folders() if (folder / file).exists()), None)
     if found is None:
@@ -47,10 +47,10 @@ def load_library(transport: str, signatures: Signatures) -> tuple[CFunctions, CF
 
 
 class SlotViews:
-    """Buffers over frames that lie in slots of one size, made once for each slot and length."""
+    """Buffers over frames in slots of one size, made once for each slot and length."""
 
     def __init__(self, frame: Callable[[int], int], flags: int) -> None:
-        """`frame` is the address of a slot's frame; `flags` is READ or WRITE."""
+        """`frame` returns the address of a slot's frame; `flags` is READ or WRITE."""
         self._first = frame(0)
         self._distance = frame(1) - self._first
         self._flags = flags

@@ -1,4 +1,4 @@
-"""Calls over libraries that make and answer them on threads of their own."""
+"""Calls over libraries that make and answer them on their own threads."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, Self
 from hopmeter.node.contract import AdapterError, Fill, Handle, Take
 
 Parts = tuple[Any, ...]
-"""A frame as `take` and `handle` get it: one buffer, or header and payload."""
+"""A frame in the form that `take` and `handle` accept: one buffer, or header and payload."""
 INTERRUPT_S = 0.02
 
 
 def _interrupt_nothing() -> None:
-    """For calls that end by themselves."""
+    """Do nothing: these calls end by themselves."""
 
 
 class ReplyQueue(queue.SimpleQueue[Parts]):
@@ -35,7 +35,7 @@ class BlockingCalls(ReplyQueue):
     """Calls of a library that only has blocking ones: a thread makes them, one at a time."""
 
     def __init__(self, write: Callable[[int, Fill], Any], call: Callable[[Any], Parts | None]) -> None:
-        """`write` makes a request, and `call` gets the parts of its reply, or None if there is none."""
+        """`write` makes a request, and `call` returns the parts of its reply, or None if there is none."""
         self._write, self._call, self._idle = write, call, True
         self._requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run)
@@ -66,7 +66,7 @@ class BlockingCalls(ReplyQueue):
 
 
 class CalledServer:
-    """A server for a library that calls its server with a request and takes the reply from what that returns.
+    """A server for a library that calls its server with a request and sends the returned reply.
 
     Requests are handled one at a time, from `serve` on and until it is closed.
     """
@@ -80,7 +80,7 @@ class CalledServer:
         self._handle: Callable[..., None] | None = None
 
     def poll(self, _timeout_s: float, _handle: Handle) -> int:
-        """Refuse: the library has nothing to poll."""
+        """Raise an error: the library has nothing to poll."""
         raise AdapterError("the library calls its servers and cannot poll them", 'use wait = "callback"')
 
     def serve(self, on_request: Handle) -> Self:

@@ -228,8 +228,8 @@ class ObjectTransport(Protocol):
     """A transport that encodes objects by itself: the ones that its manifest lists as `objects`."""
 
     def carry(self, objects: Objects, /) -> None:
-        """Send the object as each message, in place of the payload. It is called once in a cell with a codec, before
-        any end is opened."""
+        """Send the object as each message, instead of the payload. It is called once in a cell with a codec, before any
+        end is opened."""
 
 
 @runtime_checkable

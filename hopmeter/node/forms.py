@@ -1,4 +1,4 @@
-"""The objects that cells with a codec carry: their codec, array and device. Each codec says as `FORM` how its framework
+"""The objects of cells with a codec: their codec, array and device. Each codec defines as `FORM` how its framework
 makes them."""
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ PIXELS = re.compile(r"(?:image|frames):(\d+)x(\d+)(?::(\d+):(.+))?", re.DOTALL)
 
 @functools.cache
 def forms() -> dict[str, Form]:
-    """Return the form of every framework that makes objects of arrays."""
+    """Return the form of every framework that makes objects from arrays."""
     return {name: codec.FORM for name, codec in codecs().items() if hasattr(codec, "FORM")}
 
 
 @functools.cache
 def codec_names() -> tuple[str, ...]:
-    """Return every codec that can be measured: frameworks that make objects of arrays, then the comparison codecs."""
+    """Return every codec that can be measured: frameworks that make objects from arrays, then the comparison codecs."""
     return (*forms(), *comparison_codecs())
 
 

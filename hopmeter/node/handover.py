@@ -1,12 +1,12 @@
-"""`block` for a library that only calls: the library's thread hands over to the endpoint's, which sleeps until
-something has arrived. A program that has such a library and wants to wait does the same, and it costs that program the
-same: a queue, and a change of threads.
+"""`block` for a library that only calls: the library's thread hands messages to the endpoint's, which sleeps until
+something has arrived. A program that has such a library and wants to wait does the same, at the same
+cost: a queue, and a change of threads.
 
-Nothing is copied. A frame has to outlive the call that brought it, so an adapter must give `on_frame` a frame of its
-own, which the library does not write into again; a request is borrowed, because its caller waits until it was handled.
+Nothing is copied. A frame must outlive the call that brought it, so an adapter must give `on_frame` a frame of its
+own, which the library does not overwrite; a request is borrowed, because its caller waits until it was handled.
 Nothing is dropped either: the queue has room for `ROOM` calls, and while it is full the library's thread waits, as it
-would in a slow callback. What the library then loses is counted as any loss. If the sender itself would wait for as
-long as nobody polls, an adapter has frames dropped instead, and reports how many.
+would in a slow callback. Messages that the library then loses count as lost. If the sender itself would wait until
+the receiver polls, an adapter has frames dropped instead, and reports how many.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from hopmeter.node.base import BaseTransport
 from hopmeter.node.contract import Closable, Handle, Link, Setup, Take
 
 ROOM = 64
-"""Frames and requests on their way; as many as the queues of `memory` hold."""
+"""The most frames and requests in transit; as many as the queues of `memory` hold."""
 
 Call = Callable[[Any], object]
-"""What is handed over: called with the `take` or `handle` of the end that polls."""
+"""The call that is handed over; it gets the `take` or `handle` of the end that polls."""
 Done = Callable[[], None]
 
 
 def path_fact(path: str, setup: Setup) -> str:
-    """Return the fact `path` of such an adapter, with the queue at its end if there is one."""
+    """Return the fact `path` of such an adapter, with the queue if there is one."""
     return f"{path}, and a queue from the library's thread" if setup.wait == "block" else path
 
 
 class HandOver:
-    """A bounded queue between the threads that a library calls on and the one that polls.
+    """A bounded queue between the threads on which a library calls and the one that polls.
 
-    Its two halves are queues in C: one of what has arrived, and one of the places that are free.
+    It consists of two queues in C: the arrived calls, and the free places.
     """
 
     def __init__(self, room: int = ROOM, drops: bool = False) -> None:
-        """While it is full, a frame waits for its place, or is dropped."""
+        """While it is full, a frame waits for its place, or with `drops` is dropped."""
         self.dropped, self._drops = 0, drops
         self._arrived: queue.SimpleQueue[tuple[Call, Done]] = queue.SimpleQueue()
         self._free: queue.SimpleQueue[None] = queue.SimpleQueue()
@@ -63,13 +63,13 @@ class HandOver:
             handled.acquire()
 
     def _give(self, call: Call, done: Done) -> bool:
-        """Return whether a call was accepted; after closing none is."""
+        """Return whether a call was accepted; after `close` none is."""
         self._free.get()
         with self._closing:
             if not self._closed:
                 self._arrived.put((call, done))
                 return True
-        self._free.put(None)  # for the next that waits
+        self._free.put(None)  # for the next thread that waits
         return False
 
     def poll(self, timeout_s: float, receive: Any) -> int:
@@ -95,11 +95,11 @@ class HandOver:
 
 
 def _keep_frame() -> None:
-    """No thread waits until a frame was handled."""
+    """Do nothing: no thread waits until a frame was handled."""
 
 
 class Subscriber:
-    """A receiving end that blocks, made of one that is called."""
+    """A receiving end that blocks, made from one that is called."""
 
     def __init__(self, subscribe: Callable[[Take], Closable], room: int = ROOM, drops: bool = False) -> None:
         self._hands = HandOver(room, drops)
@@ -108,7 +108,7 @@ class Subscriber:
 
     @property
     def drop_count(self) -> int:
-        """Frames that found no room."""
+        """Frames that found the queue full."""
         return self._hands.dropped
 
     def close(self) -> None:
@@ -127,7 +127,7 @@ class CalledServer(Closable, Protocol):
 
 
 class Server:
-    """A server that blocks, made of one that is called. It serves from the start."""
+    """A server that blocks, made from one that is called. It serves from the start."""
 
     def __init__(self, server: CalledServer) -> None:
         self._hands, self._server = HandOver(), server
@@ -142,8 +142,8 @@ class Server:
 
 
 class CallbackTransport(BaseTransport):
-    """A transport of a library that only calls: it has `subscribe` and `called_server`, and the ends that block are
-    made of those."""
+    """A transport of a library that only calls: it has `subscribe` and `called_server`, and builds the ends that block
+    from those."""
 
     def subscribe(self, link: Link, on_frame: Take) -> Closable:
         """Connect a receiving end that is called."""

@@ -1,4 +1,4 @@
-"""Loads an adapter by its folder.
+"""Loads an adapter from its folder.
 
 All folders of transports form one package, so `transports/NAME/python/adapter.py` imports its own files as `.ends`, and
 those of a folder that several transports share as `..._streams.python.sending`. Python's search path stays as it is:

@@ -1,4 +1,5 @@
-"""The files of shared memory that this process has mapped: how an adapter finds what its library may leave behind."""
+"""The files of shared memory that this process has mapped, by which an adapter finds what its library may leave
+behind."""
 
 from __future__ import annotations
 

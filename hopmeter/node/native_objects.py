@@ -1,4 +1,4 @@
-"""Objects of transports that encode objects by themselves, so no payload carries them."""
+"""Objects for transports that encode objects by themselves, so that no payload contains them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hopmeter.node.objects import Frames, Objects
 class NativeObjects:
     """The object of a cell, for an adapter that offers `carry(objects)`; the instrument calls the same methods.
 
-    A payload keeps the length that it has on every other transport, so that rows compare, and is neither written nor
-    read: the adapter publishes `leaving` in its place, and hands what came to `arrive` before it calls `take`.
+    A payload has the same length as on every other transport, so that rows compare, and is neither written nor read:
+    the adapter publishes `leaving` instead, and passes the received object to `arrive` before it calls `take`.
     """
 
     def __init__(self, objects: Objects | Frames) -> None:

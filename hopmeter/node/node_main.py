@@ -89,8 +89,8 @@ def _payload_sizes(codec: str, device: str, share: str, *objects: str) -> str:
 def _settle_collector(collects: bool) -> None:
     """Exclude everything loaded so far from garbage collection, so that the collector has almost no work.
 
-    It stays on, as in the programs whose messages these would be; the setting `gc` = `off` of a transport that offers
-    it stops it for good.
+    The collector stays on, as in an ordinary program; the setting `gc` = `off` of a transport that offers it turns it
+    off.
     """
     gc.collect()
     gc.freeze()

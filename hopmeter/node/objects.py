@@ -18,13 +18,13 @@ from hopmeter.codecs.packing import pack_into, packed_bytes, unpack
 from hopmeter.node import forms
 
 NUMBER_BYTES = 8
-"""A frame's number, at the end of the payload so that the rest stays aligned."""
+"""Bytes of a frame's number, at the end of the payload so that the rest stays aligned."""
 
 
 class Objects:
-    """One object, made of an array by a codec's framework in a place.
+    """One object, which a codec's framework makes from an array on a device.
 
-    Raises CodecError where the framework has no such object.
+    Raises CodecError if the framework has no such object.
     """
 
     def __init__(self, codec: str, array: Array, place: str, share: str = "none") -> None:
@@ -33,12 +33,12 @@ class Objects:
         self._sent = self._form.read(self._object)
         encode, self._decode = forms.encoder_of(codec, place, self._form.settle, share)
         self.encode = functools.partial(encode, self._object)
-        """Encodes the object anew and returns its frames."""
+        """Encode the object again and return its frames."""
         self._warm_up()
 
     @property
     def obj(self) -> Any:
-        """The object that is encoded and has to arrive."""
+        """The object that is encoded and must arrive."""
         return self._object
 
     def _warm_up(self) -> None:
@@ -73,7 +73,7 @@ class Objects:
 
 class Frames:
     """An object for each frame of a video, sent in their order, repeatedly. The last bytes of a payload are the frame's
-    number, so the receiver compares with that frame alone."""
+    number, so the receiver compares with that frame only."""
 
     def __init__(self, objects: Sequence[Objects]) -> None:
         self._objects = objects
@@ -89,7 +89,7 @@ class Frames:
         return int(next(turns))
 
     def encode(self) -> tuple[int, Sequence[Any]]:
-        """Encode the next object anew and return its number and its frames."""
+        """Encode the next object again and return its number and its frames."""
         number = self._next()
         return number, self._objects[number].encode()
 
@@ -123,7 +123,7 @@ class Frames:
 def open_objects(codec: str, made_of: str, device: str, share: str = "none") -> Objects | Frames:
     """Build the object that a cell with a codec sends, from the text of its payload (`forms.arrays_of`).
 
-    Raises CodecError where the framework or the device is not there, or the framework has no such object.
+    Raises CodecError if the framework or the device is missing, or the framework has no such object.
     """
     place = forms.place_of(codec, device, share)
     arrays = forms.arrays_of(made_of, forms.form_of(codec))

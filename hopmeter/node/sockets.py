@@ -1,4 +1,4 @@
-"""Stream sockets whose sender never waits for good, whatever their peer does."""
+"""Stream sockets whose sender never blocks for good, whatever its peer does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 PATIENCE_S = 0.1
-"""How long a sender waits for a peer that takes nothing, before a thread sends the rest."""
+"""How long a sender waits for a peer that reads nothing, before a thread sends the rest."""
 
 
 def set_patience(connection: socket.socket, option: int, seconds: float) -> None:
@@ -21,10 +21,10 @@ def set_patience(connection: socket.socket, option: int, seconds: float) -> None
 
 
 class Backlog:
-    """Bytes that a peer was too slow for. A thread sends them as the peer takes them, whatever is sent later."""
+    """Bytes that a peer was too slow to read. A thread sends them as the peer reads, before all later bytes."""
 
     def __init__(self, send: Callable[[memoryview], int]) -> None:
-        """`send` waits a moment, and answers how many bytes went. An OSError is the end of the connection."""
+        """`send` waits a moment, and returns how many bytes were sent. An OSError means the end of the connection."""
         self._send = send
         self._thread: threading.Thread | None = None
         self.lock = threading.Lock()
@@ -32,7 +32,7 @@ class Backlog:
         """Not empty while the peer is behind."""
 
     def begin(self, rest: Any) -> None:
-        """Copy what could not be sent, and start the thread. Call it only while nothing is waiting."""
+        """Copy the unsent bytes, and start the thread. Call it only while no bytes are waiting."""
         self.pieces.append(memoryview(bytes(rest)))
         self._thread = threading.Thread(target=self._run, name="backlog", daemon=True)
         self._thread.start()

@@ -1,8 +1,8 @@
-"""Typed carriage: how a header travels in the fields of a real message, which has a number, a time and a text.
+"""Typed carriage: how a header travels in the fields of a real message: a number, a time and a text.
 
-`label(header)` is what of it goes into the text, `seq_of(header)` the number, `sent_of(header)` the time (ns);
-`header_of(label, sent_ns, payload_bytes)` is the header again. All in the instrument, one implementation for every
-language; docs/adding-a-transport.md says which field takes what.
+`label(header)` is the part for the text, `seq_of(header)` the number, `sent_of(header)` the time (ns);
+`header_of(label, sent_ns, payload_bytes)` is the header again. The instrument implements all of them once for every
+language; docs/adding-a-transport.md lists which field holds which part.
 """
 
 from __future__ import annotations
@@ -50,6 +50,6 @@ def image_fields(setup: Setup) -> tuple[int, int, str, int, int]:
 
 
 def no_payload_field(payload_bytes: int) -> AdapterError:
-    """Return the error for a payload where ROS's Header is the message."""
+    """Return the error for a payload if ROS's Header is the message."""
     what = f"std_msgs/Header has no field for a payload of {payload_bytes} bytes"
     return AdapterError(what, "ask for the payload `bytes`, or for timing without padding")

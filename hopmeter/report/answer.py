@@ -1,4 +1,4 @@
-"""The answer in a sentence or two, which never claims more than the intervals settle."""
+"""The answer in a sentence or two, which never claims more than the intervals prove."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hopmeter.report.highest_rates import search_groups
 from hopmeter.report.work_sentences import work_sentences
 
 SPELLED_OUT = 3
-"""Up to so many groups get a sentence each."""
+"""The most groups that get a sentence each."""
 LATENCIES = {
     "response": "half of its messages arrived within {p50} of when they were due",
     "roundtrip": "half of its messages came back within {p50}",
@@ -107,7 +107,7 @@ def _lead(group: Group, ranked: Sequence[Rank]) -> str:
 
 
 def summary(groups: Sequence[Group]) -> str:
-    """Many groups in one sentence: the fastest rows that are settled, and how many groups have none."""
+    """Describe many groups in one sentence: the rows proved fastest, and how many groups have none."""
     firsts = [(group, ranks(group)[0]) for group in groups]
     clear = Counter(group.label(rank.row) for group, rank in firsts if rank.best is not None and not rank.ties)
     total = formatting.plural(len(groups), "comparison")

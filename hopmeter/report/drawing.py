@@ -27,7 +27,7 @@ PLAIN = (
 SYMBOL = 46.0
 """Pixels of a legend's symbol and its gaps."""
 ROOM = int((theme.WIDTH - SYMBOL) // folding.WIDE)
-"""Letters of a legend's line."""
+"""Characters of a legend's line."""
 ROW = 26
 """Pixels of a row of dots."""
 SHAPE = alt.condition("datum.who == 'all'", alt.value("diamond"), alt.value("circle"))

@@ -1,4 +1,4 @@
-"""The section of what each process of a group used."""
+"""The section on the resources of each process of a group."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from hopmeter.report.drawing import Figure
 from hopmeter.report.section import Column, Line, Section, Value, notes, table
 
 LONGEST_REASON = 140
-"""Letters of a reason that fit below a name."""
+"""Characters of a reason that fit below a name."""
 LATENCIES = {
     "response": "Response: from the time a message is due to its arrival.",
     "roundtrip": "Round trip: from sending a message to receiving its reply; not halved.",
@@ -33,7 +33,7 @@ COLUMNS = (
     Column("Status", "status"),
 )
 UNRESOLVED = "too few"
-"""In place of a percentile."""
+"""Shown instead of a percentile."""
 
 
 def section(group: Group, figures: Sequence[Figure]) -> Section:
@@ -61,7 +61,7 @@ def _caption(group: Group) -> str:
 
 
 def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float) -> Line:
-    floor = row["times_floor"] if row.ok else None  # the latency of a queue is no multiple of anything
+    floor = row["times_floor"] if row.ok else None  # a queue's latency is no multiple of the floor
     name, status = group.label(row), str(row["status"])
     values = [
         Value(rank.text if rank else "", sort=number),

@@ -17,7 +17,7 @@ PACING_US = 50.0
 LEAST_BYTES = 2048.0
 """Fewer bytes per message over the loopback device are not the payload."""
 FULL = 0.95
-"""From this share of its cores on, a cell used all of them."""
+"""If a cell uses this share of its cores, it used all of them."""
 BELOW = 0.97
 """A smaller multiple of the floor gets a warning."""
 

@@ -1,4 +1,4 @@
-"""What a page consists of: sections of text, tables and figures. `html` renders them."""
+"""The parts of a page: sections of text, tables and figures. `html` renders them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Value:
     notes: tuple[str, ...] = ()
     """Small lines below the text."""
     sort: Any = None
-    """What a table that can be sorted compares; None comes last."""
+    """The value that a sortable table compares; None comes last."""
     style: str = ""
     bar: float | None = None
     """The length of a bar before the text, in percent."""

@@ -1,4 +1,4 @@
-"""What a warning is, and how rules that give them are found."""
+"""The form of a warning, and how rules that give them are found."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Caution:
     """One thing to know."""
 
     code: str
-    """As docs/messages.md lists it."""
+    """The code in docs/messages.md."""
     title: str
     text: str
     grave: bool = False
@@ -46,5 +46,5 @@ def names(rows: Sequence[Row]) -> str:
 
 
 def sentence(text: str) -> str:
-    """With a capital, without a full stop."""
+    """Return the text with a capital, without a full stop."""
     return text[:1].upper() + text[1:].rstrip(".")

@@ -1,1 +1,1 @@
-"""What commands share. They import it when they run, so that no command pays for another's libraries."""
+"""Common parts of commands. A command imports them when it runs, so that no command loads another's libraries."""

@@ -1,4 +1,4 @@
-"""The command line as a whole. Each module of `hopmeter.cli` that has a `register(app)` adds its commands."""
+"""The whole command line. Each module of `hopmeter.cli` that has a `register(app)` adds its commands."""
 
 from __future__ import annotations
 

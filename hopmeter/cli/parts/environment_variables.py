@@ -10,9 +10,9 @@ from hopmeter.cli.parts.options import parse_axis
 from hopmeter.errors import UsageError
 
 LEAST, MOST = 1e-3, 1e9
-"""Seconds or Hz; a value beyond is a mistake."""
+"""The largest number of seconds or Hz; a larger value is a mistake."""
 LARGEST = 100_000
-"""Pixels of a side; a larger value is a mistake."""
+"""The most pixels of a side; a larger value is a mistake."""
 
 
 @dataclass

@@ -15,7 +15,7 @@ KINDS = {float: "number", int: "whole number"}
 
 
 def scenario_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the options that were given and stand in a scenario, as its file would hold them."""
+    """Return the given options that a scenario also has, in the form of its file."""
     from hopmeter.scenario.model import Scenario  # only here: other commands have no scenario
     from hopmeter.scenario.resolve import DEFAULTS
 

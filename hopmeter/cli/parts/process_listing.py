@@ -1,4 +1,4 @@
-"""Tables of what each process of a run used."""
+"""Tables of the resources of each process of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`[RESULT]` lines: a line a cell in a form that stays, for grep and for scripts that know nothing else."""
+"""`[RESULT]` lines: a line a cell in a stable form, for grep and for simple scripts."""
 
 from __future__ import annotations
 

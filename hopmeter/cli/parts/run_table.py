@@ -1,4 +1,4 @@
-"""The table in the terminal: which transport is fast under which conditions, as far as the intervals settle it."""
+"""The table in the terminal: which transport is fast under which conditions, as far as the intervals prove it."""
 
 from __future__ import annotations
 

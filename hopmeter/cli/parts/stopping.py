@@ -1,4 +1,4 @@
-"""Ctrl-C in commands that measure nothing: they say what they did, and leave nothing half done."""
+"""Ctrl-C in commands that measure nothing: they report what they did, and leave nothing half done."""
 
 from __future__ import annotations
 

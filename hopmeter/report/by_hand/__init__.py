@@ -1,4 +1,4 @@
-"""The page of what `hopmeter listen`, `publish` and `ask` measured: a section for each participant's folder."""
+"""The page of measurements by `hopmeter listen`, `publish` and `ask`: a section for each participant's folder."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from hopmeter.report.codec_rows import PlacedBox
 from hopmeter.report.section import Section, Value
 
 ALL = "all of them"
-"""Instead of a transport, for all servers of a frame; the name of a transport has no spaces."""
+"""Used instead of a transport, for all servers of a frame; the name of a transport has no spaces."""
 TOTAL = "Each frame: the time until its reply is received and decoded, and until all replies are."
 BEYOND = "The same times less the requested work: what sending, waking and waiting takes."
 MEANING = f"{TOTAL} Beyond the work: the mean less the requested work."
@@ -22,7 +22,7 @@ Found = dict[Names, Delays]
 
 @dataclass(frozen=True)
 class ServerBox(PlacedBox):
-    """One server, or all of them; its name is in place of the codec."""
+    """One server, or all of them; its name takes the codec's place."""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""What the studies published: values and claims, read from the files next to this one."""
+"""The published values and claims of studies, read from the files next to this one."""
 
 from __future__ import annotations
 
