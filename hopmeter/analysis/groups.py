@@ -79,7 +79,7 @@ def groups(runs: Sequence[Run]) -> list[Group]:
 
 
 def _sizes(rows: Iterable[Row]) -> dict[tuple[Any, ...], int]:
-    """Return the smallest size of each encoded object: another version of its library may need a few bytes less."""
+    """Return the largest size of each encoded object: another version of its library may need a few bytes less."""
     sizes: dict[tuple[Any, ...], int] = {}
     for row in rows:
         if row["codec"] != USUAL["codec"]:

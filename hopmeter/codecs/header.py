@@ -15,7 +15,7 @@ PREFIX = struct.Struct("<4sBBHII")
 LENT = 1
 """The only flag: frames hold handles of memory (`cuda.memory`), not memory. A reader that does not know it refuses."""
 MAX_BODY_BYTES = 16 * 2**20
-"""A number of two bytes takes a reader about 300 bytes: its share of a list, and the function that makes it again."""
+"""Limits a reader's memory: a number of two bytes takes about 300, in a list and as the function that makes it."""
 MAX_DEPTH = 64
 
 

@@ -36,7 +36,7 @@ class Reading:
     share: bool = False
     """Whether the receiver accepts handles of GPU memory."""
     flags: int = 0
-    """The header's."""
+    """The flags of the header."""
     taken: int = 0
     depth: int = 0
     free: int = 0

@@ -13,7 +13,7 @@ STEAL_PERCENT = 0.5
 """The least share of time that matters; less is noise."""
 LATE_US = 100.0
 MESSAGE_NS = 80.0
-"""The most time to detect one message; benches/ checks that the instrument needs less."""
+"""The most time to record one message; benches/ checks that the instrument needs less."""
 STEP_NS = 30.0
 """A coarser clock shows in hops below a microsecond: counters of ARM may tick at about 20 MHz."""
 

@@ -37,7 +37,7 @@ class Setting(Strict):
     min: float | None = None
     max: float | None = None
     languages: list[Language] | None = None
-    """Those that it does something in; all, if none are given. Likewise the next three."""
+    """The languages in which it has an effect; all by default. The next three are alike."""
     waits: list[Wait] | None = None
     patterns: list[Literal["pubsub", "rpc"]] | None = None
     placements: list[Placement] | None = None

@@ -66,7 +66,7 @@ def _types(section: str) -> dict[str, str]:
 
 
 CELLS = {name: kind for section in SECTIONS for name, kind in _types(section).items()}
-"""The columns of `cells.parquet` and their types, in order; the two constants below are alike."""
+"""The columns of `cells.parquet` and their types, in order; TRIALS and PROCESSES are alike."""
 TRIALS = _types("trials")
 PROCESSES = _types("processes")
 PLANNED = tuple(name for section in TABLE.values() for each in section if each.planned for name in each)

@@ -30,8 +30,8 @@ Weights = dict[str, tuple[int, str]]
 
 
 class Asked:
-    """One codec on one device, shared or not, in one Python or several equal ones. None stands for a command that is
-    not hopmeter's."""
+    """One codec on one device, shared or not, in one Python or several equal ones. `python` is None for a command that
+    is not hopmeter's."""
 
     def __init__(
         self, command: tuple[str, ...], python: Interpreter | None, codec: str, device: str, share: str

@@ -19,7 +19,7 @@ from hopmeter.system.processes import start_ticks
 KEPT = 16
 MOST = 4096
 SHARE = "cuda-ipc"
-"""The values of `share` in `encode`, `decode` and `connect`."""
+"""The value of `share` that requests handles in `encode`, `decode` and `connect`."""
 log = logging.getLogger("hopmeter.codecs")
 
 
