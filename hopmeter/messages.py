@@ -54,7 +54,7 @@ def codes(messages: Iterable[str]) -> list[str]:
 
 
 def table() -> dict[str, dict[str, list[str]]]:
-    """By section and code: what it means, and what to do."""
+    """Return the meaning and the remedy of each code, by section."""
     return tomllib.loads(TABLE.read_text(encoding="utf-8"))
 
 

@@ -1,4 +1,4 @@
-"""What limits several pairs that echo at once: copies, TCP, the cores, or the rest of the work."""
+"""The limit of several pairs that echo at once: copies, TCP, the cores, or the rest of the work."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Echo:
 
     @property
     def wanted_cores(self) -> float | None:
-        """How many cores all pairs would keep busy if each used what one alone uses."""
+        """How many cores all pairs would use if each used as much as one pair alone."""
         return None if self.alone is None else self.pairs * _busy(self.alone)
 
     @property

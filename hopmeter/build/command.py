@@ -52,5 +52,5 @@ def run_logged(
 
 
 def tail(log: Path) -> str:
-    """Return the end of a log, where tools report errors."""
+    """Return the end of a log, which contains the errors of tools."""
     return "\n".join(log.read_text(errors="replace").splitlines()[-TAIL_LINES:])

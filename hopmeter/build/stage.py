@@ -39,7 +39,7 @@ def _copy_transports(source: Path, target: Path) -> None:
 
 
 def _copy_kit(checkout: Path, data: Path) -> None:
-    """Copy what a C++ adapter is built with: header, CMake package, static library."""
+    """Copy the inputs of a C++ adapter's build: header, CMake package, static library."""
     for part in ("include", "cmake"):
         shutil.copytree(checkout / "cpp" / part, data / "cpp" / part, ignore=CLUTTER)
     (data / "cpp/lib").mkdir()

@@ -101,7 +101,7 @@ class Rendezvous:
         _remove(record)
 
     def look(self, name: str, kind: str) -> Record | None:
-        """Return what is known about an end now, whether or not it lives."""
+        """Return the current record of an end, whether or not its process lives."""
         return _read(self._path(name, kind))
 
     def await_end(self, name: str, kind: str, within_s: float) -> Record | None:

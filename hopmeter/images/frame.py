@@ -1,4 +1,4 @@
-"""One frame of a file, and what all readers share."""
+"""One frame of a file, and the parts that all readers share."""
 
 from __future__ import annotations
 

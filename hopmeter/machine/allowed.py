@@ -1,4 +1,4 @@
-"""Judge what this process may use: CPU time, memory, priority."""
+"""Judge the rights and limits of this process: CPU time, memory, priority."""
 
 from __future__ import annotations
 

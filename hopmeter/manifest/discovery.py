@@ -35,7 +35,7 @@ def _read(folders: Iterable[Path] | None) -> tuple[dict[str, Manifest], dict[str
 
 
 def load(path: Path) -> Manifest:
-    """Load one manifest. Raises UsageError with what is wrong."""
+    """Load one manifest. Raises UsageError with all its errors."""
     manifest = toml_files.validate(Manifest, rename_old_manifest_names(toml_files.read(path), str(path)), str(path))
     if manifest.name != path.parent.name:
         raise UsageError(

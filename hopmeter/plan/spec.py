@@ -22,7 +22,7 @@ class Place:
     """The folder and the trial in which a cell is executed."""
 
     run: str
-    """16 hexadecimal digits that nothing else on this machine has."""
+    """16 hexadecimal digits that are unique on this machine."""
     trial: int
     seed: int
     """The seed of everything that is drawn at random in this trial."""

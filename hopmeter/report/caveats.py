@@ -24,13 +24,13 @@ READING = (
 
 
 def warning_sections(runs: Sequence[Run]) -> list[Section]:
-    """One section, or none if there is nothing to warn of."""
+    """Return one section, or none if there is nothing to warn of."""
     found = [Note(f"{each.text} `{each.code}`", each.title, each.grave) for each in warnings(runs)]
     return [Section("Before you rely on it", notes=found, id="warnings")] if found else []
 
 
 def missing_sections(runs: Sequence[Run]) -> list[Section]:
-    """One section of dropped cells, failed cells and failed trials, those with the same reason together."""
+    """Return one section of dropped cells, failed cells and failed trials, those with the same reason together."""
     found: dict[tuple[str, str], list[str]] = {}
     for run in runs:
         _add_cells(run, found)

@@ -29,7 +29,7 @@ def chips(group: Group) -> list[str]:
 
 
 def describe(group: Group, *except_for: str) -> str:
-    """All conditions but some."""
+    """Return all conditions but some."""
     left_out = {*except_for, "payload_bytes", "rate_hz", "pace"}
     if "payload_bytes" in except_for:
         left_out.add("payload")
@@ -41,7 +41,7 @@ def describe(group: Group, *except_for: str) -> str:
 
 
 def _words(conditions: Mapping[str, Any]) -> dict[str, str]:
-    """Each condition in words; empty if it is the usual one."""
+    """Return each condition in words; empty if it is the default."""
     return {key: _word(key, conditions) for key in CONDITIONS}
 
 

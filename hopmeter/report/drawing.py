@@ -1,4 +1,4 @@
-"""What figures have in common: colours of transports, logarithmic axes of latency, legends that fit, shared charts."""
+"""Common parts of figures: colours of transports, logarithmic axes of latency, legends that fit, shared charts."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def frame(chart: Any, height: float) -> alt.TopLevelMixin:
 
 
 def legend(labels: Sequence[str]) -> alt.Legend | None:
-    """Above the figure; none for a single series."""
+    """Return a legend above the figure; none for a single series."""
     return fit_legend(labels, symbolType="stroke") if len(labels) > 1 else None
 
 

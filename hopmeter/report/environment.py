@@ -51,7 +51,7 @@ def machine(run: Run) -> Facts:
 
 
 def noise(run: Run) -> Facts:
-    """How long and how often each core was taken from a spinning thread before the run."""
+    """Return how long and how often each core was taken from a spinning thread before the run."""
     return [
         (
             f"Core {core['core']}",
@@ -63,7 +63,7 @@ def noise(run: Run) -> Facts:
 
 
 def versions(runs: Sequence[Run]) -> Facts:
-    """hopmeter and every library that took part."""
+    """Return hopmeter and every library that took part."""
     own = [("hopmeter", version) for version in formatting.distinct(run.text("hopmeter") for run in runs)]
     rows = [row for run in runs for row in run.measured_rows if row["library_version"]]
     return own + sorted({(formatting.row_name(row), str(row["library_version"])) for row in rows})
@@ -96,13 +96,13 @@ def _mapped_memory(most_mb: float) -> list[str]:
 
 
 def payload_files(runs: Sequence[Run]) -> Facts:
-    """Image and video files whose pixels were sent, and how they were decoded."""
+    """Return the image and video files whose pixels were sent, and how they were decoded."""
     found = [(payload, describe(about)) for run in runs for payload, about in run.part("pictures").items()]
     return list(dict.fromkeys(found))
 
 
 def builds(run: Run) -> Facts:
-    """Compilers and flags of the nodes; nodes with the same ones share a line."""
+    """Return compilers and flags of the nodes; nodes with the same ones share a line."""
     alike: dict[str, list[str]] = {}
     for name, how in run.part("builds").items():
         alike.setdefault(str(how), []).append(name)

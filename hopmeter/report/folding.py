@@ -10,11 +10,11 @@ from typing import Any
 LETTER, WIDE, LINE = 6.3, 7.5, 13.0
 """Pixels: the mean width of a letter, that of a letter in the widest fallback font, and the height of a line."""
 AXIS = int(220 / WIDE)
-"""Letters of a line next to an axis."""
+"""Characters of a line next to an axis."""
 
 
 def fold(name: str, room: int) -> list[str]:
-    """Lines of at most `room` letters, broken between words if possible."""
+    """Return lines of at most `room` characters, broken between words if possible."""
     return textwrap.wrap(name, room, break_on_hyphens=False) or [""]
 
 

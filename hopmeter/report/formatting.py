@@ -14,7 +14,7 @@ THIN = "\N{NARROW NO-BREAK SPACE}"
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """`0.495`, `16.4`, `837`, `1 249`: three significant digits, thousands set apart."""
+    """Return `0.495`, `16.4`, `837`, `1 249`: three significant digits, thousands set apart."""
     if value is None or not math.isfinite(value):
         return NOTHING
     if value == 0:
@@ -25,7 +25,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def significant(value: float | None) -> str:
-    """`1`, `1.5`: at most three significant digits, without trailing zeros."""
+    """Return `1`, `1.5`: at most three significant digits, without trailing zeros."""
     return NOTHING if value is None else f"{value:.3g}"
 
 
@@ -35,7 +35,7 @@ def count(value: float | None) -> str:
 
 
 def microseconds(value: float | None) -> str:
-    """With its unit."""
+    """Return the value with its unit."""
     return NOTHING if value is None else f"{number(value)}{THIN}µs"
 
 
@@ -48,12 +48,12 @@ def empty_hop(value: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """`14.9 to 15.6`; empty without an interval."""
+    """Return `14.9 to 15.6`; empty without an interval."""
     return "" if low is None or high is None else f"{number(low)} to {number(high)}"
 
 
 def times(value: float | None) -> str:
-    """`1.50×`."""
+    """Return `1.50×`."""
     return NOTHING if value is None else f"{number(value)}×"
 
 
@@ -65,7 +65,7 @@ def percent(share: float | None) -> str:
 
 
 def payload_bytes(value: float) -> str:
-    """`28 B`, `1.5 kB`, `4.67 MB`: decimal, as networks count."""
+    """Return `28 B`, `1.5 kB`, `4.67 MB`: decimal, as networks count."""
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if value >= size:
             return f"{number(value / size)}{THIN}{unit}"
@@ -73,7 +73,7 @@ def payload_bytes(value: float) -> str:
 
 
 def rate(value: float | None) -> str:
-    """Messages a second."""
+    """Return a rate in Hz."""
     return NOTHING if not value else f"{count(value) if float(value).is_integer() else number(value)}{THIN}Hz"
 
 
@@ -83,7 +83,7 @@ def breakable(name: str) -> Markup:
 
 
 def code(text: str) -> Markup:
-    """Text with the parts between backticks as code."""
+    """Return the text with the parts between backticks as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -101,15 +101,15 @@ def first(words: Sequence[str], most: int, one: str = "other", more: str = "") -
 
 
 def row_name(row: Any) -> str:
-    """`tcp (rust)`."""
+    """Return `tcp (rust)`."""
     return f"{row['transport']} ({row['language']})"
 
 
 def plural(many: int, one: str, more: str = "") -> str:
-    """`1 cell`, `3 cells`."""
+    """Return `1 cell`, `3 cells`."""
     return f"{many} {one if many == 1 else more or one + 's'}"
 
 
 def distinct(values: Iterable[str]) -> list[str]:
-    """Without empties and repeats, in order of first appearance."""
+    """Return the values without empties and repeats, in order of first appearance."""
     return [value for value in dict.fromkeys(values) if value]

@@ -54,13 +54,13 @@ class SearchGroup:
 
     @property
     def sentence(self) -> str:
-        """The order in words."""
+        """Return the order in words."""
         rates = [f"{each.name} {each.highest}" for each in self.searches]
         return f"Highest rate that held, {self.title}: {', '.join(formatting.first(rates, SPELLED_OUT))}."
 
 
 def search_groups(runs: Sequence[Run]) -> list[SearchGroup]:
-    """All searches of all runs, by their conditions."""
+    """Return all searches of all runs, by their conditions."""
     machines = hosts.names(runs)
     alike: dict[tuple[Any, ...], list[list[Row]]] = {}
     for run in runs:

@@ -31,7 +31,7 @@ CAPTION = Markup(
 
 
 def name(echo: Echo) -> str:
-    """`tcp (rust)`."""
+    """Return `tcp (rust)`."""
     return formatting.row_name(echo.row)
 
 
@@ -53,7 +53,7 @@ def _wanted_cores(echo: Echo) -> str:
 
 
 def sections(runs: Sequence[Run]) -> list[Section]:
-    """One section, or none if no run has an echo for several numbers of pairs."""
+    """Return one section, or none if no run has an echo for several numbers of pairs."""
     title, lines = "What limits several pairs at once", list(map(_line, echoes(runs)))
     return [Section(title, tables=[table(title.lower(), COLUMNS, lines, CAPTION)], id="limits")] if lines else []
 

@@ -1,4 +1,4 @@
-"""The section on several machines: does the order of the rows carry over from one to the next?"""
+"""The section on several machines, and whether they order the rows alike."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CAPTION = Markup(
 
 
 def sections(runs: Sequence[Run], groups: Sequence[Group]) -> list[Section]:
-    """One section, or none if all runs are of one machine."""
+    """Return one section, or none if all runs are of one machine."""
     names = hosts.names(runs)
     if not names:
         return []
@@ -33,7 +33,7 @@ def sections(runs: Sequence[Run], groups: Sequence[Group]) -> list[Section]:
 
 
 def machines(runs: Sequence[Run]) -> Table:
-    """Each machine with its system, kernel and container, and its runs."""
+    """Return the table of machines: system, kernel, container and runs of each."""
     names = hosts.names(runs)
     lines = []
     for alike in hosts.hosts(runs).values():

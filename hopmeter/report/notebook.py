@@ -66,7 +66,7 @@ def _apply_theme(chart: Any) -> alt.TopLevelMixin:
 
 
 def messages(*runs: Path) -> pl.DataFrame:
-    """Every message that arrived as a row, with the columns of `write_csv`."""
+    """Return every message that arrived as a row, with the columns of `write_csv`."""
     tables = [table for run in runs for table in _tables(read(run), _warn)]
     return pl.concat(tables) if tables else pl.DataFrame(schema=COLUMNS)
 

@@ -18,7 +18,7 @@ from hopmeter.store.disk import replacing, writing
 
 
 def write(run_folders: list[Path], out: Path, figure_folder: Path | None = None) -> Path:
-    """Read runs and writes `out`; figures go as SVG and PNG to `figure_folder`, by default `<out>.figures`.
+    """Read runs and write `out`; figures go as SVG and PNG to `figure_folder`, by default `<out>.figures`.
 
     Report and figures appear at once or not at all: they are written elsewhere and moved to their places.
     """

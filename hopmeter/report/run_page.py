@@ -40,7 +40,7 @@ def page(runs: Sequence[Run]) -> Page:
 
 
 def sections(runs: Sequence[Run]) -> list[Section]:
-    """From the widest comparison to the smallest print."""
+    """Return the sections, from the widest comparison to the details."""
     found, style = groups(runs), Style.of(runs)
     across = list(figures.across(found, style))
     return [
@@ -60,7 +60,7 @@ def sections(runs: Sequence[Run]) -> list[Section]:
 
 
 def _with_prefix(group: str, drawn: Sequence[Figure]) -> list[Figure]:
-    """Names of figures are unique in the page."""
+    """Return the figures with names that are unique in the page."""
     return [replace(figure, name=f"{group}-{figure.name}") for figure in drawn]
 
 
@@ -72,7 +72,7 @@ def scenario(run: Run) -> str:
 
 
 def _facts(runs: Sequence[Run]) -> list[str]:
-    """When, how much, and the seed."""
+    """Return the time, the size and the seed of a run."""
     cells, trials = sum(len(run.measured_rows) for run in runs), sum(len(run.trials) for run in runs)
     seeds = formatting.join(formatting.distinct(run.text("seed") for run in runs))
     size = f"{formatting.plural(cells, 'cell')}, {formatting.plural(trials, 'trial')}"
@@ -81,7 +81,7 @@ def _facts(runs: Sequence[Run]) -> list[str]:
 
 
 def start_time(run: Run) -> str:
-    """When the run started, in the time zone of its machine."""
+    """Return when the run started, in the time zone of its machine."""
     started = run.text("started")
     try:
         at = datetime.fromisoformat(started)

@@ -9,7 +9,7 @@ from hopmeter.analysis.run_results import Row
 from hopmeter.report import conditions, formatting
 
 MOST_GROUPS, MOST_ROWS = 6, 8
-"""With more of them, the tables and the figure *Overhead of the calls* are easier to read."""
+"""With more groups, the tables and the figure *Overhead of the calls* are easier to read."""
 WAYS = {"parallel": "all servers called at once", "sequential": "one server called after the other"}
 
 

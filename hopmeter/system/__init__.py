@@ -1,1 +1,1 @@
-"""Files, processes and the terminal: what every other package of hopmeter may use."""
+"""Files, processes and the terminal, for every other package of hopmeter."""

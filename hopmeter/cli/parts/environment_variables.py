@@ -20,13 +20,13 @@ class Variables:
     """The options that environment variables set."""
 
     given: dict[str, Any] = field(default_factory=dict)
-    """Their values, as options of the command line have them."""
+    """Their values, in the form of options of the command line."""
     used: list[str] = field(default_factory=list)
     """`DURATION=5 is --duration 5s`."""
     ignored: list[str] = field(default_factory=list)
     """`RATE=30 (--rate was given)`."""
     options: list[str] = field(default_factory=list)
-    """The same as words of a command, to repeat the run without the environment."""
+    """The options as words of a command, to repeat the run without the environment."""
 
     def lines(self) -> list[str]:
         """Lines for the user; empty if no variable is set."""
@@ -59,7 +59,7 @@ def read_variables(
 
 
 def _option_value(option: str, word: str) -> dict[str, Any]:
-    """As `scenario_options` has it: an axis is a list, a length is not."""
+    """Return the value as `scenario_options` does: an axis is a list, a length is not."""
     return {option: word if option == "duration" else parse_axis(option, word)}
 
 

@@ -68,7 +68,7 @@ def measure(
     as_json: bool,
     result_lines: bool = False,
 ) -> int:
-    """Measures a new run, and return the exit code."""
+    """Measure a new run, and return the exit code."""
     from hopmeter.runtime.frames import Pictures, facts
     from hopmeter.runtime.run_metadata import about
     from hopmeter.store.run_folder import RunFolder
@@ -123,7 +123,7 @@ def _build_commands(what: Sequence[str]) -> str:
 
 
 def resume(asked: Path, console: Console, as_json: bool) -> int:
-    """Resumes a run with the cells, the order and the seed of its plan, and return the exit code."""
+    """Resume a run with the cells, the order and the seed of its plan, and return the exit code."""
     from hopmeter.store.run_folder import RunFolder
     from hopmeter.store.run_lock import lock_run
 
@@ -132,7 +132,8 @@ def resume(asked: Path, console: Console, as_json: bool) -> int:
 
 
 def _resume_locked(asked: Path, console: Console, as_json: bool) -> int:
-    """Leaves the run untouched until it is certain that it can go on: a finished run keeps its name until then."""
+    """Resume the run, and leave it untouched until it is certain that it can continue: a finished run keeps its
+    name."""
     from hopmeter.runtime.frames import Pictures, check_unchanged
     from hopmeter.store.run_folder import RunFolder
 
@@ -180,7 +181,7 @@ def sweep_leftovers(console: Console) -> None:
 def _run_trials(
     made: Plan, world: World, begin: Callable[[Any], Any], console: Console, as_json: bool, result_lines: bool
 ) -> int:
-    """Decode files before it creates the run folder, so that a broken file leaves nothing."""
+    """Decode files before the run folder is created, so that a broken file leaves nothing."""
     from hopmeter.runtime.failures import InterruptedRunError
     from hopmeter.runtime.frames import decode_payloads
 
@@ -209,7 +210,7 @@ def _execute(made: Plan, world: World, folder: Any, pictures: Mapping[str, Any])
 
 
 def _show_results(folder: Any, complete: bool, console: Console, as_json: bool, result_lines: bool) -> int:
-    """Analyses the trials, print and write their results, and return the exit code."""
+    """Analyse the trials, print and write their results, and return the exit code."""
     from hopmeter.analysis.whole_run import analyse_run
 
     rows = analyse_run(folder)

@@ -32,7 +32,7 @@ CAPTION = (
 UNRESOLVED = "A percentile is not shown if fewer than ten messages are slower."
 STATISTICS = {"p50": "p50, µs", "p90": "p90, µs", "p99": "p99, µs", "max": "Longest, µs", "mean": "Mean, µs"}
 Delays = NDArray[np.int64]
-"""Of each message, in nanoseconds, in the order of the log."""
+"""The delay of each message in nanoseconds, in the order of the log."""
 Names = tuple[str, str]
 """The first two columns of a row: middleware and plugin, or server and transport."""
 
@@ -72,7 +72,8 @@ def _about(folder: Path) -> dict[str, Any]:
 
 
 def delays(log: Path, names: Names) -> dict[Names, Delays]:
-    """By the values of two columns of a log, in its order. Raises StoreError if it is damaged, UsageError if empty."""
+    """Return the delays by the values of two columns of a log, in its order. Raises StoreError if it is damaged,
+    UsageError if empty."""
     texts: dict[str, Any] = dict.fromkeys(names, pl.String)
     try:
         rows = pl.read_csv(log, schema_overrides={"delay": pl.Float64, **texts})

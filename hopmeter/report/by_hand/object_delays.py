@@ -16,7 +16,7 @@ MEANING = {
     "publisher": "Each message: the time that the sender takes to encode it and to hand it over.",
 }
 Outcome = dict[str, Any]
-"""What `by-hand.json` has on a pair of middleware and plugin."""
+"""The entry of `by-hand.json` about a pair of middleware and plugin."""
 
 
 def section(run: Run, number: int) -> Section:
@@ -51,7 +51,7 @@ def _outcomes(run: Run) -> dict[tuple[str, str], Outcome]:
 
 
 def _counts(many: int, outcome: Outcome | None) -> list[Value]:
-    """Messages, and if known the lost and the wrong ones."""
+    """Return the number of messages, and if known the lost and the wrong ones."""
     if outcome is None:
         return [count(many)]
     sent, received = outcome.get("sent"), outcome.get("received")
@@ -60,7 +60,7 @@ def _counts(many: int, outcome: Outcome | None) -> list[Value]:
 
 
 def _warnings(outcomes: dict[tuple[str, str], Outcome]) -> list[str]:
-    """Once for each reason: what arrived wrong, failed or was not measured, and how well two clocks agree."""
+    """Return a note for each reason: wrong, failed or missing measurements, and how well two clocks agree."""
     reasons: dict[str, list[str]] = {}
     for (middleware, plugin), each in outcomes.items():
         wrong = f"{formatting.plural(each['wrong'], 'message')} arrived with wrong content" if each.get("wrong") else ""

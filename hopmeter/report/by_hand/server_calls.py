@@ -104,7 +104,7 @@ def _warnings(run: Run) -> list[str]:
 
 
 def _place(run: Run, found: Found) -> list[PlacedBox]:
-    """All together, then the servers in their order, with a gap between."""
+    """Return all servers together, then each in its order, with a gap between."""
     placed: list[PlacedBox] = []
     for place, (names, known) in enumerate(found.items()):
         if each := box(known / 1000):

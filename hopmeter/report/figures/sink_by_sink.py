@@ -62,6 +62,6 @@ def _datum(series: str, who: str, p50: float, mean: float | None, p99: float | N
 
 
 def _name(row: Row, number: int) -> str:
-    """Its number, and how it waits if sinks wait differently."""
+    """Return the sink's number, and how it waits if sinks wait differently."""
     waits = waits_of(str(row["wait"]))
     return f"sink {number + 1}" + (f" ({waits[number]})" if len(waits) > 1 else "")

@@ -18,7 +18,7 @@ HEIGHT = 260
 STEPS = 3
 """Fewer values are no sweep."""
 MARKED = 5
-"""Up to so many values are the ticks of the axis."""
+"""The most values that are ticks of the axis."""
 AXES = {
     "rate_hz": "messages per second",
     "payload_bytes": "payload, bytes",
@@ -94,7 +94,7 @@ def _chart(axis: str, pairs: list[tuple[Group, Row]], style: Style, ends: tuple[
 
 
 def _x(axis: str, values: list[float]) -> alt.X:
-    """Logarithmic if the values span a factor of 8; `relays` starts at 0, which has no logarithm."""
+    """Return the axis: logarithmic if the values span a factor of 8; `relays` starts at 0, which has no logarithm."""
     title, known = AXES[axis], sorted(set(values))
     if known[0] <= 0 or known[-1] / known[0] < 8:
         return alt.X(

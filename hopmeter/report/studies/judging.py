@@ -60,7 +60,7 @@ def judge(claim: Claim, runs: Sequence[Run]) -> Verdict:
 
 
 def _merge(runs: Sequence[Run]) -> Run:
-    """All rows in a single run."""
+    """Return all rows in a single run."""
     return replace(runs[0], rows=[row for run in runs for row in run.rows])
 
 

@@ -21,7 +21,7 @@ class Strict(BaseModel):
 
 
 class Study(Strict):
-    """Where published values come from."""
+    """The source of published values."""
 
     name: str
     title: str
@@ -74,7 +74,7 @@ class Claim(Strict):
     said: Literal["text", "figures"]
     """Whether the text of the study says it, or its figures show it."""
     reading: str
-    """How the words become a test."""
+    """How the statement becomes a test."""
     column: str = ""
     where: Selector = {}
     of: Selector = {}

@@ -36,7 +36,7 @@ class StudyLine:
     what: str
     statistic: str
     published: dict[str, str]
-    """By hardware."""
+    """The published values by hardware."""
     here: list[list[tuple[str, str]]]
     """For each run, the values of its rows, each with its interval and what distinguishes the row."""
     note: str
