@@ -81,7 +81,7 @@ def _medians(end: Times, start: Times) -> list[float]:
 
 
 def _behind(achieved_hz: float | None, asked_hz: float | None, lateness: list[float], asked_ns: int) -> bool:
-    """Whether the rate is too low and the end as late: one late message at the very end is not a lower rate."""
+    """Whether the rate is too low and the end as late: one late message at the end is not a lower rate."""
     if achieved_hz is None or asked_hz is None or not lateness:
         return False
     return achieved_hz < SHARE * asked_hz and lateness[-1] > (1 - SHARE) * asked_ns

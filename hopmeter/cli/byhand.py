@@ -86,7 +86,7 @@ def register(app: typer.Typer) -> None:
 
 
 def listen(
-    plugins: Plugins = ["numpy"],  # noqa: B006 (typer's way; never changed)
+    plugins: Plugins = ["numpy"],  # noqa: B006 (typer requires it; never changed)
     mwares: Mwares = ["zeromq"],  # noqa: B006
     width: Width = 200,
     height: Width = 200,

@@ -223,7 +223,7 @@ def fastest_loader(direct: Callable[[], Callable[[Array], Any]], public: Any, to
         way = direct()
         if told(way(tried)) == told(public(tried)):
             return way
-    except Exception:  # noqa: BLE001 (what is not there, or wants other arguments, may fail in any way)
+    except Exception:  # noqa: BLE001 (a missing or changed function may fail in any way)
         return public
     return public
 

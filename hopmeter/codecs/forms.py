@@ -42,7 +42,7 @@ class Form:
         """Whether the framework finds a GPU here."""
         try:
             return self.gpus() > 0
-        except Exception:  # noqa: BLE001 (each library has errors of its own for a driver that is not there)
+        except Exception:  # noqa: BLE001 (each library has errors of its own for a missing driver)
             return False
 
 

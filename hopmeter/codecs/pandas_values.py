@@ -1,4 +1,4 @@
-# ruff: noqa: ARG001, ARG005 (all writers and builders are called alike)
+# ruff: noqa: ARG001, ARG005 (all writers and builders have the same arguments)
 """The values of a block, a series or an index of pandas, as `[kind, …]` and back."""
 
 from __future__ import annotations

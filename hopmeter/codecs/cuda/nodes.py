@@ -36,7 +36,7 @@ def lend_tensor(tensor: Any, frames: Lending, framework: str, extra: Any = None)
     try:
         if not hasattr(tensor, "__dlpack_device__") or tensor.__dlpack_device__()[0] != driver.DLPACK_DEVICE:
             return None
-    except Exception as cause:  # noqa: BLE001 (an array in several pieces, or on what DLPack knows no word for)
+    except Exception as cause:  # noqa: BLE001 (an array in several pieces, or on a device that DLPack lacks)
         frames.lender.copy(f"{framework}: {cause}")
         return None
     return lend_array(lambda: _contiguous_array(tensor), frames, framework, extra)
@@ -60,7 +60,7 @@ def lend_array(seen: Callable[[], Any], frames: Lending, framework: str, extra: 
             raise CodecError("E-GPU-NOT-LENDABLE", "its memory is not contiguous")
         node = arrays.array_node(array, framework, extra, dtype)
         frames.append(memoryview(frames.lender.lend(array, frames.since)))
-    except Exception as cause:  # noqa: BLE001 (what a framework cannot tell by DLPack is copied as ever)
+    except Exception as cause:  # noqa: BLE001 (tensors without DLPack are copied)
         frames.lender.copy(cause.what if isinstance(cause, CodecError) else f"{framework}: {cause}")
         return None
     frames.flags |= header.LENT

@@ -21,7 +21,7 @@ MEGABYTES = (125, 330)
 READERS: dict[str, Any] = {}
 
 
-def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
+def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
     """Append the array after one copy, from the GPU to the host."""
     cupy = import_package("cupy", EXTRA)
     if not isinstance(obj, cupy.ndarray):
@@ -49,7 +49,7 @@ class _Seen:
         return {"version": 3, "typestr": of.dtype.str, **place}
 
 
-def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 (all codecs are asked alike)
+def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 (all codecs have the same arguments)
     """Make an array in another process's GPU memory."""
     cupy = import_package("cupy", EXTRA)
 

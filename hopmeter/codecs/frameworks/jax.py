@@ -24,7 +24,7 @@ _numbers: set[Any] = set()
 """Dtypes that are known not to be random keys."""
 
 
-def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
+def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
     """Return the memory of an array that this process holds completely: no tracer, no part of a larger array."""
     jax = import_package("jax", EXTRA)
     if not isinstance(obj, jax.Array) or isinstance(obj, jax.core.Tracer) or not obj.is_fully_addressable:
@@ -45,7 +45,7 @@ def _device(array: Any) -> str | None:
     return None if first.platform == "cpu" else str(first.platform)
 
 
-def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 (all codecs are asked alike)
+def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 (all codecs have the same arguments)
     """Share GPU memory of another process."""
     jax = import_package("jax", EXTRA)
 

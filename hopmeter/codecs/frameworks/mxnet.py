@@ -26,7 +26,7 @@ _SHARED = frozenset(np.dtype(name) for name in SHARED.split())
 _COPIED = frozenset(np.dtype(name) for name in COPIED.split())
 
 
-def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
+def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
     """Return the memory of an array after its computation; GPU memory is copied to the host."""
     mx = import_package("mxnet", EXTRA)
     if not isinstance(obj, mx.nd.NDArray) or obj.stype != "default":

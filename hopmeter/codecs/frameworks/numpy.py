@@ -1,4 +1,4 @@
-# ruff: noqa: ARG001 (all writers and readers are called alike)
+# ruff: noqa: ARG001 (all writers and readers have the same arguments)
 """NumPy: arrays, scalars, masked and record arrays, and strings of any length."""
 
 from __future__ import annotations

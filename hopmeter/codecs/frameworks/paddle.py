@@ -21,7 +21,7 @@ RAW = True
 READERS: dict[str, Any] = {}
 
 
-def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
+def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
     """Return the memory of a tensor via DLPack, without a copy; Paddle copies dtypes that DLPack lacks."""
     paddle = import_package("paddle", EXTRA)
     if not isinstance(obj, paddle.Tensor) or not obj.is_dense():

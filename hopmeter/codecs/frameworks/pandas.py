@@ -1,4 +1,4 @@
-# ruff: noqa: ARG001 (all writers and readers are called alike)
+# ruff: noqa: ARG001 (all writers and readers have the same arguments)
 """pandas: frames, series and indexes over NumPy or Arrow. A block of columns is one frame, not copied."""
 
 from __future__ import annotations

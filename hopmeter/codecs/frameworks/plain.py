@@ -1,4 +1,4 @@
-# ruff: noqa: ARG001, ARG005 (all writers and readers are called alike)
+# ruff: noqa: ARG001, ARG005 (all writers and readers have the same arguments)
 """Python's own types: numbers, text, bytes, containers, dataclasses. Any codec may write their contents."""
 
 from __future__ import annotations

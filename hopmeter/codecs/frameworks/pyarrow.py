@@ -24,7 +24,7 @@ _schemas: dict[Any, str] = {}
 _heads: dict[Any, tuple[bytes, slice, slice]] = {}
 
 
-def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
+def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
     """Append an array as its type and its buffers; a container as a list of those."""
     pa = import_package("pyarrow", EXTRA)
     if isinstance(obj, pa.Array):
@@ -189,7 +189,7 @@ def _read_tensor(node: list[Any], reading: Reading) -> Maker:
     return lambda frames: pa.Tensor.from_numpy(arrays.to_native_order(make(frames)))
 
 
-def _read_schema(node: list[Any], reading: Reading) -> Maker:  # noqa: ARG001 (all readers are called alike)
+def _read_schema(node: list[Any], reading: Reading) -> Maker:  # noqa: ARG001 (all readers have the same arguments)
     schema = schema_of(listing(node, 2)[1])
     return lambda _: schema
 

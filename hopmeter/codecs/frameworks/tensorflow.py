@@ -22,7 +22,7 @@ READERS: dict[str, Any] = {}
 _kept: dict[Any, str] = {}
 
 
-def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
+def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
     """Return the memory of a tensor; a tensor on another device is copied to the CPU."""
     if isinstance(frames, Lending) and (node := _lend(obj, frames)):
         return node
@@ -95,7 +95,7 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
             array = arrays.aligned_copy(array)
         try:
             return load(array.__dlpack__())
-        except Exception:  # noqa: BLE001 (of many kinds: columns, byte order, a dtype that DLPack lacks)
+        except Exception:  # noqa: BLE001 (many causes: columns, byte order, a dtype that DLPack lacks)
             return tf.convert_to_tensor(np.ascontiguousarray(arrays.to_native_order(array)).reshape(array.shape))
 
     def convert(array: Any) -> Any:

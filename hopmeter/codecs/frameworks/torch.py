@@ -22,7 +22,7 @@ NOT_NUMPYS = {"bfloat16": "int16"}
 """Dtypes that NumPy lacks travel as bytes of the same width; the others are the forms of float8."""
 
 
-def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers are called alike)
+def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
     """Append a tensor. A tensor on another device is copied to the CPU, and the receiver copies it to such a device."""
     torch = import_package("torch", EXTRA)
     if not isinstance(obj, torch.Tensor):
