@@ -1,12 +1,12 @@
-# CMake's toolchain for aarch64 on another processor, with Debian's cross compiler; what it builds runs under qemu-user.
-# Libraries of this machine's own processor are not looked at: adapters that need one are left out.
+# CMake's toolchain for aarch64 on another processor, with Debian's cross compiler; qemu-user runs the result. CMake
+# ignores libraries of this machine's own processor: adapters that need one are left out.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)
 
-# What Cargo built for it is looked at, too.
+# CMake also finds the files that Cargo built.
 get_filename_component(_cargo_release "${HOPMETER_LIBRARY}" DIRECTORY)
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES HOPMETER_LIBRARY)
 set(CMAKE_FIND_ROOT_PATH /usr/aarch64-linux-gnu "${_cargo_release}")

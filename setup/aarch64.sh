@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds for aarch64, on another processor, whatever needs no library of the system, and runs it under emulation: the
-# tests of the instrument and of the transports that are hopmeter's own, their conformance, and a few cells.
+# Builds for aarch64, on another processor, everything that needs no system library, and runs it under emulation: the
+# tests of the instrument and of hopmeter's own transports, their conformance, and a few cells.
 # Usage: setup/aarch64.sh [own] [cpp] [conformance] [cells] [others], all in this order without any.
-# An emulator shows that it computes right. It says nothing of speed, and it keeps memory in a stricter order than the
-# processor does.
+# An emulator shows that the results are right. It says nothing about speed, and it orders memory accesses more strictly
+# than the processor does.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,12 +30,12 @@ own() {
         cargo build --release --manifest-path "$folder/Cargo.toml"
         cargo test --release --manifest-path "$folder/Cargo.toml"
     done
-    # By Python's stable interface, so that no Python of aarch64 is needed; it is built and not run.
+    # With Python's stable interface, so that no Python of aarch64 is needed; it is built and not run.
     env -u PYO3_PYTHON PYO3_CROSS_PYTHON_VERSION=3.11 PYO3_BUILD_EXTENSION_MODULE=1 \
         cargo build --release --manifest-path instrument/python/Cargo.toml
 }
 
-# Libraries of aarch64 may be installed, but are not looked for: their adapters are left out.
+# Libraries of aarch64 may be installed, but are not searched: their adapters are left out.
 cpp() {
     local nodes
     cmake -S . -B "$build/cpp" -DCMAKE_TOOLCHAIN_FILE="$PWD/setup/aarch64.cmake" -DCMAKE_BUILD_TYPE=Release \
@@ -45,7 +45,7 @@ cpp() {
     ctest --test-dir "$build/cpp" --output-on-failure --no-tests=error
 }
 
-# Both ends of each pair are of aarch64.
+# Both ends of each pair run on aarch64.
 conformance() {
     local more
     put_nodes
@@ -53,7 +53,7 @@ conformance() {
     python setup/emulated.py pytest conformance -p no:cacheprovider -k "not python and ($(joined ' or '))" "${more[@]}"
 }
 
-# Whole measurements, whose figures are the emulator's.
+# Whole measurements, whose results are the emulator's.
 cells() {
     put_nodes
     rm -rf "$build/results"
@@ -62,7 +62,7 @@ cells() {
         --messages 50 --warmup 5 --trials 1 --out "$build/results"
 }
 
-# The nodes lie as hopmeter looks for them; each is started by the emulator, whose process is the node's.
+# The nodes are in the node folder; the emulator starts each, and its process is the node's.
 put_nodes() {
     local node
     rm -rf "$build/nodes" && mkdir -p "$build/nodes"
@@ -77,10 +77,10 @@ built() {
     find "$build/cpp/" -type f -name 'hopmeter-node-*-cpp'
 }
 
-# The transports with something in between.
+# Prints the transports, separated by its argument.
 joined() { printf '%s' "${transports[0]}" && printf "$1%s" "${transports[@]:1}"; }
 
-# Crate by crate: together, Cargo would give what they share the features of all.
+# One crate at a time: together, Cargo would give shared dependencies the features of all.
 others() {
     local manifest
     for manifest in transports/[a-z0-9]*/rust/Cargo.toml; do

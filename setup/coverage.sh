@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Shows which lines the fast tests reach: of hopmeter/ by the Python tests that start no nodes, of instrument/ by its own
-# tests. What only runs in nodes or in other processes counts as not reached.
+# Shows which lines the fast tests reach: of hopmeter/ by the Python tests that start no nodes, of instrument/ by its
+# own tests. Code that only runs in nodes or in other processes counts as not reached.
 # Usage: setup/coverage.sh [python] [rust], both without any. Rust needs the toolchain's component llvm-tools.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,7 +19,7 @@ rust() {
     [ -x "$tools/llvm-cov" ] || { echo "coverage: no llvm-cov here: rustup component add llvm-tools" >&2; exit 1; }
     rm -rf "$out/profiles"
     export RUSTFLAGS="-C instrument-coverage" CARGO_TARGET_DIR=$target
-    # Build scripts and macros are instrumented too; what they write is of no use.
+    # Build scripts and macros are instrumented too, but their data is not needed.
     export LLVM_PROFILE_FILE=$out/profiles/%p-%m.profraw
     cargo test --package hopmeter-instrument --no-run --quiet
     rm -rf "$out/profiles"

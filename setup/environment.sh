@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the project's environment: .venv with uv, hopmeter (editable) and what developing it needs, in the versions of
+# Makes the project's environment: .venv with uv, hopmeter (editable) and its development tools, in the versions of
 # setup/python.lock, whose hashes are checked.
 # Usage: setup/environment.sh [EXTRAS], EXTRAS being extras of pyproject.toml such as `dev,docs`.
 set -eu
@@ -10,7 +10,7 @@ lock=setup/python.lock
 say() { printf '%s\n' "setup: $*"; }
 fail() { printf '%s\n' "setup: $*" >&2; exit 1; }
 
-# A pyenv shim answers `command -v` even where its version is not installed, so each candidate has to run.
+# A pyenv shim answers `command -v` even if its version is not installed, so each candidate has to run.
 find_python() {
     for candidate in ${PYTHON:-python3.11 python3 python3.12 python3.13}; do
         if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
@@ -21,7 +21,7 @@ find_python() {
     fail "no Python 3.11 or newer runs here: install one (apt-get install python3 python3-venv) or name it, make PYTHON=…"
 }
 
-# Debian splits venv off Python; the package is named after the version.
+# Debian packages venv separately; the package is named after the version.
 need_ensurepip() {
     "$1" -c 'import ensurepip' 2>/dev/null && return
     package="python$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')-venv"
@@ -43,7 +43,7 @@ make_environment() {
     fi
 }
 
-# pip takes no constraints with hashes, so it gets the lines about uv alone.
+# pip takes no constraints with hashes, so it gets only the lines about uv.
 install_uv() {
     only_uv=$(mktemp)
     sed -n '/^uv==/,/[^\\]$/p' "$lock" >"$only_uv"

@@ -1,19 +1,19 @@
 #!/bin/sh
-# Prepares this machine, until it restarts, for what the tests send over UDP multicast: a route where there is none, and
-# receive buffers that hold a large message. Needs root; without it, it says what to do and changes nothing.
+# Prepares this machine, until it restarts, for tests over UDP multicast: a route if there is none, and receive buffers
+# that hold a large message. Needs root; without it, it prints the commands and changes nothing.
 set -eu
 bytes=4194304
 
 say() { printf '%s\n' "setup: $*"; }
 
-# Root may do it, and sudo where it asks for no password; otherwise a person is told.
+# Root may do it, and sudo if it needs no password; otherwise the commands are printed.
 as_root() {
     if [ "$(id -u)" -eq 0 ]; then "$@" 2>/dev/null && return; fi
     if command -v sudo >/dev/null 2>&1 && sudo -n "$@" 2>/dev/null; then return; fi
     say "some tests of multicast will fail here; as root: $*"
 }
 
-# A default route is enough: what is sent with a time to live of 0 is looped back and never leaves.
+# A default route is enough: a message with a time to live of 0 is looped back and never leaves.
 has_route() { ip route get 239.255.0.1 >/dev/null 2>&1; }
 
 if command -v ip >/dev/null 2>&1 && ! has_route; then
@@ -22,7 +22,7 @@ if command -v ip >/dev/null 2>&1 && ! has_route; then
     as_root ip route add 224.0.0.0/4 dev lo
 fi
 
-# Inside some containers the limit is the host's and not to be seen.
+# Inside some containers the limit is the host's and not visible.
 limit=$(cat /proc/sys/net/core/rmem_max 2>/dev/null || echo "$bytes")
 if [ "$limit" -lt "$bytes" ]; then
     say "receive buffers of up to $bytes bytes are allowed until this machine restarts (they were $limit)"

@@ -1,4 +1,4 @@
-// What every bare program needs: a clock, a core, an end for what cannot be, and the median of what was measured.
+// Common parts of bare programs: a clock, cores, an exit for errors, and the median of the measurements.
 #pragma once
 #include <sched.h>
 #include <signal.h>
@@ -32,25 +32,26 @@ static inline void take_core(int core) {
   require(sched_setaffinity(0, sizeof cores, &cores) == 0, "take the core");
 }
 
-// The core of the other end; this one's too, where only one was named.
+// The core of the other process; this one's too if only one was named.
 static int other_core;
 
-// Has glibc keep what messages are freed from, as hopmeter's nodes do and any program that has freed something larger:
-// else each may find its memory given back to the kernel, and take it anew, which is half of the time that 1 MB takes.
+// Lets glibc retain the memory of freed messages, as in hopmeter's nodes and in any program that has freed a larger
+// block. Otherwise glibc may return each message's memory to the kernel and allocate it again, which is half of the
+// time for 1 MB.
 static inline void keep_memory(void) {
   void* volatile large = malloc((32 << 20) - 8192);
   free(large);
 }
 
-// Takes the first of `A` or `A,B`, and leaves the second to the other end.
+// Takes the first core of `A` or `A,B`, and leaves the second to the other process.
 static inline void pin(const char* cores) {
   const char* second = strchr(cores, ',');
   other_core = atoi(second ? second + 1 : cores);
   take_core(atoi(cores));
 }
 
-// The other end, in a process of its own that does not outlive this one; 0 there. It has a session of its own, as
-// hopmeter's nodes have and two programs in two terminals: the kernel may share a core by sessions.
+// Forks the other process, which ends with this one; returns 0 there. It has a session of its own, as hopmeter's nodes
+// and two programs in two terminals have: the kernel may share a core by sessions.
 static inline pid_t other_process(void) {
   pid_t pid = fork();
   require(pid >= 0, "fork");
@@ -62,8 +63,8 @@ static inline pid_t other_process(void) {
   return pid;
 }
 
-// As a node that measures has to: a message says whose and which it is and when it was sent, and each end keeps two
-// clock readings of each.
+// The work of a node that measures: a message contains its run, its number and its sent time, and each process stores
+// two clock readings of each.
 typedef struct {
   uint64_t run;
   int64_t number, sent;
@@ -75,7 +76,7 @@ typedef struct {
 
 static const uint64_t this_run = 0x686f706d65746572;
 
-// What was asked for; the rounds with those to warm up, each with room for how long it took and for a record.
+// The arguments, and the rounds including the warm-up, each with room for its duration and for a record.
 static size_t frame_bytes, rounds;
 static int64_t* took;
 static record* records;
@@ -87,7 +88,7 @@ static inline void make_room(const char* asked_rounds) {
   records = (record*)calloc(rounds, sizeof *records);
 }
 
-// Prepares for what the last words of a command ask, BYTES ROUNDS CORES; keeps memory from here on.
+// Prepares for the last arguments, BYTES ROUNDS CORES; retains memory from here on.
 static inline void prepare(char** words) {
   keep_memory();
   frame_bytes = strtoul(words[0], NULL, 10);
@@ -100,7 +101,7 @@ static int ascending(const void* left, const void* right) {
   return (a > b) - (a < b);
 }
 
-// Prints the median of what followed the rounds to warm up.
+// Prints the median after the warm-up.
 static inline void tell_median(void) {
   const size_t counted = rounds - WARMUP;
   qsort(took + WARMUP, counted, sizeof *took, ascending);

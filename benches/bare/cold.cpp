@@ -31,7 +31,8 @@ int call(Schedule& schedule) {
   return schedule.tell();
 }
 
-// Forks a receiver that calls `receive` for every message and tells the median when `end` lets it; this process sends.
+// Forks a receiver that calls `receive` for every message and reports the median when `end` allows it; this process
+// sends.
 template <class Receive, class Send>
 int apart(Schedule& schedule, Receive&& receive, Send&& send) {
   const pid_t pid = other_process();

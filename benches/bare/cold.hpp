@@ -1,5 +1,5 @@
-// What a program at a steady rate needs: a schedule, and the median of what its messages took. A frame of 16 KiB and
-// more is written before its time, a smaller one when it is due, as hopmeter does.
+// Common parts of programs at a steady rate: a schedule, and the median transit time of the messages. A frame of 16 KiB
+// or more is written before its time, a smaller one when it is due, as hopmeter does.
 #pragma once
 #include <time.h>
 
@@ -21,7 +21,7 @@ struct Schedule {
   std::size_t bytes;
   std::int64_t period_ns, messages;
   std::vector<std::int64_t> took_ns{};
-  // What every payload is copied from, as from a camera's own memory.
+  // The source of every payload's copy, like a camera's own memory.
   std::vector<unsigned char> picture;
 
   Schedule(char** words)

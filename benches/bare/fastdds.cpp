@@ -1,8 +1,8 @@
-// Fast DDS alone: a ping on one topic, written back to another by a second process, waited for by wait sets; reliable,
-// volatile, the last ten, with the messages of transports/fastdds, by UDP or a shared segment of SEGMENT bytes, 0 for
-// the library's size. fastdds DOMAIN BYTES ROUNDS CORES SEGMENT: prints the median round trip in ns. CORES as in
-// bare.h; waiting gives up after 100 ms to look at the time, and each end notes each arrival. What it
-// makes in shared memory is named after HOPMETER_BENCH_RUN where that is set, as hopmeter's nodes name theirs.
+// Fast DDS alone: a ping on one topic, written back to another by a second process, both waiting with wait sets;
+// reliable, volatile, a history of ten, with the messages of transports/fastdds, over UDP or a shared segment of
+// SEGMENT bytes, 0 for the library's size. fastdds DOMAIN BYTES ROUNDS CORES SEGMENT: prints the median round trip in
+// ns. CORES as in bare.h. Waiting returns after 100 ms to check the time, and each process records each arrival. Its
+// files in shared memory have HOPMETER_BENCH_RUN in their names if that is set, as those of hopmeter's nodes.
 #include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
 #include <fastdds/rtps/transport/shared_mem/SharedMemTransportDescriptor.h>
 #include <fastdds/dds/core/condition/WaitSet.hpp>
@@ -63,7 +63,7 @@ struct End {
     factory.delete_participant(participant);
   }
 
-  // When a message arrived, or 0 where none did.
+  // When a message arrived, or 0 if none did.
   int64_t receive(Timing& message) {
     SampleInfo info;
     ConditionSeq arrived;
@@ -96,7 +96,7 @@ int main(int count, char** words) {
   message.source(std::string(56, 's'));
   message.padding().resize(frame_bytes - 64, 'p');
   int64_t number = 0;
-  // The time from the stamp to the arrival of what was sent, or 0 where it did not come back.
+  // The time from the stamp until the message came back, or 0 if it did not.
   measure([&](int looks) -> int64_t {
     message.id(++number);
     message.nanosec(now_ns());

@@ -1,6 +1,6 @@
-// gRPC alone: the synchronous stub asks, the synchronous server answers with a copy, with the messages of
+// gRPC alone: the synchronous stub calls, the synchronous server answers with a copy, with the messages of
 // transports/grpc. grpc BYTES ROUNDS CORES: prints the median round trip in ns. CORES as in bare.h. Over TCP; each
-// end has a session of its own as hopmeter's nodes have: the scheduler shares a core by sessions.
+// process has a session of its own, as hopmeter's nodes have: the scheduler shares a core by sessions.
 #include <grpcpp/grpcpp.h>
 
 #include "bare.h"

@@ -1,5 +1,5 @@
-// nng alone: REQ sends and waits, REP answers with a copy of what came, each frame in a message of nng's.
-// nng ENDPOINT BYTES ROUNDS CORES: prints the median round trip in ns. CORES as in bare.h.
+// nng alone: REQ sends and waits, REP answers with a copy, each frame in a message of nng's. nng ENDPOINT BYTES ROUNDS
+// CORES: prints the median round trip in ns. CORES as in bare.h.
 #define _GNU_SOURCE
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/rep.h>
@@ -15,7 +15,7 @@ static nng_msg* message_of(size_t bytes) {
   return message;
 }
 
-// Waiting gives up after a while to look round.
+// Waiting returns after a while to check the time.
 static nng_msg* receive(nng_socket socket) {
   nng_msg* message;
   int code;
@@ -39,7 +39,7 @@ static int serve(const char* endpoint) {
     nng_msg_free(request);
     note(of.number, arrived);
   }
-  pause();  // the last reply leaves on a thread of nng's; this end is killed with the other
+  pause();  // the last reply leaves on a thread of nng's; this process is killed with the other
   return 0;
 }
 

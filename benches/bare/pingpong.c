@@ -1,8 +1,7 @@
-// A bare ping-pong over stream sockets: what tcp and unix cost without any instrument.
-// pingpong unix|tcp plain|alike BYTES ROUNDS CORES: prints the median round trip in ns. CORES as in bare.h.
-// plain: one connection for both directions, as most write it. alike: as a ring of hopmeter's has to work, with a
-// connection for each direction, a length before each frame, receiving that gives up after a while, and a record with
-// two clock readings at each end.
+// A bare ping-pong over stream sockets: the cost of tcp and unix without any instrument. pingpong unix|tcp plain|alike
+// BYTES ROUNDS CORES: prints the median round trip in ns. CORES as in bare.h. plain: one connection for both
+// directions, the usual way. alike: the work of a ring of hopmeter's, with a connection for each direction, a length
+// before each frame, receiving with a timeout, and a record with two clock readings in each process.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -38,8 +37,9 @@ static int receive_all(int socket_fd, char* bytes, size_t length) {
   return recv(socket_fd, bytes, length, MSG_WAITALL) == (ssize_t)length;
 }
 
-// From a page, and so from a cache line, the kernel copies fastest; from where malloc puts a megabyte, a TCP socket
-// took three times as long. Written to: pages never written are all the same one, and in the cache.
+// The kernel copies fastest from the start of a page, which also starts a cache line; from malloc's address for a
+// megabyte, a TCP socket took three times as long. Written to, because all unwritten pages are the same one, and in the
+// cache.
 static char* page_aligned(size_t bytes) {
   void* memory;
   require(posix_memalign(&memory, 4096, bytes) == 0, "posix_memalign");

@@ -1,5 +1,5 @@
 // hiredis alone: PUBLISH to one channel, SUBSCRIBE to another, with a connection for each; the other process publishes
-// what it is given. redis HOST:PORT BYTES ROUNDS CORES: prints the median round trip in ns. CORES as in bare.h.
+// what it receives. redis HOST:PORT BYTES ROUNDS CORES: prints the median round trip in ns. CORES as in bare.h.
 #define _GNU_SOURCE
 #include <hiredis/hiredis.h>
 
@@ -53,7 +53,7 @@ static void ask(const char* address) {
   for (size_t round = 0; round < rounds; round++) {
     int64_t begun = now_ns();
     memcpy(frame, &begun, sizeof begun);
-    while (publish(there, "there", frame, frame_bytes) == 0) usleep(1000);  // the other end has yet to subscribe
+    while (publish(there, "there", frame, frame_bytes) == 0) usleep(1000);  // the other process has not subscribed yet
     redisReply* message = next(back);
     took[round] = now_ns() - begun;
     freeReplyObject(message);

@@ -1,9 +1,9 @@
 // roscpp alone: a sensor_msgs/Image on one topic, published again on another by a second process, each polled by a
 // callback queue of its own, with queues of 100 and without TCP_NODELAY. ros1 BYTES ROUNDS CORES: prints the median
-// round trip in ns. CORES as in bare.h; the environment names a rosmaster that runs.
+// round trip in ns. CORES as in bare.h; the environment names a running rosmaster.
 //
-// It works as a ring of hopmeter's has to: waiting gives up after 100 ms to look at the time; each arrival is recorded
-// with two clock readings; each end has a session of its own, for the scheduler may share a core by sessions.
+// It works like a ring of hopmeter's: waiting returns after 100 ms to check the time; each arrival is recorded with two
+// clock readings; each process has a session of its own, because the scheduler may share a core by sessions.
 #include <ros/callback_queue.h>
 #include <ros/ros.h>
 #include <sensor_msgs/Image.h>
@@ -36,7 +36,7 @@ struct End {
   ros::Subscriber subscriber;
 };
 
-// Passes on by reference what comes, until something comes without a stamp.
+// Passes on each message by reference, until one has no stamp.
 static void relay() {
   bool ended = false;
   End end("/back", "/there", [&](const Event& event) {
@@ -61,7 +61,7 @@ struct Source {
     note(number_of(image), now);
   }
 
-  // The time from the stamp to the arrival of what was sent, or 0 where it did not come back.
+  // The time from the stamp until the message came back, or 0 if it did not.
   int64_t round_trip(int looks) {
     took = 0;
     sent = now_ns();

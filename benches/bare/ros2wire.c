@@ -1,6 +1,6 @@
 // Cyclone DDS alone with ROS 2's names and types: a sensor_msgs/Image on one topic, written back to another by a second
-// process, waited for by wait sets; reliable, volatile, the last ten, over the loopback device. ros2wire DOMAIN BYTES
-// ROUNDS CORES: prints the median round trip in ns. CORES as in bare.h; cyclone.h says how it works.
+// process, both waiting with wait sets; reliable, volatile, a history of ten, over the loopback device. ros2wire DOMAIN
+// BYTES ROUNDS CORES: prints the median round trip in ns. CORES as in bare.h; cyclone.h explains it.
 #define _GNU_SOURCE
 #include "sensor_msgs.c"
 #include "std_msgs.c"
@@ -20,7 +20,7 @@ static void shape(sample* message) {
   message->data._buffer = calloc(1, frame_bytes);
 }
 
-// hopmeter's label has the number; here it is in a field that is 0 there, as this is no picture.
+// hopmeter's label contains the number; here it is in a field that is 0 there, as this is no image.
 static void stamp(sample* message, int64_t number, int64_t sent_ns) {
   message->height = (uint32_t)number;
   message->header.stamp.sec = (int32_t)(sent_ns / 1000000000);

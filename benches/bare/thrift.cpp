@@ -1,8 +1,8 @@
-// Thrift alone: the generated client asks, TSimpleServer answers with a copy, buffered and binary over TCP, with the
+// Thrift alone: the generated client calls, TSimpleServer answers with a copy, buffered and binary over TCP, with the
 // messages of transports/thrift. thrift PORT BYTES ROUNDS CORES plain|alike: prints the median round trip in ns. CORES
-// as in bare.h; each end has a session of its own as hopmeter's nodes have: the scheduler shares a core by sessions.
-// alike: as a node has to work, with receiving that gives up after a while, a thread beside the one that calls or
-// answers, and a record with two clock readings at each end.
+// as in bare.h; each process has a session of its own, as hopmeter's nodes have: the scheduler shares a core by
+// sessions. alike: the work of a node, with receiving with a timeout, a thread in addition to the one that calls or
+// answers, and a record with two clock readings in each process.
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/server/TSimpleServer.h>
 #include <thrift/transport/TBufferTransports.h>
@@ -58,7 +58,7 @@ static void open_transport(TBufferedTransport& transport) {
     try {
       return transport.open();
     } catch (const TTransportException&) {
-      usleep(1000);  // the server is not there yet
+      usleep(1000);  // the server does not listen yet
     }
   }
   require(0, "connect");
@@ -91,7 +91,7 @@ int main(int count, char** words) {
   const pid_t server = other_process();
   become_alike();
   if (server == 0) return serve(port);
-  GlobalOutput.setOutputFunction([](const char*) {});  // of the tries before the server is there
+  GlobalOutput.setOutputFunction([](const char*) {});  // of failed attempts before the server listens
   ask(port);
   kill(server, SIGKILL);
   waitpid(server, nullptr, 0);

@@ -1,4 +1,4 @@
-/* The least that a hand-over between two processes through a futex can be: store, wake, wait. */
+/* The cheapest hand-over between two processes through a futex: store, wake, wait. */
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sched.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One word each way, on lines of their own. */
+/* One word for each direction, on separate cache lines. */
 struct words {
   _Alignas(128) atomic_uint there;
   _Alignas(128) atomic_uint back;
@@ -42,7 +42,7 @@ static int64_t now_ns(void) {
   return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* Nanoseconds that `rounds` round trips take, after as many tenths to warm up; negative if it could not be tried. */
+/* Returns the nanoseconds of `rounds` round trips, after a tenth as many to warm up; negative on failure. */
 int64_t bare_futex_ns(uint32_t rounds, int core_here, int core_there) {
   struct words* words = mmap(NULL, sizeof *words, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (words == MAP_FAILED || pin(core_there) != 0 || pin(core_here) != 0) return -1;
@@ -52,7 +52,7 @@ int64_t bare_futex_ns(uint32_t rounds, int core_here, int core_there) {
   if (child < 0) return -1;
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setsid();  // as hopmeter's nodes: the kernel may share a core by sessions
+    setsid();  // like hopmeter's nodes: the kernel may share a core by sessions
     if (getppid() != parent || pin(core_there) != 0) _exit(1);
     for (unsigned i = 1; i <= all; i++) {
       await(&words->there, i);

@@ -17,12 +17,12 @@ pub struct Iceoryx {
     publisher: Bytes,
     subscriber: Subscriber<ipc::Service, [u8], ()>,
     frame_bytes: usize,
-    // Fields are dropped in this order: the folder goes last.
+    // Fields are dropped in this order: the folder is last.
     _node: Node<ipc::Service>,
     _folder: Folder,
 }
 
-/// Where iceoryx2 keeps its files during one measurement, and how it names its shared memory: nothing stays of either.
+/// The folder of iceoryx2's files during one measurement, and the prefix of its shared memory: both are removed.
 struct Folder {
     path: PathBuf,
     prefix: String,
@@ -30,9 +30,9 @@ struct Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // The other process may have removed it first, or removes it after its node has left.
+        // The other process may have removed it first, or will remove it after its node has left.
         let _ = std::fs::remove_dir_all(&self.path);
-        // Of two nodes that leave at once, one may leave a file behind.
+        // If two nodes leave at once, one may leave a file behind.
         for file in std::fs::read_dir("/dev/shm").into_iter().flatten().flatten() {
             if file.file_name().to_string_lossy().starts_with(&self.prefix) {
                 let _ = std::fs::remove_file(file.path());
@@ -46,7 +46,7 @@ impl Iceoryx {
         set_log_level(LogLevel::Error);
         let pair = exchange(&std::process::id().to_string(), to, from)?.parse::<u32>()?.min(std::process::id());
         let path = std::env::temp_dir().join(format!("hopmeter-bench-{pair}"));
-        // The bench finds what is named after its run, even where this process could not put it away.
+        // The bench finds files that are named after its run, even if this process could not remove them.
         let run = std::env::var("HOPMETER_BENCH_RUN").unwrap_or_else(|_| "bench".into());
         let folder = Folder { path, prefix: format!("hm_{run}_{pair}_") };
         let mut config = Config::default();

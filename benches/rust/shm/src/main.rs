@@ -1,8 +1,8 @@
 //! The ring against iceoryx2 (spinning, two cores) and against a bare futex (blocking, one core).
 //!
-//! Each figure is a closed round trip between two fresh processes, halved: what one hop costs. Ours and the other's
-//! alternate, and what counts is the median of the ratios of each pair, with its 95 % interval. Exit status 1 means
-//! that an interval lies wholly above its limit. `shm-bench [PAIRS]`, or `shm-bench hop` for one figure.
+//! Each result is a closed round trip between two fresh processes, halved: the cost of one hop. Ours and the other's
+//! alternate, and the median of the ratios of each pair counts, with its 95 % interval. Exit status 1 means that an
+//! interval is wholly above its limit. `shm-bench [PAIRS]`, or `shm-bench hop` for one result.
 
 mod iceoryx;
 mod outcome;

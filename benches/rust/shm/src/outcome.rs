@@ -1,8 +1,8 @@
-//! Two figures taken in turns, and what their ratio is.
+//! Two results measured in turns, and their ratio.
 
 use crate::Result;
 
-/// Pairs of figures in nanoseconds: ours and the other's.
+/// Pairs of results in nanoseconds: ours and the other's.
 pub struct Comparison {
     name: String,
     limit: f64,
@@ -10,7 +10,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Measures in turns; every second pair in the other order, so that neither always comes first.
+    /// Measures in turns; every second pair in the other order, so that neither is always first.
     pub fn of(
         name: &str,
         limit: f64,
@@ -29,7 +29,7 @@ impl Comparison {
         Ok(Self { name: name.to_owned(), limit, pairs })
     }
 
-    /// Prints one line; whether the limit may be held.
+    /// Prints one line; returns whether the limit may hold.
     pub fn tell(&self) -> bool {
         let ratios = sort_values(self.pairs.iter().map(|(ours, theirs)| ours / theirs));
         let (low, high) = interval(&ratios);
@@ -65,8 +65,8 @@ fn median(sorted: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
 }
 
-/// The order statistics between which the median lies with at least 95 %: the binomial distribution's own answer,
-/// whatever the values are distributed like.
+/// The order statistics that contain the median with at least 95 %, from the binomial distribution, whatever the
+/// distribution of the values.
 fn interval(sorted: &[f64]) -> (f64, f64) {
     let n = sorted.len();
     let (mut term, mut below) = (0.5_f64.powi(n as i32), 0.0);

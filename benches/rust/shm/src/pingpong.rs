@@ -9,16 +9,16 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::{Result, iceoryx, ring};
 
-/// After so many looks for one frame, seconds have passed.
+/// After this many looks for one frame, seconds have passed.
 const MOST_LOOKS: u32 = 1 << 28;
 const MOST_NAPS: u32 = 100;
 
 /// One end: sends numbered frames of a fixed length and receives them.
 pub trait End {
     fn send(&mut self, number: u64) -> Result<()>;
-    /// The next frame, if it is there.
+    /// The next frame, if it has arrived.
     fn look(&mut self) -> Result<Option<u64>>;
-    /// Sleeps until a frame is there, for a tenth of a second at most; only ends that are to block.
+    /// Sleeps until a frame arrives, for a tenth of a second at most; only for ends that block.
     fn sleep(&mut self) {}
 }
 
@@ -35,7 +35,7 @@ fn next(end: &mut dyn End, blocks: bool) -> Result<u64> {
     Err("the other process has not answered for seconds".into())
 }
 
-/// What is measured, and where.
+/// The measurement and its cores.
 #[derive(Clone)]
 pub struct Plan {
     pub transport: &'static str,
@@ -125,7 +125,7 @@ pub fn echo(words: &[String]) -> Result<()> {
         let number = next(end.as_mut(), plan.blocks)?;
         end.send(number)?;
     }
-    // Stays until the other side has read the last.
+    // Stays until the other side has read the last frame.
     from.read_to_end(&mut Vec::new())?;
     Ok(())
 }
@@ -137,7 +137,7 @@ fn open(plan: &Plan, sends: &str, receives: &str, to: &mut dyn Write, from: &mut
     Ok(Box::new(iceoryx::Iceoryx::open(plan, sends, receives, to, from)?))
 }
 
-/// Tells the other process something and hears its answer to it.
+/// Sends the other process a line and receives its answer.
 pub fn exchange(word: &str, to: &mut dyn Write, from: &mut dyn BufRead) -> Result<String> {
     writeln!(to, "{word}")?;
     to.flush()?;

@@ -1,9 +1,9 @@
-//! A chain of relays in one process with zenoh alone: each relay is a subscriber whose callback puts what it was given.
+//! A chain of relays in one process with zenoh alone: each relay is a subscriber whose callback puts the sample it got.
 //!
 //! `hopmeter-bench-zenoh RELAYS MESSAGES RATE_HZ CORE plain|alike` prints the median time per hop in nanoseconds: from
 //! just before the first put until the last callback is entered, divided by the number of hops. `plain` passes messages
-//! on and does nothing else; `alike` works as a relay that measures has to: it reads the clock as it is called and
-//! before it puts, looks at the message's header, and keeps a record of it.
+//! on and does nothing else; `alike` does the work of a relay that measures: it reads the clock when it is called and
+//! before it puts, reads the message's header, and stores a record of it.
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,13 +19,13 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 const FRAME_BYTES: usize = 64;
 const WARMUP: usize = 50;
-/// The last stretch before each message is spun, as in a scenario of hopmeter.
+/// The last stretch before each message is spun, as in hopmeter's source.
 const SPIN_NS: i64 = 50_000;
 const SETTLE_NS: i64 = 200_000_000;
 
 type Latencies = Arc<Mutex<Vec<i64>>>;
 
-/// What a relay keeps of a message, a line of the cache.
+/// A relay's record of a message, one cache line.
 #[repr(C, align(64))]
 struct Record {
     seq: i64,
@@ -57,14 +57,14 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Before zenoh makes its threads, which inherit it.
+/// Called before zenoh creates its threads, which inherit it.
 fn pin(core: usize) -> Result<()> {
     let mut cores = CpuSet::new();
     cores.set(core);
     Ok(sched_setaffinity(None, &cores)?)
 }
 
-/// A peer that listens on a port of its own and looks for nobody.
+/// A peer that listens on a port of its own and searches for no others.
 fn peer() -> Result<Config> {
     let mut config = Config::default();
     config.insert_json5("mode", "\"peer\"")?;
@@ -82,7 +82,7 @@ struct Chain {
 }
 
 impl Chain {
-    /// Relays keep `room` records each; none, and they do not look at what they pass on either.
+    /// Relays store `room` records each; with none, they do not read the messages that they pass on either.
     fn declare(session: &Session, relays: usize, latencies: Latencies, room: usize) -> Result<Self> {
         let mut subscribers = Vec::with_capacity(relays + 1);
         for place in 0..relays {
@@ -115,7 +115,7 @@ fn pass_on(next: &Publisher<'_>, sample: &Sample) {
     next.put(sample.payload().clone()).wait().expect("a session is open");
 }
 
-/// A relay that measures. The lock is what lets the compiler see that one thread at a time calls it.
+/// A relay that measures. The lock shows the compiler that one thread at a time calls it.
 fn recording(next: Publisher<'static>, room: usize) -> impl Fn(Sample) + Send + Sync + 'static {
     let records = Mutex::new(Vec::with_capacity(room));
     move |sample| {
@@ -146,7 +146,7 @@ fn first_word(frame: &ZBytes) -> i64 {
 fn wait_for(due_ns: i64) {
     let wake_ns = due_ns - SPIN_NS;
     let wake = Timespec { tv_sec: wake_ns / 1_000_000_000, tv_nsec: wake_ns % 1_000_000_000 };
-    // Woken early by a signal, it spins the longer.
+    // After an early wake-up by a signal, it spins for longer.
     let _ = clock_nanosleep_absolute(ClockId::Monotonic, &wake);
     while now_ns() < due_ns {}
 }
