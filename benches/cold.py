@@ -1,5 +1,5 @@
-"""A message every 100, 33, 10 or 1 ms, against equivalent bare programs, so that caches are cold for the library's code
-and the instrument's alike.
+"""A message every 100, 33, 10 or 1 ms, against equivalent bare programs: the code of the library and of the instrument
+is no longer in the caches.
 
 Callbacks on the sender's own thread (memory, and LibXR if LIBXR_ROOT names one) may cost 0.3 us more than in the bare
 program; receivers that sleep in a process of their own (unix, shm) are limited to a ratio.

@@ -15,7 +15,7 @@ from hopmeter.store.samples import NONE_NS
 SHARE = 0.99
 """The share of the requested rate that must be reached, at the source and at the end."""
 PARTS = 5
-"""A growing backlog is searched between fifths of a trial."""
+"""The parts of a trial that are compared to detect a growing backlog."""
 LEAST = 20
 """With fewer messages a trend has no meaning."""
 
@@ -27,7 +27,7 @@ class Pace:
     achieved_hz: float | None
     """Messages per second that the transport accepted."""
     asked_hz: float | None
-    """Messages per second that the schedule itself contains, which includes the chance of `poisson`."""
+    """Messages per second in the schedule itself, with the randomness of `poisson`."""
     behind: bool
     """The source fell permanently behind its schedule."""
     backlog: bool

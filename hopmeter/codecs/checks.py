@@ -44,10 +44,10 @@ def one_of(node: Any, *known: Any) -> Any:
 
 
 def keys(found: list[Any]) -> list[Any]:
-    """Raise CodecError for too many keys of a dict, or members of a set, with one hash.
+    """Return keys of a dict or members of a set; raise CodecError if too many have one hash.
 
     Python salts the hashes of text and bytes only. A sender can choose other keys that collide, which takes time with
-    their square, so only a few are allowed.
+    their square, so their number is limited.
     """
     if len(found) <= ALIKE:
         return found
