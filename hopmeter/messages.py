@@ -14,12 +14,12 @@ TABLE = Path(__file__).with_suffix(".toml")
 CODE = re.compile(r" \[([DEFW]-[A-Z0-9]+(?:-[A-Z0-9]+)*)\]$")
 HEADER = """# Messages
 
-Errors, warnings and reasons that hopmeter words end with a code in brackets, such as `[E-RUN-EXISTS]`. A code keeps
-its meaning; the sentence before it may change. With `--json` the code has a key of its own. Its first letter is the
+hopmeter's errors, warnings and reasons end with a code in brackets, such as `[E-RUN-EXISTS]`. The meaning of a code
+never changes, but the sentence before it may. With `--json` the code has its own key. The first letter of a code is its
 kind: `E` for an error, `W` for a warning about figures, `D` for a reason to drop a cell, `F` for a finding of
 `hopmeter doctor`.
 
-This document is made from `hopmeter/messages.toml` by `python -m hopmeter.messages > docs/messages.md`.
+`python -m hopmeter.messages > docs/messages.md` writes this document from `hopmeter/messages.toml`.
 """
 
 
