@@ -77,7 +77,7 @@ def _cut_short(cell: Cell, trials: Sequence[Judged]) -> list[str]:
     fewest, asked = min((each.counts.messages for each in cut), default=0), cell.schedule.messages * cell.axes.pairs
     if not cut or fewest >= asked:
         return []
-    said = f"only {fewest} of {asked} messages within {cell.schedule.limit_s:g} s; ask for fewer, or give a duration"
+    said = f"only {fewest} of {asked} messages within {cell.schedule.limit_s:g} s; request fewer, or set a duration"
     return [tag("W-FEW-MESSAGES", said)]
 
 
@@ -136,17 +136,17 @@ def _standing(good: Sequence[Judged], trials: Sequence[Measured]) -> str:
         waited_ns = median(max(pace.queued_ns for pace in trial.paces) for trial in trials)
         return tag(
             "W-QUEUE-STANDING",
-            f"messages stood in queues all along: half of them waited {waited_ns / 1e6:.3g} ms or more, "
-            f"and {waited_ns / turn_ns:.3g} others fell due meanwhile",
+            f"messages queued throughout: half of them waited {waited_ns / 1e6:.3g} ms or more, "
+            f"while {waited_ns / turn_ns:.3g} others became due",
         )
     refused = sum(sum_counter(each.result, "busy") for each in good)
     if _most(trials, "long_ns") and refused >= _sum_counts(trials).messages:
         took_ns = median(max(pace.long_ns for pace in trial.paces) for trial in trials)
         return tag(
             "W-QUEUE-FULL",
-            "queues were full all along: "
-            f"messages were refused {refused / _sum_counts(trials).messages:.3g} times each, "
-            f"and half of them took {took_ns / 1e6:.3g} ms or more, while {took_ns / turn_ns:.3g} others fell due",
+            "queues were full throughout: "
+            f"the transport refused each message {refused / _sum_counts(trials).messages:.3g} times, "
+            f"and half of them took {took_ns / 1e6:.3g} ms or more, while {took_ns / turn_ns:.3g} others became due",
         )
     return ""
 

@@ -138,5 +138,5 @@ def _cells(folder: Path) -> list[dict[str, Any]]:
         return [convert_row(row) for row in pl.read_parquet(path).to_dicts()]
     except (OSError, pl.exceptions.PolarsError) as cause:
         raise StoreError(
-            "E-FILE-DAMAGED", f"{path} cannot be read: {cause}", "take it from a copy, or measure again"
+            "E-FILE-DAMAGED", f"{path} cannot be read: {cause}", "restore it from a copy, or measure again"
         ) from cause

@@ -78,7 +78,9 @@ def measure(cell: Cell, path: Path) -> Measured:
         for name, each in pieces.items():
             trial.latencies.setdefault(name, []).extend(each)
     if not trial.counts.messages:
-        raise StoreError("E-NO-MESSAGES", f"the samples {path} hold no message of a source", "measure the trial again")
+        raise StoreError(
+            "E-NO-MESSAGES", f"the samples {path} contain no message of a source", "measure the trial again"
+        )
     return trial
 
 
@@ -104,7 +106,7 @@ def reject_altered(result: TrialResult) -> TrialResult:
     wrong = sum_counter(result, "content_errors")
     if not result.good or not wrong:
         return result
-    return replace(result, good=False, reason=tag("E-CONTENT", f"{wrong} payloads did not arrive as they were sent"))
+    return replace(result, good=False, reason=tag("E-CONTENT", f"{wrong} payloads arrived with wrong content"))
 
 
 def sum_counter(result: TrialResult, name: str, roles: Iterable[str] = ()) -> int:

@@ -33,7 +33,7 @@ def writing(path: Path) -> Iterator[None]:
             raise DiskFullError(
                 "E-DISK-FULL",
                 f"the disk is full: {path} could not be written",
-                "free space, or give another place with --out; finished trials are kept, go on with --resume",
+                "free space, or name another place with --out; finished trials are stored, continue with --resume",
             ) from cause
         raise StoreError(
             "E-WRITE-FAILED",

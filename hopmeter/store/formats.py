@@ -27,8 +27,8 @@ def convert_run(about: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(stored, int) or stored > FORMAT:
         raise UsageError(
             "E-RUN-FORMAT",
-            f"the run has format {stored}, and this hopmeter reads up to {FORMAT}",
-            f"read it with the hopmeter that made it ({about.get('hopmeter', 'a later one')}), or a later one",
+            f"the run has format {stored}, but this hopmeter reads up to {FORMAT}",
+            f"read it with the version that made it ({about.get('hopmeter', 'a later one')}), or a later one",
         )
     converted = {**about, "format": FORMAT, "cells": [_cell(row) for row in about.get("cells", [])]}
     if isinstance(scenario := about.get("scenario"), dict):

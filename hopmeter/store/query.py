@@ -42,7 +42,7 @@ def connect(runs: Iterable[Path]) -> duckdb.DuckDBPyConnection:
     """
     folders = [run.resolve() for run in runs]
     if not folders:
-        raise UsageError("E-NO-RUN", "no run was named", "name folders below results/")
+        raise UsageError("E-NO-RUN", "no run was named", "give folders below results/")
     database = duckdb.connect()
     for view, (pattern, run) in TABLES.items():
         files = [str(path) for folder in folders for path in _files(folder, view, pattern) if _is_whole(path, view)]
@@ -69,9 +69,9 @@ def _is_whole(path: Path, view: str) -> bool:
     except (OSError, pa.ArrowException) as cause:
         if view not in OF_TRIALS:
             raise StoreError(
-                "E-FILE-DAMAGED", f"{path} is damaged: {cause}", "take it from a copy, or measure again"
+                "E-FILE-DAMAGED", f"{path} is damaged: {cause}", "restore it from a copy, or measure again"
             ) from cause
-        warnings.warn(tag("W-SAMPLES", f"left out, for it is damaged: {path}"), stacklevel=4)
+        warnings.warn(tag("W-SAMPLES", f"left out because it is damaged: {path}"), stacklevel=4)
         return False
     return True
 

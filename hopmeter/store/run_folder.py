@@ -51,7 +51,7 @@ class RunFolder:
         partial = _partial(results / name)
         for taken in (results / name, partial):
             if taken.exists():
-                remedy = "go on with --resume, or give another place with --out"
+                remedy = "continue with --resume, or name another place with --out"
                 raise UsageError("E-RUN-EXISTS", f"the results folder {taken} exists already", remedy)
         with writing(partial):
             for part in ("samples", "logs", "cpu"):
@@ -194,7 +194,7 @@ class RunFolder:
 
 def _check_name(name: str, what: str) -> None:
     if not NAMES.fullmatch(name):
-        raise UsageError("E-NAME", f"`{name}` cannot name a {what}", "use letters, digits and . _ + - only")
+        raise UsageError("E-NAME", f"`{name}` is not a valid name of a {what}", "use only letters, digits and . _ + -")
 
 
 def _partial(final: Path) -> Path:
@@ -230,13 +230,15 @@ def _read_about(path: Path) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError) as cause:
         by_hand = (path / BY_HAND).exists()
         remedy = (
-            f"it was measured by hand: `hopmeter report {path}` draws it" if by_hand else "name a folder below results/"
+            f"you started its participants yourself: run `hopmeter report {path}`"
+            if by_hand
+            else "name a folder below results/"
         )
-        raise UsageError("E-NO-RUN", f"{path} is no run folder: it holds no run.json", remedy) from cause
+        raise UsageError("E-NO-RUN", f"{path} is not a run folder: it contains no run.json", remedy) from cause
     except (OSError, ValueError) as cause:
         raise _damage_error(path / "run.json", cause) from cause
     if not isinstance(about, dict):
-        raise _damage_error(path / "run.json", "it holds no object")
+        raise _damage_error(path / "run.json", "it is not a JSON object")
     return about
 
 
@@ -244,13 +246,13 @@ def _odd(path: Path, cause: object) -> StoreError:
     said = f"it has no {cause}" if isinstance(cause, KeyError) else cause
     return StoreError(
         "E-RUN-DAMAGED",
-        f"{path / 'run.json'} is damaged, or of another hopmeter: {said}",
-        "read the run with the hopmeter that made it (`hopmeter` in run.json), or measure again",
+        f"{path / 'run.json'} is damaged, or another version of hopmeter wrote it: {said}",
+        "read the run with the version that made it (`hopmeter` in run.json), or measure again",
     )
 
 
 def _damage_error(path: Path, cause: object) -> StoreError:
-    return StoreError("E-FILE-DAMAGED", f"{path} is damaged: {cause}", "take it from a copy, or measure again")
+    return StoreError("E-FILE-DAMAGED", f"{path} is damaged: {cause}", "restore it from a copy, or measure again")
 
 
 def _read_trials(path: Path) -> list[TrialResult]:

@@ -36,8 +36,8 @@ SCHEMA = pa.schema(
 ROWS_AT_ONCE = 1 << 20
 """Rows of a row group; each group belongs to one endpoint, so that one can be read without the others."""
 
-ENDED = "the node ended before it had written them; its log says why"
-AGAIN = "measure the trial again; check the disk if it repeats"
+ENDED = "the node ended before it finished writing; read its log"
+AGAIN = "measure the trial again; if it happens again, check the disk"
 
 Times = NDArray[np.int64]
 
@@ -63,21 +63,21 @@ def read_head(path: Path) -> Head:
     except OSError as cause:
         raise _sample_error(path, "cannot be read", ENDED, "E-SAMPLES-UNREADABLE") from cause
     if len(head) < HEAD_BYTES or not any(head[:8]):
-        raise _sample_error(path, "were never finished", ENDED, "E-SAMPLES-UNFINISHED")
+        raise _sample_error(path, "are unfinished", ENDED, "E-SAMPLES-UNFINISHED")
     magic, version, record_bytes, endpoint, _, count, unrecorded = struct.unpack_from("<8sIIIIQQ", head)
     if magic != MAGIC:
-        raise _sample_error(path, "are not samples: the file begins otherwise")
+        raise _sample_error(path, "are not samples: the file has another head")
     if (version, record_bytes) != (VERSION, RECORD.itemsize):
-        said = f"are of version {version} with records of {record_bytes} bytes"
+        said = f"have version {version} with records of {record_bytes} bytes"
         raise _sample_error(
             path,
             f"{said}; this hopmeter reads version {VERSION} with {RECORD.itemsize}",
-            "run `hopmeter build`, so that nodes and hopmeter are of one version",
+            "run `hopmeter build`, so that nodes and hopmeter have the same version",
             "E-VERSIONS-DIFFER",
         )
     if size != HEAD_BYTES + count * RECORD.itemsize:
         holds = (size - HEAD_BYTES) / RECORD.itemsize
-        raise _sample_error(path, f"hold {holds:g} records, but their head says {count}")
+        raise _sample_error(path, f"contain {holds:g} records, but their head says {count}")
     return Head(endpoint, count, unrecorded)
 
 
@@ -95,7 +95,7 @@ def read_raw(path: Path) -> NDArray[Any]:
         return np.empty(0, RECORD)
     records = np.memmap(path, RECORD, "r", HEAD_BYTES, head.count)
     if np.any(records["endpoint"] != head.endpoint):
-        raise _sample_error(path, f"of endpoint {head.endpoint} hold records of others")
+        raise _sample_error(path, f"of endpoint {head.endpoint} contain records of other endpoints")
     return records
 
 

@@ -272,7 +272,7 @@ def _about(cells: tuple[Made, ...]) -> dict[str, Any]:
             {
                 "subject": "governor",
                 "level": "note",
-                "says": "the frequency is not ours to see",
+                "says": "the kernel does not show the frequency",
                 "remedy": "ask who runs the host",
             }
         ],

@@ -82,7 +82,7 @@ def delays(log: Path, names: Names) -> dict[Names, Delays]:
         found = {key: (part["delay"] * 1e9).round().cast(pl.Int64).to_numpy() for key, part in parts.items()}
     except (OSError, pl.exceptions.PolarsError) as cause:
         raise StoreError(
-            "E-FILE-DAMAGED", f"{log} is damaged: {cause}", "take it from a copy, or measure again"
+            "E-FILE-DAMAGED", f"{log} is damaged: {cause}", "restore it from a copy, or measure again"
         ) from cause
     if not found:
         raise UsageError("E-NO-MESSAGES", f"{log} holds no message", "measure again, and wait for the first messages")
