@@ -44,11 +44,9 @@ def run_logged(
                 env={**os.environ, **(env or {})},
             ).returncode
         except OSError as cause:
-            raise BuildError("E-NO-TOOL", f"{words[0]} does not run: {cause.strerror}", remedy) from cause
+            raise BuildError("E-NO-TOOL", f"{words[0]} does not start: {cause.strerror}", remedy) from cause
     if status != 0:
-        raise BuildError(
-            "E-COMMAND-FAILED", f"`{' '.join(words[:3])} …` failed (the whole log: {log})", remedy, tail(log)
-        )
+        raise BuildError("E-COMMAND-FAILED", f"`{' '.join(words[:3])} …` failed (full log: {log})", remedy, tail(log))
 
 
 def tail(log: Path) -> str:

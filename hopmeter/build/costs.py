@@ -17,5 +17,5 @@ def format_costs(targets: Sequence[Target]) -> str:
     seconds, megabytes = (sum(getattr(cost, each) for _, cost in known) for each in ("seconds", "megabytes"))
     long = [f"{title} {humanize.time(cost.seconds)}" for title, cost in known if cost.seconds > LONGEST_S]
     download = f", {humanize.size(megabytes)} to download" if megabytes >= 1 else ""
-    of_it = f", of it {', '.join(long)}" if long and len(targets) > 1 else ""
-    return f"the first time up to {humanize.time(seconds)}{download}{of_it}; with the very first one a minute more"
+    of_it = f", including {', '.join(long)}" if long and len(targets) > 1 else ""
+    return f"a first build takes up to {humanize.time(seconds)}{download}{of_it}; the very first takes a minute more"

@@ -24,7 +24,7 @@ class Kit:
 def build(name: str, source: Path, kit: Kit, folder: Path, node: Path, log: Path) -> None:
     """Build the node of one transport in `folder` and copy it to `node`."""
     _leave_other_source(folder, source)
-    remedy = f"mend {source}, then `hopmeter build {name} --language c++`"
+    remedy = f"correct {source}, then run `hopmeter build {name} --language c++`"
     run_logged([*_configure(source, kit, folder)], log, remedy=remedy)
     run_logged([_cmake(), "--build", folder, "--config", "Release", "--parallel"], log, remedy=remedy)
     replace(_find_binary(folder, node.name), node)
@@ -60,7 +60,7 @@ def _cmake() -> str:
     if found is None:
         raise BuildError(
             "E-NO-TOOL",
-            "there is no CMake here",
+            "CMake is not installed",
             "install cmake and a C++ compiler (Debian: cmake g++), then run this again",
         )
     return found
@@ -71,5 +71,5 @@ def _find_binary(folder: Path, name: str) -> Path:
         if place.exists():
             return place
     raise BuildError(
-        "E-CMAKE-TARGET", f"CMake built no {name} in {folder}", f"let the CMakeLists.txt have a target `{name}`"
+        "E-CMAKE-TARGET", f"CMake built no {name} in {folder}", f"add a target `{name}` to the CMakeLists.txt"
     )

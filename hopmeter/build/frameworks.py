@@ -77,7 +77,7 @@ def install(name: str, log: Path, offer: Offer | None = None) -> None:
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("")
-    remedy = f"see why this fails, then `{command(name, offer)}`"
+    remedy = f"correct the cause, then run `{command(name, offer)}`"
     if name in EXTRAS:
         return install_packages(ours().program, codec_interpreter.extra(name), log, remedy)
     if offer is not None and offer.interpreter == "system":

@@ -83,7 +83,7 @@ def main() -> None:
     """Write both files."""
     tree = paths.checkout()
     if tree is None:
-        sys.exit("lock files belong to a checkout: run this in one")
+        sys.exit("lock files are part of a checkout; run this command in one")
     packages, options = transport_packages(tree), sys.argv[1:]
     write(tree / "setup" / NAMES[0], packages, "--all-extras", str(tree / "pyproject.toml"), *options)
     write(tree / "setup" / NAMES[1], [*packages, *conflicting_packages()], *options)

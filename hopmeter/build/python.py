@@ -19,7 +19,7 @@ UV = [sys.executable, "-m", "uv"]
 
 def build(offer: Offer, log: Path) -> None:
     """Install what a transport's nodes need, into the Python that runs them."""
-    remedy = f"see why this fails, then `hopmeter build {offer.transport} --language python`"
+    remedy = f"correct the cause, then run `hopmeter build {offer.transport} --language python`"
     if offer.environment == "own":
         make(folder(offer.transport), log, remedy)
     try:
@@ -32,7 +32,7 @@ def build(offer: Offer, log: Path) -> None:
         packages = [each for text in offer.pip if (each := here(text))]
     except ValueError as cause:
         raise BuildError(
-            "E-VALUE-FORM", f"a marker in its pip list is none: {cause}", "mend it in its transport.toml"
+            "E-VALUE-FORM", f"its pip list has an invalid marker: {cause}", "correct it in its transport.toml"
         ) from cause
     _refuse_elsewhere(offer, found)
     if packages:
@@ -52,8 +52,8 @@ def _refuse_elsewhere(offer: Offer, found: Interpreter) -> None:
             wanted = text.partition(";")[0].strip()
             raise BuildError(
                 "E-NO-WHEEL",
-                f"{wanted} has no ready package for {platform.machine()}, which {offer.transport} in Python needs",
-                f"build it from its source into {found.program}, or measure {offer.transport} in its other languages",
+                f"{offer.transport} in Python needs {wanted}, which has no ready package for {platform.machine()}",
+                f"build it from source into {found.program}, or measure {offer.transport} in its other languages",
             )
 
 

@@ -31,7 +31,7 @@ def _build(name: str, checkout: Path, nodes: Path, log: Path) -> None:
         log,
         cwd=checkout,
         env=cache_environment(),
-        remedy=f"mend transports/{name}/rust, then `hopmeter build {name} --language rust`",
+        remedy=f"correct transports/{name}/rust, then run `hopmeter build {name} --language rust`",
     )
     workspace = metadata(checkout)
     for product in products(workspace, crate):
@@ -57,7 +57,7 @@ def build_library(checkout: Path, log: Path) -> Path:
         log,
         cwd=checkout,
         env=cache_environment(),
-        remedy="mend instrument/, then `hopmeter build`",
+        remedy="correct instrument/, then run `hopmeter build`",
     )
     return Path(metadata(checkout)["target_directory"]) / "release/libhopmeter.a"
 
@@ -66,7 +66,7 @@ def cargo() -> str:
     """Return Cargo's path."""
     found = shutil.which("cargo") or shutil.which("cargo", path=str(Path.home() / ".cargo/bin"))
     if found is None:
-        raise BuildError("E-NO-TOOL", "there is no Rust here (no cargo on the path)", NO_CARGO)
+        raise BuildError("E-NO-TOOL", "Rust is not installed (no cargo on the path)", NO_CARGO)
     return found
 
 
@@ -89,7 +89,7 @@ def metadata(checkout: Path) -> dict[str, Any]:
         raise BuildError(
             "E-COMMAND-FAILED",
             f"cargo cannot read the workspace: {answer.stderr.strip()}",
-            "mend the Cargo.toml it names",
+            "correct the Cargo.toml that it names",
         )
     return dict(json.loads(answer.stdout))
 

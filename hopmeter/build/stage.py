@@ -67,7 +67,7 @@ def main() -> int:
     """Run the module for the Makefile."""
     checkout = paths.checkout()
     if checkout is None:
-        print("this is no checkout of hopmeter: there is nothing to package", file=sys.stderr)
+        print("this is not a checkout of hopmeter, so there is nothing to package", file=sys.stderr)
         return 2
     try:
         nodes = stage(checkout, checkout / "hopmeter/_data")

@@ -74,7 +74,7 @@ def main(arguments: list[str]) -> int:
     if left:
         print(f"missing: {' '.join(left)}\n  {line_for(left)}", file=sys.stderr)
         if not required:
-            print("  what needs them is skipped; the rest goes on", file=sys.stderr)
+            print("  adapters that need them are skipped; all others are built", file=sys.stderr)
     return 1 if left and required else 0
 
 

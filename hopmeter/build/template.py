@@ -22,17 +22,17 @@ def create(name: str, languages: Sequence[str], template: Path, transports: Path
     if NAME.fullmatch(name) is None:
         raise UsageError(
             "E-NAME",
-            f"`{name}` is no name for a transport",
-            "use small letters and digits, with single dashes between words",
+            f"`{name}` is not a valid name for a transport",
+            "use lower-case letters and digits, with single dashes between words",
         )
     if name in GROUPS:
-        raise UsageError("E-NAME", f"`{name}` is no name for a transport: it stands for many", "choose another name")
+        raise UsageError("E-NAME", f"`{name}` is reserved: it selects several transports", "choose another name")
     if unknown := [language for language in languages if language not in FOLDERS]:
         raise UsageError(
-            "E-UNKNOWN-LANGUAGE", f"`{unknown[0]}` is no language here", f"choose from {', '.join(FOLDERS)}"
+            "E-UNKNOWN-LANGUAGE", f"`{unknown[0]}` is not an adapter language", f"choose from {', '.join(FOLDERS)}"
         )
     if folder.exists():
-        raise UsageError("E-EXISTS", f"{folder} is already there", "choose another name, or remove it")
+        raise UsageError("E-EXISTS", f"{folder} exists already", "choose another name, or remove it")
     _copy(template, folder, languages)
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         _rename(file, name)

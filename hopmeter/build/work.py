@@ -215,6 +215,6 @@ def _node_version(target: Target) -> str:
     answer = readiness(target.manifest, target.language)
     if not answer.ready:
         raise BuildError(
-            "E-NODE-BROKEN", f"it is built, but {answer.missing}", f"mend {target.source}, or what it needs"
+            "E-NODE-BROKEN", f"it was built, but {answer.missing}", f"correct {target.source}, or install what it needs"
         )
     return answer.version

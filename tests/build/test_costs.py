@@ -30,10 +30,10 @@ def test_one_adapter_is_told_alone_and_many_together() -> None:
     zenoh = known["zenoh (rust)"]
     assert zenoh.offer.build_cost is not None
     assert costs.format_costs([zenoh]).startswith(
-        f"the first time up to {humanize.time(zenoh.offer.build_cost.seconds)}, "
+        f"a first build takes up to {humanize.time(zenoh.offer.build_cost.seconds)}, "
     )
     both = costs.format_costs([zenoh, known["unix (c++)"]])
-    assert f"of it zenoh (rust) {humanize.time(zenoh.offer.build_cost.seconds)}" in both
+    assert f"including zenoh (rust) {humanize.time(zenoh.offer.build_cost.seconds)}" in both
     assert costs.format_costs([known["libxr (c++)"]]) == "", "nobody but its user can know"
 
 
