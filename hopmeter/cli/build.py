@@ -69,7 +69,7 @@ def _installable(console: Console, targets: list[Target]) -> list[Target]:
         console.print(f"left out: {wrong.message}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     absent = [target.title for target in targets if not target.offer.is_installed]
     if absent:
-        console.print(f"not installed here, passed over: {', '.join(absent)}", highlight=False, soft_wrap=True)
+        console.print(f"not installed here, skipped: {', '.join(absent)}", highlight=False, soft_wrap=True)
     return [target for target in targets if target.offer.is_installed]
 
 
@@ -97,14 +97,14 @@ def _build_all(console: Console, targets: list[Target], as_json: bool, system_pa
 
     def interrupted_note() -> str:
         done = f"{len(outcomes)} of {formatting.plural(len(targets), 'adapter')} done"
-        return f"{done}, as they were before: {', '.join(rest)}"
+        return f"{done}, unchanged: {', '.join(rest)}"
 
     def begin(target: Target) -> None:
         under_way.append(target.title)
         status.update(_progress(under_way))
 
     status = console.status(_progress(under_way))
-    again = "give the command again: what was compiled so far is not compiled twice"
+    again = "run the command again; it does not compile finished parts twice"
     with stopping(interrupted_note, again), closing(build_all(targets, begin, system_packages)) as built, status:
         for outcome in built:
             status.stop()  # it would redirect the output, and JSON goes elsewhere
@@ -139,7 +139,7 @@ def _summarise(console: Console, outcomes: list[Outcome]) -> None:
     missing = sorted({package for outcome in outcomes for package in outcome.missing})
     if missing:
         console.print(
-            f"\nwithout packages of the system some adapters are left out:\n  {system.line_for(missing)}",
+            f"\nsome adapters are left out because packages of the system are missing:\n  {system.line_for(missing)}",
             highlight=False,
             soft_wrap=True,
         )

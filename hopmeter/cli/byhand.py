@@ -146,7 +146,9 @@ def _where(folder: Path | None, meet: str | None, host: str | None) -> Any:
 
     if host and not meet:
         raise UsageError(
-            "E-OPTION-CONFLICT", "--host is for two machines", "say where they meet, too: --meet HOST:PORT"
+            "E-OPTION-CONFLICT",
+            "--host works only with two machines",
+            "give the meeting address as well: --meet HOST:PORT",
         )
     return Where(folder, endpoint(meet) if meet else None, host)
 
@@ -243,7 +245,7 @@ def ask(
     from hopmeter.runtime.failures import InterruptedRunError
 
     if frames is not None and number is not None:
-        raise UsageError("E-OPTION-CONFLICT", "--frames and --number say the same thing twice", "keep one")
+        raise UsageError("E-OPTION-CONFLICT", "--frames and --number set the same value", "give one of them")
     wanted = [checked(name) for name in names]
     met = given(meet or [], wanted, "--meet")
     where = {name: _where(folder, met.get(name), host if name in met or not met else None) for name in wanted}
@@ -251,7 +253,7 @@ def ask(
     asking = Asking(wanted, frames or number or 25, coef, n_thread, size, shown, in_turn, where, within)
     files = AskedFiles(out or _folder(SIDE), _metadata({}))
     each = f" by each of {n_thread} threads" if n_thread > 1 else ""
-    what = f"asking {' '.join(wanted)}: {asking.frames} frames{each}"
+    what = f"calling {' '.join(wanted)}: {asking.frames} frames{each}"
     console = Console(highlight=False)
     try:
         found = asked(asking, lambda: console.print(f"{what}; Ctrl-C ends it", style="dim", markup=False))
@@ -271,7 +273,7 @@ def _frames(width: int | None, height: int | None, file: Path | None) -> Any:
         return size, None
     if (width is None) != (height is None):
         raise UsageError(
-            "E-OPTION-CONFLICT", "--source with --width or --height alone has no size", "give both, or none of the two"
+            "E-OPTION-CONFLICT", "--source needs both --width and --height, or neither", "give both or neither"
         )
     source = of_file(file, size if width else None)
     decoded.size_of(source)

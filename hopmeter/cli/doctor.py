@@ -17,7 +17,7 @@ STYLES = {"good": "green", "note": "yellow", "hurts": "bold red", "unknown": "di
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with everything found.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all findings as one JSON object.")] = False,
     floors: Annotated[bool, typer.Option(help="Also measure the floors, if memory and shm are built.")] = True,
 ) -> None:
     """Examine this machine: settings, noise of each core, sleep, the instrument's own cost, the floors.
@@ -32,7 +32,7 @@ def doctor(
     sweep_leftovers(console)
     parts: list[Part] = []
     names = [name for name in STEPS if floors or name != "floors"]
-    with stopping(lambda: f"not looked at: {', '.join(names[len(parts) :])}"):
+    with stopping(lambda: f"not examined: {', '.join(names[len(parts) :])}"):
         for name in names:
             with console.status(STEPS[name][0]):
                 parts.append(examine(name))

@@ -23,7 +23,7 @@ def _new() -> None:
 
 @new.command(epilog="Example: hopmeter new transport my-bus --language rust,python")
 def transport(
-    name: Annotated[str, typer.Argument(help="Name of its folder: small letters, digits and dashes.")],
+    name: Annotated[str, typer.Argument(help="Name of its folder: lower-case letters, digits and dashes.")],
     language: Annotated[
         list[str] | None,
         typer.Option(help="rust, c++ or python; repeat the option or separate values with commas. All by default."),

@@ -30,7 +30,7 @@ def report(
 ) -> None:
     """Write one self-contained HTML file that needs no network, and its figures as SVG and PNG next to it."""
     # Drawing libraries take a second to load; `hopmeter --help` should not wait for them.
-    with stopping(f"{out} and its figures are as they were before"):
+    with stopping(f"{out} and its figures are unchanged"):
         from hopmeter.report import write
 
         typer.echo(write(runs, check_file("out", out), figures))

@@ -60,7 +60,7 @@ def run(
     dispatch: Annotated[Text, _axis("How a scatter calls its servers: parallel, sequential.")] = None,
     burst: Annotated[Text, _axis("Messages per burst.")] = None,
     heap: Annotated[
-        Text, _axis("retain, libc: nodes retain freed memory for the next message, or do as libc does.")
+        Text, _axis("retain: nodes retain freed memory for the next message; libc: the C library decides.")
     ] = None,
     setting: Annotated[
         list[str] | None,
@@ -112,7 +112,7 @@ def run(
         if options or setting or dry_run or scenario is not None or out is not None:
             raise UsageError(
                 "E-OPTION-CONFLICT",
-                "--resume goes on with a run as it was planned; other options have no meaning with it",
+                "--resume continues a run as it was planned and takes no other options",
                 f"hopmeter run --resume {resume}",
             )
         raise typer.Exit(measuring.resume(resume, console, as_json))

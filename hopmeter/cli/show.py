@@ -68,12 +68,12 @@ def _write_messages(run: Path, csv: Path, missed: Callable[[HopmeterError], None
     from hopmeter.store.disk import replacing, writing
 
     if csv == STDOUT:
-        with stopping("these were not all messages"):
+        with stopping("some messages are missing"):
             return write_csv(run, sys.stdout, missed)
     with writing(csv):
         csv.parent.mkdir(parents=True, exist_ok=True)
     with (
-        stopping(f"{csv} is as it was before"),
+        stopping(f"{csv} is unchanged"),
         replacing(csv) as partial,
         partial.open("w", encoding="utf-8", errors="backslashreplace") as file,
     ):

@@ -55,7 +55,7 @@ def transports(
 def _not_ready(name: str, error: UsageError) -> Readiness:
     """Return the state of a transport whose manifest is broken."""
     return Readiness(
-        name, "", ready=False, code=error.code, missing=error.what, get=error.remedy or "mend its transport.toml"
+        name, "", ready=False, code=error.code, missing=error.what, get=error.remedy or "correct its transport.toml"
     )
 
 

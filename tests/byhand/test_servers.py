@@ -151,7 +151,7 @@ def test_frames_of_a_file_are_sent_in_its_size_or_resized_and_come_back(tmp_path
     [
         (("--source", "none.png"), "none.png cannot be read: No such file or directory"),
         (("--source", "text.mp4"), "text.mp4 cannot be decoded as a video"),
-        (("--source", "one.png", "--width", "10"), "give both, or none of the two"),
+        (("--source", "one.png", "--width", "10"), "give both or neither"),
     ],
 )
 def test_a_source_that_shows_nothing_is_told_before_anybody_is_asked(

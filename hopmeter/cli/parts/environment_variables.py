@@ -68,7 +68,7 @@ def _duration(values: Mapping[str, str]) -> str:
 
 
 def _rate(values: Mapping[str, str]) -> str:
-    return f"{_positive('RATE', values['RATE'], 'messages a second'):.12g}"
+    return f"{_positive('RATE', values['RATE'], 'messages per second'):.12g}"
 
 
 def _image(values: Mapping[str, str]) -> str:
@@ -76,8 +76,8 @@ def _image(values: Mapping[str, str]) -> str:
         if name not in values:
             raise UsageError(
                 "E-ENVIRONMENT",
-                f"{other}={values[other]} is in the environment and {name} is not",
-                f"set both for an image, or unset {other}; --payload goes before both",
+                f"{other}={values[other]} is set in the environment, but {name} is not",
+                f"set both for an image, or unset {other}; --payload overrides both",
             )
     return f"image:{_side('WIDTH', values['WIDTH'])}x{_side('HEIGHT', values['HEIGHT'])}"
 
@@ -103,7 +103,7 @@ def _wrong(name: str, text: str, wanted: str) -> UsageError:
     return UsageError(
         "E-ENVIRONMENT",
         f'{name}="{text}" in the environment is not {wanted}',
-        f"mend or unset {name}, or give --{option}, which goes before it",
+        f"correct or unset {name}, or give --{option}, which overrides it",
     )
 
 

@@ -40,7 +40,7 @@ def make_plan(asked: str, given: Mapping[str, Any], settings: Sequence[str]) -> 
 def fixed_options(asked: str) -> dict[str, str]:
     """Options that a scenario fixes, and why."""
     wanted, _ = scenario.load(scenario.find(asked))
-    return {"rate": "a search tries rates by itself"} if wanted.search else {}
+    return {"rate": "a search sets the rates"} if wanted.search else {}
 
 
 def this_world() -> World:
@@ -96,7 +96,7 @@ def _run_path(out: Path) -> Path:
     if not NAMES.fullmatch(out.name):
         raise UsageError(
             "E-NAME",
-            f"--out {out}: a run folder needs a name of letters, digits and . _ + -",
+            f"--out {out}: the name of a run folder may have only letters, digits and . _ + -",
             "--out results/first",
         )
     return out
@@ -112,7 +112,7 @@ def _remedy(made: Plan) -> str:
     builds = [BUILDS.search(reason) for reason in reasons]
     if reasons and all(builds):
         return _build_commands(sorted({found[1] for found in builds if found}))
-    return f"for example: {reasons[0]}" if reasons else "give it at least one transport"
+    return f"for example: {reasons[0]}" if reasons else "name at least one transport"
 
 
 def _build_commands(what: Sequence[str]) -> str:
@@ -167,7 +167,7 @@ def _check_still_ready(made: Plan, world: World) -> None:
             if state is None or not state.ready:
                 raise UsageError(
                     "E-NO-LONGER-READY",
-                    f"{cell.axes.transport} ({language}) was ready when this run began and is not now",
+                    f"{cell.axes.transport} ({language}) was ready when this run began, but is not ready now",
                     f"hopmeter build {cell.axes.transport}",
                 )
 
@@ -239,7 +239,9 @@ def _write_report(path: Path, console: Console) -> Path | None:
     except Exception as failed:  # noqa: BLE001 - templates and charts fail in ways of their own, and the run is done
         named = str(failed) if isinstance(failed, HopmeterError) else f"{type(failed).__name__}: {failed}"
         console.print(f"no report: {named}", style="yellow", markup=False, soft_wrap=True)
-        console.print(f"  the run is whole; `hopmeter report {path}` draws it again", markup=False, soft_wrap=True)
+        console.print(
+            f"  the run is complete; `hopmeter report {path}` writes its report", markup=False, soft_wrap=True
+        )
         return None
 
 
@@ -271,9 +273,9 @@ def _print_dropped(console: Console, cells: list[Cell], as_json: bool) -> None:
 def _print_resume_command(console: Console, folder: Any) -> None:
     """Print the folder of an interrupted run, and how to resume it."""
     console.print()
-    console.print(f"interrupted; what is finished is in {folder.path}", markup=False, soft_wrap=True)
+    console.print(f"interrupted; finished trials are in {folder.path}", markup=False, soft_wrap=True)
     further = "report" if folder.is_finished else "run --resume"
-    console.print(f"go on with: hopmeter {further} {folder.path}", markup=False, soft_wrap=True)
+    console.print(f"continue with: hopmeter {further} {folder.path}", markup=False, soft_wrap=True)
 
 
 def _print_paths(console: Console, path: Path, report: Path | None) -> None:

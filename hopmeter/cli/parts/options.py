@@ -24,7 +24,9 @@ def scenario_options(options: Mapping[str, Any]) -> dict[str, Any]:
     )
     found = {name: options[name] for name in Scenario.model_fields if name in options}
     if "messages" in found and "duration" in found:
-        raise UsageError("E-OPTION-CONFLICT", "--messages and --duration say the same thing twice", "keep one")
+        raise UsageError(
+            "E-OPTION-CONFLICT", "--messages and --duration both set the length of a trial", "give one of them"
+        )
     parsed = {name: parse_axis(name, value) if name in DEFAULTS else value for name, value in found.items()}
     return rename_old_names(parsed, "the command line")
 
@@ -35,7 +37,7 @@ def parse_axis(name: str, text: str) -> list[Any]:
         return [text]
     words = [word.strip() for word in text.split(",") if word.strip()]
     if not words:
-        raise UsageError("E-OPTION-EMPTY", f"--{name} is empty", "leave it out for the scenario's own")
+        raise UsageError("E-OPTION-EMPTY", f"--{name} is empty", "leave it out to use the scenario's value")
     return [_parse(name, word) for word in words]
 
 
@@ -43,7 +45,7 @@ def split_words(name: str, given: Sequence[str]) -> list[str]:
     """`--language rust,c++ --language python` as words; UsageError if it is given without a value."""
     found = [word.strip() for each in given for word in each.split(",") if word.strip()]
     if given and not found:
-        raise UsageError("E-OPTION-EMPTY", f"--{name} is empty", "leave it out for all")
+        raise UsageError("E-OPTION-EMPTY", f"--{name} is empty", "leave it out to use all")
     return found
 
 
@@ -59,4 +61,4 @@ def _parse(name: str, word: str) -> Any:
     try:
         return parse(word)
     except ValueError as cause:
-        raise UsageError("E-OPTION-VALUE", f'--{name}: "{word}" is no {KINDS[parse]}') from cause  # type: ignore[index]
+        raise UsageError("E-OPTION-VALUE", f'--{name}: "{word}" is not a {KINDS[parse]}') from cause  # type: ignore[index]

@@ -18,7 +18,7 @@ from hopmeter.system.terminal import Console
 
 MAPPED = "shared_mapped_mb"
 LEGEND = (
-    "The median of the good trials; ±: to the farther of the least and the most. CPU is user and system time in % of a "
+    "Median of the good trials; ± reaches the farther of minimum and maximum. CPU is user and system time in % of a "
     "core, without the time that a source spun to be punctual. Switches are context switches."
 )
 

@@ -135,7 +135,9 @@ def _style(row: Row) -> str:
 def _print_legend(console: Console, run: Run) -> None:
     notes = []
     if any(row.ok for row in run.rows):
-        notes.append("±: to the farther end of the 95 % interval. Rows with the same rank do not differ significantly.")
+        notes.append(
+            "± reaches the farther end of the 95 % interval. Rows with the same rank do not differ significantly."
+        )
     few = f"{formatting.NOTHING}: not enough messages or trials for this percentile"
     if any(row["status"] == "ok" and row.p50 is None for row in run.rows):
         few = f"{few}; a median needs {least_count(PERMILLE['p50'])} messages"
