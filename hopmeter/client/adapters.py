@@ -100,6 +100,6 @@ def adapter(manifest: Manifest, offer: Offer) -> type[Any]:
 
 def _elsewhere(offer: Offer) -> str:
     if offer.interpreter == "system":
-        return f"`apt install {' '.join(offer.apt)}`, and run the program with hopmeter on the system's Python"
+        return f"`apt install {' '.join(offer.apt)}`, then run your program and hopmeter with the system's Python"
     packages = " ".join(f"'{package.partition(';')[0]}'" for package in offer.pip)
-    return f"`pip install {packages}` beside hopmeter, in an environment without the other transports: they conflict"
+    return f"`pip install {packages}` in an environment with hopmeter, but no other transport: their packages conflict"

@@ -40,7 +40,7 @@ class Native:
         length, fill = outgoing(kind, number, self.record.run, frames)
         if not offer(lambda: self._end.opened.start(length, fill), timeout_s):
             raise TimedOutError(
-                "E-BUSY", f'"{self.name}": the transport stayed busy for {timeout_s:g} s', "call less at once"
+                "E-BUSY", f'"{self.name}": the transport stayed busy for {timeout_s:g} s', "make fewer calls at once"
             )
 
     def next(self, timeout_s: float) -> Message | None:
@@ -101,7 +101,7 @@ class Client:
             if self._reply(0, min(deadline, time.monotonic() + PROBE_S)) is not None:
                 return
         what = f'"{self.name}": the server, process {self._half.record.pid}, does not answer'
-        raise ConnectError("E-REPLY-LATE", what, "see whether its handler is busy, or wait longer: within_s=…")
+        raise ConnectError("E-REPLY-LATE", what, "check whether its handler is busy, or wait longer: within_s=…")
 
     def _reply(self, number: int, deadline: float) -> Message | None:
         """Return the reply to one call; replies to earlier calls that timed out are skipped."""
@@ -124,7 +124,7 @@ class Client:
             raise waited_in_vain(self.name, self._half.record, timeout_s)
         answer = self._made(message.payload)
         if message.kind == Kind.FAILED:
-            raise CallFailedError("E-CALL-FAILED", f'the server of "{self.name}" failed: {answer}', "see its log")
+            raise CallFailedError("E-CALL-FAILED", f'the server of "{self.name}" failed: {answer}', "read its log")
         return answer
 
     def close(self) -> None:
@@ -156,7 +156,7 @@ class Answering:
         except ENDING:
             raise
         except BaseException as failed:
-            log.exception('"%s": the handler has failed', self._name)
+            log.exception('"%s": the handler failed', self._name)
             return Kind.FAILED, encode(f"{type(failed).__name__}: {failed}"[:4000])
         return Kind.REPLY, frames
 
@@ -192,7 +192,7 @@ class NativeServer:
             return
         length, fill = outgoing(said[0], message.number, self._run_id, said[1])
         if not offer(lambda: reply(length, fill), REPLY_S):
-            log.error("a reply was given up: the transport stayed busy for %g s", REPLY_S)
+            log.error("a reply was dropped: the transport stayed busy for %g s", REPLY_S)
 
     def _run(self) -> None:
         try:
@@ -201,7 +201,7 @@ class NativeServer:
         except ENDING:
             raise
         except BaseException:
-            log.exception("a server has failed, and answers nothing any more")
+            log.exception("a server has failed and answers no more calls")
 
     def close(self) -> None:
         """Close the end; no call is answered after this returns."""
@@ -244,7 +244,7 @@ class Caller:
             if said is not None:
                 self._back.put(said[0], message.number, said[1], REPLY_S)
         except TimedOutError:
-            log.exception("a reply was given up")
+            log.exception("a reply was dropped")
 
     def close(self) -> None:
         """Close both links."""

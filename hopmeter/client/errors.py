@@ -29,4 +29,6 @@ def in_words(what: str) -> Iterator[None]:
     except AdapterError as failed:
         raise ConnectError("E-ADAPTER", f"{what}: {failed}", failed.remedy) from failed
     except OSError as failed:
-        raise ConnectError("E-CONNECTION", f"{what}: {failed}", "see whether the other program still runs") from failed
+        raise ConnectError(
+            "E-CONNECTION", f"{what}: {failed}", "check whether the other program still runs"
+        ) from failed

@@ -81,7 +81,7 @@ def connect_end(asked: Asked, name: str, kind: str, method: Method | None, withi
     record = asked.meeting.await_end(name, kind, within_s)
     if record is None:
         whom = "serves" if kind == "rpc" else "publishes"
-        what = f'nobody {whom} "{name}" over {asked.manifest.title}'
+        what = f'no program {whom} "{name}" over {asked.manifest.title}'
         raise ConnectError(
             "E-PEER-MISSING",
             f"{what}: waited {within_s:g} s in {asked.meeting.folder}",
@@ -135,8 +135,10 @@ def waited_in_vain(name: str, record: Record, seconds: float | None) -> TimedOut
     """Return the error for a silent peer, with what is known about it."""
     if not record.lives:
         return TimedOutError(
-            "E-PEER-GONE", f'"{name}": nothing came, and process {record.pid} has ended', "start it, connect again"
+            "E-PEER-GONE",
+            f'"{name}": process {record.pid} ended before anything arrived',
+            "start it again, then connect again",
         )
     return TimedOutError(
-        "E-PEER-SILENT", f'"{name}": nothing came within {seconds:g} s', f"look at process {record.pid}"
+        "E-PEER-SILENT", f'"{name}": nothing arrived within {seconds:g} s', f"check process {record.pid}"
     )

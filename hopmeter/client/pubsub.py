@@ -61,8 +61,8 @@ def refuse_large(name: str, frames: list[Any], frame_bytes: int) -> None:
     """Raise ConnectError for an object that is larger than the link allows."""
     needs, most = packed_bytes(frames), frame_bytes - HEADER.size
     if needs > most:
-        what = f'"{name}": the object takes {needs} bytes, and this link carries {most}'
-        raise ConnectError("E-TOO-LARGE", what, f"give largest_bytes={needs} or more where the link is bound")
+        what = f'"{name}": the object takes {needs} bytes, but this link carries at most {most}'
+        raise ConnectError("E-TOO-LARGE", what, f"give largest_bytes={needs} or more when you bind the link")
 
 
 class Publisher:
@@ -100,7 +100,7 @@ class Publisher:
                 raise ConnectError("E-CLOSED", f'"{self.name}" is closed', "open it again")
             if not offer(lambda: self._end.opened.send(length, fill), timeout_s):
                 what = f'"{self.name}": the transport stayed busy for {timeout_s:g} s'
-                raise TimedOutError("E-BUSY", what, "see whether the receivers keep up, or send less")
+                raise TimedOutError("E-BUSY", what, "check whether the receivers keep up, or send less")
 
     def close(self) -> None:
         """Close the end; unsent objects may be lost."""
@@ -192,7 +192,7 @@ class Subscription:
         except ENDING:
             raise
         except BaseException:
-            log.exception("an end has failed, and receives nothing any more")
+            log.exception("a receiver has failed and receives nothing more")
 
     def next(self, timeout_s: float | None) -> Message | None:
         """Return the next message, or None if none came in time or this is closed."""
@@ -239,14 +239,14 @@ class Subscriber:
         except ENDING:
             raise
         except BaseException:
-            log.exception('"%s": what receives the objects has failed with one', self.name)
+            log.exception('"%s": the function that receives objects failed on one', self.name)
 
     def receive(self, timeout_s: float | None = None) -> Any:
         """Return the next object; without a timeout, wait forever. Raises TimedOutError if none came, CodecError for
         one that cannot be decoded, ConnectError if objects go to a function or this is closed."""
         if self._on_object is not None:
             raise ConnectError(
-                "E-HAS-HANDLER", f'"{self.name}": objects go to the function it was opened with', "open another"
+                "E-HAS-HANDLER", f'"{self.name}": objects go to the function that you opened it with', "open another"
             )
         while (message := self._subscription.next(timeout_s)) is not None:
             if message.kind == Kind.OBJECT:

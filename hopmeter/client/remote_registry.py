@@ -78,7 +78,7 @@ class Mirror:
 def _parts(said: Mapping[str, Any]) -> tuple[str, str, str]:
     found = FILE.fullmatch(str(said.get("file")))
     if found is None:
-        raise ConnectError("E-REGISTRY", f"the other machine names no end: {str(said.get('file'))[:100]}")
+        raise ConnectError("E-REGISTRY", f"the other machine does not name an endpoint: {str(said.get('file'))[:100]}")
     return found[1], found[2], found[3]
 
 
@@ -91,10 +91,12 @@ def check_record(said: Mapping[str, Any]) -> Record:
         known = checked_settings(manifest, settings if isinstance(settings, dict) else {})
     except HopmeterError as unknown:
         raise ConnectError(
-            "E-REGISTRY", f"the other machine offers what is unknown here: {unknown.what}", unknown.remedy
+            "E-REGISTRY",
+            f"the other machine uses a transport or setting that is unknown here: {unknown.what}",
+            unknown.remedy,
         ) from unknown
     sizes = isinstance(frame_bytes, int) and 0 < frame_bytes <= manifest.max_payload_bytes + 64
     words = isinstance(address, str) and len(address) <= LONGEST_ADDRESS
     if not re.fullmatch("[0-9a-f]{16}", run) or not sizes or not words:
-        raise ConnectError("E-REGISTRY", f"the other machine offers no end: {str(dict(said))[:200]}")
+        raise ConnectError("E-REGISTRY", f"the other machine does not describe an endpoint: {str(dict(said))[:200]}")
     return Record(this_process(), run, "", int(frame_bytes or 0), known, [], str(address))

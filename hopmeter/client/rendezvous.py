@@ -143,7 +143,7 @@ class Rendezvous:
         if there is None:
             return
         if there.lives:
-            taken = f'"{name}" is already taken over {self._transport}, by {there.owner}'
+            taken = f'"{name}" is already in use over {self._transport} by {there.owner}'
             crashed = "" if there.owner.is_on_this_host else f"; if it has crashed, remove {self._path(name, kind)}"
             raise ConnectError("E-NAME-TAKEN", taken, f"choose another name, or close it there{crashed}")
         _remove(there)
@@ -184,11 +184,11 @@ def _private(folder: Path) -> Path:
         found = folder.lstat() if not folder.is_symlink() else folder.stat()
     except OSError as cause:
         raise ConnectError(
-            "E-LINK-FOLDER", f"{folder} is no folder to meet in: {cause.strerror}", "name another: folder=…"
+            "E-LINK-FOLDER", f"{folder} cannot be the folder of the links: {cause.strerror}", "choose another: folder=…"
         ) from cause
     if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise ConnectError(
-            "E-LINK-FOLDER", f"others may write to {folder}", f"chmod 700 {folder}, or name another: folder=…"
+            "E-LINK-FOLDER", f"other users may write to {folder}", f"chmod 700 {folder}, or choose another: folder=…"
         )
     return folder.resolve()
 

@@ -62,7 +62,7 @@ def connect(
     largest = _largest(manifest, largest_bytes)
     if manifest.daemon is not None and daemon is None:
         address = _to_fill_in(manifest.daemon.address.replace("{host}", LOOPBACK))
-        remedy = f'start it, and say where it listens: connect("{transport}", daemon="{address}")'
+        remedy = f'start it, and give its address: connect("{transport}", daemon="{address}")'
         raise ConnectError("E-NO-BROKER", f"{manifest.title} needs {manifest.daemon.title}", remedy)
     adapter(manifest, offer)
     meeting = Rendezvous(folder, transport)
@@ -177,9 +177,11 @@ class Session:
 
     def _ready(self, name: str, pattern: str) -> Asked:
         if self._closed:
-            raise ConnectError("E-CLOSED", "this house is closed", "connect again")
+            raise ConnectError("E-CLOSED", "this session is closed", "connect again")
         if not re.fullmatch("[a-z0-9_]{1,32}", name):
-            raise UsageError("E-NAME", f'"{name}" is no name for a link', "use up to 32 of a-z, 0-9 and _")
+            raise UsageError(
+                "E-NAME", f'"{name}" is not a valid link name', "use up to 32 characters of a-z, 0-9 and _"
+            )
         if pattern not in self._asked.offer.patterns:
             raise UsageError(
                 "E-NO-PATTERN", f"{self._asked.manifest.title} has no {pattern} in Python", "choose another transport"

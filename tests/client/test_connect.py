@@ -188,7 +188,7 @@ def test_a_function_that_raises_is_logged_and_gets_the_next_object(
     with other("publish", "unix", tmp_path, {}), hopmeter.connect("unix", folder=tmp_path) as house:
         house.subscriber("camera", on_object)
         assert {came.get(timeout=PATIENCE_S) for _ in range(8)} == set(OBJECTS)
-    assert "what receives the objects has failed" in caplog.text
+    assert "the function that receives objects failed" in caplog.text
 
 
 def test_a_peer_that_is_not_there_is_waited_for_and_named(tmp_path: Path) -> None:
