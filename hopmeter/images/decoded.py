@@ -69,7 +69,7 @@ def describe(facts: Mapping[str, Any]) -> str:
     many, (height, width, _), (own_height, own_width, _) = facts["frames"], facts["shape"], facts["source_shape"]
     resized = "" if (height, width) == (own_height, own_width) else f", resized from {own_width}×{own_height}"
     frames = "1 frame" if many == 1 else f"{many} frames"
-    turned = ", turned as its mark says" if facts.get("turned") else ""
+    turned = ", rotated as its metadata says" if facts.get("turned") else ""
     return f"{facts['path']}: {facts['codec']}, {frames} of {width}×{height} rgb8{turned}{resized}"
 
 
@@ -98,7 +98,7 @@ def _frames(source: Source) -> Generator[Frame, None, None]:
         many += 1
         yield frame
     if not many:
-        raise PictureError("E-NO-FRAMES", f"{source.file} has no frame in it", "give another file")
+        raise PictureError("E-NO-FRAMES", f"{source.file} contains no frame", "choose another file")
 
 
 def decode(source: Source, most: int | None, into: Path, check: Callable[[], None]) -> Decoded:
@@ -125,17 +125,17 @@ def _with(first: Frame, others: Iterator[Frame]) -> Iterator[Frame]:
 
 def _refuse(source: Source, frame: Frame, first: Frame, many: int) -> None:
     if frame.size != first.size:
-        sizes = f"{_format_size(frame.size)}, and the first is {_format_size(first.size)}"
+        sizes = f"{_format_size(frame.size)}, but the first is {_format_size(first.size)}"
         what = f"frame {many - 1} of {source.file} is {sizes}"
         raise PictureError(
-            "E-FRAME-SIZES", what, f"ask for one size: {source.kind}:{_format_size(first.size)}:{source.file}"
+            "E-FRAME-SIZES", what, f"request one size: {source.kind}:{_format_size(first.size)}:{source.file}"
         )
     if many * len(frame.pixels) > LARGEST_BYTES:
         frames = f"{many} decoded frames of {source.file}, {_format_size(first.size)}"
         what = f"{frames}, take more than {LARGEST_BYTES >> 20} MiB"
         smaller = _format_size((max(1, first.size[0] // 2), max(1, first.size[1] // 2)))
         raise PictureError(
-            "E-FRAMES-ROOM", what, f"ask for fewer messages and no duration, or for smaller frames such as {smaller}"
+            "E-FRAMES-ROOM", what, f"request fewer messages and no duration, or smaller frames such as {smaller}"
         )
 
 
@@ -152,5 +152,5 @@ def _writing(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
     except OSError as cause:
-        what = f"decoded frames could not be kept in {path.parent}: {cause.strerror or cause}"
-        raise HopmeterError("E-FRAMES-ROOM", what, "make room there, or ask for fewer or smaller frames") from cause
+        what = f"decoded frames could not be stored in {path.parent}: {cause.strerror or cause}"
+        raise HopmeterError("E-FRAMES-ROOM", what, "free space there, or request fewer or smaller frames") from cause

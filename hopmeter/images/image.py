@@ -29,12 +29,12 @@ def frames(file: Path, size: Size | None) -> Iterator[Frame]:
                 raise PictureError(
                     "E-NOT-DECODABLE",
                     f"{file} has pixels of more than 8 bits (mode {opened.mode})",
-                    "make it 8 bits first",
+                    "convert it to 8 bits first",
                 )
             codec, turned = str(opened.format).lower(), _mark(opened) in TURNING
             shown = (upright(opened) if turned else opened).convert("RGB")
     except (*BROKEN, image.DecompressionBombError) as cause:
-        remedy = "give a PNG, a JPEG or another image that Pillow reads; of a video write video:PATH"
+        remedy = "give a PNG, a JPEG or another image that Pillow reads; for a video, write video:PATH"
         raise PictureError("E-NOT-DECODABLE", f"{file} cannot be decoded as an image: {cause}", remedy) from cause
     fitting = shown if size in (None, shown.size) else shown.resize(size, image.Resampling.BICUBIC)
     yield Frame(fitting.tobytes(), fitting.size, shown.size, codec, turned)

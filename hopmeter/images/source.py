@@ -40,7 +40,7 @@ def parse_source(text: str) -> Source | None:
     kind, width, height, path = found.groups()
     size = (int(width), int(height)) if width else None
     if size and not size[0] * size[1]:
-        raise RefusedValueError("E-VALUE-RANGE", f'"{text}" has no pixel; a frame is 1x1 at least')
+        raise RefusedValueError("E-VALUE-RANGE", f'"{text}" has no pixel; a frame is at least 1x1')
     return Source(kind, _whole(Path(path)), size)
 
 

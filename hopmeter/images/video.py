@@ -11,7 +11,7 @@ from hopmeter.images.source import PictureError, Size
 
 STRICT = {"err_detect": "explode"}
 """Without this, FFmpeg would guess the content of a damaged frame."""
-REMEDY = "give a video that FFmpeg decodes, such as H.264 in MP4; `ffprobe` says what is wrong with this one"
+REMEDY = "choose a video that FFmpeg decodes, such as H.264 in MP4; `ffprobe` shows what is wrong with this one"
 
 
 def frames(file: Path, size: Size | None) -> Iterator[Frame]:
@@ -20,7 +20,7 @@ def frames(file: Path, size: Size | None) -> Iterator[Frame]:
     try:
         with av.open(str(file), options=STRICT) as container:
             if not container.streams.video:
-                raise PictureError("E-NO-FRAMES", f"{file} has no video in it", "give another file")
+                raise PictureError("E-NO-FRAMES", f"{file} contains no video", "choose another file")
             stream = container.streams.video[0]
             stream.thread_type = "AUTO"
             stream.codec_context.options = STRICT
