@@ -28,14 +28,14 @@ def worth_telling(found: list[Finding]) -> list[Finding]:
 
 def _cores(machine: Machine) -> Finding:
     usable = len(machine["usable_cores"])
-    says = f"{usable} of {machine['cores']} cores are ours"
+    says = f"{usable} of {machine['cores']} cores are available"
     if usable < 2:
         return finding(
             "F-CORES",
             "cores",
             "hurts",
-            f"{says}: both ends share one",
-            "allow two cores at least (taskset, the container's cpuset), or read the figures as `cores = same`",
+            f"{says}, so both endpoints share it",
+            "allow at least two cores (taskset, the container's cpuset), or read the results as `cores = same`",
         )
     return finding("F-CORES", "cores", "good", says)
 
@@ -43,14 +43,14 @@ def _cores(machine: Machine) -> Finding:
 def _core_kinds(machine: Machine) -> Finding:
     slower = machine.get("slower_cores", [])
     if not slower:
-        return finding("F-CORE-KINDS", "kinds of cores", "good", "one, as far as the kernel says")
+        return finding("F-CORE-KINDS", "kinds of cores", "good", "the kernel reports one kind")
     fast = [core for core in machine["usable_cores"] if core not in slower]
     return finding(
         "F-CORE-KINDS",
         "kinds of cores",
         "note",
-        f"{', '.join(map(str, slower))} are slower than the others: where the ends run decides",
-        f"compare only equal --cores{f', such as {fast[-2]},{fast[-1]}' if len(fast) > 1 else ''}",
+        f"{', '.join(map(str, slower))} are slower than the others, so latency depends on the cores of the endpoints",
+        f"compare only rows with equal --cores{f', such as {fast[-2]},{fast[-1]}' if len(fast) > 1 else ''}",
     )
 
 
@@ -61,8 +61,8 @@ def _governor(machine: Machine) -> Finding:
             "F-GOVERNOR",
             "governor",
             "unknown",
-            "the frequency is not ours to see",
-            "in a virtual machine only the host's settings count: ask who runs it",
+            "the kernel does not show the frequency",
+            "in a virtual machine only the host's settings count; ask its operator",
         )
     if governor == "performance":
         return finding("F-GOVERNOR", "governor", "good", "performance: the frequency stays up")
@@ -70,7 +70,7 @@ def _governor(machine: Machine) -> Finding:
         "F-GOVERNOR",
         "governor",
         "hurts",
-        f"{governor}: cores slow down between messages, low rates look worse than they are",
+        f"{governor}: cores slow down between messages, so latency at low rates is too high",
         "sudo cpupower frequency-set -g performance",
     )
 
@@ -81,15 +81,15 @@ def _turbo(machine: Machine) -> Finding:
             "F-TURBO",
             "turbo",
             "note",
-            "on: figures depend on heat and on what the other cores do",
-            "to compare days, switch it off: in the firmware, or in /sys intel_pstate/no_turbo or cpufreq/boost",
+            "on: results depend on temperature and on the load of other cores",
+            "to compare different days, switch it off: in the firmware or /sys intel_pstate/no_turbo or cpufreq/boost",
         )
     return _plain("F-TURBO", "turbo", machine["turbo"])
 
 
 def _plain(code: str, subject: str, value: str) -> Finding:
     if value == UNKNOWN:
-        return finding(code, subject, "unknown", "the kernel does not say")
+        return finding(code, subject, "unknown", "the kernel does not report it")
     return finding(code, subject, "good", value)
 
 
@@ -104,16 +104,16 @@ def _idle_states(machine: Machine) -> Finding:
             "F-IDLE-STATES",
             "idle states",
             "unknown",
-            "none to be seen here; a hypervisor may use its own",
-            "pin both ends and prefer closed or high rates when you compare",
+            "the kernel shows none; a hypervisor may use its own",
+            "pin both endpoints, and prefer closed or high rates when you compare",
         )
     if exit_us <= 10:
-        return finding("F-IDLE-STATES", "idle states", "good", f"waking takes {exit_us} us at most")
+        return finding("F-IDLE-STATES", "idle states", "good", f"waking a core takes at most {exit_us} us")
     return finding(
         "F-IDLE-STATES",
         "idle states",
         "hurts",
-        f"waking from the deepest takes {exit_us} us, which every blocking wait pays",
+        f"waking a core from the deepest state takes {exit_us} us; this delays every blocking receiver",
         f"{AWAKE}, or boot with "
         + ("cpuidle.off=1" if _is_arm(machine) else "processor.max_cstate=1 intel_idle.max_cstate=1"),
     )
@@ -126,10 +126,10 @@ def _awake(machine: Machine) -> Finding:
             "F-AWAKE",
             "idle states",
             "hurts",
-            "`no_idle_states` was asked for in vain: without a driver of idle states idle cores halt all the same",
-            "boot with idle=poll to keep cores awake, or leave `no_idle_states` out",
+            "`no_idle_states` has no effect here: without an idle driver the kernel halts idle cores anyway",
+            "boot with idle=poll to keep cores awake, or omit `no_idle_states`",
         )
-    return finding("F-IDLE-STATES", "idle states", "good", "none: idle cores are kept awake while this is measured")
+    return finding("F-IDLE-STATES", "idle states", "good", "none: idle cores stay awake during the measurement")
 
 
 def _halting(polls_us: float) -> Finding:
@@ -139,15 +139,15 @@ def _halting(polls_us: float) -> Finding:
             "F-IDLE-STATES",
             "idle states",
             "good",
-            f"idle cores of this guest look for work for {polls_us:g} us, then halt",
+            f"idle cores of this guest poll for {polls_us:g} us, then halt",
         )
     when = f"after {polls_us:g} us" if polls_us else "at once"
     return finding(
         "F-IDLE-STATES",
         "idle states",
         "note" if polls_us else "hurts",
-        f"idle cores of this guest halt {when}, and only the hypervisor wakes them: blocking waits across cores pay",
-        f"{AWAKE}, as those of a busy machine are",
+        f"idle cores of this guest halt {when}; the hypervisor has to wake them, which delays blocking receivers",
+        f"{AWAKE}: cores then stay awake as on a busy machine",
     )
 
 
@@ -158,7 +158,7 @@ def _smt(machine: Machine) -> Finding:
             "SMT",
             "note",
             "on: two logical cores share one physical core and its caches",
-            "compare only equal `cores`; echo off | sudo tee /sys/devices/system/cpu/smt/control switches it off",
+            "compare only equal `cores`; to switch it off: echo off | sudo tee /sys/devices/system/cpu/smt/control",
         )
     return _plain("F-SMT", "SMT", machine["smt"])
 
@@ -170,14 +170,14 @@ def _isolation(machine: Machine) -> Finding:
             "F-ISOLATED-CORES",
             "isolated cores",
             "good",
-            f"{isolated}: the scheduler keeps others off them; give them with --cores",
+            f"{isolated}: the scheduler places no other processes there; select them with --cores",
         )
     return finding(
         "F-ISOLATED-CORES",
         "isolated cores",
         "note",
-        "none: anything may run where messages are measured",
-        "boot with isolcpus=2,3 nohz_full=2,3 (your cores) for tails that are the transport's own",
+        "none: other processes may run on the measured cores",
+        "boot with isolcpus=2,3 nohz_full=2,3 (your cores) so that tails come from the transport alone",
     )
 
 
@@ -187,7 +187,7 @@ def _clock(machine: Machine) -> Finding:
         return finding("F-CLOCK-SOURCE", "clock source", "good", f"{source}: read without entering the kernel")
     if source == UNKNOWN:
         return finding(
-            "F-CLOCK-SOURCE", "clock source", "unknown", "the kernel does not say", "see the clock's cost below"
+            "F-CLOCK-SOURCE", "clock source", "unknown", "the kernel does not report it", "see the clock's cost below"
         )
     return finding(
         "F-CLOCK-SOURCE",
@@ -210,8 +210,8 @@ def _autogroup(machine: Machine) -> Finding:
             "F-AUTOGROUP",
             "autogroup",
             "note",
-            "on: a core is shared by sessions; each node has one, as programs in terminals of their own have",
-            "`sudo sysctl kernel.sched_autogroup_enabled=0` shows what that costs where ends share a core",
+            "on: sessions share a core equally; each node has its own session, like programs in separate terminals",
+            "`sudo sysctl kernel.sched_autogroup_enabled=0` shows its cost for endpoints that share a core",
         )
     return _plain("F-AUTOGROUP", "autogroup", machine["autogroup"])
 
@@ -231,17 +231,15 @@ def _huge_pages(machine: Machine) -> Finding:
 def _virtual(machine: Machine) -> Finding:
     kind = machine["virtualisation"]
     if kind == "none":
-        return finding(
-            "F-VIRTUAL-MACHINE", "virtual machine", "good", "none: the topology is what the kernel says it is"
-        )
+        return finding("F-VIRTUAL-MACHINE", "virtual machine", "good", "none: the kernel reports the real topology")
     if kind == UNKNOWN:
-        return finding("F-VIRTUAL-MACHINE", "virtual machine", "unknown", "the kernel does not say")
+        return finding("F-VIRTUAL-MACHINE", "virtual machine", "unknown", "the kernel does not report it")
     return finding(
         "F-VIRTUAL-MACHINE",
         "virtual machine",
         "note",
-        f"{kind}: which physical cores these are is unverified; waking another costs an interrupt",
-        "compare within one run only, and pin both ends",
+        f"{kind}: the physical cores are unknown; waking another core costs an interrupt",
+        "compare only within one run, and pin both endpoints",
     )
 
 
@@ -263,15 +261,15 @@ def _steal(machine: Machine) -> Finding:
 def _load(machine: Machine) -> Finding:
     load = machine["load"]
     if load is None:
-        return finding("F-LOAD", "load", "unknown", "the kernel does not say")
+        return finding("F-LOAD", "load", "unknown", "the kernel does not report it")
     if load < 0.3 * len(machine["usable_cores"]):
         return finding("F-LOAD", "load", "good", f"{load} over the last minute")
     return finding(
         "F-LOAD",
         "load",
         "hurts",
-        f"{load} over the last minute: others want these cores too",
-        "stop what else runs, or wait, before you measure",
+        f"{load} over the last minute: other processes are using these cores",
+        "stop other programs, or wait, before you measure",
     )
 
 
@@ -280,17 +278,17 @@ def _multicast(machine: Machine) -> Finding:
     remedy = "as root: ip link set lo multicast on; ip route add 224.0.0.0/4 dev lo"
     if device == LOOPBACK:
         return finding(
-            "F-MULTICAST", "loopback multicast", "good", "messages to a group come back by the loopback device"
+            "F-MULTICAST", "loopback multicast", "good", "multicast messages return through the loopback device"
         )
     if device == NONE:
         return finding(
             "F-MULTICAST",
             "loopback multicast",
             "hurts",
-            "none comes back: LCM and the discovery of DDS find nobody",
+            "no multicast message returns: LCM and the discovery of DDS find no peer",
             remedy,
         )
-    says = f"it is looped back at {device}, in its small packets; TCP and Unix sockets do without"
+    says = f"{device} returns multicast messages, in its small packets; TCP and Unix sockets do not need them"
     return finding("F-MULTICAST", "loopback multicast", "note", says, f"only for LCM and DDS, {remedy}")
 
 

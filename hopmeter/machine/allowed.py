@@ -17,7 +17,7 @@ def container(machine: Machine) -> Finding:
         "container",
         "note",
         f"{machine['container']}: its network, limits and seccomp filter are part of what is measured",
-        "compare with figures from the same kind of container only",
+        "compare only with results from the same kind of container",
     )
 
 
@@ -27,13 +27,13 @@ def quota(machine: Machine) -> Finding:
     if cpus is None:
         return finding("F-CPU-QUOTA", "CPU quota", "good", "none")
     if cpus >= len(machine["usable_cores"]) and not throttled:
-        return finding("F-CPU-QUOTA", "CPU quota", "good", f"{cpus:g} cores, as many as there are")
+        return finding("F-CPU-QUOTA", "CPU quota", "good", f"{cpus:g} cores, all of them")
     return finding(
         "F-CPU-QUOTA",
         "CPU quota",
         "hurts",
-        f"{cpus:g} cores, stopped {throttled} times so far: a spinning receiver will be frozen for milliseconds",
-        "run without a CPU limit (docker: leave out --cpus), or with a cpuset instead",
+        f"{cpus:g} cores, stopped {throttled} times so far: the kernel will stop a spinning receiver for milliseconds",
+        "run without a CPU limit (docker: omit --cpus), or use a cpuset instead",
     )
 
 
@@ -48,8 +48,8 @@ def memory(machine: Machine) -> Finding:
         "F-MEMORY-LIMIT",
         "memory limit",
         "hurts",
-        f"{limit} MB for all nodes together: with large frames or long trials the kernel ends one",
-        "run without a memory limit (docker: leave out --memory), or with 2 GB and more",
+        f"{limit} MB for all nodes together: with large frames or long trials the kernel kills a node",
+        "run without a memory limit (docker: omit --memory), or with at least 2 GB",
     )
 
 
@@ -66,8 +66,8 @@ def shared_memory(machine: Machine) -> Finding:
         "F-SHARED-MEMORY",
         "shared memory",
         "hurts",
-        f"{room} MB free in /dev/shm: large images will not fit everywhere",
-        "remove what lies there and nobody needs; docker run --shm-size=1g",
+        f"{room} MB free in /dev/shm: too little for large images in some transports",
+        "remove unused files there; in docker, use docker run --shm-size=1g",
     )
 
 
@@ -75,24 +75,24 @@ def locked_memory(machine: Machine) -> Finding:
     """Report whether memory may be locked."""
     limit = machine["memlock_kb"]
     if machine["may_lock_memory"]:
-        return finding("F-LOCKED-MEMORY", "locked memory", "good", "`mlock` can be used")
+        return finding("F-LOCKED-MEMORY", "locked memory", "good", "you can use `mlock`")
     return finding(
         "F-LOCKED-MEMORY",
         "locked memory",
         "note",
-        f"{limit} kB: `mlock` will be refused",
-        "ulimit -l unlimited, or `memlock` in /etc/security/limits.conf",
+        f"{limit} kB: the kernel will refuse `mlock`",
+        "ulimit -l unlimited, or set `memlock` in /etc/security/limits.conf",
     )
 
 
 def real_time(machine: Machine) -> Finding:
     """Report whether real-time priority is allowed."""
     if machine["may_go_real_time"]:
-        return finding("F-REAL-TIME", "real-time priority", "good", "`fifo` can be used")
+        return finding("F-REAL-TIME", "real-time priority", "good", "you can use `fifo`")
     return finding(
         "F-REAL-TIME",
         "real-time priority",
         "note",
-        "none allowed: `fifo` will be refused",
-        "`rtprio` in /etc/security/limits.conf",
+        "not allowed: the kernel will refuse `fifo`",
+        "set `rtprio` in /etc/security/limits.conf",
     )

@@ -28,14 +28,14 @@ def measure() -> dict[str, Any]:
         try:
             done = subprocesses.run(run, timeout=LONGEST_S, preexec_fn=die_with_launcher, **pipes)
         except subprocess.TimeoutExpired:
-            return {"cells": [], "failed": f"no end after {LONGEST_S:.0f} s"}
+            return {"cells": [], "failed": f"not finished after {LONGEST_S:.0f} s"}
     cells = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     return {"cells": cells, "failed": "" if cells else _last_line(done.stderr)}
 
 
 def _last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "the run said nothing"
+    return lines[-1] if lines else "the run printed nothing"
 
 
 def judge(seen: dict[str, Any]) -> list[Finding]:
@@ -53,8 +53,8 @@ def _floor(cell: dict[str, Any]) -> Finding:
             "F-FLOORS",
             subject,
             "unknown",
-            split_code(cell.get("reason") or "not resolved")[0],
+            split_code(cell.get("reason") or "too few messages")[0],
             BUILD,
         )
-    tail = "p99 not resolved" if p99_us is None else f"p99 {p99_us:,.2f} us"
+    tail = "too few messages for p99" if p99_us is None else f"p99 {p99_us:,.2f} us"
     return finding("F-FLOORS", subject, "good", f"one hop takes {p50_us:,.2f} us at p50, {tail}")

@@ -26,25 +26,25 @@ def judge_noise(seen: dict[str, Any]) -> list[Finding]:
         found.append(
             finding(
                 "F-STEAL",
-                "stolen meanwhile",
+                "stolen during the check",
                 "hurts",
-                f"{stolen} % of the time watched",
-                "use dedicated cores, take more trials",
+                f"{stolen} % of the observed time",
+                "use dedicated cores, and take more trials",
             )
         )
     return found
 
 
 def _core(core: dict[str, Any]) -> Finding:
-    says = f"longest gap {core['longest_us']:,.0f} us, {core['gaps_per_s']:,.0f} gaps over 10 us a second"
+    says = f"longest gap {core['longest_us']:,.0f} us, {core['gaps_per_s']:,.0f} gaps over 10 us per second"
     subject = f"noise on core {core['core']}"
     if core["longest_us"] >= LOST_US or core["gaps_percent"] >= BUSY_PERCENT:
         return finding(
             "F-NOISE",
             subject,
             "hurts",
-            f"{says}: no tail below this is the transport's own",
-            "find what else runs there (top, /proc/interrupts), or choose quieter cores with --cores",
+            f"{says}: the machine itself causes tails up to this length",
+            "look for other programs there (top, /proc/interrupts), or choose quieter cores with --cores",
         )
     return finding("F-NOISE", subject, "good", says)
 
@@ -55,7 +55,7 @@ def judge_sleep(errors: list[dict[str, Any]]) -> list[Finding]:
 
 
 def _late(error: dict[str, Any]) -> Finding:
-    says = f"{error['p50_us']:,.1f} us late at p50, {error['max_us']:,.1f} us at most, of {error['sleeps']}"
+    says = f"{error['p50_us']:,.1f} us late at p50, {error['max_us']:,.1f} us at most, in {error['sleeps']} sleeps"
     subject = f"sleeping {error['asked_ms']:g} ms"
     if error["p50_us"] >= LATE_US:
         return finding(
@@ -63,7 +63,7 @@ def _late(error: dict[str, Any]) -> Finding:
             subject,
             "hurts",
             says,
-            "idle states and frequency are the usual cause; sources learn it and spin longer, receivers that block pay",
+            "usual causes are idle states and frequency; sources spin longer to compensate, blocking receivers cannot",
         )
     return finding("F-WAKE-UP", subject, "good", says)
 
@@ -83,7 +83,7 @@ def _copies(bytes_per_ns: float | None) -> list[Finding]:
 
 def _own(cost: dict[str, float]) -> Finding:
     says = (
-        f"{cost['message_ns']:.0f} ns a message, two clock readings of {cost['clock_ns']:.0f} ns in it; "
+        f"{cost['message_ns']:.0f} ns per message, including two clock readings of {cost['clock_ns']:.0f} ns; "
         f"the clock steps by {cost['clock_step_ns']:.0f} ns"
     )
     if cost["message_ns"] > MESSAGE_NS:
@@ -92,9 +92,9 @@ def _own(cost: dict[str, float]) -> Finding:
             "the instrument itself",
             "note",
             says,
-            "subtract nothing: read hops below a microsecond with this in mind",
+            "do not subtract it, but consider it for hops below a microsecond",
         )
     if cost["clock_step_ns"] > STEP_NS:
-        coarse = "percentiles of hops below a microsecond are as coarse as that; means over many messages are not"
+        coarse = "percentiles of hops below a microsecond are no finer than this step; means over many messages are"
         return finding("F-INSTRUMENT", "the instrument itself", "note", says, coarse)
     return finding("F-INSTRUMENT", "the instrument itself", "good", says)

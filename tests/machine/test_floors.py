@@ -23,7 +23,7 @@ def test_the_scenario_of_the_floors_is_a_valid_one() -> None:
 def test_a_floor_is_told_and_a_percentile_that_is_not_resolved_is_not() -> None:
     (found,) = floors.judge({"cells": [CELL], "failed": ""})
     assert (found["code"], found["level"]) == ("F-FLOORS", "good")
-    assert "2.25 us" in found["says"] and "p99 not resolved" in found["says"]
+    assert "2.25 us" in found["says"] and "too few messages for p99" in found["says"]
 
 
 def test_a_cell_that_was_dropped_gives_its_reason() -> None:
