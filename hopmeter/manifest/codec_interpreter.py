@@ -37,7 +37,7 @@ def interpreter(codec: str, offer: Offer) -> Interpreter | None:
     if absent := _package(codec) if apart(codec) else _absent(found, codec):
         whose = "" if absent == codec else f", which {codec} needs"
         raise NoPythonError(
-            f"{offer.transport} runs on the system's Python, which has no {absent}{whose}",
+            f"{offer.transport} runs with the system's Python, which lacks {absent}{whose}",
             f"install the system's own package of {absent}, or choose another transport for {codec}",
         )
     return found

@@ -40,7 +40,7 @@ def load(path: Path) -> Manifest:
     if manifest.name != path.parent.name:
         raise UsageError(
             "E-VALUES-CONFLICT",
-            f'{path}: name = "{manifest.name}" is not its folder\'s name, "{path.parent.name}"',
+            f'{path}: name = "{manifest.name}" differs from the name of its folder, "{path.parent.name}"',
             "make them the same",
         )
     manifest._folder = path.parent

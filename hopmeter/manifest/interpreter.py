@@ -88,7 +88,7 @@ def system() -> Interpreter:
         version, _, packages = about
         if version >= OLDEST:
             return Interpreter(Path(place) / "python3", tuple(map(Path, packages)))
-        found = f"the system's Python is {_format_version(version)}, and nodes need {_format_version(OLDEST)}"
+        found = f"the system's Python is {_format_version(version)}, but nodes need {_format_version(OLDEST)}"
     remedy = (
         f"install the system's own python3, {_format_version(OLDEST)} or newer (Debian 12 and Ubuntu 24.04 have one)"
     )

@@ -25,9 +25,9 @@ OFFERS = """
 - **Calls**: `native` uses the transport's own requests and replies; `duplex` carries them over two
   publish-subscribe links.
 - **Placements**: `thread` runs all endpoints in one process, `process` each in its own.
-- **Waits**: `spin` looks again and again, `block` sleeps in the transport, `callback` runs on a thread of the
+- **Waits**: `spin` polls without pause, `block` sleeps in the transport, `callback` runs on a thread of the
   transport.
-- **Who installs it**: `hopmeter build` installs what the registries and the system's packages have. Installing
+- **Who installs it**: `hopmeter build` installs packages of the registries and of the system. Installing
   packages of the system needs root or sudo without a password; otherwise `hopmeter build` prints the command.
 
 """

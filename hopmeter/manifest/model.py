@@ -54,14 +54,14 @@ class Setting(Strict):
         value = float(value) if isinstance(self.default, float) and type(value) is int else value
         if type(value) is not type(self.default):
             raise RefusedValueError(
-                "E-VALUE-FORM", f"{value!r} is no {_kind(self.default)}, as the default {self.default!r} is"
+                "E-VALUE-FORM", f"{value!r} is no {_kind(self.default)}; the default is {self.default!r}"
             )
         if self.choices is not None and value not in self.choices:
             raise RefusedValueError("E-VALUE-CHOICE", one_of(value, self.choices))
         if self.min is not None and not isinstance(value, str) and value < self.min:
-            raise RefusedValueError("E-VALUE-RANGE", f"{value} is below the least allowed, {self.min:g}")
+            raise RefusedValueError("E-VALUE-RANGE", f"{value} is below the minimum, {self.min:g}")
         if self.max is not None and not isinstance(value, str) and value > self.max:
-            raise RefusedValueError("E-VALUE-RANGE", f"{value} is above the most allowed, {self.max:g}")
+            raise RefusedValueError("E-VALUE-RANGE", f"{value} is above the maximum, {self.max:g}")
         return value
 
     def parse(self, word: str) -> Value:
@@ -221,12 +221,11 @@ class Manifest(Strict):
     def _rpc_is_explained(self) -> Manifest:
         if ("rpc" in self.patterns) != (self.rpc is not None):
             raise RefusedValueError(
-                "E-VALUES-CONFLICT", 'rpc = "native" or "duplex" belongs where patterns list "rpc", and only there'
+                "E-VALUES-CONFLICT",
+                'rpc = "native" or "duplex" is required if patterns list "rpc", and not allowed otherwise',
             )
         if self.reply is not None and self.rpc != "native":
-            raise RefusedValueError(
-                "E-VALUES-CONFLICT", 'reply = "inline" or "deferred" belongs to rpc = "native" only'
-            )
+            raise RefusedValueError("E-VALUES-CONFLICT", 'reply = "inline" or "deferred" needs rpc = "native"')
         return self
 
     @model_validator(mode="after")
@@ -235,8 +234,8 @@ class Manifest(Strict):
             if "{run}" not in pattern or not pattern.startswith("/"):
                 raise RefusedValueError(
                     "E-VALUE-FORM",
-                    f'leftovers: "{pattern}" must be a whole path that contains {{run}}, '
-                    "so that nobody else's files match",
+                    f'leftovers: "{pattern}" must be an absolute path that contains {{run}}, '
+                    "so that no other files match",
                 )
         return self
 
@@ -270,7 +269,7 @@ class Manifest(Strict):
             if part.interpreter and (part.environment or part.pip):
                 raise RefusedValueError(
                     "E-VALUES-CONFLICT",
-                    'interpreter = "system" takes packages of the system: no environment and no pip list',
+                    'interpreter = "system" uses packages of the system; remove environment and pip',
                 )
             for name, value in (part.network or {}).items():
                 if name not in self.settings:

@@ -174,16 +174,16 @@ def _ask(command: Sequence[str]) -> dict[str, Any]:
             check=False,
         )
     except subprocess.TimeoutExpired as cause:
-        raise UndescribedError(f"its node did not say within {PATIENCE_S} s what it is") from cause
+        raise UndescribedError(f"its node did not describe itself within {PATIENCE_S} s") from cause
     except OSError as cause:
         raise UndescribedError(f"its node does not start: {cause.strerror}") from cause
     if done.returncode != 0:
         said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        raise UndescribedError(said[-1] if said else f"its node ends with {done.returncode} and says nothing")
+        raise UndescribedError(said[-1] if said else f"its node exits with {done.returncode} and prints nothing")
     try:
         return dict(json.loads(done.stdout.splitlines()[-1]))
     except (ValueError, IndexError, TypeError) as cause:
-        raise UndescribedError("its node says something else than what it is") from cause
+        raise UndescribedError("its node does not print a valid description of itself") from cause
 
 
 def _depends_on(manifest: Manifest, language: str, command: Sequence[str], codec: str) -> list[Path]:

@@ -81,7 +81,9 @@ class CalledServer:
 
     def poll(self, _timeout_s: float, _handle: Handle) -> int:
         """Raise an error: the library has nothing to poll."""
-        raise AdapterError("the library calls its servers and cannot poll them", 'use wait = "callback"')
+        raise AdapterError(
+            "the library calls its servers itself, so hopmeter cannot poll them", 'use wait = "callback"'
+        )
 
     def serve(self, on_request: Handle) -> Self:
         """Handle requests on the library's threads from now on."""

@@ -58,7 +58,7 @@ def arrays_of(text: str, form: Form) -> list[Array]:
     if ones := ONES.fullmatch(text):
         return [np.ones(tuple(map(int, ones[1].split("x"))), form.floats)]
     if (pixels := PIXELS.fullmatch(text)) is None:
-        raise CodecError("E-NO-OBJECT", f"{text} is no object", "write array:200x200 or image:1440x1080")
+        raise CodecError("E-NO-OBJECT", f"{text} is not an object", "write array:200x200 or image:1440x1080")
     width, height, many, file = pixels.groups()
     shape = (int(height), int(width), 3)
     if file:
@@ -75,11 +75,11 @@ def place_of(codec: str, device: str, share: str = "none") -> str:
         raise CodecError("E-FRAMEWORK-MISSING", absent)
     form = form_of(codec)
     if device not in devices(codec):
-        raise CodecError("E-NO-DEVICE", f"{codec} has no objects on the {device.upper()}")
+        raise CodecError("E-NO-DEVICE", f"{codec} does not support objects on the {device.upper()}")
     if device == "cpu":
         return ""
     if not form.has_gpu():
-        raise CodecError("E-NO-DEVICE", f"{codec} finds no GPU here")
+        raise CodecError("E-NO-DEVICE", f"{codec} finds no GPU on this machine")
     if share != "none" and codec not in lenders():
         raise CodecError("E-GPU-NOT-LENDABLE", f"{codec} cannot share GPU memory")
     return form.gpu
@@ -104,6 +104,8 @@ def _encode_lent(lender: Lender, obj: Any) -> list[Any]:
     frames = encode(obj, lender)
     if lender.copied:
         raise CodecError(
-            "E-GPU-NOT-LENDABLE", f"its memory cannot be shared: {'; '.join(lender.copied)}", "measure it without share"
+            "E-GPU-NOT-LENDABLE",
+            f"its memory cannot be shared: {'; '.join(lender.copied)}",
+            "measure it without `share`",
         )
     return frames

@@ -26,7 +26,10 @@ def transport_class(folder: Path) -> type[Any]:
     """Return the class `Transport` of the `adapter.py` in `folder` (`transports/NAME/python`)."""
     path = folder / "adapter.py"
     if not path.is_file():
-        raise AdapterError(f"there is no adapter {path}", "check the transport's folder, or drop the language")
+        raise AdapterError(
+            f"the adapter {path} does not exist",
+            "check the transport's folder, or remove the language from its transport.toml",
+        )
     home = folder.resolve()
     try:
         module = importlib.import_module(f"{_package(home.parents[1])}.{home.parent.name}.{home.name}.adapter")
@@ -35,7 +38,7 @@ def transport_class(folder: Path) -> type[Any]:
     found = vars(module).get("Transport")
     if isinstance(found, type):
         return found
-    raise AdapterError(f"{path} has no class Transport", "write one as hopmeter/node/contract.py describes")
+    raise AdapterError(f"{path} has no class Transport", "write this class as hopmeter/node/contract.py describes")
 
 
 def transport_name(folder: Path) -> str:

@@ -137,7 +137,7 @@ def _make_object(codec: str, form: Form, array: Array, place: str) -> Any:
     except CodecError:
         raise
     except Exception as cause:
-        what = f"{codec} makes no object of {array.dtype} {'x'.join(map(str, array.shape))}: {cause}"
+        what = f"{codec} cannot make an object of {array.dtype} {'x'.join(map(str, array.shape))}: {cause}"
         raise CodecError("E-NO-OBJECT", what) from cause
 
 

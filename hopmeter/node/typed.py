@@ -52,4 +52,4 @@ def image_fields(setup: Setup) -> tuple[int, int, str, int, int]:
 def no_payload_field(payload_bytes: int) -> AdapterError:
     """Return the error for a payload if ROS's Header is the message."""
     what = f"std_msgs/Header has no field for a payload of {payload_bytes} bytes"
-    return AdapterError(what, "ask for the payload `bytes`, or for timing without padding")
+    return AdapterError(what, "use the payload `bytes`, or timing without padding")

@@ -79,7 +79,7 @@ class Control:
                 raise TrialFailedError(
                     "E-NODE-STAYED",
                     f"{left[0].name} did not end within {patience_s:.0f} s after `end`{_log_tail(left[0])}",
-                    "let its adapter close everything when its ends are dropped",
+                    "correct its adapter: it must close everything when its endpoints close",
                 )
             for node in self._ready(patience):
                 self._check_last_messages(node)
@@ -145,7 +145,7 @@ class Control:
     def _too_late(self, awaited: str, patience_s: float) -> TrialFailedError:
         if awaited == "probed":
             what = f"not every receiver saw the same probe within {patience_s:.1f} s"
-            remedy = "run the transport's conformance tests; a firewall or a full queue is usual"
+            remedy = "run the transport's conformance tests; usual causes are a firewall or a full queue"
             spoke = next((node for node in self.nodes if node.tail()), None)
             return TrialFailedError("E-NO-PROOF", f"{what}{_said_by(spoke)}", _read(spoke) if spoke else remedy)
         silent = next((node for node in self.nodes if awaited not in node.said), self.nodes[0])
@@ -180,4 +180,4 @@ def _said_by(node: Node | None) -> str:
 
 
 def _read(node: Node) -> str:
-    return f"read logs/{node.log.name}" if node.tail() else "run it again; if it stays, the adapter is at fault"
+    return f"read logs/{node.log.name}" if node.tail() else "run it again; if it fails again, correct the adapter"

@@ -125,7 +125,7 @@ class Daemon:
             self.check()
             if time.monotonic() > deadline:
                 raise TrialFailedError(
-                    "E-BROKER-SILENT", f"{self.title} did not serve within {PATIENCE_S:.0f} s{self._last_log_lines()}"
+                    "E-BROKER-SILENT", f"{self.title} was not ready within {PATIENCE_S:.0f} s{self._last_log_lines()}"
                 )
             time.sleep(LOOK_S)
 
@@ -149,8 +149,8 @@ class Daemon:
         if is_stopped(self.pid):
             raise TrialFailedError(
                 "E-BROKER-STOPPED",
-                f"the broker stopped answering: the process of {self.title} is stopped",
-                "let it run, and measure again",
+                f"the broker does not answer: the process of {self.title} is stopped",
+                "continue the process, and measure again",
             )
 
     def _last_log_lines(self) -> str:

@@ -57,5 +57,5 @@ def check_unchanged(pictures: Pictures, before: Mapping[str, Any]) -> None:
     """Raise UsageError if a continued run would send other frames than before."""
     for payload, found in facts(pictures).items():
         if found != before.get(payload):
-            what = f"{payload} does not show what it showed when this run began"
-            raise UsageError("E-PAYLOAD-CHANGED", what, f"put back the file {found['path']}, or begin a new run")
+            what = f"{payload} has other content than when this run began"
+            raise UsageError("E-PAYLOAD-CHANGED", what, f"restore the file {found['path']}, or start a new run")

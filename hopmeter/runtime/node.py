@@ -129,8 +129,8 @@ class Node:
         shown = line[:60].decode(errors="replace")
         return TrialFailedError(
             "E-NODE-GARBAGE",
-            f"{self.name} said what no node says: {shown!r}",
-            "build nodes and launcher of one version: hopmeter build",
+            f"{self.name} sent an unknown message: {shown!r}",
+            "build the nodes again with this version: hopmeter build",
             crash=True,
         )
 

@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-NOT_REGULAR = "it is no regular file; copy what it gives into a file, and name that one"
+NOT_REGULAR = "it is not a regular file; copy its content into a file, and name that file"
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -40,5 +40,5 @@ def read_short_text(path: Path, most_bytes: int) -> str:
     with path.open("rb") as file:
         data = file.read(most_bytes + 1)
     if len(data) > most_bytes:
-        raise ValueError(f"it holds more than {most_bytes:,} bytes")
+        raise ValueError(f"it has more than {most_bytes:,} bytes")
     return data.decode()

@@ -30,11 +30,11 @@ def read(path: Path) -> dict[str, Any]:
     except OSError as cause:
         raise UsageError("E-FILE-UNREADABLE", f"{path} cannot be read: {cause.strerror}", "check the path") from cause
     except RecursionError as cause:
-        raise UsageError(
-            "E-TOML-SYNTAX", f"{path} is no TOML that hopmeter reads: it nests too deeply", "write flat tables"
-        ) from cause
+        raise UsageError("E-TOML-SYNTAX", f"{path} nests too deeply for hopmeter", "write flat tables") from cause
     except ValueError as cause:
-        raise UsageError("E-TOML-SYNTAX", f"{path} is no TOML: {cause}", "mend the line it names") from cause
+        raise UsageError(
+            "E-TOML-SYNTAX", f"{path} is not valid TOML: {cause}", "correct the line that the message names"
+        ) from cause
 
 
 def validate(model: type[Model], table: Mapping[str, Any], source: str) -> Model:
