@@ -35,7 +35,7 @@ def nanoseconds(text: str) -> int:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s|m)", text)
     if not found:
         raise RefusedValueError(
-            "E-VALUE-FORM", f'"{text}" is no duration; write a number and ns, us, ms, s or m, such as 30s'
+            "E-VALUE-FORM", f'"{text}" is not a duration; write a number and ns, us, ms, s or m, such as 30s'
         )
     value_ns = float(found[1]) * UNITS_NS[found[2]]
     if value_ns > MOST_S * 1e9:
@@ -46,7 +46,7 @@ def nanoseconds(text: str) -> int:
 def span_ns(text: str) -> int:
     """Parse a duration that must be longer than 0. Raises ValueError with the syntax."""
     if not (value_ns := nanoseconds(text)):
-        raise RefusedValueError("E-VALUE-RANGE", f'"{text}" is no time at all; write more, such as 30s')
+        raise RefusedValueError("E-VALUE-RANGE", f'"{text}" is too short; write more than 0, such as 30s')
     return value_ns
 
 
@@ -62,13 +62,13 @@ def payload_bytes(text: str) -> int:
         return int(found[1])
     if found := re.fullmatch(r"image:(\d+)x(\d+)", text):
         if not (pixels := int(found[1]) * int(found[2])):
-            raise RefusedValueError("E-VALUE-RANGE", f'"{text}" has no pixel; an image is 1x1 at least')
+            raise RefusedValueError("E-VALUE-RANGE", f'"{text}" has no pixel; an image is at least 1x1')
         return pixels * 3
     if found := re.fullmatch(r"array:(\d+(?:x\d+)*)", text):
         return math.prod(map(int, found[1].split("x"))) * 8
     raise RefusedValueError(
         "E-VALUE-FORM",
-        f'"{text}" is no payload; write timing, bytes:N, image:WIDTHxHEIGHT (rgb8), file:PATH (its bytes), '
+        f'"{text}" is not a payload; write timing, bytes:N, image:WIDTHxHEIGHT (rgb8), file:PATH (its bytes), '
         "image:PATH or video:PATH (its pixels), or with a codec array:LENGTHxLENGTH, such as bytes:1000",
     )
 
@@ -106,7 +106,7 @@ def _size(path: Path) -> int:
         raise RefusedValueError("E-FILE-UNREADABLE", f"the payload {path} cannot be read: {cause.strerror}") from cause
     if size > MOST_FILE_BYTES:
         raise RefusedValueError(
-            "E-VALUE-RANGE", f"the payload {path} has {size:,} bytes; name a file of at most {MOST_FILE_BYTES:,}"
+            "E-VALUE-RANGE", f"the payload {path} has {size:,} bytes; choose a file of at most {MOST_FILE_BYTES:,}"
         )
     return size
 
@@ -145,8 +145,8 @@ def _work(text: str, kind: str, amount: str) -> dict[str, str | int]:
         return _copy(amount)
     raise RefusedValueError(
         "E-VALUE-FORM",
-        f'"{text}" is no work; write none, sleep:TIME, spin:TIME or copy:BYTES, such as sleep:1ms, '
-        "or for servers or sinks that differ sleep:30ms/40ms/50ms or copy:frame/none",
+        f'"{text}" is not a work; write none, sleep:TIME, spin:TIME or copy:BYTES, such as sleep:1ms, '
+        "or one for each server or sink: sleep:30ms/40ms/50ms or copy:frame/none",
     )
 
 
@@ -157,12 +157,14 @@ def _copy(amount: str) -> dict[str, str | int]:
     if not found:
         raise RefusedValueError(
             "E-VALUE-FORM",
-            f'"copy:{amount}" is no copy; write copy:BYTES or copy:frame, then how ({", ".join(WAYS)}) and into what '
-            f"({', '.join(DESTINATIONS)}), such as copy:frame:rep:cold",
+            f'"copy:{amount}" is not a copy; write copy:BYTES or copy:frame, then the method ({", ".join(WAYS)}) '
+            f"and the destination ({', '.join(DESTINATIONS)}), such as copy:frame:rep:cold",
         )
     size, way, into = found.groups()
     if size != "frame" and int(size) > MOST_COPY_BYTES:
-        raise RefusedValueError("E-VALUE-RANGE", f'"copy:{amount}" copies more than {MOST_COPY_BYTES} bytes')
+        raise RefusedValueError(
+            "E-VALUE-RANGE", f'"copy:{amount}" copies more than the maximum of {MOST_COPY_BYTES} bytes'
+        )
     told: dict[str, str | int] = {"kind": "copy"} | ({} if size == "frame" else {"bytes": int(size)})
     return told | ({"way": way} if way else {}) | ({"into": into} if into else {})
 

@@ -47,7 +47,7 @@ class Machine:
         cores = tuple(int(core) for core in word.split(","))
         absent = sorted(set(cores) - set(self.allowed))
         if absent:
-            raise NoCoresError(f"core {absent[0]} may not be used here; {_format_cores(self.allowed)} may")
+            raise NoCoresError(f"core {absent[0]} is not available here; available are {_format_cores(self.allowed)}")
         return cores
 
     def _cross(self) -> tuple[int, ...]:
@@ -56,20 +56,20 @@ class Machine:
             apart = [core for core in self.allowed if core < first and not self._one_core(core, first)]
             if apart:
                 return apart[-1], first
-        raise NoCoresError("there is only one core to use here; `--cores same` or `free` does without a second")
+        raise NoCoresError("only one core is available here; use `--cores same` or `free`")
 
     def _sibling(self) -> tuple[int, ...]:
         for group in self.siblings:
             usable = [core for core in group if core in self.allowed]
             if len(usable) > 1:
                 return usable[0], usable[1]
-        raise NoCoresError("the kernel shows no two threads of one core here")
+        raise NoCoresError("the kernel reports no two threads of one core here")
 
     def _numa(self) -> tuple[int, ...]:
         ends = [[core for core in group if core in self.allowed] for group in self.memories]
         usable = [group for group in ends if group]
         if len(usable) < 2:
-            raise NoCoresError("there is only one memory node here")
+            raise NoCoresError("this machine has only one memory node")
         return usable[0][0], usable[-1][0]
 
     def _one_core(self, one: int, other: int) -> bool:

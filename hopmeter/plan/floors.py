@@ -57,10 +57,10 @@ def _is_floor(cell: Cell) -> bool:
 
 def _floor_of(cell: Cell, world: World) -> Cell | str:
     if cell.axes.codec != "none":
-        return tag("W-FLOOR-OBJECT", "floors carry bytes, and this cell an object")
+        return tag("W-FLOOR-OBJECT", "floors carry bytes, but this cell carries an object")
     manifest = world.manifests.get(FLOORS[cell.axes.placement])
     if manifest is None or LANGUAGE not in manifest.offers:
-        return tag("W-NO-FLOOR", f"there is no transport {FLOORS[cell.axes.placement]} in {LANGUAGE} here")
+        return tag("W-NO-FLOOR", f"the transport {FLOORS[cell.axes.placement]} in {LANGUAGE} is missing here")
     offer = manifest.offers[LANGUAGE]
     return cell.with_values(
         transport=manifest.name,

@@ -128,9 +128,9 @@ def _weigh(command: list[str], payloads: Sequence[str]) -> tuple[Weights, bool]:
         said = json.loads(done.stdout.splitlines()[-1])
         found = {payload: (said[payload].get("bytes", 0), said[payload].get("missing", "")) for payload in payloads}
     except subprocess.TimeoutExpired:
-        why = f"its framework was not imported within {PATIENCE_S} s"
+        why = f"importing its framework took more than {PATIENCE_S} s"
     except (OSError, ValueError, LookupError):
-        why = "its framework ends the process that imports it"
+        why = "importing its framework ended the process"
     else:
         return found, True
     return dict.fromkeys(payloads, (0, why)), False

@@ -26,16 +26,16 @@ def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
     kind = cell.axes.payload.partition(":")[0]
     if cell.axes.codec == "none":
         if kind == "array":
-            said = f"{cell.axes.payload} is an object: name the codec that carries it, such as --codec numpy"
+            said = f"{cell.axes.payload} is an object; choose the codec that carries it, such as --codec numpy"
             return tag("D-PAYLOAD", said)
-        on_gpu = tag("D-DEVICE", "bytes are on the CPU: device gpu is for the objects of a codec")
+        on_gpu = tag("D-DEVICE", "device gpu needs a codec, because bytes without a codec are on the CPU")
         return on_gpu if cell.axes.place != ("cpu",) else ""
     other = next((language for language in ends if language != "python"), "")
     if other:
-        return tag("D-CODEC-LANGUAGE", f"codec {cell.axes.codec} carries objects of Python's, and an end is {other}")
+        return tag("D-CODEC-LANGUAGE", f"codec {cell.axes.codec} carries Python objects, but an endpoint is {other}")
     if kind not in OBJECTS and not images.parse_source(cell.axes.payload):
         forms = "array:200x200, image:1440x1080, image:PATH or video:PATH"
-        return tag("D-PAYLOAD", f"codec {cell.axes.codec} carries objects, {forms}, and not {cell.axes.payload}")
+        return tag("D-PAYLOAD", f"codec {cell.axes.codec} carries objects ({forms}), not {cell.axes.payload}")
     return _no_place(cell)
 
 
@@ -44,7 +44,7 @@ def _no_place(cell: Cell) -> str:
 
     known = devices(cell.axes.codec)
     if cell.axes.device not in known:
-        return tag("D-DEVICE", f"codec {cell.axes.codec} keeps its objects on the {known[0].upper()}")
+        return tag("D-DEVICE", f"codec {cell.axes.codec} supports objects only on the {known[0].upper()}")
     return _no_handle(cell) if cell.axes.share != "none" else ""
 
 
@@ -53,12 +53,12 @@ def _no_handle(cell: Cell) -> str:
     from hopmeter.node.forms import lenders
 
     if cell.axes.device != "gpu":
-        said = f"share {cell.axes.share} lends memory of a GPU, and this object is on the CPU: --device gpu"
+        said = f"share {cell.axes.share} shares GPU memory, but this object is on the CPU; use --device gpu"
         return tag("D-SHARE", said)
     if cell.carriage.own_encoders:
         return tag("D-SHARE", f"share {cell.axes.share}: {cell.axes.transport} encodes objects by itself")
     known = lenders()
-    said = f"codec {cell.axes.codec} cannot share GPU memory: {', '.join(known)} do"
+    said = f"codec {cell.axes.codec} cannot share GPU memory; {', '.join(known)} can"
     return "" if cell.axes.codec in known else tag("D-SHARE", said)
 
 

@@ -47,11 +47,11 @@ def _mixture(cell: Cell, manifest: Manifest, _: World) -> str:
     if len(languages(cell)) == 1:
         return ""
     if cell.axes.placement == "thread":
-        return tag("D-MIXED-LANGUAGES", "one process speaks one language; mixed languages need placement process")
+        return tag("D-MIXED-LANGUAGES", "a process runs one language; for mixed languages use placement process")
     return (
         ""
         if manifest.cross_language
-        else tag("D-NO-CROSS-LANGUAGE", f"languages of {cell.axes.transport} cannot talk to each other")
+        else tag("D-NO-CROSS-LANGUAGE", f"{cell.axes.transport} cannot connect programs in different languages")
     )
 
 
@@ -67,7 +67,7 @@ def _check_offer(cell: Cell, manifest: Manifest, _: World) -> str:
             if value not in listed:
                 return tag(
                     "D-NOT-OFFERED",
-                    f"{cell.axes.transport} ({language}) offers no {axis} {value} (it offers {', '.join(listed)})",
+                    f"{cell.axes.transport} ({language}) does not offer {axis} {value} (it offers {', '.join(listed)})",
                 )
     return ""
 
@@ -77,14 +77,16 @@ def _shape(cell: Cell, *_: object) -> str:
         if not cell.axes.relays:
             return tag(
                 "D-RING",
-                f"{cell.axes.pace} pubsub is a ring and needs at least one relay; --relays 1 gives the round trip",
+                f"{cell.axes.pace} pubsub is a ring and needs at least one relay; use --relays 1 for the round trip",
             )
         if cell.axes.sinks > 1:
-            return tag("D-RING-SINKS", f"{cell.axes.pace} pubsub is a ring: its source is its only receiver")
+            return tag(
+                "D-RING-SINKS", f"{cell.axes.pace} pubsub is a ring, whose source is the only receiver; use one sink"
+            )
     if cell.axes.pattern == "rpc" and cell.axes.sinks > 1:
-        return tag("D-ONE-SERVER", "a call has one server; several at once are the pattern scatter")
+        return tag("D-ONE-SERVER", "rpc has one server; for several servers use pattern scatter")
     if cell.axes.pattern == "scatter" and cell.axes.relays:
-        return tag("D-SCATTER-RELAYS", "scatter has no relays: the client asks every server itself")
+        return tag("D-SCATTER-RELAYS", "scatter has no relays, because the client calls every server itself")
     return _waits(cell) or _works(cell)
 
 
@@ -94,13 +96,13 @@ def _waits(cell: Cell) -> str:
     if many == 1:
         return ""
     if cell.axes.pattern != "pubsub" or cell.axes.relays:
-        return tag("D-WAITS", f"wait {cell.axes.wait} is for {many} sinks of a pubsub without relays")
+        return tag("D-WAITS", f"wait {cell.axes.wait} needs {many} sinks in pubsub without relays")
     if many != cell.axes.sinks:
-        return tag("D-WAITS", f"wait {cell.axes.wait} is for {many} sinks, and there {_are(cell.axes.sinks)}")
+        return tag("D-WAITS", f"wait {cell.axes.wait} is for {many} sinks, but there {_are(cell.axes.sinks)}")
     if cell.axes.placement == "thread" and {"spin", "block"} <= set(cell.axes.waits):
         return tag(
             "D-WAITS-MIXED",
-            "receivers that are polled by one process all spin or all block; placement process has both",
+            "receivers in one process all spin or all block; for both use placement process",
         )
     return ""
 
@@ -113,7 +115,7 @@ def _copies(cell: Cell, manifest: Manifest, _: World) -> str:
     lacking = [word for word in languages(cell) if not manifest.offers[word].copies]
     is_own = any(work.get("way") == "own" for work in units.works(cell.axes.work))
     return (
-        tag("D-NO-COPY", f"{cell.axes.transport} ({lacking[0]}) brings no copy function of its own")
+        tag("D-NO-COPY", f"{cell.axes.transport} ({lacking[0]}) has no copy function of its own")
         if is_own and lacking
         else ""
     )
@@ -123,10 +125,10 @@ def _works(cell: Cell) -> str:
     many = len(units.works(cell.axes.work))
     if many > 1 and cell.axes.pattern != "scatter" and not cell.axes.sinks_work:
         which = f"{many} servers of a scatter, or sinks without relays"
-        return tag("D-WORKS", f"work {cell.axes.work} is for {which}; the others all do the same")
+        return tag("D-WORKS", f"work {cell.axes.work} is for {which}; elsewhere give one work")
     if many > 1 and many != cell.axes.sinks:
         who = "servers" if cell.axes.pattern == "scatter" else "sinks"
-        return tag("D-WORKS", f"work {cell.axes.work} is for {many} {who}, and there {_are(cell.axes.sinks)}")
+        return tag("D-WORKS", f"work {cell.axes.work} is for {many} {who}, but there {_are(cell.axes.sinks)}")
     return ""
 
 
@@ -142,7 +144,7 @@ def _own_encoders(cell: Cell, manifest: Manifest, _: World) -> str:
         return ""
     return tag(
         "D-OWN-ENCODERS",
-        f"{cell.axes.transport} encodes objects by itself: those of {', '.join(own)}, and not of {cell.axes.codec}",
+        f"{cell.axes.transport} encodes objects by itself: those of {', '.join(own)}, not of {cell.axes.codec}",
     )
 
 
@@ -151,7 +153,7 @@ def _size(cell: Cell, manifest: Manifest, _: World) -> str:
         most = manifest.offers[language].max_payload_bytes
         if cell.carriage.payload_bytes > most:
             named = cell.axes.transport if most == manifest.max_payload_bytes else f"{cell.axes.transport} ({language})"
-            return tag("D-TOO-LARGE", f"{cell.carriage.payload_bytes} bytes are more than {named} carries ({most})")
+            return tag("D-TOO-LARGE", f"{cell.carriage.payload_bytes} bytes exceed the maximum of {named} ({most})")
     return ""
 
 
@@ -160,19 +162,19 @@ def _receivers(cell: Cell, manifest: Manifest, _: World) -> str:
     if most is None or cell.axes.pattern != "pubsub" or cell.axes.sinks <= most:
         return ""
     return tag(
-        "D-RECEIVERS", f"{cell.axes.sinks} receivers of one link are more than {cell.axes.transport} serves ({most})"
+        "D-RECEIVERS", f"{cell.axes.sinks} receivers of one link exceed the maximum of {cell.axes.transport} ({most})"
     )
 
 
 def _length(cell: Cell, *_: object) -> str:
     if cell.schedule.messages > MOST_MESSAGES:
-        most = f"a trial keeps ({MOST_MESSAGES:,})"
+        most = f"the maximum of a trial ({MOST_MESSAGES:,})"
         return tag(
-            "D-TOO-LONG", f"{cell.schedule.messages:,} messages are more than {most}; shorten it, or lower its rate"
+            "D-TOO-LONG", f"{cell.schedule.messages:,} messages exceed {most}; shorten the trial, or lower the rate"
         )
     longest_s = max(cell.schedule.limit_s, cell.axes.call_s)
     if longest_s > MOST_S:
-        return tag("D-TOO-LONG", f"a trial could take {longest_s:,.0f} s; nothing may take more than {MOST_S:,.0f} s")
+        return tag("D-TOO-LONG", f"a trial could take {longest_s:,.0f} s; the maximum is {MOST_S:,.0f} s")
     return ""
 
 
@@ -191,12 +193,14 @@ def _idle_settings(cell: Cell, manifest: Manifest, _: World) -> str:
         for kind, mine in here.items():
             heeds = getattr(setting, kind)
             if heeds is not None and not mine & set(heeds):
-                said = f"setting {name} of {cell.axes.transport} does nothing with {kind} other than {', '.join(heeds)}"
+                said = (
+                    f"setting {name} of {cell.axes.transport} has no effect with {kind} other than {', '.join(heeds)}"
+                )
                 return tag("D-SETTING-IDLE", said)
         for other, values in setting.where.items():
             if cell.carriage.settings[other] not in values:
                 needed = " or ".join(f"{other}={word_of(each)}" for each in values)
-                return tag("D-SETTING-IDLE", f"setting {name} of {cell.axes.transport} does nothing without {needed}")
+                return tag("D-SETTING-IDLE", f"setting {name} of {cell.axes.transport} has no effect without {needed}")
     return ""
 
 

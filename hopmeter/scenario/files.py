@@ -20,7 +20,7 @@ def find_shipped(name: str) -> Path:
     """Return the path of a shipped scenario. Raises UsageError with the most similar name if there is none."""
     known = every()
     if name not in known:
-        raise UsageError("E-UNKNOWN-SCENARIO", f"scenario {toml_files.one_of(name, known)}", "or name a .toml file")
+        raise UsageError("E-UNKNOWN-SCENARIO", f"scenario {toml_files.one_of(name, known)}", "or give a .toml file")
     return known[name]
 
 

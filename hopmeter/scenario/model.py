@@ -54,7 +54,7 @@ def _as_list(value: object) -> object:
 
 def _reject_empty(value: list[Item]) -> list[Item]:
     if not value:
-        raise RefusedValueError("E-VALUE-FORM", "the list is empty; leave the key out for its default")
+        raise RefusedValueError("E-VALUE-FORM", "the list is empty; omit the key to use its default")
     return list(dict.fromkeys(value))
 
 
@@ -67,7 +67,7 @@ def _language(value: str) -> str:
         wrong = value if len(parts) == 1 else next((part for part in parts if part not in LANGUAGES), value)
         raise RefusedValueError(
             "E-VALUE-CHOICE",
-            one_of(wrong, [*CHOICES_OF_LANGUAGE, *LANGUAGES, "rust>c++ (source>sink, or with the relays' between)"]),
+            one_of(wrong, [*CHOICES_OF_LANGUAGE, *LANGUAGES, "rust>c++ (source>sink, or source>relays>sink)"]),
         )
     return value
 
@@ -76,7 +76,7 @@ def _wait(value: str) -> str:
     wrong = next((part for part in value.split("+") if part not in WAITS), None)
     if wrong is not None:
         raise RefusedValueError(
-            "E-VALUE-CHOICE", one_of(wrong, [*WAITS, "one for each sink with + between, such as callback+block"])
+            "E-VALUE-CHOICE", one_of(wrong, [*WAITS, "one for each sink, joined by +, such as callback+block"])
         )
     return value
 
@@ -104,7 +104,7 @@ def _column(value: str) -> str:
     if value not in CELLS:
         raise RefusedValueError(
             "E-VALUE-CHOICE",
-            f'"{value}" is no column of cells.parquet (docs/metrics.md has them){nearest(value, CELLS)}',
+            f'"{value}" is not a column of cells.parquet (docs/metrics.md lists them){nearest(value, CELLS)}',
         )
     return value
 
@@ -167,39 +167,44 @@ class Axes(Strict):
     """The axes of a cell. A missing one has its default (see `resolve.DEFAULTS`)."""
 
     transport: Axis[str] | None = Field(
-        None, description='Names of transports, "all", or "direct": all that need no daemon.'
+        None, description='Names of transports, "all", or "direct": all without a broker or daemon.'
     )
     language: Axis[Language] | None = Field(
         None,
-        description='"one" (the nearest to the machine that is ready and offers the cell), "each", '
+        description='"one" (the language with the least overhead that is ready and offers the cell), "each", '
         '"pairs" (every ordered pair), a language, or source>sink.',
     )
-    pattern: Axis[Literal["pubsub", "rpc", "scatter"]] | None = Field(None, description="How endpoints talk.")
+    pattern: Axis[Literal["pubsub", "rpc", "scatter"]] | None = Field(None, description="How endpoints communicate.")
     placement: Axis[Literal["thread", "process", "apart"]] | None = Field(
-        None, description='One process, one process each, or "apart": processes where the transport can, else threads.'
+        None,
+        description='One process, one process each, or "apart": processes if the transport can, otherwise threads.',
     )
     wait: Axis[WaitOrWaits] | None = Field(
-        None, description="How a receiver waits; callback+block: a wait for each sink, in their order."
+        None, description="How a receiver waits; callback+block: one wait for each sink, in order."
     )
-    cores: Axis[Cores] | None = Field(None, description="Which cores endpoints are pinned to.")
-    payload: Axis[Payload] | None = Field(None, description="What is carried beside the 64-byte header.")
+    cores: Axis[Cores] | None = Field(None, description="The cores that endpoints are pinned to.")
+    payload: Axis[Payload] | None = Field(None, description="The content of a message after the 64-byte header.")
     touch: Axis[Literal["none", "write", "write+read"]] | None = Field(
-        None, description="What the ends do with the payload."
+        None, description="What source and sink do with the payload."
     )
     codec: Axis[Annotated[str, AfterValidator(_codec), Field(examples=["none", "numpy", "torch"])]] | None = Field(
         None,
-        description="Object to frames and back, in Python: none, a framework (`hopmeter.codecs.frameworks()`), or one "
-        "to compare with (`hopmeter.codecs.comparison_codecs()`).",
+        description="Converts objects to frames and back, in Python: none, a framework "
+        "(`hopmeter.codecs.frameworks()`), or one for comparison (`hopmeter.codecs.comparison_codecs()`).",
     )
-    device: Axis[Literal["cpu", "gpu"]] | None = Field(None, description="Where the object of a codec lives.")
+    device: Axis[Literal["cpu", "gpu"]] | None = Field(
+        None, description="The device that stores the object of a codec."
+    )
     share: Axis[Literal["none", "cuda-ipc"]] | None = Field(
-        None, description="Whether an object on a GPU is copied to the host and back, or lent by a handle of CUDA's."
+        None, description="none: copy a GPU's object to the host and back; cuda-ipc: pass a CUDA handle of its memory."
     )
     pace: Axis[PaceName] | None = Field(None, description="How the source paces its messages.")
     rate: Axis[Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)]] | None = Field(
-        None, description=f"Messages a second; {_UNSCHEDULED} have none."
+        None, description=f"Messages per second; {_UNSCHEDULED} have no rate."
     )
-    relays: Axis[Annotated[int, Field(ge=0, le=1000)]] | None = Field(None, description="Relays between the ends.")
+    relays: Axis[Annotated[int, Field(ge=0, le=1000)]] | None = Field(
+        None, description="Relays between source and sink."
+    )
     sinks: Axis[Annotated[int, Field(ge=1, le=1000)]] | None = Field(
         None, description="Receivers of the last hop; servers in scatter."
     )
@@ -208,34 +213,36 @@ class Axes(Strict):
     )
     work: Axis[Work] | None = Field(
         None,
-        description="What a relay or server does per message, or a sink where there is no relay; servers of a scatter "
-        "and sinks may each have their own, with / between.",
+        description="What a relay or server does per message, or a sink if there is no relay; servers of a scatter "
+        "and sinks may have one each, separated by /.",
     )
     dispatch: Axis[Literal["parallel", "sequential"]] | None = Field(
-        None, description="Whether a scatter asks its servers all at once, or each when the one before has answered."
+        None, description="How a scatter calls its servers: all at once, or each after the reply of the previous one."
     )
     burst: Axis[Count] | None = Field(None, description="Messages per burst; bursts come at rate / burst.")
     heap: Axis[Literal["retain", "libc"]] | None = Field(
-        None, description="Whether nodes retain the memory of a message for the next, or leave that to the C library."
+        None, description="Whether nodes retain freed memory for the next message, or the C library decides."
     )
     settings: dict[str, dict[str, Axis[Setting]]] = Field(
-        {}, description="By transport: settings of its manifest; a list is an axis."
+        {}, description="Settings from the manifest, by transport; a list is an axis."
     )
     messages: Count | None = Field(None, description="Messages measured in each trial.")
     duration: Span | None = Field(
         None,
-        description=f"How long each trial measures, instead of messages; {_UNSCHEDULED} end after "
-        f"{MOST_UNSCHEDULED_MESSAGES:,} at most.",
+        description=f"How long each trial measures, instead of messages; trials of {_UNSCHEDULED} end after "
+        f"at most {MOST_UNSCHEDULED_MESSAGES:,} messages.",
     )
     warmup: Annotated[int, Field(ge=0, le=MOST_MESSAGES)] | None = Field(
-        None, description="Messages sent before those measured."
+        None, description="Messages sent before the measured ones."
     )
     trials: Count | None = Field(None, description="Executions of each cell, in fresh processes.")
 
     @model_validator(mode="after")
     def _one_length(self) -> Axes:
         if self.messages is not None and self.duration is not None:
-            raise RefusedValueError("E-VALUES-CONFLICT", "messages and duration say the same thing twice; keep one")
+            raise RefusedValueError(
+                "E-VALUES-CONFLICT", "messages and duration both set the length of a trial; give one of them"
+            )
         return self
 
 
@@ -245,7 +252,7 @@ def _stretch(value: object) -> float | None:
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_SPIN_US:
         return float(value)
     raise RefusedValueError(
-        "E-VALUE-FORM", f'{value!r} is neither "{LEARNED}" nor microseconds from 0 to {MOST_SPIN_US:,}'
+        "E-VALUE-FORM", f'{value!r} is neither "{LEARNED}" nor a number of microseconds from 0 to {MOST_SPIN_US:,}'
     )
 
 
@@ -263,27 +270,33 @@ class Case(Axes):
 class Scenario(Axes):
     """A question, and the cells that answer it."""
 
-    title: str = Field(description="What it is called.")
-    question: str = Field(description="What it asks, as a sentence.")
-    quick: bool = Field(False, description="A quick look: labelled so, and not to be decided on alone.")
-    case: list[Case] = Field([], description="Several sets of cells in one question; each takes the rest from above.")
-    search: Search | None = Field(None, description="Search each cell's highest rate, not given ones.")
+    title: str = Field(description="The title of the scenario.")
+    question: str = Field(description="The question that the scenario answers, as a sentence.")
+    quick: bool = Field(False, description="Label the results as a quick look, too short to decide on.")
+    case: list[Case] = Field(
+        [], description="Several sets of cells for one question; each inherits the keys above that it does not set."
+    )
+    search: Search | None = Field(
+        None, description="Search for the highest rate of each cell, instead of measuring given rates."
+    )
     columns: list[Annotated[str, AfterValidator(_column), OfCells]] = Field(
         [], description="Columns of cells.parquet that matter for the question."
     )
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)] | None = Field(
-        None, description="Of the trials' order; drawn where absent."
+        None, description="Seed of the order of trials; random and recorded if absent."
     )
     spin_us: Stretch = Field(
         None,
-        description="How long before a message is due, or a work that sleeps is over, sleeping turns into spinning; "
-        "learned, unless it is given, from how late sleeps end where it is measured.",
+        description="How long before a message is due, or a sleeping work ends, a node spins instead of sleeping; "
+        "by default learned from how late sleeps end on this machine.",
     )
-    drain: Duration = Field("200ms", description="How long receivers listen for stragglers.")
-    retry: Duration = Field("1s", description="How long a refused message is offered again.")
-    timeout: Span = Field("20s", description="How long a node may take for each step of its start and its end.")
-    reply: Literal["echo", "header"] = Field("echo", description="What a server sends back.")
-    checksum: bool = Field(False, description="Check every payload, not only those of warm-up and the last.")
+    drain: Duration = Field("200ms", description="How long receivers wait for late messages.")
+    retry: Duration = Field("1s", description="How long the source retries a refused message.")
+    timeout: Span = Field("20s", description="How long a node may take for each step of its start and end.")
+    reply: Literal["echo", "header"] = Field(
+        "echo", description="What a server sends back: the whole request, or only its header."
+    )
+    checksum: bool = Field(False, description="Check every payload, not only those of the warm-up and the last one.")
     fifo: Annotated[int, Field(ge=0, le=99)] = Field(0, description="SCHED_FIFO priority; 0 is the ordinary scheduler.")
     mlock: bool = Field(False, description="Lock all memory of the nodes.")
     no_idle_states: bool = Field(

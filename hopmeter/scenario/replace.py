@@ -85,7 +85,7 @@ def _parse_settings(settings: Sequence[str], manifests: Sequence[Manifest]) -> d
         if not equals or not key or not words:
             raise UsageError(
                 "E-SETTING-VALUE",
-                f'--set "{text}" is no setting',
+                f'--set "{text}" is not a setting',
                 "write NAME=VALUE or TRANSPORT.NAME=VALUE, such as hwm=1000",
             )
         transport, _, name = key.rpartition(".")

@@ -27,26 +27,26 @@ class Search(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     bound_p99: Annotated[str, AfterValidator(_duration)] = Field(
-        description="A rate holds where 99 % of its messages arrive within this time of when they were due.",
+        description="A rate holds if 99 % of its messages arrive within this time after they are due.",
         examples=["5ms"],
         json_schema_extra={"pattern": patterns.SPAN},
     )
     start: Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)] = Field(
-        1000.0, description="The first rate, in messages a second."
+        1000.0, description="The first rate, in messages per second."
     )
-    factor: Annotated[float, Field(gt=1, le=1e6)] = Field(2.0, description="From one rate to the next.")
+    factor: Annotated[float, Field(gt=1, le=1e6)] = Field(2.0, description="Factor from one rate to the next.")
     refine: Annotated[int, Field(ge=0, le=20)] = Field(
-        3, description="How often the bracket is halved, on a logarithmic scale, after a rate has failed."
+        3, description="Number of bisections, on a logarithmic scale, after a rate has failed."
     )
-    lowest: Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)] = Field(10.0, description="No rate below this is tried.")
+    lowest: Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)] = Field(10.0, description="The lowest rate to try.")
     highest: Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)] = Field(
-        1_000_000.0, description="No rate above this is tried."
+        1_000_000.0, description="The highest rate to try."
     )
 
     @model_validator(mode="after")
     def _check_order(self) -> Search:
         if not self.lowest <= self.start <= self.highest:
-            raise RefusedValueError("E-VALUE-RANGE", "start has to lie between lowest and highest")
+            raise RefusedValueError("E-VALUE-RANGE", "start must be between lowest and highest")
         return self
 
     @property
@@ -57,7 +57,7 @@ class Search(BaseModel):
     def asks_for(self, axes: Any) -> str:
         """Return what contradicts a search in a scenario or a case; empty if nothing does."""
         if axes.rate is not None:
-            return "rate: a search tries rates by itself; say where it starts with search.start"
+            return "rate: a search sets the rates; give the first one as search.start"
         if axes.pace not in (None, ["open"]):
-            return "pace: a search needs the pace open, which asks for a rate"
+            return "pace: a search sets the rate, so pace must be open"
         return ""
