@@ -55,7 +55,9 @@ def encode(obj: Any, share: str | Lender | None = None) -> list[Any]:
     try:
         return frames_of(obj) if share is None else frames_by_nodes(obj, lending.lender(share))
     except RecursionError as cause:
-        raise CodecError("E-NESTED", "objects nested too deep", "flatten them; a cycle cannot be sent") from cause
+        raise CodecError(
+            "E-NESTED", "the objects are nested too deeply", "flatten them; a cycle cannot be sent"
+        ) from cause
 
 
 def decode(

@@ -126,15 +126,13 @@ def _converter(codec: ModuleType, wanted: Wanted) -> Callable[[Array], Any]:
         devices.refuse_gpu(name, wanted.device)
         adopted: Callable[[Any], Any] = codec.adopt
         return adopted
-    raise CodecError(
-        "E-RECEIVE-AS", f"an array cannot be received as {name}", "ask for a framework of arrays, or for none"
-    )
+    raise CodecError("E-RECEIVE-AS", f"an array cannot be received as {name}", "choose a framework of arrays, or none")
 
 
 def _shape(node: Any) -> tuple[int, ...]:
     shape = tuple(integer(length) for length in listing(node))
     if len(shape) > MAX_DIMENSIONS:
-        raise CodecError("E-ARRAY-SHAPE", f"an array of {len(shape)} dimensions")
+        raise CodecError("E-ARRAY-SHAPE", f"the array has {len(shape)} dimensions; the maximum is {MAX_DIMENSIONS}")
     return shape
 
 
@@ -171,18 +169,20 @@ def _valid_text(array: Array, of: np.dtype[Any], paths: list[tuple[str, ...]]) -
         for name in path:
             points = points[name]
         if points.size and points.max() > sys.maxunicode:
-            raise CodecError("E-TEXT", f"NumPy text with the character {points.max():#x}", "Unicode ends at 0x10ffff")
+            raise CodecError(
+                "E-TEXT", f"the NumPy text contains the invalid character {points.max():#x}", "Unicode ends at 0x10ffff"
+            )
     return array
 
 
 def _check_size(data: Any, size: int) -> None:
     if memoryview(data).nbytes != size:
-        raise CodecError("E-FRAME-LENGTH", f"a frame of {memoryview(data).nbytes} bytes for an array of {size}")
+        raise CodecError("E-FRAME-LENGTH", f"the frame has {memoryview(data).nbytes} bytes, but the array needs {size}")
 
 
 def _empty_array_maker(dtype: np.dtype[Any], shape: tuple[int, ...], place: int) -> Maker:
     if math.prod(shape) and len(shape) and math.prod(shape) > 2**20:
-        raise CodecError("E-ARRAY-SHAPE", "a long array of nothing")
+        raise CodecError("E-ARRAY-SHAPE", "a long array has elements of 0 bytes")
 
     def make(frames: Any) -> Array:
         _check_size(frames[place], 0)

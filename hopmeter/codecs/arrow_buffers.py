@@ -25,14 +25,14 @@ def array_maker(node: Any, of: Any, reading: Reading, depth: int = 0) -> Maker:
     """
     pa = import_package("pyarrow", EXTRA)
     if depth > DEPTH:
-        raise CodecError("E-NESTED", "types of Arrow nested too deep")
+        raise CodecError("E-NESTED", "the Arrow types are nested too deeply")
     if isinstance(of, pa.BaseExtensionType):
         inner = array_maker(node, of.storage_type, reading, depth + 1)
         return lambda frames: of.wrap_array(inner(frames))
     if pa.types.is_dictionary(of):
         return _dictionary(pa, node, of, reading, depth)
     if listing(node, 5)[4] is not None:
-        raise CodecError("E-ARROW-DICTIONARY", f"an Arrow {of} array with a dictionary")
+        raise CodecError("E-ARROW-DICTIONARY", f"an Arrow {of} array must not have a dictionary")
     return _plain_array_maker(pa, node, of, reading, depth)
 
 
@@ -71,7 +71,7 @@ def _plain_array_maker(pa: Any, node: list[Any], of: Any, reading: Reading, dept
     reading.free += 0 if has_bytes(pa, of) else length + offset
     under = [of.field(number).type for number in range(of.num_fields)]
     if len(under) != len(listing(node[3])):
-        raise CodecError("E-ARROW-CHILDREN", "an Arrow array whose children differ from its type")
+        raise CodecError("E-ARROW-CHILDREN", "the children of an Arrow array do not match its type")
     layout.check_children(pa, of, length + offset, node[3])
     below = [array_maker(child, kind, reading, depth + 1) for child, kind in zip(node[3], under, strict=True)]
     if pa.types.is_map(of):
@@ -86,7 +86,7 @@ def _require_keys(entries: Maker) -> Maker:
     def make(frames: Sequence[Any]) -> Any:
         array = entries(frames)
         if array.null_count or array.field(0).null_count:
-            raise CodecError("E-ARROW-CHILDREN", "an Arrow map without some of its keys")
+            raise CodecError("E-ARROW-CHILDREN", "an Arrow map lacks some of its keys")
         return array
 
     return make
@@ -104,7 +104,7 @@ def _buffers(pa: Any, of: Any, end: int, present: Any, reading: Reading) -> Make
     found, needed = layout.buffer_presence(present, pa, of), layout.least_sizes(pa, of, end)
     places = [reading.frame() if one else None for one in found]
     if any(need and place is None for need, place in zip(needed[1:], places[1:], strict=False)):
-        raise CodecError("E-ARROW-BUFFERS", f"an Arrow {of} array without the memory of its values")
+        raise CodecError("E-ARROW-BUFFERS", f"an Arrow {of} array lacks the buffer of its values")
     if len(places) == 2 and places[0] is None and places[1] is not None and end:
         return _values_maker(pa.py_buffer, places[1], needed[1])
     if not end and layout.offset_bytes(pa, of):
@@ -146,7 +146,7 @@ def _buffer_list_maker(pa: Any, places: list[tuple[int | None, Any]], needed: li
 
 def _size_error(size: int, need: int) -> CodecError:
     return CodecError(
-        "E-FRAME-LENGTH", f"a frame of {size} bytes for Arrow values that take {need}", "send the frames whole"
+        "E-FRAME-LENGTH", f"the frame has {size} bytes, but its Arrow values need {need}", "send complete frames"
     )
 
 

@@ -25,7 +25,9 @@ def extent(node: list[Any], of: Any, pa: Any) -> tuple[int, int]:
     """
     length, offset = integer(node[0]), integer(node[1])
     if length + offset > MOST_VALUES:
-        raise CodecError("E-ARROW-BUFFERS", f"an Arrow array with {length} values after {offset}", "send it anew")
+        raise CodecError(
+            "E-ARROW-BUFFERS", f"an Arrow array of {length} values at offset {offset} is too large", "encode it again"
+        )
     return length, 0 if pa.types.is_null(of) or not length else offset
 
 
@@ -34,11 +36,13 @@ def buffer_presence(node: Any, pa: Any, of: Any) -> list[int]:
     found = [one_of(one, 0, 1) for one in listing(node)]
     least = of.num_buffers
     if len(found) < least or (len(found) > least and not has_views(pa, of)):
-        raise CodecError("E-ARROW-BUFFERS", f"an Arrow {of} array with {len(found)} buffers, which has {least}")
+        raise CodecError("E-ARROW-BUFFERS", f"an Arrow {of} array has {len(found)} buffers, but needs {least}")
     if (pa.types.is_null(of) or pa.types.is_union(of)) and found[0]:
-        raise CodecError("E-ARROW-BUFFERS", f"an Arrow {of} array with a bitmap of missing values", "send it anew")
+        raise CodecError(
+            "E-ARROW-BUFFERS", f"an Arrow {of} array must not have a bitmap of missing values", "encode it again"
+        )
     if not all(found[2:]) and has_views(pa, of):
-        raise CodecError("E-ARROW-VIEWS", f"an Arrow {of} array without the text of its views")
+        raise CodecError("E-ARROW-VIEWS", f"an Arrow {of} array lacks the text of its views")
     return found
 
 
@@ -78,9 +82,11 @@ def check_type(pa: Any, of: Any) -> None:
         # Rows of views may overlap, and one run may stand for any number of rows.
         raise CodecError("E-ARROW-TYPE", f"Arrow {of} arrays cannot be represented", "cast the column to another type")
     if types.is_decimal(of) and abs(of.scale) > MOST_SCALE:
-        raise CodecError("E-ARROW-TYPE", f"Arrow decimals with a scale of {of.scale}", f"use one up to {MOST_SCALE}")
+        raise CodecError(
+            "E-ARROW-TYPE", f"Arrow decimals cannot have a scale of {of.scale}", f"use a scale up to {MOST_SCALE}"
+        )
     if types.is_union(of) and len(set(of.type_codes)) != of.num_fields:
-        raise CodecError("E-ARROW-UNION", "an Arrow union two of whose types have one code")
+        raise CodecError("E-ARROW-UNION", "two types of an Arrow union have the same code")
 
 
 def _nested_kinds(types: Any) -> tuple[Any, ...]:
@@ -99,7 +105,7 @@ def check_children(pa: Any, of: Any, end: int, children: list[Any]) -> None:
     short = [child for child in children if integer(listing(child, 5)[0]) < end * each]
     if short or each < 0:
         raise CodecError(
-            "E-ARROW-CHILDREN", f"a child of an Arrow {of} with {short[0][0] if short else 0} values for {end} rows"
+            "E-ARROW-CHILDREN", f"a child of an Arrow {of} has {short[0][0] if short else 0} values for {end} rows"
         )
     if types.is_map(of) and any(listing(child[2])[:1] != [0] for child in children):
-        raise CodecError("E-ARROW-CHILDREN", "entries of an Arrow map that may be missing")
+        raise CodecError("E-ARROW-CHILDREN", "entries of an Arrow map must not be nullable")

@@ -88,7 +88,7 @@ def check_schema(data: bytes) -> None:
         start = 8 if _number(data, "<I", 0) == CONTINUES else 4
         _check_costs(message_of(data, start), len(data))
     except struct.error as cause:
-        raise CodecError("E-ARROW-MESSAGE", "no Arrow schema") from cause
+        raise CodecError("E-ARROW-MESSAGE", "this is not an Arrow schema") from cause
 
 
 def contents(data: bytes) -> tuple[int, bool]:
@@ -107,12 +107,16 @@ def _longest_and_views(data: bytes) -> tuple[int, bool]:
         _check_costs(message, len(data))
         batch = _batch(message)
         if batch is not None and batch.place(3):
-            raise CodecError("E-ARROW-COMPRESSED", "compressed Arrow buffers", "write the stream without compression")
+            raise CodecError(
+                "E-ARROW-COMPRESSED",
+                "compressed Arrow buffers are not supported",
+                "write the stream without compression",
+            )
         has_views = any(field.value(2, "<B") in VIEWS for field in _fields(_schema(message)))
         rows = [1] if batch is None else _rows(batch, data)
         return max(rows), has_views or min(rows) <= 0
     except struct.error as cause:
-        raise CodecError("E-ARROW-MESSAGE", "no Arrow message") from cause
+        raise CodecError("E-ARROW-MESSAGE", "this is not an Arrow message") from cause
 
 
 def _batch(message: Table) -> Table | None:
@@ -134,7 +138,9 @@ def _check_costs(message: Table, size: int) -> None:
     for cost in _costs(message):
         left -= cost
         if left < 0:
-            raise CodecError("E-ARROW-METADATA", f"Arrow metadata of {size} bytes that would take many times as much")
+            raise CodecError(
+                "E-ARROW-METADATA", f"Arrow metadata of {size} bytes would need a multiple of this in memory"
+            )
 
 
 def _costs(message: Table) -> Iterator[int]:

@@ -24,10 +24,10 @@ def schema_of(node: Any) -> Any:
         check_schema(message)
         schema = pa.ipc.read_schema(pa.py_buffer(message))
     except (ValueError, OSError) as cause:
-        raise CodecError("E-ARROW-MESSAGE", "no Arrow schema") from cause
+        raise CodecError("E-ARROW-MESSAGE", "this is not an Arrow schema") from cause
     for field in fields(schema):
         if (field.metadata or {}).get(b"ARROW:extension:name") == POINTERS:
-            raise CodecError("E-PYTHON-OBJECTS", "a column of Python objects is not data")
+            raise CodecError("E-PYTHON-OBJECTS", "a column of Python objects cannot be represented")
     return schema
 
 

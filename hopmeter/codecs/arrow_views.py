@@ -23,7 +23,7 @@ def check_views(buffers: list[Any], end: int) -> None:
     sizes = np.array([one.size for one in buffers[2:]], np.int64)
     lengths = views[:, 0]
     if (lengths < 0).any() or not _lie_within(views[lengths > INLINE_BYTES].astype(np.int64), sizes):
-        raise CodecError("E-ARROW-VIEWS", "Arrow views to other than their text")
+        raise CodecError("E-ARROW-VIEWS", "Arrow views point outside their text")
 
 
 def _lie_within(views: Any, sizes: Any) -> bool:

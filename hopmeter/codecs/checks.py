@@ -18,28 +18,30 @@ ALIKE = 64
 def listing(node: Any, length: int | None = None) -> list[Any]:
     """Return a list, of a given length if one is given."""
     if type(node) is not list or (length is not None and len(node) != length):
-        raise CodecError("E-HEADER", "a node of the header is not what its kind demands")
+        raise CodecError("E-HEADER", "a node of the header does not have the form of its kind")
     return node
 
 
 def integer(node: Any) -> int:
     """Return a whole number from 0 to 2^63 - 1."""
     if type(node) is not int or not 0 <= node < 2**63:
-        raise CodecError("E-HEADER", "a length or an offset in the header is none")
+        raise CodecError("E-HEADER", "a length or an offset in the header is not a whole number")
     return node
 
 
 def text(node: Any) -> str:
     """Return a string."""
     if type(node) is not str:
-        raise CodecError("E-HEADER", "a name in the header is no string")
+        raise CodecError("E-HEADER", "a name in the header is not a string")
     return node
 
 
 def one_of(node: Any, *known: Any) -> Any:
     """Return one of a few known values."""
     if not any(node == value and type(node) is type(value) for value in known):
-        raise CodecError("E-VERSIONS-DIFFER", "the header holds an unknown word", "use one hopmeter at both ends")
+        raise CodecError(
+            "E-VERSIONS-DIFFER", "the header contains an unknown word", "use the same version of hopmeter on both sides"
+        )
     return node
 
 
@@ -53,10 +55,10 @@ def keys(found: list[Any]) -> list[Any]:
         return found
     hashes = np.array([hash(key) for key in found if type(key) not in SALTED], np.int64)
     if len(hashes) > MOST_KEYS:
-        raise CodecError("E-KEYS", f"{len(hashes)} keys that are neither text nor bytes", "send them as an array")
+        raise CodecError("E-KEYS", f"{len(hashes)} keys are neither text nor bytes, too many", "send them as an array")
     hashes.sort()
     if (hashes[ALIKE:] == hashes[:-ALIKE]).any():
-        raise CodecError("E-KEYS-COLLIDE", "keys of a dict or a set that all have one hash")
+        raise CodecError("E-KEYS-COLLIDE", "too many keys of a dict or a set have the same hash")
     return found
 
 

@@ -31,5 +31,7 @@ def comparison_codec(name: str) -> ModuleType:
     trust everyone who can send.
     """
     if name not in comparison_codecs():
-        raise CodecError("E-UNKNOWN-CODEC", f"no codec {name[:40]!r}", f"known are {', '.join(comparison_codecs())}")
+        raise CodecError(
+            "E-UNKNOWN-CODEC", f"unknown codec {name[:40]!r}", f"known are {', '.join(comparison_codecs())}"
+        )
     return importlib.import_module(f"{compared.__name__}.{name.replace('-', '_')}")

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from hopmeter.codecs.errors import CodecError
 
 SPELLING = re.compile(r"cpu(:0)?|(gpu|cuda)(:[0-9]{1,4})?")
-REMEDY = 'ask for device="cpu", or for none: then what was on a GPU arrives on one where there is one'
+REMEDY = 'use device="cpu", or omit it: then objects of a GPU arrive on a GPU if there is one'
 
 
 def check_device(asked: str) -> str:
     """Return the word if it names a device; otherwise raise CodecError."""
     if SPELLING.fullmatch(asked) is None:
-        raise CodecError("E-VALUE-CHOICE", f"no device {asked[:40]!r}", "ask for cpu, gpu or gpu:1")
+        raise CodecError("E-VALUE-CHOICE", f"device {asked[:40]!r} is unknown", "use cpu, gpu or gpu:1")
     return asked
 
 
@@ -27,7 +27,7 @@ def number(asked: str | None) -> int | None:
 def refuse_gpu(framework: str, asked: str | None) -> None:
     """Raise CodecError if a GPU is requested of a framework whose objects are always on the CPU."""
     if asked is not None and not check_device(asked).startswith("cpu"):
-        raise CodecError("E-NO-DEVICE", f"what is {framework}'s lies on no GPU, and {asked} was asked for", REMEDY)
+        raise CodecError("E-NO-DEVICE", f"objects of {framework} cannot be on a GPU, but you requested {asked}", REMEDY)
 
 
 def gpu(framework: str, asked: str, count: Callable[[], int]) -> int | None:
@@ -42,4 +42,4 @@ def gpu(framework: str, asked: str, count: Callable[[], int]) -> int | None:
     if number < there:
         return number
     seen = f"{there} GPU{'' if there == 1 else 's'}" if there else "no GPU"
-    raise CodecError("E-NO-DEVICE", f"{framework} sees {seen} here, and {asked} was asked for", REMEDY)
+    raise CodecError("E-NO-DEVICE", f"{framework} sees {seen} here, but you requested {asked}", REMEDY)

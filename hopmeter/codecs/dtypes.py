@@ -22,8 +22,8 @@ def to_node(dtype: Type) -> Any:
     if dtype.hasobject:
         raise CodecError(
             "E-PYTHON-OBJECTS",
-            f"an array of dtype {dtype} holds references to Python objects, not data",
-            "convert it (`array.astype(float)`, `array.tolist()`), or ask for a codec of pickle by name",
+            f"an array of dtype {dtype} contains references to Python objects, not data",
+            "convert it (`array.astype(float)`, `array.tolist()`), or choose a pickle codec by name",
         )
     if dtype.names is not None:
         return ["struct", dtype.itemsize, [_field(dtype, name) for name in dtype.names]]
@@ -47,7 +47,7 @@ def from_node(node: Any, depth: int = 0) -> Type:
         return _plain_dtype(node)
     tag, itemsize, fields = listing(node, 3)
     if tag != "struct" or depth > 16:
-        raise CodecError("E-HEADER", "no dtype that hopmeter writes")
+        raise CodecError("E-HEADER", "the header contains an invalid dtype")
     return _struct(integer(itemsize), [listing(field, 4) for field in listing(fields)], depth)
 
 
@@ -63,10 +63,10 @@ def _plain_dtype(name: str) -> Type:
         small: Type = np.dtype(getattr(import_package("ml_dtypes", "jax"), name))
         return small
     if not SIMPLE.fullmatch(name):
-        raise CodecError("E-HEADER", f"no dtype that hopmeter writes: {name[:40]!r}")
+        raise CodecError("E-HEADER", f"the header contains an invalid dtype: {name[:40]!r}")
     dtype = np.dtype(name)
     if dtype.str != name:
-        raise CodecError("E-HEADER", f"no dtype that hopmeter writes: {name!r}")
+        raise CodecError("E-HEADER", f"the header contains an invalid dtype: {name!r}")
     return dtype
 
 
@@ -94,7 +94,7 @@ def code_points(dtype: Type) -> tuple[Type, list[tuple[str, ...]]]:
         return dtype, []
     within = {name: code_points(dtype.fields[name][0]) for name in dtype.names}
     if sum(of.itemsize for of, paths in within.values() if paths) > dtype.itemsize:
-        raise CodecError("E-FIELDS-OVERLAP", "fields of text that overlap", "send them as arrays of their own")
+        raise CodecError("E-FIELDS-OVERLAP", "fields of text overlap", "send them as separate arrays")
     layout: Any = {
         "names": list(within),
         "formats": [of for of, _ in within.values()],

@@ -37,15 +37,21 @@ def unpack(header: bytes) -> tuple[Any, int, int]:
         raise CodecError("E-FRAME-LENGTH", f"a header of {len(header)} bytes is cut off")
     magic, version, flags, reserved, frames, size = PREFIX.unpack_from(header)
     if magic != MAGIC:
-        raise CodecError("E-HEADER", "this is no header of hopmeter's codecs")
+        raise CodecError("E-HEADER", "this is not a header of hopmeter's codecs")
     if version != VERSION:
         raise CodecError(
-            "E-VERSIONS-DIFFER", f"header version {version}, this is version {VERSION}", "use one hopmeter at both ends"
+            "E-VERSIONS-DIFFER",
+            f"the header has version {version}, but this hopmeter reads version {VERSION}",
+            "use the same version of hopmeter on both sides",
         )
     if flags & ~LENT or reserved:
-        raise CodecError("E-VERSIONS-DIFFER", "unknown flags in the header", "use one hopmeter at both ends")
+        raise CodecError(
+            "E-VERSIONS-DIFFER", "the header has unknown flags", "use the same version of hopmeter on both sides"
+        )
     if size != len(header) - PREFIX.size or size > MAX_BODY_BYTES:
-        raise CodecError("E-FRAME-LENGTH", f"a body of {len(header) - PREFIX.size} bytes says that it has {size}")
+        raise CodecError(
+            "E-FRAME-LENGTH", f"the header's body has {len(header) - PREFIX.size} bytes, but announces {size}"
+        )
     return _parse(header[PREFIX.size :]), frames, flags
 
 
@@ -53,7 +59,7 @@ def _parse(body: bytes) -> Any:
     try:
         return json.loads(body.decode("ascii"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as cause:
-        raise CodecError("E-HEADER", "the header's body is no JSON that hopmeter writes") from cause
+        raise CodecError("E-HEADER", "the header's body is not JSON of hopmeter") from cause
 
 
 def _refuse_constant(name: str) -> None:

@@ -63,7 +63,7 @@ def codec_named(name: str) -> ModuleType:
     """Return a codec by its name, such as `torch`."""
     found = codecs().get(ALIASES.get(name, name))
     if found is None:
-        raise CodecError("E-UNKNOWN-CODEC", f"no codec {name[:40]!r}", f"known are {', '.join(codecs())}")
+        raise CodecError("E-UNKNOWN-CODEC", f"unknown codec {name[:40]!r}", f"known are {', '.join(codecs())}")
     return found
 
 

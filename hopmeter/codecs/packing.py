@@ -56,9 +56,9 @@ def unpack(received: Any) -> list[memoryview]:
         table = view[: COUNT.size * (count + 1)].tobytes()
         _, places, end = (_read_layout_cached if count <= KEPT_FRAMES else _read_layout)(table)
     except (struct.error, TypeError, ValueError) as cause:
-        raise CodecError("E-FRAME-LENGTH", "a message too short for its table of frames") from cause
+        raise CodecError("E-FRAME-LENGTH", "the message is too short for its table of frames") from cause
     if end != view.nbytes:
-        raise CodecError("E-FRAME-LENGTH", f"a message of {view.nbytes} bytes whose frames need {end}")
+        raise CodecError("E-FRAME-LENGTH", f"the message has {view.nbytes} bytes, but its frames need {end}")
     return [view[place] for place in places]
 
 

@@ -40,7 +40,7 @@ def _numpy(array: Any, frames: Frames, depth: int) -> str:
     if not all(type(value) in PLAIN for value in flat):
         raise CodecError(
             "E-PYTHON-OBJECTS",
-            "a column of Python objects that are neither text nor numbers is not data",
+            "a column of Python objects other than text and numbers cannot be represented",
             "use `astype`",
         )
     return f'["object",{node_of(list(array.shape), frames, depth)},{node_of(flat, frames, depth)}]'
@@ -80,9 +80,7 @@ def _zone(pd: Any, zone: Any) -> str:
         origin in ("zoneinfo", "pytz") or (origin == "datetime" and _zone_named(pd, name) == zone)
     ):
         return name
-    raise CodecError(
-        "E-TIME-ZONE", f"the time zone {zone!r} has no name of its own", 'use `tz_convert("Europe/Berlin")` or "UTC"'
-    )
+    raise CodecError("E-TIME-ZONE", f"the time zone {zone!r} has no name", 'use `tz_convert("Europe/Berlin")` or "UTC"')
 
 
 def _zone_named(pd: Any, name: str) -> Any:
@@ -130,7 +128,7 @@ def maker(pd: Any, written: Any, reading: Reading) -> Maker:
     wants = {"object": 2, "categorical": 3, "masked": 2, "arrow": 1, "moments": 2, "period": 2, "numpy": 1}
     wants |= {"string": 3, "interval": 3}
     if len(parts) != wants[one_of(kind, *wants)]:
-        raise CodecError("E-PARTS", "pandas values with other parts than their kind")
+        raise CodecError("E-PARTS", "the parts of pandas values do not match their kind")
     makers = (
         makers_without_ranges(parts, reading)
         if kind in ("categorical", "interval")
@@ -151,7 +149,7 @@ def makers_without_ranges(parts: list[Any], reading: Reading) -> list[Maker]:
 def _object(pd: Any, shape: Any, values: Any) -> Any:
     made = np.empty(len(listing(values)), object)
     if not shape or not all(type(value) in PLAIN for value in values):  # NumPy would look into other objects
-        raise CodecError("E-PARTS", "pandas values that are neither text nor numbers")
+        raise CodecError("E-PARTS", "pandas values are neither text nor numbers")
     made[:] = values
     return made.reshape([integer(length) for length in listing(shape)])
 
@@ -160,7 +158,7 @@ def _array_of(kind: str) -> Any:
     def check(value: Any) -> Any:
         # From an array without dimensions pandas would make as many as its index is long.
         if type(value) is not np.ndarray or not value.ndim or (kind and value.dtype.kind not in kind):
-            raise CodecError("E-PARTS", "pandas values that are no such array")
+            raise CodecError("E-PARTS", "pandas values do not fit the type of their array")
         return value
 
     return check
@@ -169,7 +167,7 @@ def _array_of(kind: str) -> Any:
 def index(pd: Any, value: Any) -> Any:
     """Return a pandas index; if it is a range, its numbers were counted."""
     if not isinstance(value, pd.Index):
-        raise CodecError("E-PARTS", "a part that has to be a pandas index is none")
+        raise CodecError("E-PARTS", "a part must be a pandas index")
     return value
 
 
@@ -197,7 +195,7 @@ def _moments_of(pd: Any, zone: Any, values: Any) -> Any:
     series = pd.Series(_TIMES(values).reshape(-1), copy=False)
     if zone is not None:
         if not ZONE.fullmatch(text(zone)):  # some words make pandas open files
-            raise CodecError("E-TIME-ZONE", f"no time zone that hopmeter writes: {zone[:40]!r}")
+            raise CodecError("E-TIME-ZONE", f"the time zone {zone[:40]!r} is invalid")
         series = series.dt.tz_localize("UTC").dt.tz_convert(zone)
     return series.array.reshape(values.shape) if values.ndim > 1 else series.array
 

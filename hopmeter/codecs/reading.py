@@ -55,9 +55,13 @@ class Reading:
             return _constant_maker(node)
         reader = readers().get(node[0]) if node and type(node[0]) is str else None
         if reader is None:
-            raise CodecError("E-VERSIONS-DIFFER", "an unknown kind of node", "use one hopmeter at both ends")
+            raise CodecError(
+                "E-VERSIONS-DIFFER",
+                "the header has an unknown kind of node",
+                "use the same version of hopmeter on both sides",
+            )
         if self.depth > header.MAX_DEPTH:
-            raise CodecError("E-NESTED", f"objects nested deeper than {header.MAX_DEPTH}")
+            raise CodecError("E-NESTED", f"the objects are nested deeper than {header.MAX_DEPTH} levels")
         self.depth += 1
         made: Maker = reader(node, self)
         self.depth -= 1
@@ -82,12 +86,12 @@ def object_of(frames: Sequence[Any], as_: str | None, device: str | None, share:
         key = head if as_ is device is None and not share else (head, as_, device, share)
         count, make = _plans.get(key) or _plan(key, head, as_, device, share)
         if len(frames) != count:
-            raise CodecError("E-FRAME-COUNT", f"{len(frames)} frames where the header announces {count}")
+            raise CodecError("E-FRAME-COUNT", f"{len(frames)} frames arrived, but the header announces {count}")
         return make(frames)
     except (CodecError, *ENDING):
         raise
     except MemoryError as cause:
-        raise CodecError("E-NO-MEMORY", "not enough memory for what the frames hold") from cause
+        raise CodecError("E-NO-MEMORY", "not enough memory for the content of the frames") from cause
     except BaseException as cause:
         raise CodecError("E-UNDECODABLE", f"these frames cannot be decoded: {cause}") from cause
 
@@ -107,7 +111,7 @@ def _plan(key: Any, head: bytes, as_: str | None, device: str | None, share: boo
     reading = Reading(as_, device, share, flags)
     make = reading.maker(node)
     if reading.taken != announced:
-        raise CodecError("E-FRAME-COUNT", f"the header announces {announced} frames and describes {reading.taken}")
+        raise CodecError("E-FRAME-COUNT", f"the header announces {announced} frames, but describes {reading.taken}")
     if reading.free > FREE_ROWS:
         make = _row_checking_maker(make, reading.free)
     if len(head) <= KEPT_HEADER_BYTES:
@@ -120,7 +124,7 @@ def _plan(key: Any, head: bytes, as_: str | None, device: str | None, share: boo
 def _row_checking_maker(make: Maker, rows: int) -> Maker:
     def build(frames: Sequence[Any]) -> Any:
         if rows > FREE_ROWS + sum(memoryview(frame).nbytes for frame in frames):
-            raise CodecError("E-ROWS", f"{rows} rows that are in no frame", "leave out columns that hold nothing")
+            raise CodecError("E-ROWS", f"no frame contains the {rows} rows", "remove columns without data")
         return make(frames)
 
     return build
@@ -128,5 +132,9 @@ def _row_checking_maker(make: Maker, rows: int) -> Maker:
 
 def _constant_maker(value: Any) -> Maker:
     if type(value) is dict:
-        raise CodecError("E-VERSIONS-DIFFER", "an unknown kind of node", "use one hopmeter at both ends")
+        raise CodecError(
+            "E-VERSIONS-DIFFER",
+            "the header has an unknown kind of node",
+            "use the same version of hopmeter on both sides",
+        )
     return lambda _: value

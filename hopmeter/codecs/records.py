@@ -22,7 +22,7 @@ def name_of(kind: type) -> str:
 def register(kind: Kind, name: str | None = None) -> Kind:
     """Allow a dataclass to be received, by `name` or its own name, and return it; usable as a decorator."""
     if not dataclasses.is_dataclass(kind):
-        raise CodecError("E-NO-FORM", f"{kind!r} is no dataclass", "decorate it with `@dataclass`")
+        raise CodecError("E-NO-FORM", f"{kind!r} is not a dataclass", "decorate it with `@dataclass`")
     _known[name or name_of(kind)] = kind
     reading.forget()
     return kind
@@ -34,12 +34,14 @@ def registered_type(name: str, fields: list[str]) -> type:
     if kind is None:
         raise CodecError(
             "E-DATACLASS-UNKNOWN",
-            f"the dataclass {name[:80]} is not known here",
+            f"the dataclass {name[:80]} is unknown here",
             "call `hopmeter.codecs.register` with it",
         )
     if [field.name for field in dataclasses.fields(kind)] != fields:
         raise CodecError(
-            "E-DATACLASS-FIELDS", f"the dataclass {name[:80]} has other fields here", "use one version at both ends"
+            "E-DATACLASS-FIELDS",
+            f"the dataclass {name[:80]} has other fields here",
+            "use the same version on both sides",
         )
     return kind
 

@@ -49,7 +49,9 @@ def node_of(obj: Any, frames: Frames, depth: int) -> str:
     """Return the node of a nested object as JSON and append its memory to `frames`. `depth` is that of its parent."""
     if depth >= header.MAX_DEPTH:
         raise CodecError(
-            "E-NESTED", f"objects nested deeper than {header.MAX_DEPTH}", "flatten them; a cycle cannot be sent"
+            "E-NESTED",
+            f"the objects are nested deeper than {header.MAX_DEPTH} levels",
+            "flatten them; a cycle cannot be sent",
         )
     return (_writers.get(type(obj)) or writer_of(type(obj)))(obj, frames, depth + 1)
 

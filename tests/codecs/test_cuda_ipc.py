@@ -153,7 +153,7 @@ def test_what_a_receiver_holds_stays_and_when_all_is_held_the_next_is_copied(
     other = open_handles(sender.frames(at=64, values=[3]))
     assert (held.array.tolist(), other.array.tolist()) == ([7], [3])
     told = sender("lend", values=[9], at=128)
-    assert told["copied"] == {"receivers hold all 2 tensors that are kept": 1}
+    assert told["copied"] == {"receivers hold all 2 tensors of this lender": 1}
     assert decode([bytes.fromhex(frame) for frame in told["frames"]])["t"].tolist() == [9]
     del held
     assert open_handles(sender.frames(at=128, values=[10])).array.tolist() == [10]
@@ -182,7 +182,7 @@ def test_memory_that_cannot_be_exported_is_copied_and_told(
 ) -> None:
     told = [sender("lend", base="pool", values=[number], exportable=False) for number in (1, 2)]
     ((reason, count),) = told[1]["copied"].items()
-    assert (reason.startswith("this memory is not cudaMalloc's"), count) == (True, 2)
+    assert (reason.startswith("this memory is not from cudaMalloc"), count) == (True, 2)
     frames = [bytes.fromhex(frame) for frame in told[1]["frames"]]
     assert PREFIX.unpack_from(frames[0])[2] == 0
     assert decode(frames)["t"].tolist() == [2]
@@ -222,7 +222,7 @@ def test_one_message_never_takes_a_slot_from_itself(gpu: Any) -> None:
     lender, array = Lender(2), cuda_peer.memory(cuda_peer.allocate(), (3,), "f4")
     array[...] = [1, 2, 3]
     frames = encode([cuda_peer.Tensor(array[at:]) for at in range(3)], lender)
-    assert list(lender.copied) == ["one message holds more tensors than are kept or free (2)"]
+    assert list(lender.copied) == ["one message has more tensors than the lender has free slots (2 in all)"]
     made = decode(frames, share="cuda-ipc")
     assert [one.tolist() for one in made] == [[1, 2, 3], [2, 3], [3]]
 
@@ -264,7 +264,7 @@ child = os.fork()
 if not child:
     encode(tensor, lender)
     hold.close()
-    os._exit(0 if list(lender.copied) == ["a process that was forked cannot use the GPU of its parent"] else 1)
+    os._exit(0 if list(lender.copied) == ["a forked process cannot use the GPU of its parent"] else 1)
 print(os.waitpid(child, 0)[1], flush=True)
 sys.stdin.read()
 """

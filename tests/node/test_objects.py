@@ -68,7 +68,9 @@ def test_objects_are_encoded_decoded_compared_and_stamped(measure: Measure, tmp_
         assert encoded == NONE_NS
 
 
-@pytest.mark.parametrize(("changes", "says"), [(ALTERED, "not what was sent"), (LYING, "frames where the header")])
+@pytest.mark.parametrize(
+    ("changes", "says"), [(ALTERED, "not what was sent"), (LYING, "frames arrived, but the header")]
+)
 def test_an_object_that_arrives_altered_is_a_wrong_one(measure: Measure, changes: str, says: str) -> None:
     outcome = measure(changes, **objects_of("numpy"))
     assert sink(outcome)["content_errors"] == sink(outcome)["content_checks"] > MESSAGES
@@ -89,7 +91,7 @@ def test_a_payload_that_is_not_as_planned_fails_with_both_lengths(measure: Measu
 
 def test_a_framework_that_is_not_there_fails_with_what_gets_it(measure: Measure) -> None:
     said = {"codec": "numpy", "device": "gpu", "object": "array:2x2", "payload_bytes": 100}
-    assert "numpy has no objects on the GPU" in measure(**said).last["error"]
+    assert "numpy does not support objects on the GPU" in measure(**said).last["error"]
 
 
 @pytest.mark.parametrize("codec", [name for name in codec_names() if here(name)])

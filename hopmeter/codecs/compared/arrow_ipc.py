@@ -51,14 +51,14 @@ def decode(frames: Sequence[Any]) -> Any:
     except CodecError:
         raise
     except Exception as cause:
-        raise CodecError("E-UNDECODABLE", f"no Arrow message: {cause}") from cause
+        raise CodecError("E-UNDECODABLE", f"this is not an Arrow message: {cause}") from cause
 
 
 def _table(pa: Any, memory: Any) -> Any:
     found = [contents(message.metadata.to_pybytes()) for message in pa.ipc.MessageReader.open_stream(memory)]
     rows = max((rows for rows, _ in found), default=0)
     if rows > FREE_ROWS + 8 * memory.size:
-        raise CodecError("E-ROWS", f"{rows} rows that are in no frame", "leave out columns that hold nothing")
+        raise CodecError("E-ROWS", f"no frame contains the {rows} rows", "remove columns without data")
     table = pa.ipc.open_stream(memory).read_all()
     table.validate(full=True)
     if any(is_odd for _, is_odd in found):
@@ -74,7 +74,7 @@ def _check_arrays(pa: Any, table: Any) -> None:
         if has_views(pa, array.type):
             check_views(array.buffers(), array.offset + len(array))
         elif width and not len(array) and _first_offset(array, width):
-            raise CodecError("E-ARROW-BUFFERS", "an empty Arrow array whose values begin somewhere")
+            raise CodecError("E-ARROW-BUFFERS", "an empty Arrow array has an offset")
 
 
 def _first_offset(array: Any, width: int) -> int:

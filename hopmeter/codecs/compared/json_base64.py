@@ -35,7 +35,7 @@ def decode(frames: Sequence[Any]) -> Any:
         (frame,) = frames
         return json.loads(bytes(frame), object_hook=_read_array)
     except Exception as cause:
-        raise CodecError("E-UNDECODABLE", f"no object of json-base64: {cause}") from cause
+        raise CodecError("E-UNDECODABLE", f"this is not an object of json-base64: {cause}") from cause
 
 
 def _read_array(found: dict[str, Any]) -> Any:

@@ -34,7 +34,7 @@ def decode(frames: Sequence[Any]) -> Any:
     except CodecError:
         raise
     except Exception as cause:
-        raise CodecError("E-UNDECODABLE", f"no message of msgpack: {cause}") from cause
+        raise CodecError("E-UNDECODABLE", f"this is not a message of msgpack: {cause}") from cause
 
 
 def _read_array(found: dict[Any, Any]) -> Any:

@@ -20,4 +20,4 @@ def decode(frames: Sequence[Any]) -> Any:
         (frame,) = frames
         return pickle.loads(frame)
     except Exception as cause:
-        raise CodecError("E-UNDECODABLE", f"no pickle: {cause}") from cause
+        raise CodecError("E-UNDECODABLE", f"this is not a pickle: {cause}") from cause

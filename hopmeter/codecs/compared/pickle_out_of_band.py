@@ -21,4 +21,4 @@ def decode(frames: Sequence[Any]) -> Any:
     try:
         return pickle.loads(frames[0], buffers=frames[1:])
     except Exception as cause:
-        raise CodecError("E-UNDECODABLE", f"no pickle: {cause}") from cause
+        raise CodecError("E-UNDECODABLE", f"this is not a pickle: {cause}") from cause

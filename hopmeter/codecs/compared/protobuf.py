@@ -51,4 +51,4 @@ def decode(frames: Sequence[Any]) -> Any:
     except CodecError:
         raise
     except Exception as cause:
-        raise CodecError("E-UNDECODABLE", f"no message of protobuf: {cause}") from cause
+        raise CodecError("E-UNDECODABLE", f"this is not a message of protobuf: {cause}") from cause

@@ -33,5 +33,5 @@ def decode(frames: Sequence[Any]) -> Any:
     except CodecError:
         raise
     except Exception as cause:
-        raise CodecError("E-UNDECODABLE", f"no frame of safetensors: {cause}") from cause
+        raise CodecError("E-UNDECODABLE", f"this is not a frame of safetensors: {cause}") from cause
     return found[ALONE] if list(found) == [ALONE] else found

@@ -70,7 +70,7 @@ def _own_memory(lent: wire.Lent, lease: Lease) -> Hold:
     """Return memory that this process itself loaned, since it cannot open its own handles."""
     lender = lending.of_token(lent.token)
     if lender is None:
-        raise CodecError("E-GPU-LOAN", "this process shares no such GPU memory")
+        raise CodecError("E-GPU-LOAN", "this process does not share this GPU memory")
     array = lender.loaned_array(lent)
     address = int(array.ctypes.data)
     return Hold((address, lent.size, driver().ordinal_of(address)), lease, None, array)
@@ -82,7 +82,7 @@ def _map(lent: wire.Lent, lease: Lease) -> Hold:
     try:
         first, size = driver().range_of(base, device)
         if not first <= base or base + lent.offset + lent.size > first + size:
-            raise CodecError("E-GPU-HANDLE", f"a GPU memory handle beyond its allocation of {size} bytes")
+            raise CodecError("E-GPU-HANDLE", f"a GPU memory handle exceeds its allocation of {size} bytes")
         return Hold((base + lent.offset, lent.size, device), lease, mapping)
     except BaseException:
         MAPPINGS.give_back(mapping)
@@ -98,5 +98,5 @@ def _device(uuid: bytes) -> int:
     raise CodecError(
         "E-GPU-HIDDEN",
         f"this process does not see the GPU that the memory is on, {uuid.hex()}{why}",
-        f"show it, or {COPY}",
+        f"make this GPU visible, or {COPY}",
     )

@@ -17,7 +17,7 @@ LIBRARY = "libcuda.so.1"
 DLPACK_DEVICE = 2
 """DLPack's number for memory that a CUDA GPU owns (kDLCUDA)."""
 HANDLE_BYTES = 64
-COPY = "have the sender copy: `encode(obj)` without share"
+COPY = "let the sender copy: `encode(obj)` without share"
 ORDINAL, EXPORTABLE = 9, 10
 """Attributes of a pointer: CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, …_IS_LEGACY_CUDA_IPC_CAPABLE."""
 LAZY_PEER_ACCESS = 1
@@ -76,7 +76,7 @@ class Driver:
             self._library = ctypes.CDLL(path)
             self._functions = {name: self._function(name) for name in CALLS}
         except (OSError, AttributeError) as cause:
-            raise CodecError("E-GPU-DRIVER", f"there is no NVIDIA driver here: {cause}", COPY) from cause
+            raise CodecError("E-GPU-DRIVER", f"the NVIDIA driver is missing: {cause}", COPY) from cause
         self._contexts: dict[int, Any] = {}
         self._call("cuInit", 0)
         self.uuids = [self._uuid(ordinal) for ordinal in range(self._count())]

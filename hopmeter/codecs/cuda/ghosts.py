@@ -37,7 +37,7 @@ def of_capsule(capsule: Any) -> tuple[Any, str | None]:
     tensor = _tensor(capsule)
     place, code = _place(tensor), ctypes.c_uint8.from_address(tensor + CODE)
     if place[0] != driver.DLPACK_DEVICE:
-        raise CodecError("E-GPU-NOT-LENDABLE", f"this memory is not a GPU's alone (DLPack's device {place[0]})")
+        raise CodecError("E-GPU-NOT-LENDABLE", f"this memory is not only on a GPU (DLPack device {place[0]})")
     place[:] = (HOST, 0)
     raw = (code.value, ctypes.c_uint8.from_address(tensor + BITS).value) == (BFLOAT, 16)
     if raw:

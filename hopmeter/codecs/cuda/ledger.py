@@ -77,9 +77,9 @@ class Lease:
         self._slot, self._file = lent.slot, _open_ledger(lent)
         try:
             if not _lock(self._file, fcntl.F_RDLCK, lent.slot) or _loan_number(self._file, lent) != lent.number:
-                what = "the sender has let go of this GPU memory: it keeps only its newest loans"
+                what = "the sender has released this GPU memory: it retains only its newest loans"
                 raise CodecError(
-                    "E-GPU-LOAN-OVER", what, "receive sooner, have it keep more (`Lender(64)`), or " + COPY
+                    "E-GPU-LOAN-OVER", what, "receive sooner, let it retain more (`Lender(64)`), or " + COPY
                 )
         except BaseException:
             self.close()
@@ -98,15 +98,15 @@ def _open_ledger(lent: Lent) -> int:
     path = f"/proc/{lent.pid}/fd/{lent.ledger}"
     try:
         if not str(Path(path).readlink()).startswith(f"/memfd:{NAME} "):
-            raise CodecError("E-GPU-LOAN", "the sender has closed, or this is no handle of its GPU memory", COPY)
+            raise CodecError("E-GPU-LOAN", "the sender has closed, or this is not a handle of its GPU memory", COPY)
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as cause:
-        what = f"what process {lent.pid} lends cannot be looked up: it has closed, or it is another user's"
+        what = f"the loans of process {lent.pid} cannot be read: it has ended, or another user runs it"
         raise CodecError("E-GPU-LENDER-HIDDEN", what, COPY) from cause
     if os.pread(file, TOKEN_BYTES, 0) == lent.token:
         return file
     os.close(file)
-    raise CodecError("E-GPU-LOAN", "the sender has closed, or this is no handle of its GPU memory", COPY)
+    raise CodecError("E-GPU-LOAN", "the sender has closed, or this is not a handle of its GPU memory", COPY)
 
 
 def _loan_number(file: int, lent: Lent) -> int:

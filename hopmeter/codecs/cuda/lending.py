@@ -33,7 +33,7 @@ class Lender:
 
     def __init__(self, kept: int = KEPT) -> None:
         if not 1 <= kept <= MOST:
-            raise CodecError("E-VALUE-RANGE", f"a lender that keeps {kept}", f"let it keep 1 to {MOST}")
+            raise CodecError("E-VALUE-RANGE", f"a lender cannot retain {kept} tensors", f"let it retain 1 to {MOST}")
         self.copied: Counter[str] = Counter()
         """Why and how often tensors were copied through the host although handles were requested."""
         self._lock = threading.Lock()
@@ -63,13 +63,13 @@ class Lender:
         message, and are retained. Raises CodecError if the memory cannot be loaned.
         """
         if self._process[0] != os.getpid():
-            raise CodecError("E-GPU-NOT-LENDABLE", "a process that was forked cannot use the GPU of its parent")
+            raise CodecError("E-GPU-NOT-LENDABLE", "a forked process cannot use the GPU of its parent")
         gpu, address = driver(), int(array.ctypes.data)
         ordinal = gpu.ordinal_of(address)
         if not gpu.is_exportable(address):
             raise CodecError(
                 "E-GPU-NOT-LENDABLE",
-                "this memory is not cudaMalloc's (managed, cudaMallocAsync's, expandable segments)",
+                "this memory is not from cudaMalloc (but managed, from cudaMallocAsync or an expandable segment)",
             )
         base, allocation = gpu.range_of(address, ordinal)
         handle = gpu.export(base, ordinal)
@@ -89,20 +89,21 @@ class Lender:
             for slot in sorted(range(len(self._loans)), key=lambda slot: self._loans[slot][0]):
                 if self._loans[slot][0] >= since:
                     raise CodecError(
-                        "E-GPU-LOANS", f"one message holds more tensors than are kept or free ({len(self._loans)})"
+                        "E-GPU-LOANS",
+                        f"one message has more tensors than the lender has free slots ({len(self._loans)} in all)",
                     )
                 if self._ledger.enter(slot, self._newest + 1):
                     self._newest += 1
                     self._loans[slot] = (self._newest, array)
                     return self._newest, slot, self._ledger
-            raise CodecError("E-GPU-LOANS", f"receivers hold all {len(self._loans)} tensors that are kept")
+            raise CodecError("E-GPU-LOANS", f"receivers hold all {len(self._loans)} tensors of this lender")
 
     def loaned_array(self, lent: wire.Lent) -> Any:
         """Return the array of a loan, for a receiver in this process; raise CodecError if there is no such loan."""
         with self._lock:
             number, array = self._loans[lent.slot] if lent.slot < len(self._loans) else (0, None)
         if number != lent.number or array is None or array.nbytes != lent.size:
-            raise CodecError("E-GPU-LOAN", "this process shares no such GPU memory")
+            raise CodecError("E-GPU-LOAN", "this process does not share this GPU memory")
         return array
 
     def copy(self, reason: str) -> None:
@@ -114,7 +115,7 @@ class Lender:
     def close(self) -> None:
         """Release everything; the memory that receivers hold may change from now on. A second call does nothing."""
         if held := self.held:
-            log.warning("a lender is closed while receivers hold %d of its tensors, whose memory may change", held)
+            log.warning("a lender closes while receivers hold %d of its tensors; their memory may change", held)
         with self._lock:
             ledger, self._ledger, loans = self._ledger, None, self._loans
             self._loans = [(0, None)] * len(loans)
@@ -143,7 +144,7 @@ def takes_handles(share: Any) -> bool:
 def check_share(share: Any) -> str:
     """Return the word if it names a way of sharing; otherwise raise CodecError."""
     if share != SHARE:
-        raise CodecError("E-VALUE-CHOICE", f"no way of sharing {share!r:.40}", f'ask for share="{SHARE}", or for none')
+        raise CodecError("E-VALUE-CHOICE", f"share {share!r:.40} is unknown", f'use share="{SHARE}", or omit share')
     return SHARE
 
 

@@ -18,8 +18,8 @@ from hopmeter.codecs.lookup import codec_named
 from hopmeter.codecs.reading import Maker, Reading
 from hopmeter.codecs.writing import Lending
 
-UNASKED = "these frames hold a handle of GPU memory, not the memory, and nobody asked for handles here"
-ASK = f'on the sender\'s machine `decode(frames, share="cuda-ipc")`, else {driver.COPY}'
+UNASKED = "these frames contain a handle of GPU memory, but this receiver does not accept handles"
+ASK = f'on the sender\'s machine use `decode(frames, share="cuda-ipc")`, elsewhere {driver.COPY}'
 
 
 def on_gpu(tensor: Any) -> bool:
@@ -72,7 +72,7 @@ def read(node: list[Any], reading: Reading) -> Maker:
     if not reading.share:
         raise CodecError("E-GPU-UNREQUESTED", UNASKED, ASK)
     if not reading.flags & header.LENT:
-        raise CodecError("E-GPU-HANDLE", "a GPU memory handle whose header announces none")
+        raise CodecError("E-GPU-HANDLE", "the frames contain a GPU memory handle that the header does not announce")
     array = listing(listing(node, 2)[1], 6)
     one_of(array[0], "array")
     place, raw = reading.taken + 1, array[2] if dtypes.raw_dtype(array[2]) is not None else ""
@@ -105,7 +105,7 @@ def _copying_on_failure() -> Iterator[None]:
     except CodecError:
         raise
     except Exception as cause:  # noqa: BLE001 (each framework has errors of its own)
-        log.warning("a tensor that was lent is copied here: %s", cause)
+        log.warning("a shared tensor is copied here: %s", cause)
 
 
 def _frames_of_one(place: int, data: Any) -> Any:

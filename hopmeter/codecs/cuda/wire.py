@@ -58,16 +58,18 @@ def unpack(frame: Any) -> Lent:
     data = buffer(frame)
     if data.nbytes != LAYOUT.size:
         raise CodecError(
-            "E-FRAME-LENGTH", f"a GPU memory handle takes {LAYOUT.size} bytes, and this frame has {data.nbytes}"
+            "E-FRAME-LENGTH", f"a GPU memory handle takes {LAYOUT.size} bytes, but this frame has {data.nbytes}"
         )
     magic, version, *told = LAYOUT.unpack(data)
     if (magic, version) != (MAGIC, VERSION):
         raise CodecError(
-            "E-VERSIONS-DIFFER", "a GPU memory handle of an unknown version", "use one hopmeter at both ends"
+            "E-VERSIONS-DIFFER",
+            "the GPU memory handle has an unknown version",
+            "use the same version of hopmeter on both sides",
         )
     lent = Lent(*told)
     if lent.unused or not lent.number or not lent.size or lent.offset + lent.size > lent.allocation:
-        raise CodecError("E-GPU-HANDLE", "a GPU memory handle with impossible values")
+        raise CodecError("E-GPU-HANDLE", "the GPU memory handle has impossible values")
     return lent
 
 

@@ -71,7 +71,9 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
         asked = devices.gpu("CuPy", wanted.device, lambda: here)
         number = -1 if asked is None else asked
     if number < 0:
-        raise CodecError("E-NO-DEVICE", "no GPU here for a CuPy array", 'receive it with `as_="numpy"`')
+        raise CodecError(
+            "E-NO-DEVICE", "a CuPy array needs a GPU, and this machine has none", 'receive it with `as_="numpy"`'
+        )
 
     def make(array: Any) -> Any:
         with cupy.cuda.Device(number):

@@ -24,7 +24,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
     """Compute the array, one frame per chunk; the chunks are not copied."""
     da = lookup.import_package("dask.array", EXTRA)
     if not isinstance(obj, da.Array):
-        raise refusal(obj, "only Dask arrays travel: compute it first (`it.compute()`)")
+        raise refusal(obj, "hopmeter sends only Dask arrays; compute the object first (`it.compute()`)")
     dask = lookup.import_package("dask", EXTRA)
     several = [obj.blocks[at] for at in _block_indices(obj.numblocks)] if obj.ndim else [obj]
     blocks = list(dask.compute(*several))
@@ -50,7 +50,7 @@ def _read(node: list[Any], reading: Reading) -> Maker:
     da = lookup.import_package("dask.array", EXTRA)
     finish = None if reading.as_ in (None, "dask") else reading.as_
     if finish not in (None, "numpy"):
-        raise CodecError("E-RECEIVE-AS", f"a Dask array cannot be received as {finish}", "ask for numpy or for none")
+        raise CodecError("E-RECEIVE-AS", f"a Dask array cannot be received as {finish}", "choose numpy or none")
 
     def build(frames: Any) -> Any:
         along = tuple(tuple(integer(length) for length in listing(axis)) for axis in listing(lengths(frames)))
@@ -62,10 +62,10 @@ def _read(node: list[Any], reading: Reading) -> Maker:
 
 def _join_blocks(da: Any, chunks: tuple[tuple[int, ...], ...], blocks: list[Any]) -> Any:
     if math.prod(len(axis) for axis in chunks) != len(blocks) or not blocks:
-        raise CodecError("E-PARTS", "a Dask array with other chunks than it says")
+        raise CodecError("E-PARTS", "the chunks of a Dask array differ from its description")
     told = zip(blocks, itertools.product(*chunks), strict=True)
     if any(block.shape != shape or block.dtype != blocks[0].dtype for block, shape in told):
-        raise CodecError("E-PARTS", "a Dask chunk of another shape than it says")
+        raise CodecError("E-PARTS", "the shape of a Dask chunk differs from its description")
     name = f"hopmeter-{uuid.uuid4().hex}"
     graph = {(name, *at): block for at, block in zip(_block_indices(tuple(map(len, chunks))), blocks, strict=True)}
     return da.Array(graph, name, chunks, meta=blocks[0][tuple(slice(0, 0) for _ in chunks)])

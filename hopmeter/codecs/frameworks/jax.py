@@ -28,7 +28,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
     """Return the memory of an array that this process holds completely: no tracer, no part of a larger array."""
     jax = import_package("jax", EXTRA)
     if not isinstance(obj, jax.Array) or isinstance(obj, jax.core.Tracer) or not obj.is_fully_addressable:
-        raise refusal(obj, "send arrays that are computed and whole, not tracers or shards")
+        raise refusal(obj, "send computed, complete arrays, not tracers or shards")
     if obj.dtype not in _numbers:
         if jax.dtypes.issubdtype(obj.dtype, jax.dtypes.prng_key):
             raise refusal(obj, "send `jax.random.key_data(key)`")
@@ -59,7 +59,7 @@ def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 
 def _refuse_halving(jax: Any, dtype: Any) -> None:
     if dtype.itemsize >= 8 and dtype.kind in "iufc" and dtype.str[1:] != "c8" and not jax.config.jax_enable_x64:
         remedy = 'call `jax.config.update("jax_enable_x64", True)` at the receiver, or receive it as numpy'
-        raise CodecError("E-FRAMEWORK-DTYPE", f"JAX would turn {dtype} into half its width", remedy)
+        raise CodecError("E-FRAMEWORK-DTYPE", f"JAX would reduce {dtype} to half its width", remedy)
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:

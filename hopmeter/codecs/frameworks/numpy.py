@@ -76,7 +76,9 @@ def _strings(array: Any, frames: Frames, depth: int) -> str:
     word = next((name for name, value in NA.items() if missing is value or (missing != missing and name == "nan")), "")
     if missing != "" and not word:
         raise CodecError(
-            "E-NO-FORM", f"strings whose missing value is {missing!r}", "use StringDType(na_object=None) or nan"
+            "E-NO-FORM",
+            f"strings with the missing value {missing!r} cannot be represented",
+            "use StringDType(na_object=None) or nan",
         )
     values = [value if isinstance(value, str) else None for value in array.ravel().tolist()]
     return f'["numpy.strings",{_json([list(array.shape), word])},{node_of(values, frames, depth)}]'
@@ -107,7 +109,7 @@ def _read_masked(node: list[Any], reading: Reading) -> Maker:
 
 def _read_scalar(node: list[Any], reading: Reading) -> Maker:
     if listing(_array(listing(node, 2)[1])[3]):
-        raise CodecError("E-PARTS", "a scalar with dimensions")
+        raise CodecError("E-PARTS", "a scalar must not have dimensions")
     make = reading.maker(node[1])
     return make if reading.as_ not in (None, "numpy") else lambda frames: make(frames)[()]
 
@@ -120,7 +122,7 @@ def _read_dtype(node: list[Any], reading: Reading) -> Maker:
 def _refuse_others(reading: Reading, what: str, remedy: str) -> None:
     if reading.as_ not in (None, "numpy"):
         raise CodecError(
-            "E-RECEIVE-AS", f"{what} cannot be received as {reading.as_}", f"ask for numpy or for none, or {remedy}"
+            "E-RECEIVE-AS", f"{what} cannot be received as {reading.as_}", f"choose numpy or none, or {remedy}"
         )
 
 
@@ -132,7 +134,9 @@ def _read_strings(node: list[Any], reading: Reading) -> Maker:
     na: Any = {"na_object": NA[word]} if one_of(word, "", *NA) else {}
     if np.lib.NumpyVersion(np.__version__) < "2.0.0":
         raise CodecError(
-            "E-FRAMEWORK-DTYPE", f"NumPy {np.__version__} knows no strings of any length", "receive them on NumPy 2"
+            "E-FRAMEWORK-DTYPE",
+            f"NumPy {np.__version__} does not support strings of variable length",
+            "receive them on NumPy 2",
         )
     dtype: Any = np.dtypes.StringDType(**na)
 
@@ -145,7 +149,7 @@ def _read_strings(node: list[Any], reading: Reading) -> Maker:
 
 def _array(node: Any) -> list[Any]:
     if type(node) is not list or len(node) != 6 or node[:2] != ["array", "numpy"]:
-        raise CodecError("E-PARTS", "a part that has to be an array of NumPy is none")
+        raise CodecError("E-PARTS", "a part must be a NumPy array")
     return node
 
 

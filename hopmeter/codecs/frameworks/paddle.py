@@ -25,7 +25,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
     """Return the memory of a tensor via DLPack, without a copy; Paddle copies dtypes that DLPack lacks."""
     paddle = import_package("paddle", EXTRA)
     if not isinstance(obj, paddle.Tensor) or not obj.is_dense():
-        raise refusal(obj, "only dense tensors travel: use `to_dense()`")
+        raise refusal(obj, "hopmeter sends only dense tensors; use `to_dense()`")
     gpu = paddle.is_compiled_with_cuda() and obj.place.is_gpu_place()
     extra = ("gpu" if gpu else None, obj.stop_gradient)
     here = obj if obj.stop_gradient else obj.detach()
@@ -80,7 +80,7 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
         if array.dtype.char == "H" and not wanted.raw:
             raise CodecError(
                 "E-FRAMEWORK-DTYPE",
-                "Paddle takes uint16 for bfloat16",
+                "Paddle treats uint16 as bfloat16",
                 'receive it as numpy: `decode(frames, as_="numpy")`',
             )
         array = arrays.to_native_order(arrays.to_writable(array))

@@ -42,7 +42,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
         return '["pandas.NA"]' if obj is pd.NA else '["pandas.NaT"]'
     if isinstance(obj, pd.DataFrame | pd.Series):
         kind = "DataFrame" if isinstance(obj, pd.DataFrame) else "Series"
-        raise refusal(obj, f"what a subclass adds would stay behind: send `pandas.{kind}(it)`")
+        raise refusal(obj, f"the additions of a subclass would be lost; send `pandas.{kind}(it)`")
     raise refusal(obj, "send frames, series, indexes or arrays")
 
 
@@ -85,7 +85,7 @@ def _frequency(freq: Any) -> str:
         again = None
     if again != freq:
         raise CodecError(
-            "E-NO-FORM", f"an index every {freq!r} has no word for its steps", "set `index.freq = None` on a copy"
+            "E-NO-FORM", f"the frequency {freq!r} of an index has no name", "set `index.freq = None` on a copy"
         )
     return word
 
@@ -139,7 +139,7 @@ def _join_blocks(pd: Any, held: list[Any], columns: Any, index: Any) -> Any:
             many = [pd.Series(row, index=index, dtype=object, copy=False) for row in many]
         found.update(zip(range(len(columns)) if places is None else places, many, strict=True))
     if len(found) != len(columns) or any(not 0 <= place < len(columns) for place in found):
-        raise CodecError("E-PARTS", "a pandas frame without some of its columns")
+        raise CodecError("E-PARTS", "a pandas frame lacks some of its columns")
     frame = pd.DataFrame({place: found[place] for place in sorted(found)}, index=index, copy=False)
     frame.columns = columns
     return frame
@@ -153,7 +153,7 @@ def _converter(make: Maker, reading: Reading) -> Maker:
     adopt = getattr(lookup.codec_named(reading.as_ or ""), "adopt", None)
     if adopt is None or reading.as_ == "pillow":
         raise CodecError(
-            "E-RECEIVE-AS", f"pandas data cannot be received as {reading.as_}", "ask for numpy, pyarrow or polars"
+            "E-RECEIVE-AS", f"pandas data cannot be received as {reading.as_}", "choose numpy, pyarrow or polars"
         )
     table = lookup.import_package("pyarrow", "pyarrow")
     return lambda frames: adopt(table.Table.from_pandas(make(frames)))
@@ -177,7 +177,7 @@ def _read_series(node: list[Any], reading: Reading) -> Maker:
         return _as_arrow(make, adopter(asked))
     if asked not in (None, "pandas", "numpy"):
         raise CodecError(
-            "E-RECEIVE-AS", f"a pandas series cannot be received as {asked}", "ask for numpy, pyarrow or polars"
+            "E-RECEIVE-AS", f"a pandas series cannot be received as {asked}", "choose numpy, pyarrow or polars"
         )
     return _converter(make, reading)
 
@@ -212,7 +212,7 @@ def _read_range(node: list[Any], reading: Reading) -> Maker:
     pd = lookup.import_package("pandas", EXTRA)
     _, name, *limits = listing(node, 5)
     if not all(type(limit) is int and abs(limit) < 2**62 for limit in limits):
-        raise CodecError("E-PARTS", "a pandas range without limits")
+        raise CodecError("E-PARTS", "a pandas range lacks its limits")
     called = reading.maker(name)
     reading.free += len(range(*limits)) if reading.dense else 0
     return lambda frames: pd.RangeIndex(*limits, name=called(frames))

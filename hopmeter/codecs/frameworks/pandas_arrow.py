@@ -33,7 +33,7 @@ def _read(frame: Any) -> Array:
     """Raise CodecError for a frame that lost Arrow's memory in transit."""
     (kind, *others) = set(frame.dtypes)
     if others or not isinstance(kind, import_package("pandas", EXTRA).ArrowDtype):
-        raise CodecError("E-PARTS", "a pandas frame whose columns are not all of one Arrow type")
+        raise CodecError("E-PARTS", "the columns of a pandas frame do not all have the same Arrow type")
     read: Array = frame.to_numpy(dtype=kind.numpy_dtype)
     return read
 

@@ -69,7 +69,7 @@ def _read(node: list[Any], reading: Reading) -> Maker:
     one_of(mode, *MODES), one_of(way, "memory", "bytes")
     size = (integer(width), integer(height))
     if max(size) >= 2**31:
-        raise CodecError("E-FRAMEWORK-LIMIT", "an image too large for Pillow")
+        raise CodecError("E-FRAMEWORK-LIMIT", "the image is too large for Pillow")
     place, extras = reading.frame(), reading.maker(more)
     load = _image_over if way == "memory" else _image_copy
 
@@ -93,7 +93,7 @@ def _image_over(mode: str, size: tuple[int, int], data: memoryview) -> Any:
     of, channels = MODES[mode]
     kind, pixels = getattr(pa, of)(), math.prod(size)
     if data.nbytes != pixels * channels * kind.bit_width // 8:
-        raise CodecError("E-FRAME-LENGTH", f"a frame of {data.nbytes} bytes for {pixels} pixels")
+        raise CodecError("E-FRAME-LENGTH", f"the frame has {data.nbytes} bytes, which does not fit {pixels} pixels")
     array = pa.Array.from_buffers(kind, pixels * channels, [None, pa.py_buffer(data)])
     if channels > 1:
         array = pa.FixedSizeListArray.from_arrays(array, type=pa.list_(pa.field(mode, kind, nullable=False), channels))
@@ -105,7 +105,7 @@ def _image_copy(mode: str, size: tuple[int, int], data: memoryview) -> Any:
     channels = image.getmodebands(mode)
     row = -(-size[0] // 8) if mode == "1" else size[0] * channels * np.dtype(MODES[mode][0]).itemsize
     if data.nbytes != row * size[1]:
-        raise CodecError("E-FRAME-LENGTH", f"a frame of {data.nbytes} bytes for an image of {row * size[1]}")
+        raise CodecError("E-FRAME-LENGTH", f"the frame has {data.nbytes} bytes, but the image needs {row * size[1]}")
     return image.frombytes(mode, size, data) if data.nbytes else image.new(mode, size)
 
 
@@ -114,10 +114,10 @@ def _with_palette_and_info(image: Any, palette: Any, info: Any) -> Any:
         mode, data = listing(palette, 2)
         known = one_of(mode, "RGB", "RGBA", "RGBX", "CMYK", "L")
         if type(data) is not bytes or len(data) > 1024 or image.mode not in ("P", "PA", "L", "LA"):
-            raise CodecError("E-PARTS", "no Pillow palette")
+            raise CodecError("E-PARTS", "the palette of a Pillow image is invalid")
         image.putpalette(data, known) if data else None
     if type(info) is not dict or not all(type(key) is str for key in info):
-        raise CodecError("E-PARTS", "no Pillow info")
+        raise CodecError("E-PARTS", "the info of a Pillow image is invalid")
     image.info.update(info)
     return image
 

@@ -24,7 +24,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
     if isinstance(obj, pint.Unit):
         return f'["unit",{_units(obj._units, frames, depth)}]'
     if not isinstance(obj, pint.Quantity):
-        raise refusal(obj, "send quantities or units; a registry stays where it is")
+        raise refusal(obj, "send quantities or units; a registry cannot be sent")
     return f'["quantity",{node_of(obj.magnitude, frames, depth)},{_units(obj._units, frames, depth)}]'
 
 
@@ -40,9 +40,7 @@ def _read_units(node: Any, reading: Reading) -> Any:
         found = [(text(name), power) for name, power in listing(make(frames))]
         for name, power in found:
             if not re.fullmatch(r"\w{1,100}", name) or type(power) is not float or name not in registry:
-                raise CodecError(
-                    "E-UNIT", f"no unit known here: {name[:100]}", "define it in the application's registry"
-                )
+                raise CodecError("E-UNIT", f"unknown unit: {name[:100]}", "define it in the application's registry")
         exponents = {name: int(power) if power.is_integer() else power for name, power in found}
         return registry, registry.UnitsContainer(exponents)
 

@@ -30,7 +30,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
         return writer(obj, frames, depth)  # type: ignore[no-any-return]
     if dataclasses.is_dataclass(obj) and not isinstance(obj, type):
         return _dataclass(obj, frames, depth)
-    raise refusal(obj, "convert it to a plain type, or ask for a codec of pickle by name")
+    raise refusal(obj, "convert it to a plain type, or choose a pickle codec by name")
 
 
 def _dataclass(obj: Any, frames: Frames, depth: int) -> str:
@@ -109,7 +109,7 @@ _WRITERS: dict[type, Any] = {
 def _read_int(node: list[Any], reading: Reading) -> Maker:
     digits = text(listing(node, 2)[1])
     if not re.fullmatch("-?[1-9a-f][0-9a-f]*", digits):
-        raise CodecError("E-HEADER", "no integer that hopmeter writes")
+        raise CodecError("E-HEADER", "the header contains an invalid integer")
     value = int(digits, 16)
     return lambda _: value
 

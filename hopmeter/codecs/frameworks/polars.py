@@ -36,7 +36,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 def _table(pl: Any, frame: Any) -> Any:
     """Return the Arrow table. Its fields describe types that Arrow lacks (`Enum`, named categories)."""
     if pl.Object in frame.dtypes:
-        raise refusal(frame, "a column of Python objects is not data: cast it")
+        raise refusal(frame, "a column of Python objects cannot be represented; cast it")
     try:
         return frame.to_arrow(compat_level=pl.CompatLevel.newest())
     except lookup.import_package("pyarrow", "pyarrow").ArrowException as cause:
@@ -96,7 +96,7 @@ def _has_moments(pa: Any, fields: Any) -> bool:
 
 def _valid_name(name: str) -> str:
     if "\0" in name:  # Polars panics when it exports such a column
-        raise CodecError("E-FRAMEWORK-LIMIT", "a Polars column with a zero byte in its name", "rename it")
+        raise CodecError("E-FRAMEWORK-LIMIT", "the name of a Polars column contains a zero byte", "rename it")
     return name
 
 
@@ -107,7 +107,9 @@ def _check_moments(pa: Any, columns: list[Any]) -> None:
         most = _largest_moment(pa, array.type)
         ends = min_max(array.view(f"int{array.type.bit_width}")).as_py() if most else {}
         if any(end is not None and abs(end) > most for end in ends.values()):
-            raise CodecError("E-FRAMEWORK-DTYPE", f"a {array.type} beyond what Polars shows", "receive it as pyarrow")
+            raise CodecError(
+                "E-FRAMEWORK-DTYPE", f"a {array.type} exceeds the range of Polars", "receive it as pyarrow"
+            )
 
 
 def _largest_moment(pa: Any, of: Any) -> int:

@@ -126,7 +126,7 @@ def adopter(name: str) -> Any:
         raise CodecError(
             "E-RECEIVE-AS",
             f"Arrow data cannot be received as {name}",
-            "ask for numpy, pandas, polars, or for none",
+            "choose numpy, pandas, polars, or none",
         )
     return adopt
 
@@ -167,7 +167,7 @@ def _read_table(node: list[Any], reading: Reading) -> Maker:
     def make(frames: Any) -> Any:
         table = kind.from_arrays([make(frames) for make in makers], schema=schema)
         if table.num_rows != rows:
-            raise CodecError("E-ROWS", f"a table of {table.num_rows} rows that says it has {rows}")
+            raise CodecError("E-ROWS", f"a table has {table.num_rows} rows, but announces {rows}")
         return table
 
     return _validating_maker(reading, make)

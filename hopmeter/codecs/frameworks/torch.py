@@ -39,7 +39,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 
 def _write_rare(torch: Any, tensor: Any, frames: Frames) -> str:
     if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_meta:
-        raise refusal(tensor, "only dense tensors travel: use `to_dense()` or `dequantize()`")
+        raise refusal(tensor, "hopmeter sends only dense tensors; use `to_dense()` or `dequantize()`")
     extra = (_kind(torch, tensor), None if tensor.is_cpu else str(tensor.device), tensor.requires_grad)
     here = tensor.detach().cpu().resolve_conj().resolve_neg()
     dtype = str(tensor.dtype).removeprefix("torch.")

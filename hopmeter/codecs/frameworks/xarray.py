@@ -54,7 +54,7 @@ def _objects(variable: Any, data: Any, frames: Frames, depth: int) -> str:
     pd = lookup.import_package("pandas", "pandas")
     index = variable.to_index() if hasattr(variable, "get_level_variable") else None
     if isinstance(index, pd.MultiIndex):
-        raise refusal(index, "send it without its index of several levels: `reset_index`")
+        raise refusal(index, "remove its index of several levels first: `reset_index`")
     if index is not None:
         return node_of(index, frames, depth)
     if isinstance(variable.dtype, pd.api.extensions.ExtensionDtype):
@@ -90,10 +90,10 @@ def _variable_maker(node: Any, reading: Reading) -> Maker:
         # xarray looks in other arrays for times of other units, objects and subclasses; these have none.
         plain = type(data) is ndarray and data.dtype.kind in "biufcO" and data.ndim > 0
         if not plain and not hasattr(data, "shape"):
-            raise CodecError("E-PARTS", "an xarray variable without an array")
+            raise CodecError("E-PARTS", "an xarray variable lacks its array")
         along = named(frames) if fixed is None else fixed
         if type(along) is not tuple:  # xarray would make one of a range of any length
-            raise CodecError("E-PARTS", "an xarray variable whose dimensions are no tuple")
+            raise CodecError("E-PARTS", "the dimensions of an xarray variable are not a tuple")
         return xr.Variable(along, data, None if about is None else about(frames) or None, fastpath=plain)
 
     return make
@@ -140,9 +140,7 @@ def _read_dataset(node: list[Any], reading: Reading) -> Maker:
     _, attrs, names, coords = listing(node, 4)
     parts = reading.maker(attrs), _variables_maker(names, reading), _variables_maker(coords, reading)
     if reading.as_ not in (None, "xarray"):
-        raise CodecError(
-            "E-RECEIVE-AS", f"a dataset cannot be received as {reading.as_}", "ask for its arrays, or for none"
-        )
+        raise CodecError("E-RECEIVE-AS", f"a dataset cannot be received as {reading.as_}", "choose its arrays, or none")
     return lambda frames: xr.Dataset(parts[1](frames), parts[2](frames), parts[0](frames))
 
 
@@ -154,7 +152,7 @@ def _converter(reading: Reading, build: Any) -> Maker:
     if asked in (None, "xarray"):
         return make
     if asked != "numpy":
-        raise CodecError("E-RECEIVE-AS", f"xarray data cannot be received as {asked}", "ask for numpy or for none")
+        raise CodecError("E-RECEIVE-AS", f"xarray data cannot be received as {asked}", "choose numpy or none")
     return lambda frames: make(frames).to_numpy()
 
 

@@ -50,14 +50,14 @@ def _refuse(shape: tuple[int, ...], chunks: tuple[int, ...], itemsize: int) -> N
     each, all_bytes = math.prod(chunks) * itemsize, math.prod(shape) * itemsize
     if pieces > MOST_CHUNKS or each > max(MOST_BYTES, 4 * all_bytes):
         raise CodecError(
-            "E-ARRAY-SHAPE", f"a Zarr array of {shape} in chunks of {chunks}", "send its data: `array[...]`"
+            "E-ARRAY-SHAPE", f"a Zarr array of {shape} cannot have chunks of {chunks}", "send its data: `array[...]`"
         )
 
 
 def _array(data: Any, chunks: tuple[int, ...], attributes: Any) -> Any:
     _refuse(data.shape, chunks, data.itemsize)
     if type(attributes) is not dict:
-        raise CodecError("E-PARTS", "Zarr attributes that are no dict")
+        raise CodecError("E-PARTS", "Zarr attributes are not a dict")
     json.dumps(attributes)  # refuses values that Zarr would iterate, such as a range of any length
     zarr = lookup.import_package("zarr", EXTRA)
     array = zarr.create_array({}, shape=data.shape, dtype=data.dtype, chunks=chunks, attributes=attributes)
