@@ -84,7 +84,7 @@ def test_what_cannot_be_installed_says_what_to_run_again(environments: Path, ins
     with pytest.raises(BuildError) as told:
         frameworks.install("mxnet", tmp_path / "log", shm())
     assert told.value.code == "E-COMMAND-FAILED"
-    assert told.value.remedy == "see why this fails, then `hopmeter build shm --framework mxnet`"
+    assert told.value.remedy == "correct the cause, then run `hopmeter build shm --framework mxnet`"
     assert "broken" in told.value.detail
 
 

@@ -59,7 +59,7 @@ def test_options_of_the_command_line_win(variables: dict[str, str], given: dict[
 def test_a_search_has_rates_of_its_own() -> None:
     found = read_variables({"RATE": "30", "DURATION": "5"}, {}, measuring.fixed_options("highest-rate"))
     assert found.given == {"duration": "5s"}
-    assert found.lines()[1] == "not from the environment: RATE=30 (a search tries rates by itself)"
+    assert found.lines()[1] == "not from the environment: RATE=30 (a search sets the rates)"
     assert measuring.fixed_options("quick") == {}
 
 

@@ -69,9 +69,9 @@ def in_world(monkeypatch: pytest.MonkeyPatch, where: World) -> None:
 @pytest.mark.parametrize(
     ("stopped", "says"),
     [
-        ("hopmeter.runtime.executor.Executor.run", "go on with: hopmeter run --resume {0}/.run.partial"),
-        ("hopmeter.analysis.whole_run.analyse_run", "go on with: hopmeter run --resume {0}/.run.partial"),
-        ("hopmeter.report.write", "go on with: hopmeter report {0}/run"),
+        ("hopmeter.runtime.executor.Executor.run", "continue with: hopmeter run --resume {0}/.run.partial"),
+        ("hopmeter.analysis.whole_run.analyse_run", "continue with: hopmeter run --resume {0}/.run.partial"),
+        ("hopmeter.report.write", "continue with: hopmeter report {0}/run"),
     ],
 )
 def test_whoever_stops_it_at_whatever_moment_is_told_where_the_run_is(

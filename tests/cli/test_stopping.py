@@ -62,7 +62,7 @@ def test_a_report_that_was_stopped_says_so(
 ) -> None:
     monkeypatch.setattr("hopmeter.report.write", interrupt)
     assert run_command(monkeypatch, "report", str(tmp_path), "-o", "page.html") == 130
-    assert "stopped; page.html and its figures are as they were before" in capsys.readouterr().err
+    assert "stopped; page.html and its figures are unchanged" in capsys.readouterr().err
 
 
 def test_any_other_command_says_at_least_that_it_stopped(
@@ -85,7 +85,7 @@ def test_the_doctor_says_what_it_has_not_looked_at(
     look = examination.examine
     monkeypatch.setattr(examination, "examine", lambda name: look(name) if name == "machine" else interrupt())
     assert run_command(monkeypatch, "doctor") == 130
-    assert "not looked at: noise, sleep, cost, floors" in capsys.readouterr().err
+    assert "not examined: noise, sleep, cost, floors" in capsys.readouterr().err
 
 
 def test_a_program_that_is_waited_for_ends_by_itself(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_ctrl_c_leaves_no_process_no_socket_and_nothing_in_shared_memory(tmp_pat
         os.killpg(measuring.pid, signal.SIGINT)
         said, _ = measuring.communicate(timeout=60)
     assert measuring.returncode == 130
-    assert f"go on with: hopmeter run --resume {tmp_path}" in said
+    assert f"continue with: hopmeter run --resume {tmp_path}" in said
     assert have_ended([node.pid for node in nodes])
     assert left.paths() == []
 

@@ -56,7 +56,7 @@ def test_building_everything_passes_it_over(monkeypatch: pytest.MonkeyPatch) -> 
     register(app)
     done = CliRunner().invoke(app)
     assert done.exit_code == 0, done.output
-    assert "not installed here, passed over: brought (c++)" in done.output
+    assert "not installed here, skipped: brought (c++)" in done.output
 
 
 def test_a_daemon_that_only_a_user_has_is_not_to_be_built(monkeypatch: pytest.MonkeyPatch) -> None:
