@@ -67,7 +67,7 @@ def sentence(group: Group, title: str = "") -> str:
     if first.best is None:
         return (
             f"{start}{name} had the lowest median of {len(ranked)} rows. There are too few good trials, or too few "
-            "messages in them, for intervals, so no order is settled."
+            "messages in them, for intervals, so the rows have no rank."
         )
     if first.ties:
         return f"{start}{_tie(group, first)}"

@@ -17,8 +17,8 @@ from hopmeter.report.section import Column, Line, Section, Table, Value, notes, 
 FACTS = {"distribution": "System", "kernel": "Kernel", "container": "Container", "virtualisation": "Virtual"}
 CAPTION = Markup(
     "The rank of each row on each machine, and its median with the 95 % interval. The last column marks rows that "
-    "change places between machines: <em>flips</em> if the intervals of both machines settle it, <em>may flip</em> if "
-    "only the medians differ."
+    "change places between machines: <em>flips</em> if the difference is significant on both "
+    "machines, otherwise <em>may flip</em>."
 )
 
 

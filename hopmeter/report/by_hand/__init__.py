@@ -15,7 +15,7 @@ from hopmeter.report.section import Page, Section
 SECTIONS = {"listener": object_delays.section, "publisher": object_delays.section, "asker": server_calls.section}
 CAUTION = (
     "One trial that you started: its messages resemble each other more than those of two trials, so a difference "
-    "between rows is settled only if it comes back the next time."
+    "between rows counts only if the next run confirms it."
 )
 TRANSIENT = ("Load before the run", "Stolen since boot, %")
 """Facts of a machine that change from one minute to the next."""

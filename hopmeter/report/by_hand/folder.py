@@ -85,7 +85,9 @@ def delays(log: Path, names: Names) -> dict[Names, Delays]:
             "E-FILE-DAMAGED", f"{log} is damaged: {cause}", "restore it from a copy, or measure again"
         ) from cause
     if not found:
-        raise UsageError("E-NO-MESSAGES", f"{log} holds no message", "measure again, and wait for the first messages")
+        raise UsageError(
+            "E-NO-MESSAGES", f"{log} contains no message", "measure again, and wait for the first messages"
+        )
     return {(str(first), str(second)): each for (first, second), each in found.items()}
 
 

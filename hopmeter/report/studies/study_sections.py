@@ -21,9 +21,7 @@ CLAIM_COLUMNS = (
     Column("Here", "verdict"),
     Column("Deciding values", "which"),
 )
-CLAIM_CAPTION = (
-    "A claim holds if the 95 % intervals settle every comparison for it, and fails if they settle one against it."
-)
+CLAIM_CAPTION = "A claim holds if the 95 % intervals confirm every comparison, and fails if they contradict one."
 VALUE_CAPTION = (
     "Published values and, in bold, the ones measured here under the same conditions. The hardware differs: compare "
     "the order, not the values."
