@@ -74,7 +74,7 @@ def test_an_end_of_another_host_stays_and_its_name_is_taken(tmp_path: Path) -> N
     meeting = Rendezvous(tmp_path, "unix")
     meeting.sweep()
     try:
-        with pytest.raises(ConnectError, match=r"unix, by process \d+ on host elsewhere.*E-NAME-TAKEN") as taken:
+        with pytest.raises(ConnectError, match=r"unix by process \d+ on host elsewhere.*E-NAME-TAKEN") as taken:
             meeting.claim("add", "rpc", 64, {}, ())
         (path,) = tmp_path.glob("*.json")
         assert str(path) in taken.value.remedy
