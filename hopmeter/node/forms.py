@@ -106,6 +106,6 @@ def _encode_lent(lender: Lender, obj: Any) -> list[Any]:
         raise CodecError(
             "E-GPU-NOT-LENDABLE",
             f"its memory cannot be shared: {'; '.join(lender.copied)}",
-            "measure it without `share`",
+            "measure it without share",
         )
     return frames

@@ -239,7 +239,7 @@ def test_a_lender_that_is_closed_lends_no_more_and_its_frames_are_refused(
     held = decode(encode(cuda_peer.Tensor(array), lender), "lent", share="cuda-ipc")
     lender.close()
     lender.close()
-    assert "closed while receivers hold 1 of its tensors" in caplog.text
+    assert "closes while receivers hold 1 of its tensors" in caplog.text
     assert held.array.shape == (3,)
     assert decode(encode(cuda_peer.Tensor(array), lender)).shape == (3,)
     assert list(lender.copied) == ["this lender is closed"]
