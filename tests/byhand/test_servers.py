@@ -102,7 +102,7 @@ def test_what_was_measured_before_ctrl_c_is_kept(tmp_path: Path) -> None:
         ) as asked,
     ):
         server.says("serving .*Ctrl-C ends it")
-        asked.says("asking left: 1000000 frames; Ctrl-C ends it")
+        asked.says("calling left: 1000000 frames; Ctrl-C ends it")
         asked.interrupt()
         assert asked.ends() == 130
         assert "interrupted: fewer frames than asked for" in asked.output
