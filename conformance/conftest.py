@@ -12,7 +12,7 @@ from conformance.cases import READINESS, Case
 from conformance.node_pool import NodePool
 
 KILLS, ENDS = "test_a_killed_", "test_a_process_that_ends_"
-"""How the names of tests begin that kill nodes, and of those that end all nodes of the case."""
+"""The beginnings of test names: a test that kills nodes, and a test that ends all nodes of its case."""
 POOL = pytest.StashKey[NodePool]()
 """The pool that one test leaves for the next one."""
 NEXT = pytest.StashKey[pytest.Item | None]()

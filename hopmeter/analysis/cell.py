@@ -86,8 +86,8 @@ def _planned_columns(cell: Cell) -> dict[str, Any]:
     forward = cell.carriage.forward if cell.axes.relays else None
     dispatch = cell.axes.dispatch if cell.axes.pattern == "scatter" else None
     ideal_us = None if cell.axes.ideal_s is None else cell.axes.ideal_s * 1e6
-    told = {"forward": forward, "dispatch": dispatch, "ideal_us": ideal_us}
-    return columns | {"cell": cell.id, "quick": cell.schedule.trials < QUICK_TRIALS} | told
+    derived = {"forward": forward, "dispatch": dispatch, "ideal_us": ideal_us}
+    return columns | {"cell": cell.id, "quick": cell.schedule.trials < QUICK_TRIALS} | derived
 
 
 def _status(cell: Cell, trials: Sequence[Judged]) -> dict[str, Any]:
@@ -166,10 +166,10 @@ def _counts(cell: Cell, results: Sequence[TrialResult], trials: Sequence[Measure
     rates = [trial.achieved_hz for trial in trials if trial.achieved_hz]
     seconds = sum(max(pace.seconds for pace in trial.paces) for trial in trials)
     names = ("sent", "received", "lost", "duplicated", "reordered", "abandoned", "stray", "trimmed")
-    told = ("busy", "malformed", "foreign", "unrecorded")
+    counters = ("busy", "malformed", "foreign", "unrecorded")
     return {
         **{name: getattr(counts, name) for name in names},
-        **{name: sum(sum_counter(each, name) for each in results) for name in told},
+        **{name: sum(sum_counter(each, name) for each in results) for name in counters},
         "achieved_hz": sum(rates) / len(rates) if rates else None,
         "achieved_mb_s": counts.received * cell.carriage.frame_bytes / 1e6 / seconds if seconds else None,
         **resources.reports(results),
