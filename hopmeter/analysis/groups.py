@@ -9,10 +9,9 @@ from typing import Any
 
 from hopmeter.analysis import hosts
 from hopmeter.analysis.run_results import Row, Run
-from hopmeter.model.cell import AXES, DEFAULTS
+from hopmeter.model.cell import CONDITIONS as CONDITIONS
+from hopmeter.model.cell import DEFAULTS, table_key
 
-CONDITIONS = (*AXES, "payload_bytes", "reply", "fifo", "mlock", "no_idle_states")
-"""Two rows are compared only if they agree in all of these: the axes of a scenario, and what follows from them."""
 USUAL = DEFAULTS | {"codec": "none", "sinks": 1, "relays": 0, "pace": "open"}
 """Conditions that a report does not mention."""
 FIRST = ("payload_bytes", "rate_hz", "relays", "sinks", "pairs")
@@ -62,14 +61,12 @@ class Group:
 
 def groups(runs: Sequence[Run]) -> list[Group]:
     """Return all measured rows of all runs, by their conditions and the machine."""
-    found: dict[tuple[Any, ...], list[Row]] = {}
+    tables: dict[tuple[Any, ...], list[Row]] = {}
     machines = hosts.names(runs)
-    sizes = _sizes(row for run in runs for row in run.measured_rows)
     for run in runs:
         for row in run.measured_rows:
-            known = {"payload_bytes": sizes.get(_object(row), row["payload_bytes"])}
-            conditions = tuple(known.get(key, row[key]) for key in CONDITIONS)
-            found.setdefault((*conditions, machines.get(id(run), "")), []).append(row)
+            tables.setdefault((table_key(row), machines.get(id(run), "")), []).append(row)
+    found = {(*_conditions(rows), machine): rows for (_, machine), rows in tables.items()}
     varied = tuple(key for place, key in enumerate(CONDITIONS) if len({key_[place] for key_ in found}) > 1)
     ordered = sorted(found.items(), key=_rank)
     return [
@@ -78,17 +75,10 @@ def groups(runs: Sequence[Run]) -> list[Group]:
     ]
 
 
-def _sizes(rows: Iterable[Row]) -> dict[tuple[Any, ...], int]:
-    """Return the largest size of each encoded object: another version of its library may need a few bytes less."""
-    sizes: dict[tuple[Any, ...], int] = {}
-    for row in rows:
-        if row["codec"] != USUAL["codec"]:
-            sizes[_object(row)] = max(sizes.get(_object(row), 0), row["payload_bytes"] or 0)
-    return sizes
-
-
-def _object(row: Row) -> tuple[Any, ...]:
-    return tuple(row[key] for key in CONDITIONS if key != "payload_bytes")
+def _conditions(rows: Sequence[Row]) -> tuple[Any, ...]:
+    """Return the conditions of a table, with the largest size of its encoded objects."""
+    largest = max(row["payload_bytes"] or 0 for row in rows)
+    return tuple(largest if key == "payload_bytes" else rows[0][key] for key in CONDITIONS)
 
 
 def _rank(item: tuple[tuple[Any, ...], list[Row]]) -> list[tuple[int, float, str]]:

@@ -4,7 +4,8 @@ cell."""
 from __future__ import annotations
 
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
-from typing import Any
+from hashlib import blake2b
+from typing import Any, Protocol
 
 from hopmeter.model import units
 from hopmeter.model.paces import PACES, Pace, PaceName
@@ -189,6 +190,11 @@ class Cell:
                 return getattr(part, name)
         raise KeyError(name)
 
+    @property
+    def group(self) -> str:
+        """Return the id of the table that this cell is ranked in; the same in every run."""
+        return blake2b(repr(table_key(self)).encode(), digest_size=4).hexdigest()
+
     def get(self, name: str) -> Any:
         """Return a value by its column name, or None if a cell has no such value."""
         try:
@@ -245,6 +251,24 @@ AXES = tuple(each.name for each in fields(Axes) if each.name not in ("transport"
 """The fields for which a scenario may give several values, apart from transport, language and settings."""
 DEFAULTS = {each.name: each.default for kind in GROUPS.values() for each in fields(kind) if each.default is not MISSING}
 """The default values of a cell."""
+CONDITIONS = (*AXES, "payload_bytes", "reply", "fifo", "mlock", "no_idle_states")
+"""Two cells are compared only if they agree in all of these: the axes of a scenario, and what follows from them."""
+
+
+class Columns(Protocol):
+    """Anything with the columns of a cell: a cell, or its row with results."""
+
+    def __getitem__(self, name: str, /) -> Any:
+        """Return a value by its column name."""
+
+
+def table_key(cell: Columns) -> tuple[Any, ...]:
+    """Return what the cells of one table have in common, in the order of `CONDITIONS`.
+
+    The size of an encoded object is left out: another version of its library may need a few bytes less.
+    """
+    fixed_size = cell["codec"] == "none"
+    return tuple(None if name == "payload_bytes" and not fixed_size else cell[name] for name in CONDITIONS)
 
 
 def _pick(kind: type[Any], values: dict[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,12 @@ class TrialResult:
     nodes: list[dict[str, Any]] = field(default_factory=list)
     samples: str = ""
     """The Parquet file, relative to the run folder; empty if nothing was recorded."""
+    round: int | None = None
+    """The round of its table: one trial of each of the table's cells, without a break. None in runs before there were
+    rounds."""
+    steal_share: float | None = None
+    """Like `steal_us`, but from `go` until all nodes were done and only on their cores, as a share of these cores'
+    time."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the trial as a line of `trials.jsonl`."""

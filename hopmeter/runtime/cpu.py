@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from hopmeter.runtime.node import Node
 from hopmeter.system.processes import stat_fields
 
 SCHEMA = pa.schema([("time", pa.float64()), ("pid", pa.int64()), ("role", pa.string()), ("percent", pa.float64())])
+STAT = Path("/proc/stat")
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -53,8 +54,30 @@ def _ticks(pid: int) -> int | None:
 
 def stolen_us() -> float:
     """Return the CPU time that the hypervisor gave to others since boot, summed over all cores."""
+    return _stolen_s_of_cores().get("cpu", 0.0) * 1e6
+
+
+class Steal:
+    """The share of some cores' time that the hypervisor gave to others since this object was made."""
+
+    def __init__(self, cores: Iterable[int] = ()) -> None:
+        """Watch these cores, or all cores if there are none."""
+        self._names = {f"cpu{core}" for core in cores}
+        self._before, self._began = _stolen_s_of_cores(), time.monotonic()
+
+    def share(self) -> float:
+        """Return the share until now, from 0 to 1."""
+        now, lasted_s = _stolen_s_of_cores(), time.monotonic() - self._began
+        names = (self._names or set(now) - {"cpu"}) & set(now)
+        stolen_s = sum(now[name] - self._before.get(name, now[name]) for name in names)
+        # The kernel counts in ticks, so that a short time may seem to have more than there was.
+        return min(1.0, max(0.0, stolen_s / (lasted_s * len(names)))) if names and lasted_s else 0.0
+
+
+def _stolen_s_of_cores() -> dict[str, float]:
+    """Return the stolen time since boot of `cpu` (all cores together) and of each core: `cpu0`, `cpu1`, ..."""
     try:
-        words = Path("/proc/stat").read_text().partition("\n")[0].split()
-        return int(words[8]) / TICKS * 1e6
+        lines = [line.split() for line in STAT.read_text().splitlines() if line.startswith("cpu")]
+        return {words[0]: int(words[8]) / TICKS for words in lines}
     except (OSError, IndexError, ValueError):
-        return 0.0
+        return {}

@@ -44,10 +44,7 @@ class Executor:
 
     def run(self, done: Sequence[TrialResult] = ()) -> bool:
         """Execute the remaining trials. Returns False if interrupted; finished trials are in the folder."""
-        finished = {(result.cell, result.trial) for result in done}
-        todo = [
-            turn for turn in turns(self.plan.runnable, self.plan.seed) if (turn.cell.id, turn.trial) not in finished
-        ]
+        todo = turns(self.plan.runnable, self.plan.seed, done)
         self._bad = Counter(result.cell for result in done if not result.good)
         self._good = Counter(result.cell for result in done if result.good)
         self._reasons = {result.cell: result.reason for result in done if not result.good}
@@ -84,21 +81,12 @@ class Executor:
         if self._is_hopeless(turn):
             first, _ = split_code(self._reasons[turn.cell.id])
             reason = tag("E-NOT-TRIED", f"{NOT_TRIED} after {HOPELESS} failures: {first}")
-            self._add(TrialResult(turn.cell.id, turn.trial, good=False, reason=reason, order=turn.order), [], progress)
+            self._add(_failed(turn, reason), [], progress)
             return
         work = self._work(turn)
         absent = next((state for state in work.ready.values() if not state.ready), None)
         if absent is not None:
-            reason = tag(absent.code, absent.missing)
-            what = TrialResult(
-                turn.cell.id,
-                turn.trial,
-                good=False,
-                reason=tag(absent.code, absent.missing),
-                remedy=absent.get,
-                order=turn.order,
-            )
-            self._add(what, [], progress)
+            self._add(_failed(turn, tag(absent.code, absent.missing), absent.get), [], progress)
             return
         with execute_trial(work, ground, alarm) as outcome:
             self._add(outcome.result, outcome.raw_files if outcome.result.good else [], progress)
@@ -112,6 +100,7 @@ class Executor:
             cell=cell,
             trial=turn.trial,
             order=turn.order,
+            round=turn.round,
             seed=turn.seed,
             manifest=self.world.manifests[cell.axes.transport],
             ready={language: self._ready(cell, language) for language in languages(cell)},
@@ -133,3 +122,10 @@ class Executor:
             return
         self._reasons.setdefault(kept.cell, kept.reason)
         progress.note(f"{kept.cell} trial {kept.trial}: {with_remedy(kept.reason, kept.remedy)}")
+
+
+def _failed(turn: Turn, reason: str, remedy: str = "") -> TrialResult:
+    """Return the result of a trial that was not begun."""
+    return TrialResult(
+        turn.cell.id, turn.trial, good=False, reason=reason, remedy=remedy, order=turn.order, round=turn.round
+    )

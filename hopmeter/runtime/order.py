@@ -1,13 +1,15 @@
-"""The order of trials: rounds with one trial of every cell, each round shuffled, so that drift affects all cells
-alike."""
+"""The order of trials: rounds with one trial of each cell of a table, each round shuffled, so that drift affects all
+cells of a table alike. The tables take turns."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from hopmeter.model.cell import Cell
+from hopmeter.model.trial import TrialResult
 
 
 @dataclass(frozen=True)
@@ -19,14 +21,58 @@ class Turn:
     order: int
     seed: int
     """The seed of everything that is drawn at random within the trial."""
+    round: int = 0
+    """The number of the round within its table."""
 
 
-def turns(cells: Sequence[Cell], seed: int) -> list[Turn]:
-    """Return all trials of these cells in order; the same seed gives the same order."""
-    draw = random.Random(seed)
-    shuffled: list[tuple[Cell, int]] = []
+def turns(cells: Sequence[Cell], seed: int, done: Sequence[TrialResult] = ()) -> list[Turn]:
+    """Return all trials of these cells that are not done, in order; the same seed gives the same order.
+
+    The remaining trials of a round that was begun before make a round of their own.
+    """
+    left = _without({(result.cell, result.trial) for result in done}, _rounds(cells, seed))
+    return list(_numbered(left, begun_rounds(cells, done)))
+
+
+def tables(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
+    """Return the cells by table, in the order of the first cell of each table."""
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell.group, []).append(cell)
+    return found
+
+
+def begun_rounds(cells: Iterable[Cell], done: Iterable[TrialResult]) -> dict[str, int]:
+    """Return the number of the first new round of each table."""
+    group = {cell.id: cell.group for cell in cells}
+    first: dict[str, int] = Counter()
+    for result in done:
+        if result.cell in group and result.round is not None:
+            first[group[result.cell]] = max(first[group[result.cell]], result.round + 1)
+    return first
+
+
+def _rounds(cells: Sequence[Cell], seed: int) -> Iterator[list[Turn]]:
+    """Yield every round as planned."""
+    draw, order = random.Random(seed), 0
     for trial in range(max((cell.schedule.trials for cell in cells), default=0)):
-        in_round = [(cell, trial) for cell in cells if trial < cell.schedule.trials]
-        draw.shuffle(in_round)
-        shuffled += in_round
-    return [Turn(cell, trial, order, draw.getrandbits(63)) for order, (cell, trial) in enumerate(shuffled)]
+        for table in tables(cells).values():
+            in_round = [cell for cell in table if trial < cell.schedule.trials]
+            draw.shuffle(in_round)
+            yield [Turn(cell, trial, order + place, draw.getrandbits(63)) for place, cell in enumerate(in_round)]
+            order += len(in_round)
+
+
+def _without(done: set[tuple[str, int]], rounds: Iterable[list[Turn]]) -> Iterator[list[Turn]]:
+    for turns_of_round in rounds:
+        yield [turn for turn in turns_of_round if (turn.cell.id, turn.trial) not in done]
+
+
+def _numbered(rounds: Iterable[list[Turn]], first: Mapping[str, int]) -> Iterator[Turn]:
+    """Give each round its number within its table, from the first new one on."""
+    following = Counter(first)
+    for turns_of_round in filter(None, rounds):
+        group = turns_of_round[0].cell.group
+        for turn in turns_of_round:
+            yield replace(turn, round=following[group])
+        following[group] += 1

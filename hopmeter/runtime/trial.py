@@ -17,7 +17,7 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.topology import topology
 from hopmeter.runtime.control import Control
-from hopmeter.runtime.cpu import CpuSampler, stolen_us
+from hopmeter.runtime.cpu import CpuSampler, Steal, stolen_us
 from hopmeter.runtime.daemon import BrokerContext, Daemon
 from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.runtime.launcher_affinity import aside
@@ -46,6 +46,7 @@ class Work:
     """The file for CPU samples, if any are taken."""
     picture: Decoded | None = None
     """The frames that are the payloads, if they come from an image or a video file."""
+    round: int | None = None
 
     @property
     def name(self) -> str:
@@ -65,7 +66,7 @@ class Outcome:
 def execute_trial(work: Work, ground: ScratchDir, alarm: Alarm) -> Iterator[Outcome]:
     """Execute a trial; its raw samples exist inside the `with` block. Raises only if the whole run ends."""
     folder, run = ground.trial(), new_run_id()
-    outcome = Outcome(TrialResult(work.cell.id, work.trial, good=False, order=work.order), [])
+    outcome = Outcome(TrialResult(work.cell.id, work.trial, good=False, order=work.order, round=work.round), [])
     leftovers = [pattern.replace("{run}", run) for pattern in work.manifest.leftovers]
     ground.keep((), leftovers)
     began, stolen = time.monotonic(), stolen_us()
@@ -124,6 +125,12 @@ def _daemon(work: Work, place: Place) -> Daemon | None:
     return Daemon(told, BrokerContext(place.run, place.directory / "daemon", cell.carriage.settings, log, core))
 
 
+def _cores_used(work: Work) -> set[int]:
+    """Return the cores of the endpoints and of the broker; none if they are not pinned."""
+    cores, many = work.cell.nodes.core_list, len(topology(work.cell).endpoints) + (work.manifest.daemon is not None)
+    return {cores[number % len(cores)] for number in range(many)} if cores else set()
+
+
 def _starts(work: Work, place: Place, environment: Mapping[str, str]) -> Iterator[Start]:
     for language, spec in node_specs(work.cell, place):
         roles = "+".join(dict.fromkeys(endpoint["role"] for endpoint in spec["endpoints"]))
@@ -147,9 +154,11 @@ def _converse(work: Work, control: Control, result: TrialResult, daemon: Daemon 
     control.expect("ready", cell.schedule.timeout_s)
     _prove(cell, control)
     before = daemon.reading() if daemon else None
+    steal = Steal(_cores_used(work))
     result.start_ns = time.monotonic_ns() + LEAD_NS
     control.say({"say": "go", "start_ns": result.start_ns})
     _measure(work, control, daemon)
+    result.steal_share = steal.share()
     result.nodes = [_node_row(node) for node in control.nodes]
     if daemon is not None and before is not None:
         daemon.check()

@@ -26,6 +26,8 @@ from hopmeter.system.untrusted_json import parse
 
 NAMES = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 """Valid names of runs and cells, which become file names."""
+LATER = ("round", "steal_share")
+"""Columns of trials that runs of earlier versions do not have."""
 BY_HAND = "by-hand.json"
 """Replaces `run.json` in the folder of an interactive measurement: the request, the machines and the result."""
 
@@ -270,7 +272,7 @@ def _read_trials(path: Path) -> list[TrialResult]:
 
 
 def _trial(row: dict[str, Any]) -> TrialResult:
-    fields = {name: row[name] for name in TrialResult.__dataclass_fields__}
+    fields = {name: row.get(name) if name in LATER else row[name] for name in TrialResult.__dataclass_fields__}
     return TrialResult.from_json(fields | {"nodes": convert_nodes(parse(row["nodes"]))})
 
 

@@ -162,7 +162,7 @@ def _execute(run: RunFolder, each: Made, cell: Cell, trial: int, many: int, nois
     reason = each.failed or ("node 1 gave no sign for 5 s" if each.bad_trial and trial == 1 else "")
     raw = [] if reason else _trial(run.path, each, trial, many, noise)
     nodes = [] if reason else [_node(each, cell, endpoint, many) for endpoint in range(each.relays + 2)]
-    run.add_trial(TrialResult(cell.id, trial, not reason, reason, "", trial, 0, 2.0, 18_000.0, nodes), raw)
+    run.add_trial(TrialResult(cell.id, trial, not reason, reason, "", trial, 0, 2.0, 18_000.0, nodes, round=trial), raw)
     for path in raw:
         path.unlink()
 

@@ -14,7 +14,6 @@ from rich.console import Console
 from hopmeter.errors import HopmeterError
 from hopmeter.messages import split_code
 from hopmeter.runtime.executor import Executor
-from hopmeter.runtime.order import turns
 from hopmeter.store.run_folder import RunFolder
 
 from .conftest import fake_plan, fake_world
@@ -52,6 +51,16 @@ def test_a_run_goes_on_where_it_stopped(execute: Callable[..., RunFolder], tmp_p
     again = execute(folder=RunFolder.resume(tmp_path / "run"), settings={"fake": {"breaks": BREAKS}}, trials=2)
     assert len(again.trials) == 4
     assert again.trials_of("c1-fake-rust")[0].start_ns == starts["c1-fake-rust"]
+    assert [trial.round for trial in again.trials_of("c1-fake-rust")] == [0, 2]
+    assert [trial.round for trial in again.trials_of("c2-fake-rust")] == [1, 2]
+
+
+def test_a_trial_has_its_round_and_the_steal_of_its_cores(execute: Callable[..., RunFolder]) -> None:
+    folder = execute(settings={"fake": {"breaks": BREAKS}}, trials=1)
+    good, bad = folder.trials_of("c1-fake-rust")[0], folder.trials_of("c2-fake-rust")[0]
+    assert (good.round, bad.round) == (0, 0)
+    assert good.steal_share is not None and 0 <= good.steal_share <= 1
+    assert bad.steal_share is None
 
 
 def test_a_run_that_cannot_be_written_says_so_and_leaves_nothing(
@@ -73,15 +82,3 @@ def test_cpu_is_sampled_every_second_where_asked(execute: Callable[..., RunFolde
     rows = pq.read_table(folder.cpu_path("c1-fake-rust", 0)).to_pylist()
     assert {row["role"] for row in rows} == {"source", "sink", "launcher"}
     assert all(0 <= row["percent"] < 100 for row in rows)
-
-
-def test_trials_are_shuffled_in_rounds_by_the_seed_alone() -> None:
-    cells = fake_plan(payload=[f"bytes:{size}" for size in range(20)], trials=3).cells
-    once, again, other = turns(cells, 1), turns(cells, 1), turns(cells, 2)
-    assert once == again
-    assert [turn.cell.id for turn in once] != [turn.cell.id for turn in other]
-    assert [turn.trial for turn in once] == [0] * 20 + [1] * 20 + [2] * 20
-    first, second = [turn.cell.id for turn in once[:20]], [turn.cell.id for turn in once[20:40]]
-    assert sorted(first) == sorted(second)
-    assert first != second != sorted(second)
-    assert [turn.order for turn in once] == list(range(60))
