@@ -61,6 +61,7 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
         results = [each.result for each in good]
         columns |= _counts(cell, results, measured) | _latencies(cell, measured)
         columns |= resources.resources(results, sum(each.counts.messages for each in measured))
+        columns |= resources.core_share(results, measured, cell.axes.pairs)
         columns |= resources.cpu_percent([folder.cpu_path(cell.id, each.trial) for each in results])
         lost = resources.losses(results) if columns["lost"] else []
         columns["warnings"] = [*_cut_short(cell, good), *resources.fallbacks(results), *resources.stops(results), *lost]

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from hopmeter.analysis.percentiles import interval
-from hopmeter.analysis.trial import sum_counter
+from hopmeter.analysis.trial import Measured, sum_counter
 from hopmeter.messages import tag
 from hopmeter.model.trial import TrialResult
 
@@ -21,11 +21,8 @@ def resources(trials: Sequence[TrialResult], messages: int) -> dict[str, Any]:
     """Return the resource columns of the good trials. `messages` is the number that their sources recorded."""
     if not messages or not any(_readings(trial) for trial in trials):
         return {}
-    # A source's spinning for punctuality is the instrument's CPU; a program that just sends would not spend it.
-    pacing_us = sum(sum_counter(trial, "pacing_ns") for trial in trials) / 1000
-    cpu_us = max(0.0, _sum(trials, "user_us") + _sum(trials, "system_us") - pacing_us)
     return {
-        "cpu_us_per_message": cpu_us / messages,
+        "cpu_us_per_message": _cpu_us(trials) / messages,
         "voluntary_switches_per_message": _sum(trials, "voluntary_switches") / messages,
         "involuntary_switches_per_message": _sum(trials, "involuntary_switches") / messages,
         "minor_faults_per_message": _sum(trials, "minor_faults") / messages,
@@ -33,6 +30,29 @@ def resources(trials: Sequence[TrialResult], messages: int) -> dict[str, Any]:
         "loopback_bytes_per_message": sum(_loopback(trial) for trial in trials) / messages,
         "rss_peak_mb": max(_total(trial, "rss_peak_bytes") for trial in trials) / 1e6,
     }
+
+
+def core_share(trials: Sequence[TrialResult], measured: Sequence[Measured], pairs: int) -> dict[str, Any]:
+    """Return CPU as a share of one core in percent, with its interval from the trials' own shares."""
+    rates = [each.achieved_hz for each in measured if each.achieved_hz]
+    messages = sum(each.counts.messages for each in measured)
+    per_trial = [
+        _cpu_us([trial]) / each.counts.messages * each.achieved_hz * pairs / 1e4
+        for trial, each in zip(trials, measured, strict=True)
+        if each.achieved_hz and each.counts.messages
+    ]
+    if not rates or not messages or not any(map(_readings, trials)):
+        return {}
+    share = _cpu_us(trials) / messages * sum(rates) / len(rates) * pairs / 1e4
+    low, high = interval(per_trial, share, positive=min(per_trial) > 0) or (None, None)
+    return {"cpu_core_percent": share, "cpu_core_percent_low": low, "cpu_core_percent_high": high}
+
+
+def _cpu_us(trials: Sequence[TrialResult]) -> float:
+    """Return the CPU time of all nodes. A source's spinning for punctuality is the instrument's: a program that just
+    sends would not spend it."""
+    pacing_us = sum(sum_counter(trial, "pacing_ns") for trial in trials) / 1000
+    return max(0.0, _sum(trials, "user_us") + _sum(trials, "system_us") - pacing_us)
 
 
 def _readings(trial: TrialResult) -> list[dict[str, Any]]:

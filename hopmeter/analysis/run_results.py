@@ -15,6 +15,9 @@ from hopmeter.store import RunFolder
 from hopmeter.store.disk import StoreError
 from hopmeter.store.formats import convert_row
 
+TAILS = ("p99", "p999")
+"""The percentiles that are shown only with their intervals."""
+
 
 @dataclass(frozen=True, eq=False)
 class Row:
@@ -62,6 +65,10 @@ class Row:
     def p50(self) -> float | None:
         """The median in microseconds."""
         return self.latency("p50")
+
+    def tail(self, column: str) -> float | None:
+        """Return a percentile of the tail, None without its interval: alone it would pass for a result."""
+        return self.latency(column) if self.latency(f"{column}_low") is not None else None
 
     @property
     def loss(self) -> float | None:

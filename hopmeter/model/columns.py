@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 STATISTICS = ("mean", "std", "min", "p50", "p90", "p99", "p999", "max")
-BOUNDED = ("p50", "p99")
+BOUNDED = ("p50", "p99", "p999")
 """The percentiles that have a 95 % interval."""
 UNITS = {"_mb_s": "MB/s", "_us": "µs", "_hz": "Hz", "_mb": "MB", "_ns": "ns", "_s": "s"}
 """The unit of a column is the suffix of its name."""

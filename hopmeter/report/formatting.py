@@ -1,4 +1,4 @@
-"""Numbers and names for readers: three significant digits, one unit, the same everywhere in the report."""
+"""Numbers and names for readers: three significant digits, one unit, the same in the report and the terminal."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ THIN = "\N{NARROW NO-BREAK SPACE}"
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Return `0.495`, `16.4`, `837`, `1 249`: three significant digits, thousands set apart."""
+    """Return `0.495`, `16.4`, `837`, `1,249`: three significant digits."""
     if value is None or not math.isfinite(value):
         return NOTHING
     if value == 0:
         return "0"
     rounded = float(f"{value:.{digits - 1}e}")  # 0.9998 is 1.00, and 9.996 is 10.0
     places = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
-    return f"{value:,.{places}f}".replace(",", THIN)
+    return f"{value:,.{places}f}"
 
 
 def significant(value: float | None) -> str:
@@ -31,7 +31,7 @@ def significant(value: float | None) -> str:
 
 def count(value: float | None) -> str:
     """Return a whole number."""
-    return NOTHING if value is None else f"{round(value):,}".replace(",", THIN)
+    return NOTHING if value is None else f"{round(value):,}"
 
 
 def microseconds(value: float | None) -> str:
@@ -50,6 +50,15 @@ def empty_hop(value: float | None) -> str:
 def interval(low: float | None, high: float | None) -> str:
     """Return `14.9 to 15.6`; empty without an interval."""
     return "" if low is None or high is None else f"{number(low)} to {number(high)}"
+
+
+NO_INTERVAL = "?"
+"""Shown instead of an interval that is unknown."""
+
+
+def bracket(low: float | None, high: float | None) -> str:
+    """Return `(303–1,443)`; `(?)` if the interval is unknown."""
+    return f"({NO_INTERVAL if low is None or high is None else f'{number(low)}–{number(high)}'})"
 
 
 def times(value: float | None) -> str:

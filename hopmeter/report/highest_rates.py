@@ -8,9 +8,9 @@ from typing import Any
 
 from hopmeter.analysis import hosts
 from hopmeter.analysis.groups import CONDITIONS, Group
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.run_results import TAILS, Row, Run
 from hopmeter.report import conditions, formatting
-from hopmeter.report.section import Column, Line, Section, Value, table
+from hopmeter.report.section import Column, Line, Section, Value, notes, table
 
 SPELLED_OUT = 5
 COLUMNS = (
@@ -106,6 +106,13 @@ def sections(runs: Sequence[Run]) -> list[Section]:
 
 
 def _line(search: Search) -> Line:
-    p50, p99 = (search.row.p50, search.row.latency("p99")) if search.holds_hz else (None, None)
+    at_rate = [_latency(search.row, name) if search.holds_hz else Value(formatting.NOTHING) for name in ("p50", "p99")]
     texts = (search.name, search.highest, formatting.rate(search.fails_hz), search.why)
-    return Line([Value(text) for text in (*texts, formatting.number(p50), formatting.number(p99))])
+    return Line([*map(Value, texts), *at_rate])
+
+
+def _latency(row: Row, column: str) -> Value:
+    """Return a percentile with its interval."""
+    value = row.tail(column) if column in TAILS else row.latency(column)
+    low, high = (row.latency(f"{column}_{end}") for end in ("low", "high"))
+    return Value(formatting.number(value), notes(formatting.interval(low, high)))

@@ -24,10 +24,10 @@ COLUMNS = (
     Column("Rank", "number place"),
     Column("Transport", "name", heads=True),
     Column("p50, µs", "number", "95 % interval"),
-    Column("p99, µs", "number"),
-    Column("p99.9, µs", "number"),
+    Column("p99, µs", "number", "95 % interval"),
+    Column("p99.9, µs", "number", "95 % interval"),
     Column("Times floor", "bar"),
-    Column("CPU, µs", "number", "per message"),
+    Column("CPU, µs", "number", "per message; share of a core"),
     Column("Loss", "number"),
     Column("Copies", "number", "per hop"),
     Column("Status", "status"),
@@ -70,7 +70,7 @@ def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float
         _tail(row, "p99"),
         _tail(row, "p999"),
         Value(formatting.times(floor), sort=floor, bar=100 * floor / longest if floor and longest else None),
-        _number(row["cpu_us_per_message"]),
+        Value(formatting.number(row["cpu_us_per_message"]), notes(_core_share(row)), sort=row["cpu_us_per_message"]),
         Value(formatting.percent(row.loss), sort=row.loss),
         Value(formatting.significant(row["copies_per_hop"]), sort=row["copies_per_hop"]),
         Value(status, sort=status),
@@ -78,15 +78,20 @@ def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float
     return Line(values, status if row.candidate else f"{status} reference")
 
 
-def _number(value: float | None) -> Value:
-    return Value(formatting.number(value), sort=value)
+def _core_share(row: Row) -> str:
+    """Return `3.2 %, sampled 3.5 %`: CPU as a share of one core."""
+    share, sampled = row["cpu_core_percent"], row["cpu_percent_mean"]
+    words = ["" if share is None else formatting.percent(share / 100)]
+    words += [] if sampled is None else [f"sampled {formatting.percent(sampled / 100)}"]
+    return ", ".join(filter(None, words))
 
 
 def _tail(row: Row, column: str) -> Value:
-    value = row.latency(column)
+    value = row.tail(column)
     if row.p50 is not None and value is None:
         return Value(UNRESOLVED, style="open")
-    return _number(value)
+    ends = formatting.interval(row.latency(f"{column}_low"), row.latency(f"{column}_high"))
+    return Value(formatting.number(value), notes(ends), sort=value)
 
 
 def _ties(group: Group, rank: Rank | None) -> str:

@@ -65,12 +65,16 @@ def _is_unresolved(column: str) -> Callable[[Row], bool]:
     return lambda row: row.ok and row.latency(column) is None
 
 
+def _has_no_tail(column: str) -> Callable[[Row], object]:
+    return lambda row: row.ok and row.tail(column) is None
+
+
 def _few_messages(column: str) -> Callable[[list[Row]], str]:
     def text(rows: list[Row]) -> str:
         least = formatting.count(least_count(PERMILLE[column]))
         return (
-            f": {formatting.plural(len(rows), 'row')} had fewer than {BEYOND} slower messages. This percentile needs "
-            f"about {least} messages in all."
+            f": {formatting.plural(len(rows), 'row')} had fewer than {BEYOND} slower messages in a trial, or fewer "
+            f"than {LEAST_TRIALS} good trials. It and its interval need about {least} messages in each trial."
         )
 
     return text
@@ -121,8 +125,8 @@ ROW_RULES = (
         ),
         grave=True,
     ),
-    RowRule("W-UNRESOLVED", "Too few messages for p99", _is_unresolved("p99"), _few_messages("p99")),
-    RowRule("W-UNRESOLVED", "Too few messages for p99.9", _is_unresolved("p999"), _few_messages("p999")),
+    RowRule("W-UNRESOLVED", "Too few messages for p99", _has_no_tail("p99"), _few_messages("p99")),
+    RowRule("W-UNRESOLVED", "Too few messages for p99.9", _has_no_tail("p999"), _few_messages("p999")),
     RowRule(
         "W-SATURATED",
         "Could not keep up",

@@ -10,11 +10,15 @@ WIDEST = 200
 """Characters of a line if the width is unknown."""
 
 
+def width(console: Console, table: Table) -> int:
+    """Return how many characters the lines of a table need."""
+    return console.measure(table, options=console.options.update(max_width=WIDEST)).maximum
+
+
 def print_whole(console: Console, table: Table) -> None:
     """Print a table; in a file or a pipe no column is cut to the terminal's width."""
     edge = console.width
     if not console.is_terminal:
-        wanted = console.measure(table, options=console.options.update(max_width=WIDEST)).maximum
-        console.width = max(edge, wanted)
+        console.width = max(edge, width(console, table))
     console.print(table)
     console.width = edge

@@ -123,6 +123,15 @@ def test_resources_are_summed_over_nodes_and_shared_ones_are_not(tmp_path: Path)
     assert row["rss_peak_mb"] == 10
 
 
+def test_cpu_is_a_share_of_one_core_at_the_rate_that_was_reached(tmp_path: Path) -> None:
+    folder = run_of(tmp_path, cell(trials=3))
+    keep(folder, cell(trials=3), [sound(), sound(), sound()], [{"resources": {"user_us": 300, "system_us": 100}}])
+    row = analyse_run(folder)[0]
+    assert row["cpu_core_percent"] == pytest.approx(row["cpu_us_per_message"] * row["achieved_hz"] / 1e4)
+    assert row["cpu_core_percent_low"] == pytest.approx(row["cpu_core_percent"]), "the trials are equal"
+    assert row["cpu_core_percent_high"] == pytest.approx(row["cpu_core_percent"])
+
+
 def test_cpu_over_time_is_the_nodes_own(tmp_path: Path) -> None:
     folder = run_of(tmp_path, cell())
     keep(folder, cell(), [sound()])

@@ -16,7 +16,11 @@ MEASURED = {
     "lost": 0,
     "received": 5000,
     "response_p99_us": 90.0,
+    "response_p99_low_us": 85.0,
+    "response_p99_high_us": 95.0,
     "response_p999_us": 120.0,
+    "response_p999_low_us": 110.0,
+    "response_p999_high_us": 140.0,
     "floor_us": 10.0,
     "copies_per_hop": 1.0,
 }

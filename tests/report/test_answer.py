@@ -62,9 +62,7 @@ def test_codecs_are_compared_over_each_transport() -> None:
     said = answer_text(
         objects(("shm", "numpy", 60), ("shm", "pickle", 160), ("zeromq", "numpy", 180), ("zeromq", "pickle", 182))
     )
-    assert (
-        "Array 200×200 at 1\N{NARROW NO-BREAK SPACE}000\N{NARROW NO-BREAK SPACE}Hz over shm: numpy was fastest" in said
-    )
+    assert "Array 200×200 at 1,000\N{NARROW NO-BREAK SPACE}Hz over shm: numpy was fastest" in said
     assert "the next, pickle, took at least 2.56× as long" in said  # 160 x 0.98 / (60 x 1.02)
     assert "over zeromq: numpy and pickle do not differ significantly" in said
 
@@ -145,14 +143,14 @@ def test_ways_of_copying_the_same_frame_stand_side_by_side() -> None:
     rows = [cell("memory", us + 9, work=f"copy:frame:{way}", copy_p50_us=us) for way, us in ways.items()]
     others = [cell("memory", 9.0), cell("memory", 700.0, work="copy:frame/none", copy_p50_us=1.0)]
     said = answer_text(run_of(*rows, *others)).replace("\N{NARROW NO-BREAK SPACE}", " ")
-    assert "memory (rust): stream cold 500 µs, memcpy warm 600 µs, bytes fresh 5 000 µs." in said
+    assert "memory (rust): stream cold 500 µs, memcpy warm 600 µs, bytes fresh 5,000 µs." in said
     assert "comparison" not in said
     assert "Medians of a copy" not in answer_text(run_of(rows[0], *others))
 
 
 @pytest.mark.parametrize(
     ("value", "said"),
-    [(0.4951, "0.495"), (0.9998, "1.00"), (9.996, "10.0"), (99.96, "100"), (999.6, "1000"), (0.0, "0"), (None, "–")],
+    [(0.4951, "0.495"), (0.9998, "1.00"), (9.996, "10.0"), (99.96, "100"), (999.6, "1,000"), (0.0, "0"), (None, "–")],
 )
 def test_numbers_have_three_digits_also_where_rounding_makes_one_more(value: float | None, said: str) -> None:
     assert formatting.number(value).replace("\N{NARROW NO-BREAK SPACE}", "") == said

@@ -41,7 +41,7 @@ def test_the_answer_is_the_rates() -> None:
     run = searched_run()
     said = answer([run], groups([run]))[0]
     assert said.startswith("Highest rate that held")
-    assert "shm 4\N{NARROW NO-BREAK SPACE}000\N{NARROW NO-BREAK SPACE}Hz, unix 2" in said
+    assert "shm 4,000\N{NARROW NO-BREAK SPACE}Hz, unix 2" in said
 
 
 def test_a_search_beside_another_run_leaves_that_its_answer() -> None:

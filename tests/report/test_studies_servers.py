@@ -75,4 +75,4 @@ def test_a_pool_over_shared_memory_stands_beside_shared_memory_alone() -> None:
     ]
     (part,) = tables([run_of(*rows, scenario_name="pool")])
     (line,) = (line for line in part.lines if line.is_measured)
-    assert [told for told, _ in line.here[0]] == ["51\N{NARROW NO-BREAK SPACE}000\N{NARROW NO-BREAK SPACE}µs"]
+    assert [told for told, _ in line.here[0]] == ["51,000\N{NARROW NO-BREAK SPACE}µs"]

@@ -47,6 +47,38 @@ def test_what_hurts_on_the_machine_is_told_with_the_remedy() -> None:
     assert "SMT" not in said.get()
 
 
+def test_a_percentile_stands_with_its_interval_and_a_tail_never_alone() -> None:
+    ends = {"response_p99_us": 2930.0, "response_p99_low_us": 530.0, "response_p99_high_us": 12930.0}
+    alone = {"response_p99_us": 777.0, "response_p99_low_us": None, "response_p99_high_us": None}
+    console = Console(width=200)
+    with console.capture() as said:
+        run_table.print_run(console, run_of(cell("tcp", 594.0, 303.0, 1443.0, **ends), cell("unix", 20.0, **alone)))
+    lines = {words[0]: line for line in said.get().splitlines() if (words := line.split())}
+    assert re.search(r"594 \(303–1,443\) +2,930 \(530–12,930\)", said.get())
+    assert re.search(r"20\.0 \(\?\) +– ", lines["unix"]) and "777" not in said.get()
+    assert "±" not in said.get()
+
+
+def test_cpu_is_a_share_of_a_core_and_samples_have_a_column_of_their_own() -> None:
+    console = Console(width=200)
+    used = {"cpu_us_per_message": 41.0, "cpu_core_percent": 4.1}
+    with console.capture() as said:
+        run_table.print_run(console, run_of(cell("tcp", 9.0, **used, cpu_percent_mean=6.37)))
+    assert re.search(r"41\.0 +4\.10 +6\.37", said.get()) and "sampled" in said.get()
+    with console.capture() as said:
+        run_table.print_run(console, run_of(cell("tcp", 9.0, **used)))
+    assert "sampled" not in said.get()
+
+
+@pytest.mark.parametrize(("columns", "shown"), [(80, False), (160, True)])
+def test_a_narrow_terminal_leaves_out_columns_and_cuts_no_interval(columns: int, shown: bool) -> None:
+    console = Console(width=columns, force_terminal=True, color_system=None)
+    with console.capture() as said:
+        run_table.print_run(console, run_of(cell("ros2-wire", 1594.0, 1303.0, 21443.0, language="rust>c++")))
+    assert "1,594 (1,303–21,443)" in said.get() and "90.0 (85.0–95.0)" in said.get()
+    assert ("CPU µs" in said.get()) is shown
+
+
 HOSTILE = "\x1b]0;owned\x1b[2J\x9b31m\u202e[red][/no such tag]"
 SHOWN = r"\x1b]0;owned\x1b[2J\x9b31m\u202e[red][/no such tag]"
 

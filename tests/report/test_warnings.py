@@ -91,7 +91,7 @@ def test_runs_of_several_machines_and_versions_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "least"), [("response_p50_us", "40"), ("response_p99_us", "2 000"), ("response_p999_us", "20 000")]
+    ("column", "least"), [("response_p50_us", "40"), ("response_p99_us", "2,000"), ("response_p999_us", "20,000")]
 )
 def test_the_messages_that_a_percentile_takes_follow_from_those_beyond_it(
     column: str, least: str, monkeypatch: pytest.MonkeyPatch

@@ -13,12 +13,12 @@ from hopmeter.analysis.process_use import Process, mapped_mb, processes
 from hopmeter.analysis.run_results import Run
 from hopmeter.report import conditions, formatting
 from hopmeter.report.process_table import COLUMNS, ProcessRow, process_rows, statistics, text
-from hopmeter.system.tables import WIDEST, print_whole
+from hopmeter.system.tables import print_whole, width
 from hopmeter.system.terminal import Console
 
 MAPPED = "shared_mapped_mb"
 LEGEND = (
-    "Median of the good trials; ± reaches the farther of minimum and maximum. CPU is user and system time in % of a "
+    "Median of the good trials; brackets: minimum and maximum. CPU is user and system time in % of a "
     "core, without the time that a source spun to be punctual. Switches are context switches."
 )
 
@@ -45,15 +45,11 @@ def print_json(run: Run) -> None:
 def _print_group(console: Console, group: Group, rows: Sequence[ProcessRow]) -> None:
     """Drop the last columns on a narrow terminal."""
     shown = [*statistics(rows), *([MAPPED] if any(mapped_mb(each.row) for each in rows) else [])]
-    while _width(console, table := _table(rows, shown)) > console.width and console.is_terminal and len(shown) > 1:
+    while width(console, table := _table(rows, shown)) > console.width and console.is_terminal and len(shown) > 1:
         shown.pop()
     console.print()
     console.print(Text(conditions.title(group), style="bold cyan"))
     print_whole(console, table)
-
-
-def _width(console: Console, table: Table) -> int:
-    return console.measure(table, options=console.options.update(max_width=WIDEST)).maximum
 
 
 def _table(rows: Sequence[ProcessRow], shown: Sequence[str]) -> Table:
@@ -87,5 +83,4 @@ def _value(process: Process, name: str) -> str:
         return formatting.NOTHING
     if name != "cpu_percent":
         return text(found)
-    reach = max(found.high - found.middle, found.middle - found.low)
-    return f"{text(found)} ±{formatting.number(reach, 2):>5}" if reach else f"{text(found)}       "
+    return f"{text(found)} {formatting.bracket(found.low, found.high)}" if found.high > found.low else text(found)

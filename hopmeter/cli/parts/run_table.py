@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -10,9 +10,9 @@ from rich.text import Text
 
 from hopmeter.analysis.groups import Group, groups, profile
 from hopmeter.analysis.pair_limits import echoes
-from hopmeter.analysis.percentiles import PERMILLE, least_count
+from hopmeter.analysis.percentiles import LEAST_TRIALS, PERMILLE, least_count
 from hopmeter.analysis.ranking import Rank, ranks
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.run_results import TAILS, Row, Run
 from hopmeter.messages import split_code, tag
 from hopmeter.model.cell import AXES
 from hopmeter.model.columns import unit
@@ -21,12 +21,18 @@ from hopmeter.report import conditions, formatting, limits_table
 from hopmeter.report.copy_sentences import copy_sentences
 from hopmeter.report.highest_rates import search_groups
 from hopmeter.system import humanize
-from hopmeter.system.tables import print_whole
+from hopmeter.system.tables import print_whole, width
 from hopmeter.system.terminal import Console
 
 NAMES = ("", "transport", "language")
-STATISTICS = ("p50 µs", "p99 µs", "×floor", "CPU µs")
-ALWAYS_SHOWN = {"response_p50_us", "response_p99_us", "times_floor", "cpu_us_per_message", "lost", "status"}
+STATISTICS = ("p50 µs (95 %)", "p99 µs (95 %)", "×floor", "CPU µs", "CPU %")
+LEAST_IMPORTANT = ("trials", "CPU µs", "×floor", "CPU %")
+"""The columns that a narrow terminal leaves out, in this order."""
+SAMPLED = "cpu_percent_mean"
+ALWAYS_SHOWN = {
+    *("response_p50_us", "response_p99_us", "times_floor", "cpu_us_per_message", "cpu_core_percent", "lost", "status"),
+    SAMPLED,
+}
 
 
 def print_run(console: Console, run: Run) -> None:
@@ -46,25 +52,61 @@ def print_run(console: Console, run: Run) -> None:
 
 def _print_group(console: Console, group: Group, columns: Sequence[str]) -> None:
     """Print one table; `columns` are those that the scenario adds."""
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 1 if columns else 2, 0, 0))
-    for head in NAMES:
-        table.add_column(head, no_wrap=True)
-    for head in (*STATISTICS, *map(_head, columns), "lost", "trials"):
-        table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("", overflow="fold")
-    known = {id(rank.row): rank for rank in ranks(group)}
-    for row in group.rows:
-        names = [" ".join(formatting.distinct([str(row["transport"]), profile(row, group.rows)])), str(row["language"])]
-        table.add_row(*_line(row, names, known.get(id(row)), columns), style=_style(row))
+    shown = [*columns, *([SAMPLED] if any(row[SAMPLED] is not None for row in group.rows) else [])]
     title = conditions.title(group)
     chips = [chip for chip in conditions.chips(group) if chip not in title]
     console.print()
     console.print(Text(f"{title}  ", style="bold cyan") + Text(", ".join(chips), style="dim"))
+    left_out: list[str] = []
+    table = _table(group, shown, left_out)
+    for name in LEAST_IMPORTANT:
+        if console.is_terminal and width(console, table) > console.width:
+            left_out.append(name)
+            table = _table(group, shown, left_out)
     print_whole(console, table)
+
+
+def _table(group: Group, columns: Sequence[str], left_out: Collection[str]) -> Table:
+    """Return the table of a group without the columns that are left out."""
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 1 if columns else 2, 0, 0))
+    heads = [*NAMES, *STATISTICS, *map(_head, columns), "lost", "trials", ""]
+    shown = [place for place, head in enumerate(heads) if head not in left_out]
+    for place in shown:
+        is_text = place < len(NAMES) or place == len(heads) - 1
+        table.add_column(
+            heads[place],
+            justify="left" if is_text else "right",
+            no_wrap=place < len(heads) - 1,
+            overflow="fold" if place == len(heads) - 1 else "ellipsis",
+        )
+    for row, line in zip(group.rows, _lines(group, columns), strict=True):
+        table.add_row(*(line[place] for place in shown), style=_style(row))
+    return table
+
+
+def _lines(group: Group, columns: Sequence[str]) -> list[list[str]]:
+    known = {id(rank.row): rank for rank in ranks(group)}
+    medians, tails = (_with_intervals(group.rows, name) for name in ("p50", "p99"))
+    lines = []
+    for place, row in enumerate(group.rows):
+        names = [" ".join(formatting.distinct([str(row["transport"]), profile(row, group.rows)])), str(row["language"])]
+        lines.append(_line(row, names, known.get(id(row)), (medians[place], tails[place]), columns))
+    return lines
+
+
+def _with_intervals(rows: Sequence[Row], column: str) -> list[str]:
+    """Return `594 (303–1,443)` for each row; the brackets are aligned. A tail needs its interval to be shown."""
+    values = [row.tail(column) if column in TAILS else row.latency(column) for row in rows]
+    ends = [formatting.bracket(row.latency(f"{column}_low"), row.latency(f"{column}_high")) for row in rows]
+    texts = [(formatting.number(value), "" if value is None else end) for value, end in zip(values, ends, strict=True)]
+    widths = [max((len(text[part]) for text in texts), default=0) for part in (0, 1)]
+    return [f"{value:>{widths[0]}} {end:<{widths[1]}}" for value, end in texts]
 
 
 def _head(column: str) -> str:
     """Return the short heading of a column: `chain_per_hop_p50_us` is `hop p50 µs`."""
+    if column == SAMPLED:
+        return "CPU %\nsampled"
     name, its_unit = unit(column.removeprefix("chain_per_"))
     first, _, rest = name.replace("_", " ").partition(" ")
     return f"{first}\n{' '.join(filter(None, (rest, its_unit)))}"
@@ -76,16 +118,18 @@ def _value(value: Any) -> str:
     return formatting.number(value) if isinstance(value, int | float) else str(value or formatting.NOTHING)
 
 
-def _line(row: Row, names: Sequence[str], rank: Rank | None, columns: Sequence[str]) -> list[str]:
+def _line(
+    row: Row, names: Sequence[str], rank: Rank | None, latencies: Sequence[str], columns: Sequence[str]
+) -> list[str]:
     if row["status"] != "ok":
         return ["", *names, *[""] * (len(STATISTICS) + len(columns)), _loss(row), _trials(row), _trouble(row)]
     return [
         rank.text if rank else "",
         *names,
-        _median(row),
-        formatting.number(row.latency("p99")),
+        *latencies,
         formatting.number(row["times_floor"]),
         formatting.number(row["cpu_us_per_message"]),
+        formatting.number(row["cpu_core_percent"]),
         *(_value(row[column]) for column in columns),
         _loss(row),
         _trials(row),
@@ -96,14 +140,6 @@ def _line(row: Row, names: Sequence[str], rank: Rank | None, columns: Sequence[s
 def _role(row: Row) -> str:
     """Why a row has no rank."""
     return "" if row.candidate else "floor" if row["transport"] in ("memory", "shm") else "not ranked"
-
-
-def _median(row: Row) -> str:
-    """p50 and the distance to the farther end of its interval."""
-    p50, low, high = row.p50, row.latency("p50_low"), row.latency("p50_high")
-    if p50 is None or low is None or high is None:
-        return f"{formatting.number(p50)}      "
-    return f"{formatting.number(p50)} ±{formatting.number(max(p50 - low, high - p50), 2):>5}"
 
 
 def _loss(row: Row) -> str:
@@ -135,10 +171,13 @@ def _style(row: Row) -> str:
 def _print_legend(console: Console, run: Run) -> None:
     notes = []
     if any(row.ok for row in run.rows):
-        notes.append(
-            "± reaches the farther end of the 95 % interval. Rows with the same rank do not differ significantly."
-        )
-    few = f"{formatting.NOTHING}: not enough messages or trials for this percentile"
+        notes.append("Brackets: 95 % interval. Rows with the same rank do not differ significantly.")
+    if any(row.ok and row.latency("p50_low") is None for row in run.rows):
+        few = f"{LEAST_TRIALS} good trials with {least_count(PERMILLE['p50'])} messages each"
+        notes.append(f"({formatting.NO_INTERVAL}): no interval, which needs {few}.")
+    if any(row["cpu_core_percent"] is not None for row in run.rows):
+        notes.append("CPU %: share of one core at this rate, all processes together.")
+    few = f"{formatting.NOTHING}: not enough messages or trials for this percentile and its interval"
     if any(row["status"] == "ok" and row.p50 is None for row in run.rows):
         few = f"{few}; a median needs {least_count(PERMILLE['p50'])} messages"
     notes.append(f"{few}.")
