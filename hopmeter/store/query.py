@@ -14,6 +14,7 @@ from hopmeter.errors import UsageError
 from hopmeter.messages import tag
 from hopmeter.store.disk import StoreError
 from hopmeter.store.formats import RENAMED
+from hopmeter.store.pack import run_directory
 
 TABLES = {
     "cells": ("cells.parquet", r"([^/]+)/cells\.parquet$"),
@@ -40,7 +41,7 @@ def connect(runs: Iterable[Path]) -> duckdb.DuckDBPyConnection:
     trial is left out with a warning. Raises UsageError if there is no run or a run has no tables, StoreError if a table
     is damaged.
     """
-    folders = [run.resolve() for run in runs]
+    folders = [run_directory(run).resolve() for run in runs]
     if not folders:
         raise UsageError("E-NO-RUN", "no run was named", "give folders below results/")
     database = duckdb.connect()

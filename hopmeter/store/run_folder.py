@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,13 +18,13 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.store import processes
 from hopmeter.store.disk import DiskFullError, StoreError, append_line, replacing, write_json, writing
 from hopmeter.store.formats import FORMAT, convert_nodes, convert_run
+from hopmeter.store.names import check_name
+from hopmeter.store.pack import run_directory, write_pack
 from hopmeter.store.samples import write_parquet
 from hopmeter.store.schemas import table
 from hopmeter.system.input_files import read_text
 from hopmeter.system.untrusted_json import parse
 
-NAMES = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
-"""Valid names of runs and cells, which become file names."""
 LATER = ("round", "steal_share")
 """Columns of trials that runs of earlier versions do not have."""
 BY_HAND = "by-hand.json"
@@ -48,7 +47,7 @@ class RunFolder:
 
         Raises UsageError if the run exists, finished or not, and StoreError if it cannot be written.
         """
-        _check_name(name, "run")
+        check_name(name, "run")
         about = {"format": FORMAT, **about}
         partial = _partial(results / name)
         for taken in (results / name, partial):
@@ -63,11 +62,11 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
-        """Open a run for reading, finished or not.
+        """Open a run for reading: finished, unfinished or packed.
 
         Raises UsageError if there is none, and StoreError if it is damaged.
         """
-        path = path if path.exists() or not _partial(path).exists() else _partial(path)
+        path = run_directory(path if path.exists() or not _partial(path).exists() else _partial(path))
         about = _read_about(path)
         try:
             about = convert_run(about)
@@ -78,6 +77,8 @@ class RunFolder:
     @classmethod
     def resume(cls, path: Path) -> RunFolder:
         """Open a run to continue it: good trials stay, the others are repeated."""
+        if path.is_file():
+            raise UsageError("E-RUN-PACKED", f"{path} is a packed run", f"unpack it: `hopmeter unpack {path}`")
         run = cls.open(path)
         run._trials = {key: each for key, each in run._trials.items() if each.good}
         _write_lines(run.path / "trials.jsonl", run.trials)
@@ -138,7 +139,7 @@ class RunFolder:
         A trial whose samples are missing or broken is stored as failed, with the reason. Raises DiskFullError or
         StoreError if it cannot be written; earlier trials are safe then.
         """
-        _check_name(result.cell, "cell")
+        check_name(result.cell, "cell")
         kept = self._with_samples(result, raw_files)
         append_line(self.path / "trials.jsonl", kept.as_json())
         self._trials.pop((kept.cell, kept.trial), None)
@@ -190,13 +191,15 @@ class RunFolder:
         used = (each for trial in self.trials for each in processes.rows(trial.as_json() | self._verdict(trial)))
         _write_table(self.path / "processes.parquet", table(used, PROCESSES))
 
+    def pack(self, out: Path) -> Path:
+        """Write the run as one file. Raises UsageError if it is unfinished, and StoreError if a file is missing."""
+        if not self.is_finished:
+            remedy = f"finish it with `hopmeter run --resume {_final(self.path)}`"
+            raise UsageError("E-RUN-UNFINISHED", f"{self.path} is not finished", remedy)
+        return write_pack(self.path, [each.samples for each in self.trials if each.samples], out)
+
     def _verdict(self, trial: TrialResult) -> dict[str, Any]:
         return self._judged.get((trial.cell, trial.trial), {})
-
-
-def _check_name(name: str, what: str) -> None:
-    if not NAMES.fullmatch(name):
-        raise UsageError("E-NAME", f"`{name}` is not a valid name of a {what}", "use only letters, digits and . _ + -")
 
 
 def _partial(final: Path) -> Path:

@@ -91,7 +91,7 @@ def measure(
 
 
 def _run_path(out: Path) -> Path:
-    from hopmeter.store.run_folder import NAMES
+    from hopmeter.store.names import NAMES
 
     if not NAMES.fullmatch(out.name):
         raise UsageError(

@@ -1,0 +1,48 @@
+"""`hopmeter pack RUN` and `hopmeter unpack FILE`: a run as one file, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hopmeter.cli.parts.options import check_file
+from hopmeter.cli.parts.stopping import stopping
+from hopmeter.system import paths
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("pack", epilog="Example: hopmeter pack results/2026-11-21T041200-quick")(pack)
+    app.command("unpack", epilog="Example: hopmeter unpack 2026-11-21T041200-quick.hopmeter.zip")(unpack)
+
+
+def pack(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file.", show_default="RUN.hopmeter.zip")
+    ] = None,
+) -> None:
+    """Write a run as one file, which all commands read like the folder; logs of nodes are left out."""
+    from hopmeter.store import RunFolder
+    from hopmeter.store.pack import SUFFIX
+
+    folder = RunFolder.open(run)
+    file = check_file("out", out or Path(folder.path.name + SUFFIX))
+    with stopping(f"{file} is unchanged"):
+        typer.echo(folder.pack(file))
+
+
+def unpack(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `hopmeter pack` wrote.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Folder for the run folder.", show_default="results"),
+    ] = None,
+) -> None:
+    """Write a packed run as a run folder."""
+    from hopmeter.store import pack
+
+    with stopping("nothing was unpacked"):
+        typer.echo(pack.unpack(file, out or paths.results()))

@@ -1,0 +1,196 @@
+"""A run as one ZIP file, and back to a folder.
+
+The layout is fixed: `NAME/run.json`, compressed, and the Parquet files of the run, stored as they are because Parquet
+compresses itself. A file that has anything else is refused before a byte is written.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import re
+import shutil
+import stat
+import struct
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hopmeter.errors import UsageError
+from hopmeter.store.disk import StoreError, replacing, writing
+from hopmeter.store.names import NAME
+from hopmeter.system.input_files import open_regular
+
+SUFFIX = ".hopmeter.zip"
+FORMAT = 1
+COMMENT = re.compile(rb"hopmeter pack (\d{1,9})")
+"""The comment of the ZIP file, which has the number of the layout."""
+MEMBER = re.compile(rf"({NAME})/(run\.json|(?:cells|trials|processes)\.parquet|(?:samples|cpu)/{NAME}\.parquet)")
+"""The name of a run, and of a file in its folder."""
+NEEDED = ("run.json", "cells.parquet", "trials.parquet")
+MAX_JSON_BYTES = 1 << 28
+"""The largest `run.json`. All other files are as large in the ZIP file as outside."""
+MAX_FILES = 200_000
+DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ArithmeticError, RuntimeError, ValueError)
+"""What the ZIP library raises for damaged and encrypted files."""
+CHUNK = 1 << 20
+TIME = (1980, 1, 1, 0, 0, 0)
+"""The time of every file in a pack: packing a run again gives the same bytes."""
+
+
+def write_pack(run: Path, samples: Iterable[str], out: Path) -> Path:
+    """Write the files of a finished run that `show`, `report` and other commands read.
+
+    `samples` are the files that its trials name. Raises StoreError if one is missing.
+    """
+    for name in (*NEEDED, *samples):
+        if not (run / name).is_file():
+            raise StoreError("E-FILE-MISSING", f"{run} has no {name}", "restore it from a copy, or measure again")
+    names = _members(run)
+    with writing(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(out) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        archive.comment = b"hopmeter pack %d" % FORMAT
+        for name in names:
+            _add(archive, run / name, f"{run.name}/{name}")
+    return out
+
+
+def _members(run: Path) -> list[str]:
+    """Return the files of the run, in a fixed order."""
+    files = (path.relative_to(run).as_posix() for pattern in ("*", "samples/*", "cpu/*") for path in run.glob(pattern))
+    return sorted(name for name in files if MEMBER.fullmatch(f"{run.name}/{name}"))
+
+
+def _add(archive: zipfile.ZipFile, path: Path, name: str) -> None:
+    member = zipfile.ZipInfo(name, TIME)
+    member.compress_type = _compression(name)
+    member.external_attr = (stat.S_IFREG | 0o644) << 16
+    try:
+        source = open_regular(path)
+    except OSError as cause:
+        raise StoreError(
+            "E-FILE-DAMAGED", f"{path} cannot be read: {cause.strerror or cause}", "restore it from a copy"
+        ) from cause
+    with source, archive.open(member, "w", force_zip64=True) as target:
+        shutil.copyfileobj(source, target, CHUNK)
+
+
+def _compression(name: str) -> int:
+    return zipfile.ZIP_DEFLATED if name.endswith(".json") else zipfile.ZIP_STORED
+
+
+def unpack(file: Path, into: Path) -> Path:
+    """Unpack a run below `into`, completely or not at all, and return its folder.
+
+    Raises UsageError if the run exists there, and StoreError if the file is damaged or no packed run.
+    """
+    with _open_archive(file) as archive:
+        name = _check_archive(file, archive)
+        target = into / name
+        if os.path.lexists(target):
+            raise UsageError("E-RUN-EXISTS", f"{target} exists already", "move it, or name another folder with --out")
+        with writing(target):
+            into.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=into) as scratch:
+                _extract(archive, Path(scratch))
+                (Path(scratch) / name).rename(target)
+    return target
+
+
+def run_directory(path: Path) -> Path:
+    """Return the folder of a run; a packed one is unpacked into a temporary folder until this process ends."""
+    if not path.is_file():
+        return path
+    found = path.stat()
+    return _temporary(path.resolve(), found.st_mtime_ns, found.st_size)
+
+
+@functools.cache
+def _temporary(file: Path, changed_ns: int, size: int) -> Path:  # noqa: ARG001  (a changed file is another one)
+    folder = Path(tempfile.mkdtemp(prefix="hopmeter-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return unpack(file, folder)
+
+
+@contextmanager
+def _open_archive(file: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with open_regular(file) as source, zipfile.ZipFile(source) as archive:
+            yield archive
+    except FileNotFoundError as cause:
+        raise UsageError("E-NO-RUN", f"{file} does not exist", "name a file that `hopmeter pack` wrote") from cause
+    except DAMAGE as cause:
+        raise StoreError(
+            "E-PACK-DAMAGED", f"{file} is damaged or is no packed run: {cause}", "copy it again, or pack the run again"
+        ) from cause
+    except OSError as cause:
+        raise StoreError(
+            "E-FILE-UNREADABLE", f"{file} cannot be read: {cause.strerror or cause}", "name a regular file"
+        ) from cause
+
+
+def _check_archive(file: Path, archive: zipfile.ZipFile) -> str:
+    """Return the name of the run. Raises StoreError if the file has anything that a packed run does not have."""
+    _check_format(file, archive.comment)
+    members = archive.infolist()
+    wrong = _wrong(members, file.stat().st_size)
+    if wrong:
+        raise StoreError("E-PACK-UNSAFE", f"{file} was not unpacked: {wrong}", "unpack only files of `hopmeter pack`")
+    missing = {name.partition("/")[2] for name in archive.namelist()}
+    if lacking := [name for name in NEEDED if name not in missing]:
+        raise StoreError("E-PACK-DAMAGED", f"{file} has no {lacking[0]}", "pack the run again")
+    return members[0].filename.partition("/")[0]
+
+
+def _check_format(file: Path, comment: bytes) -> None:
+    found = COMMENT.fullmatch(comment)
+    if not found:
+        raise StoreError("E-PACK-DAMAGED", f"{file} is no packed run", "name a file that `hopmeter pack` wrote")
+    if int(found[1]) > FORMAT:
+        raise UsageError(
+            "E-RUN-FORMAT",
+            f"{file} has the layout {int(found[1])}, but this hopmeter reads up to {FORMAT}",
+            "unpack it with a later version of hopmeter",
+        )
+
+
+def _wrong(members: list[zipfile.ZipInfo], size: int) -> str:
+    """Return what a packed run cannot have; empty if there is nothing."""
+    if len(members) > MAX_FILES:
+        return f"it has {len(members):,} files, and at most {MAX_FILES:,} are allowed"
+    found = next((reason for each in members if (reason := _wrong_member(each))), "")
+    names = [each.filename for each in members]
+    if not found and len(set(names)) < len(names):
+        found = "it has two files of one name"
+    if not found and len({name.partition("/")[0] for name in names}) > 1:
+        found = "it has more than one run"
+    if not found and sum(each.file_size for each in members if not each.filename.endswith(".json")) > size:
+        found = "its files are larger than itself"
+    return found
+
+
+def _wrong_member(member: zipfile.ZipInfo) -> str:
+    name = member.filename
+    kind = stat.S_IFMT(member.external_attr >> 16)
+    if not MEMBER.fullmatch(name):
+        return f"it has the file {name[:80]!r}, which is no file of a run"
+    if kind not in (0, stat.S_IFREG):
+        return f"{name} is a link or another special file"
+    if member.compress_type != _compression(name) or member.flag_bits & 1:
+        return f"{name} is compressed or encrypted in another way than `hopmeter pack` does it"
+    if name.endswith(".json") and member.file_size > MAX_JSON_BYTES:
+        return f"{name} has {member.file_size:,} bytes, and at most {MAX_JSON_BYTES:,} are allowed"
+    return ""
+
+
+def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
+    for member in archive.infolist():
+        path = folder / member.filename
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with archive.open(member) as source, path.open("xb") as target:
+            shutil.copyfileobj(source, target, CHUNK)
