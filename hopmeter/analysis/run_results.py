@@ -19,6 +19,10 @@ TAILS = ("p99", "p999")
 """The percentiles that are shown only with their intervals."""
 
 
+STEAL = "steal time"
+"""The subject of the finding about steal since boot."""
+
+
 @dataclass(frozen=True, eq=False)
 class Row:
     """One cell of a run: its plan in `run.json` and its row in `cells.parquet`."""
@@ -107,10 +111,11 @@ class Run:
 
     @property
     def findings(self) -> list[dict[str, Any]]:
-        """The findings of `hopmeter doctor`: subject, level, says, remedy."""
+        """The findings of `hopmeter doctor`: subject, level, says, remedy. Steal since boot is not among them: the
+        trials have their own."""
         found = self.about.get("doctor")
         found = found.get("findings") if isinstance(found, dict) else found
-        return [finding for finding in found or [] if isinstance(finding, dict)]
+        return [finding for finding in found or [] if isinstance(finding, dict) and finding.get("subject") != STEAL]
 
     @property
     def measured_rows(self) -> list[Row]:

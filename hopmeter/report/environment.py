@@ -9,9 +9,11 @@ from typing import Any
 
 from hopmeter.analysis.process_use import mapped_mb
 from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.steal import steal_of
 from hopmeter.images.decoded import describe
 from hopmeter.report import formatting
 from hopmeter.report.section import Section
+from hopmeter.report.steal_sentences import describe as describe_steal
 
 Facts = list[tuple[str, str]]
 
@@ -39,15 +41,15 @@ MACHINE = (
     ("container", "Container"),
     ("cgroup_cpus", "CPU quota"),
     ("load", "Load before the run"),
-    ("steal_percent", "Stolen since boot, %"),
 )
 """The most important facts; run.json has the rest."""
 
 
 def machine(run: Run) -> Facts:
     """Return the known facts of the machine."""
-    known = run.part("machine")
-    return [(name, str(known[key])) for key, name in MACHINE if known.get(key) not in (None, "", "unknown")]
+    known, stolen = run.part("machine"), steal_of([run])
+    facts = [(name, str(known[key])) for key, name in MACHINE if known.get(key) not in (None, "", "unknown")]
+    return [*facts, *([("Stolen during the trials", describe_steal(stolen))] if stolen else [])]
 
 
 def noise(run: Run) -> Facts:

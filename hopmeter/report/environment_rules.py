@@ -8,10 +8,14 @@ from typing import Any
 from hopmeter.analysis import hosts
 from hopmeter.analysis.message_samples import trials
 from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.steal import steal_of
 from hopmeter.machine.measured import STEAL_PERCENT
 from hopmeter.report import formatting
+from hopmeter.report.steal_sentences import steal_sentence
 from hopmeter.report.warning_rules import Caution, measured_rows, names, rule, sentence
 
+WORST_STEAL_PERCENT = 5.0
+"""A single trial that lost this share of its cores' time gets a warning."""
 NOISY_GAP_US = 100.0
 """Longer interruptions of a core make tails that the transport does not cause."""
 
@@ -52,16 +56,10 @@ def _has_samples(trial: dict[str, Any]) -> bool:
 
 @rule
 def stolen_time(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn if the hypervisor gave the cores to other machines."""
-    wall_s = sum(trial.get("wall_s") or 0 for run in runs for trial in run.trials)
-    steal_s = sum(trial.get("steal_us") or 0 for run in runs for trial in run.trials) / 1e6
-    if wall_s and 100 * steal_s / wall_s >= STEAL_PERCENT:
-        yield Caution(
-            "W-STEAL",
-            "Stolen time",
-            f"The hypervisor gave {formatting.number(steal_s)} s of CPU time to others during "
-            f"{formatting.number(wall_s)} s of trials. This lengthens tails, and sometimes medians.",
-        )
+    """Warn if the hypervisor gave the cores to other machines during the trials."""
+    found = steal_of(runs)
+    if found and (100 * found.share >= STEAL_PERCENT or 100 * found.worst >= WORST_STEAL_PERCENT):
+        yield Caution("W-STEAL", "Stolen time", f"{steal_sentence(runs)} This lengthens tails, and sometimes medians.")
 
 
 @rule

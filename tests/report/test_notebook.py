@@ -80,7 +80,7 @@ def test_too_few_messages_for_a_median_leave_the_other_figures(made: ModuleType,
     run.about["columns"] = ["response_mean_us"]
     run.rows[0].values["response_p50_us"] = None
     run_table.print_run(Console(file=out, width=60), run)
-    (line,) = [line for line in out.getvalue().splitlines() if "zenoh" in line]
+    line = next(line for line in out.getvalue().splitlines() if "zenoh" in line)
     assert formatting.number(run.rows[0]["response_mean_us"]) in line
     assert "ok" not in line
     few = "–: not enough messages or trials for this percentile and its interval; a median needs 20 messages."

@@ -79,6 +79,26 @@ def test_a_narrow_terminal_leaves_out_columns_and_cuts_no_interval(columns: int,
     assert ("CPU µs" in said.get()) is shown
 
 
+def test_the_footer_has_the_steal_of_the_runs_own_trials_and_not_that_since_boot() -> None:
+    since_boot = {"subject": "steal time", "level": "hurts", "says": "2.5 % since boot", "remedy": "measure later"}
+    run = run_of(cell("tcp", 1.0), doctor=[since_boot])
+    shares = (0.02, 0.31)
+    run.trials = [
+        {"cell": "c0", "trial": number, "good": True, "wall_s": 2.0, "steal_us": 0.0, "steal_share": share}
+        for number, share in enumerate(shares)
+    ]
+    console = Console(width=200)
+    with console.capture() as said:
+        run_table.print_run(console, run)
+    text = said.get().replace("\N{NARROW NO-BREAK SPACE}", " ")
+    assert "took 16 % of the measured cores' time, at worst 31 % (tcp (rust), trial 1)" in text
+    assert "measure later" not in text and "since boot" not in text
+    run.trials = [{**trial, "steal_share": 0.0} for trial in run.trials]
+    with console.capture() as said:
+        run_table.print_run(console, run)
+    assert "hypervisor" not in said.get()
+
+
 HOSTILE = "\x1b]0;owned\x1b[2J\x9b31m\u202e[red][/no such tag]"
 SHOWN = r"\x1b]0;owned\x1b[2J\x9b31m\u202e[red][/no such tag]"
 

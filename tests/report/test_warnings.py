@@ -85,6 +85,16 @@ def test_stolen_time_is_a_share_of_the_trials() -> None:
     assert warnings([run]) == []
 
 
+def test_a_single_trial_that_lost_much_is_named() -> None:
+    run = run_of(GOOD)
+    run.trials = [
+        {"cell": "c0", "trial": number, "good": True, "wall_s": 1.0, "steal_us": 0.0, "steal_share": share}
+        for number, share in enumerate([0.0] * 99 + [0.32])
+    ]
+    [said] = [warning.text for warning in warnings([run]) if warning.code == "W-STEAL"]
+    assert f"took 0.32{THIN}% of the measured cores' time, at worst 32{THIN}% (shm (rust), trial 99)" in said
+
+
 def test_runs_of_several_machines_and_versions_are_told_apart() -> None:
     runs = [run_of(GOOD | {"library_version": version}, machine={"cpu_model": version}) for version in ("1.0", "1.1")]
     assert [warning.code for warning in warnings(runs)] == ["W-MIXED-VERSIONS", "W-MACHINES"]

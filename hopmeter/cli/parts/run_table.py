@@ -20,6 +20,7 @@ from hopmeter.plan import Cell, Plan
 from hopmeter.report import conditions, formatting, limits_table
 from hopmeter.report.copy_sentences import copy_sentences
 from hopmeter.report.highest_rates import search_groups
+from hopmeter.report.steal_sentences import steal_sentence
 from hopmeter.system import humanize
 from hopmeter.system.tables import print_whole, width
 from hopmeter.system.terminal import Console
@@ -187,6 +188,8 @@ def _print_legend(console: Console, run: Run) -> None:
         notes.append("This is a quick look with few, short trials. Measure longer before you decide.")
     console.print()
     console.print(Text(" ".join(notes), style="dim"))
+    if stolen := steal_sentence([run]):
+        console.print(Text(stolen, style="yellow"))
     if hurting := [each for each in run.findings if each.get("level") == "hurts"]:
         remedies = [f"  {each.get('subject')}: {each.get('remedy')}" for each in hurting]
         console.print(Text("\n".join(["Problems on this machine and how to fix them:", *remedies]), style="yellow"))

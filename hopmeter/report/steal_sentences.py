@@ -1,0 +1,25 @@
+"""What is said about the CPU time that the hypervisor took during a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.steal import Steal, steal_of
+from hopmeter.report import formatting
+
+DONE = "No trial was left out; their spread is in the intervals."
+"""What was done about it."""
+
+
+def steal_sentence(runs: Sequence[Run]) -> str:
+    """Return the share, the worst trial and what was done; empty if nothing was stolen."""
+    found = steal_of(runs)
+    return f"During the trials the hypervisor took {describe(found)}. {DONE}" if found and found.worst else ""
+
+
+def describe(found: Steal) -> str:
+    """Return `2.4 % of the measured cores' time, at worst 31 % (zeromq (c++), trial 3)`."""
+    cores = "the measured cores'" if found.measured_cores else "all cores'"
+    worst = f"at worst {formatting.percent(found.worst)} ({formatting.row_name(found.row)}, trial {found.trial})"
+    return f"{formatting.percent(found.share)} of {cores} time, {worst}"
