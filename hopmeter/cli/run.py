@@ -87,6 +87,14 @@ def run(
         ),
     ] = None,
     sample_cpu: Annotated[bool | None, typer.Option(help="Sample CPU every second.", show_default=False)] = None,
+    against: Annotated[
+        Text,
+        typer.Option(
+            metavar="REF",
+            help="Measure each cell also as REF has it: set:NAME=VALUE, TRANSPORT@VERSION or a git revision.",
+            rich_help_panel="Compare",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The run folder.", show_default="results/START-SCENARIO")
     ] = None,
@@ -106,10 +114,11 @@ def run(
     """
     options = scenario_options(locals())  # the scenario has the same names for its axes and lengths
     from hopmeter.cli.parts import measuring
+    from hopmeter.plan.sides import add_old_sides
 
     console = Console(stderr=as_json, highlight=False)
     if resume is not None:
-        if options or setting or dry_run or scenario is not None or out is not None:
+        if options or setting or dry_run or scenario is not None or out is not None or against:
             raise UsageError(
                 "E-OPTION-CONFLICT",
                 "--resume continues a run as it was planned and takes no other options",
@@ -121,8 +130,10 @@ def run(
     for line in variables.lines():
         console.print(line, style="yellow", markup=False, soft_wrap=True)
     plan, world = measuring.make_plan(name, {**options, **variables.given}, setting or [])
+    old = measuring.prepare_old_side(against, plan, world, console) if against else None
+    plan = add_old_sides(plan, old) if old else plan
     if dry_run:
         raise typer.Exit(measuring.show_plan(plan, console, as_json))
     command = ["hopmeter", *sys.argv[1:], *variables.options]
     lines = bool(variables.used) or not console.is_terminal
-    raise typer.Exit(measuring.measure(plan, world, out, command, console, as_json, result_lines=lines))
+    raise typer.Exit(measuring.measure(plan, world, out, command, console, as_json, lines, old))

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,6 +46,8 @@ class Readiness:
     """The command that starts its node."""
     about: dict[str, Any] = field(default_factory=dict)
     """The node's description of itself: compiler, flags, instrument."""
+    environment: dict[str, str] = field(default_factory=dict)
+    """Variables that its node needs in addition to those of every node."""
 
     def as_json(self) -> dict[str, Any]:
         """Return a line of `hopmeter transports --json`."""
@@ -105,6 +107,28 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
     )
 
 
+def describe(
+    manifest: Manifest, language: str, command: Sequence[str], environment: Mapping[str, str] | None = None
+) -> Readiness:
+    """Return the readiness of a node that another command starts. The answer is not cached."""
+    adapter = ["--adapter", str(manifest.folder / "python")] if language == "python" else []
+    try:
+        about = _ask([*command, "--describe", *adapter], environment)
+    except UndescribedError as failed:
+        return _unready(manifest, language, "E-NODE-BROKEN", str(failed))
+    if about.get("spec") != SPEC_FORMAT:
+        return _unready(manifest, language, "E-NODE-OUTDATED", OF_ANOTHER_VERSION)
+    return Readiness(
+        manifest.name,
+        language,
+        ready=True,
+        version=str(about.get("version", "")),
+        command=tuple(command),
+        about=about,
+        environment=dict(environment or {}),
+    )
+
+
 def node_command(manifest: Manifest, language: str, codec: str = NO_CODEC) -> list[str] | None:
     """Return the command that starts a node, without arguments, or None if it is not built. Raises NoPythonError if
     the system lacks the Python that it runs on."""
@@ -161,7 +185,7 @@ class UndescribedError(Exception):
     """A node that did not describe itself; the text says why."""
 
 
-def _ask(command: Sequence[str]) -> dict[str, Any]:
+def _ask(command: Sequence[str], more: Mapping[str, str] | None = None) -> dict[str, Any]:
     try:
         done = subprocess.run(
             command,
@@ -170,7 +194,7 @@ def _ask(command: Sequence[str]) -> dict[str, Any]:
             text=True,
             errors="replace",
             timeout=PATIENCE_S,
-            env=environment(),
+            env={**environment(), **(more or {})},
             check=False,
         )
     except subprocess.TimeoutExpired as cause:

@@ -168,6 +168,10 @@ class Comparison:
     """False for floors that the planner added and for transports that are no candidates (`synthetic`)."""
     search: str = ""
     """The id of the first cell of the search for the highest rate that this one is a step of; empty without one."""
+    side: str = ""
+    """`old` or `new` in a run that measures two sides; empty for a cell that belongs to neither."""
+    counterpart: str = ""
+    """The id of the same cell on the other side."""
 
 
 @dataclass(frozen=True)

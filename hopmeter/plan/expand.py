@@ -145,7 +145,7 @@ def _cell(
         burst=axes["burst"] if PACES[axes["pace"]].has_bursts else 1,
         heap=axes["heap"],
         trials=ask.trials,
-        profile=_profile(manifest, given),
+        profile=profile_of(manifest, given),
         settings=manifest.resolve_settings(given),
         core_list=core_list,
         dropped=no_cores,
@@ -211,7 +211,8 @@ def _placement(word: str, manifest: Manifest, parts: tuple[str, str, str]) -> st
     return "process" if "process" in placements else "thread"
 
 
-def _profile(manifest: Manifest, given: dict[str, Any]) -> str:
+def profile_of(manifest: Manifest, given: Mapping[str, Any]) -> str:
+    """Return the settings that differ from the defaults, as `name=value name=value`."""
     return " ".join(
         f"{name}={word_of(value)}" for name, value in sorted(given.items()) if value != manifest.settings[name].default
     )

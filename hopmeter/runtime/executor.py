@@ -14,6 +14,7 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Cell, Plan
 from hopmeter.plan.expand import World
 from hopmeter.plan.rules import languages
+from hopmeter.plan.sides import OLD
 from hopmeter.runtime.failures import InterruptedRunError
 from hopmeter.runtime.order import Turn, turns
 from hopmeter.runtime.progress import RunProgress
@@ -41,6 +42,8 @@ class Executor:
     """Returns cells that follow from the trials so far; none if all were planned."""
     pictures: Mapping[str, Decoded] = field(default_factory=dict)
     """The frames of image and video files, by payload."""
+    old: World | None = None
+    """The transports and nodes of the old side, in a run with two sides."""
 
     def run(self, done: Sequence[TrialResult] = ()) -> bool:
         """Execute the remaining trials. Returns False if interrupted; finished trials are in the folder."""
@@ -102,17 +105,21 @@ class Executor:
             order=turn.order,
             round=turn.round,
             seed=turn.seed,
-            manifest=self.world.manifests[cell.axes.transport],
+            manifest=self._world_of(cell).manifests[cell.axes.transport],
             ready={language: self._ready(cell, language) for language in languages(cell)},
             logs=self.folder.logs,
             cpu=self.folder.cpu_path(cell.id, turn.trial) if self.plan.scenario.sample_cpu else None,
             picture=self.pictures.get(cell.axes.payload),
         )
 
+    def _world_of(self, cell: Cell) -> World:
+        return self.old if self.old is not None and cell.comparison.side == OLD else self.world
+
     def _ready(self, cell: Cell, language: str) -> Readiness:
         """Return a node's readiness. A Python node that carries a codec's objects may need another Python."""
-        if language != "python" or cell.axes.codec == NO_CODEC:
-            return self.world.ready[cell.axes.transport, language]
+        world = self._world_of(cell)
+        if language != "python" or cell.axes.codec == NO_CODEC or world is not self.world:
+            return world.ready[cell.axes.transport, language]
         return readiness(self.world.manifests[cell.axes.transport], language, cell.axes.codec)
 
     def _add(self, result: TrialResult, raw_files: list[Path], progress: RunProgress) -> None:

@@ -58,9 +58,21 @@ def _rounds(cells: Sequence[Cell], seed: int) -> Iterator[list[Turn]]:
     for trial in range(max((cell.schedule.trials for cell in cells), default=0)):
         for table in tables(cells).values():
             in_round = [cell for cell in table if trial < cell.schedule.trials]
-            draw.shuffle(in_round)
+            in_round = _shuffle(in_round, draw)
             yield [Turn(cell, trial, order + place, draw.getrandbits(63)) for place, cell in enumerate(in_round)]
             order += len(in_round)
+
+
+def _shuffle(cells: Sequence[Cell], draw: random.Random) -> list[Cell]:
+    """Return the cells in random order; the two sides of one cell stay next to each other."""
+    units: dict[str, list[Cell]] = {}
+    for cell in cells:
+        units.setdefault(min(cell.id, cell.comparison.counterpart or cell.id), []).append(cell)
+    shuffled = list(units.values())
+    draw.shuffle(shuffled)
+    for unit in shuffled:
+        draw.shuffle(unit)
+    return [cell for unit in shuffled for cell in unit]
 
 
 def _without(done: set[tuple[str, int]], rounds: Iterable[list[Turn]]) -> Iterator[list[Turn]]:

@@ -142,7 +142,7 @@ def _starts(work: Work, place: Place, environment: Mapping[str, str]) -> Iterato
             spec=spec,
             spec_file=place.samples / f"node{number}.json",
             log=work.logs / f"{work.name}-{number}.log",
-            environment=environment,
+            environment={**work.ready[language].environment, **environment},
         )
 
 

@@ -18,6 +18,7 @@ from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.plan import Cell, Plan
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
+from hopmeter.plan.sides import OLD, OldSide
 from hopmeter.system import paths, scratch_dir
 from hopmeter.system.terminal import Console
 from hopmeter.system.toml_files import validate
@@ -67,6 +68,7 @@ def measure(
     console: Console,
     as_json: bool,
     result_lines: bool = False,
+    old: OldSide | None = None,
 ) -> int:
     """Measure a new run, and return the exit code."""
     from hopmeter.runtime.frames import Pictures, facts
@@ -81,13 +83,14 @@ def measure(
     sweep_leftovers(console)
 
     def create_folder(shown: Pictures) -> RunFolder:
-        more = {"pictures": facts(shown)} if shown else {}
+        more: dict[str, Any] = {"pictures": facts(shown)} if shown else {}
+        more |= {"against": old.name} if old else {}
         folder = RunFolder.create(final.parent, final.name, about(made, world, command) | more)
         lock.enter_context(lock_run(folder.path))
         return folder
 
     with ExitStack() as lock:
-        return _run_trials(made, world, create_folder, console, as_json, result_lines)
+        return _run_trials(made, world, create_folder, console, as_json, result_lines, old)
 
 
 def _run_path(out: Path) -> Path:
@@ -140,13 +143,14 @@ def _resume_locked(asked: Path, console: Console, as_json: bool) -> int:
     made = _stored_plan(RunFolder.open(asked))
     world = this_world()
     _check_still_ready(made, world)
+    old = _prepare_again(RunFolder.open(asked).about, made, world, console)
     sweep_leftovers(console)
 
     def open_folder(shown: Pictures) -> RunFolder:
         check_unchanged(shown, RunFolder.open(asked).about.get("pictures", {}))
         return RunFolder.resume(asked)
 
-    return _run_trials(made, world, open_folder, console, as_json, result_lines=not console.is_terminal)
+    return _run_trials(made, world, open_folder, console, as_json, not console.is_terminal, old)
 
 
 def _stored_plan(folder: Any) -> Plan:
@@ -158,11 +162,23 @@ def _stored_plan(folder: Any) -> Plan:
         raise folder.odd(cause) from cause
 
 
+def _prepare_again(about: Mapping[str, Any], made: Plan, world: World, console: Console) -> OldSide | None:
+    """Prepare the old side of a run with two sides as before."""
+    return prepare_old_side(str(about["against"]), made, world, console) if about.get("against") else None
+
+
+def prepare_old_side(name: str, made: Plan, world: World, console: Console) -> OldSide:
+    """Install or build what `--against` names."""
+    from hopmeter.build import old_sides
+
+    return old_sides.prepare(name, made, world, lambda said: console.print(said, style="dim", markup=False))
+
+
 def _check_still_ready(made: Plan, world: World) -> None:
     from hopmeter.plan.rules import languages
 
     for cell in made.runnable:
-        for language in languages(cell):
+        for language in languages(cell) if cell.comparison.side != OLD else ():
             state = world.ready.get((cell.axes.transport, language))
             if state is None or not state.ready:
                 raise UsageError(
@@ -179,7 +195,13 @@ def sweep_leftovers(console: Console) -> None:
 
 
 def _run_trials(
-    made: Plan, world: World, begin: Callable[[Any], Any], console: Console, as_json: bool, result_lines: bool
+    made: Plan,
+    world: World,
+    begin: Callable[[Any], Any],
+    console: Console,
+    as_json: bool,
+    result_lines: bool,
+    old: OldSide | None = None,
 ) -> int:
     """Decode files before the run folder is created, so that a broken file leaves nothing."""
     from hopmeter.runtime.failures import InterruptedRunError
@@ -189,7 +211,7 @@ def _run_trials(
     try:
         with decode_payloads(made) as pictures:
             folder = begin(pictures)
-            complete = _execute(made, world, folder, pictures)
+            complete = _execute(made, world, folder, pictures, old)
         return _show_results(folder, complete, console, as_json, result_lines)
     except (KeyboardInterrupt, InterruptedRunError):
         if folder is None:
@@ -198,7 +220,7 @@ def _run_trials(
         return INTERRUPTED
 
 
-def _execute(made: Plan, world: World, folder: Any, pictures: Mapping[str, Any]) -> bool:
+def _execute(made: Plan, world: World, folder: Any, pictures: Mapping[str, Any], old: OldSide | None) -> bool:
     """Run the trials, and return whether all were executed."""
     from hopmeter.analysis.search import Hunt
     from hopmeter.runtime.executor import Executor
@@ -206,7 +228,8 @@ def _execute(made: Plan, world: World, folder: Any, pictures: Mapping[str, Any])
     search = made.scenario.search
     further = Hunt(made.scenario, search, folder).next_cells if search else list
     console = Console(stderr=True, highlight=False)
-    return Executor(made, world, folder, console, further, pictures).run(folder.trials)
+    before = old.world if old else None
+    return Executor(made, world, folder, console, further, pictures, before).run(folder.trials)
 
 
 def _show_results(folder: Any, complete: bool, console: Console, as_json: bool, result_lines: bool) -> int:

@@ -1,0 +1,133 @@
+"""Another version of a transport's Python library, in an environment of its own: `zeromq@26.0.0`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+from hopmeter.build import python
+from hopmeter.errors import UsageError
+from hopmeter.manifest import Manifest, Readiness
+from hopmeter.manifest.interpreter import Interpreter, folder, own
+from hopmeter.manifest.readiness import describe
+from hopmeter.manifest.requirement import here
+from hopmeter.messages import tag
+from hopmeter.model.cell import Cell
+from hopmeter.plan import Plan
+from hopmeter.plan.expand import World
+from hopmeter.plan.rules import languages
+from hopmeter.plan.sides import OldSide
+
+LANGUAGE = "python"
+
+
+@dataclass(frozen=True)
+class Library:
+    """One package of a transport, in a version."""
+
+    manifest: Manifest
+    package: str
+    """The requirement of the manifest; empty if the transport has no Python package."""
+    version: str
+
+    @property
+    def name(self) -> str:
+        """Return the reference as the user may write it."""
+        return f"{self.manifest.name}@{self.version}"
+
+
+def parse(name: str, world: World) -> Library | None:
+    """Return the library that `NAME@VERSION` names, by transport or by Python package; None if it names neither."""
+    word, at, version = name.partition("@")
+    if not at or not version or version.startswith("{"):
+        return None
+    if word in world.manifests:
+        manifest = world.manifests[word]
+        return Library(manifest, next(iter(_packages(manifest)), ""), version)
+    found = [(each, text) for each in world.manifests.values() for text in _packages(each)]
+    return next((Library(each, text, version) for each, text in found if Requirement(text).name == word), None)
+
+
+def _packages(manifest: Manifest) -> list[str]:
+    offer = manifest.offers.get(LANGUAGE)
+    return [text for each in (offer.pip if offer else []) if (text := here(each))]
+
+
+def side(library: Library, plan: Plan, world: World, say: Callable[[str], object]) -> OldSide:
+    """Install this version, and return the side that uses it.
+
+    Raises UsageError if no cell of the run uses the package, and BuildError if it cannot be installed.
+    """
+    name = library.manifest.name
+    if not library.package or not any(not _why_same(cell, name) for cell in plan.runnable):
+        raise UsageError("E-AGAINST", f"--against {library.name}: {_refusal(library)}", _remedy(library))
+    say(f"installing {name} {library.version} into an environment of its own")
+    old = replace(world, ready={**world.ready, (name, LANGUAGE): _install(library)})
+
+    def old_cell(cell: Cell) -> Cell:
+        return replace(cell, dropped=_why_same(cell, name))
+
+    return OldSide(library.name, old, old_cell)
+
+
+def _refusal(library: Library) -> str:
+    """Return why the run has no cell with this library in two versions."""
+    if library.package:
+        return f"no cell of this run uses {Requirement(library.package).name} without a codec"
+    apt = [package for offer in library.manifest.offers.values() for package in offer.apt]
+    if apt:
+        return f"{library.manifest.name} comes from the system ({', '.join(apt)}), which has one version of it"
+    return f"{library.manifest.name} has no Python package whose version could be chosen"
+
+
+def _remedy(library: Library) -> str:
+    if library.package:
+        return f"add --transport {library.manifest.name} --language python"
+    return "compare two git revisions whose manifests name the versions"
+
+
+def _why_same(cell: Cell, transport: str) -> str:
+    if cell.axes.transport != transport or LANGUAGE not in languages(cell):
+        return tag("D-SAME-SIDES", f"{cell.axes.transport} ({cell.axes.language}) would be the same on both sides")
+    if cell.axes.codec != "none":
+        return tag("D-SIDE-CODEC", "the environment of the old side has no framework for a codec")
+    return ""
+
+
+def _install(library: Library) -> Readiness:
+    """Return the node on an environment with this version; an environment that is there already is used again."""
+    environment = f"against-{library.manifest.name}-{library.version}"
+    found = own(environment)
+    if found is None or not (folder(environment) / "complete").exists():
+        found = _make(library, environment)
+    return describe(library.manifest, LANGUAGE, found.command)
+
+
+def _make(library: Library, environment: str) -> Interpreter:
+    log = _log(environment)
+    remedy = f"choose a version that exists for this Python; {library.package} is what the adapter is made for"
+    python.make(folder(environment), log, remedy)
+    packages = [_pin(text, library) for text in _packages(library.manifest)]
+    python.install(folder(environment) / "bin/python", packages, log, remedy)
+    (folder(environment) / "complete").touch()
+    found = own(environment)
+    assert found is not None
+    return found
+
+
+def _pin(text: str, library: Library) -> str:
+    requirement = Requirement(text)
+    if text != library.package:
+        return text
+    extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
+    return f"{requirement.name}{extras}=={library.version}"
+
+
+def _log(environment: str) -> Path:
+    log = folder(environment).parent.parent / "logs" / f"{environment}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("")
+    return log

@@ -1,0 +1,26 @@
+"""The old side of a run with `--against`: prepares what a reference names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hopmeter.build import library_versions, revisions
+from hopmeter.plan import Plan
+from hopmeter.plan.expand import World
+from hopmeter.plan.sides import SETTINGS, OldSide, settings_side
+
+Say = Callable[[str], object]
+"""Shows a line about something that takes a while."""
+
+
+def prepare(name: str, plan: Plan, world: World, say: Say) -> OldSide:
+    """Return the old side that a reference names: `set:NAME=VALUE`, `NAME@VERSION`, or a git revision.
+
+    Raises UsageError if it cannot be had, and BuildError if it cannot be built.
+    """
+    transports = list(dict.fromkeys(cell.axes.transport for cell in plan.cells))
+    if name.startswith(SETTINGS):
+        return settings_side(name, world, transports)
+    if (library := library_versions.parse(name, world)) is not None:
+        return library_versions.side(library, plan, world, say)
+    return revisions.side(name, plan, world, say)

@@ -1,0 +1,203 @@
+"""An older or newer revision of this checkout: a copy of it with its own environment and nodes."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hopmeter.build.command import run_logged
+from hopmeter.errors import UsageError
+from hopmeter.manifest import Manifest, Readiness, every
+from hopmeter.manifest.readiness import SPEC_FORMAT, describe
+from hopmeter.messages import tag
+from hopmeter.model.cell import Cell
+from hopmeter.plan import Plan
+from hopmeter.plan.expand import World, profile_of
+from hopmeter.plan.rules import languages
+from hopmeter.plan.sides import OldSide
+from hopmeter.system import paths
+
+Pair = tuple[str, str]
+"""A transport and a language."""
+
+
+@dataclass(frozen=True)
+class Revision:
+    """A revision of the checkout, and the copy of its files."""
+
+    name: str
+    """As the user wrote it."""
+    commit: str
+    tree: Path
+
+    @property
+    def python(self) -> Path:
+        """Return the Python of its environment."""
+        return self.tree / ".venv/bin/python"
+
+    @property
+    def log(self) -> Path:
+        """Return the log of everything that is built for it."""
+        return self.tree.with_suffix(".log")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return the variables with which its programs find its own package."""
+        return {"PYTHONPATH": str(self.tree)}
+
+
+def side(name: str, plan: Plan, world: World, say: Callable[[str], object]) -> OldSide:
+    """Build the nodes of a revision, and return the side that uses them.
+
+    Raises UsageError if there is no such revision or its nodes read other specs, and BuildError if it cannot be built.
+    """
+    revision = find(name)
+    needed = {(cell.axes.transport, language) for cell in plan.runnable for language in languages(cell)}
+    _build(revision, sorted(needed), say)
+    manifests = every([revision.tree / "transports"])
+    ready = {pair: _readiness(revision, manifests[pair[0]], pair[1]) for pair in needed if _is_offered(manifests, pair)}
+    _check_format(name, ready.values())
+    old = World(manifests, ready, world.machine, world.carrier)
+
+    def old_cell(cell: Cell) -> Cell:
+        return _old_cell(cell, world.manifests[cell.axes.transport], manifests.get(cell.axes.transport))
+
+    return OldSide(name, old, old_cell)
+
+
+def find(name: str) -> Revision:
+    """Return a revision of this checkout. Raises UsageError if there is no checkout, or no such revision in it."""
+    checkout = paths.checkout()
+    if checkout is None or not (checkout / ".git").exists():
+        why = f"--against {name}: only a checkout of hopmeter has revisions"
+        raise UsageError("E-AGAINST", why, "name a setting (set:NAME=VALUE) or a version (TRANSPORT@VERSION)")
+    asked = ["git", "-C", str(checkout), "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
+    answer = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        why = f"--against {name}: there is no such git revision, and no transport or package of this name"
+        raise UsageError("E-AGAINST", why, "write set:NAME=VALUE, TRANSPORT@VERSION or a git revision")
+    commit = answer.stdout.strip()
+    return Revision(name, commit, checkout / "build/against" / commit[:12])
+
+
+def _build(revision: Revision, needed: list[Pair], say: Callable[[str], object]) -> None:
+    if not revision.tree.exists():
+        say(f"copying revision {revision.name} to {revision.tree}")
+        _copy(revision)
+    if not revision.python.exists() or not any(revision.tree.glob("hopmeter/_instrument*.so")):
+        say(f"making the environment of {revision.name}; the first time takes minutes")
+        _make_environment(revision)
+    for transport, language in needed:
+        if not _is_built(revision, transport, language):
+            say(f"building {transport} ({language}) of {revision.name}")
+            _build_node(revision, transport, language)
+
+
+def _copy(revision: Revision) -> None:
+    """Copy the files of the revision, under a temporary name until they are complete."""
+    checkout = revision.tree.parents[2]
+    partial = revision.tree.with_suffix(".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        archive = subprocess.run(
+            ["git", "-C", str(checkout), "archive", revision.commit], capture_output=True, check=True
+        ).stdout
+        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+            files.extractall(partial, filter="tar")
+        partial.rename(revision.tree)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _remedy(revision: Revision) -> str:
+    return f"read {revision.log}; `rm -r {revision.tree}` begins afresh"
+
+
+def _make_environment(revision: Revision) -> None:
+    run_logged(
+        ["sh", "setup/environment.sh"],
+        revision.log,
+        cwd=revision.tree,
+        env={"PYTHON": sys.executable, **_cargo(revision)},
+        remedy=_remedy(revision),
+    )
+
+
+def _cargo(revision: Revision) -> dict[str, str]:
+    """Share one target folder between revisions: most of their dependencies are the same."""
+    return {"CARGO_TARGET_DIR": str(revision.tree.parent / "target")}
+
+
+def _build_node(revision: Revision, transport: str, language: str) -> None:
+    run_logged(
+        [revision.python, "-m", "hopmeter", "build", transport, "--language", language],
+        revision.log,
+        cwd=revision.tree,
+        env={**revision.environment, **_cargo(revision)},
+        remedy=_remedy(revision),
+    )
+    _stamp(revision, transport, language).touch()
+
+
+def _stamp(revision: Revision, transport: str, language: str) -> Path:
+    folder = revision.tree / "build"
+    folder.mkdir(exist_ok=True)
+    return folder / f".built-{transport}-{paths.language_word(language)}"
+
+
+def _is_built(revision: Revision, transport: str, language: str) -> bool:
+    return _stamp(revision, transport, language).exists()
+
+
+def _is_offered(manifests: dict[str, Manifest], pair: Pair) -> bool:
+    return pair[0] in manifests and pair[1] in manifests[pair[0]].offers
+
+
+def _readiness(revision: Revision, manifest: Manifest, language: str) -> Readiness:
+    return describe(manifest, language, _command(revision, manifest, language), revision.environment)
+
+
+def _command(revision: Revision, manifest: Manifest, language: str) -> list[str]:
+    if language != "python":
+        return [str(revision.tree / "build/nodes" / paths.node_name(manifest.name, language))]
+    start = str(revision.tree / "hopmeter/node/start.py")
+    own = revision.tree / "build/environments" / manifest.name / "bin/python"
+    if manifest.offers[language].environment == "own":
+        return [str(own), "-P", start]
+    return [str(revision.python), "-P", start]
+
+
+def _check_format(name: str, ready: Iterable[Readiness]) -> None:
+    if outdated := [state for state in ready if state.code == "E-NODE-OUTDATED"]:
+        raise UsageError(
+            "E-AGAINST-FORMAT",
+            f"--against {name}: its node of {outdated[0].transport} does not read spec format {SPEC_FORMAT}",
+            "choose a revision with the same format (SPEC_FORMAT in hopmeter/manifest/readiness.py)",
+        )
+
+
+def _old_cell(cell: Cell, new: Manifest, old: Manifest | None) -> Cell:
+    """Return the cell as the old manifest describes it, with the settings that differ from the defaults."""
+    if cell.axes.codec != "none":
+        return replace(cell, dropped=tag("D-SIDE-CODEC", "the environment of the old side has no framework"))
+    if old is None or not set(languages(cell)) <= set(old.offers):
+        return replace(cell, dropped=tag("D-NO-OLD-SIDE", f"the old side has no {new.name} ({cell.axes.language})"))
+    given = {name: value for name, value in cell.carriage.settings.items() if value != new.settings[name].default}
+    if unknown := [name for name in given if name not in old.settings]:
+        return replace(cell, dropped=tag("D-NO-OLD-SIDE", f"{new.name} of the old side has no setting {unknown[0]}"))
+    offer = old.offers[languages(cell)[0]]
+    return cell.with_values(
+        settings=old.resolve_settings(given),
+        profile=profile_of(old, given),
+        rpc=old.rpc or "duplex",
+        send=offer.send,
+        forward=offer.forward,
+        system_copies=old.system_copies,
+    )

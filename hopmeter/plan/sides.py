@@ -1,0 +1,104 @@
+"""The two sides of a run with `--against`: each cell as you requested it (`new`), and as the reference has it
+(`old`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hopmeter.errors import RefusedValueError, UsageError
+from hopmeter.manifest import Manifest
+from hopmeter.messages import tag
+from hopmeter.model.cell import Cell
+from hopmeter.plan.expand import World, profile_of
+from hopmeter.plan.make import Plan
+from hopmeter.plan.rules import why_not
+from hopmeter.system.toml_files import one_of
+
+OLD, NEW = "old", "new"
+SETTINGS = "set:"
+"""The start of a reference that names settings of the transport."""
+
+
+@dataclass(frozen=True)
+class OldSide:
+    """What the cells of a run are compared with."""
+
+    name: str
+    """The reference, as the user wrote it."""
+    world: World
+    cell: Callable[[Cell], Cell]
+    """Returns the old side of a cell; a dropped one, with the reason, if it has none."""
+
+
+def add_old_sides(plan: Plan, old: OldSide) -> Plan:
+    """Return the plan with the old side of each cell. Floors that hopmeter added have no sides.
+
+    A cell that has no old side is dropped. Raises UsageError if none has one.
+    """
+    if plan.scenario.search:
+        raise UsageError("E-OPTION-CONFLICT", "--against: a search has no two sides", "give rates instead of a search")
+    floors = {cell.comparison.floor for cell in plan.cells}
+    cells: list[Cell] = []
+    for cell in plan.cells:
+        is_added = cell.id in floors and not cell.comparison.ranked
+        cells += [cell] if cell.dropped or is_added else _both(cell, old)
+    _check_any(cells, old.name)
+    return replace(plan, cells=cells)
+
+
+def _both(cell: Cell, old: OldSide) -> list[Cell]:
+    other = old.cell(cell)
+    reason = other.dropped or why_not(other, old.world)
+    if reason:
+        return [replace(cell, dropped=reason)]
+    before = other.with_values(id=f"{cell.id}-{OLD}", side=OLD, counterpart=cell.id)
+    return [before, cell.with_values(side=NEW, counterpart=before.id)]
+
+
+def _check_any(cells: Sequence[Cell], name: str) -> None:
+    if not any(cell.comparison.side for cell in cells):
+        reasons = [cell.dropped for cell in cells if cell.dropped]
+        why = f"for example: {reasons[0]}" if reasons else "name at least one transport"
+        raise UsageError("E-AGAINST", f"--against {name}: no cell of this run has an old side", why)
+
+
+def settings_side(name: str, world: World, transports: Sequence[str]) -> OldSide:
+    """Return the side in which some settings have other values: `set:hwm=1000,endpoint=tcp`."""
+    values = _parse(name.removeprefix(SETTINGS), [world.manifests[each] for each in transports])
+
+    def old_cell(cell: Cell) -> Cell:
+        manifest, own = world.manifests[cell.axes.transport], values.get(cell.axes.transport, {})
+        return _with_settings(cell, manifest, {**cell.carriage.settings, **own})
+
+    return OldSide(name, world, old_cell)
+
+
+def _with_settings(cell: Cell, manifest: Manifest, settings: Mapping[str, Any]) -> Cell:
+    if settings == cell.carriage.settings:
+        return replace(cell, dropped=tag("D-SAME-SIDES", f"{manifest.name} would be the same on both sides"))
+    return cell.with_values(settings=dict(settings), profile=profile_of(manifest, settings))
+
+
+def _parse(text: str, manifests: Sequence[Manifest]) -> dict[str, dict[str, Any]]:
+    """Return the values by transport; a bare name applies to every transport that has the setting."""
+    found: dict[str, dict[str, Any]] = {}
+    for word in text.split(","):
+        key, equals, value = word.partition("=")
+        transport, _, name = key.rpartition(".")
+        owners = [each for each in manifests if name in each.settings and transport in ("", each.name)]
+        if not equals or not owners:
+            listed = sorted({name for each in manifests for name in each.settings})
+            known = one_of(name, listed or ["none: these transports have no settings"])
+            raise UsageError("E-AGAINST", f"--against {SETTINGS}{text}: setting {known}", "write set:NAME=VALUE")
+        for owner in owners:
+            found.setdefault(owner.name, {})[name] = _value(owner, name, value)
+    return found
+
+
+def _value(manifest: Manifest, name: str, word: str) -> Any:
+    try:
+        return manifest.settings[name].parse(word)
+    except RefusedValueError as cause:
+        raise UsageError("E-SETTING-VALUE", f"--against {SETTINGS}{name}={word}: {cause.what}") from cause
