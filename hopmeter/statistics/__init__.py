@@ -1,0 +1,21 @@
+"""Statistics of rounds: ranks, ratios with intervals, verdicts and when to stop. Knows no run, cell or file."""
+
+from hopmeter.statistics.detection import detectable, rounds_needed
+from hopmeter.statistics.looks import is_precise, spend
+from hopmeter.statistics.observations import Observation
+from hopmeter.statistics.ranking import Noise, Pair, Ranking, fit
+from hopmeter.statistics.verdicts import Verdict, verdict
+
+__all__ = [
+    "Noise",
+    "Observation",
+    "Pair",
+    "Ranking",
+    "Verdict",
+    "detectable",
+    "fit",
+    "is_precise",
+    "rounds_needed",
+    "spend",
+    "verdict",
+]

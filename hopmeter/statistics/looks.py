@@ -1,0 +1,37 @@
+"""When to look at the rounds, and what each look costs.
+
+Each look at the data could decide wrongly, so all looks together share the level. A look spends what the spending
+function of Lan and DeMets (after O'Brien and Fleming) allows at its share of the rounds, less what earlier looks spent.
+The sum of the levels bounds the error of the whole rule, whatever depends on what.
+"""
+
+from __future__ import annotations
+
+import math
+
+from hopmeter.statistics.ranking import ALPHA, Ranking
+
+LEAST_ROUNDS_FOR_WIDTH = 8
+"""Fewer rounds do not show how wide an interval really is."""
+
+
+def spend(share_of_rounds: float, spent_so_far: float, alpha: float = ALPHA) -> float:
+    """Return the level of this look: pass it to `fit`, and add it to what is spent.
+
+    `share_of_rounds` is the number of rounds so far divided by the number that fits the budget; the last look has 1.
+    The intervals of a look at this level are repeated confidence intervals: those of all looks hold at once.
+    """
+    from scipy.special import ndtr, ndtri  # slow to load, and most commands need no statistics
+
+    if share_of_rounds <= 0:
+        return 0.0
+    allowed = 2 * ndtr(ndtri(alpha / 2) / math.sqrt(min(share_of_rounds, 1.0)))
+    return max(float(allowed) - spent_so_far, 0.0)
+
+
+def is_precise(result: Ranking, cell: str, within: float = 0.05) -> bool:
+    """Say whether a cell's own value is known to a share, such as 5 %, which takes at least eight rounds."""
+    value, low, high = result.levels[cell]
+    if low is None or high is None or result.rounds[cell] < LEAST_ROUNDS_FOR_WIDTH:
+        return False
+    return max(value - low, high - value) <= within * abs(value)

@@ -1,0 +1,53 @@
+"""Moderated variances: each cell borrows from the others as much as their variances agree (empirical Bayes)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hopmeter.statistics.observations import Floats
+
+LEAST_CELLS = 5
+"""With fewer cells there is no prior."""
+ALLOWANCE = 2.0
+"""Standard errors by which the spread of the cells' variances may be larger than it seems."""
+
+
+def moderate(variances: Floats, freedoms: Floats) -> tuple[Floats, Floats]:
+    """Return moderated variances and their degrees of freedom; the axes are table and cell.
+
+    The variances of cells follow a scaled inverse chi-square distribution, whose parameters come from the logarithms
+    (Smyth 2004), clipped against single odd cells. `ALLOWANCE` standard errors are added to their spread, because too
+    strong a prior makes noisy cells look quiet.
+    """
+    if variances.shape[1] < LEAST_CELLS:
+        return variances, freedoms
+    from scipy.special import digamma, polygamma  # slow to load, and most commands need no statistics
+
+    half = np.maximum(freedoms, 1.0) / 2
+    centred = _clip_odd(np.log(variances) - digamma(half) + np.log(half))
+    noise = polygamma(1, half).mean(axis=1)
+    allowance = ALLOWANCE * noise * np.sqrt(2 / (variances.shape[1] - 1))
+    spread = np.maximum(centred.var(axis=1, ddof=1) - noise, 0) + allowance
+    prior_half = _inverse_trigamma(spread)
+    prior = np.exp(centred.mean(axis=1) + digamma(prior_half) - np.log(prior_half))[:, None]
+    prior_freedom = 2 * prior_half[:, None]
+    total = prior_freedom + freedoms
+    return (prior_freedom * prior + freedoms * variances) / total, total
+
+
+def _clip_odd(values: Floats) -> Floats:
+    middle = np.median(values, axis=1, keepdims=True)
+    reach = 3 * 1.4826 * np.median(np.abs(values - middle), axis=1, keepdims=True)
+    clipped: Floats = np.clip(values, middle - reach, middle + reach)
+    return clipped
+
+
+def _inverse_trigamma(values: Floats) -> Floats:
+    """Solve trigamma(x) = value by Newton's method on 1 / trigamma, which is almost straight."""
+    from scipy.special import polygamma
+
+    found = 0.5 + 1 / values
+    for _ in range(8):
+        trigamma = polygamma(1, found)
+        found = np.maximum(found + trigamma * (1 - trigamma / values) / polygamma(2, found), 1e-3)
+    return found

@@ -1,0 +1,136 @@
+"""The noise of trials: it grows with stolen time, some trials are outliers, and cells differ. For many tables at once.
+
+The variance of a trial is `sd_cell² (1 + g · steal²)`. Huber's function limits what is left of outliers: a residual
+beyond `CLIP` standard deviations counts as one at `CLIP`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopmeter.statistics.moderation import LEAST_CELLS, moderate
+from hopmeter.statistics.observations import Floats
+from hopmeter.statistics.two_way import TwoWay, fit_two_way
+
+CLIP = 2.2
+CLIPPED_VARIANCE = 0.9521
+"""The variance of a standard normal variable that is clipped at `CLIP`."""
+TURNS = 12
+STEAL_TURNS = (1, 3, 5)
+"""Turns that estimate the steal weight again."""
+STEAL_WEIGHTS = np.concatenate([[0.0], np.geomspace(3, 3000, 13)])
+USUAL_STEAL_WEIGHT = 100.0
+STEAL_WEIGHT_SPREAD = 1.5
+"""Prior of log(1 + g) as measured on guests with two cores: its mean, and its standard deviation."""
+LEAST_VARIANCE = 0.3
+"""A cell weighs at most as one whose variance is this share of the middle one: a quiet cell must not fix the rounds."""
+FLOOR = 1e-18
+
+
+@dataclass(frozen=True)
+class NoiseModel:
+    """Fitted effects and noise; the axes are table, cell and round.
+
+    `values` are the trials with outliers drawn in; `inflation` is `1 + g · steal²`.
+    """
+
+    effects: TwoWay
+    values: Floats
+    known: NDArray[np.bool_]
+    inflation: Floats
+    variances: Floats
+    freedoms: Floats
+    steal_weight: Floats
+
+
+def fit_noise(
+    values: Floats, steal: Floats, known: NDArray[np.bool_], known_steal_weight: Floats | None = None
+) -> NoiseModel:
+    """Fit effects, variances and, unless it is known, the weight of steal in turns."""
+    fixed = known_steal_weight is not None or not steal.any()
+    steal_weight = np.full(len(values), USUAL_STEAL_WEIGHT) if known_steal_weight is None else known_steal_weight
+    inflation = _inflation(steal, steal_weight)
+    scales = _first_scales(values, known)
+    pulled, variances, freedoms = values, scales**2, np.ones_like(scales)
+    effects = fit_two_way(values, _weights(variances, inflation, known))
+    for turn in range(TURNS):
+        spare = np.where(known, np.maximum(1 - effects.leverage, 1e-3), 0.0)
+        residuals = np.where(known, values - effects.expectation, 0.0)
+        if turn in STEAL_TURNS and not fixed:
+            steal_weight = _steal_weight(residuals, spare, steal, known)
+            inflation = _inflation(steal, steal_weight)
+        freedoms = spare.sum(axis=2)
+        limits = CLIP * scales[:, :, None] * np.sqrt(inflation * np.maximum(spare, 1e-3))
+        clipped = np.clip(residuals, -limits, limits)
+        slope = _slope(residuals, limits, known)
+        squares = _by_cell((clipped**2 / inflation).sum(axis=2), freedoms)
+        scales = np.sqrt(np.maximum(moderate(squares / CLIPPED_VARIANCE, freedoms)[0], FLOOR))
+        variances = np.maximum(squares / slope[:, None] ** 2, FLOOR)
+        pulled = effects.expectation + clipped / slope[:, None, None]
+        effects = fit_two_way(pulled, _weights(moderate(variances, freedoms)[0], inflation, known))
+    variances, freedoms = moderate(variances, freedoms)
+    return NoiseModel(effects, pulled, known, inflation, variances, freedoms, steal_weight)
+
+
+def _inflation(steal: Floats, steal_weight: Floats) -> Floats:
+    inflation: Floats = 1 + steal_weight[:, None, None] * steal**2
+    return inflation
+
+
+def _first_scales(values: Floats, known: NDArray[np.bool_]) -> Floats:
+    """Return the cells' scales from absolute deviations within rounds and cells, half drawn to the common one."""
+    holes = np.where(known, values, np.nan)
+    centred = holes - np.nanmedian(holes, axis=2, keepdims=True)
+    empty = ~known.any(axis=1, keepdims=True)
+    centred = centred - np.nanmedian(np.where(empty, 0.0, centred), axis=1, keepdims=True)
+    own = 1.4826 * np.nanmean(np.abs(centred), axis=2)
+    common = np.mean(own, axis=1, keepdims=True)
+    scales: Floats = np.maximum((own + common) / 2, FLOOR**0.5)
+    return scales
+
+
+def _weights(variances: Floats, inflation: Floats, known: NDArray[np.bool_]) -> Floats:
+    floor = np.maximum(LEAST_VARIANCE * np.median(variances, axis=1, keepdims=True), FLOOR)
+    return np.where(known, 1 / (np.maximum(variances, floor)[:, :, None] * inflation), 0.0)
+
+
+def _by_cell(squares: Floats, freedoms: Floats) -> Floats:
+    """Return the variance of each cell; one of all if the cells are too few to distinguish their variances."""
+    if squares.shape[1] >= LEAST_CELLS:
+        return np.maximum(squares / np.maximum(freedoms, 1e-3), FLOOR)
+    common = squares.sum(axis=1, keepdims=True) / np.maximum(freedoms.sum(axis=1, keepdims=True), 1e-3)
+    return np.broadcast_to(np.maximum(common, FLOOR), squares.shape).copy()
+
+
+def _slope(residuals: Floats, limits: Floats, known: NDArray[np.bool_]) -> Floats:
+    """Return the share of trials that are no outliers: what the mean of clipped residuals loses in slope."""
+    counts = known.sum(axis=(1, 2))
+    inside = np.maximum(((np.abs(residuals) <= limits) & known).sum(axis=(1, 2)) / counts, 0.5)
+    parameters = (known.any(axis=2).sum(axis=1) + known.any(axis=1).sum(axis=1) - 1) / counts
+    slope: Floats = inside / (1 + parameters * (1 - inside) / inside)
+    return slope
+
+
+def _steal_weight(residuals: Floats, spare: Floats, steal: Floats, known: NDArray[np.bool_]) -> Floats:
+    """Choose g by the likelihood of Student's t with 4 degrees of freedom, and the prior."""
+    squares = residuals**2 / np.maximum(spare, 1e-3)
+    losses = np.stack([_loss(squares, 1 + weight * steal**2, known) for weight in STEAL_WEIGHTS])
+    distance = np.log1p(STEAL_WEIGHTS) - np.log1p(USUAL_STEAL_WEIGHT)
+    losses += (distance / STEAL_WEIGHT_SPREAD)[:, None] ** 2
+    chosen: Floats = STEAL_WEIGHTS[np.argmin(losses, axis=0)]
+    return chosen
+
+
+def _loss(squares: Floats, inflation: Floats, known: NDArray[np.bool_]) -> Floats:
+    """Return twice the negative logarithm of the likelihood, with the cells' scales as fits best in a few steps."""
+    scaled = squares / inflation
+    counts = np.maximum(known.sum(axis=2), 1)
+    scale = np.maximum((np.sqrt(scaled) * known).sum(axis=2) / counts, FLOOR**0.5) ** 2
+    for _ in range(4):
+        scale = np.maximum((known * 5 * scaled / (4 + scaled / scale[:, :, None])).sum(axis=2) / counts, FLOOR)
+    each = np.log(scale)[:, :, None] + np.log(inflation) + 5 * np.log1p(scaled / (4 * scale[:, :, None]))
+    total: Floats = (known * each).sum(axis=(1, 2))
+    return total

@@ -1,0 +1,72 @@
+"""Trials of one table as arrays: a row for each cell, a column for each round."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Scale = Literal["ratio", "difference"]
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One trial of a cell: a percentile of its latency in us, and how much of the measured cores was stolen.
+
+    `steal` is a share from 0 to 1; None or NaN if the machine does not report it. NaN as `value` is no observation.
+    """
+
+    cell: str
+    round: int
+    value: float
+    steal: float | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Values and steal shares by cell and round; `known` marks the trials that exist.
+
+    On the scale `ratio` the values are logarithms.
+    """
+
+    cells: tuple[str, ...]
+    rounds: tuple[int, ...]
+    values: Floats
+    steal: Floats
+    known: NDArray[np.bool_]
+    scale: Scale
+
+
+def make_table(observations: Iterable[Observation]) -> Table:
+    """Arrange observations as a table; several trials of one cell in one round become their mean."""
+    usable = [each for each in observations if math.isfinite(each.value)]
+    cells = tuple(dict.fromkeys(each.cell for each in usable))
+    rounds = tuple(sorted({each.round for each in usable}))
+    scale: Scale = "ratio" if all(each.value > 0 for each in usable) else "difference"
+    values, steal, counts = _sums(usable, cells, rounds, scale)
+    known = counts > 0
+    divisor = np.maximum(counts, 1)
+    return Table(cells, rounds, values / divisor, steal / divisor, known, scale)
+
+
+def _sums(
+    usable: Sequence[Observation], cells: Sequence[str], rounds: Sequence[int], scale: Scale
+) -> tuple[Floats, Floats, Floats]:
+    rows, columns = ({name: at for at, name in enumerate(each)} for each in (cells, rounds))
+    values, steal, counts = np.zeros((3, len(cells), len(rounds)))
+    for each in usable:
+        place = rows[each.cell], columns[each.round]
+        values[place] += math.log(each.value) if scale == "ratio" else each.value
+        steal[place] += _share(each.steal)
+        counts[place] += 1
+    return values, steal, counts
+
+
+def _share(steal: float | None) -> float:
+    """Return a steal share within its limits; 0 if it is unknown."""
+    return min(max(steal, 0.0), 1.0) if steal is not None and math.isfinite(steal) else 0.0

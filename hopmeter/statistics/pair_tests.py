@@ -1,0 +1,114 @@
+"""Tests of all pairs of cells that hold together: steps down, so that each decision makes the others easier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopmeter.statistics.moderation import LEAST_CELLS
+from hopmeter.statistics.noise_model import FLOOR, NoiseModel, fit_noise
+from hopmeter.statistics.observations import Floats
+
+Places = NDArray[np.intp]
+LEAST_ROUNDS = 3
+"""With fewer common rounds a pair is not decided."""
+
+
+@dataclass(frozen=True)
+class PairTests:
+    """Differences of pairs (first minus second), their standard errors and degrees of freedom; axes table and pair."""
+
+    first: Places
+    second: Places
+    differences: Floats
+    errors: Floats
+    freedoms: Floats
+    common: Floats
+
+    def p_values(self) -> Floats:
+        """Return the two-sided p-value of each pair; 1 if the pair has too few common rounds."""
+        from scipy.special import stdtr  # slow to load, and most commands need no statistics
+
+        found = 2 * stdtr(self.freedoms, -np.abs(self.differences) / self.errors)
+        return np.where(self.common >= LEAST_ROUNDS, found, 1.0)
+
+
+def compare_cells(model: NoiseModel, steal: Floats, values: Floats) -> PairTests:
+    """Compare all pairs of cells; few cells cannot show whose variance is larger, so each pair is then fitted alone."""
+    first, second = np.triu_indices(values.shape[1], 1)
+    known = model.known.astype(float)
+    common = np.einsum("bpr,bpr->bp", known[:, first], known[:, second])
+    alone = 2 < values.shape[1] < LEAST_CELLS
+    found = _compare_alone(model, steal, values, first, second) if alone else _compare_by_model(model, first, second)
+    return PairTests(first, second, *found, common)
+
+
+def _compare_alone(
+    model: NoiseModel, steal: Floats, values: Floats, first: Places, second: Places
+) -> tuple[Floats, Floats, Floats]:
+    """Fit each pair as a table of its own, with the steal weight of all cells."""
+    tables, pairs, rounds = len(values), len(first), values.shape[2]
+    both, shape = np.stack([first, second], axis=1), (tables * pairs, 2, rounds)
+    known = model.known[:, both].reshape(shape)
+    weight = np.repeat(model.steal_weight, pairs)
+    fitted = fit_noise(values[:, both].reshape(shape), steal[:, both].reshape(shape), known, weight)
+    one = np.zeros(1, np.intp)
+    differences, errors, freedoms = (each.reshape(tables, pairs) for each in _compare_by_model(fitted, one, one + 1))
+    return differences, errors, freedoms
+
+
+def _compare_by_model(model: NoiseModel, first: Places, second: Places) -> tuple[Floats, Floats, Floats]:
+    """Return differences, standard errors, and degrees of freedom after Satterthwaite."""
+    cells, covariance = model.effects.cells, model.effects.covariance
+    own = np.diagonal(covariance, axis1=1, axis2=2)
+    squares = own[:, first] + own[:, second] - 2 * covariance[:, first, second]
+    parts = model.variances / np.maximum((model.known / model.inflation).sum(axis=2), 1e-9)
+    one, other = parts[:, first], parts[:, second]
+    freedoms = (one + other) ** 2 / (one**2 / model.freedoms[:, first] + other**2 / model.freedoms[:, second])
+    return cells[:, first] - cells[:, second], np.sqrt(np.maximum(squares, FLOOR)), np.maximum(freedoms, 1.0)
+
+
+@lru_cache(maxsize=64)
+def _counts_of_ties(cells: int) -> frozenset[int]:
+    """Return how many pairs may be equal at once (Shaffer 1986): of three cells none, one or all three pairs."""
+    if cells < 2:
+        return frozenset({0})
+    sizes = range(1, cells + 1)
+    return frozenset(size * (size - 1) // 2 + rest for size in sizes for rest in _counts_of_ties(cells - size))
+
+
+@lru_cache(maxsize=64)
+def all_pairs_divisors(cells: int) -> tuple[int, ...]:
+    """Return by how much the level of each step is divided if all pairs are compared (Shaffer's first procedure)."""
+    pairs = cells * (cells - 1) // 2
+    counts = sorted(_counts_of_ties(cells))
+    return tuple(max(count for count in counts if count <= left) for left in range(pairs, 0, -1))
+
+
+def best_divisors(cells: int) -> tuple[int, ...]:
+    """Return the divisors if all are compared with the best: any of the cells still open could have become the best."""
+    return tuple(left * (left + 1) // 2 for left in range(cells - 1, 0, -1))
+
+
+def one_divisors(cells: int) -> tuple[int, ...]:
+    """Return the divisors if all are compared with one chosen cell (Holm)."""
+    return tuple(range(cells - 1, 0, -1))
+
+
+def step_down(p_values: Floats, divisors: tuple[int, ...], alpha: float) -> tuple[NDArray[np.bool_], Floats]:
+    """Return which pairs are decided, and the level that each pair was tested at; the last axis is the pair.
+
+    Pairs after the first that is not decided are tested at the level of that one.
+    """
+    order = np.argsort(p_values, axis=-1, kind="stable")
+    levels = alpha / np.asarray(divisors, float)
+    passing = np.logical_and.accumulate(np.take_along_axis(p_values, order, -1) <= levels, axis=-1)
+    last = np.minimum(passing.sum(axis=-1, keepdims=True), len(levels) - 1)
+    used = np.where(passing, levels, levels[last])
+    decided, tested = np.empty_like(passing), np.empty_like(used)
+    np.put_along_axis(decided, order, passing, -1)
+    np.put_along_axis(tested, order, used, -1)
+    return decided, tested

@@ -1,0 +1,226 @@
+"""Rank the cells of a table by their trials, compared within rounds. docs/method.md gives the reasons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopmeter.statistics.noise_model import NoiseModel, fit_noise
+from hopmeter.statistics.observations import Observation, Scale, Table, make_table
+from hopmeter.statistics.pair_tests import (
+    LEAST_ROUNDS,
+    PairTests,
+    all_pairs_divisors,
+    best_divisors,
+    compare_cells,
+    one_divisors,
+    step_down,
+)
+
+ALPHA = 0.05
+BEST = "best"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two cells of a table; `a` is the faster one by estimate.
+
+    `ratio` is the latency of `b` divided by that of `a`, and `low` and `high` are its interval, simultaneous over all
+    compared pairs. If values of the table are zero or below, `ratio` is None, and `difference` (b minus a, in us) and
+    its interval stand instead. The interval is None if there are fewer than three common rounds. `error` and `freedom`
+    are the standard error and degrees of freedom on the scale of the fit, `level` that of this pair's test.
+    """
+
+    a: str
+    b: str
+    ratio: float | None
+    low: float | None
+    high: float | None
+    decided: bool
+    difference: float | None = None
+    rounds: int = 0
+    error: float = math.nan
+    freedom: float = math.nan
+    level: float = math.nan
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Noise of the trials: standard deviation without steal (of logarithms on the scale `ratio`) and steal weight g.
+
+    With a steal share s, the variance of a trial is (1 + g · s²) times as large. `worst_steal` is the largest share.
+    """
+
+    sd: float
+    steal_weight: float
+    worst_steal: float
+
+
+Bounds = tuple[float, float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """What the rounds say about the cells of one table. `levels` are in us; see `Pair` for `scale`.
+
+    On the scale `difference`, `ratio_to_best` has the differences from the best.
+    """
+
+    scale: Scale
+    alpha: float
+    cells: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+    ranks: dict[str, tuple[int, int]]
+    best: str | None
+    ratio_to_best: dict[str, Bounds]
+    levels: dict[str, Bounds]
+    rounds: dict[str, int]
+    noise: Noise
+
+
+def fit(observations: Iterable[Observation], alpha: float = ALPHA, versus: str | None = None) -> Ranking:
+    """Compare cells by their trials: all pairs, with the current `"best"`, or with the cell whose id is `versus`."""
+    table = make_table(observations)
+    if not table.cells:
+        return Ranking("ratio", alpha, (), (), {}, None, {}, {}, {}, Noise(math.nan, 0.0, 0.0))
+    centre = float(np.median(table.values[table.known]))
+    values = np.where(table.known, table.values - centre, 0.0)[None]
+    steal, known = table.steal[None], table.known[None]
+    model = fit_noise(values, steal, known)
+    levels = _levels(table, model, centre)
+    best = min(table.cells, key=lambda cell: levels[cell][0])
+    tests = compare_cells(model, steal, values)
+    pairs = tuple(_pairs(table, tests, _places(table.cells, tests, best if versus == BEST else versus), versus, alpha))
+    return Ranking(
+        table.scale,
+        alpha,
+        table.cells,
+        pairs,
+        _ranks(table.cells, pairs),
+        best,
+        _to_best(table, levels, pairs, best),
+        levels,
+        dict(zip(table.cells, table.known.sum(axis=1).tolist(), strict=True)),
+        _noise(table, model),
+    )
+
+
+def divisors(cells: int, versus: str | None) -> tuple[int, ...]:
+    """Return the divisors of the level for each step down."""
+    if versus is None:
+        return all_pairs_divisors(cells)
+    return best_divisors(cells) if versus == BEST else one_divisors(cells)
+
+
+def _places(cells: Sequence[str], tests: PairTests, centre: str | None) -> list[int]:
+    names = [(cells[first], cells[second]) for first, second in zip(tests.first, tests.second, strict=True)]
+    return [at for at, pair in enumerate(names) if centre is None or centre in pair]
+
+
+def _pairs(table: Table, tests: PairTests, compared: list[int], versus: str | None, alpha: float) -> list[Pair]:
+    if not compared:
+        return []
+    decided, levels = step_down(tests.p_values()[0, compared], divisors(len(table.cells), versus), alpha)
+    single = alpha / divisors(len(table.cells), versus)[0]
+    return [
+        _pair(table, tests, at, bool(yes), float(level), single)
+        for at, yes, level in zip(compared, decided, levels, strict=True)
+    ]
+
+
+def _pair(table: Table, tests: PairTests, at: int, decided: bool, level: float, single: float) -> Pair:
+    """Make a pair: its nearer end has the level of its step, so that it agrees with the test; its farther end that of
+    the first step."""
+    names = table.cells[tests.first[at]], table.cells[tests.second[at]]
+    distance = float(tests.differences[0, at])
+    a, b = names if distance <= 0 else names[::-1]
+    rounds, error, freedom = (float(each[0, at]) for each in (tests.common, tests.errors, tests.freedoms))
+    low: float | None = None
+    high: float | None = None
+    if rounds >= LEAST_ROUNDS:
+        low = abs(distance) - quantile(level, freedom) * error
+        high = abs(distance) + quantile(single, freedom) * error
+    size, low, high = (on_scale(table.scale, each) for each in (abs(distance), low, high))
+    ratio, difference = (size, None) if table.scale == "ratio" else (None, size)
+    return Pair(a, b, ratio, low, high, decided, difference, int(rounds), error, freedom, level)
+
+
+def quantile(level: float, freedom: float) -> float:
+    """Return the two-sided quantile of Student's t."""
+    from scipy.special import stdtrit  # slow to load, and most commands need no statistics
+
+    return float(-stdtrit(freedom, level / 2))
+
+
+def on_scale(scale: Scale, value: float | None) -> float | None:
+    """Return a difference of the fit as a ratio, or as it is."""
+    if value is None or scale == "difference":
+        return value
+    return math.exp(min(value, 700.0))
+
+
+def _ranks(cells: Sequence[str], pairs: Sequence[Pair]) -> dict[str, tuple[int, int]]:
+    faster, slower = (dict.fromkeys(cells, 0) for _ in range(2))
+    for each in pairs:
+        if each.decided:
+            slower[each.a] += 1
+            faster[each.b] += 1
+    return {cell: (1 + faster[cell], len(cells) - slower[cell]) for cell in cells}
+
+
+def _to_best(table: Table, levels: dict[str, Bounds], pairs: Sequence[Pair], best: str) -> dict[str, Bounds]:
+    """Return ratio and interval of each cell to the best one; the interval of a pair that was not compared is None."""
+    unit = 1.0 if table.scale == "ratio" else 0.0
+    found: dict[str, Bounds] = {
+        cell: (_apart(table, levels[cell][0], levels[best][0]), None, None) for cell in table.cells
+    }
+    found[best] = (unit, unit, unit)
+    for each in pairs:
+        size = each.ratio if each.ratio is not None else each.difference
+        if best == each.a and size is not None:
+            found[each.b] = (size, each.low, each.high)
+        elif best == each.b and size is not None:
+            found[each.a] = _reverse(table.scale, size, each.low, each.high)
+    return found
+
+
+def _apart(table: Table, level: float, best: float) -> float:
+    return level / best if table.scale == "ratio" else level - best
+
+
+def _reverse(scale: Scale, size: float, low: float | None, high: float | None) -> Bounds:
+    def turn(value: float) -> float:
+        return 1 / value if scale == "ratio" else -value
+
+    return turn(size), None if high is None else turn(high), None if low is None else turn(low)
+
+
+def _levels(table: Table, model: NoiseModel, centre: float) -> dict[str, Bounds]:
+    """Return each cell's own value; its interval includes how much the rounds differ."""
+    effects = model.effects
+    rounds = len(table.rounds)
+    between = float(np.var(effects.rounds[0], ddof=1)) / rounds if rounds > 1 else 0.0
+    found: dict[str, Bounds] = {}
+    for at, cell in enumerate(table.cells):
+        level = float(effects.cells[0, at]) + centre
+        count = int(table.known[at].sum())
+        found[cell] = (_in_us(table, level), None, None)
+        if count >= LEAST_ROUNDS:
+            own = float(model.variances[0, at] / (model.known[0, at] / model.inflation[0, at]).sum())
+            half = quantile(ALPHA, count - 1) * math.sqrt(own + between)
+            found[cell] = (_in_us(table, level), _in_us(table, level - half), _in_us(table, level + half))
+    return found
+
+
+def _in_us(table: Table, level: float) -> float:
+    value = on_scale(table.scale, level)
+    return level if value is None else value
+
+
+def _noise(table: Table, model: NoiseModel) -> Noise:
+    worst = float(table.steal.max())
+    sd = math.sqrt(float(np.median(model.variances)))
+    return Noise(sd, float(model.steal_weight[0]) if worst > 0 else 0.0, worst)

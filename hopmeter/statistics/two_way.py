@@ -1,0 +1,54 @@
+"""Weighted least squares of cells and rounds, for many tables at once.
+
+All arrays have the axes table, cell, round. A trial's weight is the inverse of its variance, or 0 if it is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopmeter.statistics.observations import Floats
+
+RIDGE = 1e-6
+"""How strongly round effects are drawn to zero: just enough that cells without a common round have a level."""
+
+
+@dataclass(frozen=True)
+class TwoWay:
+    """Effects of cells and rounds, the covariance of the cells' effects, and the fitted values' share of variance."""
+
+    cells: Floats
+    rounds: Floats
+    covariance: Floats
+    leverage: Floats
+
+    @property
+    def expectation(self) -> Floats:
+        """Return the value that the effects give for each trial."""
+        return self.cells[:, :, None] + self.rounds[:, None, :]
+
+
+def fit_two_way(values: Floats, weights: Floats) -> TwoWay:
+    """Estimate the effects by precision: a noisy cell has little influence on the effect of a round."""
+    totals = np.maximum(weights.sum(axis=1, keepdims=True), 1e-300) * (1 + RIDGE)
+    shares = weights / totals
+    weighted = weights * values
+    laplacian = -weights @ shares.swapaxes(1, 2)
+    diagonal = np.arange(values.shape[1])
+    laplacian[:, diagonal, diagonal] += weights.sum(axis=2)
+    covariance = np.linalg.inv(laplacian)
+    sums = weighted.sum(axis=1, keepdims=True)
+    right = weighted.sum(axis=2) - (shares * sums).sum(axis=2)
+    cells = (covariance @ right[:, :, None])[:, :, 0]
+    rounds = (sums[:, 0] - (weights * cells[:, :, None]).sum(axis=1)) / totals[:, 0]
+    return TwoWay(cells, rounds, covariance, _leverage(weights, shares, totals, covariance))
+
+
+def _leverage(weights: Floats, shares: Floats, totals: Floats, covariance: Floats) -> Floats:
+    mixed = covariance @ shares
+    own = np.diagonal(covariance, axis1=1, axis2=2)[:, :, None]
+    variance = own - 2 * mixed + (shares * mixed).sum(axis=1, keepdims=True) + 1 / totals
+    leverage: Floats = np.clip(weights * variance, 0.0, 1.0)
+    return leverage
