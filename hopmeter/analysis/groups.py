@@ -45,6 +45,17 @@ class Group:
         """The candidates, fastest first."""
         return [row for row in self.measured_rows if row.candidate]
 
+    @property
+    def choices(self) -> list[Row]:
+        """The rows among which a user can choose, failed ones included; all rows if there are only references."""
+        return [row for row in self.rows if row.recommendable] or list(self.rows)
+
+    @property
+    def references(self) -> list[Row]:
+        """The rows for comparison only: floors and transports that are no library to install."""
+        chosen = set(map(id, self.choices))
+        return [row for row in self.rows if id(row) not in chosen]
+
     @cached_property
     def labels(self) -> dict[int, str]:
         """The shortest unique name of each row within the group, by `id` of the row object."""

@@ -51,6 +51,11 @@ class Row:
         return self["ranked"] is not False
 
     @property
+    def recommendable(self) -> bool:
+        """Whether an answer may name it as the transport to use: a candidate that is a library to install."""
+        return self.candidate and self["installable"] is not False
+
+    @property
     def is_floor(self) -> bool:
         """Whether other cells of the run are compared with it."""
         return any(row.cell.comparison.floor == self.id for row in self.run.rows)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from hopmeter.errors import UsageError
-from hopmeter.manifest import Manifest, Readiness
+from hopmeter.manifest import Manifest, Offer, Readiness
 from hopmeter.messages import tag
+from hopmeter.system.tables import print_whole
 from hopmeter.system.terminal import Console
+
+LONGEST_NAME = 24
+"""Characters of a library's name and version on one line."""
 
 
 def register(app: typer.Typer) -> None:
@@ -41,14 +47,14 @@ def transports(
     wrong = [] if names else [_not_ready(name, error) for name, error in manifest.broken_manifests().items()]
     if as_json:
         for state in (*ready.values(), *wrong):
-            print(json.dumps(state.as_json()))
+            print(json.dumps({**state.as_json(), **_about(known.get(state.transport))}))
         return
     console = Console(highlight=False, markup=True)
     if names:
         for one in known.values():
             details.show(console, one, ready)
     else:
-        console.print(_table(known, ready))
+        _print_list(console, known, ready)
     _print_missing(console, [state for state in (*ready.values(), *wrong) if not state.ready])
 
 
@@ -59,17 +65,43 @@ def _not_ready(name: str, error: UsageError) -> Readiness:
     )
 
 
-def _table(known: dict[str, Manifest], ready: dict[tuple[str, str], Readiness]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("transport", "language", "", "library", "waits", "patterns"):
-        table.add_column(column, overflow="fold")
+def _about(one: Manifest | None) -> dict[str, Any]:
+    """Return what all languages of a transport have in common; nothing is known of a broken manifest."""
+    return {
+        "summary": one.summary if one else None,
+        "installable": one.installable if one else None,
+        "language_pairs": one.language_pairs if one else None,
+    }
+
+
+def _print_list(console: Console, known: Mapping[str, Manifest], ready: Mapping[tuple[str, str], Readiness]) -> None:
+    """Print each transport with a line about what it is, its languages, and the pairs of languages."""
+    lines = {
+        name: [_line(offer, ready[name, offer.language]) for offer in one.offers.values()]
+        for name, one in known.items()
+    }
+    widths = [max(len(Text.from_markup(line[at]).plain) for each in lines.values() for line in each) for at in range(3)]
     for name, one in known.items():
-        for language, offer in one.offers.items():
-            state = ready[name, language]
-            mark = "[green]ready[/green]" if state.ready else "[yellow]not ready[/yellow]"
-            library = state.version if state.ready else f"[dim]{offer.library}[/dim]"
-            table.add_row(name, language, mark, library, " ".join(offer.waits), " ".join(offer.patterns))
-    return table
+        kind = "" if one.installable else " Reference: no library to install."
+        soft = not console.is_terminal
+        console.print(Text.assemble((name, "bold"), f"  {one.summary}", (kind, "yellow")), soft_wrap=soft)
+        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+        table.add_column(width=1)
+        for width in widths:
+            table.add_column(width=min(width, LONGEST_NAME), overflow="fold")
+        table.add_column(overflow="fold")
+        for line in lines[name]:
+            table.add_row("", *line)
+        print_whole(console, table)
+        if len(one.offers) > 1:
+            console.print(Text(f"   pairs of languages: {', '.join(one.language_pairs)}", style="dim"), soft_wrap=soft)
+
+
+def _line(offer: Offer, state: Readiness) -> list[str]:
+    mark = "[green]ready[/green]" if state.ready else "[yellow]not ready[/yellow]"
+    library = escape(state.version if state.ready else offer.library)
+    traits = f"[dim]{' '.join(offer.waits)}; {' '.join(offer.patterns)}[/dim]"
+    return [offer.language, mark, library if state.ready else f"[dim]{library}[/dim]", traits]
 
 
 def _print_missing(console: Console, missing: Sequence[Readiness]) -> None:

@@ -17,6 +17,10 @@ A test fails if the page is out of date. `hopmeter transports` shows which trans
 
 - **Broker or daemon**: hopmeter starts one for each trial and adds its CPU to the cell's.
 - A dash means that hopmeter has no adapter in this language.
+- **Pairs of languages**: which languages of source and sink can exchange messages, apart from two programs in one
+  language. `hopmeter run --language pairs` measures all of them.
+- **Reference**: no library that you can install, but a part of hopmeter, of the system or of a language. Tables list
+  references apart, and no answer recommends them.
 
 """
 OFFERS = """
@@ -38,7 +42,8 @@ def page(manifests: Iterable[Manifest]) -> str:
     """Format the whole page in Markdown."""
     ordered = sorted(manifests, key=lambda manifest: manifest.name)
     transports = table(
-        ("transport", *LANGUAGES, "broker or daemon", "what it is"), [summary_row(manifest) for manifest in ordered]
+        ("transport", *LANGUAGES, "broker or daemon", "pairs of languages", "what it is"),
+        [summary_row(manifest) for manifest in ordered],
     )
     adapters = table(
         ("transport", "language", "publish-subscribe", "calls", "placements", "waits", "library", "who installs it"),
@@ -50,7 +55,17 @@ def page(manifests: Iterable[Manifest]) -> str:
 def summary_row(manifest: Manifest) -> list[str]:
     """Format the row of one transport: its languages, its broker and one sentence."""
     languages = ["yes" if language in manifest.offers else NONE for language in LANGUAGES]
-    return [f"`{manifest.name}`", *languages, manifest.daemon.title if manifest.daemon else NONE, manifest.summary]
+    daemon = manifest.daemon.title if manifest.daemon else NONE
+    what = manifest.summary if manifest.installable else f"Reference. {manifest.summary}"
+    return [f"`{manifest.name}`", *languages, daemon, language_pairs(manifest), what]
+
+
+def language_pairs(manifest: Manifest) -> str:
+    """Return the pairs of different languages: all, none, or which."""
+    mixed = [pair for pair in manifest.language_pairs if ">" in pair]
+    if len(mixed) == len(LANGUAGES) * (len(LANGUAGES) - 1):
+        return "all"
+    return ", ".join(mixed) or NONE
 
 
 def offer_row(manifest: Manifest, offer: Offer) -> list[str]:

@@ -208,6 +208,8 @@ class Manifest(Strict):
     max_receivers: Annotated[int, Field(gt=0)] | None = None
     """The limit of one link; None if only memory limits it."""
     ranked: bool = True
+    installable: bool = True
+    """Whether it is a library that a program can install; otherwise it is a reference that is never recommended."""
     cross_language: bool = True
     leftovers: list[str] = []
     languages: Annotated[dict[Language, LanguagePart], Field(min_length=1)]
@@ -295,6 +297,16 @@ class Manifest(Strict):
         plain = {name: getattr(part, name) for name in PLAIN}
         plain["apt"] = [*plain["apt"], *(self.daemon.apt if self.daemon else [])]
         return Offer(transport=self.name, language=language, **own, **plain)
+
+    @property
+    def language_pairs(self) -> list[str]:
+        """Return the languages of source and sink that can exchange messages: `rust`, `rust>python`, …"""
+        return [
+            one if one == other else f"{one}>{other}"
+            for one in self.offers
+            for other in self.offers
+            if one == other or self.cross_language
+        ]
 
     def resolve_settings(self, given: dict[str, Value]) -> dict[str, Value]:
         """Return every setting, with the given values instead of the defaults."""

@@ -166,6 +166,8 @@ class Comparison:
     """Why there is no floor."""
     ranked: bool = True
     """False for floors that the planner added and for transports that are no candidates (`synthetic`)."""
+    installable: bool = True
+    """False for a reference: a transport that is no library, such as a floor or a bare socket."""
     search: str = ""
     """The id of the first cell of the search for the highest rate that this one is a step of; empty without one."""
     side: str = ""

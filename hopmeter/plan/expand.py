@@ -155,6 +155,7 @@ def _cell(
         system_copies=manifest.system_copies,
         own_encoders=axes["codec"] != "none" and bool(offer and offer.objects),
         ranked=manifest.ranked,
+        installable=manifest.installable,
         **length(ask, axes),
         **_manner(scenario),
     )

@@ -67,6 +67,7 @@ def _floor_of(cell: Cell, world: World) -> Cell | str:
         language=LANGUAGE,
         profile="",
         ranked=False,
+        installable=manifest.installable,
         rpc=manifest.rpc or "duplex",
         system_copies=manifest.system_copies,
         settings=manifest.resolve_settings({}),

@@ -33,14 +33,15 @@ def languages(cell: Cell) -> list[str]:
 
 def _language(cell: Cell, manifest: Manifest, _: World) -> str:
     absent = [word for word in languages(cell) if word not in manifest.offers]
-    return (
-        tag(
-            "D-NO-LANGUAGE",
-            f"{cell.axes.transport} has no adapter in {absent[0]} (it has {', '.join(manifest.offers)})",
-        )
-        if absent
-        else ""
-    )
+    if not absent:
+        return ""
+    said = f"{cell.axes.transport} has no adapter in {absent[0]}"
+    return tag("D-NO-LANGUAGE", f"{said} (it has {', '.join(_existing(cell, manifest))})")
+
+
+def _existing(cell: Cell, manifest: Manifest) -> list[str]:
+    """Return the languages of a transport, or its pairs of languages if the cell mixes languages."""
+    return manifest.language_pairs if len(languages(cell)) > 1 else list(manifest.offers)
 
 
 def _mixture(cell: Cell, manifest: Manifest, _: World) -> str:
@@ -48,11 +49,10 @@ def _mixture(cell: Cell, manifest: Manifest, _: World) -> str:
         return ""
     if cell.axes.placement == "thread":
         return tag("D-MIXED-LANGUAGES", "a process runs one language; for mixed languages use placement process")
-    return (
-        ""
-        if manifest.cross_language
-        else tag("D-NO-CROSS-LANGUAGE", f"{cell.axes.transport} cannot connect programs in different languages")
-    )
+    if manifest.cross_language:
+        return ""
+    said = f"{cell.axes.transport} cannot connect programs in different languages"
+    return tag("D-NO-CROSS-LANGUAGE", f"{said} (it has {', '.join(_existing(cell, manifest))})")
 
 
 def _check_offer(cell: Cell, manifest: Manifest, _: World) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.pair_limits import most_pairs
@@ -30,8 +31,8 @@ def answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
     special = [each.sentence for each in search_groups(runs)]
     special += [*map(limits_table.sentence, most_pairs(runs)), *work_sentences(groups), *copies]
     groups = [group for group in groups if not all(row.cell.comparison.search for row in group.rows)]
-    compared = [group for group in groups if group.ranked_rows]
-    several = [group for group in compared if len(group.ranked_rows) > 1] or ([] if copies else compared)
+    compared = [group for group in groups if choice_ranks(group)]
+    several = [group for group in compared if len(choice_ranks(group)) > 1] or ([] if copies else compared)
     if not several:
         return (
             [*special, *caution(runs)]
@@ -59,19 +60,42 @@ def _by_codec(groups: Sequence[Group]) -> list[str]:
 def sentence(group: Group, title: str = "") -> str:
     """Return the answer of one group."""
     start = f"{title[:1].upper()}{title[1:]}: " if title else ""
-    ranked = ranks(group)
+    return f"{start}{_order(group)}{_references(group)}"
+
+
+def _order(group: Group) -> str:
+    """Return the fastest of the rows that a user can choose."""
+    ranked = choice_ranks(group)
     first = ranked[0]
     name = group.label(first.row)
     if len(ranked) == 1:
-        return f"{start}{_median(name, first.row)}{_times_floor(first.row)}. There is nothing else to compare it with."
+        return f"{_median(name, first.row)}{_times_floor(first.row)}. There is nothing else to compare it with."
     if first.best is None:
         return (
-            f"{start}{name} had the lowest median of {len(ranked)} rows. There are too few good trials, or too few "
+            f"{name} had the lowest median of {len(ranked)} rows. There are too few good trials, or too few "
             "messages in them, for intervals, so the rows have no rank."
         )
     if first.ties:
-        return f"{start}{_tie(group, first)}"
-    return f"{start}{_median(f'{name} was fastest', first.row)}{_lead(group, ranked)}."
+        return _tie(group, first)
+    return f"{_median(f'{name} was fastest', first.row)}{_lead(group, ranked)}."
+
+
+def choice_ranks(group: Group) -> list[Rank]:
+    """Return the ranks of the rows that a user can choose, fastest first; ties are among them too."""
+    chosen = set(map(id, group.choices))
+    return [
+        replace(rank, ties=tuple(row for row in rank.ties if id(row) in chosen))
+        for rank in ranks(group)
+        if id(rank.row) in chosen
+    ]
+
+
+def _references(group: Group) -> str:
+    """Return the medians of the floors and references."""
+    known = [f"{group.label(row)} {formatting.microseconds(row.p50)}" for row in group.references if row.ok]
+    if not known:
+        return ""
+    return f" For comparison, no library to install: {formatting.join(formatting.first(known, 4))}."
 
 
 def _median(words: str, row: Row) -> str:
@@ -89,7 +113,7 @@ def _times_floor(row: Row) -> str:
 
 def _tie(group: Group, first: Rank) -> str:
     names = formatting.first([group.label(row) for row in (first.row, *first.ties)], 4)
-    slower = formatting.first([group.label(row) for row in group.ranked_rows if faster(first.row, row)], 4)
+    slower = formatting.first([group.label(row) for row in group.choices if faster(first.row, row)], 4)
     rest = f" {group.label(first.row)} is faster than {formatting.join(slower)}." if slower else ""
     return (
         f"{formatting.join(names)} do not differ significantly: their intervals overlap. The lowest median is "
@@ -108,7 +132,7 @@ def _lead(group: Group, ranked: Sequence[Rank]) -> str:
 
 def summary(groups: Sequence[Group]) -> str:
     """Describe many groups in one sentence: the rows proved fastest, and how many groups have none."""
-    firsts = [(group, ranks(group)[0]) for group in groups]
+    firsts = [(group, choice_ranks(group)[0]) for group in groups]
     clear = Counter(group.label(rank.row) for group, rank in firsts if rank.best is not None and not rank.ties)
     total = formatting.plural(len(groups), "comparison")
     if not clear:

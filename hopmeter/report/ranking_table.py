@@ -10,7 +10,7 @@ from hopmeter.analysis.run_results import Row
 from hopmeter.messages import split_code
 from hopmeter.report import conditions, formatting, process_table
 from hopmeter.report.drawing import Figure
-from hopmeter.report.section import Column, Line, Section, Value, notes, table
+from hopmeter.report.section import Body, Column, Line, Section, Table, Value, notes
 
 LONGEST_REASON = 140
 """Characters of a reason that fit below a name."""
@@ -40,12 +40,18 @@ def section(group: Group, figures: Sequence[Figure]) -> Section:
     """Return the table of a group: candidates and floors by latency, then the rows without one."""
     known = {id(rank.row): rank for rank in ranks(group)}
     longest = max((row["times_floor"] or 0 for row in group.measured_rows), default=0)
-    lines = [_line(group, row, number, known.get(id(row)), longest) for number, row in enumerate(group.rows, 1)]
+    lines = {
+        id(row): _line(group, row, number, known.get(id(row)), longest) for number, row in enumerate(group.rows, 1)
+    }
+    bodies = [Body([lines[id(row)] for row in group.choices])]
+    if group.references:
+        apart = [lines[id(row)] for row in group.references]
+        bodies.append(Body(apart, "Floors and references", "no library to install; for comparison only"))
     title = conditions.title(group)
     return Section(
         title,
         chips=conditions.chips(group),
-        tables=[table(title, COLUMNS, lines, _caption(group), "ranking")],
+        tables=[Table(title, COLUMNS, bodies, _caption(group), "ranking")],
         parts=process_table.sections(group),
         figures=figures,
         id=group.id,
@@ -75,7 +81,7 @@ def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float
         Value(formatting.significant(row["copies_per_hop"]), sort=row["copies_per_hop"]),
         Value(status, sort=status),
     ]
-    return Line(values, status if row.candidate else f"{status} reference")
+    return Line(values, status if row.recommendable else f"{status} reference")
 
 
 def _core_share(row: Row) -> str:
@@ -110,13 +116,19 @@ def _note(row: Row, name: str) -> str:
         formatting.distinct(
             [
                 "" if profile in name else profile,
-                "" if row.candidate else "floor, not ranked" if row.is_floor else "not ranked",
+                _role(row),
                 f"{good} of {all_trials} trials good" if good != all_trials else "",
                 formatting.empty_hop(row["empty_hop_us"]) if is_ok else "",
                 "" if is_ok else _shorten(split_code(str(row["reason"] or ""))[0]),
             ]
         )
     )
+
+
+def _role(row: Row) -> str:
+    words = ["floor"] if row.is_floor and not row.recommendable else []
+    words += ["reference"] if row["installable"] is False and not words else []
+    return ", ".join([*words, *([] if row.candidate else ["not ranked"])])
 
 
 def _shorten(reason: str) -> str:

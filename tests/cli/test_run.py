@@ -204,8 +204,18 @@ def test_transports_are_listed_a_line_each(hopmeter: Hopmeter) -> None:
         (name, language) for name, one in manifest.every().items() for language in one.offers
     }
     for row in rows:
-        assert set(row) == {"transport", "language", "ready", "version", "code", "missing", "get"}
+        more = {"summary", "installable", "language_pairs"}
+        assert set(row) == {"transport", "language", "ready", "version", "code", "missing", "get"} | more
         assert row["ready"] == (row["missing"] is None) == (row["code"] is None)
+
+
+def test_each_transport_has_a_line_about_it_and_its_pairs_of_languages(hopmeter: Hopmeter) -> None:
+    told = hopmeter("transports").stdout.splitlines()
+    for one in manifest.every().values():
+        assert any(line.startswith(f"{one.name}  {one.summary}") for line in told), one.name
+    assert "   pairs of languages: c++, c++>python, python>c++, python" in told
+    references = {line.split()[0] for line in told if line.endswith("Reference: no library to install.")}
+    assert {"shm", "memory", "queue", "unix", "tcp"} <= references and "zenoh" not in references
 
 
 def test_a_transport_that_is_named_is_told_with_every_setting(hopmeter: Hopmeter) -> None:

@@ -22,6 +22,7 @@ BUS = transport("bus", settings={"hwm": {"default": 10, "min": 0, "help": "H."}}
         ({"transport": "shm", "placement": "thread"}, "D-NOT-OFFERED shm thread process"),
         ({"transport": "memory"}, "D-NOT-OFFERED memory process thread"),
         ({"language": "c++"}, "D-NO-LANGUAGE c++ rust python"),
+        ({"language": "c++>python"}, "D-NO-LANGUAGE c++ (it has rust, rust>python, python>rust, python)"),
         (
             {"language": "rust>python", "placement": "thread"},
             "D-MIXED-LANGUAGES",

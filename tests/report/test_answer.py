@@ -138,6 +138,28 @@ def test_a_row_alone_takes_no_place_and_is_held_against_the_floor() -> None:
     assert "2.00× the time of the cheapest transport here. There is nothing else" in answer_text(run)
 
 
+def test_a_reference_is_never_recommended_and_stands_apart() -> None:
+    run = run_of(
+        cell("zenoh", 50, 49, 51),
+        cell("shm", 10, 9, 11, installable=False),
+        cell("nng", 90, 89, 91),
+        cell("unix", 20, 19, 21, installable=False),
+    )
+    said = answer_text(run).replace("\N{NARROW NO-BREAK SPACE}", " ")
+    assert said.startswith("zenoh was fastest") and "the next, nng, took at least 1.75× as long" in said
+    assert "no library to install: shm 10.0 µs and unix 20.0 µs" in said
+    (group,) = groups([run])
+    (table,) = ranking_table.section(group, []).tables
+    assert [body.title for body in table.bodies] == ["", "Floors and references"]
+    names = [[line.values[1].text for line in body.lines] for body in table.bodies]
+    assert names == [["zenoh", "nng"], ["shm", "unix"]]
+
+
+def test_references_alone_are_compared_with_each_other() -> None:
+    said = answer_text(run_of(cell("shm", 10, 9, 11, installable=False), cell("unix", 20, 19, 21, installable=False)))
+    assert said.startswith("shm was fastest") and "no library" not in said
+
+
 def test_ways_of_copying_the_same_frame_stand_side_by_side() -> None:
     ways = {"memcpy:warm": 600.0, "stream:cold": 500.0, "bytes:fresh": 5000.0}
     rows = [cell("memory", us + 9, work=f"copy:frame:{way}", copy_p50_us=us) for way, us in ways.items()]

@@ -99,6 +99,19 @@ def test_the_footer_has_the_steal_of_the_runs_own_trials_and_not_that_since_boot
     assert "hypervisor" not in said.get()
 
 
+def test_references_stand_below_the_choices_and_say_what_they_are() -> None:
+    run = run_of(
+        cell("shm", 1.0, installable=False), cell("zenoh", 9.0, floor="c0"), cell("unix", 2.0, installable=False)
+    )
+    console = Console(width=200)
+    with console.capture() as said:
+        run_table.print_run(console, run)
+    lines = [line.split() for line in said.get().splitlines() if line.strip()]
+    assert [words[0] for words in lines if words[0] in ("zenoh", "shm", "unix")] == ["zenoh", "shm", "unix"]
+    assert [words[-1] for words in lines if words[0] in ("shm", "unix")] == ["floor", "reference"]
+    assert "no library to install" in said.get()
+
+
 HOSTILE = "\x1b]0;owned\x1b[2J\x9b31m\u202e[red][/no such tag]"
 SHOWN = r"\x1b]0;owned\x1b[2J\x9b31m\u202e[red][/no such tag]"
 

@@ -33,6 +33,8 @@ def _traits(one: Manifest) -> str:
     traits += ["loans memory"] if one.loan else []
     traits += [f"{one.daemon.title} started for each trial"] if one.daemon else []
     traits += [] if one.ranked else ["not ranked"]
+    traits += [] if one.installable else ["a reference: no library to install"]
+    traits += [f"pairs of languages: {', '.join(one.language_pairs)}"] if len(one.offers) > 1 else []
     return "; ".join(traits)
 
 

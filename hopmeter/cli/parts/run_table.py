@@ -80,16 +80,23 @@ def _table(group: Group, columns: Sequence[str], left_out: Collection[str]) -> T
             no_wrap=place < len(heads) - 1,
             overflow="fold" if place == len(heads) - 1 else "ellipsis",
         )
-    for row, line in zip(group.rows, _lines(group, columns), strict=True):
+    for number, (row, line) in enumerate(zip(_ordered(group), _lines(group, columns), strict=True)):
+        if number == len(group.choices):
+            table.add_row()
         table.add_row(*(line[place] for place in shown), style=_style(row))
     return table
 
 
+def _ordered(group: Group) -> list[Row]:
+    """Return the rows to choose from, then the references."""
+    return [*group.choices, *group.references]
+
+
 def _lines(group: Group, columns: Sequence[str]) -> list[list[str]]:
     known = {id(rank.row): rank for rank in ranks(group)}
-    medians, tails = (_with_intervals(group.rows, name) for name in ("p50", "p99"))
+    medians, tails = (_with_intervals(_ordered(group), name) for name in ("p50", "p99"))
     lines = []
-    for place, row in enumerate(group.rows):
+    for place, row in enumerate(_ordered(group)):
         names = [" ".join(formatting.distinct([str(row["transport"]), profile(row, group.rows)])), str(row["language"])]
         lines.append(_line(row, names, known.get(id(row)), (medians[place], tails[place]), columns))
     return lines
@@ -139,8 +146,10 @@ def _line(
 
 
 def _role(row: Row) -> str:
-    """Why a row has no rank."""
-    return "" if row.candidate else "floor" if row["transport"] in ("memory", "shm") else "not ranked"
+    """Return why a row is no choice: it is a floor, no library, or not ranked."""
+    if row.is_floor and not row.recommendable:
+        return "floor"
+    return "reference" if row["installable"] is False else "" if row.candidate else "not ranked"
 
 
 def _loss(row: Row) -> str:
@@ -166,7 +175,7 @@ def _style(row: Row) -> str:
         return "red"
     if row["status"] != "ok":
         return "yellow"
-    return "" if row.candidate else "dim"
+    return "" if row.recommendable else "dim"
 
 
 def _print_legend(console: Console, run: Run) -> None:
@@ -182,6 +191,8 @@ def _print_legend(console: Console, run: Run) -> None:
     if any(row["status"] == "ok" and row.p50 is None for row in run.rows):
         few = f"{few}; a median needs {least_count(PERMILLE['p50'])} messages"
     notes.append(f"{few}.")
+    if any(row["installable"] is False for row in run.measured_rows):
+        notes.append("floor, reference: no library to install; for comparison only.")
     if any(row["empty_hop_us"] is not None for row in run.rows):
         notes.append(formatting.EMPTY_HOP)
     if run.quick:
