@@ -3,7 +3,7 @@
 #
 # DO NOT EDIT UNLESS YOU ARE SURE THAT YOU KNOW WHAT YOU ARE DOING
 #
-#  options string: py
+#  options string: py:dynamic,slots
 #
 
 from thrift.Thrift import TType, TMessageType, TFrozenDict, TException, TApplicationException
@@ -13,10 +13,11 @@ from thrift.TRecursive import fix_spec
 import sys
 
 from thrift.transport import TTransport
+from thrift.protocol.TBase import TBase, TFrozenBase, TExceptionBase, TFrozenExceptionBase, TTransport
 all_structs = []
 
 
-class Stamp(object):
+class Stamp(TBase):
     """
     A point in time of the sender's monotonic clock.
 
@@ -26,67 +27,18 @@ class Stamp(object):
 
     """
 
+    __slots__ = (
+        'sec',
+        'nanosec',
+    )
+
 
     def __init__(self, sec=None, nanosec=None,):
         self.sec = sec
         self.nanosec = nanosec
 
-    def read(self, iprot):
-        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
-            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
-            return
-        iprot.readStructBegin()
-        while True:
-            (fname, ftype, fid) = iprot.readFieldBegin()
-            if ftype == TType.STOP:
-                break
-            if fid == 1:
-                if ftype == TType.I64:
-                    self.sec = iprot.readI64()
-                else:
-                    iprot.skip(ftype)
-            elif fid == 2:
-                if ftype == TType.I32:
-                    self.nanosec = iprot.readI32()
-                else:
-                    iprot.skip(ftype)
-            else:
-                iprot.skip(ftype)
-            iprot.readFieldEnd()
-        iprot.readStructEnd()
 
-    def write(self, oprot):
-        if oprot._fast_encode is not None and self.thrift_spec is not None:
-            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
-            return
-        oprot.writeStructBegin('Stamp')
-        if self.sec is not None:
-            oprot.writeFieldBegin('sec', TType.I64, 1)
-            oprot.writeI64(self.sec)
-            oprot.writeFieldEnd()
-        if self.nanosec is not None:
-            oprot.writeFieldBegin('nanosec', TType.I32, 2)
-            oprot.writeI32(self.nanosec)
-            oprot.writeFieldEnd()
-        oprot.writeFieldStop()
-        oprot.writeStructEnd()
-
-    def validate(self):
-        return
-
-    def __repr__(self):
-        L = ['%s=%r' % (key, value)
-             for key, value in self.__dict__.items()]
-        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
-
-    def __eq__(self, other):
-        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
-
-    def __ne__(self, other):
-        return not (self == other)
-
-
-class Timing(object):
+class Timing(TBase):
     """
     The small message, and any other payload as its padding.
 
@@ -98,6 +50,13 @@ class Timing(object):
 
     """
 
+    __slots__ = (
+        'id',
+        'nanosec',
+        'source',
+        'padding',
+    )
+
 
     def __init__(self, id=None, nanosec=None, source=None, padding=None,):
         self.id = id
@@ -105,80 +64,8 @@ class Timing(object):
         self.source = source
         self.padding = padding
 
-    def read(self, iprot):
-        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
-            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
-            return
-        iprot.readStructBegin()
-        while True:
-            (fname, ftype, fid) = iprot.readFieldBegin()
-            if ftype == TType.STOP:
-                break
-            if fid == 1:
-                if ftype == TType.I64:
-                    self.id = iprot.readI64()
-                else:
-                    iprot.skip(ftype)
-            elif fid == 2:
-                if ftype == TType.I64:
-                    self.nanosec = iprot.readI64()
-                else:
-                    iprot.skip(ftype)
-            elif fid == 3:
-                if ftype == TType.STRING:
-                    self.source = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                else:
-                    iprot.skip(ftype)
-            elif fid == 4:
-                if ftype == TType.STRING:
-                    self.padding = iprot.readBinary()
-                else:
-                    iprot.skip(ftype)
-            else:
-                iprot.skip(ftype)
-            iprot.readFieldEnd()
-        iprot.readStructEnd()
 
-    def write(self, oprot):
-        if oprot._fast_encode is not None and self.thrift_spec is not None:
-            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
-            return
-        oprot.writeStructBegin('Timing')
-        if self.id is not None:
-            oprot.writeFieldBegin('id', TType.I64, 1)
-            oprot.writeI64(self.id)
-            oprot.writeFieldEnd()
-        if self.nanosec is not None:
-            oprot.writeFieldBegin('nanosec', TType.I64, 2)
-            oprot.writeI64(self.nanosec)
-            oprot.writeFieldEnd()
-        if self.source is not None:
-            oprot.writeFieldBegin('source', TType.STRING, 3)
-            oprot.writeString(self.source.encode('utf-8') if sys.version_info[0] == 2 else self.source)
-            oprot.writeFieldEnd()
-        if self.padding is not None:
-            oprot.writeFieldBegin('padding', TType.STRING, 4)
-            oprot.writeBinary(self.padding)
-            oprot.writeFieldEnd()
-        oprot.writeFieldStop()
-        oprot.writeStructEnd()
-
-    def validate(self):
-        return
-
-    def __repr__(self):
-        L = ['%s=%r' % (key, value)
-             for key, value in self.__dict__.items()]
-        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
-
-    def __eq__(self, other):
-        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
-
-    def __ne__(self, other):
-        return not (self == other)
-
-
-class Image(object):
+class Image(TBase):
     """
     Pixels, as cameras send them.
 
@@ -193,6 +80,16 @@ class Image(object):
 
     """
 
+    __slots__ = (
+        'stamp',
+        'frame_id',
+        'height',
+        'width',
+        'encoding',
+        'step',
+        'data',
+    )
+
 
     def __init__(self, stamp=None, frame_id=None, height=None, width=None, encoding=None, step=None, data=None,):
         self.stamp = stamp
@@ -203,112 +100,15 @@ class Image(object):
         self.step = step
         self.data = data
 
-    def read(self, iprot):
-        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
-            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
-            return
-        iprot.readStructBegin()
-        while True:
-            (fname, ftype, fid) = iprot.readFieldBegin()
-            if ftype == TType.STOP:
-                break
-            if fid == 1:
-                if ftype == TType.STRUCT:
-                    self.stamp = Stamp()
-                    self.stamp.read(iprot)
-                else:
-                    iprot.skip(ftype)
-            elif fid == 2:
-                if ftype == TType.STRING:
-                    self.frame_id = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                else:
-                    iprot.skip(ftype)
-            elif fid == 3:
-                if ftype == TType.I32:
-                    self.height = iprot.readI32()
-                else:
-                    iprot.skip(ftype)
-            elif fid == 4:
-                if ftype == TType.I32:
-                    self.width = iprot.readI32()
-                else:
-                    iprot.skip(ftype)
-            elif fid == 5:
-                if ftype == TType.STRING:
-                    self.encoding = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                else:
-                    iprot.skip(ftype)
-            elif fid == 6:
-                if ftype == TType.I32:
-                    self.step = iprot.readI32()
-                else:
-                    iprot.skip(ftype)
-            elif fid == 7:
-                if ftype == TType.STRING:
-                    self.data = iprot.readBinary()
-                else:
-                    iprot.skip(ftype)
-            else:
-                iprot.skip(ftype)
-            iprot.readFieldEnd()
-        iprot.readStructEnd()
 
-    def write(self, oprot):
-        if oprot._fast_encode is not None and self.thrift_spec is not None:
-            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
-            return
-        oprot.writeStructBegin('Image')
-        if self.stamp is not None:
-            oprot.writeFieldBegin('stamp', TType.STRUCT, 1)
-            self.stamp.write(oprot)
-            oprot.writeFieldEnd()
-        if self.frame_id is not None:
-            oprot.writeFieldBegin('frame_id', TType.STRING, 2)
-            oprot.writeString(self.frame_id.encode('utf-8') if sys.version_info[0] == 2 else self.frame_id)
-            oprot.writeFieldEnd()
-        if self.height is not None:
-            oprot.writeFieldBegin('height', TType.I32, 3)
-            oprot.writeI32(self.height)
-            oprot.writeFieldEnd()
-        if self.width is not None:
-            oprot.writeFieldBegin('width', TType.I32, 4)
-            oprot.writeI32(self.width)
-            oprot.writeFieldEnd()
-        if self.encoding is not None:
-            oprot.writeFieldBegin('encoding', TType.STRING, 5)
-            oprot.writeString(self.encoding.encode('utf-8') if sys.version_info[0] == 2 else self.encoding)
-            oprot.writeFieldEnd()
-        if self.step is not None:
-            oprot.writeFieldBegin('step', TType.I32, 6)
-            oprot.writeI32(self.step)
-            oprot.writeFieldEnd()
-        if self.data is not None:
-            oprot.writeFieldBegin('data', TType.STRING, 7)
-            oprot.writeBinary(self.data)
-            oprot.writeFieldEnd()
-        oprot.writeFieldStop()
-        oprot.writeStructEnd()
-
-    def validate(self):
-        return
-
-    def __repr__(self):
-        L = ['%s=%r' % (key, value)
-             for key, value in self.__dict__.items()]
-        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
-
-    def __eq__(self, other):
-        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
-
-    def __ne__(self, other):
-        return not (self == other)
-
-
-class Unanswered(TException):
+class Unanswered(TFrozenExceptionBase):
     """
     The server did not answer this request; the client takes it for lost.
 
     """
+
+    __slots__ = (
+    )
 
 
     def __setattr__(self, *args):
@@ -320,46 +120,8 @@ class Unanswered(TException):
     def __hash__(self):
         return hash(self.__class__) ^ hash(())
 
-    @classmethod
-    def read(cls, iprot):
-        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and cls.thrift_spec is not None:
-            return iprot._fast_decode(None, iprot, [cls, cls.thrift_spec])
-        iprot.readStructBegin()
-        while True:
-            (fname, ftype, fid) = iprot.readFieldBegin()
-            if ftype == TType.STOP:
-                break
-            else:
-                iprot.skip(ftype)
-            iprot.readFieldEnd()
-        iprot.readStructEnd()
-        return cls(
-        )
-
-    def write(self, oprot):
-        if oprot._fast_encode is not None and self.thrift_spec is not None:
-            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
-            return
-        oprot.writeStructBegin('Unanswered')
-        oprot.writeFieldStop()
-        oprot.writeStructEnd()
-
-    def validate(self):
-        return
-
     def __str__(self):
         return repr(self)
-
-    def __repr__(self):
-        L = ['%s=%r' % (key, value)
-             for key, value in self.__dict__.items()]
-        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
-
-    def __eq__(self, other):
-        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
-
-    def __ne__(self, other):
-        return not (self == other)
 all_structs.append(Stamp)
 Stamp.thrift_spec = (
     None,  # 0
