@@ -13,9 +13,16 @@ Opened = TypeVar("Opened")
 class BaseTransport:
     """A transport whose ends share the setup and nothing that has to be closed."""
 
+    path: str
+    """The path that the bytes really take, for the fact of this name."""
+
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
         self.settings = setup.settings
+
+    def facts(self) -> dict[str, str]:
+        """Return the path."""
+        return {"path": self.path}
 
     def close(self) -> None:
         """Do nothing: each end has already closed its own resources."""

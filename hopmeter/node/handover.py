@@ -145,6 +145,10 @@ class CallbackTransport(BaseTransport):
     """A transport of a library that only calls: it has `subscribe` and `called_server`, and builds the ends that block
     from those."""
 
+    def facts(self) -> dict[str, str]:
+        """Return the path, with the queue if there is one."""
+        return {"path": path_fact(self.path, self.setup)}
+
     def subscribe(self, link: Link, on_frame: Take) -> Closable:
         """Connect a receiving end that is called."""
         raise NotImplementedError

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
-from typing import Any
 
 from lcm import LCM
 
-from hopmeter.node.base import package_version
-from hopmeter.node.contract import HEADER_BYTES, LOOPBACK, AdapterError, Fill, Link, Setup, Take, host
+from hopmeter.node.base import BaseTransport, package_version
+from hopmeter.node.buffers import BytesBuffer
+from hopmeter.node.contract import LOOPBACK, AdapterError, Fill, Link, Setup, Take, host
 
 from .network import REMEDY, facts, group
 
@@ -24,18 +23,12 @@ def open_lcm(url: str) -> LCM:
 class Publisher:
     def __init__(self, lcm: LCM, channel: str, address: str) -> None:
         self.address = address
-        self._lcm, self._channel = lcm, channel
-        self._frame: Any = (ctypes.c_ubyte * 0)()
+        self._lcm, self._channel, self._outgoing = lcm, channel, BytesBuffer()
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
-        length = HEADER_BYTES + payload_bytes
-        if len(self._frame) != length:
-            # Writable for `fill`, and the only writable buffer whose bytes LCM's binding takes without a copy.
-            self._frame = (ctypes.c_ubyte * length)()
-        fill(self._frame)
-        return self.forward(self._frame)
+        return self.forward(self._outgoing.fill(payload_bytes, fill))
 
-    def forward(self, native: Any) -> bool:
+    def forward(self, native: bytes) -> bool:
         try:
             self._lcm.publish(self._channel, native)
         except OSError as cause:
@@ -74,27 +67,27 @@ class Subscriber:
         del self._lcm
 
 
-class Transport:
+class Transport(BaseTransport):
     version = package_version("lcm", "lcm")
 
     def __init__(self, setup: Setup) -> None:
-        self._setup = setup
+        super().__init__(setup)
         self._in_memory = setup.settings["provider"] == "memq"
         self._queues: dict[str, LCM] = {}
 
     def publisher(self, link: Link) -> Publisher:
         if self._in_memory:
             return Publisher(self._new_queue(link), link.name, "memq://")
-        group_address, port = group(link.name if self._setup.settings["group"] == "link" else self._setup.run)
-        ttl = 0 if host(self._setup) == LOOPBACK else 1  # 0 does not leave the machine
+        group_address, port = group(link.name if self.settings["group"] == "link" else self.setup.run)
+        ttl = 0 if host(self.setup) == LOOPBACK else 1  # 0 does not leave the machine
         url = f"udpm://{group_address}:{port}?ttl={ttl}"
         return Publisher(open_lcm(url), link.name, url)
 
     def subscriber(self, link: Link) -> Subscriber:
         if self._in_memory:
-            return Subscriber(self._joined_queue(link), link, self._setup)
-        url = f"{link.address}&recv_buf_size={self._setup.settings['recv_buf_size']}"
-        return Subscriber(open_lcm(url), link, self._setup)
+            return Subscriber(self._joined_queue(link), link, self.setup)
+        url = f"{link.address}&recv_buf_size={self.settings['recv_buf_size']}"
+        return Subscriber(open_lcm(url), link, self.setup)
 
     def _new_queue(self, link: Link) -> LCM:
         """Return an in-memory queue: one instance that both ends of a link share."""
@@ -110,7 +103,7 @@ class Transport:
             raise AdapterError("LCM's memq joins ends of one process only", "use --placement thread") from cause
 
     def facts(self) -> dict[str, str]:
-        return {"path": "memory of the process"} if self._in_memory else facts(self._setup)
+        return {"path": "memory of the process"} if self._in_memory else facts(self.setup)
 
     def close(self) -> None:
         self._queues.clear()
