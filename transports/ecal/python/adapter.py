@@ -1,8 +1,8 @@
-"""Eclipse eCAL in Python; ../README.md describes layers, discovery and limits."""
+"""Eclipse eCAL in Python: topics, and services whose calls go over TCP; ../README.md describes layers, discovery and
+limits."""
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import time
 from pathlib import Path
@@ -10,25 +10,30 @@ from typing import Any
 
 import ecal.nanobind_core as ecal
 
-from hopmeter.node import handover
+from hopmeter.node.base import opens, package_version
 from hopmeter.node.buffers import BytesBuffer
-from hopmeter.node.contract import AdapterError, Fill, Link, Setup, Take
+from hopmeter.node.calls import CalledServer, ReplyQueue
+from hopmeter.node.contract import AdapterError, Fill, Handle, Link, Setup, Take
+from hopmeter.node.handover import CallbackTransport
 from hopmeter.node.mapped_files import mapped_files
 
-from .services import Client, Server
-
 LAYERS = {"shm": "shared memory", "udp": "UDP on the loopback device", "tcp": "TCP on the loopback device"}
+SERVICE_PATH = "TCP of eCAL's services"
 MEMORY_FILE = "ecal_[0-9a-f]+"
 """The name has nothing of the trial in it, so a process records the files that it has mapped."""
 QUIET_S = 0.01
 PARTS = ecal.init.PUBLISHER | ecal.init.SUBSCRIBER | ecal.init.SERVICE
+METHOD = ecal.ServiceMethodInformation("frame")
+DONE, UNANSWERED = 0, 1
+"""The codes that a method returns to eCAL."""
 
 
 class Publisher:
     address = ""
 
-    def __init__(self, publisher: ecal.Publisher) -> None:
-        self._publisher, self._outgoing = publisher, BytesBuffer()
+    def __init__(self, transport: Transport, link: Link) -> None:
+        self._publisher = ecal.Publisher(link.name, config=transport.config.publisher)
+        self._outgoing = BytesBuffer()
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         return self.forward(self._outgoing.fill(payload_bytes, fill))
@@ -69,37 +74,73 @@ class Subscription:
         del self._subscriber
 
 
-class Transport(handover.CallbackTransport):
+class Server(CalledServer):
+    """A server that handles one request at a time. eCAL's pool would handle requests of several clients at once."""
+
+    def __init__(self, transport: Transport, link: Link) -> None:
+        # A new reply for each request: eCAL may copy it after the next request has come.
+        super().__init__(lambda payload_bytes, fill: BytesBuffer().fill(payload_bytes, fill))
+        transport.path = SERVICE_PATH
+        self._server = ecal.ServiceServer(link.name)
+
+    def serve(self, on_request: Handle) -> Server:
+        self._server.set_method_callback(METHOD, self._answer)
+        return super().serve(on_request)
+
+    def _answer(self, _method: Any, request: bytes) -> tuple[int, bytes]:
+        reply = self.answer(request)
+        return (UNANSWERED, b"") if reply is None else (DONE, reply)
+
+    def close(self) -> None:
+        super().close()
+        if self._server is not None:
+            self._server.set_method_callback(METHOD, lambda _method, _request: (UNANSWERED, b""))
+        self._server = None
+
+
+class Client:
+    """Calls without waiting; a queue stores the replies from eCAL's threads until a poll."""
+
+    def __init__(self, transport: Transport, link: Link) -> None:
+        transport.path = SERVICE_PATH
+        self._client = ecal.ServiceClient(link.name, {METHOD})
+        self._outgoing, self._replies = BytesBuffer(), ReplyQueue()
+        self.poll = self._replies.poll
+
+    def start(self, payload_bytes: int, fill: Fill) -> bool:
+        # False if no server is connected.
+        request = self._outgoing.fill(payload_bytes, fill)
+        return bool(self._client.call_with_callback_async("frame", request, self._receive))
+
+    def _receive(self, response: ecal.ServiceResponse) -> None:
+        if response.call_state == ecal.CallState.EXECUTED and response.ret_state == DONE:
+            self._replies.put((response.response,))
+
+    def close(self) -> None:
+        del self._client
+
+
+class Transport(CallbackTransport):
+    publisher = opens(Publisher)
+    called_server = opens(Server)
+    client = opens(Client)
+
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self._path = LAYERS[setup.settings["layer"]]
+        self.path = LAYERS[setup.settings["layer"]]
         self._seen: set[Path] = set()
         # The folders in which eCAL looks for a user's configuration and writes its own files.
         os.environ["ECAL_DATA"] = os.environ["ECAL_LOG_DIR"] = setup.directory
-        self._config = configuration(setup)
-        if not ecal.initialize(self._config, f"hopmeter_{setup.run}", PARTS):
+        self.config = configuration(setup)
+        if not ecal.initialize(self.config, f"hopmeter_{setup.run}", PARTS):
             raise AdapterError("eCAL does not start", "look at what it says in the node's log")
 
     @staticmethod
     def version() -> str:
-        return f"eCAL {ecal.get_version_string()}, eclipse-ecal {importlib.metadata.version('eclipse-ecal')}"
-
-    def publisher(self, link: Link) -> Publisher:
-        return Publisher(ecal.Publisher(link.name, config=self._config.publisher))
+        return f"eCAL {ecal.get_version_string()}, {package_version('eclipse-ecal', 'eclipse-ecal')()}"
 
     def subscribe(self, link: Link, on_frame: Take) -> Subscription:
-        return Subscription(ecal.Subscriber(link.name, config=self._config.subscriber), on_frame, self._seen)
-
-    def called_server(self, link: Link) -> Server:
-        self._path = "TCP of eCAL's services"
-        return Server(link.name)
-
-    def client(self, link: Link) -> Client:
-        self._path = "TCP of eCAL's services"
-        return Client(link.name)
-
-    def facts(self) -> dict[str, str]:
-        return {"path": handover.path_fact(self._path, self.setup)}
+        return Subscription(ecal.Subscriber(link.name, config=self.config.subscriber), on_frame, self._seen)
 
     def close(self) -> None:
         ecal.finalize()

@@ -8,23 +8,33 @@ from typing import Any
 
 import zmq
 
+from hopmeter.node.base import BaseTransport
 from hopmeter.node.buffers import BufferPool
 from hopmeter.node.contract import HEADER_BYTES, Fill, Handle, Link, Setup, Take, host
 
 SHARED_FROM_BYTES = zmq.COPY_THRESHOLD  # pyzmq copies smaller messages itself (64 KiB)
 NOBLOCK = int(zmq.NOBLOCK)
 
-
 Frame = zmq.Frame | bytes
 
 
-class Outgoing:
-    """Outgoing frames: pyzmq copies small ones; ZeroMQ reads large ones in place."""
+class End:
+    """A polled socket for messages: large ones without a copy, small ones as bytes, which pyzmq handles faster."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, socket: zmq.Socket[Any], setup: Setup, file: Path | None = None) -> None:
+        self._socket, self._file = socket, file
+        self._recv, self._send = socket.recv, socket.send
+        self._flags = NOBLOCK if setup.wait == "spin" else 0
+        self._copies = setup.frame_bytes < SHARED_FROM_BYTES
         self._pool = BufferPool(setup.frame_bytes, SHARED_FROM_BYTES)
+        self._timeout_s = -1.0
 
-    def send(self, socket: zmq.Socket[Any], payload_bytes: int, fill: Fill, client: Frame | None = None) -> bool:
+    @property
+    def address(self) -> str:
+        return self._socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
+
+    def send_frame(self, payload_bytes: int, fill: Fill, client: Frame | None = None) -> bool:
+        """Send a new frame: pyzmq copies small ones; ZeroMQ reads large ones in place."""
         frame = self._pool.take(HEADER_BYTES + payload_bytes)
         if frame is None:
             return False
@@ -32,36 +42,14 @@ class Outgoing:
         is_shared, tracker = frame is not self._pool.small, None
         try:
             if client is not None:
-                socket.send(client, zmq.SNDMORE | zmq.NOBLOCK)
-            tracker = socket.send(frame, zmq.NOBLOCK, copy=not is_shared, track=is_shared)
+                self._send(client, zmq.SNDMORE | zmq.NOBLOCK)
+            tracker = self._send(frame, zmq.NOBLOCK, copy=not is_shared, track=is_shared)
         except zmq.Again:
             return False
         finally:
             if is_shared:
                 self._pool.used.append((frame, tracker))
         return True
-
-
-class End:
-    """A polled socket for single messages: large ones without a copy, small ones as bytes, which pyzmq handles
-    faster."""
-
-    def __init__(self, socket: zmq.Socket[Any], setup: Setup, file: Path | None = None) -> None:
-        self._socket, self._file = socket, file
-        self._recv, self._send = socket.recv, socket.send
-        self._flags = NOBLOCK if setup.wait == "spin" else 0
-        self._copies = setup.frame_bytes < SHARED_FROM_BYTES
-        self._outgoing = Outgoing(setup)
-        self._timeout_s = -1.0
-
-    @property
-    def address(self) -> str:
-        return self._socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
-
-    def set_timeout(self, timeout_s: float) -> None:
-        """Set the timeout of `recv`."""
-        self._socket.rcvtimeo = max(1, round(timeout_s * 1000))
-        self._timeout_s = timeout_s
 
     def close(self) -> None:
         self._socket.close()
@@ -70,8 +58,7 @@ class End:
 
 
 class Publisher(End):
-    def send(self, payload_bytes: int, fill: Fill) -> bool:
-        return self._outgoing.send(self._socket, payload_bytes, fill)
+    send = End.send_frame
 
     def forward(self, native: Frame) -> bool:
         try:
@@ -84,7 +71,8 @@ class Publisher(End):
 class Subscriber(End):
     def poll(self, timeout_s: float, take: Take) -> int:
         if timeout_s != self._timeout_s:
-            self.set_timeout(timeout_s)
+            self._socket.rcvtimeo = max(1, round(timeout_s * 1000))
+            self._timeout_s = timeout_s
         try:
             frame = self._recv(self._flags, self._copies)
         except zmq.Again:
@@ -94,25 +82,19 @@ class Subscriber(End):
 
 
 class Client(Subscriber):
-    def start(self, payload_bytes: int, fill: Fill) -> bool:
-        return self._outgoing.send(self._socket, payload_bytes, fill)
+    start = End.send_frame
 
 
-class Server(End):
+class Server(Subscriber):
+    """A server. Each request comes after a message that names its client."""
+
     def poll(self, timeout_s: float, handle: Handle) -> int:
-        if timeout_s != self._timeout_s:
-            self.set_timeout(timeout_s)
-        try:
-            client = self._recv(self._flags, self._copies)
-        except zmq.Again:
-            return 0
-        handle(self._recv(0, self._copies), self._reply_to(client))
-        return 1
+        return super().poll(timeout_s, lambda client, **_: handle(self._recv(0, self._copies), self._reply_to(client)))
 
     def _reply_to(self, client: Frame) -> Callable[[int, Fill], bool]:
         def reply(payload_bytes: int, fill: Fill) -> bool:
             try:
-                return self._outgoing.send(self._socket, payload_bytes, fill, client)
+                return self.send_frame(payload_bytes, fill, client)
             except zmq.ZMQError as gone:
                 if gone.errno != zmq.EHOSTUNREACH:
                     raise
@@ -121,9 +103,11 @@ class Server(End):
         return reply
 
 
-class Transport:
+class Transport(BaseTransport):
     def __init__(self, setup: Setup) -> None:
-        self._setup, self._is_tcp = setup, setup.settings["endpoint"] == "tcp"
+        super().__init__(setup)
+        self._is_tcp = self.settings["endpoint"] == "tcp"
+        self.path = "TCP on the loopback device" if self._is_tcp else "Unix sockets"
         self._context: zmq.Context[Any] = zmq.Context(io_threads=setup.settings["io_threads"])
 
     @staticmethod
@@ -131,7 +115,7 @@ class Transport:
         return f"libzmq {zmq.zmq_version()}, pyzmq {zmq.pyzmq_version()}"
 
     def publisher(self, link: Link) -> Publisher:
-        return self._bind(Publisher, link, zmq.PUB, zmq.XPUB_NODROP, int(self._setup.settings["nodrop"]))
+        return self._bind(Publisher, link, zmq.PUB, zmq.XPUB_NODROP, int(self.settings["nodrop"]))
 
     def subscriber(self, link: Link) -> Subscriber:
         return self._connect(Subscriber, link, zmq.SUB, zmq.SUBSCRIBE, b"")
@@ -145,25 +129,22 @@ class Transport:
 
     def _bind(self, end: type[Any], link: Link, *socket_type: Any) -> Any:
         socket = self._socket(*socket_type)
-        file = None if self._is_tcp else Path(self._setup.directory, f"{link.name}.zmq")
-        socket.bind(f"ipc://{file}" if file else f"tcp://{host(self._setup)}:*")
-        return end(socket, self._setup, file)
+        file = None if self._is_tcp else Path(self.setup.directory, f"{link.name}.zmq")
+        socket.bind(f"ipc://{file}" if file else f"tcp://{host(self.setup)}:*")
+        return end(socket, self.setup, file)
 
     def _connect(self, end: type[Any], link: Link, *socket_type: Any) -> Any:
         socket = self._socket(*socket_type)
         socket.connect(link.address)
-        return end(socket, self._setup)
+        return end(socket, self.setup)
 
     def _socket(self, kind: int, *option: Any) -> zmq.Socket[Any]:
         socket = self._context.socket(kind)
         socket.linger = 0
-        socket.set_hwm(self._setup.settings["hwm"])
+        socket.set_hwm(self.settings["hwm"])
         if option:
             socket.setsockopt(*option)
         return socket
-
-    def facts(self) -> dict[str, str]:
-        return {"path": "TCP on the loopback device" if self._is_tcp else "Unix sockets"}
 
     def close(self) -> None:
         self._context.term()
