@@ -1,55 +1,170 @@
-"""nng in Python (pynng); ../README.md describes sockets and wire format."""
+"""nng in Python, with the low-level functions of pynng, because pynng's `send` and `recv` copy; ../README.md describes
+sockets and wire format."""
 
 from __future__ import annotations
 
 import os
+import select
+import time
 from collections.abc import Callable
+from typing import Any
 
 import pynng
 from pynng import ffi, lib
 
-from hopmeter.node.contract import AdapterError, Link, Setup, host
+from hopmeter.node.base import BaseTransport
+from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Handle, Link, Setup, host
 
-from .ends import Client, Publisher, Server, Subscriber
-
+LONGEST_CALL_S = 1.0  # how long a call without a reply prevents a new one
 LONGEST_REPLY_MS = 100  # REP forgets the client when it refuses a reply, so a reply cannot be offered again
 PATHS = {"ipc": "Unix sockets", "tcp": "tcp on the loopback device", "inproc": "memory of this process"}
 HERE = f"inproc://hopmeter/{os.getpid()}/"
 
 
-class Transport:
+class Message:
+    """A message that nng received; freeing it frees its memory."""
+
+    def __init__(self, message: Any) -> None:
+        self._message = message
+        self.frame = ffi.buffer(lib.nng_msg_body(message), lib.nng_msg_len(message))
+
+    def __del__(self) -> None:
+        lib.nng_msg_free(self._message)
+
+
+class End:
+    """A socket of any protocol."""
+
+    def __init__(self, socket: pynng.Socket, setup: Setup, address: str = "") -> None:
+        self.address = address
+        self._socket = socket
+        self._handle = socket.socket
+        self._received = ffi.new("nng_msg **")
+        self._readable: select.poll | None = None
+        self._spins = setup.wait == "spin"
+
+    def send(self, payload_bytes: int, fill: Fill, flags: int = lib.NNG_FLAG_NONBLOCK) -> bool:
+        allocated = ffi.new("nng_msg **")
+        pynng.check_err(lib.nng_msg_alloc(allocated, HEADER_BYTES + payload_bytes))
+        message = allocated[0]
+        code = lib.NNG_ECANCELED
+        try:
+            fill(ffi.buffer(lib.nng_msg_body(message), HEADER_BYTES + payload_bytes))
+            code = lib.nng_sendmsg(self._handle, message, flags)
+        finally:
+            if code != 0:  # otherwise nng owns it
+                lib.nng_msg_free(message)
+        if code in (lib.NNG_EAGAIN, lib.NNG_ETIMEDOUT):
+            return False
+        pynng.check_err(code)
+        return True
+
+    def poll(self, timeout_s: float, take: Callable[[Any], None]) -> int:
+        message = self.receive(timeout_s)
+        if message is None:
+            return 0
+        take(message.frame)
+        return 1
+
+    def receive(self, timeout_s: float) -> Message | None:
+        if not self._spins and not self._wait(timeout_s):
+            return None
+        code = lib.nng_recvmsg(self._handle, self._received, lib.NNG_FLAG_NONBLOCK)
+        if code == lib.NNG_EAGAIN:
+            return None
+        pynng.check_err(code)
+        return Message(self._received[0])
+
+    def _wait(self, timeout_s: float) -> bool:
+        """Wait with a poll, because nng's own timeout would end the whole call of a REQ socket."""
+        if self._readable is None:
+            self._readable = select.poll()
+            self._readable.register(self._socket.recv_fd, select.POLLIN)
+        return bool(self._readable.poll(timeout_s * 1000))
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class Client(End):
+    """A client. REQ has one call under way. For a new call, nng would drop the current one, and with it a reply that is
+    only late. So a new call is busy until the reply has come or will not come any more."""
+
+    _started: float | None = None
+    _late: Message | None = None
+
+    def start(self, payload_bytes: int, fill: Fill) -> bool:
+        if self._started is not None and not self._is_over(self._started):
+            return False
+        accepted = self.send(payload_bytes, fill)
+        self._started = time.monotonic() if accepted else None
+        return accepted
+
+    def _is_over(self, started: float) -> bool:
+        """Whether the call under way has its reply, which is stored, or has waited long enough."""
+        if self._late is None:
+            self._late = super().receive(0)
+            if self._late is not None:
+                return True
+        return time.monotonic() - started >= LONGEST_CALL_S
+
+    def receive(self, timeout_s: float) -> Message | None:
+        message, self._late = self._late, None
+        if message is not None:
+            return message
+        if self._started is None:  # nng reports an error for receiving without a call
+            if not self._spins:
+                time.sleep(timeout_s)
+            return None
+        message = super().receive(timeout_s)
+        if message is not None:
+            self._started = None
+        return message
+
+
+class Server(End):
+    def poll(self, timeout_s: float, handle: Handle) -> int:
+        return super().poll(timeout_s, lambda frame: handle(frame, self._reply))
+
+    def _reply(self, payload_bytes: int, fill: Fill) -> bool:
+        """Send a reply. A reply that cannot be sent in time is lost, like a reply to a client that has gone."""
+        self.send(payload_bytes, fill, 0)
+        return True
+
+
+class Transport(BaseTransport):
     def __init__(self, setup: Setup) -> None:
-        self._setup = setup
-        self._pushes = setup.settings["protocol"] == "push"
+        super().__init__(setup)
+        self.path = PATHS[self.settings["endpoint"]]
+        self._pushes = self.settings["protocol"] == "push"
 
     @staticmethod
     def version() -> str:
         return f"libnng {ffi.string(lib.nng_version()).decode()}, pynng {pynng.__version__}"
 
-    def publisher(self, link: Link) -> Publisher:
+    def publisher(self, link: Link) -> End:
         if self._pushes and link.receivers > 1:
-            raise AdapterError(
-                f"PUSH gives each frame to one receiver, and {link.name} has several", 'use protocol = "pub"'
-            )
+            what = f"PUSH gives each frame to one receiver, and {link.name} has several"
+            raise AdapterError(what, 'use protocol = "pub"')
         socket = self._open(pynng.Push0 if self._pushes else pynng.Pub0)
-        if self._setup.settings["send_buffer"] >= 0:
-            socket.send_buffer_size = self._setup.settings["send_buffer"]
-        return Publisher(socket, self._setup, self._bind(socket, link))
+        if self.settings["send_buffer"] >= 0:
+            socket.send_buffer_size = self.settings["send_buffer"]
+        return End(socket, self.setup, self._bind(socket, link))
 
-    def subscriber(self, link: Link) -> Subscriber:
+    def subscriber(self, link: Link) -> End:
         socket = self._open(pynng.Pull0 if self._pushes else pynng.Sub0)
         if not self._pushes:
             socket.subscribe(b"")
-            socket.recv_buffer_size = self._setup.settings["receive_buffer"]
-        return Subscriber(self._connect(socket, link), self._setup)
+            socket.recv_buffer_size = self.settings["receive_buffer"]
+        return End(self._connect(socket, link), self.setup)
 
     def server(self, link: Link) -> Server:
         socket = self._open(pynng.Rep0)
         socket.send_timeout = LONGEST_REPLY_MS
-        return Server(socket, self._setup, self._bind(socket, link))
+        return Server(socket, self.setup, self._bind(socket, link))
 
     def client(self, link: Link) -> Client:
-        return Client(self._connect(self._open(pynng.Req0), link), self._setup)
+        return Client(self._connect(self._open(pynng.Req0), link), self.setup)
 
     def _open(self, protocol: Callable[..., pynng.Socket]) -> pynng.Socket:
         """Open a socket without a size limit. nng closes connections that send more, by default 1 MiB; 0 is without
@@ -57,8 +172,8 @@ class Transport:
         return protocol(recv_max_size=0)
 
     def _bind(self, socket: pynng.Socket, link: Link) -> str:
-        kinds = {"ipc": f"ipc://{self._setup.directory}/{link.name}.nng", "tcp": f"tcp://{host(self._setup)}:0"}
-        url = kinds.get(self._setup.settings["endpoint"], HERE + link.name)
+        kinds = {"ipc": f"ipc://{self.setup.directory}/{link.name}.nng", "tcp": f"tcp://{host(self.setup)}:0"}
+        url = kinds.get(self.settings["endpoint"], HERE + link.name)
         try:
             listener = socket.listen(url)
         except pynng.NNGException as refused:
@@ -69,15 +184,7 @@ class Transport:
     def _connect(self, socket: pynng.Socket, link: Link) -> pynng.Socket:
         """Connect and wait until the connection exists; nng itself reconnects later if necessary."""
         if link.address.startswith("inproc:") and not link.address.startswith(HERE):
-            raise AdapterError(
-                f"inproc reaches only ends of one process, and the other end of {link.name} is outside",
-                'use placement = "thread", or endpoint = "ipc"',
-            )
+            what = f"inproc reaches only ends of one process, and the other end of {link.name} is outside"
+            raise AdapterError(what, 'use placement = "thread", or endpoint = "ipc"')
         socket.dial(link.address, block=True)
         return socket
-
-    def facts(self) -> dict[str, str]:
-        return {"path": PATHS[self._setup.settings["endpoint"]]}
-
-    def close(self) -> None:
-        """Release nothing: every link end is already closed."""
