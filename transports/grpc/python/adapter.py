@@ -13,10 +13,10 @@ from typing import Any
 
 import grpc
 
-from hopmeter.node import handover
 from hopmeter.node.base import opens
 from hopmeter.node.calls import CalledServer, ReplyQueue
 from hopmeter.node.contract import Fill, Link, Setup, Take, host
+from hopmeter.node.handover import CallbackTransport
 
 from .messages import SERVICE, Kind
 
@@ -38,17 +38,17 @@ def options(setup: Setup) -> list[tuple[str, int]]:
     ]
 
 
-class MethodServer:
+class BindingEnd:
     """gRPC's server with one method, on an address of its own."""
 
-    def __init__(self, setup: Setup, link: Link, method: str, handler: Any) -> None:
+    def bind(self, transport: Transport, link: Link, method: str, handler: Any) -> None:
         self._pool = ThreadPoolExecutor(RECEIVERS)
-        self._server = grpc.server(self._pool, options=options(setup))
+        self._server = grpc.server(self._pool, options=options(transport.setup))
         self._server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(SERVICE, {method: handler})])
-        unix = f"unix:{setup.directory}/{link.name}.grpc"
-        is_tcp = setup.settings["endpoint"] == "tcp"
-        port = self._server.add_insecure_port(f"{host(setup)}:0" if is_tcp else unix)
-        self.address = f"{host(setup)}:{port}" if is_tcp else unix
+        at = host(transport.setup)
+        unix = f"unix:{transport.setup.directory}/{link.name}.grpc"
+        port = self._server.add_insecure_port(f"{at}:0" if transport.is_tcp else unix)
+        self.address = f"{at}:{port}" if transport.is_tcp else unix
         self._server.start()
 
     def close(self) -> None:
@@ -58,7 +58,7 @@ class MethodServer:
         self._pool.shutdown()
 
 
-class Publisher:
+class Publisher(BindingEnd):
     """A server; every receiver has a stream with a queue."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
@@ -66,8 +66,7 @@ class Publisher:
         self._queues = list[queue.SimpleQueue[Any]]()
         encode, _ = kind.coders
         handler = grpc.unary_stream_rpc_method_handler(self._stream, kind.receiver.FromString, encode)
-        self._server = MethodServer(transport.setup, link, f"Stream{kind.name}", handler)
-        self.address = self._server.address
+        self.bind(transport, link, f"Stream{kind.name}", handler)
 
     def _stream(self, _request: Any, context: grpc.ServicerContext) -> Any:
         waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -90,7 +89,7 @@ class Publisher:
     def close(self) -> None:
         for waiting in list(self._queues):
             waiting.put(None)
-        self._server.close()
+        super().close()
 
 
 class Subscription:
@@ -139,7 +138,7 @@ class Client:
         self._channel.close()
 
 
-class Server(CalledServer):
+class Server(CalledServer, BindingEnd):
     """Called on grpcio's threads."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
@@ -147,8 +146,7 @@ class Server(CalledServer):
         super().__init__(self._kind.write)
         encode, decode = self._kind.coders
         handler = grpc.unary_unary_rpc_method_handler(self._answer, decode, encode)
-        self._server = MethodServer(transport.setup, link, f"Call{self._kind.name}", handler)
-        self.address = self._server.address
+        self.bind(transport, link, f"Call{self._kind.name}", handler)
 
     def _answer(self, request: Any, context: grpc.ServicerContext) -> Any:
         reply = self.answer(*self._kind.read(request))
@@ -157,11 +155,11 @@ class Server(CalledServer):
         return reply
 
     def close(self) -> None:
-        super().close()
-        self._server.close()
+        CalledServer.close(self)
+        BindingEnd.close(self)
 
 
-class Transport(handover.CallbackTransport):
+class Transport(CallbackTransport):
     publisher = opens(Publisher)
     called_server = opens(Server)
     client = opens(Client)
@@ -169,6 +167,8 @@ class Transport(handover.CallbackTransport):
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self.kind = Kind(setup)
+        self.is_tcp = self.settings["endpoint"] == "tcp"
+        self.path = f"HTTP/2 over {'TCP' if self.is_tcp else 'a Unix socket'}"
 
     @staticmethod
     def version() -> str:
@@ -176,7 +176,3 @@ class Transport(handover.CallbackTransport):
 
     def subscribe(self, link: Link, on_frame: Take) -> Subscription:
         return Subscription(self.setup, link, self.kind, on_frame)
-
-    def facts(self) -> dict[str, str]:
-        protocol = "TCP" if self.settings["endpoint"] == "tcp" else "a Unix socket"
-        return {"path": handover.path_fact(f"HTTP/2 over {protocol}", self.setup)}

@@ -9,10 +9,10 @@ import os
 import threading
 from typing import Any
 
-from hopmeter.node import handover
 from hopmeter.node.base import opens, package_version
 from hopmeter.node.calls import BlockingCalls, CalledServer, Parts
 from hopmeter.node.contract import Closable, Fill, Handle, Link, Setup, Take
+from hopmeter.node.handover import CallbackTransport
 
 from .messages import Carrier, rospy
 
@@ -132,7 +132,8 @@ class Client:
         self._calls.stop(self._proxy.close)
 
 
-class Transport(handover.CallbackTransport):
+class Transport(CallbackTransport):
+    path = "TCPROS on the loopback device"
     version = package_version("rospy", "rospy")
     publisher = opens(Publisher)
     called_server = opens(Server)
@@ -155,9 +156,6 @@ class Transport(handover.CallbackTransport):
 
     def subscribe(self, link: Link, on_frame: Take) -> Subscription:
         return Subscription(self.settings, link, self.started_carrier(), on_frame)
-
-    def facts(self) -> dict[str, str]:
-        return {"path": handover.path_fact("TCPROS on the loopback device", self.setup)}
 
     def close(self) -> None:
         if self._started:
