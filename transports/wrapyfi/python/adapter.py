@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import logging
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 import zmq
 from wrapyfi.middlewares.zeromq import ZeroMQMiddlewarePubSubListen, ZeroMQMiddlewarePubSubPublish
 
+from hopmeter.node.base import BaseTransport, package_version
 from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Objects, Setup, Take
 
 from .communicator import Communicator, WaitedListener
@@ -77,9 +77,11 @@ class Subscriber:
         self._communicator.close()
 
 
-class Transport:
+class Transport(BaseTransport):
+    path = "TCP on the loopback device, through Wrapyfi's proxy broker"
+
     def __init__(self, setup: Setup) -> None:
-        self._setup = setup
+        super().__init__(setup)
         self._objects: Objects | None = None
         place, told = setup.daemon.split(maxsplit=1)
         host, _, self._listeners_port = place.rpartition(":")
@@ -98,8 +100,7 @@ class Transport:
 
     @staticmethod
     def version() -> str:
-        own = importlib.metadata.version("wrapyfi")
-        return f"wrapyfi {own}, libzmq {zmq.zmq_version()}, pyzmq {zmq.pyzmq_version()}"
+        return f"{package_version('wrapyfi', 'wrapyfi')()}, libzmq {zmq.zmq_version()}, pyzmq {zmq.pyzmq_version()}"
 
     def carry(self, objects: Objects) -> None:
         self._objects = objects
@@ -114,17 +115,12 @@ class Transport:
 
     def subscriber(self, link: Link) -> Subscriber:
         opened: list[WaitedListener] = []
-
-        def keep(listener: WaitedListener) -> None:
-            opened.append(listener)
-
-        communicator = Communicator("listen", topic(link), opened=keep, **self._given)
+        communicator = Communicator("listen", topic(link), opened=opened.append, **self._given)
         communicator.exchange()  # opens it; a message that is already there was a probe
-        return Subscriber(communicator, opened[0], self._setup, self._objects)
+        return Subscriber(communicator, opened[0], self.setup, self._objects)
 
     def facts(self) -> dict[str, str]:
-        told = {"path": "TCP on the loopback device, through Wrapyfi's proxy broker"}
-        return told if self._objects is None else {**told, "encoding": "Wrapyfi's, within the hop"}
+        return super().facts() | ({} if self._objects is None else {"encoding": "Wrapyfi's, within the hop"})
 
     def close(self) -> None:
         ZeroMQMiddlewarePubSubPublish.deinit()
