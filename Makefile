@@ -62,7 +62,9 @@ CPP := $(shell find cpp transports benches conformance tests \( -name '*.hpp' -o
 AGAIN := --reruns 1 --reruns-delay 1 -rfER --durations 10
 # Functions that are checked for names. A later release replaces byhand; libxr, ros2 and yarp in C++ need the user's installation.
 NAMED := $(shell git ls-files '*.py' '*.rs' '*.hpp' '*.h' '*.cpp' '*.c' 2>/dev/null | grep -Ev 'byhand/|/abi\.h|(libxr|ros2|yarp)/cpp/')
-PROSE := $(wildcard *.md docs/*.md docs/findings/*.md transports/*/README.md) hopmeter/manifest/matrix.py setup/site.py
+PROSE := $(wildcard *.md docs/*.md docs/findings/*.md transports/*/README.md scenarios/*.toml) \
+	$(wildcard transports/*/transport.toml) hopmeter/messages.toml hopmeter/model/columns.toml \
+	$(wildcard hopmeter/report/studies/*.toml) hopmeter/manifest/matrix.py setup/site.py
 SHELL_FILES := .ci/run $(shell find setup benches conformance tests -name '*.sh' 2>/dev/null)
 
 bench: $(STAMPS)/use

@@ -1,4 +1,4 @@
-"""Finds words that docs/glossary.md has a better one for: `python setup/words.py FILE…`, Markdown or Python.
+"""Finds words that docs/glossary.md has a better one for: `python setup/words.py FILE…`, Markdown, Python or TOML.
 
 Prints each finding with its remedy, and ends with 1 if there is any. Code, and the targets of links, are not prose.
 """
@@ -34,12 +34,15 @@ WORDS = {re.compile(rf"\b(?:{words})\b", re.IGNORECASE): remedy for words, remed
 CODE = re.compile(r"^(```|~~~).*?^\1|(`+).+?\2|<[^>]+>|(?<=\])\([^)]*\)", re.DOTALL | re.MULTILINE)
 INSERTED = re.compile(r"\{[^{}\n]*\}|\\[a-z]")
 """Values of f-strings, and escapes, which are no prose."""
+TOML = re.compile(r'"{3}.*?"{3}|\'{3}.*?\'{3}|(?P<text>"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*)', re.DOTALL)
+"""Strings and comments of TOML; strings of several lines are files, not prose."""
 
 
 def prose(file: Path) -> Iterator[tuple[int, str]]:
     """Yield the numbered lines that a person reads."""
     text = file.read_text()
-    return _python(text) if file.suffix == ".py" else _markdown(text)
+    readers = {".py": _python, ".toml": _toml}
+    return readers.get(file.suffix, _markdown)(text)
 
 
 def _markdown(text: str) -> Iterator[tuple[int, str]]:
@@ -55,6 +58,14 @@ def _python(source: str) -> Iterator[tuple[int, str]]:
             text = INSERTED.sub(" ", token.string)
             for index, (_, line) in enumerate(_markdown(text)):
                 yield token.start[0] + index, line
+
+
+def _toml(source: str) -> Iterator[tuple[int, str]]:
+    """Yield comments, and strings with a space; other strings are names."""
+    for found in TOML.finditer(source):
+        text = found["text"] or ""
+        if " " in text:
+            yield source.count("\n", 0, found.start()) + 1, CODE.sub(" ", text)
 
 
 def findings(file: Path) -> list[str]:

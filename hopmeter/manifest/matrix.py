@@ -15,7 +15,7 @@ A test fails if the page is out of date. `hopmeter transports` shows which trans
 
 ## What there is
 
-- **Broker or daemon**: hopmeter starts one for each trial and adds its CPU to the cell's.
+- **Broker or daemon**: hopmeter starts one for each trial and adds its CPU to the CPU of the cell.
 - A dash means that hopmeter has no adapter in this language.
 - **Pairs of languages**: which languages of source and sink can exchange messages, apart from two programs in one
   language. `hopmeter run --language pairs` measures all of them.
@@ -28,7 +28,7 @@ OFFERS = """
 
 - **Calls**: `native` uses the transport's own requests and replies; `duplex` carries them over two
   publish-subscribe links.
-- **Placements**: `thread` runs all endpoints in one process, `process` each in its own.
+- **Placements**: `thread` runs all endpoints in one process, `process` runs each endpoint in its own process.
 - **Waits**: `spin` polls without pause, `block` sleeps in the transport, `callback` runs on a thread of the
   transport.
 - **Who installs it**: `hopmeter build` installs packages of the registries and of the system. Installing

@@ -36,3 +36,15 @@ def test_python_is_read_by_its_comments_and_sentences(tmp_path: Path) -> None:
     source = 'kept = "kept"  # a name, and a key\nsay(f"{kept} was\\nlent")\n\n\n# is told\n"""\nIt asked.\n"""\n'
     places = [found.split(": better")[0] for found in check(tmp_path / "code.py", source)]
     assert places == ['code.py:2: "lent"', 'code.py:5: "told"', 'code.py:7: "asked"']
+
+
+def test_toml_is_read_by_its_comments_and_sentences(tmp_path: Path) -> None:
+    source = """asked = "kept"  # is told
+help = "What `told` means \\" when lent"
+files = { "asked.py" = '''
+# the code asked
+''' }
+text = 'It lies "there"'
+"""
+    places = [found.split(": better")[0] for found in check(tmp_path / "values.toml", source)]
+    assert places == ['values.toml:1: "told"', 'values.toml:2: "lent"', 'values.toml:6: "lies"']

@@ -162,7 +162,7 @@ def test_one_process_against_two_whatever_the_settings() -> None:
         | {"service_p50_us": p50, "service_p50_low_us": p50 * 0.9, "service_p50_high_us": p50 * 1.1}
         for placement, profile, p50 in (("thread", "intra_process=true", 24.0), ("process", "", 222.0))
     ]
-    assert verdict_of("An image takes less within one process", *rows).answer == "holds"
+    assert verdict_of("An image takes less time within one process", *rows).answer == "holds"
 
 
 def test_a_figure_without_numbers_is_not_told_as_not_measured() -> None:

@@ -21,7 +21,7 @@ def test_servers_asked_in_parallel() -> None:
         took = {"gather_p50_us": p50, "gather_p50_low_us": p50 * 0.99, "gather_p50_high_us": p50 * 1.01}
         return cell("zeromq", p50, pattern="scatter", sinks=2, work="sleep:10ms") | took
 
-    text = "Asked in parallel"
+    text = "Servers that are called at once"
     assert verdict_of(text, scatter_row(10_400.0)).answer == "holds"
     assert verdict_of(text, scatter_row(20_400.0)).answer == "does not hold"
     differing = {"sinks": 3, "work": "sleep:4ms/10ms/8ms"}
@@ -32,15 +32,16 @@ def test_servers_asked_in_parallel() -> None:
 def test_servers_asked_one_after_the_other() -> None:
     took = {"gather_p50_us": 22_400.0, "gather_p50_low_us": 22_300.0, "gather_p50_high_us": 22_500.0}
     asked = cell("zeromq", 1.0, pattern="scatter", sinks=3, work="sleep:4ms/10ms/8ms", dispatch="sequential") | took
-    assert verdict_of("Asked one after the other", asked).answer == "holds"
-    assert verdict_of("Asked one after the other", asked | {"dispatch": "parallel"}).answer == "not measured"
+    text = "Servers that are called one after the other"
+    assert verdict_of(text, asked).answer == "holds"
+    assert verdict_of(text, asked | {"dispatch": "parallel"}).answer == "not measured"
 
 
 def test_of_few_long_calls_the_fastest_and_the_slowest_settle_a_claim() -> None:
     took = {"gather_p50_us": 10_400.0, "gather_p50_low_us": None, "gather_p50_high_us": None}
     asked = cell("zeromq", 1.0, pattern="scatter", sinks=2, work="sleep:10ms") | took
     ends = {"gather_min_us": 10_100.0, "gather_max_us": 11_000.0, "gather_count": 30}
-    text = "Asked in parallel"
+    text = "Servers that are called at once"
     assert verdict_of(text, asked | ends).answer == "holds"
     assert verdict_of(text, asked | ends).numbers.endswith("1.04× (1.01 to 1.10)")
     assert verdict_of(text, asked | ends | {"gather_max_us": 16_000.0}).answer == "not resolved"
