@@ -86,6 +86,12 @@ def run(
             show_default=False,
         ),
     ] = None,
+    title: Annotated[
+        Text,
+        typer.Option(
+            metavar="TEXT", help="The heading of table and report.", show_default="the question that the options ask"
+        ),
+    ] = None,
     sample_cpu: Annotated[bool | None, typer.Option(help="Sample CPU every second.", show_default=False)] = None,
     against: Annotated[
         Text,

@@ -13,6 +13,7 @@ from hopmeter.analysis.run_results import Row, Run
 from hopmeter.report import codec_rows, conditions, formatting, limits_table
 from hopmeter.report.copy_sentences import copy_sentences
 from hopmeter.report.highest_rates import search_groups
+from hopmeter.report.next_command import next_sentence
 from hopmeter.report.work_sentences import work_sentences
 
 SPELLED_OUT = 3
@@ -145,8 +146,8 @@ def summary(groups: Sequence[Group]) -> str:
 
 def caution(runs: Sequence[Run]) -> list[str]:
     """Return what to know together with the answer."""
-    quick = "This is a quick look with few and short trials. It shows orders of magnitude, not small differences."
-    words = [quick] if any(run.quick for run in runs) else []
+    quick = "This is a quick look: it shows orders of magnitude, not small differences."
+    words = [f"{quick} {next_sentence(run)}" for run in [run for run in runs if run.quick][:1]]
     saturated = sorted({row["transport"] for run in runs for row in run.measured_rows if row["status"] == "saturated"})
     if saturated:
         words.append(f"{formatting.join(saturated)} could not keep up everywhere; those rows are not ranked.")

@@ -12,6 +12,7 @@ from hopmeter.analysis.run_results import Run
 from hopmeter.analysis.steal import steal_of
 from hopmeter.images.decoded import describe
 from hopmeter.report import formatting
+from hopmeter.report.next_command import without
 from hopmeter.report.section import Section
 from hopmeter.report.steal_sentences import describe as describe_steal
 
@@ -173,12 +174,4 @@ def command(run: Run) -> str:
     words = list(map(str, recorded)) if isinstance(recorded, list) else ["hopmeter", "run", run.text("scenario_name")]
     has_seed = any(word == "--seed" or word.startswith("--seed=") for word in words)
     seed = ["--seed", run.text("seed")] if run.text("seed") and not has_seed else []
-    return shlex.join([*_without_out(words), *seed])
-
-
-def _without_out(words: list[str]) -> list[str]:
-    """Drop --out: the folder of the first run exists already."""
-    before = ["", *words]
-    return [
-        word for word, previous in zip(words, before, strict=False) if "--out" not in (word.split("=")[0], previous)
-    ]
+    return shlex.join([*without(words, ["--out"]), *seed])

@@ -10,6 +10,7 @@ from hopmeter.analysis.process_use import mapped_mb
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.messages import split_code
 from hopmeter.report import environment_rules, formatting
+from hopmeter.report.next_command import next_sentence
 from hopmeter.report.warning_rules import RULES, Caution, measured_rows, names, rule, sentence
 
 PACING_US = 50.0
@@ -39,7 +40,7 @@ def few_trials(runs: Sequence[Run]) -> Iterator[Caution]:
             "W-QUICK",
             "A quick look",
             f"Some cells have fewer than {QUICK_TRIALS} trials, or short ones. Intervals are wide, and the order may "
-            f"change in the next run. Before you decide, measure {QUICK_TRIALS} trials or more, and longer ones.",
+            f"change in the next run. {next_sentence(next(run for run in runs if run.quick))}",
         )
 
 

@@ -28,7 +28,7 @@ def page(runs: Sequence[Run]) -> Page:
     """Everything that a report of these runs shows."""
     scenarios = formatting.join(formatting.distinct(scenario(run) for run in runs))
     questions = [run.text("question") or str(run.part("scenario").get("question") or "") for run in runs]
-    title = f"hopmeter: {scenarios}"
+    title = f"hopmeter: {formatting.join(formatting.distinct(run.text('title') or scenario(run) for run in runs))}"
     return Page(
         title,
         " ".join(formatting.distinct(questions)) or f"What does a hop cost? ({title})",

@@ -2,7 +2,8 @@
 
 from hopmeter.scenario.files import every, find, load
 from hopmeter.scenario.model import Scenario
+from hopmeter.scenario.question import has_own_question, question
 from hopmeter.scenario.replace import override
 from hopmeter.scenario.resolve import Ask, asks
 
-__all__ = ["Ask", "Scenario", "asks", "every", "find", "load", "override"]
+__all__ = ["Ask", "Scenario", "asks", "every", "find", "has_own_question", "load", "override", "question"]

@@ -98,6 +98,17 @@ def test_a_run_measures_and_leaves_its_folder(hopmeter: Hopmeter, tmp_path: Path
 
 
 @needs_nodes
+def test_the_heading_is_the_question_that_was_asked_or_the_title_of_ones_own(
+    hopmeter: Hopmeter, tmp_path: Path
+) -> None:
+    short = ("run", "--transport", "memory", "--placement", "thread", "--payload", "bytes:100", "--trials", "1")
+    for title, said in ((), "How fast is memory for a message of 100 bytes"), (("--title", "Mine"), "Mine"):
+        ended = hopmeter(*short, *title, "--out", str(tmp_path / said.split()[0]))
+        assert said in ended.stdout and "Which transports are fast" not in ended.stdout
+        report = (tmp_path / said.split()[0] / "report.html").read_text()
+        assert f"<h1>{said}" in report and f"<title>hopmeter: {said}" in report
+
+
 def test_a_folder_that_exists_is_not_written_over(hopmeter: Hopmeter, tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     ran = hopmeter("run", "--transport", "unix", "--language", "rust", *SHORT, "--out", "here")

@@ -88,6 +88,13 @@ def test_a_quick_look_says_so() -> None:
     assert "quick look" not in answer_text(run_of(cell("shm", 10, 9, 11)))
 
 
+def test_a_quick_look_names_the_command_that_decides() -> None:
+    command = ["hopmeter", "run", "--transport", "shm,unix", "--trials=3", "--out", "one two", "--seed", "7"]
+    run = run_of(cell("shm", 10, 9, 11), quick=True, command=command)
+    run.trials = [{"cell": "c0", "trial": 0, "good": True, "wall_s": 10.0}]
+    assert "run `hopmeter run --transport shm,unix --trials 12`, which takes about 2 min" in answer_text(run)
+
+
 def test_nothing_measured_is_said() -> None:
     assert "No cell" in answer_text(run_of({"transport": "shm", "status": "failed"}))
 

@@ -35,7 +35,17 @@ def make_plan(asked: str, given: Mapping[str, Any], settings: Sequence[str]) -> 
     world = this_world()
     if given or settings:
         wanted = scenario.override(toml, given, settings, world.manifests)
+        wanted = _name_question(wanted, given, settings)
     return plan.make(path.stem, wanted, world), world
+
+
+def _name_question(wanted: scenario.Scenario, given: Mapping[str, Any], settings: Sequence[str]) -> scenario.Scenario:
+    """Give a scenario with other cells than its own a question of its own, or the title of the command line."""
+    own = scenario.has_own_question(given, settings)
+    words = str(given["title"]) if "title" in given else scenario.question(wanted, given, settings) if own else ""
+    longer = wanted.quick and any(name in given for name in ("trials", "messages", "duration"))
+    changed: dict[str, Any] = {"title": words, "question": words} if words else {}
+    return wanted.model_copy(update={**changed, **({"quick": False} if longer else {})})
 
 
 def fixed_options(asked: str) -> dict[str, str]:

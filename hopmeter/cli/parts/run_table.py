@@ -20,6 +20,7 @@ from hopmeter.plan import Cell, Plan
 from hopmeter.report import conditions, formatting, limits_table
 from hopmeter.report.copy_sentences import copy_sentences
 from hopmeter.report.highest_rates import search_groups
+from hopmeter.report.next_command import next_sentence
 from hopmeter.report.steal_sentences import steal_sentence
 from hopmeter.system import humanize
 from hopmeter.system.tables import print_whole, width
@@ -196,7 +197,7 @@ def _print_legend(console: Console, run: Run) -> None:
     if any(row["empty_hop_us"] is not None for row in run.rows):
         notes.append(formatting.EMPTY_HOP)
     if run.quick:
-        notes.append("This is a quick look with few, short trials. Measure longer before you decide.")
+        notes.append(f"This is a quick look with few, short trials. {next_sentence(run)}")
     console.print()
     console.print(Text(" ".join(notes), style="dim"))
     if stolen := steal_sentence([run]):

@@ -1,0 +1,63 @@
+"""The question of a run whose options are the user's own: made from the options, not from the scenario's title."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hopmeter.manifest.discovery import GROUPS
+from hopmeter.scenario.model import Scenario
+from hopmeter.scenario.resolve import DEFAULTS, Ask, asks
+
+IN_SENTENCE = ("transport", "payload", "rate", "language")
+"""Axes that the sentence names in words; the others follow as `name value`."""
+PAYLOADS = {"timing": "a small message", "image": "an image of", "video": "frames of", "file": "the file"}
+
+
+def has_own_question(given: Mapping[str, Any], settings: Sequence[str]) -> bool:
+    """Return whether options select other cells than the scenario's, so that its own question no longer fits."""
+    return bool(settings) or any(name in DEFAULTS for name in given)
+
+
+def question(scenario: Scenario, given: Mapping[str, Any], settings: Sequence[str]) -> str:
+    """Return `Which of zeromq and nng is fastest for a message of 1,000 bytes at 100 Hz, in python?`."""
+    parts = [f"{_who(given)} for {_join(_messages(asks(scenario)))}"]
+    languages = _listed(given.get("language", []))
+    parts += [f"in {_join(languages)}"] if languages and languages != ["one"] else []
+    others = [name for name in given if name in DEFAULTS and name not in IN_SENTENCE]
+    parts += [f"{name} {_join(_listed(given[name]), 'or')}" for name in others]
+    parts += [text.replace(",", " or ") for text in settings]
+    return f"{', '.join(parts)}?"
+
+
+def _who(given: Mapping[str, Any]) -> str:
+    names = _listed(given.get("transport", []))
+    if not names or any(name in GROUPS for name in names):
+        return "Which transport is fastest"
+    return f"How fast is {names[0]}" if len(names) == 1 else f"Which of {_join(names)} is fastest"
+
+
+def _messages(several: Sequence[Ask]) -> list[str]:
+    """Return each payload with its rates: `a small message at 1,000 Hz`."""
+    rates: dict[str, list[str]] = {}
+    for ask in several:
+        paced = [f"{rate:,.12g}" for rate in ask.axes["rate"]] if ask.axes["pace"] in (["open"], ["poisson"]) else []
+        for payload in ask.axes["payload"]:
+            rates.setdefault(_payload(payload), []).extend(paced)
+    found = {name: list(dict.fromkeys(each)) for name, each in rates.items()}
+    return [f"{name} at {_join(each)} Hz" if each else name for name, each in found.items()]
+
+
+def _payload(word: str) -> str:
+    kind, _, shape = word.partition(":")
+    if kind == "bytes":
+        return f"a message of {int(shape):,} bytes" if shape.isdecimal() else f"a message of {shape}"
+    return " ".join(filter(None, (PAYLOADS.get(kind, f"an object: {kind}"), shape.replace("x", "×"))))
+
+
+def _listed(values: Any) -> list[str]:
+    return [f"{each:,.12g}" if isinstance(each, float) else str(each) for each in values]
+
+
+def _join(words: Sequence[str], last: str = "and") -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
