@@ -27,6 +27,7 @@ def doctor(
     # Loading the probes takes longer than --help should.
     from hopmeter.cli.parts.measuring import sweep_leftovers
     from hopmeter.machine.examination import STEPS, Part, examine
+    from hopmeter.machine.trust import trust
 
     console = Console(stderr=as_json, markup=True)
     sweep_leftovers(console)
@@ -38,9 +39,12 @@ def doctor(
                 parts.append(examine(name))
             if not as_json:
                 _print(console, name, parts[-1].findings)
+    found = [finding for part in parts for finding in part.findings]
     if as_json:
         seen = {part.name: part.seen for part in parts}
-        print(json.dumps({**seen, "findings": [finding for part in parts for finding in part.findings]}))
+        print(json.dumps({**seen, "findings": found, "trust": trust(found)}))
+    else:
+        console.print(f"\n[bold]what to trust[/bold]  {trust(found)}")
 
 
 def _print(console: Console, name: str, findings: list[Finding]) -> None:

@@ -17,6 +17,8 @@ def findings(machine: Machine | None = None) -> list[Finding]:
 
 
 AWAKE = "compare transports with `hopmeter run --no-idle-states`, which holds /dev/cpu_dma_latency at 0"
+BUSY_PERCENT = 10.0
+"""Other processes that use more of the usable cores disturb a measurement."""
 LONG_US = 50_000.0
 """A core that polls for this long has not halted when the next image is due."""
 
@@ -177,8 +179,18 @@ def _isolation(machine: Machine) -> Finding:
         "isolated cores",
         "note",
         "none: other processes may run on the measured cores",
-        "boot with isolcpus=2,3 nohz_full=2,3 (your cores) so that tails come from the transport alone",
+        _isolation_remedy(machine["usable_cores"]),
     )
+
+
+def _isolation_remedy(usable: list[int]) -> str:
+    """Name two cores of this machine, and leave at least two to the system and to hopmeter itself."""
+    if len(usable) < 4:
+        many = f"{len(usable)} cores are" if len(usable) > 1 else "one core is"
+        return f"{many} too few to isolate two for the endpoints: measure more rounds, or use a machine with four cores"
+    named = ",".join(map(str, sorted(usable)[-2:]))
+    boot = f"boot with isolcpus={named} nohz_full={named}"
+    return f"{boot}, and measure with --cores {named}, so that tails come from the transport alone"
 
 
 def _clock(machine: Machine) -> Finding:
@@ -259,17 +271,18 @@ def _steal(machine: Machine) -> Finding:
 
 
 def _load(machine: Machine) -> Finding:
-    load = machine["load"]
-    if load is None:
+    """Judge what other processes do now; the load of the last minute may be of a run that has just ended."""
+    load, busy = machine["load"], machine.get("busy_percent")
+    if load is None and busy is None:
         return finding("F-LOAD", "load", "unknown", "the kernel does not report it")
-    if load < 0.3 * len(machine["usable_cores"]):
-        return finding("F-LOAD", "load", "good", f"{load} over the last minute")
+    if busy is None:
+        is_idle, says = load < 0.3 * len(machine["usable_cores"]), f"{load} over the last minute"
+    else:
+        is_idle, says = busy < BUSY_PERCENT, f"other processes keep these cores {busy:g} % busy now"
+    if is_idle:
+        return finding("F-LOAD", "load", "good", says)
     return finding(
-        "F-LOAD",
-        "load",
-        "hurts",
-        f"{load} over the last minute: other processes are using these cores",
-        "stop other programs, or wait, before you measure",
+        "F-LOAD", "load", "hurts", says, "stop other programs (`top` shows them), or wait, before you measure"
     )
 
 

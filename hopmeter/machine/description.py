@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import platform
+import re
+import time
 from collections import Counter
 from typing import Any
 
 from hopmeter.machine import arm, limits
 from hopmeter.machine.kernel import UNKNOWN, Kernel
 
+WATCHED_S = 0.2
+"""How long to watch what other processes do."""
 CPU = "sys/devices/system/cpu"
 CLOCKS = "sys/devices/system/clocksource/clocksource0"
 HYPERVISORS = {
@@ -142,6 +146,7 @@ def _system(kernel: Kernel) -> dict[str, Any]:
         "preemption": _preemption(kernel),
         "distribution": kernel.field("etc/os-release", "PRETTY_NAME"),
         "load": _load(kernel),
+        "busy_percent": busy_percent(kernel),
         "steal_percent": steal_percent(kernel),
     }
 
@@ -172,6 +177,24 @@ def _load(kernel: Kernel) -> float | None:
         return float(kernel.text("proc/loadavg").split()[0])
     except (ValueError, IndexError):
         return None
+
+
+def busy_percent(kernel: Kernel, seconds: float = WATCHED_S) -> float | None:
+    """Return how busy other processes keep the usable cores while this one sleeps, in percent of these cores."""
+    before = _core_ticks(kernel)
+    time.sleep(seconds)
+    after = _core_ticks(kernel)
+    usable = [f"cpu{core}" for core in os.sched_getaffinity(0)]
+    spans = [(after[name][0] - before[name][0], after[name][1] - before[name][1]) for name in usable if name in after]
+    ticks = sum(span for span, _ in spans)
+    return round(100 * (1 - sum(idle for _, idle in spans) / ticks), 1) if ticks > 0 else None
+
+
+def _core_ticks(kernel: Kernel) -> dict[str, tuple[int, int]]:
+    """Return (all ticks, idle ticks) of each core since boot; waiting for a disk counts as idle."""
+    lines = [line.split() for line in kernel.text("proc/stat").splitlines() if re.match(r"cpu\d", line)]
+    counted = {words[0]: [int(word) for word in words[1:9]] for words in lines if len(words) >= 9}
+    return {name: (sum(ticks), ticks[3] + ticks[4]) for name, ticks in counted.items()}
 
 
 def cpu_ticks(kernel: Kernel) -> tuple[int, int] | None:

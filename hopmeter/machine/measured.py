@@ -20,7 +20,8 @@ STEP_NS = 30.0
 
 def judge_noise(seen: dict[str, Any]) -> list[Finding]:
     """Return a finding for each core watched, and one for steal time during the probe."""
-    found = [_core(core) for core in seen["cores"]]
+    quiet = [core["core"] for core in seen["cores"] if not _is_noisy(core)]
+    found = [_core(core, _noise_remedy(quiet)) for core in seen["cores"]]
     stolen = seen["steal_percent"]
     if stolen is not None and stolen >= STEAL_PERCENT:
         found.append(
@@ -35,16 +36,30 @@ def judge_noise(seen: dict[str, Any]) -> list[Finding]:
     return found
 
 
-def _core(core: dict[str, Any]) -> Finding:
+def _is_noisy(core: dict[str, Any]) -> bool:
+    return bool(core["longest_us"] >= LOST_US or core["gaps_percent"] >= BUSY_PERCENT)
+
+
+def _noise_remedy(quiet: list[int]) -> str:
+    """Return what helps against a noisy core: two quiet cores if this machine has them."""
+    if len(quiet) >= 2:
+        return f"look for other programs there (top, /proc/interrupts), or measure with --cores {quiet[0]},{quiet[1]}"
+    return (
+        "look for other programs there (top, /proc/interrupts); this machine has no two quieter cores, so measure more "
+        "rounds, and do not trust tails"
+    )
+
+
+def _core(core: dict[str, Any], remedy: str) -> Finding:
     says = f"longest gap {core['longest_us']:,.0f} us, {core['gaps_per_s']:,.0f} gaps over 10 us per second"
     subject = f"noise on core {core['core']}"
-    if core["longest_us"] >= LOST_US or core["gaps_percent"] >= BUSY_PERCENT:
+    if _is_noisy(core):
         return finding(
             "F-NOISE",
             subject,
             "hurts",
             f"{says}: the machine itself causes tails up to this length",
-            "look for other programs there (top, /proc/interrupts), or choose quieter cores with --cores",
+            remedy,
         )
     return finding("F-NOISE", subject, "good", says)
 

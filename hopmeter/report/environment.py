@@ -42,6 +42,7 @@ MACHINE = (
     ("container", "Container"),
     ("cgroup_cpus", "CPU quota"),
     ("load", "Load before the run"),
+    ("busy_percent", "Busy with other processes before the run, %"),
 )
 """The most important facts; run.json has the rest."""
 

@@ -53,9 +53,10 @@ def _machine(no_idle_states: bool) -> dict[str, Any]:
     """Describe the machine as the doctor does. A run continues even if the doctor cannot read this machine."""
     from hopmeter.machine import advice, description, noise
 
+    described: dict[str, Any] = {}
     looks: dict[str, Callable[[], Any]] = {
-        "machine": description.describe,
-        "doctor": lambda: advice.findings({**description.describe(), "no_idle_states": no_idle_states}),
+        "machine": lambda: described.update(description.describe()) or described,
+        "doctor": lambda: advice.findings({**described, "no_idle_states": no_idle_states}),
         "noise": noise.noise_probe,
         "instrument": noise.own_cost,
     }

@@ -8,7 +8,9 @@ import pytest
 
 from hopmeter.machine import measured
 from hopmeter.machine.advice import findings, worth_telling
+from hopmeter.machine.finding import Finding
 from hopmeter.machine.kernel import UNKNOWN
+from hopmeter.machine.trust import trust
 
 QUIET: dict[str, Any] = {
     "cores": 4,
@@ -61,6 +63,7 @@ def test_a_quiet_machine_has_nothing_to_tell() -> None:
         ({"virtualisation": "kvm"}, "F-VIRTUAL-MACHINE", "note"),
         ({"steal_percent": 3.1}, "F-STEAL", "hurts"),
         ({"load": 3.0}, "F-LOAD", "hurts"),
+        ({"load": 0.1, "busy_percent": 40.0}, "F-LOAD", "hurts"),
         ({"container": "docker"}, "F-CONTAINER", "note"),
         ({"cgroup_cpus": 1.5}, "F-CPU-QUOTA", "hurts"),
         ({"cgroup_cpus": 4.0, "cgroup_throttled": 9}, "F-CPU-QUOTA", "hurts"),
@@ -137,3 +140,40 @@ def test_late_waking_and_a_slow_meter_are_told() -> None:
     assert measured.judge_cost({**cost, "clock_step_ns": 40.0})[0]["level"] == "note"
     (_, copies) = measured.judge_cost({**cost, "copy_bytes_per_ns": 7.24})
     assert copies["code"] == "F-COPY-SPEED" and "7.2 GB/s" in copies["says"]
+
+
+def finding_of(code: str, **changed: Any) -> Finding:
+    (found,) = [each for each in findings(QUIET | changed) if each["code"] == code]
+    return found
+
+
+def test_a_load_that_has_just_ended_is_not_blamed_on_others() -> None:
+    assert finding_of("F-LOAD", load=1.9, busy_percent=1.5)["level"] == "good"
+
+
+@pytest.mark.parametrize(
+    ("usable", "named"), [([0, 1], ""), ([0], ""), ([0, 1, 2, 3], "isolcpus=2,3"), ([4, 5, 6, 7, 8], "isolcpus=7,8")]
+)
+def test_only_cores_that_exist_and_can_be_spared_are_isolated(usable: list[int], named: str) -> None:
+    remedy = finding_of("F-ISOLATED-CORES", isolated_cores="", usable_cores=usable)["remedy"]
+    assert (named in remedy) if named else ("isolcpus" not in remedy and "rounds" in remedy)
+
+
+def noise(*longest_us: float) -> dict[str, Any]:
+    cores = [
+        {"core": core, "longest_us": us, "gaps_per_s": 1.0, "gaps_percent": 0.0} for core, us in enumerate(longest_us)
+    ]
+    return {"cores": cores, "steal_percent": 0.0}
+
+
+def test_quieter_cores_are_named_if_there_are_two() -> None:
+    assert "--cores 1,2" in measured.judge_noise(noise(5000.0, 50.0, 60.0))[0]["remedy"]
+    assert all("--cores" not in each["remedy"] for each in measured.judge_noise(noise(5000.0, 6000.0)))
+    assert "--cores" not in measured.judge_noise(noise(5000.0, 60.0))[0]["remedy"]
+
+
+def test_the_last_sentence_says_what_to_trust() -> None:
+    assert trust(findings(QUIET)).startswith("Trust medians and tails")
+    assert "do not trust p99" in trust(measured.judge_noise(noise(5000.0, 6000.0)))
+    busy = trust(findings(QUIET | {"busy_percent": 90.0, "idle_exit_us": 890}))
+    assert "remove what distorts medians too: load" in busy and "--no-idle-states" in busy

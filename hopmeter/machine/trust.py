@@ -1,0 +1,36 @@
+"""The last sentence of `hopmeter doctor`: which results of this machine you can trust."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hopmeter.machine.finding import Finding
+
+FIRST = {"F-LOAD", "F-CORES", "F-CPU-QUOTA", "F-CLOCK-SOURCE"}
+"""What distorts medians too, so that it comes first."""
+TAILS = {"F-NOISE", "F-STEAL"}
+WAKING = {"F-IDLE-STATES", "F-AWAKE", "F-WAKE-UP", "F-GOVERNOR"}
+
+
+def trust(findings: Sequence[Finding]) -> str:
+    """Return what to trust, in one or a few sentences."""
+    first, tails, waking = (_subjects(findings, codes) for codes in (FIRST, TAILS, WAKING))
+    said = [f"Before you measure, remove what distorts medians too: {first}."] if first else []
+    if tails:
+        said.append(
+            f"Trust the order of medians within one run of eight rounds or more, in which disturbances cancel; do not "
+            f"trust p99 and above, which show this machine ({tails})."
+        )
+    elif not first:
+        said.append("Trust medians and tails, in one run and between runs of this machine.")
+    if waking:
+        said.append(
+            f"Latencies at low rates include the wake-up of idle cores ({waking}): they hold for programs that idle "
+            "between messages here. For the order of transports, measure with --no-idle-states."
+        )
+    return " ".join(said)
+
+
+def _subjects(findings: Iterable[Finding], codes: set[str]) -> str:
+    hurting = [each["subject"] for each in findings if each["level"] == "hurts" and each["code"] in codes]
+    return ", ".join(dict.fromkeys(hurting))
