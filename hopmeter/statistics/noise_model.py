@@ -34,7 +34,8 @@ FLOOR = 1e-18
 class NoiseModel:
     """Fitted effects and noise; the axes are table, cell and round.
 
-    `values` are the trials with outliers drawn in; `inflation` is `1 + g · steal²`.
+    `values` are the trials with outliers drawn in; `inflation` is `1 + g · steal²`. `freedoms` are the degrees of freedom
+    of the moderated variances, and `own_freedoms` those of each cell alone.
     """
 
     effects: TwoWay
@@ -43,6 +44,7 @@ class NoiseModel:
     inflation: Floats
     variances: Floats
     freedoms: Floats
+    own_freedoms: Floats
     steal_weight: Floats
 
 
@@ -71,8 +73,8 @@ def fit_noise(
         variances = np.maximum(squares / slope[:, None] ** 2, FLOOR)
         pulled = effects.expectation + clipped / slope[:, None, None]
         effects = fit_two_way(pulled, _weights(moderate(variances, freedoms)[0], inflation, known))
-    variances, freedoms = moderate(variances, freedoms)
-    return NoiseModel(effects, pulled, known, inflation, variances, freedoms, steal_weight)
+    moderated, total = moderate(variances, freedoms)
+    return NoiseModel(effects, pulled, known, inflation, moderated, total, freedoms, steal_weight)
 
 
 def _inflation(steal: Floats, steal_weight: Floats) -> Floats:

@@ -68,7 +68,17 @@ def _compare_by_model(model: NoiseModel, first: Places, second: Places) -> tuple
     parts = model.variances / np.maximum((model.known / model.inflation).sum(axis=2), 1e-9)
     one, other = parts[:, first], parts[:, second]
     freedoms = (one + other) ** 2 / (one**2 / model.freedoms[:, first] + other**2 / model.freedoms[:, second])
-    return cells[:, first] - cells[:, second], np.sqrt(np.maximum(squares, FLOOR)), np.maximum(freedoms, 1.0)
+    errors = np.sqrt(np.maximum(squares, FLOOR)) * _allowance(model, first, second)
+    return cells[:, first] - cells[:, second], errors, np.maximum(freedoms, 1.0)
+
+
+def _allowance(model: NoiseModel, first: Places, second: Places) -> Floats | float:
+    """Return by how much errors grow because the cells' variances, and so the weights, are estimates."""
+    if model.variances.shape[1] < LEAST_CELLS:
+        return 1.0
+    least = np.maximum(np.minimum(model.own_freedoms[:, first], model.own_freedoms[:, second]), 1.0)
+    allowance: Floats = 1 + 1.5 / least**3
+    return allowance
 
 
 @lru_cache(maxsize=64)
