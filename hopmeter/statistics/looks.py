@@ -11,8 +11,12 @@ import math
 
 from hopmeter.statistics.ranking import ALPHA, Ranking
 
+LEAST_ROUNDS_FOR_LOOK = 5
+MOST_LOOKS = 4
 LEAST_ROUNDS_FOR_WIDTH = 8
 """Fewer rounds do not show how wide an interval really is."""
+WIDTH_ALLOWANCE = 1.15
+"""How much narrower than required an interval must be: the first that is narrow enough is narrow by chance."""
 
 
 def spend(share_of_rounds: float, spent_so_far: float, alpha: float = ALPHA) -> float:
@@ -29,9 +33,20 @@ def spend(share_of_rounds: float, spent_so_far: float, alpha: float = ALPHA) -> 
     return max(float(allowed) - spent_so_far, 0.0)
 
 
+def look_rounds(rounds_that_fit: int) -> tuple[int, ...]:
+    """Return after which rounds to look: at most four times, each with half as many rounds again as before.
+
+    No look has fewer than `LEAST_ROUNDS_FOR_LOOK` rounds, except the last if no more rounds fit.
+    """
+    found = [rounds_that_fit]
+    while len(found) < MOST_LOOKS and (earlier := round(found[0] / 1.5)) >= LEAST_ROUNDS_FOR_LOOK:
+        found.insert(0, earlier)
+    return tuple(found)
+
+
 def is_precise(result: Ranking, cell: str, within: float = 0.05) -> bool:
     """Say whether a cell's own value is known to a share, such as 5 %, which takes at least eight rounds."""
     value, low, high = result.levels[cell]
     if low is None or high is None or result.rounds[cell] < LEAST_ROUNDS_FOR_WIDTH:
         return False
-    return max(value - low, high - value) <= within * abs(value)
+    return WIDTH_ALLOWANCE * max(value - low, high - value) <= within * abs(value)

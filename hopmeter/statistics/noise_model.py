@@ -34,8 +34,8 @@ FLOOR = 1e-18
 class NoiseModel:
     """Fitted effects and noise; the axes are table, cell and round.
 
-    `values` are the trials with outliers drawn in; `inflation` is `1 + g · steal²`. `freedoms` are the degrees of freedom
-    of the moderated variances, and `own_freedoms` those of each cell alone.
+    `values` are the trials with outliers drawn in; `inflation` is `1 + g · steal²`. `freedoms` are the degrees of
+    freedom of the moderated variances, and `own_freedoms` those of each cell alone.
     """
 
     effects: TwoWay

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopmeter.statistics.levels import level_intervals
 from hopmeter.statistics.noise_model import NoiseModel, fit_noise
 from hopmeter.statistics.observations import Observation, Scale, Table, make_table
 from hopmeter.statistics.pair_tests import (
@@ -141,9 +142,9 @@ def _pair(table: Table, tests: PairTests, at: int, decided: bool, level: float, 
     low: float | None = None
     high: float | None = None
     if rounds >= LEAST_ROUNDS:
-        low = abs(distance) - quantile(level, freedom) * error
-        high = abs(distance) + quantile(single, freedom) * error
-    size, low, high = (on_scale(table.scale, each) for each in (abs(distance), low, high))
+        low = on_scale(table.scale, abs(distance) - quantile(level, freedom) * error)
+        high = on_scale(table.scale, abs(distance) + quantile(single, freedom) * error)
+    size = on_scale(table.scale, abs(distance))
     ratio, difference = (size, None) if table.scale == "ratio" else (None, size)
     return Pair(a, b, ratio, low, high, decided, difference, int(rounds), error, freedom, level)
 
@@ -155,11 +156,9 @@ def quantile(level: float, freedom: float) -> float:
     return float(-stdtrit(freedom, level / 2))
 
 
-def on_scale(scale: Scale, value: float | None) -> float | None:
-    """Return a difference of the fit as a ratio, or as it is."""
-    if value is None or scale == "difference":
-        return value
-    return math.exp(min(value, 700.0))
+def on_scale(scale: Scale, value: float) -> float:
+    """Return a value of the fit as a ratio, or as it is."""
+    return value if scale == "difference" else math.exp(min(value, 700.0))
 
 
 def _ranks(cells: Sequence[str], pairs: Sequence[Pair]) -> dict[str, tuple[int, int]]:
@@ -199,25 +198,13 @@ def _reverse(scale: Scale, size: float, low: float | None, high: float | None) -
 
 
 def _levels(table: Table, model: NoiseModel, centre: float) -> dict[str, Bounds]:
-    """Return each cell's own value; its interval includes how much the rounds differ."""
-    effects = model.effects
-    rounds = len(table.rounds)
-    between = float(np.var(effects.rounds[0], ddof=1)) / rounds if rounds > 1 else 0.0
+    levels, halves = (each[0].tolist() for each in level_intervals(model, ALPHA))
     found: dict[str, Bounds] = {}
-    for at, cell in enumerate(table.cells):
-        level = float(effects.cells[0, at]) + centre
-        count = int(table.known[at].sum())
-        found[cell] = (_in_us(table, level), None, None)
-        if count >= LEAST_ROUNDS:
-            own = float(model.variances[0, at] / (model.known[0, at] / model.inflation[0, at]).sum())
-            half = quantile(ALPHA, count - 1) * math.sqrt(own + between)
-            found[cell] = (_in_us(table, level), _in_us(table, level - half), _in_us(table, level + half))
+    for cell, level, half in zip(table.cells, levels, halves, strict=True):
+        known = math.isfinite(half)
+        low, high = (on_scale(table.scale, centre + level + part) if known else None for part in (-half, half))
+        found[cell] = (on_scale(table.scale, centre + level), low, high)
     return found
-
-
-def _in_us(table: Table, level: float) -> float:
-    value = on_scale(table.scale, level)
-    return level if value is None else value
 
 
 def _noise(table: Table, model: NoiseModel) -> Noise:

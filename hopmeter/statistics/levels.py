@@ -1,0 +1,27 @@
+"""Each cell's own value, with an interval that includes how much the rounds differ. For many tables at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hopmeter.statistics.noise_model import NoiseModel
+from hopmeter.statistics.observations import Floats
+from hopmeter.statistics.pair_tests import LEAST_ROUNDS
+
+
+def level_intervals(model: NoiseModel, alpha: float) -> tuple[Floats, Floats]:
+    """Return the cells' levels and the half-widths of their intervals; NaN with fewer than three rounds.
+
+    The width comes from the cell's own trials, with outliers drawn in; trials that lost time to steal weigh less.
+    """
+    from scipy.special import stdtrit  # slow to load, and most commands need no statistics
+
+    levels = model.effects.cells
+    counts = model.known.sum(axis=2)
+    weights = model.known / model.inflation
+    totals = weights.sum(axis=2)
+    squares = (weights * (model.values - levels[:, :, None]) ** 2).sum(axis=2) / totals
+    effective = totals**2 / (weights**2).sum(axis=2)
+    errors = np.sqrt(squares * effective / np.maximum(effective - 1, 0.5) / effective)
+    half = -stdtrit(np.maximum(effective - 1, 1), alpha / 2) * errors
+    return levels, np.where(counts >= LEAST_ROUNDS, half, np.nan)
