@@ -8,8 +8,9 @@ The sum of the levels bounds the error of the whole rule, whatever depends on wh
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
-from hopmeter.statistics.ranking import ALPHA, Ranking
+from hopmeter.statistics.ranking import ALPHA, Ranking, rank_ranges, ratios_to_best
 
 LEAST_ROUNDS_FOR_LOOK = 5
 MOST_LOOKS = 4
@@ -42,6 +43,19 @@ def look_rounds(rounds_that_fit: int) -> tuple[int, ...]:
     while len(found) < MOST_LOOKS and (earlier := round(found[0] / 1.5)) >= LEAST_ROUNDS_FOR_LOOK:
         found.insert(0, earlier)
     return tuple(found)
+
+
+def retain_decisions(earlier: Ranking, later: Ranking) -> Ranking:
+    """Return the later ranking with the pairs that an earlier look decided and the later one did not.
+
+    Such a pair has its interval of that look, which holds as well as the later ones if `spend` gave the levels.
+    """
+    decided = {frozenset((each.a, each.b)): each for each in earlier.pairs if each.decided}
+    pairs = tuple(each if each.decided else decided.get(frozenset((each.a, each.b)), each) for each in later.pairs)
+    if later.best is None or pairs == later.pairs:
+        return later
+    ratios = ratios_to_best(later.scale, later.levels, pairs, later.best)
+    return replace(later, pairs=pairs, ranks=rank_ranges(later.cells, pairs), ratio_to_best=ratios)
 
 
 def is_precise(result: Ranking, cell: str, within: float = 0.05) -> bool:

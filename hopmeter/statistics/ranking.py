@@ -100,9 +100,9 @@ def fit(observations: Iterable[Observation], alpha: float = ALPHA, versus: str |
         alpha,
         table.cells,
         pairs,
-        _ranks(table.cells, pairs),
+        rank_ranges(table.cells, pairs),
         best,
-        _to_best(table, levels, pairs, best),
+        ratios_to_best(table.scale, levels, pairs, best),
         levels,
         dict(zip(table.cells, table.known.sum(axis=1).tolist(), strict=True)),
         _noise(table, model),
@@ -161,7 +161,8 @@ def on_scale(scale: Scale, value: float) -> float:
     return value if scale == "difference" else math.exp(min(value, 700.0))
 
 
-def _ranks(cells: Sequence[str], pairs: Sequence[Pair]) -> dict[str, tuple[int, int]]:
+def rank_ranges(cells: Sequence[str], pairs: Sequence[Pair]) -> dict[str, tuple[int, int]]:
+    """Return the best and the worst rank that each cell may have: decided pairs alone limit them."""
     faster, slower = (dict.fromkeys(cells, 0) for _ in range(2))
     for each in pairs:
         if each.decided:
@@ -170,24 +171,19 @@ def _ranks(cells: Sequence[str], pairs: Sequence[Pair]) -> dict[str, tuple[int, 
     return {cell: (1 + faster[cell], len(cells) - slower[cell]) for cell in cells}
 
 
-def _to_best(table: Table, levels: dict[str, Bounds], pairs: Sequence[Pair], best: str) -> dict[str, Bounds]:
+def ratios_to_best(scale: Scale, levels: dict[str, Bounds], pairs: Sequence[Pair], best: str) -> dict[str, Bounds]:
     """Return ratio and interval of each cell to the best one; the interval of a pair that was not compared is None."""
-    unit = 1.0 if table.scale == "ratio" else 0.0
-    found: dict[str, Bounds] = {
-        cell: (_apart(table, levels[cell][0], levels[best][0]), None, None) for cell in table.cells
-    }
-    found[best] = (unit, unit, unit)
+    unit = 1.0 if scale == "ratio" else 0.0
+    found: dict[str, Bounds] = {}
+    for cell, (level, _, _) in levels.items():
+        found[cell] = (level / levels[best][0] if scale == "ratio" else level - levels[best][0], None, None)
     for each in pairs:
         size = each.ratio if each.ratio is not None else each.difference
         if best == each.a and size is not None:
             found[each.b] = (size, each.low, each.high)
         elif best == each.b and size is not None:
-            found[each.a] = _reverse(table.scale, size, each.low, each.high)
-    return found
-
-
-def _apart(table: Table, level: float, best: float) -> float:
-    return level / best if table.scale == "ratio" else level - best
+            found[each.a] = _reverse(scale, size, each.low, each.high)
+    return found | {best: (unit, unit, unit)}
 
 
 def _reverse(scale: Scale, size: float, low: float | None, high: float | None) -> Bounds:

@@ -19,7 +19,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from hopmeter.statistics.levels import level_intervals
-from hopmeter.statistics.looks import WIDTH_ALLOWANCE, look_rounds, spend
+from hopmeter.statistics.looks import LEAST_ROUNDS_FOR_WIDTH, WIDTH_ALLOWANCE, look_rounds, spend
 from hopmeter.statistics.noise_model import fit_noise
 from hopmeter.statistics.pair_tests import all_pairs_divisors, compare_cells, step_down
 
@@ -83,7 +83,7 @@ def unseen_outliers(rng: Generator, shape: Shape) -> Trials:
 
 
 @lru_cache
-def recorded(table: str, file: str = "equal_cells") -> Trials:
+def recorded_trials(table: str, file: str = "equal_cells") -> Trials:
     """Return recorded trials of one table; the axes are cell and round."""
     with (Path(__file__).parent / f"{file}.csv").open() as lines:
         rows = [row for row in csv.DictReader(lines) if row["table"] == table]
@@ -98,7 +98,7 @@ def recorded(table: str, file: str = "equal_cells") -> Trials:
 
 def resample(table: str, rng: Generator, shape: Shape) -> Trials:
     """Draw rounds of equal cells, and give the trials of each round to the cells by chance: then they are equal."""
-    values, steal = recorded(table)
+    values, steal = recorded_trials(table)
     tables, cells, rounds = shape
     columns = np.argsort(rng.random((tables, 1, values.shape[1])), axis=2)[:, :, :rounds]
     rows = np.argsort(rng.random((tables, len(values), rounds)), axis=1)[:, :cells]
@@ -160,11 +160,11 @@ def follow_rule(trials: Trials) -> Floats:
         spent += alpha
         decided, differences = decide((values[..., :look], steal[..., :look]), alpha, known[..., :look])
         signs = np.where((signs == 0) & decided, np.sign(differences), signs)
-        known[..., look:] = ~settled(signs, first, second, cells)[:, :, None]
+        known[..., look:] = ~finished_cells(signs, first, second, cells)[:, :, None]
     return signs
 
 
-def settled(signs: Floats, first: NDArray[np.intp], second: NDArray[np.intp], cells: int) -> NDArray[np.bool_]:
+def finished_cells(signs: Floats, first: NDArray[np.intp], second: NDArray[np.intp], cells: int) -> NDArray[np.bool_]:
     """Return the cells all of whose pairs are decided; the best one goes on."""
     own = np.stack([(first == cell) | (second == cell) for cell in range(cells)])
     done = ((signs != 0)[:, None, :] | ~own).all(axis=2)
@@ -197,20 +197,21 @@ def power(setting: Setting, ratio: float, rounds: int, whole_rule: bool = True, 
     return float((signs[:, (first < 6) & (second >= 6)] == -1).mean())
 
 
-def precise_coverage(
-    setting: Setting, truth: float, within: float = 0.05, most: int = 30, tables: int = 1000
-) -> tuple[float, float]:
-    """Stop at the first round that gives all levels to a share; return the coverage then and how many tables stop."""
-    values, steal = draw(setting, (tables, 3, most), 4)
+def precise_coverage(setting: Setting, within: float, rounds_that_fit: int, tables: int = 1000) -> tuple[float, float]:
+    """Stop at the first look that gives a level to a share; return coverage at the end, and how many tables stop early.
+
+    The true level is 0, so the setting has to be symmetric.
+    """
+    values, steal = draw(setting, (tables, 3, rounds_that_fit), 4)
     covered, stopped = np.zeros(tables, bool), np.zeros(tables, bool)
-    for rounds in range(8, most + 1):
+    for rounds in look_rounds(rounds_that_fit):
         part = values[..., :rounds]
         model = fit_noise(part, steal[..., :rounds], np.ones(part.shape, bool))
-        levels, half = level_intervals(model, 0.05)
-        now = ~stopped & (WIDTH_ALLOWANCE * np.expm1(half[:, 0]) <= within)
-        covered |= now & (np.abs(levels[:, 0] - truth) <= half[:, 0])
-        stopped |= now
-    return float(covered[stopped].mean()), float(stopped.mean())
+        levels, half = (each[:, 0] for each in level_intervals(model, 0.05))
+        enough = (WIDTH_ALLOWANCE * np.expm1(half) <= within) & (rounds >= LEAST_ROUNDS_FOR_WIDTH)
+        covered = np.where(stopped, covered, np.abs(levels) <= half)
+        stopped |= enough & (rounds < rounds_that_fit)
+    return float(covered.mean()), float(stopped.mean())
 
 
 def print_errors(tables: int = 1000) -> None:
