@@ -11,6 +11,7 @@ from hopmeter.analysis.cell import Judged, examine, row
 from hopmeter.analysis.floors import set_floors
 from hopmeter.analysis.percentiles import quantiles
 from hopmeter.analysis.search import set_highest
+from hopmeter.analysis.slow_messages import why_columns
 from hopmeter.scenario.search import Search
 from hopmeter.store import RunFolder
 
@@ -21,9 +22,12 @@ def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
     The values of each trial go to the folder, for `trials.parquet`.
     """
     cells, rows = folder.cells, []
+    asks_why = folder.about.get("scenario", {}).get("why")
     for cell in cells:
         examined = [examine(cell, trial, folder) for trial in folder.trials_of(cell.id)]
         rows.append(row(cell, examined, folder))
+        if asks_why and rows[-1]["trials_good"]:
+            rows[-1] |= why_columns(cell, folder.path)
         for each in examined:
             folder.judge(each.result, _figures(each))
     set_floors(cells, rows)

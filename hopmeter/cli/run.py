@@ -101,6 +101,10 @@ def run(
             rich_help_panel="Compare",
         ),
     ] = None,
+    why: Annotated[
+        bool | None,
+        typer.Option(help="Report why the slowest messages are slow; one more trial of each cell.", show_default=False),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The run folder.", show_default="results/START-SCENARIO")
     ] = None,

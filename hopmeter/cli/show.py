@@ -27,6 +27,9 @@ def register(app: typer.Typer) -> None:
 
 def show(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    cell: Annotated[
+        str | None, typer.Argument(metavar="[CELL]", help="Print one cell, and why its slowest messages are slow.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each cell or process.")] = False,
     each: Annotated[
         bool,
@@ -41,7 +44,7 @@ def show(
 ) -> None:
     """Print the table of a run again."""
     from hopmeter.analysis.run_results import read
-    from hopmeter.cli.parts import process_listing, run_table
+    from hopmeter.cli.parts import cell_listing, process_listing, run_table
 
     if csv is not None:
         damaged: list[HopmeterError] = []
@@ -52,6 +55,8 @@ def show(
             fail(bad)
         raise typer.Exit(1 if damaged else 0)
     found = read(run)
+    if cell is not None:
+        found.rows = [cell_listing.find_cell(found, cell)]
     if each and as_json:
         process_listing.print_json(found)
     elif each:
@@ -59,6 +64,8 @@ def show(
     elif as_json:
         for row in found.rows:
             print(json.dumps(row.values))
+    elif cell is not None:
+        cell_listing.print_cell(Console(highlight=False), found.rows[0])
     else:
         run_table.print_run(Console(highlight=False), found)
 

@@ -12,7 +12,7 @@ BOUNDED = ("p50", "p99", "p999")
 """The percentiles that have a 95 % interval."""
 UNITS = {"_mb_s": "MB/s", "_us": "µs", "_hz": "Hz", "_mb": "MB", "_ns": "ns", "_s": "s"}
 """The unit of a column is the suffix of its name."""
-SECTIONS = ("configuration", "trust", "counts", "latencies", "derived", "resources")
+SECTIONS = ("configuration", "trust", "counts", "latencies", "derived", "resources", "why")
 """The parts of `cells.parquet`, in the order of its columns."""
 
 

@@ -34,6 +34,8 @@ class Place:
     """The address of the transport's daemon, if it has one."""
     picture: Decoded | None = None
     """The frames that are the payloads, if they come from an image or a video file."""
+    why: bool = False
+    """Whether the nodes read their threads' counters at each message."""
 
 
 def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
@@ -143,6 +145,7 @@ def _endpoint(cell: Cell, place: Place, one: Endpoint) -> dict[str, Any]:
         **_told_wait(cell, one),
         "samples": str(place.samples / f"{one.id}.raw"),
         "capacity": capacity(cell),
+        **({"readings": str(place.samples / f"{one.id}.readings")} if place.why else {}),
     }
 
 

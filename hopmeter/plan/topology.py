@@ -58,6 +58,11 @@ def topology(cell: Cell) -> Topology:
     return Topology(tuple(endpoints), links)
 
 
+def is_chain(cell: Cell) -> bool:
+    """Return whether each message passes from one endpoint to the next, and ends at another one than its source."""
+    return cell.axes.pattern != "scatter" and not cell.axes.is_ring
+
+
 Role = tuple[str, list[int], list[int]]
 
 

@@ -8,7 +8,7 @@ from hopmeter.analysis.groups import Group
 from hopmeter.analysis.ranking import Rank, bounds, ranks
 from hopmeter.analysis.run_results import Row
 from hopmeter.messages import split_code
-from hopmeter.report import conditions, formatting, process_table
+from hopmeter.report import conditions, formatting, process_table, why_slow
 from hopmeter.report.drawing import Figure
 from hopmeter.report.section import Body, Column, Line, Section, Table, Value, notes
 
@@ -52,7 +52,7 @@ def section(group: Group, figures: Sequence[Figure]) -> Section:
         title,
         chips=conditions.chips(group),
         tables=[Table(title, COLUMNS, bodies, _caption(group), "ranking")],
-        parts=process_table.sections(group),
+        parts=[*process_table.sections(group), *why_slow.sections(group)],
         figures=figures,
         id=group.id,
         style="group",

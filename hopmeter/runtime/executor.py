@@ -20,7 +20,9 @@ from hopmeter.runtime.order import Turn, turns
 from hopmeter.runtime.progress import RunProgress
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import Work, execute_trial
+from hopmeter.runtime.why import why_turns
 from hopmeter.store.run_folder import RunFolder
+from hopmeter.store.why_folder import WhyFolder
 from hopmeter.system.scratch_dir import ScratchDir
 from hopmeter.system.terminal import Console
 
@@ -57,6 +59,7 @@ class Executor:
                 self._work_through(todo, ground, alarm)
                 while todo := self._further():
                     self._work_through(todo, ground, alarm)
+                self._explain(ground, alarm)
             except InterruptedRunError:
                 return False
             return True
@@ -78,6 +81,17 @@ class Executor:
                 alarm.check()
                 progress.begin(turn)
                 self._take(turn, ground, alarm, progress)
+                progress.end(turn)
+
+    def _explain(self, ground: ScratchDir, alarm: Alarm) -> None:
+        """Measure each cell once more for why its messages are slow, if the scenario asks for it."""
+        todo = why_turns(self.plan, self.folder)
+        with RunProgress(self.console, todo) as progress:
+            for turn in todo:
+                alarm.check()
+                progress.begin(turn)
+                with execute_trial(replace(self._work(turn), cpu=None, why=True), ground, alarm) as outcome:
+                    WhyFolder(self.folder.path).add(outcome.result, outcome.raw_files)
                 progress.end(turn)
 
     def _take(self, turn: Turn, ground: ScratchDir, alarm: Alarm, progress: RunProgress) -> None:

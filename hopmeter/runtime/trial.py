@@ -47,6 +47,8 @@ class Work:
     picture: Decoded | None = None
     """The frames that are the payloads, if they come from an image or a video file."""
     round: int | None = None
+    why: bool = False
+    """Whether the nodes read their threads' counters at each message."""
 
     @property
     def name(self) -> str:
@@ -90,7 +92,8 @@ def _place(work: Work, folder: Path, run: str) -> Place:
     ends = folder / "s"
     ends.mkdir(mode=0o700)
     adapters = {"python": work.manifest.folder / "python"}
-    return Place(run, work.trial, work.seed, directory=ends, samples=folder, adapters=adapters, picture=work.picture)
+    place = Place(run, work.trial, work.seed, directory=ends, samples=folder, adapters=adapters, picture=work.picture)
+    return replace(place, why=work.why)
 
 
 def _run(work: Work, ground: ScratchDir, alarm: Alarm, place: Place, leftovers: list[str], outcome: Outcome) -> None:

@@ -303,6 +303,10 @@ class Scenario(Axes):
         False, description="Keep idle cores from sleeping and halting (/dev/cpu_dma_latency at 0)."
     )
     sample_cpu: bool = Field(False, description="Sample each process's CPU every second into cpu/.")
+    why: bool = Field(
+        False,
+        description="Measure each cell once more, outside the ranking, and report why its slowest messages are slow.",
+    )
 
     @model_validator(mode="after")
     def _searchable(self) -> Scenario:

@@ -196,6 +196,9 @@ pub struct Endpoint {
     pub samples: PathBuf,
     /// How many samples the file can hold.
     pub capacity: u64,
+    /// The file for readings of its thread's counters, in a trial that asks why messages are slow.
+    #[serde(default)]
+    pub readings: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

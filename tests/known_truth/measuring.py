@@ -50,11 +50,11 @@ def _us(column: Any) -> NDArray[np.float64]:
     return np.asarray(column.to_numpy(), np.float64) / 1000
 
 
-def measure(folder: Path, cases: dict[str, Case]) -> Measured:
+def measure(folder: Path, cases: dict[str, Case], *options: str) -> Measured:
     """All cases in one run of `hopmeter run`."""
     scenario = folder / "known-truth.toml"
     scenario.write_text(SCENARIO + "".join(_format_case(case) for case in cases.values()))
-    command = [sys.executable, "-m", "hopmeter", "run", str(scenario), "--json", "--out", str(folder / "run")]
+    command = [sys.executable, "-m", "hopmeter", "run", str(scenario), "--json", "--out", str(folder / "run"), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     mine = [row for row in rows if row["transport"] == "synthetic"]

@@ -11,6 +11,7 @@ use crate::frame::{Header, flags};
 use crate::listen_limit::Patience;
 use crate::recorder::{NONE_NS, Record, Recorder};
 use crate::spec::Wait;
+use crate::thread_log::Mark;
 
 use super::calls::{ClientEnd, await_reply};
 use super::emit::{Emitter, Offered, Stamps};
@@ -45,6 +46,7 @@ fn measure(context: &RoleContext<'_>, asker: &mut Asker, recorder: &mut Recorder
         }
         Ok(asker.lead_ns())
     })?;
+    asker.intake.write_log()?;
     let pacing_ns = spun_ns + asker.emitter.spun_ns();
     Ok(Tally { unrecorded: recorder.unrecorded_count(), limit_reached, pacing_ns, ..asker.intake.tally.clone() })
 }
@@ -91,6 +93,7 @@ impl Asker {
     /// Calls and waits. The record has no sent time if the request was abandoned, and no arrival if no reply came.
     pub fn ask(&mut self, call: Call) -> Result<Record> {
         let header = self.emitter.header(call.seq, call.marks, call.intended_ns);
+        self.intake.read_counters_now(&header, Mark::Send);
         let asked = self.exchange(header, self.patience)?;
         let mut record = Record { intended_ns: call.intended_ns, ..Record::of(call.seq) };
         if let Some((Stamps { sent_ns, encoded_ns }, reply)) = asked {
@@ -111,6 +114,7 @@ impl Asker {
             self.emitter.offer(header, &mut self.intake.tally.busy, |bytes, fill| client.start(bytes, fill))?;
         let Offered::Sent(stamps) = offered else { return Ok(None) };
         let intake = &mut self.intake;
+        intake.read_counters_now(&header, Mark::Sent);
         let mut came = None;
         await_reply(client, self.wait, Patience::new(patience), header.seq, |reply| {
             let Some(arrival) = intake.admit(reply) else { return };

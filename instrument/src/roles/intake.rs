@@ -6,12 +6,14 @@ use crate::clock;
 use crate::codec::{Codec, Decoded};
 use crate::contract::Received;
 use crate::control::{Control, Report, Tally};
+use crate::error::Result;
 use crate::frame::{Header, Refused, flags};
 use crate::listen_limit::ListenLimit;
 use crate::payload;
 use crate::recorder::NONE_NS;
 use crate::resources::Meter;
 use crate::spec::Touch;
+use crate::thread_log::{Mark, ThreadLog};
 
 use super::RoleContext;
 
@@ -33,11 +35,14 @@ pub struct Intake {
     pair: u32,
     read_payload: bool,
     check_all: bool,
+    /// Whether there is a log: in the first cache line, unlike the log.
+    is_logged: bool,
     meter: Arc<Meter>,
     codec: Option<Arc<dyn Codec>>,
     pub tally: Tally,
     control: Arc<Control>,
     limit: Arc<ListenLimit>,
+    log: Option<Box<ThreadLog>>,
 }
 
 impl Intake {
@@ -48,10 +53,12 @@ impl Intake {
             read_payload: context.spec.touch == Touch::WriteRead,
             codec: None,
             check_all: context.spec.checksum,
+            is_logged: context.me.readings.is_some(),
             meter: context.meter.clone(),
             control: context.control.clone(),
             limit,
             tally: context.tally(),
+            log: ThreadLog::new(context.me, context.spec),
         }
     }
 
@@ -71,7 +78,12 @@ impl Intake {
             received.stamp_arrival().arrived_ns
         };
         match Header::accept(received.header, received.payload.len(), self.run, self.pair) {
-            Ok(header) => Some(self.decode(header, arrived_ns, received)),
+            Ok(header) => {
+                if self.is_logged {
+                    self.read_counters(&header, Mark::Arrived, arrived_ns);
+                }
+                Some(self.decode(header, arrived_ns, received))
+            }
             Err(refused) => {
                 self.refuse(refused);
                 None
@@ -119,6 +131,30 @@ impl Intake {
         if arrival.header.is(flags::LAST) {
             self.limit.drain(arrival.arrived_ns);
         }
+        self.read_counters_now(&arrival.header, Mark::Done);
+    }
+
+    /// Takes a reading of this thread's counters now, if the trial asks for readings.
+    #[inline]
+    pub fn read_counters_now(&mut self, header: &Header, mark: Mark) {
+        if self.is_logged {
+            self.read_counters(header, mark, clock::now_ns());
+        }
+    }
+
+    #[cold]
+    fn read_counters(&mut self, header: &Header, mark: Mark, at_ns: i64) {
+        if let Some(log) = &mut self.log {
+            log.read(header.is_sample().then_some(header.seq), mark, at_ns);
+        }
+    }
+
+    /// Writes the readings, if there are any.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_log(&mut self) -> Result<()> {
+        self.log.take().map_or(Ok(()), |log| log.finish())
     }
 
     /// Counts how many times a sample was refused on its way on, and how many copies that took. Mostly both are 0,

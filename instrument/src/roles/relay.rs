@@ -82,10 +82,11 @@ impl Relay {
         self.recorder.push(record);
     }
 
-    fn settle(self, end: Option<Box<dyn std::any::Any + Send>>) -> Result<(Tally, OpenEnds)> {
+    fn settle(mut self, end: Option<Box<dyn std::any::Any + Send>>) -> Result<(Tally, OpenEnds)> {
         if let Some(failure) = self.failure {
             return Err(failure.within("forwarding"));
         }
+        self.intake.write_log()?;
         let mut tally = self.worker.settle(self.intake.tally);
         tally.unrecorded = self.recorder.unrecorded_count();
         self.recorder.finish()?;

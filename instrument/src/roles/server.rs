@@ -115,10 +115,11 @@ impl Answerer {
         answered
     }
 
-    pub fn settle(self, end: Option<Box<dyn std::any::Any + Send>>) -> Result<(Tally, OpenEnds)> {
+    pub fn settle(mut self, end: Option<Box<dyn std::any::Any + Send>>) -> Result<(Tally, OpenEnds)> {
         if let Some(failure) = self.failure {
             return Err(failure.within("answering"));
         }
+        self.intake.write_log()?;
         let mut tally = self.worker.settle(self.intake.tally);
         tally.unrecorded = self.recorder.unrecorded_count();
         self.recorder.finish()?;

@@ -56,7 +56,8 @@ impl Taker for Sink {
 }
 
 impl Sink {
-    fn settle(self) -> Result<Tally> {
+    fn settle(mut self) -> Result<Tally> {
+        self.intake.write_log()?;
         let mut tally = self.worker.settle(self.intake.tally);
         tally.unrecorded = self.recorder.unrecorded_count();
         self.recorder.finish()?;

@@ -13,6 +13,7 @@ use crate::frame::{Header, flags};
 use crate::listen_limit::{ListenLimit, Patience};
 use crate::recorder::{Record, Recorder};
 use crate::spec::Wait;
+use crate::thread_log::{Mark, ThreadLog};
 
 use super::emit::{Emitter, Offered, Stamps};
 use super::empty_hop;
@@ -31,7 +32,8 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     context.link_to_connect(id)?;
     let tally = Tally { empty_hop_ns: empty_hop::measure(context)?, ..context.tally() };
     context.report_ready();
-    let mut source = Source { context, emitter: Emitter::new(context), publisher, ring, recorder, tally };
+    let log = ThreadLog::new(context.me, context.spec);
+    let mut source = Source { context, emitter: Emitter::new(context), publisher, ring, recorder, tally, log };
     context.prove_pair(|probe| source.probe(probe))?;
     source.measure(context.phase.wait_for_go())?;
     source.close()
@@ -44,6 +46,7 @@ struct Source<'a> {
     ring: Option<Ring>,
     recorder: Recorder,
     tally: Tally,
+    log: Option<Box<ThreadLog>>,
 }
 
 impl Source<'_> {
@@ -65,14 +68,24 @@ impl Source<'_> {
 
     fn message(&mut self, call: Call) -> Result<()> {
         self.tally.limit_reached = call.cut_short;
+        self.read_counters(call, Mark::Send);
         let stamps = self.send(self.emitter.header(call.seq, call.marks, call.intended_ns))?;
         if call.is_sample() {
             self.count(call.seq, call.intended_ns, stamps);
         }
+        self.read_counters(call, Mark::Sent);
         if self.context.spec.pace.kind.awaits_return() {
             self.await_return(call.seq, self.context.spec.patience())?;
         }
         Ok(())
+    }
+
+    /// Takes a reading of this thread's counters, if the trial asks for readings.
+    #[inline]
+    fn read_counters(&mut self, call: Call, mark: Mark) {
+        if let Some(log) = &mut self.log {
+            log.read(call.is_sample().then_some(call.seq), mark, clock::now_ns());
+        }
     }
 
     fn send(&mut self, header: Header) -> Result<Option<Stamps>> {
@@ -111,6 +124,9 @@ impl Source<'_> {
 
     fn close(mut self) -> Result<(Tally, OpenEnds)> {
         let mut ends: OpenEnds = vec![Box::new(self.publisher)];
+        if let Some(log) = self.log.take() {
+            log.finish()?;
+        }
         self.tally.unrecorded = self.recorder.unrecorded_count();
         if let Some(ring) = self.ring {
             let (returns, end) = ring.close(self.context.wait())?;

@@ -1,0 +1,29 @@
+"""The result of one cell: its latency, and why its slowest messages are slow."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from hopmeter.analysis.run_results import Row, Run
+from hopmeter.errors import UsageError
+from hopmeter.report import formatting, why_slow
+from hopmeter.system.terminal import Console
+
+NOT_ASKED = "not measured; `hopmeter run --why` measures each cell once more and says why its slowest messages are slow"
+
+
+def find_cell(run: Run, cell: str) -> Row:
+    """Return the row of a cell, by its id or by its number such as `c3`. Raises UsageError if there is none."""
+    for row in run.rows:
+        if cell in (row.id, row.id.partition("-")[0]):
+            return row
+    named = ", ".join(row.id for row in run.rows[:20])
+    raise UsageError("E-UNKNOWN-CELL", f"{run.name} has no cell {cell}", f"name one of {named}")
+
+
+def print_cell(console: Console, row: Row) -> None:
+    """Print the latency of a cell, and why its slowest messages are slow."""
+    latency = ", ".join(f"{name} {formatting.microseconds(row.latency(name))}" for name in ("p50", "p99", "p999"))
+    console.print(Text(row.id, style="bold cyan"))
+    console.print(Text(f"{row.headline}: {latency}" if row.ok else f"{row['status']}: {row['reason'] or ''}"))
+    console.print(Text(f"why slow: {why_slow.sentence(row) or NOT_ASKED}"), soft_wrap=True)

@@ -1,0 +1,25 @@
+"""The trials that say why messages are slow: one for each cell, after all others, and in no ranking."""
+
+from __future__ import annotations
+
+import random
+
+from hopmeter.plan import Plan
+from hopmeter.plan.topology import is_chain
+from hopmeter.runtime.order import Turn
+from hopmeter.store.run_folder import RunFolder
+from hopmeter.store.why_folder import WhyFolder
+
+
+def why_turns(plan: Plan, folder: RunFolder) -> list[Turn]:
+    """Return a turn for each cell with a good trial; none if the scenario does not ask why, or they are done."""
+    if not plan.scenario.why:
+        return []
+    done = {cell for cell, result in WhyFolder(folder.path).results().items() if result.good}
+    cells = [cell for cell in plan.runnable if cell.id not in done and is_chain(cell)]
+    measured = [cell for cell in cells if any(each.good for each in folder.trials_of(cell.id))]
+    draw, before = random.Random(plan.seed), len(folder.trials)
+    return [
+        Turn(cell, 1 + max(each.trial for each in folder.trials_of(cell.id)), before + order, draw.getrandbits(63))
+        for order, cell in enumerate(measured)
+    ]

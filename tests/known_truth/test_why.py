@@ -1,0 +1,103 @@
+"""A disturbance that was planned is named as the reason why messages are slow."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hopmeter.analysis.slow_messages import PARTS
+from tests.known_truth.measuring import Case, Measured, measure
+
+pytestmark = pytest.mark.alone
+
+SHORT: Case = {"rate": 50, "messages": 40, "trials": 1, "warmup": 5}
+BIG = "bytes:34000000"
+"""More than the largest block that the C library keeps in its heap."""
+CASES: dict[str, Case] = {
+    "transport": {**SHORT, "plan": {"delay_us": 300_000}},
+    "stall": {**SHORT, "plan": {"stall_at": 10, "stall_ms": 600}},
+    "sleeping work": {**SHORT, "rate": 8, "messages": 25, "relays": 1, "work": "sleep:60ms", "plan": {}},
+    "spinning work": {**SHORT, "rate": 8, "messages": 25, "relays": 1, "work": "spin:60ms", "plan": {}},
+    "new memory": {**SHORT, "rate": 5, "messages": 25, "payload": BIG, "touch": "write", "heap": "libc", "plan": {}},
+    "call": {**SHORT, "rate": 8, "messages": 25, "pattern": "rpc", "work": "sleep:60ms", "plan": {}},
+    "ring": {**SHORT, "pace": "closed", "relays": 1, "plan": {}},
+}
+SPINNERS = 4
+"""Programs on each core that never sleep."""
+MOST = 0.7
+"""What a planned reason accounts for, at least, on a busy machine too."""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    return measure(tmp_path_factory.mktemp("why"), CASES, "--why")
+
+
+@pytest.fixture
+def spinners() -> Iterator[None]:
+    """Occupy every core that the nodes may use."""
+    spin = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nwhile os.getppid() == int(sys.argv[2]): pass"
+    command = [sys.executable, "-c", spin]
+    cores = sorted(os.sched_getaffinity(0))
+    started = [subprocess.Popen([*command, str(core), str(os.getpid())]) for core in cores * SPINNERS]
+    yield
+    for each in started:
+        each.kill()
+        each.wait()
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("transport", "waking"), ("stall", "behind"), ("sleeping work", "work_sleep"), ("call", "work_sleep")],
+)
+def test_the_planned_reason_is_most_of_the_latency(run: Measured, name: str, part: str) -> None:
+    row = run.rows[name]
+    shares = {each: row[f"why_{each}"] for each in PARTS}
+    assert shares[part] > MOST, shares
+    assert row["why_unknown"] < 0.1
+    assert row["why_messages"] == 10
+
+
+def test_work_that_runs_is_running_or_waits_for_its_core(run: Measured) -> None:
+    row = run.rows["spinning work"]
+    assert row["why_running"] + row["why_core_wait"] + row["why_stolen"] > MOST
+    assert row["why_running"] > 0.1
+
+
+def test_new_memory_causes_page_faults(run: Measured) -> None:
+    new, other = (run.rows[name]["why_minor_faults"] for name in ("new memory", "transport"))
+    assert new > 8000, "34 MB have 8300 pages"
+    assert other < 1000
+
+
+def test_a_ring_is_not_explained_and_says_so(run: Measured) -> None:
+    row = run.rows["ring"]
+    assert row["why_messages"] is None
+    assert "W-WHY-NO-CHAIN" in row["why_note"]
+
+
+def test_the_extra_trial_is_in_no_other_column(run: Measured) -> None:
+    row = run.rows["transport"]
+    assert (row["trials"], row["trials_good"], row["received"]) == (1, 1, 40)
+    assert len(list((run.folder / "samples").glob(f"{row['cell']}-*"))) == 1
+
+
+def test_show_prints_the_reason_of_one_cell(run: Measured) -> None:
+    cell = run.rows["transport"]["cell"]
+    command = [sys.executable, "-m", "hopmeter", "show", str(run.folder), cell]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "waking or in the transport" in printed
+    line = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout
+    assert json.loads(line)["why_waking"] > MOST
+
+
+def test_programs_on_the_same_cores_are_waited_for(spinners: None, tmp_path: Path) -> None:
+    rows: dict[str, dict[str, Any]] = measure(tmp_path, {"busy": {**SHORT, "rate": 200, "plan": {}}}, "--why").rows
+    assert rows["busy"]["why_core_wait"] > MOST

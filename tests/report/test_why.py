@@ -1,0 +1,54 @@
+"""Why the slowest messages of a row are slow: a line for each row, folded."""
+
+from __future__ import annotations
+
+from report_rows import cell, run_of
+
+from hopmeter.analysis.groups import groups
+from hopmeter.analysis.slow_messages import PARTS
+from hopmeter.report.why_slow import sections, sentence
+
+SHARES = dict.fromkeys((f"why_{each}" for each in (*PARTS, "unknown")), 0.0)
+WHY = {
+    **SHARES,
+    "why_messages": 20,
+    "why_over_us": 800.0,
+    "why_mean_us": 1200.0,
+    "why_p50_us": 12.0,
+    "why_waking": 0.3,
+    "why_core_wait": 0.699,
+    "why_stolen": 0.001,
+    "why_minor_faults": 12.0,
+    "why_major_faults": 0.0,
+    "why_usual_minor_faults": 0.5,
+    "why_steal_percent": 2.0,
+}
+
+
+def test_the_largest_part_comes_first_and_a_tiny_one_is_left_out() -> None:
+    (row,) = run_of(cell("shm", 10, **WHY)).rows
+    said = sentence(row)
+    assert said.index("waiting for a core") < said.index("waking")
+    assert "stolen" not in said and "running" not in said
+    for value in (
+        "20 messages",
+        "70\u202f%",
+        "30\u202f%",
+        "12.0 a message",
+        "2.0\u202f%",
+        "12.0\u202fµs",
+        "10.0\u202fµs",
+    ):
+        assert value in said
+
+
+def test_each_row_has_a_line_that_is_folded_at_first() -> None:
+    (group,) = groups([run_of(cell("shm", 10, **WHY), cell("unix", 20, why_note="not possible [W-WHY-NO-CHAIN]"))])
+    (section,) = sections(group)
+    assert section.fold == "closed"
+    assert [name for name, _ in section.terms] == ["shm", "unix"]
+    assert section.terms[1][1] == "not possible [W-WHY-NO-CHAIN]"
+
+
+def test_a_run_that_did_not_ask_has_no_section() -> None:
+    assert not sections(groups([run_of(cell("shm", 10))])[0])
