@@ -18,9 +18,9 @@ A test fails if the page is out of date. `hopmeter transports` shows which trans
 - **Broker or daemon**: hopmeter starts one for each trial and adds its CPU to the CPU of the cell.
 - A dash means that hopmeter has no adapter in this language.
 - **Pairs of languages**: which languages of source and sink can exchange messages, apart from two programs in one
-  language. `hopmeter run --language pairs` measures all of them.
-- **Reference**: no library that you can install, but a part of hopmeter, of the system or of a language. Tables list
-  references apart, and no answer recommends them.
+  language. `hopmeter run --language pairs` measures all pairs.
+- **Reference**: a transport that is not a library to install, but a part of hopmeter, of the system or of a language.
+  Tables list references separately, and no answer recommends them.
 
 """
 OFFERS = """
