@@ -53,6 +53,8 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
     """Return the row of a cell from its measured trials."""
     good = [each for each in trials if each.measured]
     columns = dict.fromkeys(CELLS) | _planned_columns(cell) | {"trials_good": len(good), "warnings": []}
+    if folder.about.get("scenario", {}).get("budget") and not cell.comparison.search:
+        columns |= {"trials": len(trials), "quick": False}
     columns |= _status(cell, trials)
     if trials:
         columns["content_errors"] = sum(sum_counter(each.result, "content_errors") for each in trials)

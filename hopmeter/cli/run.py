@@ -74,7 +74,12 @@ def run(
     messages: Annotated[int | None, _length("Messages measured in each trial.")] = None,
     duration: Annotated[Text, _length("Duration of each trial, such as 30s, instead of --messages.")] = None,
     warmup: Annotated[int | None, _length("Messages sent before the measured ones.")] = None,
-    trials: Annotated[int | None, _length("Trials of each cell.")] = None,
+    trials: Annotated[int | None, _length("Trials of each cell, instead of a budget.")] = None,
+    budget: Annotated[Text, _length("How long all trials may take, such as 90s, instead of --trials.")] = None,
+    until: Annotated[Text, _length("What ends the run before its budget does: order, best, or ±5%.")] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="The scenario's own length, not its look.", rich_help_panel="How much")
+    ] = False,
     seed: Annotated[int | None, _length("Seed of the order of trials; random and recorded by default.")] = None,
     fifo: Annotated[int | None, typer.Option(help="SCHED_FIFO priority of the nodes; needs permission.")] = None,
     mlock: Annotated[bool | None, typer.Option(help="Lock the nodes' memory.", show_default=False)] = None,
@@ -128,7 +133,7 @@ def run(
 
     console = Console(stderr=as_json, highlight=False)
     if resume is not None:
-        if options or setting or dry_run or scenario is not None or out is not None or against:
+        if options or setting or full or dry_run or scenario is not None or out is not None or against:
             raise UsageError(
                 "E-OPTION-CONFLICT",
                 "--resume continues a run as it was planned and takes no other options",
@@ -139,7 +144,7 @@ def run(
     variables = read_variables(os.environ, options, measuring.fixed_options(name))
     for line in variables.lines():
         console.print(line, style="yellow", markup=False, soft_wrap=True)
-    plan, world = measuring.make_plan(name, {**options, **variables.given}, setting or [])
+    plan, world = measuring.make_plan(name, {**options, **variables.given}, setting or [], full)
     old = measuring.prepare_old_side(against, plan, world, console) if against else None
     plan = add_old_sides(plan, old) if old else plan
     if dry_run:

@@ -32,6 +32,8 @@ class World:
     machine: Machine
     carrier: Callable[[Manifest, str], Readiness] = lambda manifest, codec: readiness(manifest, "python", codec)
     """The Python node of a transport that carries the objects of a codec."""
+    may_keep_awake: bool = False
+    """Whether this user may keep idle cores awake."""
 
 
 def expand(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:
@@ -43,7 +45,15 @@ def expand(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:
         for manifest in transports:
             for language in _languages(manifest, ask.axes["language"], axes, world):
                 for settings in _settings(manifest, ask):
-                    yield _cell(scenario, ask, manifest, language, settings, axes, world.machine)
+                    cell = _cell(scenario, ask, manifest, language, settings, axes, world.machine)
+                    yield from (cell.with_values(no_idle_states=each) for each in _idle_states(scenario, world))
+
+
+def _idle_states(scenario: Scenario, world: World) -> list[bool]:
+    """Return whether idle cores are kept awake: yes, no, or first yes and then no."""
+    if scenario.no_idle_states == "both":
+        return [True, False] if world.may_keep_awake and scenario.budget_s else [False]
+    return [scenario.no_idle_states]
 
 
 def _transports(ask: Ask, world: World) -> list[Manifest]:
@@ -178,7 +188,6 @@ def _manner(scenario: Scenario) -> dict[str, Any]:
         "timeout_s": units.seconds(scenario.timeout),
         "fifo": scenario.fifo,
         "mlock": scenario.mlock,
-        "no_idle_states": scenario.no_idle_states,
     }
 
 

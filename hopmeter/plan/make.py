@@ -30,6 +30,8 @@ class Plan:
     @property
     def seconds(self) -> float:
         """Estimate how long the schedule takes, without starting and ending nodes."""
+        if self.scenario.budget_s is not None:
+            return self.scenario.budget_s
         return sum(cell.schedule.trials * scheduled_s(cell) for cell in self.runnable)
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, Protocol
 
 from hopmeter.images.decoded import Decoded
 from hopmeter.manifest.readiness import NO_CODEC, Readiness, readiness
@@ -17,7 +18,7 @@ from hopmeter.plan.rules import languages
 from hopmeter.plan.sides import OLD
 from hopmeter.runtime.failures import InterruptedRunError
 from hopmeter.runtime.order import Turn, turns
-from hopmeter.runtime.progress import RunProgress
+from hopmeter.runtime.progress import BudgetProgress, Notes, RunProgress
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import Work, execute_trial
 from hopmeter.runtime.why import why_turns
@@ -28,6 +29,31 @@ from hopmeter.system.terminal import Console
 
 HOPELESS = 2
 """After this many failures without a success a cell is abandoned: each attempt may take a timeout."""
+
+
+class RoundSource(Protocol):
+    """Gives the rounds of a run with a budget, one after the other."""
+
+    budget_s: float
+
+    @property
+    def left_s(self) -> float:
+        """Return how much of the budget is left."""
+
+    @property
+    def status(self) -> str:
+        """Return what is being decided, for the line of progress."""
+
+    @property
+    def looks(self) -> dict[str, list[dict[str, Any]]]:
+        """Return the looks at each table so far."""
+
+    def next_round(self) -> list[Turn]:
+        """Return the turns of the next round; none at the end."""
+
+    def note(self, result: TrialResult) -> None:
+        """Take a finished trial into account."""
+
 
 NOT_TRIED = "not tried again"
 
@@ -46,23 +72,30 @@ class Executor:
     """The frames of image and video files, by payload."""
     old: World | None = None
     """The transports and nodes of the old side, in a run with two sides."""
+    rounds: RoundSource | None = None
+    """Chooses the rounds if the run has a budget."""
 
     def run(self, done: Sequence[TrialResult] = ()) -> bool:
         """Execute the remaining trials. Returns False if interrupted; finished trials are in the folder."""
-        todo = turns(self.plan.runnable, self.plan.seed, done)
         self._bad = Counter(result.cell for result in done if not result.good)
         self._good = Counter(result.cell for result in done if result.good)
         self._reasons = {result.cell: result.reason for result in done if not result.good}
         self.folder.logs.mkdir(exist_ok=True)
         with Alarm() as alarm, ScratchDir() as ground:
             try:
-                self._work_through(todo, ground, alarm)
-                while todo := self._further():
-                    self._work_through(todo, ground, alarm)
+                self._execute(done, ground, alarm)
                 self._explain(ground, alarm)
             except InterruptedRunError:
                 return False
             return True
+
+    def _execute(self, done: Sequence[TrialResult], ground: ScratchDir, alarm: Alarm) -> None:
+        if self.rounds is not None:
+            self._work_within(self.rounds, ground, alarm)
+            return
+        self._work_through(turns(self.plan.runnable, self.plan.seed, done), ground, alarm)
+        while todo := self._further():
+            self._work_through(todo, ground, alarm)
 
     def _further(self) -> list[Turn]:
         """Return the turns of cells that were not planned at first."""
@@ -94,16 +127,27 @@ class Executor:
                     WhyFolder(self.folder.path).add(outcome.result, outcome.raw_files)
                 progress.end(turn)
 
-    def _take(self, turn: Turn, ground: ScratchDir, alarm: Alarm, progress: RunProgress) -> None:
+    def _work_within(self, rounds: RoundSource, ground: ScratchDir, alarm: Alarm) -> None:
+        """Execute rounds until their source has no more; the looks are stored as soon as they are taken."""
+        with BudgetProgress(self.console, rounds) as progress:
+            while todo := rounds.next_round():
+                self.folder.note(looks=rounds.looks)
+                for turn in todo:
+                    alarm.check()
+                    progress.begin(turn)
+                    self._take(turn, ground, alarm, progress)
+            self.folder.note(looks=rounds.looks)
+
+    def _take(self, turn: Turn, ground: ScratchDir, alarm: Alarm, progress: Notes) -> None:
         if self._is_hopeless(turn):
             first, _ = split_code(self._reasons[turn.cell.id])
             reason = tag("E-NOT-TRIED", f"{NOT_TRIED} after {HOPELESS} failures: {first}")
-            self._add(_failed(turn, reason), [], progress)
+            self._add(_failure(turn, reason), [], progress)
             return
         work = self._work(turn)
         absent = next((state for state in work.ready.values() if not state.ready), None)
         if absent is not None:
-            self._add(_failed(turn, tag(absent.code, absent.missing), absent.get), [], progress)
+            self._add(_failure(turn, tag(absent.code, absent.missing), absent.get), [], progress)
             return
         with execute_trial(work, ground, alarm) as outcome:
             self._add(outcome.result, outcome.raw_files if outcome.result.good else [], progress)
@@ -136,16 +180,18 @@ class Executor:
             return world.ready[cell.axes.transport, language]
         return readiness(self.world.manifests[cell.axes.transport], language, cell.axes.codec)
 
-    def _add(self, result: TrialResult, raw_files: list[Path], progress: RunProgress) -> None:
+    def _add(self, result: TrialResult, raw_files: list[Path], progress: Notes) -> None:
         kept = self.folder.add_trial(result, raw_files)
         (self._good if kept.good else self._bad)[kept.cell] += 1
+        if self.rounds is not None:
+            self.rounds.note(kept)
         if kept.good or kept.reason.startswith(NOT_TRIED):
             return
         self._reasons.setdefault(kept.cell, kept.reason)
         progress.note(f"{kept.cell} trial {kept.trial}: {with_remedy(kept.reason, kept.remedy)}")
 
 
-def _failed(turn: Turn, reason: str, remedy: str = "") -> TrialResult:
+def _failure(turn: Turn, reason: str, remedy: str = "") -> TrialResult:
     """Return the result of a trial that was not begun."""
     return TrialResult(
         turn.cell.id, turn.trial, good=False, reason=reason, remedy=remedy, order=turn.order, round=turn.round

@@ -31,7 +31,7 @@ def turns(cells: Sequence[Cell], seed: int, done: Sequence[TrialResult] = ()) ->
     The remaining trials of a round that was begun before make a round of their own.
     """
     left = _without({(result.cell, result.trial) for result in done}, _rounds(cells, seed))
-    return list(_numbered(left, begun_rounds(cells, done)))
+    return list(_number_rounds(left, begun_rounds(cells, done)))
 
 
 def tables(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
@@ -58,12 +58,12 @@ def _rounds(cells: Sequence[Cell], seed: int) -> Iterator[list[Turn]]:
     for trial in range(max((cell.schedule.trials for cell in cells), default=0)):
         for table in tables(cells).values():
             in_round = [cell for cell in table if trial < cell.schedule.trials]
-            in_round = _shuffle(in_round, draw)
+            in_round = shuffle(in_round, draw)
             yield [Turn(cell, trial, order + place, draw.getrandbits(63)) for place, cell in enumerate(in_round)]
             order += len(in_round)
 
 
-def _shuffle(cells: Sequence[Cell], draw: random.Random) -> list[Cell]:
+def shuffle(cells: Sequence[Cell], draw: random.Random) -> list[Cell]:
     """Return the cells in random order; the two sides of one cell stay next to each other."""
     units: dict[str, list[Cell]] = {}
     for cell in cells:
@@ -80,7 +80,7 @@ def _without(done: set[tuple[str, int]], rounds: Iterable[list[Turn]]) -> Iterat
         yield [turn for turn in turns_of_round if (turn.cell.id, turn.trial) not in done]
 
 
-def _numbered(rounds: Iterable[list[Turn]], first: Mapping[str, int]) -> Iterator[Turn]:
+def _number_rounds(rounds: Iterable[list[Turn]], first: Mapping[str, int]) -> Iterator[Turn]:
     """Give each round its number within its table, from the first new one on."""
     following = Counter(first)
     for turns_of_round in filter(None, rounds):

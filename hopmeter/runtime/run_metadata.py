@@ -33,7 +33,7 @@ def about(plan: Plan, world: World, command: Sequence[str]) -> dict[str, Any]:
         "versions": {name: node.version for name, node in nodes.items()},
         "builds": {name: _build(node) for name, node in nodes.items()},
         "cells": [cell.as_json() for cell in plan.cells],
-        **_machine(plan.scenario.no_idle_states),
+        **_machine(all(cell.nodes.no_idle_states for cell in plan.runnable)),
     }
 
 

@@ -3,7 +3,19 @@
 from hopmeter.scenario.files import every, find, load
 from hopmeter.scenario.model import Scenario
 from hopmeter.scenario.question import has_own_question, question
-from hopmeter.scenario.replace import override
+from hopmeter.scenario.replace import lengthen, override, shorten
 from hopmeter.scenario.resolve import Ask, asks
 
-__all__ = ["Ask", "Scenario", "asks", "every", "find", "has_own_question", "load", "override", "question"]
+__all__ = [
+    "Ask",
+    "Scenario",
+    "asks",
+    "every",
+    "find",
+    "has_own_question",
+    "lengthen",
+    "load",
+    "override",
+    "question",
+    "shorten",
+]

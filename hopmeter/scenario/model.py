@@ -100,6 +100,12 @@ def _codec(value: str) -> str:
     return value
 
 
+def _until(value: str) -> str:
+    if not re.fullmatch(patterns.UNTIL, value):
+        raise RefusedValueError("E-VALUE-CHOICE", one_of(value, ["order", "best", "±5% (or another percentage)"]))
+    return value.replace("+-", "±")
+
+
 def _column(value: str) -> str:
     if value not in CELLS:
         raise RefusedValueError(
@@ -153,6 +159,7 @@ Work = Annotated[
     _checked_by(units.works),
     _editor_hint(patterns.WORK, ["none", "sleep:1ms", "spin:30us", "sleep:30ms/40ms/50ms", "copy:frame"]),
 ]
+Until = Annotated[str, AfterValidator(_until), _editor_hint(patterns.whole(patterns.UNTIL), ["order", "best", "±5%"])]
 Count = Annotated[int, Field(ge=1, le=MOST_MESSAGES)]
 Setting = bool | int | float | str
 
@@ -267,6 +274,13 @@ class Case(Axes):
     """Axes that replace the scenario's for some of its cells."""
 
 
+class Look(Axes):
+    """Values that a scenario has unless `--full` is given: they make it a look of a few minutes."""
+
+    budget: Span | None = Field(None, description="How long the trials may take in total.")
+    until: Until | None = Field(None, description="What ends the run before its budget does.")
+
+
 class Scenario(Axes):
     """A question, and the cells that answer it."""
 
@@ -275,6 +289,19 @@ class Scenario(Axes):
     quick: bool = Field(False, description="Label the results as a quick look, too short to decide on.")
     case: list[Case] = Field(
         [], description="Several sets of cells for one question; each inherits the keys above that it does not set."
+    )
+    budget: Span | None = Field(
+        None,
+        description="How long the trials may take in total, instead of a number of trials. Rounds continue until the "
+        "question is decided or the time is over; a search for the highest rate ends with it.",
+    )
+    until: Until | None = Field(
+        None,
+        description='What is to be decided within the budget: the "order" of all cells of a table (the default), the '
+        '"best" cell, or every median within "±5%".',
+    )
+    look: Look | None = Field(
+        None, description="Values that replace the others unless --full is given, for a look of a few minutes."
     )
     search: Search | None = Field(
         None, description="Search for the highest rate of each cell, instead of measuring given rates."
@@ -299,8 +326,11 @@ class Scenario(Axes):
     checksum: bool = Field(False, description="Check every payload, not only those of the warm-up and the last one.")
     fifo: Annotated[int, Field(ge=0, le=99)] = Field(0, description="SCHED_FIFO priority; 0 is the ordinary scheduler.")
     mlock: bool = Field(False, description="Lock all memory of the nodes.")
-    no_idle_states: bool = Field(
-        False, description="Keep idle cores from sleeping and halting (/dev/cpu_dma_latency at 0)."
+    no_idle_states: bool | Literal["both"] = Field(
+        False,
+        description="Keep idle cores from sleeping and halting (/dev/cpu_dma_latency at 0); both: measure with and "
+        "without, where this user may write that file and the run has a budget, which then decides the order with "
+        "idle cores kept awake.",
     )
     sample_cpu: bool = Field(False, description="Sample each process's CPU every second into cpu/.")
     why: bool = Field(
@@ -314,3 +344,19 @@ class Scenario(Axes):
         if wrong := next(filter(None, said), ""):
             raise RefusedValueError("E-VALUES-CONFLICT", wrong)
         return self
+
+    @model_validator(mode="after")
+    def _check_budget(self) -> Scenario:
+        fixed = any(part.trials is not None for part in (self, *self.case))
+        if self.budget and fixed and not self.search:
+            raise RefusedValueError(
+                "E-VALUES-CONFLICT", "budget and trials both set the number of trials; give one of them"
+            )
+        if self.until and not self.budget:
+            raise RefusedValueError("E-VALUES-CONFLICT", 'until needs a budget; add one, such as budget = "90s"')
+        return self
+
+    @property
+    def budget_s(self) -> float | None:
+        """Return the budget for rounds in seconds; None if the number of trials is fixed."""
+        return units.seconds(self.budget) if self.budget and not self.search else None

@@ -13,6 +13,8 @@ UNIT = f"({'|'.join(UNITS_NS)})"
 TIME = rf"{NUMBER}(\.{NUMBER})?{UNIT}"
 COPIED = f"({NUMBER}|frame)(:({'|'.join(WAYS)}))?(:({'|'.join(DESTINATIONS)}))?"
 
+UNTIL = r"order|best|(±|\+-)[0-9]+(\.[0-9]+)?%"
+
 
 def whole(*forms: str) -> str:
     """Return an expression that matches one of these forms completely."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hopmeter.errors import RefusedValueError, UsageError
@@ -15,6 +15,10 @@ from hopmeter.system.toml_files import one_of, validate
 
 SOURCE = "the command line"
 Table = dict[str, Any]
+TOGETHER = ({"messages", "duration"}, {"trials", "budget"}, {"trials", "until"})
+"""Keys that exclude each other: one of them replaces the other. The trials of a search have no budget of their own."""
+
+BUDGET = {"budget", "until"}
 
 
 def override(
@@ -26,6 +30,8 @@ def override(
     also has an image); other values replace those of every case.
     """
     changed = copy.deepcopy(table)
+    if _fixes_length(table, given):
+        _forget(changed, BUDGET)
     for key, value in given.items():
         _replace(changed, key, value)
     asked = validate(Scenario, changed, SOURCE)
@@ -37,7 +43,27 @@ def override(
     return validate(Scenario, changed, SOURCE)
 
 
-def _forget(table: Table, names: Mapping[str, Any]) -> None:
+def shorten(table: Table, given: Mapping[str, Any]) -> Table:
+    """Return the scenario with the values of its look, except for what the command line gives."""
+    short = copy.deepcopy(table)
+    for key, value in short.pop("look", {}).items():
+        replaced = any(key in together and together & given.keys() for together in ({key}, *TOGETHER))
+        if not replaced and not (key in BUDGET and _fixes_length(table, given)):
+            _replace(short, key, value)
+    return short
+
+
+def _fixes_length(table: Table, given: Mapping[str, Any]) -> bool:
+    """Return whether a trial's duration or their number is given without a budget: no other budget applies then."""
+    return "search" not in table and "budget" not in given and bool({"duration", "trials"} & given.keys())
+
+
+def lengthen(table: Table) -> Table:
+    """Return the scenario without its look."""
+    return {key: value for key, value in table.items() if key != "look"}
+
+
+def _forget(table: Table, names: Iterable[str]) -> None:
     for name in names:
         table.pop(name, None)
 
@@ -53,9 +79,9 @@ def _replace(table: Table, key: str, value: Any) -> None:
         return
     for part in (table, *cases):
         part.pop(key, None)
-        if key in ("messages", "duration"):
-            part.pop("messages", None)
-            part.pop("duration", None)
+        for together in TOGETHER[: 1 if "search" in table else None]:
+            if key in together:
+                _forget(part, together)
     table[key] = value
 
 

@@ -33,6 +33,14 @@ DEFAULTS: dict[str, list[Any]] = {
 }
 TRIALS = 5
 MESSAGES = 1000
+LEAST_ROUNDS = {"order": 5, "best": 5}
+PRECISION_ROUNDS = 8
+"""The least rounds before an interval is compared with a percentage."""
+
+
+def least_rounds(scenario: Scenario) -> int:
+    """Return how many rounds a budget must allow at least."""
+    return LEAST_ROUNDS.get(scenario.until or "order", PRECISION_ROUNDS)
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ def _ask(scenario: Scenario, case: Axes) -> Ask:
     if scenario.search:
         axes["rate"] = [scenario.search.start]
     messages, duration = _length(case) or _length(scenario) or (MESSAGES, None)
-    trials = value_of("trials") or TRIALS
+    trials = least_rounds(scenario) if scenario.budget_s else value_of("trials") or TRIALS
     least = LEAST_MESSAGES if scenario.search else 1
     return Ask(axes, _settings(scenario, case), messages, duration, value_of("warmup"), trials, least)
 

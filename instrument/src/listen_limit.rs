@@ -1,6 +1,6 @@
 //! How long a receiver listens: until it has drained after the last message, or the trial's time is up.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
@@ -12,12 +12,19 @@ pub struct ListenLimit {
     drain_ns: i64,
     lock: Mutex<()>,
     nearer: Condvar,
+    draining: AtomicBool,
 }
 
 impl ListenLimit {
     /// No deadline yet.
     pub fn without_deadline(drain_ns: i64) -> Self {
-        Self { deadline_ns: AtomicI64::new(i64::MAX), drain_ns, lock: Mutex::new(()), nearer: Condvar::new() }
+        Self {
+            deadline_ns: AtomicI64::new(i64::MAX),
+            drain_ns,
+            lock: Mutex::new(()),
+            nearer: Condvar::new(),
+            draining: AtomicBool::new(false),
+        }
     }
 
     /// Moves the deadline to `deadline_ns`, unless it is earlier already.
@@ -31,6 +38,12 @@ impl ListenLimit {
     #[cold]
     pub fn drain(&self, now_ns: i64) {
         self.limit_to(now_ns + self.drain_ns);
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the last message has arrived, so that a receiver must not sleep longer than the drain.
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
     }
 
     /// The time left, at most `cap`; none after the deadline.
@@ -97,7 +110,9 @@ mod tests {
         let limit = ListenLimit::without_deadline(1_000_000);
         assert_eq!(limit.time_left(Duration::from_secs(1)), Some(Duration::from_secs(1)));
         limit.limit_to(clock::now_ns() + 60_000_000_000);
+        assert!(!limit.is_draining());
         limit.drain(clock::now_ns());
+        assert!(limit.is_draining());
         limit.limit_to(clock::now_ns() + 60_000_000_000);
         limit.sleep();
         assert_eq!(limit.time_left(Duration::from_secs(1)), None);

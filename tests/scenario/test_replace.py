@@ -88,3 +88,62 @@ def test_a_wrong_setting_is_explained(text: str, says: str) -> None:
     with pytest.raises(UsageError) as wrong:
         override([text])
     assert lacking(str(wrong.value), says) == []
+
+
+SHORT: dict[str, Any] = TABLE | {"look": {"payload": "timing", "messages": 50, "budget": "2m", "until": "best"}}
+
+
+def shorten(table: dict[str, Any] = SHORT, **given: Any) -> scenario.Scenario:
+    return scenario.override(scenario.shorten(table, given), given, [], manifest.every())
+
+
+def test_a_look_replaces_values_as_the_command_line_does() -> None:
+    short = shorten()
+    assert (short.budget, short.until, short.trials, short.look) == ("2m", "best", None, None)
+    assert [(ask.axes["payload"], ask.messages, ask.trials) for ask in scenario.asks(short)] == [(["timing"], 50, 5)]
+
+
+def test_the_full_scenario_is_the_one_without_its_look() -> None:
+    full = scenario.override(scenario.lengthen(SHORT), {}, [], manifest.every())
+    assert full == scenario.override(TABLE, {}, [], manifest.every())
+
+
+def test_the_command_line_comes_before_a_look() -> None:
+    assert [ask.axes["payload"] for ask in scenario.asks(shorten(payload=["image:8x8"]))] == [["image:8x8"]]
+    (ask,) = scenario.asks(shorten(duration="3s", payload=["timing"]))
+    assert (ask.duration, ask.trials, shorten(duration="3s").budget) == ("3s", 3, None)
+    assert (shorten(duration="3s", budget="9s").budget, shorten(messages=9).budget) == ("9s", "2m")
+    fixed = shorten(trials=4)
+    assert (fixed.trials, fixed.budget, fixed.until) == (4, None, None)
+    assert (shorten(budget="9s").budget, shorten(until="order").until) == ("9s", "order")
+
+
+def test_a_budget_replaces_the_trials_of_every_case() -> None:
+    table = TABLE | {"case": [{"trials": 2}, {"payload": "timing"}]}
+    assert [ask.trials for ask in scenario.asks(scenario.override(table, {"budget": "9s"}, [], {}))] == [5, 5]
+
+
+def test_the_trials_of_a_search_have_a_budget_beside_them() -> None:
+    table = {"title": "t", "question": "q?", "trials": 3, "search": {"bound_p99": "5ms"}, "look": {"budget": "2m"}}
+    short = shorten(table)
+    assert (short.trials, short.budget, short.budget_s) == (3, "2m", None)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"budget": "9s", "trials": 3}, "E-VALUES-CONFLICT"),
+        ({"budget": "9s", "case": [{"trials": 3}]}, "E-VALUES-CONFLICT"),
+        ({"until": "best"}, "E-VALUES-CONFLICT"),
+        ({"budget": "9s", "until": "sometimes"}, "E-VALUE-CHOICE"),
+        ({"budget": "0s"}, "E-VALUE-RANGE"),
+    ],
+)
+def test_a_contradictory_budget_is_refused(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        scenario.override({"title": "t", "question": "q?", **given}, {}, [], {})
+
+
+def test_a_precision_may_be_written_without_the_sign() -> None:
+    wanted = scenario.override({"title": "t", "question": "q?", "budget": "9s", "until": "+-5%"}, {}, [], {})
+    assert wanted.until == "±5%"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -15,7 +16,7 @@ from hopmeter.cli.main import INTERRUPTED
 from hopmeter.cli.parts import run_table
 from hopmeter.cli.parts.result_lines import lines as result_lines_of
 from hopmeter.errors import HopmeterError, UsageError
-from hopmeter.plan import Cell, Plan
+from hopmeter.plan import Cell, Plan, budget
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
 from hopmeter.plan.sides import OLD, OldSide
@@ -26,15 +27,18 @@ from hopmeter.system.toml_files import validate
 BUILDS = re.compile(r"`hopmeter build ([^`]+)`")
 NOTHING_TO_RUN = 2
 SOME_FAILED = 1
+LATENCY_FILE = "/dev/cpu_dma_latency"
+"""A process that writes 0 to it and holds it open keeps idle cores awake."""
 
 
-def make_plan(asked: str, given: Mapping[str, Any], settings: Sequence[str]) -> tuple[Plan, World]:
-    """Plans the cells of a scenario, with the overrides of the command line."""
+def make_plan(asked: str, given: Mapping[str, Any], settings: Sequence[str], full: bool = False) -> tuple[Plan, World]:
+    """Plans the cells of a scenario, with the overrides of the command line, and without its look if it is `full`."""
     path = scenario.find(asked)
-    wanted, toml = scenario.load(path)
+    _, toml = scenario.load(path)
+    toml = scenario.lengthen(toml) if full else scenario.shorten(toml, given)
     world = this_world()
+    wanted = scenario.override(toml, given, settings, world.manifests)
     if given or settings:
-        wanted = scenario.override(toml, given, settings, world.manifests)
         wanted = _name_question(wanted, given, settings)
     return plan.make(path.stem, wanted, world), world
 
@@ -57,14 +61,24 @@ def fixed_options(asked: str) -> dict[str, str]:
 def this_world() -> World:
     """Return the transports of this machine and their readiness."""
     known = manifest.every()
-    return World(known, manifest.readiness_of_all(known.values()), Machine.here())
+    ready = manifest.readiness_of_all(known.values())
+    return World(known, ready, Machine.here(), may_keep_awake=os.access(LATENCY_FILE, os.W_OK))
 
 
 def show_plan(made: Plan, console: Console, as_json: bool) -> int:
     """Print the cells without measuring them, and return the exit code."""
     if as_json:
         for cell in made.cells:
-            print(json.dumps({**cell.flat(), "cell": cell.id, "status": "dropped" if cell.dropped else "planned"}))
+            print(
+                json.dumps(
+                    {
+                        **cell.flat(),
+                        "group": cell.group,
+                        "cell": cell.id,
+                        "status": "dropped" if cell.dropped else "planned",
+                    }
+                )
+            )
     else:
         run_table.print_plan(console, made)
     return 0 if made.runnable else NOTHING_TO_RUN
@@ -90,6 +104,9 @@ def measure(
     if not any(cell.comparison.ranked or cell.axes.transport in _requested_transports(made) for cell in made.runnable):
         _print_dropped(console, made.cells, as_json)
         raise UsageError("E-NO-CELLS", "no cell of this scenario can be measured here", _remedy(made))
+    budget.check(made)
+    for note in budget.notes(made):
+        console.print(note, style="yellow", markup=False, soft_wrap=True)
     sweep_leftovers(console)
 
     def create_folder(shown: Pictures) -> RunFolder:
@@ -232,6 +249,7 @@ def _run_trials(
 
 def _execute(made: Plan, world: World, folder: Any, pictures: Mapping[str, Any], old: OldSide | None) -> bool:
     """Run the trials, and return whether all were executed."""
+    from hopmeter.analysis.budget import BudgetedRounds, median_us, what_more_time_decides
     from hopmeter.analysis.search import Hunt
     from hopmeter.runtime.executor import Executor
 
@@ -239,7 +257,14 @@ def _execute(made: Plan, world: World, folder: Any, pictures: Mapping[str, Any],
     further = Hunt(made.scenario, search, folder).next_cells if search else list
     console = Console(stderr=True, highlight=False)
     before = old.world if old else None
-    return Executor(made, world, folder, console, further, pictures, before).run(folder.trials)
+    done = folder.trials
+    rounds = None
+    if made.scenario.budget_s:
+        rounds = BudgetedRounds(made, done, median_us(folder), folder.about.get("looks"))
+    complete = Executor(made, world, folder, console, further, pictures, before, rounds).run(done)
+    if rounds is not None:
+        folder.note(more_time=what_more_time_decides(rounds, made.cells))
+    return complete
 
 
 def _show_results(folder: Any, complete: bool, console: Console, as_json: bool, result_lines: bool) -> int:
@@ -254,6 +279,8 @@ def _show_results(folder: Any, complete: bool, console: Console, as_json: bool, 
         folder.write_tables(rows)
         report = None
     _print_run(folder, rows, console, as_json)
+    if more_time := folder.about.get("more_time"):
+        console.print(f"\n{more_time}", markup=False, soft_wrap=True)
     if result_lines:
         _print_result_lines(folder, rows, console)
     if not complete:

@@ -27,6 +27,8 @@ def scenario_options(options: Mapping[str, Any]) -> dict[str, Any]:
         raise UsageError(
             "E-OPTION-CONFLICT", "--messages and --duration both set the length of a trial", "give one of them"
         )
+    if "trials" in found and "budget" in found:
+        raise UsageError("E-OPTION-CONFLICT", "--trials and --budget both set the number of trials", "give one of them")
     parsed = {name: parse_axis(name, value) if name in DEFAULTS else value for name, value in found.items()}
     return rename_old_names(parsed, "the command line")
 

@@ -227,14 +227,17 @@ def print_plan(console: Console, made: Plan) -> None:
             style="" if cell.comparison.ranked else "dim",
         )
     print_whole(console, table)
-    trials = sum(cell.schedule.trials for cell in made.runnable)
-    console.print(
-        f"\n{formatting.plural(len(made.runnable), 'cell')}, {formatting.plural(trials, 'trial')}, "
-        f"about {humanize.time(made.seconds)}; seed {made.seed}"
-    )
+    console.print(f"\n{formatting.plural(len(made.runnable), 'cell')}, {_length(made)}; seed {made.seed}")
     for reason in formatting.distinct(cell.comparison.floor_reason for cell in made.runnable):
         console.print(Text(reason, style="yellow"))
     print_dropped(console, [(cell, cell.dropped) for cell in made.cells if cell.dropped])
+
+
+def _length(made: Plan) -> str:
+    if made.scenario.budget_s is not None:
+        return f"at most {humanize.time(made.seconds)}, until {made.scenario.until or 'order'}"
+    trials = sum(cell.schedule.trials for cell in made.runnable)
+    return f"{formatting.plural(trials, 'trial')}, about {humanize.time(made.seconds)}"
 
 
 ALWAYS = ("transport", "language")

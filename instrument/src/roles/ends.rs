@@ -71,9 +71,10 @@ pub fn pump(wait: Wait, limit: &ListenLimit, mut poll: impl FnMut(Duration) -> R
                 std::hint::spin_loop();
             }
         } else {
-            // A steady stream needs no clock: the time can only be up when no message has come.
+            // A steady stream needs no clock: the time can only be up when no message has come, or after the
+            // last one.
             for _ in 0..POLLS_PER_CLOCK {
-                if poll(left)? == 0 {
+                if poll(left)? == 0 || limit.is_draining() {
                     break;
                 }
             }
@@ -130,4 +131,29 @@ pub fn listen<R>(
         context.phase.wake();
         received
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock;
+
+    #[test]
+    fn after_the_last_message_a_receiver_sleeps_no_longer_than_the_drain() {
+        let drain = Duration::from_millis(1);
+        let limit = ListenLimit::without_deadline(drain.as_nanos() as i64);
+        let mut slept = Vec::new();
+        let poll = |timeout| {
+            if slept.is_empty() {
+                limit.drain(clock::now_ns());
+                slept.push(Duration::ZERO);
+                return Ok(1);
+            }
+            std::thread::sleep(timeout);
+            slept.push(timeout);
+            Ok(0)
+        };
+        pump(Wait::Block, &limit, poll).expect("polls that cannot fail");
+        assert!(slept.len() > 1 && slept.iter().all(|each| *each <= drain));
+    }
 }

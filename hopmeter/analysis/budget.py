@@ -1,0 +1,277 @@
+"""Choose the rounds of a run with a budget: the tables take turns while something is undecided and time is left."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from hopmeter.analysis.cell import examine
+from hopmeter.analysis.floors import headline
+from hopmeter.analysis.open_questions import Answer, Question, look
+from hopmeter.model.cell import Cell
+from hopmeter.model.trial import TrialResult
+from hopmeter.plan.budget import LEVEL_ROUNDS, shows_level, trial_s
+from hopmeter.plan.make import Plan
+from hopmeter.runtime.executor import HOPELESS
+from hopmeter.runtime.order import Turn, begun_rounds, shuffle, tables
+from hopmeter.scenario.resolve import least_rounds
+from hopmeter.statistics import Observation, spend
+from hopmeter.store import RunFolder
+from hopmeter.system import humanize
+
+LOOKS = 1.6
+"""The factor from the rounds of one look to those of the next: few looks, because each costs certainty."""
+LAST_SHARE = 0.85
+"""After this share of the rounds that fit, the next look is the last one."""
+UNTIL = "order"
+
+Value = Callable[[Cell, TrialResult], float | None]
+"""Returns a trial's median of the latency that ranks its cell; None if it has none."""
+
+
+def median_us(folder: RunFolder) -> Value:
+    """Return the function that gives a trial's median; any number of messages suffices."""
+
+    def value(cell: Cell, result: TrialResult) -> float | None:
+        measured = examine(cell, result, folder).measured
+        pieces = measured.latencies.get(headline(cell), []) if measured else []
+        return float(np.median(np.concatenate(pieces))) / 1000 if any(map(len, pieces)) else None
+
+    return value
+
+
+@dataclass
+class Table:
+    """A table's cells, and what is known about it."""
+
+    group: str
+    cells: list[Cell]
+    level_only: bool
+    """Whether it only shows the level, and decides nothing."""
+    next_look: int
+    rounds: int = 0
+    next_number: int = 0
+    active: frozenset[str] = frozenset()
+    answer: Answer | None = None
+    decided: frozenset[Question] = frozenset()
+    """What any look has decided; it stays decided."""
+    looks: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def is_decided(self) -> bool:
+        """Return whether further rounds would decide nothing."""
+        if self.level_only:
+            return self.rounds >= LEVEL_ROUNDS
+        return self.answer is not None and not self.open
+
+    @property
+    def open(self) -> frozenset[Question]:
+        """Return the questions that no look has decided."""
+        return self.answer.asked - self.decided if self.answer else frozenset()
+
+    @property
+    def spent(self) -> float:
+        """Return the level that the looks so far have spent."""
+        return float(sum(each["alpha"] for each in self.looks))
+
+
+class BudgetedRounds:
+    """Gives the executor one round after the other."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        done: Sequence[TrialResult],
+        value: Value,
+        looks: Mapping[str, list[dict[str, Any]]] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Continue a run after the trials `done` and the `looks` at them; both are empty for a new run."""
+        self.budget_s = plan.scenario.budget_s or 0.0
+        self.until = plan.scenario.until or UNTIL
+        self._least, self._value, self._clock = least_rounds(plan.scenario), value, clock
+        self._draw = random.Random(plan.seed + len(done))
+        self._order = count(max((each.order for each in done), default=-1) + 1)
+        self._took: dict[str, list[float]] = {}
+        self._trials: Counter[str] = Counter()
+        self._good: Counter[str] = Counter()
+        self._seen: dict[str, list[Observation]] = {}
+        self._cells = {cell.id: cell for cell in plan.runnable}
+        self._tables = [self._table(plan, *each) for each in tables(plan.runnable).items()]
+        self._used_before_s = sum(each.wall_s for each in done)
+        self._began: float | None = None
+        for result in done:
+            self.note(result)
+        self._resume(plan, done, looks or {})
+
+    def _table(self, plan: Plan, group: str, cells: list[Cell]) -> Table:
+        only = all(shows_level(cell, plan) for cell in cells)
+        return Table(group, cells, only, self._least, active=frozenset(cell.id for cell in cells))
+
+    def _resume(self, plan: Plan, done: Sequence[TrialResult], looks: Mapping[str, list[dict[str, Any]]]) -> None:
+        """Set where each table continues."""
+        first = begun_rounds(plan.runnable, done)
+        for table in self._tables:
+            table.next_number = first.get(table.group, 0)
+            table.rounds = max((self._good[cell.id] for cell in table.cells), default=0)
+            table.looks = list(looks.get(table.group, ()))
+            if table.looks:
+                last = table.looks[-1]
+                table.next_look = max(last["rounds"] + 1, round(last["rounds"] * LOOKS))
+                table.decided = frozenset(map(frozenset, last["decided"]))
+                table.answer = Answer(
+                    table.decided | frozenset(map(frozenset, last["open"])), table.decided, frozenset()
+                )
+                table.active = frozenset(last["cells"])
+
+    def note(self, result: TrialResult) -> None:
+        """Take a finished trial into account."""
+        self._trials[result.cell] = max(self._trials[result.cell], result.trial + 1)
+        self._took.setdefault(result.cell, []).append(result.wall_s)
+        value = self._value(self._cells[result.cell], result) if result.good else None
+        if value is None or result.round is None:
+            return
+        self._good[result.cell] += 1
+        seen = Observation(result.cell, result.round, value, result.steal_share)
+        self._seen.setdefault(self._cells[result.cell].group, []).append(seen)
+
+    @property
+    def left_s(self) -> float:
+        """Return how much of the budget is left."""
+        used_s = 0.0 if self._began is None else self._clock() - self._began
+        return self.budget_s - self._used_before_s - used_s
+
+    @property
+    def status(self) -> str:
+        """Return what is being decided: `7 of 105 pairs open, 22 s left`."""
+        left = f"{humanize.time(self.left_s)} left"
+        asked = sum(len(table.answer.asked) for table in self._tables if table.answer)
+        still_open = sum(len(table.open) for table in self._tables)
+        unit = "medians" if self.until.startswith("±") else "pairs"
+        return f"{still_open} of {asked} {unit} open, {left}" if asked else left
+
+    def next_round(self) -> list[Turn]:
+        """Return the turns of the next round; none if everything is decided or the time does not suffice."""
+        if self._began is None:
+            self._began = self._clock()
+        for table in self._tables:
+            self._look_if_due(table)
+        possible = list(filter(self._may_continue, self._tables))
+        if not possible:
+            self._look_last()
+            return []
+        return self._turns(min(possible, key=self._urgency))
+
+    def _turns(self, table: Table) -> list[Turn]:
+        table.rounds += 1
+        table.next_number += 1
+        cells = shuffle([cell for cell in table.cells if self._is_active(table, cell)], self._draw)
+        return [
+            Turn(cell, self._trials[cell.id], next(self._order), self._draw.getrandbits(63), table.next_number - 1)
+            for cell in cells
+        ]
+
+    def _urgency(self, table: Table) -> float:
+        """Return the share of its rounds that a table has had; tables that show a level get theirs in between."""
+        return table.rounds * (self._least / LEVEL_ROUNDS if table.level_only else 1.0)
+
+    def _may_continue(self, table: Table) -> bool:
+        return not table.is_decided and self._round_s(table) <= self.left_s and self._round_s(table) > 0
+
+    def _is_active(self, table: Table, cell: Cell) -> bool:
+        is_hopeless = self._trials[cell.id] >= HOPELESS and not self._good[cell.id]
+        return not is_hopeless and (cell.id in table.active or self._is_floor(table, cell))
+
+    def _is_floor(self, table: Table, cell: Cell) -> bool:
+        return any(other.comparison.floor == cell.id for other in table.cells)
+
+    def _round_s(self, table: Table) -> float:
+        """Estimate how long the next round of a table takes."""
+        return sum(self._trial_s(cell) for cell in table.cells if self._is_active(table, cell))
+
+    def _trial_s(self, cell: Cell) -> float:
+        took = self._took.get(cell.id)
+        return fmean(took) if took else trial_s(cell)
+
+    def _look_if_due(self, table: Table) -> None:
+        if table.level_only or table.rounds < table.next_look:
+            return
+        share = table.rounds / self._rounds_that_fit(table)
+        if share < LAST_SHARE:
+            table.next_look = max(table.rounds + 1, round(table.rounds * LOOKS))
+            self._look(table, share)
+
+    def _rounds_that_fit(self, table: Table) -> float:
+        """Return the rounds of a table, earlier ones included, that the budget allows if all open tables continue."""
+        open_s = sum(self._round_s(each) for each in self._tables if not each.is_decided and not each.level_only)
+        return table.rounds + max(self.left_s, 0.0) / open_s if open_s else float(table.rounds)
+
+    def _look(self, table: Table, share: float) -> None:
+        alpha = spend(share, table.spent)
+        if alpha <= 0:
+            return
+        table.answer = look(table.cells, self._seen.get(table.group, ()), self.until, alpha)
+        table.decided |= table.answer.decided & table.answer.asked
+        table.active = table.answer.needed.union(*table.open)
+        table.looks.append(
+            {
+                "rounds": table.rounds,
+                "alpha": alpha,
+                "cells": sorted(table.active),
+                "open": sorted(sorted(each) for each in table.open),
+                "decided": sorted(sorted(each) for each in table.decided),
+            }
+        )
+
+    def _look_last(self) -> None:
+        """Spend what is left of the level on rounds that no look has seen."""
+        for table in self._tables:
+            is_new = not table.looks or table.looks[-1]["rounds"] < table.rounds
+            if is_new and table.rounds and not table.level_only and not table.is_decided:
+                self._look(table, 1.0)
+
+    @property
+    def looks(self) -> dict[str, list[dict[str, Any]]]:
+        """Return all looks by table, for `run.json`: rounds, level and open questions of each."""
+        return {table.group: table.looks for table in self._tables if table.looks}
+
+    def needed_s(self) -> dict[Question, float]:
+        """Return by open pair the budget that would decide it."""
+        found: dict[Question, float] = {}
+        rest_s = sum(self._round_s(table) for table in self._tables if table.open)
+        for table in self._tables:
+            for question in table.open:
+                if rounds := (table.answer.rounds if table.answer else {}).get(question):
+                    found[question] = self.budget_s - self.left_s + max(rounds - table.rounds, 1) * rest_s
+        return found
+
+
+def what_more_time_decides(rounds: BudgetedRounds, cells: Sequence[Cell]) -> str:
+    """Return the sentence on the open pair that needs the least further time; empty if there is none."""
+    needed = rounds.needed_s()
+    if not needed:
+        return ""
+    question = min(needed, key=lambda each: needed[each])
+    names = " from ".join(_name(cell, len(rounds.looks) > 1) for cell in cells if cell.id in question)
+    many = sum(len(each[-1]["open"]) for each in rounds.looks.values())
+    others = f"; {many - 1} other pairs need longer" if many > 1 else ""
+    return f"`--budget {_tidy(needed[question])}` would separate {names}{others}"
+
+
+def _name(cell: Cell, with_payload: bool) -> str:
+    axes = cell.axes
+    return " ".join(filter(None, (axes.transport, cell.carriage.profile, f"({axes.payload})" if with_payload else "")))
+
+
+def _tidy(seconds: float) -> str:
+    """Round up: to ten seconds, or to minutes from two minutes on."""
+    return f"{math.ceil(seconds / 10) * 10}s" if seconds <= 120 else f"{math.ceil(seconds / 60)}m"

@@ -1,0 +1,62 @@
+"""Which cells of a plan a budget decides, and how long it must be at least."""
+
+from __future__ import annotations
+
+import math
+
+from hopmeter.errors import UsageError
+from hopmeter.messages import tag
+from hopmeter.model.cell import Cell
+from hopmeter.plan.make import Plan, scheduled_s
+from hopmeter.plan.rules import languages
+from hopmeter.scenario.resolve import least_rounds
+from hopmeter.system import humanize
+
+LEVEL_ROUNDS = 3
+"""Rounds of the cells that show the level with idle cores asleep, while cells with cores kept awake decide."""
+START_S = 0.1
+"""The assumed time to start and end the nodes of a trial, until it is measured."""
+PYTHON_START_S = 0.3
+"""As START_S, for trials with a Python node."""
+AS_IT_IS = tag(
+    "W-AS-IT-IS",
+    "idle cores sleep while messages are measured, which adds their wake-up latency and its noise to all results; "
+    "with the right to write /dev/cpu_dma_latency (as root, or `sudo chmod o+w /dev/cpu_dma_latency`) hopmeter also "
+    "decides the order with cores kept awake",
+)
+
+
+def trial_s(cell: Cell) -> float:
+    """Estimate how long a trial takes, with the start and the end of its nodes."""
+    return scheduled_s(cell) + (PYTHON_START_S if "python" in languages(cell) else START_S)
+
+
+def shows_level(cell: Cell, plan: Plan) -> bool:
+    """Return whether a cell only shows the level as it is, because cells with idle cores kept awake decide."""
+    both = any(other.nodes.no_idle_states for other in plan.runnable)
+    return plan.scenario.no_idle_states == "both" and both and not cell.nodes.no_idle_states
+
+
+def notes(plan: Plan) -> list[str]:
+    """Return what the user should know about a plan before it runs."""
+    wants_both = plan.scenario.no_idle_states == "both" and plan.scenario.budget_s
+    return [AS_IT_IS] if wants_both and not any(cell.nodes.no_idle_states for cell in plan.runnable) else []
+
+
+def least_s(plan: Plan) -> float:
+    """Return the time of the least number of rounds."""
+    level, deciding = min(LEVEL_ROUNDS, least_rounds(plan.scenario)), least_rounds(plan.scenario)
+    return sum(trial_s(cell) * (level if shows_level(cell, plan) else deciding) for cell in plan.runnable)
+
+
+def check(plan: Plan) -> None:
+    """Raise UsageError if the budget is too short for the least number of rounds."""
+    given_s = plan.scenario.budget_s
+    if given_s is None or (needed_s := least_s(plan)) <= given_s:
+        return
+    raise UsageError(
+        "E-BUDGET-SHORT",
+        f"a budget of {plan.scenario.budget} is too short for {least_rounds(plan.scenario)} rounds of "
+        f"{len(plan.runnable)} cells, which take about {humanize.time(needed_s)}",
+        f"--budget {math.ceil(needed_s)}s, fewer cells, shorter trials, or --trials for a fixed number of trials",
+    )

@@ -1,0 +1,192 @@
+"""Rounds within a budget, with trials whose medians are known and whose time is simulated."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import pytest
+
+from hopmeter.analysis.budget import BudgetedRounds, what_more_time_decides
+from hopmeter.model.cell import Cell
+from hopmeter.model.trial import TrialResult
+from hopmeter.plan.make import Plan
+from hopmeter.runtime.order import Turn
+from hopmeter.scenario import Scenario
+
+from ..cells import cell
+
+TRIAL_S = 0.5
+
+
+def plan(cells: Sequence[Cell], budget: str = "60s", **more: Any) -> Plan:
+    scenario = Scenario.model_validate({"title": "t", "question": "q?", "budget": budget, **more})
+    return Plan("made", scenario, list(cells), 7)
+
+
+def cells_of(*medians: float, **changes: Any) -> list[Cell]:
+    return [cell(id=f"c{number}", transport=f"t{median:g}", **changes) for number, median in enumerate(medians)]
+
+
+@dataclass
+class Run:
+    """Executes the rounds of a plan in simulated time."""
+
+    made: Plan
+    median: Callable[[Cell], float] = lambda cell: float(cell.axes.transport[1:])
+    noise: float = 0.05
+    now: float = 0.0
+    trials: list[TrialResult] = field(default_factory=list)
+    looks: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    fails: frozenset[str] = frozenset()
+
+    def value(self, cell: Cell, result: TrialResult) -> float:
+        draw = random.Random(f"{cell.id} {result.trial}")
+        return self.median(cell) * math.exp(draw.gauss(0, self.noise))
+
+    def rounds(self, most: int = 10_000) -> Iterator[list[Turn]]:
+        self.budget = BudgetedRounds(self.made, self.trials, self.value, self.looks, lambda: self.now)
+        for _ in range(most):
+            if not (turns := self.budget.next_round()):
+                break
+            for turn in turns:
+                self.now += TRIAL_S
+                good = turn.cell.id not in self.fails
+                result = TrialResult(turn.cell.id, turn.trial, good, order=turn.order, wall_s=TRIAL_S, round=turn.round)
+                self.trials.append(result)
+                self.budget.note(result)
+            yield turns
+        self.looks = self.budget.looks
+
+    def counts(self) -> dict[str, int]:
+        """Execute all rounds, and count the trials of each cell."""
+        list(self.rounds())
+        return {each.id: sum(trial.cell == each.id for trial in self.trials) for each in self.made.cells}
+
+
+def test_a_clear_order_ends_the_run_before_its_budget() -> None:
+    run = Run(plan(cells_of(10, 20, 40, 80, 160)))
+    assert run.counts() == dict.fromkeys(("c0", "c1", "c2", "c3", "c4"), 5)
+    assert run.budget.left_s > 40
+    assert run.budget.status.startswith("0 of 10 pairs open")
+
+
+def test_settled_cells_stop_and_both_ends_of_an_open_pair_continue_with_the_best() -> None:
+    run = Run(plan(cells_of(10, 20, 40, 80, 160, 160.1)))
+    counts = run.counts()
+    assert counts["c1"] == counts["c2"] == counts["c3"] == 5
+    assert counts["c4"] == counts["c5"] == counts["c0"] > 20
+    assert run.budget.status.startswith("1 of 15 pairs open")
+    assert run.budget.left_s < 2 * TRIAL_S * 3
+
+
+def test_a_floor_is_in_every_round() -> None:
+    floor = cell(id="f", transport="t5", ranked=False, floor="f")
+    candidates = [each.with_values(floor="f") for each in cells_of(20, 40, 40.1, 80, 160)]
+    counts = Run(plan([*candidates, floor])).counts()
+    assert counts["f"] == counts["c1"] == counts["c2"] > counts["c4"]
+
+
+def test_only_the_best_is_decided_if_that_is_the_question() -> None:
+    order, best = (Run(plan(cells_of(10, 20, 40, 40.1, 80), until=until)) for until in ("order", "best"))
+    assert best.counts() == dict.fromkeys(("c0", "c1", "c2", "c3", "c4"), 5)
+    assert order.counts()["c3"] > 20
+
+
+def test_a_precision_takes_at_least_eight_rounds() -> None:
+    precise = Run(plan(cells_of(10, 20), until="±10%"))
+    assert precise.counts() == {"c0": 8, "c1": 8}
+    assert precise.budget.status.startswith("0 of 2 medians open")
+    assert min(Run(plan(cells_of(10, 20), until="±2%")).counts().values()) > 8
+
+
+def test_a_stated_precision_holds_as_often_as_it_says() -> None:
+    truth, misses, many = 10.0, 0, 200
+    for seed in range(many):
+        run = Run(plan([cell(id=f"s{seed}", transport="t10")], "100s", until="±5%"), noise=0.1)
+        run.counts()
+        values = [run.value(run.made.cells[0], trial) for trial in run.trials]
+        assert len(values) >= 8
+        misses += abs(math.exp(sum(map(math.log, values)) / len(values)) / truth - 1) > 0.05
+    assert misses <= 0.065 * many
+
+
+def test_tables_take_turns_and_a_round_is_of_one_table() -> None:
+    large = [each.with_values(id=f"l{each.id}", payload="bytes:9", payload_bytes=9) for each in cells_of(10, 10.1)]
+    rounds = list(Run(plan([*cells_of(10, 10.1), *large], "20s")).rounds())
+    groups = [{turn.cell.group for turn in turns} for turns in rounds]
+    assert all(len(each) == 1 for each in groups)
+    assert all(len(list(same)) == 1 for _, same in groupby(groups))
+
+
+def test_cells_that_show_the_level_have_three_rounds_in_between() -> None:
+    asleep = cells_of(30, 30.1)
+    awake = [each.with_values(id=f"a{each.id}", no_idle_states=True) for each in cells_of(10, 10.1)]
+    rounds = list(Run(plan([*awake, *asleep], no_idle_states="both")).rounds())
+    places = [place for place, turns in enumerate(rounds) if not turns[0].cell.nodes.no_idle_states]
+    assert len(places) == 3
+    assert places[0] > 0 and places[1] - places[0] > 1 and places[2] - places[1] > 1
+
+
+def test_the_budget_is_kept() -> None:
+    run = Run(plan(cells_of(10, 10.1, 10.2), "10s"))
+    run.counts()
+    assert run.now <= 10
+
+
+def test_a_cell_that_always_fails_is_not_tried_for_ever() -> None:
+    run = Run(plan(cells_of(10, 10.1, 40)), fails=frozenset({"c2"}))
+    counts = run.counts()
+    assert counts["c2"] == 2
+    assert counts["c0"] > 20
+
+
+def test_all_looks_together_spend_the_level_once() -> None:
+    run = Run(plan(cells_of(10, 10.01, 10.02)))
+    run.counts()
+    (looks,) = run.looks.values()
+    assert len(looks) > 2
+    assert 0.045 < sum(each["alpha"] for each in looks) <= 0.05 + 1e-9
+    assert looks[-1]["rounds"] == run.trials[-1].round + 1  # type: ignore[operator]
+
+
+def test_a_resumed_run_continues_with_new_rounds_what_is_left_of_the_budget() -> None:
+    run = Run(plan(cells_of(10, 20, 40, 80, 160, 160.1)))
+    list(run.rounds(most=10))
+    before, seen = run.now, len(run.trials)
+    stopped = {cell for trial in run.trials for cell in [trial.cell]} - {
+        turn for each in run.looks.values() for turn in each[-1]["cells"]
+    }
+    run.now = 1000.0
+    list(run.rounds())
+    further = run.trials[seen:]
+    assert stopped and not stopped & {trial.cell for trial in further}
+    assert before + run.now - 1000 <= 60
+    assert min(trial.round or 0 for trial in further) == 1 + max(trial.round or 0 for trial in run.trials[:seen])
+    assert len({(trial.cell, trial.trial) for trial in run.trials}) == len(run.trials)
+
+
+def test_the_end_says_what_more_time_would_decide() -> None:
+    run = Run(plan(cells_of(10, 10.4, 40, 80, 160), "20s"))
+    run.counts()
+    assert what_more_time_decides(run.budget, run.made.cells).endswith("would separate t10 from t10.4")
+    assert what_more_time_decides(run.budget, run.made.cells).startswith("`--budget ")
+
+
+@pytest.mark.parametrize("until", ["order", "best"])
+def test_one_cell_alone_has_nothing_to_decide(until: str) -> None:
+    assert Run(plan(cells_of(10), until=until)).counts() == {"c0": 5}
+
+
+def test_the_two_sides_of_a_cell_are_compared_with_each_other_only() -> None:
+    sides = [
+        each.with_values(id=f"{each.id}{side}", side=side, counterpart=f"{each.id}{other}")
+        for each in cells_of(10, 10.01)
+        for side, other in (("old", "new"), ("new", "old"))
+    ]
+    run = Run(plan(sides), lambda cell: 10.0 if cell.comparison.side == "old" else 20.0, noise=0.01)
+    assert run.counts() == {each.id: 5 for each in sides}

@@ -1,0 +1,94 @@
+"""Runs with a budget through the real command."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from tests.end_to_end.conftest import Ran
+
+SCENARIO = """
+title = "Two transports"
+question = "Which is faster?"
+transport = ["shm", "unix"]
+language = "rust"
+cores = "free"
+messages = 30
+warmup = 2
+drain = "10ms"
+seed = 3
+"""
+OUT = ("--out", "here")
+
+
+def rounds(folder: Path) -> dict[str, list[int]]:
+    """Return the rounds of each cell."""
+    found: dict[str, list[int]] = {}
+    for row in pq.read_table(folder / "trials.parquet").to_pylist():
+        found.setdefault(row["cell"], []).append(row["round"])
+    return found
+
+
+def test_rounds_continue_within_the_budget(run_in: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(f'{SCENARIO}budget = "6s"\n')
+    began = time.monotonic()
+    ran = run_in("run", "two.toml", "--json", *OUT)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert time.monotonic() - began < 60
+    found = rounds(tmp_path / "here")
+    assert len(found) == 2 and all(each == list(range(len(each))) and len(each) >= 3 for each in found.values())
+    rows = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
+    assert [row["trials"] for row in rows] == [row["trials_good"] for row in rows]
+    looks = json.loads((tmp_path / "here" / "run.json").read_text())["looks"]
+    assert set(looks) == {row["group"] for row in rows}
+
+
+def test_a_budget_that_is_too_short_says_so_before_it_begins(run_in: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(SCENARIO)
+    ran = run_in("run", "two.toml", "--budget", "500ms", *OUT)
+    assert ran.returncode == 2
+    assert "E-BUDGET-SHORT" in ran.stderr and "--budget 2s" in ran.stderr
+    assert not list(tmp_path.glob("*here*"))
+
+
+def test_budget_and_trials_exclude_each_other(run_in: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(SCENARIO)
+    ran = run_in("run", "two.toml", "--budget", "5s", "--trials", "3")
+    assert ran.returncode == 2 and "E-OPTION-CONFLICT" in ran.stderr
+    (tmp_path / "both.toml").write_text(f'{SCENARIO}budget = "5s"\ntrials = 3\n')
+    ran = run_in("run", "both.toml")
+    assert ran.returncode == 2 and "E-VALUES-CONFLICT" in ran.stderr
+
+
+def test_ctrl_c_keeps_and_shows_what_is_finished_and_the_run_can_go_on(
+    run_in: Callable[..., Ran], tmp_path: Path
+) -> None:
+    (tmp_path / "two.toml").write_text(SCENARIO.replace("30", "300"))
+    command = [sys.executable, "-m", "hopmeter", "run", "two.toml", "--budget", "15s", "--until", "±1%", *OUT]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "COLUMNS": "160"}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        lines = tmp_path / ".here.partial" / "trials.jsonl"
+        while running.poll() is None and (not lines.exists() or lines.read_text().count("\n") < 9):
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        shown, said = running.communicate(timeout=60)
+    assert running.returncode == 130, said
+    before = rounds(tmp_path / ".here.partial")
+    assert all(len(each) >= 4 for each in before.values())
+    assert "shm" in shown and "unix" in shown and "--resume" in shown
+    ran = run_in("run", "--resume", "here")
+    assert ran.returncode == 0, ran.stderr
+    after = rounds(tmp_path / "here")
+    for cell, earlier in before.items():
+        assert after[cell][: len(earlier)] == earlier
+        assert min(after[cell][len(earlier) :]) > max(max(each) for each in before.values())

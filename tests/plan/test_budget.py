@@ -1,0 +1,52 @@
+"""How long a budget must be, and which cells it decides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hopmeter.errors import UsageError
+from hopmeter.plan import Plan, budget
+
+from .world import make_plan, transport, world
+
+
+def plan(may_keep_awake: bool = False, **given: Any) -> Plan:
+    return make_plan(replace(world(transport("bus")), may_keep_awake=may_keep_awake), cores="free", **given)
+
+
+def test_a_budget_that_is_too_short_names_the_least_one() -> None:
+    needed_s = budget.least_s(plan(budget="1s"))
+    with pytest.raises(UsageError, match="E-BUDGET-SHORT") as refused:
+        budget.check(plan(budget="1s"))
+    least = refused.value.remedy.split()[1].rstrip(",")
+    assert 0 <= float(least.rstrip("s")) - needed_s < 1
+    budget.check(plan(budget=least))
+
+
+def test_a_precision_needs_more_rounds() -> None:
+    order, precise = plan(budget="1s"), plan(budget="1s", until="±5%")
+    assert budget.least_s(precise) == pytest.approx(budget.least_s(order) * 8 / 5)
+
+
+def test_a_fixed_number_of_trials_needs_no_budget() -> None:
+    budget.check(plan(trials=1000))
+
+
+def test_both_idle_states_are_measured_where_that_is_allowed() -> None:
+    both, one = (plan(allowed, no_idle_states="both", budget="60s") for allowed in (True, False))
+    assert sorted(cell.nodes.no_idle_states for cell in both.runnable) == [False] * 2 + [True] * 2
+    assert [cell.nodes.no_idle_states for cell in one.runnable] == [False] * 2
+    assert budget.notes(both) == [] and "W-AS-IT-IS" in budget.notes(one)[0]
+    assert [budget.shows_level(cell, both) for cell in both.runnable] == [
+        not cell.nodes.no_idle_states for cell in both.runnable
+    ]
+    assert not any(budget.shows_level(cell, one) for cell in one.runnable)
+    assert not any(cell.nodes.no_idle_states for cell in plan(True, no_idle_states="both", trials=3).runnable)
+    assert all(by_id(both, cell.comparison.floor)["no_idle_states"] == cell["no_idle_states"] for cell in both.runnable)
+
+
+def by_id(made: Plan, name: str | None) -> Any:
+    return next(cell for cell in made.cells if cell.id == name)
