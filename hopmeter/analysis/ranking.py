@@ -1,16 +1,17 @@
-"""The order of rows, as far as their intervals determine it."""
+"""The order of rows, as far as the rounds of their run decide it, otherwise their intervals."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from hopmeter.analysis.groups import Group
+from hopmeter.analysis.rounds import Comparison, TableRanking
 from hopmeter.analysis.run_results import Row
 
 
 @dataclass(frozen=True)
 class Rank:
-    """A row and its ranks: `1 to 3` if intervals overlap, None if it has no interval."""
+    """A row and its ranks: `1 to 3` if it does not differ from others, None if it has no interval."""
 
     row: Row
     best: int | None
@@ -36,19 +37,33 @@ def ranks(group: Group) -> list[Rank]:
 def _rank(row: Row, rows: list[Row]) -> Rank:
     others = [other for other in rows if other is not row]
     ties = tuple(other for other in others if not faster(row, other) and not faster(other, row))
-    if bounds(row) is None:
+    if row.bounds is None:
         return Rank(row, None, None, ties)
     best = 1 + sum(faster(other, row) for other in others)
-    return Rank(row, best, best + len(ties), ties, alone=not others)
+    return Rank(row, best, len(rows) - sum(faster(row, other) for other in others), ties, alone=not others)
 
 
 def bounds(row: Row) -> tuple[float, float] | None:
     """Return the 95 % interval of the median; None if there were too few good trials for one."""
-    low, high = row.latency("p50_low"), row.latency("p50_high")
-    return None if low is None or high is None else (low, high)
+    return row.bounds
 
 
 def faster(one: Row, other: Row) -> bool:
-    """Whether `one` is significantly faster than `other`: both have intervals, and these do not touch."""
-    here, there = bounds(one), bounds(other)
+    """Whether `one` is significantly faster than `other`: by rounds, otherwise if their intervals do not touch."""
+    if table := _common_table(one, other):
+        return table.is_faster(one.id, other.id)
+    here, there = one.bounds, other.bounds
     return here is not None and there is not None and here[1] < there[0]
+
+
+def compare(one: Row, other: Row) -> Comparison | None:
+    """Return how long `other` takes compared with `one`; None without common rounds."""
+    table = _common_table(one, other)
+    return table.compare(one.id, other.id) if table else None
+
+
+def _common_table(one: Row, other: Row) -> TableRanking | None:
+    """Return the table in whose rounds both were compared."""
+    table = one.run.rankings.get(one.cell.group) if one.run is other.run else None
+    compared = table.ranking.cells if table else ()
+    return table if one.id in compared and other.id in compared else None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from hopmeter.analysis.floors import headline
+from hopmeter.analysis.rounds import TableRanking, rank_tables
 from hopmeter.errors import UsageError
 from hopmeter.model.cell import Cell
 from hopmeter.store import RunFolder
@@ -72,8 +74,22 @@ class Row:
 
     @property
     def p50(self) -> float | None:
-        """The median in microseconds."""
-        return self.latency("p50")
+        """The median in microseconds: by rounds, otherwise of all messages."""
+        value = self["median_us"]
+        return self.latency("p50") if value is None else float(value)
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The 95 % interval of the median; None if there were too few good trials for one."""
+        source = "median{}_us" if self["median_us"] is not None else f"{self.headline}_p50{{}}_us"
+        low, high = self[source.format("_low")], self[source.format("_high")]
+        return None if low is None or high is None else (float(low), float(high))
+
+    def interval(self, column: str) -> tuple[float | None, float | None]:
+        """Return the 95 % interval of the median (`p50`) or of a percentile of the tail."""
+        if column == "p50":
+            return self.bounds or (None, None)
+        return self.latency(f"{column}_low"), self.latency(f"{column}_high")
 
     def tail(self, column: str) -> float | None:
         """Return a percentile of the tail, None without its interval: alone it would pass for a result."""
@@ -127,6 +143,13 @@ class Run:
         """The cells that were not dropped before the run began."""
         return [row for row in self.rows if row["status"] != "dropped"]
 
+    @cached_property
+    def rankings(self) -> dict[str, TableRanking]:
+        """The comparison of each table's cells by rounds, by the table's id; empty if the rounds are unknown."""
+        rows = {row.id: row.values for row in self.rows}
+        cells = [row.cell for row in self.rows]
+        return rank_tables(cells, rows, self.trials, self.part("looks"))
+
     @property
     def quick(self) -> bool:
         """Whether its trials are too few or too short for a decision."""
@@ -139,10 +162,25 @@ def read(folder: Path) -> Run:
     Raises UsageError if there is none or it was never finished, and StoreError if it is damaged.
     """
     stored = RunFolder.open(folder)
-    run = Run(stored.path, stored.about, [asdict(trial) for trial in stored.trials])
+    medians = _medians(stored.path)
+    trials = [asdict(trial) | {"median_us": medians.get((trial.cell, trial.trial))} for trial in stored.trials]
+    run = Run(stored.path, stored.about, trials)
     planned = {cell.id: cell for cell in stored.cells}
     run.rows = [Row(run, planned[row["cell"]], row) for row in _cells(stored.path) if row["cell"] in planned]
     return run
+
+
+def _medians(folder: Path) -> dict[tuple[str, int], float]:
+    """Return the median of each trial, of any number of messages; empty for a run of an earlier version."""
+    path = folder / "trials.parquet"
+    try:
+        known = pl.read_parquet_schema(path) if path.exists() else {}
+        table = (
+            pl.read_parquet(path, columns=["cell", "trial", "median_us"]) if "median_us" in known else pl.DataFrame()
+        )
+    except (OSError, pl.exceptions.PolarsError) as cause:
+        raise _unreadable(path, cause) from cause
+    return {(cell, trial): value for cell, trial, value in table.iter_rows()}
 
 
 def _cells(folder: Path) -> list[dict[str, Any]]:
@@ -154,6 +192,8 @@ def _cells(folder: Path) -> list[dict[str, Any]]:
     try:
         return [convert_row(row) for row in pl.read_parquet(path).to_dicts()]
     except (OSError, pl.exceptions.PolarsError) as cause:
-        raise StoreError(
-            "E-FILE-DAMAGED", f"{path} cannot be read: {cause}", "restore it from a copy, or measure again"
-        ) from cause
+        raise _unreadable(path, cause) from cause
+
+
+def _unreadable(path: Path, cause: Exception) -> StoreError:
+    return StoreError("E-FILE-DAMAGED", f"{path} cannot be read: {cause}", "restore it from a copy, or measure again")

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from hopmeter.analysis.cell import Judged, examine, row
-from hopmeter.analysis.floors import set_floors
+from hopmeter.analysis.floors import headline, set_floors, set_ranks
 from hopmeter.analysis.percentiles import quantiles
+from hopmeter.analysis.rounds import rank_tables
 from hopmeter.analysis.search import set_highest
 from hopmeter.analysis.slow_messages import why_columns
+from hopmeter.model.cell import Cell
 from hopmeter.scenario.search import Search
 from hopmeter.store import RunFolder
 
@@ -21,27 +23,33 @@ def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
 
     The values of each trial go to the folder, for `trials.parquet`.
     """
-    cells, rows = folder.cells, []
     asks_why = folder.about.get("scenario", {}).get("why")
+    cells, rows, trials = folder.cells, [], []
     for cell in cells:
         examined = [examine(cell, trial, folder) for trial in folder.trials_of(cell.id)]
         rows.append(row(cell, examined, folder))
         if asks_why and rows[-1]["trials_good"]:
             rows[-1] |= why_columns(cell, folder.path)
         for each in examined:
-            folder.judge(each.result, _figures(each))
-    set_floors(cells, rows)
+            values = _figures(cell, each)
+            folder.judge(each.result, values)
+            trials.append(asdict(each.result) | values)
+    rankings = rank_tables(cells, {row["cell"]: row for row in rows}, trials, folder.about.get("looks") or {})
+    set_ranks(cells, rows, rankings)
+    set_floors(cells, rows, rankings)
     if asked := folder.about.get("scenario", {}).get("search"):
         set_highest(Search.model_validate(asked), cells, rows)
     return rows
 
 
-def _figures(trial: Judged) -> dict[str, Any]:
+def _figures(cell: Cell, trial: Judged) -> dict[str, Any]:
     if trial.measured is None:
         return {}
+    pieces = [piece for piece in trial.measured.latencies.get(headline(cell), []) if len(piece)]
     counts = asdict(trial.measured.counts) | {"lost": trial.measured.counts.lost}
     values = {name: counts[name] for name in ("sent", "received", "lost", "duplicated", "reordered", "abandoned")}
     values["achieved_hz"] = trial.measured.achieved_hz
+    values["median_us"] = float(np.median(np.concatenate(pieces))) / 1000 if pieces else None
     for name in ("response", "service", "roundtrip"):
         values |= _percentiles(name, trial.measured.latencies.get(name, []))
     return values

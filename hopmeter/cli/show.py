@@ -35,6 +35,9 @@ def show(
         bool,
         typer.Option("--processes", help="Print what each process used: CPU, context switches, page faults, memory."),
     ] = False,
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Print how each two cells of a table compare: ratio, interval, decision.")
+    ] = False,
     csv: Annotated[
         Path | None,
         typer.Option(
@@ -44,7 +47,7 @@ def show(
 ) -> None:
     """Print the table of a run again."""
     from hopmeter.analysis.run_results import read
-    from hopmeter.cli.parts import cell_listing, process_listing, run_table
+    from hopmeter.cli.parts import cell_listing, pair_listing, process_listing, run_table
 
     if csv is not None:
         damaged: list[HopmeterError] = []
@@ -55,6 +58,9 @@ def show(
             fail(bad)
         raise typer.Exit(1 if damaged else 0)
     found = read(run)
+    if pairs:
+        one = cell_listing.find_cell(found, cell).id if cell is not None else ""
+        raise typer.Exit(pair_listing.show_pairs(found, one, as_json))
     if cell is not None:
         found.rows = [cell_listing.find_cell(found, cell)]
     if each and as_json:

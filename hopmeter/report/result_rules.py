@@ -62,10 +62,6 @@ class RowRule:
             yield Caution(self.code, self.title, f"{names(rows)}{text}", self.grave)
 
 
-def _is_unresolved(column: str) -> Callable[[Row], bool]:
-    return lambda row: row.ok and row.latency(column) is None
-
-
 def _has_no_tail(column: str) -> Callable[[Row], object]:
     return lambda row: row.ok and row.tail(column) is None
 
@@ -113,7 +109,7 @@ ROW_RULES = (
     RowRule(
         "W-NO-INTERVAL",
         "No interval",
-        _is_unresolved("p50_low"),
+        lambda row: row.ok and row.bounds is None,
         f": fewer than {LEAST_TRIALS} good trials, or too few messages in one. These rows have no rank.",
     ),
     RowRule(

@@ -29,7 +29,7 @@ def test_the_box_of_a_row_has_the_median_of_the_table(run: Path) -> None:
     rows = [row for row in read(run).rows if row.p50 is not None]
     boxes = [distributions.row_box(row) for row in rows]
     assert len(boxes) > 5
-    assert [box and box.p50 for box in boxes] == pytest.approx([row.p50 for row in rows])
+    assert [box and box.p50 for box in boxes] == pytest.approx([row.latency("p50") for row in rows])
 
 
 def test_a_box_has_the_quartiles_of_the_tables_estimator() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.run_results import TAILS, Row, Run
 from hopmeter.errors import UsageError
 from hopmeter.report import formatting, why_slow
 from hopmeter.system.terminal import Console
@@ -23,7 +23,12 @@ def find_cell(run: Run, cell: str) -> Row:
 
 def print_cell(console: Console, row: Row) -> None:
     """Print the latency of a cell, and why its slowest messages are slow."""
-    latency = ", ".join(f"{name} {formatting.microseconds(row.latency(name))}" for name in ("p50", "p99", "p999"))
+    values = {"p50": row.p50, **{name: row.tail(name) for name in TAILS}}
+    latency = ", ".join(
+        f"{name} {formatting.number(value)} {formatting.bracket(*row.interval(name))} µs"
+        for name, value in values.items()
+        if value is not None
+    )
     console.print(Text(row.id, style="bold cyan"))
     console.print(Text(f"{row.headline}: {latency}" if row.ok else f"{row['status']}: {row['reason'] or ''}"))
     console.print(Text(f"why slow: {why_slow.sentence(row) or NOT_ASKED}"), soft_wrap=True)

@@ -105,8 +105,8 @@ def _lines(group: Group, columns: Sequence[str]) -> list[list[str]]:
 
 def _with_intervals(rows: Sequence[Row], column: str) -> list[str]:
     """Return `594 (303–1,443)` for each row; the brackets are aligned. A tail needs its interval to be shown."""
-    values = [row.tail(column) if column in TAILS else row.latency(column) for row in rows]
-    ends = [formatting.bracket(row.latency(f"{column}_low"), row.latency(f"{column}_high")) for row in rows]
+    values = [row.tail(column) if column in TAILS else row.p50 for row in rows]
+    ends = [formatting.bracket(*row.interval(column)) for row in rows]
     texts = [(formatting.number(value), "" if value is None else end) for value, end in zip(values, ends, strict=True)]
     widths = [max((len(text[part]) for text in texts), default=0) for part in (0, 1)]
     return [f"{value:>{widths[0]}} {end:<{widths[1]}}" for value, end in texts]
@@ -183,9 +183,8 @@ def _print_legend(console: Console, run: Run) -> None:
     notes = []
     if any(row.ok for row in run.rows):
         notes.append("Brackets: 95 % interval. Rows with the same rank do not differ significantly.")
-    if any(row.ok and row.latency("p50_low") is None for row in run.rows):
-        few = f"{LEAST_TRIALS} good trials with {least_count(PERMILLE['p50'])} messages each"
-        notes.append(f"({formatting.NO_INTERVAL}): no interval, which needs {few}.")
+    if any(row.ok and row.bounds is None for row in run.rows):
+        notes.append(f"({formatting.NO_INTERVAL}): no interval, which needs {LEAST_TRIALS} good trials.")
     if any(row["cpu_core_percent"] is not None for row in run.rows):
         notes.append("CPU %: share of one core at this rate, all processes together.")
     few = f"{formatting.NOTHING}: not enough messages or trials for this percentile and its interval"

@@ -1,0 +1,59 @@
+"""How each two cells of a table compare."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from rich.table import Table
+from rich.text import Text
+
+from hopmeter.analysis.groups import Group, groups
+from hopmeter.analysis.rounds import Comparison
+from hopmeter.analysis.run_results import Run
+from hopmeter.report import conditions, formatting
+from hopmeter.system.tables import print_whole
+from hopmeter.system.terminal import Console
+
+LEGEND = (
+    "times as long: the median of the slower cell divided by that of the faster one, with its 95 % interval; all "
+    "intervals hold at once"
+)
+NONE = "This run has no rounds in which to compare cells: `hopmeter show RUN` has the intervals of each."
+
+
+def show_pairs(run: Run, cell: str, as_json: bool) -> int:
+    """Print each pair, or those of one cell, and return the exit code; in JSON `ratio` is `b` divided by `a`."""
+    found = {
+        group: [each for each in table.comparisons if cell in ("", each.a, each.b)]
+        for group, table in run.rankings.items()
+    }
+    if as_json:
+        for group, comparisons in found.items():
+            for each in comparisons:
+                print(json.dumps({"group": group, **asdict(each)}, allow_nan=False))
+    else:
+        _print_tables(Console(highlight=False), run, found)
+    return 0
+
+
+def _print_tables(console: Console, run: Run, found: Mapping[str, list[Comparison]]) -> None:
+    for group in groups([run]):
+        if comparisons := found.get(group.rows[0].cell.group):
+            _print_group(console, group, comparisons)
+    console.print()
+    console.print(Text(LEGEND if any(found.values()) else NONE, style="dim"))
+
+
+def _print_group(console: Console, group: Group, comparisons: list[Comparison]) -> None:
+    names = {row.id: group.label(row) for row in group.rows}
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for head in ("faster", "slower", "times as long", ""):
+        table.add_column(head, no_wrap=True)
+    for each in comparisons:
+        ratio = f"{formatting.number(each.ratio)} {formatting.bracket(each.low, each.high)}"
+        table.add_row(names[each.a], names[each.b], ratio, "decided" if each.decided else "not decided")
+    console.print()
+    console.print(Text(conditions.title(group), style="bold cyan"))
+    print_whole(console, table)

@@ -1,0 +1,144 @@
+"""Ranks and ratios by rounds: what the rounds decide, and where they come from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from hopmeter.analysis.groups import groups
+from hopmeter.analysis.ranking import compare, faster, ranks
+from hopmeter.analysis.rounds import TableRanking, rank_tables
+from hopmeter.analysis.run_results import read
+from hopmeter.cli.parts.application import app, register_all
+from hopmeter.model.cell import Cell
+from tests import cells
+from tests.report import fixture
+from tests.report.fixture import Made
+
+MADE = (
+    Made("shm", us=10.0, spread=0.02),
+    Made("unix", us=10.1, spread=0.02),
+    Made("zenoh", us=30.0, spread=0.02),
+    Made("tcp", us=20.0, spread=0.02, ranked=False),
+)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fixture.build(tmp_path_factory.mktemp("rounds") / "run", MADE, trials=8, messages=200)
+
+
+def trial(cell: str, number: int, us: float | None, **more: Any) -> dict[str, Any]:
+    return {"cell": cell, "trial": number, "good": True, "order": number, "median_us": us, "round": number, **more}
+
+
+def ranking_of(levels: dict[str, float], rounds: int = 8, looks: Any = None, **more: Any) -> TableRanking:
+    """Levels that drift by a half from round to round, and differ by 1 % at random."""
+    draw = np.random.default_rng(3)
+    planned = [cells.cell(id=name, transport=name) for name in levels]
+    trials = []
+    for number in range(rounds):
+        drift = 1 + 0.5 * draw.random()
+        trials += [trial(name, number, us * drift * draw.lognormal(0, 0.01), **more) for name, us in levels.items()]
+    group = planned[0].group
+    return rank_tables(planned, {name: {"status": "ok"} for name in levels}, trials, {group: looks} if looks else {})[
+        group
+    ]
+
+
+def test_drift_of_the_machine_cancels_within_rounds() -> None:
+    found = ranking_of({"a": 10.0, "b": 11.0, "c": 11.0})
+    assert found.ranks() == {"a": (1, 1), "b": (2, 3), "c": (2, 3)}
+    one = found.compare("a", "b")
+    assert one and one.decided and one.low and one.high and 1.05 < one.low < 1.1 < one.high < 1.15
+    other = found.compare("b", "a")
+    assert other and other.ratio and one.ratio and other.ratio == pytest.approx(1 / one.ratio)
+    assert other.low == pytest.approx(1 / one.high) and other.decided
+    assert found.is_faster("a", "c") and not found.is_faster("b", "c") and not found.is_faster("c", "a")
+
+
+def test_two_rounds_decide_nothing_and_have_no_interval() -> None:
+    found = ranking_of({"a": 10.0, "b": 90.0}, rounds=2)
+    assert found.columns("a")["rank_high"] == 2
+    assert found.columns("b")["ratio_to_best"] == pytest.approx(9, rel=0.1)
+    assert found.columns("b")["ratio_to_best_low"] is None
+
+
+def test_what_an_earlier_look_decided_stays_decided() -> None:
+    looks = [{"rounds": 8, "alpha": 1e-12, "decided": [["a", "b"]], "open": [], "cells": ["a", "b"]}]
+    assert ranking_of({"a": 10.0, "b": 10.02}, looks=looks).ranks() == {"a": (1, 1), "b": (2, 2)}
+
+
+def tables(trials: list[dict[str, Any]]) -> dict[str, TableRanking]:
+    planned = [cells.cell(id=name, transport=name) for name in "ab"]
+    return rank_tables(planned, {name: {"status": "ok"} for name in "ab"}, trials, {})
+
+
+def test_a_run_without_rounds_is_ranked_by_trials_only_if_its_cells_took_turns() -> None:
+    turns = [
+        trial(name, number, 10.0 + number + at, order=2 * number + at, round=None)
+        for number in range(4)
+        for at, name in enumerate("ab")
+    ]
+    (found,) = tables(turns).values()
+    assert found.ranking.rounds == {"a": 4, "b": 4}
+    in_turn = [{**each, "order": 10 * "ab".index(each["cell"]) + each["trial"]} for each in turns]
+    assert tables(in_turn) == {}
+
+
+def test_a_bad_trial_and_one_without_messages_count_for_nothing() -> None:
+    trials = [trial(name, number, 10.0) for number in range(5) for name in "ab"]
+    trials[0]["good"], trials[3]["median_us"] = False, None
+    (found,) = tables(trials).values()
+    assert found.ranking.rounds == {"a": 4, "b": 4}
+
+
+def test_a_saturated_cell_is_not_compared() -> None:
+    planned: list[Cell] = [cells.cell(id=name, transport=name) for name in "abc"]
+    rows = {"a": {"status": "ok"}, "b": {"status": "ok"}, "c": {"status": "saturated"}}
+    trials = [trial(name, number, 10.0 + number) for number in range(4) for name in "abc"]
+    (found,) = rank_tables(planned, rows, trials, {}).values()
+    assert set(found.ranking.cells) == {"a", "b"}
+
+
+def test_the_columns_of_a_run_are_those_of_its_rounds(run: Path) -> None:
+    found = read(run)
+    rows = {row["transport"]: row for row in found.rows}
+    assert rows["zenoh"]["rank_low"] == rows["zenoh"]["rank_high"] == 3
+    assert rows["shm"]["rank_low"] == 1 and rows["unix"]["rank_high"] == 2
+    assert rows["tcp"]["rank_low"] is None, "it is not ranked"
+    low, ratio, high = (rows["zenoh"][f"ratio_to_best{end}"] for end in ("_low", "", "_high"))
+    assert low < ratio < high and ratio == pytest.approx(3, rel=0.1)
+    assert {row["rounds"] for row in rows.values() if row["transport"] != "tcp"} == {8}
+    assert rows["zenoh"]["times_floor_low"] < rows["zenoh"]["times_floor"] < rows["zenoh"]["times_floor_high"]
+    assert rows["tcp"]["times_floor"] == pytest.approx(2, rel=0.1) and rows["tcp"]["times_floor_low"] > 1.5
+    assert rows["shm"]["times_floor"] == rows["shm"]["times_floor_high"] == 1
+    assert rows["zenoh"]["times_floor"] == pytest.approx(rows["zenoh"]["median_us"] / rows["zenoh"]["floor_us"])
+
+
+def test_table_columns_and_pairs_say_the_same(run: Path) -> None:
+    found = read(run)
+    (group,) = groups([found])
+    texts = {rank.row["transport"]: (rank.best, rank.worst) for rank in ranks(group)}
+    assert texts == {row["transport"]: (row["rank_low"], row["rank_high"]) for row in group.ranked_rows}
+    register_all()
+    ended = CliRunner().invoke(app, ["show", str(run), "--pairs", "--json"])
+    pairs = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert [set(pair) for pair in pairs] == [{"group", "a", "b", "ratio", "low", "high", "decided"}] * 3
+    rows = {row.id: row for row in found.rows}
+    for pair in pairs:
+        assert pair["group"] == rows[pair["a"]].cell.group
+        assert pair["ratio"] == pytest.approx(rows[pair["b"]]["median_us"] / rows[pair["a"]]["median_us"])
+        assert pair["decided"] == (pair["low"] > 1 or pair["high"] < 1)
+        assert pair["decided"] == faster(rows[pair["a"]], rows[pair["b"]])
+
+
+def test_rows_of_two_runs_are_compared_by_their_intervals(run: Path) -> None:
+    one, other = ({row["transport"]: row for row in read(run).rows} for _ in range(2))
+    assert compare(one["shm"], other["zenoh"]) is None
+    assert faster(one["shm"], other["zenoh"]) and not faster(one["shm"], other["unix"])
